@@ -1,0 +1,93 @@
+//! Congestion control: one controller per path, chosen by name.
+//!
+//! A controller is a value behind [`Controller`]. It owns no timer and reads no clock; the path calls it
+//! with what was sent, acknowledged and lost, and asks it for a window and a pacing rate.
+//! Coupled controllers see the other paths of the same session through [`Sibling`].
+
+use crate::time::{Duration, Time};
+
+/// What one acknowledgement told about a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// When the acknowledgement was handled.
+    pub now: Time,
+    /// Bytes that this acknowledgement newly confirmed, counted as on the wire (IP and UDP headers included).
+    pub bytes: u64,
+    /// Bytes newly declared lost while handling the same acknowledgement.
+    pub lost_bytes: u64,
+    /// Send time of the newest packet that was newly acknowledged.
+    pub newest_sent: Time,
+    /// Round-trip time of that packet, the receiver's acknowledgement delay already taken off.
+    pub rtt: Duration,
+    /// Smallest round-trip time seen on this path in the last ten seconds.
+    pub min_rtt: Duration,
+    /// One-way queueing delay of that packet: its one-way delay less the smallest seen lately. Free of
+    /// jitter on the way back. `None` until enough samples exist.
+    pub queue_delay: Option<Duration>,
+    /// Delivery rate over the flight of that packet, bits per second (as draft-cheng-iccrg-delivery-rate-estimation).
+    pub delivery_rate_bps: u64,
+    /// The rate sample was limited by what there was to send, not by the path.
+    pub app_limited: bool,
+    /// A round trip ended with this acknowledgement (the first packet sent after the last round's end is acknowledged).
+    pub round_start: bool,
+    /// Packets of this acknowledgement that arrived with a CE mark.
+    pub ce_packets: u64,
+    /// Bytes in flight after this acknowledgement.
+    pub inflight: u64,
+}
+
+/// A loss that an acknowledgement or a timer revealed.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// When it was found out.
+    pub now: Time,
+    /// Bytes lost.
+    pub bytes: u64,
+    /// Send time of the newest of them.
+    pub newest_sent: Time,
+    /// Bytes in flight after they were taken off.
+    pub inflight: u64,
+    /// Every packet of at least two probe timeouts is gone (RFC 9002 §7.6).
+    pub persistent: bool,
+}
+
+/// What a coupled controller sees of the other paths of its session.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sibling {
+    /// Congestion window, bytes.
+    pub window: u64,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
+    /// Bytes acknowledged since the last loss (l1 and l2 of OLIA are derived from this).
+    pub bytes_since_loss: u64,
+    /// This entry is the path being called.
+    pub is_self: bool,
+}
+
+/// A congestion controller of one path.
+pub trait Controller: Send + core::fmt::Debug {
+    /// The name it is chosen by in config and scenario.
+    fn name(&self) -> &'static str;
+    /// `bytes` were sent; `inflight` counts them already.
+    fn on_sent(&mut self, now: Time, bytes: u64, inflight: u64);
+    /// An acknowledgement arrived. `siblings` lists every path of the session, this one included.
+    fn on_ack(&mut self, ack: &Ack, siblings: &[Sibling]);
+    /// Packets were lost. Called before the `on_ack` of the acknowledgement that revealed it.
+    fn on_loss(&mut self, loss: &Loss, siblings: &[Sibling]);
+    /// The path carried nothing for long, changed its address, or came back from the dead: old estimates are void.
+    fn reset(&mut self, now: Time);
+    /// The path's largest datagram changed (RFC 8899), bytes on the wire.
+    fn set_mtu(&mut self, bytes: u64);
+    /// How many bytes may be in flight.
+    fn window(&self) -> u64;
+    /// How fast to send, bits per second; `None` sends as the window allows.
+    fn pacing_rate_bps(&self) -> Option<u64>;
+    /// What the controller believes the path can carry, bits per second (for the scheduler and for status).
+    fn bandwidth_bps(&self) -> u64;
+    /// Allow or forbid probing above the estimate; the session lets one path probe at a time.
+    fn allow_probe(&mut self, _allowed: bool) {}
+    /// Probing above the estimate right now.
+    fn is_probing(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,5 @@
+//! The bonding engine (sans-IO).
+#![forbid(unsafe_code)]
+
+pub mod cc;
+pub mod time;

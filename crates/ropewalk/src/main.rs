@@ -1,0 +1,2 @@
+//! ropewalk
+fn main() {}

@@ -2,4 +2,11 @@
 #![forbid(unsafe_code)]
 
 pub mod cc;
+pub mod inner;
+pub mod pool;
+pub mod queue;
+pub mod record;
+pub mod session;
 pub mod time;
+pub mod vnet;
+pub mod wire;

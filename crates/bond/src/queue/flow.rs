@@ -1,0 +1,173 @@
+//! One flow of the ingress queue: its packets in order, and whether it is a sparse one.
+
+use super::codel::Codel;
+use crate::inner::Inner;
+use crate::record::{NIL, Store};
+use crate::time::{Duration, Time};
+
+/// Flow queues of one bond (RFC 8290 §5.2.3 has the same number).
+pub const FLOWS: usize = 1024;
+
+/// Largest packet that can be urgent without asking for it by DSCP, bytes: a game's or a voice codec's frame, a key press, a DNS query.
+const SMALL_BYTES: u32 = 300;
+/// A flow that had large packets this lately is carrying data: its small packets belong in their place among them.
+const BULK_MEMORY: Duration = Duration::from_millis(250);
+/// What one flow may send as urgent, bytes per second: 2 Mb/s, several video-call audio streams or a fast download's acknowledgements.
+const URGENT_BYTES_PER_S: u64 = 250_000;
+/// And at once.
+const URGENT_BURST: u64 = 32_768;
+/// A flow that went over is plain until it has been silent for this long, so that it does not flicker between the two channels.
+const FORGIVEN_AFTER: Duration = Duration::from_secs(1);
+
+/// How a packet travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Takes the fastest path now, is never held; order is not promised.
+    Urgent,
+    /// Striped over the paths and delivered in order.
+    Ordered,
+}
+
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub head: u32,
+    pub tail: u32,
+    pub bytes: u64,
+    pub packets: u32,
+    pub deficit: i64,
+    pub codel: Codel,
+    pub listed: bool,
+    pub next_seq: u32,
+    pub next_urgent_seq: u32,
+    last_large: Option<Time>,
+    last_seen: Time,
+    tokens: u64,
+    over: bool,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Flow {
+            head: NIL,
+            tail: NIL,
+            bytes: 0,
+            packets: 0,
+            deficit: 0,
+            codel: Codel::default(),
+            listed: false,
+            next_seq: 0,
+            next_urgent_seq: 0,
+            last_large: None,
+            last_seen: Time::ZERO,
+            tokens: URGENT_BURST,
+            over: false,
+        }
+    }
+}
+
+impl Flow {
+    /// Classifies a packet of `len` bytes of this flow.
+    pub fn classify(&mut self, inner: &Inner, len: u32, now: Time) -> Class {
+        let idle = now.since(self.last_seen);
+        self.last_seen = now;
+        let refill = idle.as_micros().min(1_000_000) as u64 * URGENT_BYTES_PER_S / 1_000_000;
+        self.tokens = (self.tokens + refill).min(URGENT_BURST);
+        if idle >= FORGIVEN_AFTER {
+            self.over = false;
+        }
+        let wants = self.wants_urgent(inner, len, now);
+        if len > SMALL_BYTES && !inner.asks_low_delay() {
+            self.last_large = Some(now);
+        }
+        if !wants || self.over {
+            return Class::Ordered;
+        }
+        if self.tokens < u64::from(len) {
+            self.over = true;
+            return Class::Ordered;
+        }
+        self.tokens -= u64::from(len);
+        Class::Urgent
+    }
+
+    fn wants_urgent(&self, inner: &Inner, len: u32, now: Time) -> bool {
+        // One chunk must hold it: it is never put together from parts.
+        if len > 1200 {
+            return false;
+        }
+        if inner.is_bare_tcp() || inner.is_icmp() || inner.asks_low_delay() {
+            return true;
+        }
+        let carries_data = self.packets > 0 || self.last_large.is_some_and(|t| now.since(t) < BULK_MEMORY);
+        let closes = inner.is_tcp() && inner.tcp_flags & 0b101 != 0;
+        len <= SMALL_BYTES && !carries_data && !closes
+    }
+
+    pub fn push(&mut self, store: &mut Store, i: u32) {
+        let (len, tail) = (store.get(i).len, self.tail);
+        let r = store.get_mut(i);
+        (r.prev, r.next, r.queued) = (tail, NIL, true);
+        if tail == NIL {
+            self.head = i;
+        } else {
+            store.get_mut(tail).next = i;
+        }
+        self.tail = i;
+        self.bytes += u64::from(len);
+        self.packets += 1;
+    }
+
+    /// Takes record `i`, whose unsent bytes are already off the account, out of the queue.
+    pub fn unlink(&mut self, store: &mut Store, i: u32) {
+        let (prev, next) = (store.get(i).prev, store.get(i).next);
+        match prev {
+            NIL => self.head = next,
+            p => store.get_mut(p).next = next,
+        }
+        match next {
+            NIL => self.tail = prev,
+            n => store.get_mut(n).prev = prev,
+        }
+        store.get_mut(i).queued = false;
+        self.packets -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::IpAddr;
+
+    fn inner(protocol: u8, payload_len: u32, tcp_flags: u8) -> Inner {
+        let a = IpAddr::from([10, 0, 0, 1]);
+        Inner { src: a, dst: a, protocol, ports: (1, 2), dscp: 0, ecn: 0, tcp_flags, transport_at: 20, payload_len }
+    }
+
+    #[test]
+    fn acknowledgements_are_urgent_data_is_not_and_fin_keeps_its_place() {
+        let mut f = Flow::default();
+        let t = Time::from_millis(1);
+        assert_eq!(f.classify(&inner(6, 0, 0x10), 52, t), Class::Urgent);
+        assert_eq!(f.classify(&inner(6, 1448, 0x10), 1500, t), Class::Ordered);
+        assert_eq!(f.classify(&inner(6, 0, 0x11), 52, t), Class::Ordered);
+        assert_eq!(f.classify(&inner(6, 0, 0x10), 52, t), Class::Urgent);
+    }
+
+    #[test]
+    fn small_datagrams_among_large_ones_keep_their_order() {
+        let mut f = Flow::default();
+        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(1)), Class::Urgent);
+        assert_eq!(f.classify(&inner(17, 1200, 0), 1228, Time::from_millis(2)), Class::Ordered);
+        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(3)), Class::Ordered);
+        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(300)), Class::Urgent);
+    }
+
+    #[test]
+    fn a_flood_of_small_packets_loses_its_privilege_and_does_not_flicker() {
+        let mut f = Flow::default();
+        let classes: Vec<Class> =
+            (0..10_000).map(|i| f.classify(&inner(17, 100, 0), 128, Time::from_micros(i * 100))).collect();
+        let first = classes.iter().position(|c| *c == Class::Ordered).unwrap();
+        assert!(first > 200 && classes[first..].iter().all(|c| *c == Class::Ordered));
+    }
+}

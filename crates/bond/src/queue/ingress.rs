@@ -1,0 +1,367 @@
+//! The flow queues and the round between them.
+
+use super::codel::Limits;
+use super::flow::{Class, FLOWS, Flow};
+use crate::inner::{Inner, edit};
+use crate::record::{Full, NIL, Record, Store, URGENT};
+use crate::time::{Duration, Time};
+use crate::vnet::Vnet;
+use std::collections::VecDeque;
+
+/// Bytes a flow may send before the next has its turn (RFC 8290 §5.2.4).
+const QUANTUM: i64 = 1514;
+/// Urgent bytes that may wait; what comes beyond is treated as ordered.
+const URGENT_QUEUE_BYTES: u64 = 65_536;
+/// RFC 8290 §4.1.4: packets dropped at once from the fattest flow when the queue is full.
+const OVERFLOW_BATCH: u32 = 64;
+
+/// A part of a record, for one datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// The record.
+    pub record: u32,
+    /// Its first byte within the record.
+    pub offset: u32,
+    /// Bytes; 0 for a void record.
+    pub len: u32,
+    /// Everything before it in its flow was sent at least once.
+    pub at_head: bool,
+}
+
+/// What a path that takes from the queue is like.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taker {
+    /// Bytes that faster paths will have taken, all flows together, before something sent now on this path arrives. 0 for the fastest.
+    pub skip_bytes: u64,
+}
+
+/// What happened to packets here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that came in.
+    pub packets: u64,
+    /// Dropped by CoDel.
+    pub codel_drops: u64,
+    /// Marked CE by CoDel.
+    pub marks: u64,
+    /// Dropped because the queue or the memory was full.
+    pub overflow_drops: u64,
+}
+
+/// One bond's FQ-CoDel.
+#[derive(Debug)]
+pub struct Ingress {
+    flows: Vec<Flow>,
+    new: VecDeque<u16>,
+    old: VecDeque<u16>,
+    urgent: VecDeque<u32>,
+    urgent_bytes: u64,
+    bytes: u64,
+    packets: u64,
+    limit_bytes: u64,
+    limits: Limits,
+    waited: Duration,
+    counters: Counters,
+}
+
+impl Ingress {
+    /// An empty queue that holds at most `limit_bytes`. Its flow table is made when the first packet comes.
+    pub fn new(limit_bytes: u64) -> Self {
+        Ingress {
+            flows: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            urgent: VecDeque::new(),
+            urgent_bytes: 0,
+            bytes: 0,
+            packets: 0,
+            limit_bytes,
+            limits: Limits { target: Duration::from_millis(5), interval: Duration::from_millis(100) },
+            waited: Duration::ZERO,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Sets CoDel's target and interval.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// CoDel's target and interval.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Bytes waiting, urgent ones included.
+    pub fn bytes(&self) -> u64 {
+        self.bytes + self.urgent_bytes
+    }
+
+    /// Packets waiting.
+    pub fn packets(&self) -> u64 {
+        self.packets + self.urgent.len() as u64
+    }
+
+    /// How long the last packet taken from the head had waited.
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// Nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.packets == 0 && self.urgent.is_empty()
+    }
+
+    /// Flows that have packets waiting.
+    pub fn backlogged_flows(&self) -> usize {
+        self.new.len() + self.old.len()
+    }
+
+    /// Totals since the start.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Takes in a packet of the device; it is copied to `store`.
+    pub fn push(
+        &mut self,
+        store: &mut Store,
+        key: &[u8; 16],
+        inner: &Inner,
+        packet: &[u8],
+        vnet: Vnet,
+        now: Time,
+    ) -> Result<(), Full> {
+        if self.flows.is_empty() {
+            self.flows.resize_with(FLOWS, Flow::default);
+        }
+        self.counters.packets += 1;
+        let len = packet.len() as u64;
+        if self.bytes + len > self.limit_bytes || store.pool.is_tight() {
+            self.drop_from_fattest(store);
+        }
+        let record = match store.insert(packet, vnet, now) {
+            Ok(r) => r,
+            Err(full) => {
+                self.counters.overflow_drops += 1;
+                return Err(full);
+            }
+        };
+        let id = (inner.flow_hash(key) as usize % FLOWS) as u16;
+        let flow = &mut self.flows[id as usize];
+        let class = flow.classify(inner, len as u32, now);
+        if class == Class::Urgent && self.urgent_bytes + len <= URGENT_QUEUE_BYTES {
+            let r = store.get_mut(record);
+            (r.flow, r.seq, r.queued) = (id | URGENT, flow.next_urgent_seq, true);
+            flow.next_urgent_seq = (flow.next_urgent_seq + 1) & 0xff_ffff;
+            self.urgent.push_back(record);
+            self.urgent_bytes += len;
+        } else {
+            let r = store.get_mut(record);
+            (r.flow, r.seq) = (id, flow.next_seq);
+            flow.next_seq = (flow.next_seq + 1) & 0xff_ffff;
+            flow.push(store, record);
+            self.bytes += len;
+            self.packets += 1;
+            if !flow.listed {
+                (flow.listed, flow.deficit) = (true, QUANTUM);
+                self.new.push_back(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The oldest urgent record and its length, if any waits.
+    pub fn peek_urgent(&self, store: &Store) -> Option<u32> {
+        self.urgent.front().map(|&i| store.get(i).len)
+    }
+
+    /// Takes the oldest urgent record.
+    pub fn take_urgent(&mut self, store: &mut Store, now: Time) -> Option<Chunk> {
+        let i = self.urgent.pop_front()?;
+        let r = store.get_mut(i);
+        (r.queued, r.sent, r.first_sent) = (false, r.len, now);
+        self.urgent_bytes -= u64::from(r.len);
+        Some(Chunk { record: i, offset: 0, len: r.len, at_head: false })
+    }
+
+    /// The next bytes for a path; `None` if no flow has any for a path like this one. `fit(record, left)` says how many
+    /// of the bytes left in a record the datagram takes, 0 for none.
+    pub fn take(
+        &mut self,
+        store: &mut Store,
+        taker: Taker,
+        fit: impl Fn(&Record, u32) -> u32,
+        now: Time,
+    ) -> Option<Chunk> {
+        let share = taker.skip_bytes / self.backlogged_flows().max(1) as u64;
+        // Each flow is met at most twice: once to renew its deficit, once to be served.
+        let mut at = 0;
+        for _ in 0..2 * self.backlogged_flows() + 2 {
+            let from_new = at < self.new.len();
+            let index = if from_new { at } else { at - self.new.len() };
+            let list = if from_new { &mut self.new } else { &mut self.old };
+            let &id = list.get(index)?;
+            let flow = &mut self.flows[id as usize];
+            if flow.deficit <= 0 {
+                flow.deficit += QUANTUM;
+                list.remove(index);
+                self.old.push_back(id);
+                continue;
+            }
+            if flow.head == NIL {
+                self.retire(from_new, index, id);
+                continue;
+            }
+            if share > 0 && flow.bytes <= share {
+                at += 1;
+                continue;
+            }
+            if let Some(chunk) = self.take_from(store, id, share, &fit, now) {
+                return Some(chunk);
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// RFC 8290 §4.2: an empty new flow passes through the old list once, so that it cannot jump the queue with each packet.
+    fn retire(&mut self, from_new: bool, index: usize, id: u16) {
+        if from_new {
+            self.new.remove(index);
+            self.old.push_back(id);
+        } else {
+            self.old.remove(index);
+            self.flows[id as usize].listed = false;
+        }
+    }
+
+    fn take_from(
+        &mut self,
+        store: &mut Store,
+        id: u16,
+        skip: u64,
+        fit: &impl Fn(&Record, u32) -> u32,
+        now: Time,
+    ) -> Option<Chunk> {
+        if skip == 0 {
+            self.apply_codel(store, id, now);
+        }
+        let flow = &mut self.flows[id as usize];
+        let i = find_after(store, flow.head, skip)?;
+        let at_head = i == flow.head;
+        let r = store.get_mut(i);
+        if at_head && r.sent == 0 {
+            self.waited = now.since(r.queued_at);
+        }
+        let len = if r.is_void() { 0 } else { fit(r, r.unsent()) };
+        if len == 0 && !r.is_void() {
+            return None;
+        }
+        let chunk = Chunk { record: i, offset: r.sent, len, at_head };
+        if r.sent == 0 {
+            r.first_sent = now;
+        }
+        r.sent += len;
+        let done = r.sent == r.len;
+        flow.bytes -= u64::from(len);
+        self.bytes -= u64::from(len);
+        flow.deficit -= i64::from(len);
+        if done {
+            flow.unlink(store, i);
+            self.packets -= 1;
+        }
+        Some(chunk)
+    }
+
+    /// Drops or marks at the head of a flow as CoDel says. A dropped record stays as a void: the peer must learn that its number is not coming.
+    fn apply_codel(&mut self, store: &mut Store, id: u16, now: Time) {
+        let flow = &mut self.flows[id as usize];
+        let mut i = flow.head;
+        while i != NIL {
+            let r = store.get(i);
+            if r.is_void() {
+                i = r.next;
+                continue;
+            }
+            if r.sent > 0 {
+                return;
+            }
+            let little_left = flow.bytes <= u64::from(r.len).max(QUANTUM as u64);
+            let (waited, len, next) = (now.since(r.queued_at), r.len, r.next);
+            if !flow.codel.should_drop(now, waited, little_left, self.limits) {
+                return;
+            }
+            if mark(store, i) {
+                self.counters.marks += 1;
+                return;
+            }
+            self.counters.codel_drops += 1;
+            flow.bytes -= u64::from(len);
+            self.bytes -= u64::from(len);
+            store.void(i);
+            i = next;
+        }
+    }
+
+    /// RFC 8290 §4.1.4: makes room at the head of the flow with the most bytes.
+    fn drop_from_fattest(&mut self, store: &mut Store) {
+        let Some(&id) = self.new.iter().chain(&self.old).max_by_key(|id| self.flows[**id as usize].bytes) else {
+            return;
+        };
+        let flow = &mut self.flows[id as usize];
+        let (half, mut dropped, mut i) = (flow.bytes / 2, 0, flow.head);
+        while i != NIL && dropped < OVERFLOW_BATCH && flow.bytes > half {
+            let (len, next, whole) = (store.get(i).len, store.get(i).next, store.get(i).sent == 0);
+            if whole && !store.get(i).is_void() {
+                store.void(i);
+                flow.bytes -= u64::from(len);
+                self.bytes -= u64::from(len);
+                dropped += 1;
+                self.counters.overflow_drops += 1;
+            }
+            i = next;
+        }
+    }
+
+    /// Forgets everything that waits.
+    pub fn clear(&mut self, store: &mut Store) {
+        while let Some(i) = self.urgent.pop_front() {
+            store.get_mut(i).queued = false;
+            store.reap(i);
+        }
+        for id in self.new.drain(..).chain(self.old.drain(..)) {
+            let flow = &mut self.flows[id as usize];
+            while flow.head != NIL {
+                let i = flow.head;
+                flow.unlink(store, i);
+                store.reap(i);
+            }
+            (flow.bytes, flow.listed) = (0, false);
+        }
+        (self.bytes, self.packets, self.urgent_bytes) = (0, 0, 0);
+    }
+}
+
+/// The first record that begins `skip` unsent bytes or more behind the head.
+fn find_after(store: &Store, head: u32, skip: u64) -> Option<u32> {
+    let (mut i, mut before) = (head, 0u64);
+    while i != NIL {
+        if before >= skip {
+            return Some(i);
+        }
+        let r = store.get(i);
+        before += u64::from(r.unsent());
+        i = r.next;
+    }
+    None
+}
+
+fn mark(store: &mut Store, i: u32) -> bool {
+    let Some(inner) = Inner::parse(store.packet(i)) else { return false };
+    edit::mark_ce(store.packet_mut(i), &inner)
+}
+
+#[cfg(test)]
+#[path = "ingress_tests.rs"]
+mod tests;

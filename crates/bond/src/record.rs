@@ -1,0 +1,161 @@
+//! Records: packets read from the device, from the queue until the last of their bytes is acknowledged.
+
+use crate::pool::{Buf, Pool};
+use crate::time::Time;
+use crate::vnet::Vnet;
+
+/// Index of "no record".
+pub const NIL: u32 = u32::MAX;
+
+/// Flow identifiers with this bit set belong to the urgent channel: unordered, never held.
+pub const URGENT: u16 = 0x8000;
+
+/// One device packet (often a super-packet) and how far it has come.
+#[derive(Debug)]
+pub struct Record {
+    /// Its bytes; `None` once they are of no more use (dropped, or delivered elsewhere).
+    pub buf: Option<Buf>,
+    /// Bytes of the packet.
+    pub len: u32,
+    /// Its offload header.
+    pub vnet: Vnet,
+    /// Its flow's channel.
+    pub flow: u16,
+    /// Its place in the flow, modulo 2^24.
+    pub seq: u32,
+    /// Bytes sent for the first time so far.
+    pub sent: u32,
+    /// Chunks of it in flight or waiting to be sent again.
+    pub refs: u32,
+    /// Still linked in a queue.
+    pub queued: bool,
+    /// When it came from the device.
+    pub queued_at: Time,
+    /// When its first byte was first sent.
+    pub first_sent: Time,
+    /// Neighbours in the flow's queue.
+    pub prev: u32,
+    /// See `prev`.
+    pub next: u32,
+}
+
+impl Record {
+    /// The packet was given up: only its number is still to be told to the peer.
+    pub fn is_void(&self) -> bool {
+        self.buf.is_none()
+    }
+
+    /// Bytes that were never sent.
+    pub fn unsent(&self) -> u32 {
+        self.len - self.sent
+    }
+}
+
+/// Why a packet found no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// All records of an engine and the memory of their packets.
+#[derive(Debug)]
+pub struct Store {
+    /// Packet memory, shared with the receiving side.
+    pub pool: Pool,
+    slots: Vec<Record>,
+    free: Vec<u32>,
+    limit: usize,
+}
+
+impl Store {
+    /// A store of at most `records` records over `pool`.
+    pub fn new(pool: Pool, records: usize) -> Self {
+        Store { pool, slots: Vec::new(), free: Vec::new(), limit: records }
+    }
+
+    /// Copies `packet` in. The record is linked nowhere yet.
+    pub fn insert(&mut self, packet: &[u8], vnet: Vnet, now: Time) -> Result<u32, Full> {
+        if self.free.is_empty() && self.slots.len() >= self.limit {
+            return Err(Full);
+        }
+        let buf = self.pool.alloc(packet.len()).ok_or(Full)?;
+        self.pool.bytes_mut(buf)[..packet.len()].copy_from_slice(packet);
+        let record = Record {
+            buf: Some(buf),
+            len: packet.len() as u32,
+            vnet,
+            flow: 0,
+            seq: 0,
+            sent: 0,
+            refs: 0,
+            queued: false,
+            queued_at: now,
+            first_sent: Time::NEVER,
+            prev: NIL,
+            next: NIL,
+        };
+        Ok(match self.free.pop() {
+            Some(i) => {
+                self.slots[i as usize] = record;
+                i
+            }
+            None => {
+                self.slots.push(record);
+                self.slots.len() as u32 - 1
+            }
+        })
+    }
+
+    /// The record `i`.
+    pub fn get(&self, i: u32) -> &Record {
+        &self.slots[i as usize]
+    }
+
+    /// The record `i`, for change.
+    pub fn get_mut(&mut self, i: u32) -> &mut Record {
+        &mut self.slots[i as usize]
+    }
+
+    /// The bytes of record `i`; empty if it is void.
+    pub fn packet(&self, i: u32) -> &[u8] {
+        let r = self.get(i);
+        r.buf.map_or(&[], |b| &self.pool.bytes(b)[..r.len as usize])
+    }
+
+    /// The bytes of record `i`, for change.
+    pub fn packet_mut(&mut self, i: u32) -> &mut [u8] {
+        let (buf, len) = (self.slots[i as usize].buf, self.slots[i as usize].len);
+        buf.map_or(&mut [], |b| &mut self.pool.bytes_mut(b)[..len as usize])
+    }
+
+    /// Gives up the packet of record `i`; what remains to be sent is its number.
+    pub fn void(&mut self, i: u32) {
+        let r = &mut self.slots[i as usize];
+        if let Some(b) = r.buf.take() {
+            self.pool.free(b);
+        }
+        (r.len, r.sent) = (0, 0);
+    }
+
+    /// One chunk fewer refers to record `i`; frees it when it was the last and nothing is left to send.
+    pub fn release(&mut self, i: u32) {
+        let r = &mut self.slots[i as usize];
+        debug_assert!(r.refs > 0);
+        r.refs -= 1;
+        self.reap(i);
+    }
+
+    /// Frees record `i` if nothing refers to it.
+    pub fn reap(&mut self, i: u32) {
+        let r = &mut self.slots[i as usize];
+        if r.refs == 0 && !r.queued {
+            if let Some(b) = r.buf.take() {
+                self.pool.free(b);
+            }
+            self.free.push(i);
+        }
+    }
+
+    /// Records in use.
+    pub fn in_use(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}

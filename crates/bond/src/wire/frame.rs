@@ -1,0 +1,233 @@
+//! Frames: what the sealed part of a datagram holds after its stamp.
+
+use super::reader::Reader;
+use super::sign_extend24;
+use crate::vnet::Vnet;
+use arrayvec::ArrayVec;
+
+pub(super) const PADDING: u8 = 0x00;
+pub(super) const PING: u8 = 0x01;
+pub(super) const ACK: u8 = 0x02;
+pub(super) const CHALLENGE: u8 = 0x03;
+pub(super) const RESPONSE: u8 = 0x04;
+pub(super) const STATUS: u8 = 0x05;
+pub(super) const CLOSE: u8 = 0x06;
+pub(super) const VOID: u8 = 0x07;
+/// Types from here on are data; the low bits are the `D_*` flags.
+pub(super) const DATA: u8 = 0x80;
+/// The frame reaches to the end of the datagram, so it has no length field.
+pub(super) const D_REST: u8 = 0x01;
+/// The frame holds the whole record, so it has neither offset nor total.
+pub(super) const D_WHOLE: u8 = 0x02;
+/// An offload header follows (only where the record begins).
+pub(super) const D_VNET: u8 = 0x04;
+/// Everything before it in its flow was sent at least once.
+pub(super) const D_HEAD: u8 = 0x08;
+
+/// Most ranges that an acknowledgement carries.
+pub const MAX_RANGES: usize = 32;
+
+/// Why the rest of a datagram was not read. It was authentic, so the peer is broken or newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// A frame claims more bytes than there are.
+    #[error("a frame is longer than its datagram")]
+    Truncated,
+    /// A frame type of a later version.
+    #[error("frame type {0:#04x} is not known; the peer may run a newer ropewalk")]
+    Unknown(u8),
+    /// A field contradicts another.
+    #[error("a frame contradicts itself")]
+    Invalid,
+}
+
+/// A part of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    /// Its flow's channel.
+    pub flow: u16,
+    /// The record's place in the flow, 24 bits.
+    pub seq: u32,
+    /// First byte within the record.
+    pub offset: u16,
+    /// Length of the record, known where it begins.
+    pub total: Option<u16>,
+    /// Offload header of the record, where it begins and has one.
+    pub vnet: Option<Vnet>,
+    /// Everything before it in its flow was sent at least once.
+    pub at_head: bool,
+    /// Its bytes.
+    pub data: &'a [u8],
+}
+
+/// What of a path's packets arrived (as RFC 9000 §19.3, one path per frame).
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct AckFrame {
+    /// The path whose packets are meant.
+    pub path: u8,
+    /// Largest packet number received, low 32 bits.
+    pub largest: u32,
+    /// Receiver's clock when that packet arrived, microseconds, low 32 bits.
+    pub received_us: u32,
+    /// From that arrival to this frame, microseconds.
+    pub delay_us: u32,
+    /// Packets of the path that arrived with a CE mark, in total, low 16 bits.
+    pub ce_total: u16,
+    /// Ranges from the largest down: (packets missing before it, packets in it); the first has no gap.
+    pub ranges: ArrayVec<(u16, u16), MAX_RANGES>,
+}
+
+/// What an end wants a path to be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathStatus {
+    /// The path.
+    pub path: u8,
+    /// Grows with each change; an older one is ignored.
+    pub seq: u16,
+    /// 0 active, 1 backup, 2 metered, 3 metered and used up, 4 gone.
+    pub state: u8,
+    /// The sender's TUN MTU, bytes.
+    pub mtu: u16,
+}
+
+/// One frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame<'a> {
+    /// Asks for an acknowledgement.
+    Ping,
+    /// Acknowledges packets of one path.
+    Ack(AckFrame),
+    /// Proves, when it comes back, that the address is the peer's (RFC 9000 §8.2).
+    Challenge(u64),
+    /// Answers a challenge on the same path.
+    Response(u64),
+    /// Path class or state.
+    Status(PathStatus),
+    /// The session ends; the code is that of `session::Refusal`, 0 for an ordinary end.
+    Close(u8),
+    /// Record `seq` of `flow` will not come (again).
+    Void {
+        /// The flow's channel.
+        flow: u16,
+        /// The record's number.
+        seq: u32,
+        /// Everything before it in its flow was sent at least once.
+        at_head: bool,
+    },
+    /// A part of a record.
+    Data(Chunk<'a>),
+}
+
+/// The frames of a datagram, in order. Ends at the first fault.
+#[derive(Debug)]
+pub struct Frames<'a> {
+    r: Reader<'a>,
+}
+
+impl<'a> Frames<'a> {
+    /// Reads the sealed part after its stamp.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Frames { r: Reader::new(bytes) }
+    }
+
+    fn read(&mut self, kind: u8) -> Result<Frame<'a>, FrameError> {
+        let r = &mut self.r;
+        Ok(match kind {
+            PING => Frame::Ping,
+            ACK => Frame::Ack(read_ack(r)?),
+            CHALLENGE => Frame::Challenge(r.u64()?),
+            RESPONSE => Frame::Response(r.u64()?),
+            STATUS => {
+                Frame::Status(PathStatus { path: r.u8()? & 15, seq: r.u16()?, state: r.u8()?, mtu: r.u16()? })
+            }
+            CLOSE => Frame::Close(r.u8()?),
+            VOID => {
+                let flow = r.u16()?;
+                let v = r.u32()?;
+                Frame::Void { flow, seq: v & 0xff_ffff, at_head: v >> 31 == 1 }
+            }
+            k if k & 0xf0 == DATA => Frame::Data(read_chunk(r, k)?),
+            k => return Err(FrameError::Unknown(k)),
+        })
+    }
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = Result<Frame<'a>, FrameError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.r.is_empty() {
+                return None;
+            }
+            match self.r.u8() {
+                Ok(PADDING) => continue,
+                Ok(kind) => {
+                    let frame = self.read(kind);
+                    if frame.is_err() {
+                        self.r.take_rest();
+                    }
+                    return Some(frame);
+                }
+                Err(e) => return Some(Err(e)),
+            }
+        }
+    }
+}
+
+fn read_ack(r: &mut Reader<'_>) -> Result<AckFrame, FrameError> {
+    let mut ack = AckFrame {
+        path: r.u8()? & 15,
+        largest: r.u32()?,
+        received_us: r.u32()?,
+        delay_us: r.u24()?,
+        ce_total: r.u16()?,
+        ranges: ArrayVec::new(),
+    };
+    let count = r.u8()? as usize;
+    if count == 0 || count > MAX_RANGES {
+        return Err(FrameError::Invalid);
+    }
+    for _ in 0..count {
+        let (gap, len) = (r.u16()?, r.u16()?);
+        if len == 0 {
+            return Err(FrameError::Invalid);
+        }
+        ack.ranges.push((gap, len));
+    }
+    Ok(ack)
+}
+
+fn read_chunk<'a>(r: &mut Reader<'a>, kind: u8) -> Result<Chunk<'a>, FrameError> {
+    let (flow, seq) = (r.u16()?, r.u24()?);
+    let whole = kind & D_WHOLE != 0;
+    let offset = if whole { 0 } else { r.u16()? };
+    let mut total = None;
+    if offset == 0 && !whole {
+        total = Some(r.u16()?);
+    }
+    let vnet = match kind & D_VNET != 0 && offset == 0 {
+        true => Some(Vnet::from_wire(&r.array()?)),
+        false => None,
+    };
+    let data = match kind & D_REST != 0 {
+        true => r.take_rest(),
+        false => {
+            let len = r.u16()?;
+            r.take(len as usize)?
+        }
+    };
+    if whole {
+        total = Some(u16::try_from(data.len()).map_err(|_| FrameError::Invalid)?);
+    }
+    let end = offset as usize + data.len();
+    if data.is_empty() || end > total.unwrap_or(u16::MAX) as usize {
+        return Err(FrameError::Invalid);
+    }
+    Ok(Chunk { flow, seq, offset, total, vnet, at_head: kind & D_HEAD != 0, data })
+}
+
+/// Compares 24-bit sequence numbers: how far `a` is after `b`.
+pub fn seq_after(a: u32, b: u32) -> i32 {
+    sign_extend24(a.wrapping_sub(b))
+}

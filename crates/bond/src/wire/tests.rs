@@ -1,0 +1,93 @@
+use super::frame::{AckFrame, Frame, FrameError, Frames, PathStatus};
+use super::*;
+use crate::vnet::Vnet;
+use arrayvec::ArrayVec;
+
+const H: Header = Header { path: 1, index: 2, number: 3 };
+
+fn frames(bytes: &[u8], len: usize) -> Vec<Frame<'_>> {
+    Frames::new(&bytes[HEADER + STAMP..len]).map(|f| f.unwrap()).collect()
+}
+
+#[test]
+fn every_frame_survives() {
+    let mut out = [0; 1400];
+    let mut w = Writer::new(&mut out, H, Stamp::default());
+    let ack = AckFrame {
+        path: 3,
+        largest: 77,
+        received_us: 123_456,
+        delay_us: 1500,
+        ce_total: 4,
+        ranges: ArrayVec::from_iter([(0, 5), (1, 9)]),
+    };
+    let status = PathStatus { path: 3, seq: 9, state: 1, mtu: 1420 };
+    assert!(w.ping() && w.ack(&ack) && w.challenge(11) && w.response(12) && w.status(&status));
+    assert!(w.close(5) && w.void(6, 7, true));
+    let len = w.len();
+    assert_eq!(
+        frames(&out, len),
+        [
+            Frame::Ping,
+            Frame::Ack(ack),
+            Frame::Challenge(11),
+            Frame::Response(12),
+            Frame::Status(status),
+            Frame::Close(5),
+            Frame::Void { flow: 6, seq: 7, at_head: true },
+        ]
+    );
+}
+
+#[test]
+fn records_of_any_length_fill_datagrams_and_come_back() {
+    let record: Vec<u8> = (0..5000u32).map(|i| i as u8).collect();
+    let vnet = Vnet { gso_type: 1, flags: 1, gso_size: 1000, hdr_len: 52, csum_start: 20, csum_offset: 16 };
+    for total in (1..200).chain(1300..1500).chain([4999, 5000]) {
+        for v in [Vnet::default(), vnet] {
+            let (mut back, mut offset) = (Vec::new(), 0);
+            while offset < total {
+                let mut out = [0; 1452];
+                let mut w = Writer::new(&mut out, H, Stamp::default());
+                let n = w.chunk_fit(offset, total - offset, !v.is_plain());
+                assert!(n > 0);
+                w.chunk(5, 6, offset, total, &v, true, &record[offset as usize..][..n as usize]);
+                assert!(offset + n == total || w.room() == 0, "a datagram before the last is full");
+                let len = w.len();
+                let [Frame::Data(c)] = frames(&out, len)[..] else { panic!() };
+                assert_eq!((c.flow, c.seq, u32::from(c.offset), c.at_head), (5, 6, offset, true));
+                assert_eq!(c.total.map(u32::from), (offset == 0).then_some(total));
+                assert_eq!(c.vnet, (offset == 0 && !v.is_plain()).then_some(v));
+                back.extend_from_slice(c.data);
+                offset += n;
+            }
+            assert_eq!(back, record[..total as usize]);
+        }
+    }
+}
+
+#[test]
+fn small_records_share_a_datagram() {
+    let mut out = [0; 400];
+    let mut w = Writer::new(&mut out, H, Stamp::default());
+    let mut put = 0;
+    while w.chunk_fit(0, 60, false) == 60 {
+        w.chunk(1, put, 0, 60, &Vnet::default(), false, &[put as u8; 60]);
+        put += 1;
+    }
+    let len = w.len();
+    assert!(put >= 5);
+    assert_eq!(frames(&out, len).len(), put as usize);
+}
+
+#[test]
+fn faults_are_named_and_end_the_datagram() {
+    let errors = |b: &[u8]| Frames::new(b).filter_map(Result::err).collect::<Vec<_>>();
+    assert_eq!(errors(&[0x40]), [FrameError::Unknown(0x40)]);
+    assert_eq!(errors(&[3, 1, 2]), [FrameError::Truncated]);
+    assert_eq!(errors(&[2, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0]), [FrameError::Invalid]);
+    // A whole record without a byte.
+    assert_eq!(errors(&[0x83, 0, 1, 0, 0, 1]), [FrameError::Invalid]);
+    // An offset past the 64 KiB of an IP packet.
+    assert_eq!(errors(&[0x81, 0, 1, 0, 0, 1, 0xff, 0xff, 1, 2]), [FrameError::Invalid]);
+}

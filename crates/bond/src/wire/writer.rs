@@ -1,0 +1,157 @@
+//! Writes frames into a datagram under construction.
+
+use super::frame::{self, AckFrame, PathStatus};
+use super::{HEADER, Header, STAMP, Stamp, TAG};
+use crate::vnet::Vnet;
+
+/// A datagram under construction, in a slice as long as the datagram may become.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    out: &'a mut [u8],
+    at: usize,
+}
+
+/// A smaller beginning of a record is not worth its header.
+const MIN_CHUNK: usize = 32;
+
+impl<'a> Writer<'a> {
+    /// Starts a datagram; `out` is all the room it may use, tag included.
+    pub fn new(out: &'a mut [u8], header: Header, stamp: Stamp) -> Self {
+        out[..HEADER].copy_from_slice(&header.encode());
+        out[HEADER..HEADER + STAMP].copy_from_slice(&stamp.to_bytes());
+        Writer { out, at: HEADER + STAMP }
+    }
+
+    /// Bytes still free for frames.
+    pub fn room(&self) -> usize {
+        self.out.len() - TAG - self.at
+    }
+
+    /// No frame was written yet.
+    pub fn is_empty(&self) -> bool {
+        self.at == HEADER + STAMP
+    }
+
+    /// Length of header, stamp and frames so far, without the tag.
+    pub fn len(&self) -> usize {
+        self.at
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.out[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+
+    fn put_all<const N: usize>(&mut self, parts: [&[u8]; N]) -> bool {
+        if parts.iter().map(|p| p.len()).sum::<usize>() > self.room() {
+            return false;
+        }
+        parts.into_iter().for_each(|p| self.put(p));
+        true
+    }
+
+    /// Each of these writes one frame and says whether there was room.
+    pub fn ping(&mut self) -> bool {
+        self.put_all([&[frame::PING]])
+    }
+
+    /// Fills with padding up to `len` bytes of datagram, tag included.
+    pub fn pad_to(&mut self, len: usize) {
+        let end = len.min(self.out.len()) - TAG;
+        if end > self.at {
+            self.out[self.at..end].fill(frame::PADDING);
+            self.at = end;
+        }
+    }
+
+    /// Challenges the peer's address.
+    pub fn challenge(&mut self, token: u64) -> bool {
+        self.put_all([&[frame::CHALLENGE], &token.to_be_bytes()])
+    }
+
+    /// Answers a challenge.
+    pub fn response(&mut self, token: u64) -> bool {
+        self.put_all([&[frame::RESPONSE], &token.to_be_bytes()])
+    }
+
+    /// Announces a path's class.
+    pub fn status(&mut self, s: &PathStatus) -> bool {
+        self.put_all([&[frame::STATUS, s.path], &s.seq.to_be_bytes(), &[s.state], &s.mtu.to_be_bytes()])
+    }
+
+    /// Ends the session.
+    pub fn close(&mut self, code: u8) -> bool {
+        self.put_all([&[frame::CLOSE, code]])
+    }
+
+    /// Says that a record will not come.
+    pub fn void(&mut self, flow: u16, seq: u32, at_head: bool) -> bool {
+        let v = seq | u32::from(at_head) << 31;
+        self.put_all([&[frame::VOID], &flow.to_be_bytes(), &v.to_be_bytes()])
+    }
+
+    /// Acknowledges; leaves out the oldest ranges if room is short.
+    pub fn ack(&mut self, a: &AckFrame) -> bool {
+        const FIXED: usize = 1 + 1 + 4 + 4 + 3 + 2 + 1;
+        let Some(fit) = self.room().checked_sub(FIXED).map(|r| r / 4) else { return false };
+        let count = a.ranges.len().min(fit);
+        if count == 0 {
+            return false;
+        }
+        let delay = a.delay_us.min(0xff_ffff).to_be_bytes();
+        self.put(&[frame::ACK, a.path]);
+        self.put(&a.largest.to_be_bytes());
+        self.put(&a.received_us.to_be_bytes());
+        self.put(&delay[1..]);
+        self.put(&a.ce_total.to_be_bytes());
+        self.put(&[count as u8]);
+        for (gap, len) in &a.ranges[..count] {
+            self.put(&gap.to_be_bytes());
+            self.put(&len.to_be_bytes());
+        }
+        true
+    }
+
+    /// How many of the `left` bytes of a record from `offset` on go into this datagram; 0 if it is not worth a frame.
+    /// A frame either leaves room for its length field or ends exactly where the datagram does.
+    pub fn chunk_fit(&self, offset: u32, left: u32, vnet: bool) -> u32 {
+        let vnet = if vnet && offset == 0 { Vnet::LEN } else { 0 };
+        let (part, end) = if offset == 0 { (10 + vnet, 6 + vnet) } else { (8, 8) };
+        let (room, left) = (self.room(), left as usize);
+        if end + left + 2 <= room || end + left == room {
+            return left as u32;
+        }
+        let fit = room.saturating_sub(part).min(left - 1);
+        if fit < MIN_CHUNK { 0 } else { fit as u32 }
+    }
+
+    /// Writes a part of a record; `total` is the record's length. The caller kept to [`Writer::chunk_fit`].
+    pub fn chunk(&mut self, flow: u16, seq: u32, offset: u32, total: u32, vnet: &Vnet, at_head: bool, data: &[u8]) {
+        let whole = data.len() as u32 == total;
+        let has_vnet = offset == 0 && !vnet.is_plain();
+        let head = 1 + 2 + 3 + if whole { 0 } else { 2 } + if offset == 0 && !whole { 2 } else { 0 };
+        let head = head + if has_vnet { Vnet::LEN } else { 0 };
+        let rest = head + data.len() == self.room();
+        let kind = frame::DATA
+            | if rest { frame::D_REST } else { 0 }
+            | if whole { frame::D_WHOLE } else { 0 }
+            | if has_vnet { frame::D_VNET } else { 0 }
+            | if at_head { frame::D_HEAD } else { 0 };
+        self.put(&[kind]);
+        self.put(&flow.to_be_bytes());
+        self.put(&seq.to_be_bytes()[1..]);
+        if !whole {
+            self.put(&(offset as u16).to_be_bytes());
+            if offset == 0 {
+                self.put(&(total as u16).to_be_bytes());
+            }
+        }
+        if has_vnet {
+            self.put(&vnet.to_wire());
+        }
+        if !rest {
+            self.put(&(data.len() as u16).to_be_bytes());
+        }
+        self.put(data);
+    }
+}

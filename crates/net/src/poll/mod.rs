@@ -1,0 +1,9 @@
+//! Waiting for descriptors, timers, other threads and signals in one place.
+
+mod epoll;
+mod signals;
+mod waker;
+
+pub use epoll::{Events, Interest, Poller, Ready};
+pub use signals::{Signal, Signals};
+pub use waker::Waker;

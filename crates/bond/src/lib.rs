@@ -3,6 +3,8 @@
 
 pub mod cc;
 pub mod inner;
+pub mod order;
+pub mod path;
 pub mod pool;
 pub mod queue;
 pub mod record;

@@ -3,6 +3,32 @@
 //! A controller is a value behind [`Controller`]. It owns no timer and reads no clock; the path calls it
 //! with what was sent, acknowledged and lost, and asks it for a window and a pacing rate.
 //! Coupled controllers see the other paths of the same session through [`Sibling`].
+//!
+//! | name | what it is |
+//! |---|---|
+//! | `tidal` | the default: keeps the path full and its queue short, unmoved by random loss ([`tidal`]) |
+//! | `cubic` | RFC 9438 with HyStart++ ([`cubic`]) |
+//! | `newreno` | RFC 5681 in the form of RFC 9002 ([`newreno`]) |
+//! | `lia`, `olia`, `balia` | coupled: all paths together take what one flow would ([`coupled`]) |
+//!
+//! Helpers for the path that feeds a controller: [`rate`] (delivery-rate samples) and [`filter`] (extremes over
+//! a sliding window).
+
+mod algorithm;
+#[cfg(test)]
+mod bands;
+pub mod coupled;
+pub mod cubic;
+pub mod filter;
+#[cfg(test)]
+mod harness;
+mod hystart;
+pub mod newreno;
+pub mod rate;
+pub mod tidal;
+pub mod window;
+
+pub use algorithm::{Algorithm, UnknownAlgorithm, by_name};
 
 use crate::time::{Duration, Time};
 
@@ -58,7 +84,7 @@ pub struct Sibling {
     pub window: u64,
     /// Smoothed round-trip time.
     pub srtt: Duration,
-    /// Bytes acknowledged since the last loss (l1 and l2 of OLIA are derived from this).
+    /// [`Controller::bytes_since_loss`] of that path (OLIA's l).
     pub bytes_since_loss: u64,
     /// This entry is the path being called.
     pub is_self: bool,
@@ -74,6 +100,8 @@ pub trait Controller: Send + core::fmt::Debug {
     fn on_ack(&mut self, ack: &Ack, siblings: &[Sibling]);
     /// Packets were lost. Called before the `on_ack` of the acknowledgement that revealed it.
     fn on_loss(&mut self, loss: &Loss, siblings: &[Sibling]);
+    /// `bytes` that had been reported lost arrived after all (late, not lost).
+    fn on_spurious_loss(&mut self, _now: Time, _bytes: u64) {}
     /// The path carried nothing for long, changed its address, or came back from the dead: old estimates are void.
     fn reset(&mut self, now: Time);
     /// The path's largest datagram changed (RFC 8899), bytes on the wire.
@@ -89,5 +117,10 @@ pub trait Controller: Send + core::fmt::Debug {
     /// Probing above the estimate right now.
     fn is_probing(&self) -> bool {
         false
+    }
+    /// Bytes acknowledged since the last loss, or between the last two losses if that was more
+    /// (OLIA's l, draft-khalili-mptcp-congestion-control-05 §3); what goes into [`Sibling::bytes_since_loss`].
+    fn bytes_since_loss(&self) -> u64 {
+        0
     }
 }

@@ -1,0 +1,120 @@
+//! Choosing a controller by name.
+
+use super::Controller;
+use super::coupled::{Balia, BaliaLaw, Lia, LiaLaw, Olia, OliaLaw};
+use super::cubic::{Cubic, CubicLaw};
+use super::newreno::{NewReno, NewRenoLaw};
+use super::tidal::Tidal;
+use core::fmt;
+use core::str::FromStr;
+
+/// A congestion-control algorithm that config and scenarios can name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// Delay-aware, rate-based. The default, because a path queue delays interactive packets too, and because
+    /// the tunnel repairs random loss, which must therefore not slow it down.
+    #[default]
+    Tidal,
+    /// RFC 9438.
+    Cubic,
+    /// RFC 5681.
+    NewReno,
+    /// RFC 6356, coupled.
+    Lia,
+    /// draft-khalili-mptcp-congestion-control, coupled.
+    Olia,
+    /// draft-walid-mptcp-congestion-control, coupled.
+    Balia,
+}
+
+impl Algorithm {
+    /// Every algorithm, the default first.
+    pub const ALL: [Algorithm; 6] = [
+        Algorithm::Tidal,
+        Algorithm::Cubic,
+        Algorithm::NewReno,
+        Algorithm::Lia,
+        Algorithm::Olia,
+        Algorithm::Balia,
+    ];
+
+    /// The name in config.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::Tidal => "tidal",
+            Algorithm::Cubic => "cubic",
+            Algorithm::NewReno => "newreno",
+            Algorithm::Lia => "lia",
+            Algorithm::Olia => "olia",
+            Algorithm::Balia => "balia",
+        }
+    }
+
+    /// A fresh controller for a path whose largest datagram has `mtu` bytes on the wire.
+    pub fn controller(self, mtu: u64) -> Box<dyn Controller> {
+        match self {
+            Algorithm::Tidal => Box::new(Tidal::new(mtu)),
+            Algorithm::Cubic => Box::new(Cubic::new(CubicLaw::default(), mtu)),
+            Algorithm::NewReno => Box::new(NewReno::new(NewRenoLaw, mtu)),
+            Algorithm::Lia => Box::new(Lia::new(LiaLaw, mtu)),
+            Algorithm::Olia => Box::new(Olia::new(OliaLaw, mtu)),
+            Algorithm::Balia => Box::new(Balia::new(BaliaLaw, mtu)),
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no algorithm has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownAlgorithm(pub String);
+
+impl fmt::Display for UnknownAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no congestion controller is called \"{}\"; choose one of ", self.0)?;
+        for (i, a) in Algorithm::ALL.iter().enumerate() {
+            write!(f, "{}{a}", if i == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownAlgorithm {}
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(name: &str) -> Result<Self, UnknownAlgorithm> {
+        let found = Algorithm::ALL.into_iter().find(|a| a.name() == name);
+        found.ok_or_else(|| UnknownAlgorithm(name.to_owned()))
+    }
+}
+
+/// A fresh controller of the algorithm called `name`, for datagrams of `mtu` bytes on the wire; `None` if
+/// there is none of that name.
+pub fn by_name(name: &str, mtu: u64) -> Option<Box<dyn Controller>> {
+    Some(name.parse::<Algorithm>().ok()?.controller(mtu))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_finds_its_controller() {
+        for a in Algorithm::ALL {
+            assert_eq!(by_name(a.name(), 1500).unwrap().name(), a.name());
+        }
+        assert_eq!(Algorithm::default().name(), "tidal");
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_the_known_ones() {
+        let e = "vegas".parse::<Algorithm>().unwrap_err().to_string();
+        assert!(e.contains("\"vegas\"") && e.contains("tidal, cubic, newreno, lia, olia, balia"), "{e}");
+    }
+}

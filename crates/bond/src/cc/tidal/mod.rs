@@ -1,0 +1,316 @@
+//! Tidal, the default controller: a path as full as it can be with a queue as short as it can be.
+//!
+//! It paces by rate. Once per *epoch* (a round trip, or longer where a round trip holds too few packets) it
+//! looks at the smallest queue delay of the epoch and at the rate that the link served, and sets the next pace:
+//!
+//! ```text
+//! pace = rate · (1 + 0.3 · (aim − queue) / interval)        a little faster while the queue is short of its aim,
+//!                                                           a little slower while it is longer
+//! rate → served      while there is a queue                 a busy link serves what it can
+//! push = 1, 1, 2, 4, 8 … times the little                   while there is no queue at all: the link has become faster
+//! ```
+//!
+//! So a standing queue of about a millisecond is itself the probe: a link that becomes faster swallows it
+//! within a round trip, one that becomes slower makes it grow. There is no separate probing phase that would
+//! have to overshoot. Every 2.5 s the queue is let run dry for a moment, so that the base delay stays known.
+//!
+//! * [`startup`] doubles per round trip until a queue shows, like HyStart++ (RFC 9406).
+//! * [`delay`] measures how much the per-epoch minimum scatters and widens the aim by it, so that jitter is not
+//!   taken for a queue.
+//! * [`loss`] makes up for random loss and recognises policers.
+//! * [`rival`] recognises longer routes and flows that fill the queue, and competes with the latter.
+//!
+//! Relatives: FAST TCP (Wei, Jin, Low, Hegde 2006) has the same equilibrium, Copa (NSDI 2018) the mode switch, BBR
+//! (draft-ietf-ccwg-bbr) the rate model and app-limited rule. CE marks lower the gain in proportion to
+//! the marked part, as DCTCP does (RFC 8257 §3.3).
+
+mod delay;
+mod epoch;
+mod loss;
+mod rival;
+mod startup;
+mod steady;
+
+use super::filter::WindowedMax;
+use super::{Ack, Controller, Loss, Sibling};
+use crate::time::{Duration, Time};
+use delay::DelaySense;
+use epoch::{Epoch, Report};
+use loss::LossSense;
+use rival::{Contest, Suspicion, Verdict};
+use startup::{Crest, Startup};
+use steady::{Inputs, Steady};
+
+/// Window before anything is known, datagrams (RFC 6928).
+const INITIAL_DATAGRAMS: f64 = 10.0;
+/// Shortest epoch: shorter ones would follow the scheduling of processes, not the network. Seconds.
+const MIN_EPOCH: f64 = 0.004;
+/// Datagrams that an epoch should hold, so that a minimum and a rate mean something.
+const EPOCH_DATAGRAMS: f64 = 8.0;
+/// Longest gap between acknowledgements that the window makes room for. Seconds.
+const MAX_GAP: f64 = 0.05;
+/// A GSO batch: the window always has room for some.
+const BATCH: f64 = 65_536.0;
+/// At this rate a batch of 64 KiB lasts 50 µs, less than a timer can be trusted with. Bits per second.
+const UNPACED_BPS: f64 = 1e10;
+/// Room in the window above what pacing uses, so that pacing and not the window is what holds the flow.
+const WINDOW_ROOM: f64 = 1.25;
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Startup(Startup),
+    Steady(Steady),
+    Contest(Box<Contest>),
+}
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub struct Tidal {
+    mtu: f64,
+    phase: Phase,
+    epoch: Option<Epoch>,
+    delay: DelaySense,
+    loss: LossSense,
+    crest: Crest,
+    suspicion: Suspicion,
+    probe_allowed: bool,
+    /// Rate the path serves, lost packets included, bytes per second.
+    rate: f64,
+    min_rtt: f64,
+    srtt: f64,
+    /// Longest gaps between acknowledgements lately, ns.
+    gaps: WindowedMax,
+    last_ack: Option<Time>,
+}
+
+impl Tidal {
+    /// A controller for a path whose datagrams have `mtu` bytes on the wire.
+    pub fn new(mtu: u64) -> Self {
+        Tidal {
+            mtu: mtu as f64,
+            phase: Phase::Startup(Startup::new()),
+            epoch: None,
+            delay: DelaySense::new(),
+            loss: LossSense::new(),
+            crest: Crest::new(Time::ZERO),
+            suspicion: Suspicion::default(),
+            probe_allowed: true,
+            rate: 0.0,
+            min_rtt: 0.0,
+            srtt: 0.0,
+            gaps: WindowedMax::new(Duration::from_secs(2)),
+            last_ack: None,
+        }
+    }
+
+    /// Queue delay to aim for, seconds: one millisecond at 20 Mb/s and less where packets are shorter, by the
+    /// root, because more of them smooth each other; a decreasing function also lets equal flows
+    /// converge. Most of a packet where one takes long, and a per cent of the round trip, in which the
+    /// control is blind.
+    fn target(&self) -> f64 {
+        let packet = self.mtu / self.rate.max(1.0);
+        let by_root = 0.001 * (packet / 0.0006).sqrt();
+        by_root.clamp(0.0002, 0.002).max(0.8 * packet) + 0.01 * self.min_rtt.min(0.2)
+    }
+
+    fn gap(&self) -> f64 {
+        (self.gaps.get().unwrap_or(0) as f64 * 1e-9).min(MAX_GAP)
+    }
+
+    fn min_epoch(&self) -> f64 {
+        let packets = EPOCH_DATAGRAMS * self.mtu / self.rate.max(1.0);
+        MIN_EPOCH
+            .max(packets.min(0.25))
+            .max(2.0 * self.gap())
+            .max((4.0 * self.delay.noise()).min(2.0 * self.min_rtt))
+    }
+
+    fn inputs<'a>(&'a self, report: &'a Report) -> Inputs<'a> {
+        Inputs {
+            report,
+            delay: &self.delay,
+            loss: &self.loss,
+            target: self.target(),
+            rate: self.rate,
+            min_rtt: self.min_rtt,
+            probe_allowed: self.probe_allowed,
+        }
+    }
+
+    fn measure(&mut self, ack: &Ack) {
+        let rtt = ack.rtt.as_secs_f64();
+        self.min_rtt = ack.min_rtt.as_secs_f64();
+        self.srtt = if self.srtt == 0.0 { rtt } else { self.srtt + (rtt - self.srtt) / 8.0 };
+        if let Some(last) = self.last_ack.replace(ack.now)
+            && !ack.app_limited
+        {
+            self.gaps.update(ack.now, ack.now.since(last).as_nanos() as u64);
+        }
+        self.loss.count(ack.newest_sent, ack.bytes, 0);
+    }
+
+    fn on_epoch(&mut self, report: &Report) {
+        self.loss.on_epoch(report.acked, report.lost, self.mtu);
+        self.loss.step(report.now, self.mtu);
+        let target = self.target();
+        match core::mem::replace(&mut self.phase, Phase::Startup(Startup::new())) {
+            Phase::Startup(s) => {
+                self.delay.update(report.now, report.queue, 0.0, false, target);
+                self.phase = Phase::Startup(s);
+            }
+            Phase::Steady(s) => self.steady_epoch(s, report, target),
+            Phase::Contest(c) => self.contest_epoch(c, report, target),
+        }
+    }
+
+    fn steady_epoch(&mut self, mut s: Steady, report: &Report, target: f64) {
+        let expected = s.expected_change(report.span);
+        self.delay.update(report.now, report.queue, expected, s.high == 0, target);
+        let mut rate = self.rate;
+        s.step(&self.inputs(report), &mut rate);
+        self.rate = rate;
+        let mut suspicion = core::mem::take(&mut self.suspicion);
+        let verdict = match s.high {
+            0 => Verdict::Open,
+            _ => suspicion.on_high(&self.inputs(report)),
+        };
+        if s.high == 0 || verdict != Verdict::Open {
+            suspicion.clear();
+        }
+        self.suspicion = suspicion;
+        self.phase = match verdict {
+            Verdict::Open => Phase::Steady(s),
+            Verdict::Longer => {
+                self.delay.rebase(report.now);
+                Phase::Steady(Steady::new(report.now, self.rate))
+            }
+            Verdict::Rival => {
+                let contest = Contest::new(report.now, self.mtu as u64, self.rate, self.srtt);
+                Phase::Contest(Box::new(contest))
+            }
+        };
+    }
+
+    fn contest_epoch(&mut self, mut c: Box<Contest>, report: &Report, target: f64) {
+        self.delay.update(report.now, report.queue, 0.0, false, target);
+        let inputs = self.inputs(report);
+        let served = inputs.served();
+        let over = c.step(&inputs);
+        self.rate += (served - self.rate) / 4.0;
+        self.phase = if over { Phase::Steady(Steady::new(report.now, self.rate)) } else { Phase::Contest(c) };
+    }
+
+    /// Bytes that may be in flight at `gain` times the rate.
+    fn flight(&self, gain: f64) -> f64 {
+        let believed = (self.delay.queue() - self.delay.bias() - self.target()).max(0.0);
+        let rtt = (self.srtt - believed).max(self.min_rtt);
+        let rate = self.rate;
+        let batches = 2.0 * (rate * 0.001).clamp(2.0 * self.mtu, BATCH);
+        let slack = self.gap() + 2.0 * self.delay.noise();
+        WINDOW_ROOM * rate * gain.max(1.0) * rtt + rate * slack + batches
+    }
+}
+
+/// Queue delay as this acknowledgement shows it, seconds.
+fn queue_of(ack: &Ack) -> f64 {
+    ack.queue_delay.unwrap_or_else(|| ack.rtt.saturating_sub(ack.min_rtt)).as_secs_f64()
+}
+
+impl Controller for Tidal {
+    fn name(&self) -> &'static str {
+        "tidal"
+    }
+
+    fn on_sent(&mut self, _now: Time, _bytes: u64, _inflight: u64) {}
+
+    fn on_ack(&mut self, ack: &Ack, _siblings: &[Sibling]) {
+        self.measure(ack);
+        let queue = queue_of(ack);
+        let target = self.target();
+        let mut over = false;
+        match &mut self.phase {
+            Phase::Startup(s) => {
+                let threshold = target.max(self.min_rtt / 16.0).max(0.001);
+                over = s.on_ack(ack, queue, threshold);
+                self.rate = s.rate();
+            }
+            Phase::Contest(c) => c.on_ack(ack, queue),
+            Phase::Steady(_) => {}
+        }
+        if over {
+            self.phase = Phase::Steady(Steady::new(ack.now, self.rate));
+        }
+        // A probe that finds the end of the link is not carried on to the end of the epoch.
+        let risen =
+            self.crest.on_ack(ack, queue - self.delay.floor(), 3.0 * target + 4.0 * self.delay.noise());
+        let stop = risen && matches!(&self.phase, Phase::Steady(s) if s.gain() > 1.0 + steady::PROBING_PUSH);
+        let mtu = self.mtu;
+        let min_span = self.min_epoch();
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, ack.newest_sent));
+        epoch.on_ack(ack, queue, mtu);
+        if stop || epoch.is_over(ack, min_span) {
+            let report = epoch.report(ack);
+            self.epoch = Some(Epoch::begin(ack.now, ack.newest_sent));
+            self.on_epoch(&report);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss, _siblings: &[Sibling]) {
+        self.loss.count(loss.newest_sent, 0, loss.bytes);
+        if let Some(e) = &mut self.epoch {
+            e.on_loss(loss.bytes);
+        }
+        let queue = self.delay.latest();
+        if let Phase::Contest(c) = &mut self.phase {
+            c.on_loss(loss, queue);
+        }
+    }
+
+    fn reset(&mut self, _now: Time) {
+        let allowed = self.probe_allowed;
+        *self = Tidal::new(self.mtu as u64);
+        self.probe_allowed = allowed;
+    }
+
+    fn set_mtu(&mut self, bytes: u64) {
+        self.mtu = bytes.max(1) as f64;
+    }
+
+    fn window(&self) -> u64 {
+        let least = INITIAL_DATAGRAMS * self.mtu;
+        let bytes = match &self.phase {
+            Phase::Startup(_) => startup::GAIN * self.rate * (self.min_rtt + self.gap()) + least,
+            Phase::Steady(s) => self.flight(s.gain()),
+            Phase::Contest(c) => c.window() as f64 + self.rate * self.gap(),
+        };
+        bytes.max(4.0 * self.mtu) as u64
+    }
+
+    fn pacing_rate_bps(&self) -> Option<u64> {
+        let bytes_per_s = match &self.phase {
+            Phase::Startup(_) if self.rate == 0.0 => return None,
+            Phase::Startup(_) if self.probe_allowed => self.rate * startup::GAIN,
+            Phase::Startup(_) => self.rate * startup::GAIN_HELD,
+            Phase::Steady(s) => self.rate * s.gain(),
+            Phase::Contest(c) => c.pace(self.rate),
+        };
+        let bps = bytes_per_s * 8.0;
+        (bps < UNPACED_BPS).then_some(bps.max(8.0 * self.mtu) as u64)
+    }
+
+    fn bandwidth_bps(&self) -> u64 {
+        (self.rate * 8.0) as u64
+    }
+
+    fn allow_probe(&mut self, allowed: bool) {
+        self.probe_allowed = allowed;
+    }
+
+    fn is_probing(&self) -> bool {
+        match &self.phase {
+            Phase::Startup(_) => true,
+            Phase::Steady(s) => s.gain() > 1.0 + steady::PROBING_PUSH,
+            Phase::Contest(..) => false,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Finding the rate of an unknown path: doubling per round trip until a queue shows or the rate stops growing.
+
+use crate::cc::Ack;
+use crate::time::Time;
+
+/// Growth per round trip: pacing at this times the delivered rate. Two is the least that doubles.
+pub(super) const GAIN: f64 = 2.0;
+/// The same while the session allows another path to probe, and not this one.
+pub(super) const GAIN_HELD: f64 = 1.1;
+/// Rounds without growth by a quarter after which the rate is known (BBR, draft-ietf-ccwg-bbr §4.3.1.2).
+const FLAT_ROUNDS: u32 = 3;
+const GROWTH: f64 = 1.25;
+
+/// Rounds before a queue is believed: the first flight leaves as one burst, and is a queue of its own.
+const BURST_ROUNDS: u32 = 2;
+
+#[derive(Clone, Debug)]
+pub(super) struct Startup {
+    /// Largest delivery rate of the present and of the previous round, bytes per second.
+    best: f64,
+    previous: f64,
+    round_end: Time,
+    rounds: u32,
+    crest: Crest,
+    flat: u32,
+    flat_best: f64,
+}
+
+impl Startup {
+    pub(super) fn new() -> Self {
+        Startup {
+            best: 0.0,
+            previous: 0.0,
+            round_end: Time::ZERO,
+            rounds: 0,
+            crest: Crest::new(Time::ZERO),
+            flat: 0,
+            flat_best: 0.0,
+        }
+    }
+
+    /// Rate seen so far, bytes per second.
+    pub(super) fn rate(&self) -> f64 {
+        self.best.max(self.previous)
+    }
+
+    /// Take in an acknowledgement; true when startup is over. `threshold` is the queue delay, in seconds, that
+    /// ends it.
+    pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64, threshold: f64) -> bool {
+        if ack.newest_sent >= self.round_end && self.next_round(ack) {
+            return true;
+        }
+        self.best = self.best.max(ack.delivery_rate_bps as f64 / 8.0);
+        let crest = self.crest.on_ack(ack, queue, threshold);
+        crest && self.rounds > BURST_ROUNDS && !ack.app_limited
+    }
+
+    fn next_round(&mut self, ack: &Ack) -> bool {
+        self.round_end = ack.now;
+        self.rounds += 1;
+        if self.best >= self.flat_best * GROWTH {
+            self.flat_best = self.best;
+            self.flat = 0;
+        } else if !ack.app_limited {
+            self.flat += 1;
+        }
+        self.previous = self.best;
+        self.best = 0.0;
+        self.flat >= FLAT_ROUNDS
+    }
+}
+
+/// Acknowledgements whose minimum is believed to be a queue (HyStart++ wants eight samples; an acknowledgement
+/// covers two packets or more here).
+const CREST_ACKS: u32 = 4;
+/// Part of a round trip that the same must span.
+const CREST_SPAN: f64 = 0.125;
+
+/// Sees a queue rise within a round trip, while the path is sending faster than it knows the link to be.
+#[derive(Clone, Debug)]
+pub(super) struct Crest {
+    since: Time,
+    least: f64,
+    acks: u32,
+}
+
+impl Crest {
+    pub(super) fn new(now: Time) -> Self {
+        Crest { since: now, least: f64::INFINITY, acks: 0 }
+    }
+
+    /// True when not one of the last few acknowledgements showed less queue than `threshold` seconds.
+    pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64, threshold: f64) -> bool {
+        self.least = self.least.min(queue);
+        self.acks += 1;
+        let span = ack.now.since(self.since).as_secs_f64();
+        if self.acks < CREST_ACKS || span < CREST_SPAN * ack.min_rtt.as_secs_f64() {
+            return false;
+        }
+        let risen = self.least > threshold;
+        *self = Crest::new(ack.now);
+        risen
+    }
+}

@@ -1,0 +1,249 @@
+//! The channel of one flow: what is next, what is there already, since when something is missing.
+
+use super::assembly::{Added, Assembly};
+use super::table::Delivery;
+use crate::pool::{Buf, Pool};
+use crate::time::Time;
+use crate::vnet::Vnet;
+use crate::wire::{Chunk, Stamp, seq_after};
+use std::collections::VecDeque;
+
+/// Records by which one may run ahead of the next expected one.
+pub(super) const WINDOW: usize = 8192;
+/// A channel seen for the first time with a number under this began at 0.
+const FRESH: u32 = 64;
+/// Numbers for which a channel remembers whether they were delivered.
+const HISTORY: u32 = 1024;
+
+#[derive(Debug)]
+enum Slot {
+    Missing,
+    Partial(Assembly),
+    Ready(Buf, u32, Vnet),
+    Void,
+}
+
+impl Slot {
+    fn is_missing(&self) -> bool {
+        matches!(self, Slot::Missing)
+    }
+
+    fn memory(&self, pool: &Pool) -> u64 {
+        match self {
+            Slot::Missing | Slot::Void => 0,
+            Slot::Partial(a) => a.held_bytes(),
+            Slot::Ready(buf, ..) => pool.bytes(*buf).len() as u64,
+        }
+    }
+
+    fn free(self, pool: &mut Pool) {
+        match self {
+            Slot::Missing | Slot::Void => {}
+            Slot::Partial(a) => a.drop_into(pool),
+            Slot::Ready(buf, ..) => pool.free(buf),
+        }
+    }
+
+    fn with_chunk(self, pool: &mut Pool, c: &Chunk<'_>) -> (Slot, Took) {
+        let mut assembly = match self {
+            Slot::Ready(..) | Slot::Void => return (self, Took::Duplicate),
+            Slot::Partial(a) => a,
+            Slot::Missing => match Assembly::new(pool, c) {
+                Some(a) => a,
+                None => return (Slot::Missing, Took::NoRoom),
+            },
+        };
+        match assembly.add(pool, c) {
+            Added::Whole => {
+                let (buf, len, vnet) = assembly.finish();
+                (Slot::Ready(buf, len, vnet), Took::Kept)
+            }
+            Added::Partial => (Slot::Partial(assembly), Took::Kept),
+            Added::Duplicate => (Slot::Partial(assembly), Took::Duplicate),
+            Added::Refused => (Slot::Partial(assembly), Took::NoRoom),
+        }
+    }
+}
+
+/// Which of the last numbers were delivered.
+#[derive(Debug)]
+struct History([u64; HISTORY as usize / 64]);
+
+impl History {
+    fn bit(seq: u32) -> (usize, u64) {
+        let i = seq % HISTORY;
+        (i as usize / 64, 1 << (i % 64))
+    }
+
+    fn set(&mut self, seq: u32, delivered: bool) {
+        let (w, b) = Self::bit(seq);
+        if delivered { self.0[w] |= b } else { self.0[w] &= !b }
+    }
+
+    fn has(&self, seq: u32) -> bool {
+        let (w, b) = Self::bit(seq);
+        self.0[w] & b != 0
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Channel {
+    next: u32,
+    slots: VecDeque<Slot>,
+    /// Slots that are not missing.
+    filled: usize,
+    history: History,
+    /// Memory in `slots`.
+    pub held_bytes: u64,
+    /// Since when something after `next` is there and `next` is not whole.
+    pub gap_since: Option<Time>,
+    /// Everything before the gap's end was sent when this was.
+    pub sent_before: Option<Stamp>,
+    /// When the gap became known lost.
+    pub lost_since: Option<Time>,
+}
+
+/// What became of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Took {
+    Kept,
+    Duplicate,
+    Late,
+    NoRoom,
+}
+
+impl Channel {
+    pub fn new(first: u32) -> Self {
+        Channel {
+            next: if first < FRESH { 0 } else { first },
+            slots: VecDeque::new(),
+            filled: 0,
+            history: History([0; HISTORY as usize / 64]),
+            held_bytes: 0,
+            gap_since: None,
+            sent_before: None,
+            lost_since: None,
+        }
+    }
+
+    /// Takes a chunk in. `Late`: its record was given up before; the caller passes it on if it is whole.
+    pub fn on_chunk(&mut self, pool: &mut Pool, c: &Chunk<'_>) -> Took {
+        let ahead = seq_after(c.seq, self.next);
+        if ahead < 0 {
+            return self.on_late(c, ahead);
+        }
+        if ahead as usize >= WINDOW {
+            return Took::NoRoom;
+        }
+        let slot = self.slot_mut(ahead as usize);
+        let before = slot.memory(pool);
+        let taken = std::mem::replace(slot, Slot::Missing);
+        let was_missing = taken.is_missing();
+        let (kept, took) = taken.with_chunk(pool, c);
+        let newly = was_missing && !kept.is_missing();
+        let after = kept.memory(pool);
+        *slot = kept;
+        self.filled += usize::from(newly);
+        self.held_bytes += after;
+        self.held_bytes -= before;
+        took
+    }
+
+    /// The sender gave record `seq` up.
+    pub fn on_void(&mut self, pool: &mut Pool, seq: u32) {
+        let ahead = seq_after(seq, self.next);
+        if !(0..WINDOW as i32).contains(&ahead) {
+            return;
+        }
+        let slot = self.slot_mut(ahead as usize);
+        // What is whole already is worth having even so.
+        if !matches!(slot, Slot::Ready(..)) {
+            let (before, newly) = (slot.memory(pool), slot.is_missing());
+            std::mem::replace(slot, Slot::Void).free(pool);
+            self.held_bytes -= before;
+            self.filled += usize::from(newly);
+        }
+    }
+
+    /// Moves everything that is next to `out`.
+    pub fn release(&mut self, pool: &Pool, now: Time, out: &mut VecDeque<Delivery>) {
+        let mut moved = false;
+        loop {
+            match self.slots.front() {
+                Some(Slot::Ready(..)) => {
+                    let Some(slot) = self.slots.pop_front() else { return };
+                    self.held_bytes -= slot.memory(pool);
+                    self.filled -= 1;
+                    if let Slot::Ready(buf, len, vnet) = slot {
+                        out.push_back(Delivery { buf, len, vnet });
+                    }
+                    self.advance(true);
+                }
+                Some(Slot::Void) => {
+                    self.slots.pop_front();
+                    self.filled -= 1;
+                    // Not to be passed on late either.
+                    self.advance(true);
+                }
+                _ => break,
+            }
+            moved = true;
+        }
+        if moved {
+            (self.gap_since, self.sent_before, self.lost_since) = (None, None, None);
+        }
+        let front = usize::from(self.slots.front().is_some_and(|s| !s.is_missing()));
+        if self.filled > front && self.gap_since.is_none() {
+            self.gap_since = Some(now);
+        }
+    }
+
+    /// Gives up what is missing at the front, up to the next record that is there. Returns how many records were given up.
+    pub fn give_up(&mut self, pool: &mut Pool) -> u64 {
+        let mut given_up = 0;
+        while let Some(Slot::Missing | Slot::Partial(_)) = self.slots.front() {
+            let Some(slot) = self.slots.pop_front() else { break };
+            self.held_bytes -= slot.memory(pool);
+            self.filled -= usize::from(!slot.is_missing());
+            slot.free(pool);
+            self.advance(false);
+            given_up += 1;
+        }
+        (self.gap_since, self.sent_before, self.lost_since) = (None, None, None);
+        given_up
+    }
+
+    /// Notes that everything before `seq` left before `stamp`; the earliest such word about the gap counts.
+    pub fn note_sent_before(&mut self, seq: u32, stamp: Stamp) {
+        if seq_after(seq, self.next) > 0 && self.sent_before.is_none() {
+            self.sent_before = Some(stamp);
+        }
+    }
+
+    fn advance(&mut self, delivered: bool) {
+        self.history.set(self.next, delivered);
+        self.next = (self.next + 1) & 0xff_ffff;
+    }
+
+    /// Frees everything.
+    pub fn clear(&mut self, pool: &mut Pool) {
+        self.slots.drain(..).for_each(|s| s.free(pool));
+        (self.held_bytes, self.filled) = (0, 0);
+    }
+
+    fn on_late(&mut self, c: &Chunk<'_>, ahead: i32) -> Took {
+        let whole = c.total.is_some_and(|t| t as usize == c.data.len());
+        if ahead < -(HISTORY as i32) || !whole || self.history.has(c.seq) {
+            return Took::Duplicate;
+        }
+        self.history.set(c.seq, true);
+        Took::Late
+    }
+
+    fn slot_mut(&mut self, i: usize) -> &mut Slot {
+        while self.slots.len() <= i {
+            self.slots.push_back(Slot::Missing);
+        }
+        &mut self.slots[i]
+    }
+}

@@ -1,0 +1,248 @@
+//! All channels of a session.
+
+use super::channel::{Channel, Took};
+use crate::pool::{Buf, Pool};
+use crate::queue::FLOWS;
+use crate::record::URGENT;
+use crate::time::{Duration, Time};
+use crate::vnet::Vnet;
+use crate::wire::{Chunk, Stamp, seq_after};
+use std::collections::VecDeque;
+
+/// Urgent packets of a flow among which duplicates are found.
+const URGENT_WINDOW: i32 = 1024;
+
+/// A packet for the device. Its buffer is the receiver's to free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Where it lies.
+    pub buf: Buf,
+    /// Its length, bytes.
+    pub len: u32,
+    /// Its offload header.
+    pub vnet: Vnet,
+}
+
+/// How long a missing record holds those after it.
+#[derive(Clone, Copy, Debug)]
+pub struct Hold {
+    /// After it is known lost: time for it to be sent again, and once more.
+    pub repair: Duration,
+    /// In any case: the deadline for when paths are silent.
+    pub deadline: Duration,
+}
+
+/// What happened at this end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets handed to the device.
+    pub delivered: u64,
+    /// Records given up.
+    pub given_up: u64,
+    /// Records passed on after they had been given up.
+    pub late: u64,
+    /// Chunks that were there already.
+    pub duplicates: u64,
+    /// Chunks without memory or place, or that contradicted others.
+    pub refused: u64,
+}
+
+#[derive(Debug)]
+struct UrgentSeen {
+    newest: u32,
+    bits: [u64; URGENT_WINDOW as usize / 64],
+}
+
+/// The receiving end's order, for one session. Costs nothing until data comes.
+#[derive(Debug, Default)]
+pub struct Table {
+    channels: Vec<Option<Box<Channel>>>,
+    urgent: Vec<Option<Box<UrgentSeen>>>,
+    /// Channels with a gap.
+    gapped: Vec<u16>,
+    counters: Counters,
+}
+
+impl Table {
+    /// Totals since the start.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Memory held for order, bytes.
+    pub fn held_bytes(&self) -> u64 {
+        self.gapped.iter().filter_map(|f| self.channels[*f as usize].as_ref()).map(|c| c.held_bytes).sum()
+    }
+
+    /// Channels in which something is missing.
+    pub fn gaps(&self) -> usize {
+        self.gapped.len()
+    }
+
+    /// A chunk came in a datagram that left at `stamp`.
+    pub fn on_chunk(&mut self, pool: &mut Pool, c: &Chunk<'_>, stamp: Stamp, now: Time, out: &mut VecDeque<Delivery>) {
+        if c.flow & URGENT != 0 {
+            return self.on_urgent(pool, c, out);
+        }
+        let Some(channel) = self.channel(c.flow, c.seq) else {
+            self.counters.refused += 1;
+            return;
+        };
+        if c.at_head {
+            channel.note_sent_before(c.seq, stamp);
+        }
+        match channel.on_chunk(pool, c) {
+            Took::Kept => self.settle(c.flow, pool, now, out),
+            Took::Late => {
+                self.counters.late += 1;
+                self.deliver_copy(pool, c, out);
+            }
+            Took::Duplicate => self.counters.duplicates += 1,
+            Took::NoRoom => {
+                // Out of window or memory: the front must move, or nothing ever will.
+                self.counters.refused += 1;
+                self.give_up(c.flow, pool, now, out);
+            }
+        }
+    }
+
+    /// The sender gave up a record.
+    pub fn on_void(&mut self, pool: &mut Pool, flow: u16, seq: u32, now: Time, out: &mut VecDeque<Delivery>) {
+        if flow & URGENT != 0 {
+            return;
+        }
+        let Some(channel) = self.channel(flow, seq) else { return };
+        channel.on_void(pool, seq);
+        self.settle(flow, pool, now, out);
+    }
+
+    fn channel(&mut self, flow: u16, seq: u32) -> Option<&mut Channel> {
+        if self.channels.is_empty() {
+            self.channels.resize_with(FLOWS, || None);
+        }
+        let slot = self.channels.get_mut(flow as usize)?;
+        Some(slot.get_or_insert_with(|| Box::new(Channel::new(seq))))
+    }
+
+    /// Delivers what can be and keeps the list of gaps.
+    fn settle(&mut self, flow: u16, pool: &Pool, now: Time, out: &mut VecDeque<Delivery>) {
+        let Some(channel) = &mut self.channels[flow as usize] else { return };
+        let before = out.len();
+        channel.release(pool, now, out);
+        self.counters.delivered += (out.len() - before) as u64;
+        let listed = self.gapped.iter().position(|f| *f == flow);
+        match (channel.gap_since.is_some(), listed) {
+            (true, None) => self.gapped.push(flow),
+            (false, Some(i)) => {
+                self.gapped.swap_remove(i);
+            }
+            _ => {}
+        }
+    }
+
+    fn give_up(&mut self, flow: u16, pool: &mut Pool, now: Time, out: &mut VecDeque<Delivery>) {
+        let Some(channel) = &mut self.channels[flow as usize] else { return };
+        self.counters.given_up += channel.give_up(pool);
+        self.settle(flow, pool, now, out);
+    }
+
+    /// Gives up what has been missing for too long. `oldest_newest`: of the newest stamps of all live paths, the oldest; what was sent before
+    /// it and is not here is lost. Returns when to ask again.
+    pub fn check(
+        &mut self,
+        pool: &mut Pool,
+        now: Time,
+        oldest_newest: Option<Stamp>,
+        hold: Hold,
+        out: &mut VecDeque<Delivery>,
+    ) -> Option<Time> {
+        let mut next: Option<Time> = None;
+        let mut i = 0;
+        while let Some(&flow) = self.gapped.get(i) {
+            let at = self.channels[flow as usize].as_mut().and_then(|c| deadline(c, now, oldest_newest, hold));
+            match at {
+                Some(at) if at <= now => self.give_up(flow, pool, now, out),
+                Some(at) => next = Some(next.map_or(at, |n| n.min(at))),
+                None => {}
+            }
+            if self.gapped.get(i) == Some(&flow) {
+                i += 1;
+            }
+        }
+        next
+    }
+
+    fn on_urgent(&mut self, pool: &mut Pool, c: &Chunk<'_>, out: &mut VecDeque<Delivery>) {
+        let whole = c.total.is_some_and(|t| t as usize == c.data.len());
+        let flow = (c.flow & !URGENT) as usize;
+        if self.urgent.is_empty() {
+            self.urgent.resize_with(FLOWS, || None);
+        }
+        let Some(slot) = self.urgent.get_mut(flow).filter(|_| whole) else {
+            self.counters.refused += 1;
+            return;
+        };
+        let seen = slot.get_or_insert_with(|| Box::new(UrgentSeen { newest: c.seq.wrapping_sub(1) & 0xff_ffff, bits: [0; 16] }));
+        if !seen.is_new(c.seq) {
+            self.counters.duplicates += 1;
+            return;
+        }
+        self.deliver_copy(pool, c, out);
+    }
+
+    fn deliver_copy(&mut self, pool: &mut Pool, c: &Chunk<'_>, out: &mut VecDeque<Delivery>) {
+        let Some(buf) = pool.alloc(c.data.len()) else {
+            self.counters.refused += 1;
+            return;
+        };
+        pool.bytes_mut(buf)[..c.data.len()].copy_from_slice(c.data);
+        self.counters.delivered += 1;
+        out.push_back(Delivery { buf, len: c.data.len() as u32, vnet: c.vnet.unwrap_or_default() });
+    }
+
+    /// Frees everything.
+    pub fn clear(&mut self, pool: &mut Pool) {
+        self.channels.iter_mut().flatten().for_each(|c| c.clear(pool));
+        self.channels.clear();
+        self.urgent.clear();
+        self.gapped.clear();
+    }
+}
+
+/// When the gap of a channel is over, whatever happens.
+fn deadline(c: &mut Channel, now: Time, oldest_newest: Option<Stamp>, hold: Hold) -> Option<Time> {
+    let since = c.gap_since?;
+    if c.lost_since.is_none() {
+        let passed = |s: Stamp| oldest_newest.is_some_and(|o| o.later_than(s) > 0);
+        if c.sent_before.is_some_and(passed) {
+            c.lost_since = Some(now);
+        }
+    }
+    let latest = since + hold.deadline;
+    Some(c.lost_since.map_or(latest, |l| (l + hold.repair).min(latest)))
+}
+
+impl UrgentSeen {
+    fn is_new(&mut self, seq: u32) -> bool {
+        let ahead = seq_after(seq, self.newest);
+        let place = |s: u32| ((s % URGENT_WINDOW as u32) as usize / 64, 1u64 << (s % 64));
+        if ahead > 0 {
+            for k in 1..=ahead.min(URGENT_WINDOW) as u32 {
+                let (w, b) = place(self.newest.wrapping_add(k) & 0xff_ffff);
+                self.bits[w] &= !b;
+            }
+            self.newest = seq;
+        } else if ahead <= -URGENT_WINDOW {
+            // Too old to know; late is better than never.
+            return true;
+        }
+        let (w, b) = place(seq);
+        let new = self.bits[w] & b == 0;
+        self.bits[w] |= b;
+        new
+    }
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

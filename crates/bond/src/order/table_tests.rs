@@ -1,0 +1,126 @@
+use super::*;
+use proptest::prelude::*;
+
+const HOLD: Hold = Hold { repair: Duration::from_millis(50), deadline: Duration::from_millis(200) };
+
+struct End {
+    t: Table,
+    pool: Pool,
+    out: VecDeque<Delivery>,
+}
+
+impl End {
+    fn new() -> Self {
+        End { t: Table::default(), pool: Pool::new(1 << 22), out: VecDeque::new() }
+    }
+
+    fn whole(&mut self, flow: u16, seq: u32, ms: u64) {
+        let data = seq.to_be_bytes();
+        let c = Chunk { flow, seq, offset: 0, total: Some(4), vnet: None, at_head: true, data: &data };
+        let t = Time::from_millis(ms);
+        self.t.on_chunk(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
+    }
+
+    fn check(&mut self, ms: u64, newest_ms: u64) -> Option<Time> {
+        let newest = Some(Stamp::of(Time::from_millis(newest_ms)));
+        self.t.check(&mut self.pool, Time::from_millis(ms), newest, HOLD, &mut self.out)
+    }
+
+    fn got(&mut self) -> Vec<u32> {
+        let mut v = Vec::new();
+        while let Some(d) = self.out.pop_front() {
+            v.push(u32::from_be_bytes(self.pool.bytes(d.buf)[..4].try_into().unwrap()));
+            self.pool.free(d.buf);
+        }
+        v
+    }
+}
+
+#[test]
+fn order_is_restored_per_flow_and_flows_do_not_wait_for_one_another() {
+    let mut e = End::new();
+    for s in [0, 2, 3] {
+        e.whole(1, s, 0);
+    }
+    e.whole(2, 0, 0);
+    e.whole(2, 1, 0);
+    assert_eq!(e.got(), [0, 0, 1]);
+    assert_eq!(e.t.gaps(), 1);
+    e.whole(1, 1, 5);
+    assert_eq!(e.got(), [1, 2, 3]);
+    assert_eq!((e.t.gaps(), e.t.held_bytes(), e.pool.used_bytes()), (0, 0, 0));
+}
+
+#[test]
+fn known_lost_waits_for_the_repair_only_and_silence_for_the_deadline() {
+    let mut e = End::new();
+    e.whole(1, 0, 0);
+    e.whole(1, 2, 10);
+    // The slowest path has shown nothing sent after the gap yet.
+    assert_eq!(e.check(20, 5), Some(Time::from_millis(210)));
+    assert_eq!(e.check(30, 12), Some(Time::from_millis(80)));
+    assert_eq!(e.got(), [0]);
+    assert_eq!(e.check(80, 12), None);
+    assert_eq!(e.got(), [2]);
+    assert_eq!(e.t.counters().given_up, 1);
+}
+
+#[test]
+fn late_ones_pass_once() {
+    let mut e = End::new();
+    e.whole(1, 0, 0);
+    e.whole(1, 2, 0);
+    e.check(1000, 0);
+    e.whole(1, 1, 1001);
+    e.whole(1, 1, 1002);
+    e.whole(1, 2, 1003);
+    assert_eq!(e.got(), [0, 2, 1]);
+    assert_eq!((e.t.counters().late, e.t.counters().duplicates), (1, 2));
+}
+
+#[test]
+fn void_ends_the_wait_at_once() {
+    let mut e = End::new();
+    e.whole(1, 0, 0);
+    e.whole(1, 3, 0);
+    e.t.on_void(&mut e.pool, 1, 1, Time::ZERO, &mut e.out);
+    e.t.on_void(&mut e.pool, 1, 2, Time::ZERO, &mut e.out);
+    assert_eq!(e.got(), [0, 3]);
+}
+
+#[test]
+fn urgent_ones_pass_at_once_and_only_once() {
+    let mut e = End::new();
+    for s in [5, 3, 5, 4, 3, 5000, 4999, 5000] {
+        e.whole(URGENT | 7, s, 0);
+    }
+    assert_eq!(e.got(), [5, 3, 4, 5000, 4999]);
+}
+
+#[test]
+fn one_that_runs_away_moves_the_front() {
+    let mut e = End::new();
+    e.whole(1, 0, 0);
+    e.whole(1, 2, 0);
+    e.whole(1, 9000, 0);
+    assert_eq!(e.got(), [0, 2]);
+    assert!(e.t.held_bytes() < 1 << 20);
+}
+
+proptest! {
+    #[test]
+    fn everything_that_comes_is_delivered_once_and_in_order_if_nothing_is_lost(
+        keys in prop::collection::vec(any::<u32>(), 1..300), dup in any::<bool>())
+    {
+        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+        order.sort_by_key(|i| i + keys[*i as usize] % 60);
+        let mut e = End::new();
+        for s in &order {
+            e.whole(3, *s, 0);
+            if dup { e.whole(3, *s, 0); }
+        }
+        let want: Vec<u32> = (0..keys.len() as u32).collect();
+        prop_assert_eq!(e.got(), want);
+        prop_assert_eq!(e.pool.used_bytes(), 0);
+    }
+}

@@ -1,0 +1,176 @@
+//! The largest datagram a path carries: Datagram Packetization Layer PMTU Discovery (RFC 8899).
+
+use crate::time::{Duration, Time};
+
+/// RFC 8899 §5.1.2: what works nearly everywhere and is the least of IPv6. IP packet length, bytes.
+pub const BASE: u16 = 1280;
+/// §5.1.2 MAX_PROBES.
+const MAX_PROBES: u8 = 3;
+/// §5.1.1 PMTU_RAISE_TIMER.
+const RAISE_AFTER: Duration = Duration::from_secs(600);
+/// Sizes closer than this are not worth another probe.
+const RESOLUTION: u16 = 16;
+/// Full-size datagrams lost in a row, while smaller ones pass, that mean a black hole (§4.3).
+const BLACK_HOLE: u8 = 8;
+
+/// Search state of one path. Sizes are whole IP packets.
+#[derive(Debug)]
+pub struct Mtu {
+    current: u16,
+    /// Known not to pass, or the interface's limit plus one.
+    ceiling: u16,
+    interface: u16,
+    probing: Option<u16>,
+    failures: u8,
+    next: Time,
+    losses: u8,
+}
+
+impl Mtu {
+    /// A path over an interface of MTU `interface`.
+    pub fn new(interface: u16) -> Self {
+        let interface = interface.max(BASE);
+        Mtu {
+            current: BASE,
+            ceiling: interface.saturating_add(1),
+            interface,
+            probing: None,
+            failures: 0,
+            next: Time::ZERO,
+            losses: 0,
+        }
+    }
+
+    /// Largest IP packet known to pass, bytes.
+    pub fn current(&self) -> u16 {
+        self.current
+    }
+
+    /// A probe to send now, bytes of IP packet. `rtt_guard` spaces probes.
+    pub fn poll_probe(&mut self, now: Time, rtt_guard: Duration) -> Option<u16> {
+        if now < self.next || self.probing.is_some() {
+            return None;
+        }
+        if self.ceiling - self.current <= RESOLUTION.min(self.ceiling - BASE) && self.ceiling <= self.interface {
+            // Searched: look again later, the route may have grown (§5.3.1).
+            self.ceiling = self.interface.saturating_add(1);
+            self.failures = 0;
+            self.next = now + RAISE_AFTER;
+            return None;
+        }
+        if self.current >= self.interface {
+            self.next = now + RAISE_AFTER;
+            return None;
+        }
+        let size = self.candidate();
+        self.probing = Some(size);
+        self.next = now + rtt_guard;
+        Some(size)
+    }
+
+    /// The interface's own MTU first, since it mostly works; then halves of what is left (§5.3.2).
+    fn candidate(&self) -> u16 {
+        if self.ceiling > self.interface {
+            return self.interface;
+        }
+        self.current + (self.ceiling - self.current) / 2
+    }
+
+    /// When [`Mtu::poll_probe`] wants to be asked again.
+    pub fn next_probe(&self) -> Time {
+        if self.probing.is_some() { Time::NEVER } else { self.next }
+    }
+
+    /// A probe arrived. `true` if the MTU grew.
+    pub fn on_probe_acked(&mut self, size: u16) -> bool {
+        self.probing = None;
+        self.failures = 0;
+        let grew = size > self.current && size < self.ceiling;
+        if grew {
+            self.current = size;
+        }
+        grew
+    }
+
+    /// A probe was lost.
+    pub fn on_probe_lost(&mut self, now: Time, size: u16) {
+        self.probing = None;
+        self.failures += 1;
+        if self.failures >= MAX_PROBES {
+            self.ceiling = self.ceiling.min(size);
+            self.failures = 0;
+        }
+        self.next = now;
+    }
+
+    /// The kernel or a router says that `size` does not pass; believed only downwards and never below the base (§4.6.1).
+    pub fn on_too_big(&mut self, now: Time, size: u16) {
+        self.probing = None;
+        if size <= self.current {
+            self.current = BASE;
+        }
+        self.ceiling = self.ceiling.min(size.max(BASE + 1));
+        self.next = now;
+    }
+
+    /// A full-size datagram arrived.
+    pub fn on_full_acked(&mut self) {
+        self.losses = 0;
+    }
+
+    /// A full-size datagram was lost. `true` if the path now counts as a black hole and the MTU fell to the base.
+    pub fn on_full_lost(&mut self, now: Time) -> bool {
+        self.losses = self.losses.saturating_add(1);
+        if self.losses < BLACK_HOLE || self.current == BASE {
+            return false;
+        }
+        self.ceiling = self.current;
+        self.current = BASE;
+        self.losses = 0;
+        self.next = now;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(interface: u16, real: u16) -> (u16, u32) {
+        let (mut m, mut probes) = (Mtu::new(interface), 0);
+        for ms in 0..10_000 {
+            let now = Time::from_millis(ms);
+            if let Some(size) = m.poll_probe(now, Duration::ZERO) {
+                probes += 1;
+                if size <= real {
+                    m.on_probe_acked(size);
+                } else {
+                    m.on_probe_lost(now, size);
+                }
+            }
+        }
+        (m.current(), probes)
+    }
+
+    #[test]
+    fn finds_the_interface_in_one_probe_and_anything_else_closely() {
+        assert_eq!(search(1500, 1500), (1500, 1));
+        for real in [1280, 1300, 1400, 1420, 1452, 1492] {
+            let (found, probes) = search(1500, real);
+            assert!(found <= real && real - found <= RESOLUTION, "{real}: {found}");
+            assert!(probes < 30, "{real}: {probes}");
+        }
+        assert_eq!(search(9000, 9000).0, 9000);
+    }
+
+    #[test]
+    fn falls_to_the_base_in_a_black_hole_and_climbs_again() {
+        let mut m = Mtu::new(1500);
+        m.poll_probe(Time::ZERO, Duration::ZERO);
+        assert!(m.on_probe_acked(1500));
+        let fell = (0..BLACK_HOLE).filter(|_| m.on_full_lost(Time::ZERO)).count();
+        assert_eq!((fell, m.current()), (1, BASE));
+        let probe = m.poll_probe(Time::ZERO, Duration::ZERO).unwrap();
+        assert!(probe > BASE && probe < 1500);
+    }
+}

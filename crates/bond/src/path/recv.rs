@@ -1,0 +1,159 @@
+//! What arrived on a path, and when the peer is to hear of it.
+
+use crate::time::{Duration, Time};
+use crate::wire::{AckFrame, MAX_RANGES};
+use arrayvec::ArrayVec;
+
+/// Datagrams after which an acknowledgement is due at once (RFC 9000 §13.2.2 has 2), unless they come faster than that is worth.
+const EVERY: u32 = 2;
+/// An acknowledgement waits for more datagrams at most this long, and at most an eighth of a round trip.
+const MAX_DELAY: Duration = Duration::from_millis(5);
+/// Acknowledgements closer than this together tell a sender nothing new.
+const MIN_SPACING: Duration = Duration::from_micros(250);
+
+/// Receive record of one path.
+#[derive(Debug, Default)]
+pub struct RecvLog {
+    /// Ranges [first, last] of packet numbers, newest first.
+    ranges: ArrayVec<(u64, u64), MAX_RANGES>,
+    largest_at: Time,
+    unacked: u32,
+    due: Option<Time>,
+    last_ack: Time,
+    ce_total: u16,
+    last_any: Time,
+}
+
+impl RecvLog {
+    /// Packet `n` arrived. `eliciting`: it wants to be acknowledged. `rtt` is this path's, as this end measures it.
+    pub fn on_packet(&mut self, n: u64, now: Time, eliciting: bool, ce: bool, rtt: Duration) {
+        let in_order = self.ranges.first().is_none_or(|r| n == r.1 + 1);
+        let largest = self.ranges.first().is_none_or(|r| n > r.1);
+        self.insert(n);
+        self.last_any = now;
+        if largest {
+            self.largest_at = now;
+        }
+        self.ce_total = self.ce_total.wrapping_add(u16::from(ce));
+        if !eliciting {
+            return;
+        }
+        self.unacked += 1;
+        // A gap is told at once: the sender repairs it the sooner (RFC 9000 §13.2.1).
+        let delay = match self.unacked >= EVERY || !in_order || ce {
+            true => Duration::ZERO,
+            false => (rtt / 8).min(MAX_DELAY),
+        };
+        let at = (now + delay).max(self.last_ack + MIN_SPACING);
+        self.due = Some(self.due.map_or(at, |d| d.min(at)));
+    }
+
+    fn insert(&mut self, n: u64) {
+        // Almost always the first range grows.
+        let at = self.ranges.iter().position(|r| n >= r.0).unwrap_or(self.ranges.len());
+        let below = self.ranges.get(at).copied();
+        if below.is_some_and(|r| n <= r.1) {
+            return;
+        }
+        let joins_below = below.is_some_and(|r| r.1 + 1 == n);
+        let joins_above = at > 0 && self.ranges[at - 1].0 == n + 1;
+        match (joins_below, joins_above) {
+            (true, true) => {
+                self.ranges[at - 1].0 = self.ranges[at].0;
+                self.ranges.remove(at);
+            }
+            (true, false) => self.ranges[at].1 = n,
+            (false, true) => self.ranges[at - 1].0 = n,
+            (false, false) => {
+                if self.ranges.is_full() {
+                    if at == self.ranges.len() {
+                        return;
+                    }
+                    self.ranges.pop();
+                }
+                self.ranges.insert(at, (n, n));
+            }
+        }
+    }
+
+    /// When an acknowledgement is due.
+    pub fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// Something waits to be acknowledged, due or not: worth taking along.
+    pub fn is_pending(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// When the last packet arrived; `Time::ZERO` if none did.
+    pub fn last_arrival(&self) -> Time {
+        self.last_any
+    }
+
+    /// The acknowledgement for path `path`, and notes that it is being sent.
+    pub fn acknowledge(&mut self, path: u8, now: Time) -> Option<AckFrame> {
+        let first = *self.ranges.first()?;
+        let mut ack = AckFrame {
+            path,
+            largest: first.1 as u32,
+            received_us: self.largest_at.as_micros() as u32,
+            delay_us: now.since(self.largest_at).as_micros().min(0xff_ffff) as u32,
+            ce_total: self.ce_total,
+            ranges: ArrayVec::new(),
+        };
+        let mut above = None;
+        for (lo, hi) in &self.ranges {
+            let gap = above.map_or(0, |a: u64| a - hi - 1);
+            let (Ok(gap), len) = (u16::try_from(gap), (hi - lo + 1).min(u64::from(u16::MAX)) as u16) else { break };
+            ack.ranges.push((gap, len));
+            // A range cut short ends the list: what lies below cannot be placed.
+            if u64::from(len) < hi - lo + 1 {
+                break;
+            }
+            above = Some(*lo);
+        }
+        (self.unacked, self.due, self.last_ack) = (0, None, now);
+        Some(ack)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(40);
+
+    #[test]
+    fn ranges_merge_whatever_the_order() {
+        let mut r = RecvLog::default();
+        for n in [1, 2, 5, 4, 9, 3, 9, 7] {
+            r.on_packet(n, Time::from_millis(n), true, false, RTT);
+        }
+        let a = r.acknowledge(2, Time::from_millis(10)).unwrap();
+        assert_eq!((a.largest, a.path, a.delay_us), (9, 2, 1000));
+        assert_eq!(&a.ranges[..], [(0, 1), (1, 1), (1, 5)]);
+    }
+
+    #[test]
+    fn gaps_are_told_sooner_than_progress() {
+        let mut r = RecvLog::default();
+        let t = Time::from_millis(100);
+        r.on_packet(0, t, true, false, RTT);
+        assert_eq!(r.due(), Some(t + Duration::from_millis(5)));
+        r.on_packet(2, t, true, false, RTT);
+        assert_eq!(r.due(), Some(t));
+        r.acknowledge(0, t);
+        assert_eq!(r.due(), None);
+        r.on_packet(3, t, false, false, RTT);
+        assert_eq!(r.due(), None);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_newest_kept() {
+        let mut r = RecvLog::default();
+        (0..10_000).step_by(2).for_each(|n| r.on_packet(n, Time::ZERO, true, false, RTT));
+        let a = r.acknowledge(0, Time::ZERO).unwrap();
+        assert_eq!((a.largest, a.ranges.len()), (9998, MAX_RANGES));
+    }
+}

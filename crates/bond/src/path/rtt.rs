@@ -1,0 +1,123 @@
+//! Round-trip time and one-way delay of a path.
+
+use crate::cc::filter::WindowedMin;
+use crate::time::{Duration, Time};
+
+/// Windows of the minima: long enough to survive a stretch of full queues, short enough to follow a route change (BBR uses the same).
+const MIN_WINDOW: Duration = Duration::from_secs(10);
+/// Before the first sample: RFC 9002 §6.2.2 says 333 ms.
+const INITIAL: Duration = Duration::from_millis(333);
+/// Kernel timers and scheduling on both ends; RFC 9002's kGranularity.
+const GRANULARITY: Duration = Duration::from_millis(1);
+
+/// Estimates from acknowledgements (RFC 9002 §5).
+#[derive(Debug)]
+pub struct Rtt {
+    srtt: Duration,
+    var: Duration,
+    latest: Duration,
+    samples: u64,
+    min: WindowedMin,
+    owd: Option<Owd>,
+}
+
+/// One-way delays, each with the same unknown offset between the two clocks in it.
+#[derive(Debug)]
+struct Owd {
+    /// Of the first sample of the session, microseconds; the others are kept relative to it.
+    min: WindowedMin,
+    smooth_us: f64,
+    dev_us: f64,
+}
+
+/// Keeps the windowed filter, which is unsigned, away from zero.
+const OWD_BIAS: i64 = 1 << 40;
+
+impl Default for Rtt {
+    fn default() -> Self {
+        Rtt {
+            srtt: INITIAL,
+            var: INITIAL / 2,
+            latest: INITIAL,
+            samples: 0,
+            min: WindowedMin::new(MIN_WINDOW),
+            owd: None,
+        }
+    }
+}
+
+impl Rtt {
+    /// A round trip took `sample`, acknowledgement delay taken off.
+    pub fn on_sample(&mut self, now: Time, sample: Duration) {
+        self.latest = sample;
+        self.min.update(now, sample.as_nanos() as u64);
+        if self.samples == 0 {
+            (self.srtt, self.var) = (sample, sample / 2);
+        } else {
+            let dev = self.srtt.abs_diff(sample);
+            self.var = (self.var * 3 + dev) / 4;
+            self.srtt = (self.srtt * 7 + sample) / 8;
+        }
+        self.samples += 1;
+    }
+
+    /// A packet took `relative_us` from end to end, plus an offset that is the same for all paths of the session. Returns its
+    /// queueing delay: what it took over the smallest seen lately.
+    pub fn on_one_way(&mut self, now: Time, relative_us: i64) -> Duration {
+        let owd = self.owd.get_or_insert_with(|| Owd {
+            min: WindowedMin::new(MIN_WINDOW),
+            smooth_us: relative_us as f64,
+            dev_us: 0.0,
+        });
+        let min = owd.min.update(now, (relative_us + OWD_BIAS) as u64) as i64 - OWD_BIAS;
+        let off = relative_us as f64 - owd.smooth_us;
+        owd.smooth_us += off / 8.0;
+        owd.dev_us += (off.abs() - owd.dev_us) / 8.0;
+        Duration::from_micros((relative_us - min).max(0) as u64)
+    }
+
+    /// Smoothed round-trip time.
+    pub fn smoothed(&self) -> Duration {
+        self.srtt
+    }
+
+    /// The last sample.
+    pub fn latest(&self) -> Duration {
+        self.latest
+    }
+
+    /// Mean deviation.
+    pub fn deviation(&self) -> Duration {
+        self.var
+    }
+
+    /// Smallest sample of the last ten seconds.
+    pub fn min(&self) -> Duration {
+        self.min.get().map_or(self.srtt, Duration::from_nanos)
+    }
+
+    /// A sample was taken.
+    pub fn is_known(&self) -> bool {
+        self.samples > 0
+    }
+
+    /// Smoothed one-way delay, microseconds, with the session's clock offset in it; `None` before the first sample.
+    pub fn one_way_us(&self) -> Option<f64> {
+        self.owd.as_ref().map(|o| o.smooth_us)
+    }
+
+    /// Mean deviation of the one-way delay.
+    pub fn one_way_deviation(&self) -> Duration {
+        self.owd.as_ref().map_or(Duration::ZERO, |o| Duration::from_nanos((o.dev_us * 1e3) as u64))
+    }
+
+    /// How long an answer may take before its absence means something (RFC 9002 §6.2.1).
+    pub fn probe_timeout(&self, ack_delay: Duration) -> Duration {
+        self.srtt + (self.var * 4).max(GRANULARITY) + ack_delay
+    }
+
+    /// The route changed: forget.
+    pub fn reset(&mut self) {
+        *self = Rtt::default();
+    }
+}

@@ -1,0 +1,79 @@
+use super::*;
+use arrayvec::ArrayVec;
+
+const RTT: Duration = Duration::from_millis(40);
+
+fn log(n: u64) -> SentLog {
+    let mut l = SentLog::new(1000);
+    for i in 0..n {
+        let chunk = ChunkRef { record: i as u32, offset: 0, len: 100, copy: false };
+        l.on_sent(Time::from_millis(i), 1000, true, &[chunk], None, rate::Stamp::default());
+    }
+    l
+}
+
+fn ack(largest: u32, ranges: &[(u16, u16)]) -> AckFrame {
+    AckFrame { largest, ranges: ArrayVec::from_iter(ranges.iter().copied()), ..Default::default() }
+}
+
+fn handle(l: &mut SentLog, ms: u64, a: &AckFrame) -> Outcome {
+    let mut out = Outcome::default();
+    assert!(l.on_ack(Time::from_millis(ms), a, RTT, &mut out));
+    out
+}
+
+fn records(c: &[ChunkRef]) -> Vec<u32> {
+    let mut v: Vec<u32> = c.iter().map(|c| c.record).collect();
+    v.sort();
+    v
+}
+
+#[test]
+fn in_order_acknowledgement_frees_everything() {
+    let mut l = log(5);
+    let out = handle(&mut l, 20, &ack(4, &[(0, 5)]));
+    assert_eq!(records(&out.arrived), [0, 1, 2, 3, 4]);
+    assert_eq!(out.largest, Some((4, Time::from_millis(4))));
+    assert_eq!((l.inflight(), l.sent.len(), l.chunks.len()), (0, 0, 0));
+}
+
+#[test]
+fn three_later_ones_make_a_loss_and_the_timer_the_rest() {
+    let mut l = log(6);
+    let out = handle(&mut l, 20, &ack(4, &[(0, 3), (1, 1)]));
+    assert_eq!((records(&out.arrived), records(&out.missing)), (vec![0, 2, 3, 4], vec![1]));
+    let mut l = log(6);
+    let out = handle(&mut l, 20, &ack(2, &[(0, 1), (1, 1)]));
+    assert!(out.missing.is_empty());
+    assert_eq!(l.loss_time(RTT), Some(Time::from_millis(46)));
+    let mut out = Outcome::default();
+    l.on_loss_timer(Time::from_millis(46), RTT, &mut out);
+    assert_eq!(records(&out.missing), [1]);
+    assert_eq!(l.flying(), 3);
+}
+
+#[test]
+fn a_path_that_reorders_earns_patience() {
+    let mut l = log(20);
+    assert_eq!(records(&handle(&mut l, 20, &ack(9, &[(0, 9)])).missing), [0]);
+    let out = handle(&mut l, 21, &ack(9, &[(0, 10)]));
+    assert_eq!((out.spurious, out.arrived.len()), (1, 0));
+    assert_eq!(l.threshold, 10);
+}
+
+#[test]
+fn an_acknowledgement_of_the_future_is_refused() {
+    let mut l = log(3);
+    assert!(!l.on_ack(Time::ZERO, &ack(3, &[(0, 1)]), RTT, &mut Outcome::default()));
+    assert!(!l.on_ack(Time::ZERO, &ack(u32::MAX, &[(0, 1)]), RTT, &mut Outcome::default()));
+}
+
+#[test]
+fn death_loses_all_that_flies() {
+    let mut l = log(4);
+    handle(&mut l, 10, &ack(0, &[(0, 1)]));
+    let mut out = Outcome::default();
+    l.lose_all(&mut out);
+    assert_eq!(records(&out.missing), [1, 2, 3]);
+    assert_eq!(l.inflight(), 0);
+}

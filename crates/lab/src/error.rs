@@ -1,0 +1,94 @@
+//! What can go wrong in the lab.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ropewalk_air::wired::SpecError;
+
+/// Why the lab could not do as asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// Namespaces and devices need root.
+    #[error("the lab makes network namespaces and needs root; run it as root or with sudo")]
+    NotRoot,
+    /// A link that no link can be.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A program that is not installed or cannot be run.
+    #[error("cannot run {program}: {source}; is it installed and in PATH?")]
+    Run {
+        /// Its name.
+        program: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A command that reported failure.
+    #[error("`{command}` failed ({status}): {said}")]
+    Failed {
+        /// Its words.
+        command: String,
+        /// Its exit status.
+        status: String,
+        /// What it said on standard error, or else on standard output.
+        said: String,
+    },
+    /// The kernel refused something the lab asked for.
+    #[error("cannot {what}: {source}")]
+    Kernel {
+        /// What was asked, in words that follow "cannot".
+        what: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// An interface name that Linux does not take.
+    #[error("\"{0}\" is no interface name; use 1 to 15 letters, digits, dots or dashes")]
+    InterfaceName(String),
+    /// A line that did not come in time, or whose process ended before.
+    #[error("{process} did not say \"{needle}\" within {waited:?}{ended}; it said:\n{said}")]
+    Silent {
+        /// The process.
+        process: String,
+        /// What was waited for.
+        needle: String,
+        /// For how long.
+        waited: Duration,
+        /// " and ended with …", or nothing.
+        ended: String,
+        /// The end of its output.
+        said: String,
+    },
+    /// A process that did not end in time; it has been stopped.
+    #[error("{process} did not end within {waited:?} and was stopped; its output is in {}", .log.display())]
+    Endless {
+        /// The process.
+        process: String,
+        /// For how long it was waited for.
+        waited: Duration,
+        /// Where its output is, while the topology lives.
+        log: PathBuf,
+    },
+    /// Output of iperf3 that could not be read.
+    #[error("iperf3 said what cannot be read ({why}): {said}")]
+    Iperf {
+        /// What is wrong with it.
+        why: String,
+        /// The beginning of what it said.
+        said: String,
+    },
+    /// The emulator's thread is gone.
+    #[error("the emulator has stopped; its panic is on standard error")]
+    EmulatorGone,
+}
+
+impl LabError {
+    /// For `map_err`: the kernel refused `what`.
+    pub(crate) fn kernel<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> LabError {
+        let what = what.into();
+        move |source| LabError::Kernel { what, source: source.into() }
+    }
+}
+
+/// A result of the lab.
+pub type Result<T, E = LabError> = std::result::Result<T, E>;

@@ -8,6 +8,7 @@ pub mod path;
 pub mod pool;
 pub mod queue;
 pub mod record;
+pub mod schedule;
 pub mod session;
 pub mod time;
 pub mod vnet;

@@ -1,7 +1,323 @@
 //! One path: a pair of addresses and everything known about the way between them.
+//!
+//! ```text
+//!              response to our challenge            silence > probe timeout
+//! Validating ───────────────────────────▶ Active ───────────────────────────▶ Suspect
+//!      ▲                                   ▲   ▲          any acknowledgement    │
+//!      │ new address                       │   └────────────────────────────────┤
+//!      │                    probation over │                                     │ silence > max(3 RTT, 50 ms)
+//!      └──────────────────────────────── Down ◀──────────────────────────────────┘
+//! ```
 
 pub mod pacer;
 pub mod pmtu;
 pub mod recv;
 pub mod rtt;
 pub mod sent;
+mod state;
+
+pub use state::{Class, Liveness, State};
+
+use crate::cc::rate::RateSampler;
+use crate::cc::{Ack, Controller, Loss, Sibling};
+use crate::session::ReplayWindow;
+use crate::time::{Duration, Time};
+use crate::wire::{self, AckFrame, Stamp};
+use core::net::{IpAddr, SocketAddr};
+use pacer::Pacer;
+use pmtu::Mtu;
+use recv::RecvLog;
+use rtt::Rtt;
+use sent::{Outcome, SentLog, Settled};
+
+/// Where a path's datagrams go: what the driver needs to send them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The driver's handle of the socket.
+    pub link: u32,
+    /// The peer's address.
+    pub remote: SocketAddr,
+    /// This end's address, where the driver must choose one (a gateway reached on one of several).
+    pub local: Option<IpAddr>,
+}
+
+/// Traffic of a path since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes sent, IP and UDP headers included.
+    pub sent_bytes: u64,
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Bytes received, IP and UDP headers included.
+    pub received_bytes: u64,
+    /// Datagrams received.
+    pub received: u64,
+    /// Datagrams that were held lost.
+    pub lost: u64,
+    /// Of those, found to have arrived.
+    pub spurious: u64,
+    /// Datagrams acknowledged.
+    pub acked: u64,
+}
+
+/// One path of a session.
+#[derive(Debug)]
+pub struct Path {
+    /// Identifier in the datagram header.
+    pub id: u8,
+    /// Where its datagrams go.
+    pub route: Route,
+    /// A new address of the peer that is being validated (NAT rebinding).
+    pub candidate: Option<Route>,
+    /// What it may be used for.
+    pub class: Class,
+    /// Whether it works.
+    pub live: Liveness,
+    /// Datagrams on their way.
+    pub sent: SentLog,
+    /// What arrived.
+    pub recv: RecvLog,
+    /// Which numbers were seen.
+    pub replay: ReplayWindow,
+    /// Delays.
+    pub rtt: Rtt,
+    /// Largest datagram.
+    pub mtu: Mtu,
+    /// Congestion controller.
+    pub cc: Box<dyn Controller>,
+    /// Spreads datagrams over time.
+    pub pacer: Pacer,
+    /// Delivery rate.
+    pub sampler: RateSampler,
+    /// Challenge to send or sent: token and when it was last sent.
+    pub challenge: Option<(u64, Time)>,
+    /// Token of the peer's challenge, to be answered on this path.
+    pub respond: Option<u64>,
+    /// The peer is to be told of this path's class.
+    pub status_due: bool,
+    /// A datagram that asks for an answer is to be sent now.
+    pub ping_due: bool,
+    /// Newest stamp of the peer that arrived here.
+    pub newest_stamp: Option<Stamp>,
+    /// Counts.
+    pub traffic: Traffic,
+    ce_seen: u16,
+    bytes_since_loss: u64,
+    /// When something that asks for an answer last left.
+    pub last_eliciting: Time,
+}
+
+impl Path {
+    /// A path whose address is not validated yet. `in_flight_limit`: datagrams.
+    pub fn new(id: u8, route: Route, interface_mtu: u16, cc: Box<dyn Controller>, in_flight_limit: usize) -> Self {
+        Path {
+            id,
+            route,
+            candidate: None,
+            class: Class::Active,
+            live: Liveness::default(),
+            sent: SentLog::new(in_flight_limit),
+            recv: RecvLog::default(),
+            replay: ReplayWindow::default(),
+            rtt: Rtt::default(),
+            mtu: Mtu::new(interface_mtu),
+            cc,
+            pacer: Pacer::default(),
+            sampler: RateSampler::new(),
+            challenge: None,
+            respond: None,
+            status_due: false,
+            ping_due: false,
+            newest_stamp: None,
+            traffic: Traffic::default(),
+            ce_seen: 0,
+            bytes_since_loss: 0,
+            last_eliciting: Time::ZERO,
+        }
+    }
+
+    /// Bytes of IP and UDP header on this path.
+    pub fn overhead(&self) -> usize {
+        if self.route.remote.is_ipv6() { wire::IPV6_UDP } else { wire::IPV4_UDP }
+    }
+
+    /// Largest datagram, UDP payload bytes.
+    pub fn datagram(&self) -> usize {
+        self.mtu.current() as usize - self.overhead()
+    }
+
+    /// May carry data.
+    pub fn is_usable(&self) -> bool {
+        self.live.state == State::Active && self.class.has_allowance()
+    }
+
+    /// Rate at which it is paced, bits per second.
+    pub fn pacing_bps(&self) -> Option<u64> {
+        self.cc.pacing_rate_bps()
+    }
+
+    /// Bytes on the wire that may leave now, by window and pacing; under one datagram counts as none.
+    pub fn room(&mut self, now: Time) -> u64 {
+        let mtu = u64::from(self.mtu.current());
+        let window = self.cc.window().saturating_sub(self.sent.inflight());
+        let paced = match self.pacing_bps() {
+            Some(rate) => self.pacer.budget(now, rate, mtu),
+            None => u64::MAX,
+        };
+        let room = window.min(paced);
+        if room < mtu || self.sent.is_full() { 0 } else { room }
+    }
+
+    /// When pacing will let the next datagram go, if only pacing holds it.
+    pub fn paced_until(&self) -> Option<Time> {
+        let mtu = u64::from(self.mtu.current());
+        if self.cc.window() < self.sent.inflight() + mtu || self.sent.is_full() {
+            return None;
+        }
+        self.pacing_bps().map(|rate| self.pacer.ready_at(rate, mtu))
+    }
+
+    /// Accounts a datagram of `datagram` UDP payload bytes that is about to leave.
+    pub fn on_sent(&mut self, now: Time, datagram: usize, eliciting: bool, chunks: &[sent::ChunkRef], probe: Option<u16>) {
+        let bytes = (datagram + self.overhead()) as u32;
+        let stamp = self.sampler.on_send(now, self.sent.inflight());
+        self.sent.on_sent(now, bytes, eliciting, chunks, probe, stamp);
+        self.pacer.on_sent(u64::from(bytes));
+        if eliciting {
+            self.cc.on_sent(now, u64::from(bytes), self.sent.inflight());
+            self.last_eliciting = now;
+        }
+        self.traffic.sent += 1;
+        self.traffic.sent_bytes += u64::from(bytes);
+        self.class.spend(u64::from(bytes));
+    }
+
+    /// Accounts an authentic datagram of the peer.
+    pub fn on_received(&mut self, datagram: usize, stamp: Stamp) {
+        let bytes = (datagram + self.overhead()) as u64;
+        self.traffic.received += 1;
+        self.traffic.received_bytes += bytes;
+        self.class.spend(bytes);
+        if self.newest_stamp.is_none_or(|n| stamp.later_than(n) > 0) {
+            self.newest_stamp = Some(stamp);
+        }
+    }
+
+    /// Handles an acknowledgement of this path's datagrams; what became of them is in `out`. `false` if it is absurd.
+    pub fn on_ack(&mut self, now: Time, ack: &AckFrame, clock: &mut ClockOffset, siblings: &[Sibling], out: &mut Outcome) -> bool {
+        out.clear();
+        if !self.sent.on_ack(now, ack, self.loss_delay(), out) {
+            return false;
+        }
+        let mut queue_delay = None;
+        if let Some((_, at)) = out.largest {
+            let delay = Duration::from_micros(u64::from(ack.delay_us));
+            let sample = now.since(at).saturating_sub(delay).max(Duration::from_micros(1));
+            self.rtt.on_sample(now, sample);
+            let one_way = clock.relative_us(ack.received_us, at);
+            queue_delay = Some(self.rtt.on_one_way(now, one_way));
+        }
+        let ce = ack.ce_total.wrapping_sub(self.ce_seen);
+        let ce = if ce < 1 << 15 { ce } else { 0 };
+        self.ce_seen = self.ce_seen.wrapping_add(ce);
+        self.traffic.spurious += u64::from(out.spurious);
+        self.on_losses(now, siblings, out, false);
+        self.on_arrivals(now, queue_delay, u64::from(ce), siblings, out);
+        true
+    }
+
+    fn on_arrivals(&mut self, now: Time, queue_delay: Option<Duration>, ce_packets: u64, siblings: &[Sibling], out: &Outcome) {
+        if out.acked.is_empty() {
+            return;
+        }
+        let full = u32::from(self.mtu.current());
+        let mut bytes = 0;
+        for s in &out.acked {
+            bytes += u64::from(s.bytes);
+            self.sampler.on_acked(now, u64::from(s.bytes), s.at, &s.stamp);
+            if let Some(size) = s.probe {
+                if self.mtu.on_probe_acked(size) {
+                    self.cc.set_mtu(u64::from(size));
+                }
+            } else if s.bytes == full {
+                self.mtu.on_full_acked();
+            }
+        }
+        self.traffic.acked += out.acked.len() as u64;
+        self.bytes_since_loss += bytes;
+        let newest_sent = out.acked.iter().map(|s| s.at).max().unwrap_or(now);
+        let round_start = self.sampler.take_round_start();
+        let Some(rate) = self.sampler.sample(self.rtt.min()) else { return };
+        let ack = Ack {
+            now,
+            bytes,
+            lost_bytes: out.lost.iter().map(|s| u64::from(s.bytes)).sum(),
+            newest_sent,
+            rtt: self.rtt.latest(),
+            min_rtt: self.rtt.min(),
+            queue_delay,
+            delivery_rate_bps: rate.bps,
+            app_limited: rate.app_limited,
+            round_start,
+            ce_packets,
+            inflight: self.sent.inflight(),
+        };
+        self.cc.on_ack(&ack, siblings);
+    }
+
+    /// Accounts losses; `persistent` as RFC 9002 §7.6.
+    pub fn on_losses(&mut self, now: Time, siblings: &[Sibling], out: &Outcome, persistent: bool) {
+        let (mut bytes, mut newest) = (0u64, Time::ZERO);
+        let full = u32::from(self.mtu.current());
+        for Settled { at, bytes: b, probe, .. } in &out.lost {
+            match probe {
+                // An MTU probe that is lost says nothing of congestion (RFC 8899 §3, item 7).
+                Some(size) => self.mtu.on_probe_lost(now, *size),
+                None => {
+                    bytes += u64::from(*b);
+                    newest = newest.max(*at);
+                    if *b == full && self.mtu.on_full_lost(now) {
+                        self.cc.set_mtu(u64::from(self.mtu.current()));
+                    }
+                }
+            }
+        }
+        self.traffic.lost += out.lost.len() as u64;
+        if bytes > 0 {
+            self.bytes_since_loss = 0;
+            let loss = Loss { now, bytes, newest_sent: newest, inflight: self.sent.inflight(), persistent };
+            self.cc.on_loss(&loss, siblings);
+        }
+    }
+
+    /// Time that an overtaken datagram is given: the larger of smoothed and latest RTT (RFC 9002 §6.1.2), and the path's jitter.
+    pub fn loss_delay(&self) -> Duration {
+        self.rtt.smoothed().max(self.rtt.latest()) + self.rtt.deviation()
+    }
+
+    /// What coupled controllers see of this path.
+    pub fn as_sibling(&self) -> Sibling {
+        Sibling {
+            window: self.cc.window(),
+            srtt: self.rtt.smoothed(),
+            bytes_since_loss: self.bytes_since_loss,
+            is_self: false,
+        }
+    }
+}
+
+/// Turns the peer's clock into numbers that can be compared between the paths of a session: the first sample is zero, and the unknown
+/// offset of the two clocks is in all of them alike.
+#[derive(Debug, Default)]
+pub struct ClockOffset {
+    first: Option<u32>,
+}
+
+impl ClockOffset {
+    /// One-way delay, microseconds, relative to the session's first sample.
+    pub fn relative_us(&mut self, received_us: u32, sent: Time) -> i64 {
+        let sample = received_us.wrapping_sub(sent.as_micros() as u32);
+        let first = *self.first.get_or_insert(sample);
+        i64::from(sample.wrapping_sub(first) as i32)
+    }
+}

@@ -1,0 +1,265 @@
+//! Whether a path works and what it may be used for.
+
+use crate::time::{Duration, Time};
+
+/// Whether a path works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// The peer's address is not proven yet: no data goes there (RFC 9000 §8).
+    #[default]
+    Validating,
+    /// Works.
+    Active,
+    /// Silent for longer than an answer takes: nothing new goes there, what is on the way also goes elsewhere.
+    Suspect,
+    /// Dead; probed.
+    Down,
+}
+
+impl State {
+    /// Its name in status and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Validating => "validating",
+            State::Active => "active",
+            State::Suspect => "suspect",
+            State::Down => "down",
+        }
+    }
+}
+
+/// What a path may be used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Class {
+    /// Always.
+    #[default]
+    Active,
+    /// While no other path works.
+    Backup,
+    /// Always, until the bytes are used up. Both directions count.
+    Metered {
+        /// Bytes left.
+        left: u64,
+    },
+}
+
+impl Class {
+    /// Its name in config and status.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Active => "active",
+            Class::Backup => "backup",
+            Class::Metered { .. } => "metered",
+        }
+    }
+
+    /// There is something left to use.
+    pub fn has_allowance(self) -> bool {
+        !matches!(self, Class::Metered { left: 0 })
+    }
+
+    /// Takes `bytes` off the allowance.
+    pub fn spend(&mut self, bytes: u64) {
+        if let Class::Metered { left } = self {
+            *left = left.saturating_sub(bytes);
+        }
+    }
+}
+
+/// Silence under this means nothing: schedulers and timers of both ends may be that late.
+const MIN_SUSPECT: Duration = Duration::from_millis(15);
+/// The bound for a dead path, together with three round trips.
+const MIN_DOWN: Duration = Duration::from_millis(50);
+/// First wait between probes of a dead path, and how far it grows.
+const PROBE_FIRST: Duration = Duration::from_millis(50);
+const PROBE_MAX: Duration = Duration::from_secs(1);
+/// A path that came back must answer for this long before it is used; doubled with each death within `FLAP_MEMORY`.
+const PROBATION: Duration = Duration::from_millis(40);
+const MAX_PROBATION: Duration = Duration::from_millis(1280);
+const FLAP_MEMORY: Duration = Duration::from_secs(10);
+
+/// A path's state and what changes it.
+#[derive(Debug, Default)]
+pub struct Liveness {
+    /// Where it stands.
+    pub state: State,
+    /// Last time that the peer acknowledged something new.
+    pub last_progress: Time,
+    /// Since when it answers again.
+    answering_since: Option<Time>,
+    next_probe: Time,
+    probe_wait: Duration,
+    deaths: u32,
+    last_death: Option<Time>,
+}
+
+impl Liveness {
+    /// The address is proven.
+    pub fn on_validated(&mut self, now: Time) {
+        if self.state == State::Validating {
+            self.state = State::Active;
+            self.last_progress = now;
+        }
+    }
+
+    /// The peer acknowledged something new. `true` if the path may be used again.
+    pub fn on_progress(&mut self, now: Time) -> bool {
+        self.last_progress = now;
+        match self.state {
+            State::Suspect => {
+                self.state = State::Active;
+                true
+            }
+            State::Down => self.serve_probation(now),
+            _ => false,
+        }
+    }
+
+    fn serve_probation(&mut self, now: Time) -> bool {
+        let since = *self.answering_since.get_or_insert(now);
+        if now.since(since) < self.probation() {
+            self.probe_wait = PROBE_FIRST / 4;
+            self.next_probe = now + self.probe_wait;
+            return false;
+        }
+        self.state = State::Active;
+        self.answering_since = None;
+        true
+    }
+
+    fn probation(&self) -> Duration {
+        match self.deaths {
+            0 | 1 => Duration::ZERO,
+            n => (PROBATION * (1 << (n - 2).min(5))).min(MAX_PROBATION),
+        }
+    }
+
+    /// How long the peer has owed an answer to something on the way since `oldest`.
+    pub fn silence(&self, now: Time, oldest: Option<Time>) -> Duration {
+        oldest.map_or(Duration::ZERO, |o| now.since(o.max(self.last_progress)))
+    }
+
+    /// When the silence will mean something, if it lasts.
+    pub fn next_change(&self, oldest: Option<Time>, timeout: Duration, srtt: Duration) -> Option<Time> {
+        let since = oldest?.max(self.last_progress);
+        match self.state {
+            State::Active => Some(since + suspect_after(timeout)),
+            State::Suspect => Some(since + down_after(timeout, srtt)),
+            _ => None,
+        }
+    }
+
+    /// Looks at the silence; returns the state if it changed.
+    pub fn on_timer(&mut self, now: Time, oldest: Option<Time>, timeout: Duration, srtt: Duration) -> Option<State> {
+        let silence = self.silence(now, oldest);
+        if self.state == State::Active && silence >= suspect_after(timeout) {
+            self.state = State::Suspect;
+            return Some(State::Suspect);
+        }
+        if self.state == State::Suspect && silence >= down_after(timeout, srtt) {
+            self.die(now);
+            return Some(State::Down);
+        }
+        None
+    }
+
+    /// It is known to be dead (no interface, no route).
+    pub fn die(&mut self, now: Time) {
+        if self.last_death.is_some_and(|t| now.since(t) > FLAP_MEMORY) {
+            self.deaths = 0;
+        }
+        self.deaths += 1;
+        (self.state, self.last_death, self.answering_since) = (State::Down, Some(now), None);
+        (self.next_probe, self.probe_wait) = (now, PROBE_FIRST);
+    }
+
+    /// Whether a dead path is to be probed now.
+    pub fn poll_probe(&mut self, now: Time) -> bool {
+        if self.state != State::Down || now < self.next_probe {
+            return false;
+        }
+        self.next_probe = now + self.probe_wait;
+        self.probe_wait = (self.probe_wait * 3 / 2).min(PROBE_MAX);
+        // A probe that went unanswered ends the probation.
+        if self.answering_since.is_some() && now.since(self.last_progress) > PROBE_FIRST * 4 {
+            self.answering_since = None;
+        }
+        true
+    }
+
+    /// When [`Liveness::poll_probe`] wants to be asked.
+    pub fn next_probe(&self) -> Option<Time> {
+        (self.state == State::Down).then_some(self.next_probe)
+    }
+
+    /// Deaths within the last seconds.
+    pub fn deaths(&self) -> u32 {
+        self.deaths
+    }
+}
+
+fn suspect_after(timeout: Duration) -> Duration {
+    timeout.max(MIN_SUSPECT)
+}
+
+fn down_after(timeout: Duration, srtt: Duration) -> Duration {
+    (srtt * 3).max(MIN_DOWN).max(suspect_after(timeout))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(20);
+    const PTO: Duration = Duration::from_millis(28);
+
+    fn ms(n: u64) -> Time {
+        Time::from_millis(n)
+    }
+
+    fn alive() -> Liveness {
+        let mut l = Liveness::default();
+        l.on_validated(ms(0));
+        l
+    }
+
+    #[test]
+    fn silence_kills_within_three_round_trips_and_only_while_something_is_owed() {
+        let mut l = alive();
+        assert_eq!(l.on_timer(ms(5000), None, PTO, RTT), None);
+        l.on_progress(ms(5000));
+        assert_eq!(l.on_timer(ms(5027), Some(ms(4990)), PTO, RTT), None);
+        assert_eq!(l.on_timer(ms(5028), Some(ms(4990)), PTO, RTT), Some(State::Suspect));
+        assert_eq!(l.next_change(Some(ms(4990)), PTO, RTT), Some(ms(5060)));
+        assert_eq!(l.on_timer(ms(5060), Some(ms(4990)), PTO, RTT), Some(State::Down));
+        assert!(l.poll_probe(ms(5060)) && !l.poll_probe(ms(5061)));
+        assert!(l.on_progress(ms(5200)) && l.state == State::Active);
+    }
+
+    #[test]
+    fn one_that_flaps_has_to_prove_itself_ever_longer() {
+        let mut l = alive();
+        let mut waits = Vec::new();
+        for round in 0..6u64 {
+            let start = ms(round * 1500);
+            l.die(start);
+            let mut now = start;
+            while !l.on_progress(now) {
+                now += Duration::from_millis(5);
+            }
+            waits.push(now.since(start).as_millis());
+        }
+        assert_eq!(waits, [0, 40, 80, 160, 320, 640]);
+        l.die(ms(60_000));
+        assert!(l.on_progress(ms(60_001)));
+    }
+
+    #[test]
+    fn a_used_up_allowance_ends_the_use() {
+        let mut c = Class::Metered { left: 100 };
+        c.spend(60);
+        assert!(c.has_allowance());
+        c.spend(60);
+        assert!(!c.has_allowance());
+    }
+}

@@ -1,0 +1,87 @@
+//! The schedulers that others have, for comparison and for those who want them.
+
+use super::{Grant, Scheduler, View, may_take};
+
+/// One datagram at a time on the path of least round-trip time that has room (the default of kernel MPTCP up to 5.18).
+#[derive(Debug)]
+pub struct MinRtt;
+
+impl Scheduler for MinRtt {
+    fn name(&self) -> &'static str {
+        "min-rtt"
+    }
+
+    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
+        let path = may_take(paths, declined).min_by_key(|i| paths[*i].srtt)?;
+        Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: false })
+    }
+}
+
+/// One datagram on each path in turn, passing over those without room.
+#[derive(Debug, Default)]
+pub struct RoundRobin {
+    last: u8,
+}
+
+impl Scheduler for RoundRobin {
+    fn name(&self) -> &'static str {
+        "round-robin"
+    }
+
+    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
+        // The next identifier after the last, cyclically.
+        let path = may_take(paths, declined).min_by_key(|i| paths[*i].id.wrapping_sub(self.last + 1))?;
+        Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: false })
+    }
+
+    fn on_sent(&mut self, paths: &[View], path: usize, _bytes: u64) {
+        self.last = paths[path].id;
+    }
+}
+
+/// Shares bytes by the weights that a person gave, whatever the paths can do (smooth weighted round robin).
+#[derive(Debug, Default)]
+pub struct Weighted {
+    /// Bytes over weight, by path identifier.
+    used: [f64; crate::wire::MAX_PATHS],
+}
+
+impl Scheduler for Weighted {
+    fn name(&self) -> &'static str {
+        "weighted"
+    }
+
+    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
+        // Strict: if the one whose turn it is has no room, all wait.
+        let turn = (0..paths.len())
+            .filter(|i| declined & 1 << i == 0)
+            .min_by(|a, b| self.used[paths[*a].id as usize].total_cmp(&self.used[paths[*b].id as usize]))?;
+        paths[turn].has_room.then_some(Grant { path: turn, skip_bytes: 0, datagrams: 1, copies: false })
+    }
+
+    fn on_sent(&mut self, paths: &[View], path: usize, bytes: u64) {
+        self.used[paths[path].id as usize] += bytes as f64 / f64::from(paths[path].weight.max(1));
+        // Whoever was away is not owed the time it was away.
+        let least = paths.iter().map(|p| self.used[p.id as usize]).fold(f64::INFINITY, f64::min);
+        self.used.iter_mut().for_each(|u| *u = (*u - least).max(0.0));
+    }
+}
+
+/// Everything on every path: the first copy counts. The paths' least rate is the bond's.
+#[derive(Debug)]
+pub struct Redundant;
+
+impl Scheduler for Redundant {
+    fn name(&self) -> &'static str {
+        "redundant"
+    }
+
+    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
+        let path = may_take(paths, declined).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))?;
+        Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: true })
+    }
+
+    fn copies_urgent(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,84 @@
+use super::*;
+
+fn view(id: u8, one_way_ms: f64, rate_mbps: u64) -> View {
+    View {
+        id,
+        has_room: true,
+        one_way_us: one_way_ms * 1000.0,
+        srtt: Duration::from_micros((one_way_ms * 2000.0) as u64),
+        rate_bps: rate_mbps * 1_000_000,
+        weight: 1,
+        mtu: 1500,
+        ..View::default()
+    }
+}
+
+fn earliest() -> Box<dyn Scheduler> {
+    by_name("earliest-arrival", Duration::from_millis(200)).unwrap()
+}
+
+#[test]
+fn every_name_is_known_and_its_own() {
+    for name in NAMES {
+        assert_eq!(by_name(name, Duration::ZERO).unwrap().name(), name);
+    }
+    assert!(by_name("fastest", Duration::ZERO).is_none());
+}
+
+#[test]
+fn earliest_takes_the_fast_path_from_the_head_and_the_slow_one_from_as_deep_as_it_is_slow() {
+    let mut s = earliest();
+    let mut v = [view(0, 70.0, 50), view(1, 20.0, 50)];
+    assert_eq!(s.next(&v, 0).map(|g| (g.path, g.skip_bytes)), Some((1, 0)));
+    v[1].has_room = false;
+    // 50 Mb/s for 50 ms.
+    assert_eq!(s.next(&v, 0).map(|g| (g.path, g.skip_bytes)), Some((0, 312_500)));
+    assert_eq!(s.next(&v, 1), None);
+}
+
+#[test]
+fn earliest_leaves_out_a_path_that_is_too_slow_unless_it_is_alone() {
+    let mut s = earliest();
+    let mut v = [view(0, 320.0, 50), view(1, 20.0, 50)];
+    v[1].has_room = false;
+    assert_eq!(s.next(&v, 0), None);
+    assert_eq!(s.next(&v[..1], 0).map(|g| g.skip_bytes), Some(0));
+    assert_eq!(s.urgent(&v), Some(1));
+}
+
+#[test]
+fn three_paths_add_what_all_faster_ones_will_carry() {
+    let mut s = earliest();
+    let mut v = [view(0, 10.0, 80), view(1, 20.0, 40), view(2, 60.0, 10)];
+    (v[0].has_room, v[1].has_room) = (false, false);
+    // 80 Mb/s for 50 ms and 40 Mb/s for 40 ms.
+    assert_eq!(s.next(&v, 0).map(|g| g.skip_bytes), Some(500_000 + 200_000));
+}
+
+#[test]
+fn weights_are_kept_to() {
+    let mut s = by_name("weighted", Duration::ZERO).unwrap();
+    let mut v = [view(0, 1.0, 1), view(1, 1.0, 1)];
+    v[0].weight = 3;
+    let mut sent = [0; 2];
+    for _ in 0..4000 {
+        let g = s.next(&v, 0).unwrap();
+        s.on_sent(&v, g.path, 1500);
+        sent[g.path] += 1;
+    }
+    assert_eq!(sent, [3000, 1000]);
+}
+
+#[test]
+fn round_robin_turns() {
+    let mut s = by_name("round-robin", Duration::ZERO).unwrap();
+    let v = [view(0, 1.0, 1), view(1, 9.0, 1), view(5, 1.0, 1)];
+    let turns: Vec<usize> = (0..6)
+        .map(|_| {
+            let g = s.next(&v, 0).unwrap();
+            s.on_sent(&v, g.path, 1500);
+            g.path
+        })
+        .collect();
+    assert_eq!(turns, [1, 2, 0, 1, 2, 0]);
+}

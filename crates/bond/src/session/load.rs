@@ -1,0 +1,101 @@
+//! How many handshakes a gateway starts per second, altogether and for one source.
+
+use core::time::Duration;
+
+use super::ResponderConfig;
+use crate::time::Time;
+
+/// Places in the table of sources. Two sources that share a place share its rate until the next cookie secret.
+const SOURCES: usize = 1024;
+
+/// A token bucket as one point in time: each token taken moves that point on by the time a token takes to come, and
+/// there is one to take while the point is at most a burst ahead of now.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket(Time);
+
+/// Tokens per time and how many may be taken at once.
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    interval: Duration,
+    burst: Duration,
+}
+
+impl Rate {
+    fn new(per_second: u32, burst: u32) -> Rate {
+        let interval = Duration::from_secs(1) / per_second.max(1);
+        Rate { interval, burst: interval * burst.max(1) }
+    }
+}
+
+impl Bucket {
+    fn take(&mut self, rate: Rate, now: Time) -> bool {
+        let next = self.0.max(now) + rate.interval;
+        let free = next.since(now) <= rate.burst;
+        if free {
+            self.0 = next;
+        }
+        free
+    }
+}
+
+/// The limits of one gateway.
+#[derive(Debug)]
+pub(super) struct Load {
+    rate: Rate,
+    source_rate: Rate,
+    /// For everybody.
+    open: Bucket,
+    /// For those who showed by a cookie that they have their address, when the first is empty.
+    proven: Bucket,
+    sources: Box<[Bucket]>,
+}
+
+impl Load {
+    pub(super) fn new(config: &ResponderConfig) -> Load {
+        Load {
+            rate: Rate::new(config.handshakes_per_second, config.burst),
+            source_rate: Rate::new(config.per_source_per_second, config.per_source_per_second),
+            open: Bucket::default(),
+            proven: Bucket::default(),
+            sources: vec![Bucket::default(); SOURCES].into_boxed_slice(),
+        }
+    }
+
+    /// Whether a handshake of anybody may start; `false` means that the gateway is under load.
+    pub(super) fn admit(&mut self, now: Time) -> bool {
+        self.open.take(self.rate, now)
+    }
+
+    /// Whether a handshake may start whose sender has a cookie and whose address has this `hash`.
+    pub(super) fn admit_proven(&mut self, hash: u16, now: Time) -> bool {
+        let source = &mut self.sources[usize::from(hash) % SOURCES];
+        source.take(self.source_rate, now) && self.proven.take(self.rate, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admitted(load: &mut Load, tries: u32, now: Time) -> usize {
+        (0..tries).filter(|_| load.admit(now)).count()
+    }
+
+    #[test]
+    fn a_burst_then_the_rate() {
+        let config = ResponderConfig { handshakes_per_second: 100, burst: 10, ..ResponderConfig::default() };
+        let mut load = Load::new(&config);
+        let start = Time::from_millis(5);
+        assert_eq!(admitted(&mut load, 50, start), 10);
+        assert_eq!(admitted(&mut load, 50, start + Duration::from_millis(30)), 3);
+        assert_eq!(admitted(&mut load, 50, start + Duration::from_secs(60)), 10);
+    }
+
+    #[test]
+    fn one_source_does_not_take_all() {
+        let config = ResponderConfig { per_source_per_second: 5, burst: 100, ..ResponderConfig::default() };
+        let mut load = Load::new(&config);
+        assert_eq!((0..50).filter(|_| load.admit_proven(1, Time::ZERO)).count(), 5);
+        assert!(load.admit_proven(2, Time::ZERO));
+    }
+}

@@ -1,0 +1,73 @@
+//! Why a gateway says no, in words for the person at the client.
+
+/// A gateway's answer to a client it knows, or could know, but does not let in. It is authenticated: nobody else
+/// can send one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Refusal {
+    /// Code 1.
+    #[error("the gateway has revoked this device; ask its operator for a new token")]
+    Revoked,
+    /// Code 2.
+    #[error("the gateway does not know this token; check that it is for this gateway, or ask its operator for a new one")]
+    UnknownInvite,
+    /// Code 3.
+    #[error("another device already uses this token; each device needs its own, so ask the gateway's operator for one")]
+    TokenInUse,
+    /// Code 4.
+    #[error("the gateway has no free address left; its operator can revoke unused devices or enlarge the pool (--address)")]
+    PoolFull,
+    /// Code 5.
+    #[error("this ropewalk and the gateway's speak different protocol versions; update the older of the two")]
+    Version,
+    /// Code 6.
+    #[error("the gateway has no room for another client now; ropewalk tries again by itself")]
+    Busy,
+    /// Any other code: of a later version.
+    #[error("the gateway refuses this device for a reason this ropewalk does not know (code {0}); update ropewalk")]
+    Other(u8),
+}
+
+impl Refusal {
+    /// The number on the wire.
+    pub const fn code(self) -> u8 {
+        match self {
+            Refusal::Revoked => 1,
+            Refusal::UnknownInvite => 2,
+            Refusal::TokenInUse => 3,
+            Refusal::PoolFull => 4,
+            Refusal::Version => 5,
+            Refusal::Busy => 6,
+            Refusal::Other(code) => code,
+        }
+    }
+
+    /// The refusal with this number on the wire.
+    pub const fn from_code(code: u8) -> Refusal {
+        match code {
+            1 => Refusal::Revoked,
+            2 => Refusal::UnknownInvite,
+            3 => Refusal::TokenInUse,
+            4 => Refusal::PoolFull,
+            5 => Refusal::Version,
+            6 => Refusal::Busy,
+            code => Refusal::Other(code),
+        }
+    }
+
+    /// Whether trying again later, with nothing changed at the client, can help.
+    pub const fn is_temporary(self) -> bool {
+        matches!(self, Refusal::Busy | Refusal::PoolFull)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_come_back() {
+        for code in 0..=255 {
+            assert_eq!(Refusal::from_code(code).code(), code);
+        }
+    }
+}

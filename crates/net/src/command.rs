@@ -1,0 +1,106 @@
+//! Running the system's own programs.
+
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+/// Why a program did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// It is not there.
+    #[error("`{program}` is not installed: {purpose} needs it (package {package})")]
+    Missing {
+        /// The program.
+        program: &'static str,
+        /// What for.
+        purpose: &'static str,
+        /// What to install.
+        package: &'static str,
+    },
+    /// It refused; in its own words.
+    #[error("{purpose}: `{program}` said: {said}")]
+    Failed {
+        /// The program.
+        program: &'static str,
+        /// What for.
+        purpose: &'static str,
+        /// Its first line of complaint.
+        said: String,
+    },
+}
+
+/// A program of the system and what we need it for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tool {
+    pub(crate) program: &'static str,
+    pub(crate) purpose: &'static str,
+    pub(crate) package: &'static str,
+}
+
+impl Tool {
+    /// Runs it to its end and returns what it printed.
+    pub(crate) fn run(&self, arguments: &[&str], input: &str) -> Result<String, CommandError> {
+        let mut outcome = run(self.program, arguments, input);
+        // Services and plain users often lack the system's own directories in PATH.
+        for directory in ["/usr/sbin", "/sbin", "/usr/bin"] {
+            match outcome {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                    outcome = run(&format!("{directory}/{}", self.program), arguments, input);
+                }
+                _ => break,
+            }
+        }
+        match outcome {
+            Ok(Ok(printed)) => Ok(printed),
+            Ok(Err(complaint)) => Err(self.failed(complaint)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Err(CommandError::Missing {
+                program: self.program,
+                purpose: self.purpose,
+                package: self.package,
+            }),
+            Err(e) => Err(self.failed(e.to_string())),
+        }
+    }
+
+    fn failed(&self, said: String) -> CommandError {
+        CommandError::Failed { program: self.program, purpose: self.purpose, said }
+    }
+}
+
+/// What it printed, or the first line of its complaint.
+fn run(program: &str, arguments: &[&str], input: &str) -> io::Result<Result<String, String>> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // A program that does not read its input has its reasons, and says them.
+        let _ = pipe.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(Ok(String::from_utf8_lossy(&output.stdout).into_owned()));
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = said.lines().find(|l| !l.trim().is_empty()).map(|l| l.trim().to_owned());
+    Ok(Err(line.unwrap_or_else(|| output.status.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(program: &'static str) -> Tool {
+        Tool { program, purpose: "a test", package: "none" }
+    }
+
+    #[test]
+    fn says_what_is_missing_and_what_was_said() {
+        let missing = tool("rw-no-such-program").run(&[], "").unwrap_err().to_string();
+        assert_eq!(missing, "`rw-no-such-program` is not installed: a test needs it (package none)");
+        let failed = tool("sh").run(&["-c", "echo; echo no >&2; exit 3"], "").unwrap_err().to_string();
+        assert_eq!(failed, "a test: `sh` said: no");
+        assert_eq!(tool("cat").run(&[], "hello").unwrap(), "hello");
+    }
+}

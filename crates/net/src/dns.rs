@@ -1,0 +1,72 @@
+//! The resolver of a client, through systemd-resolved (`resolvectl(1)`).
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::command::Tool;
+use crate::setup::{Change, Journal, SetupError};
+
+const RESOLVECTL: Tool = Tool { program: "resolvectl", purpose: "--dns", package: "systemd-resolved" };
+/// resolved keeps its state here while it runs.
+const STATE: &str = "/run/systemd/resolve";
+
+/// What is set for a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resolver {
+    /// The bond's device.
+    pub device: String,
+    /// The name servers.
+    pub servers: Vec<IpAddr>,
+}
+
+/// Asks `servers` about every name, through the bond's `device`. Fails with a sentence where systemd-resolved does not run.
+pub fn set(journal: &mut Journal, device: &str, servers: &[IpAddr]) -> Result<(), SetupError> {
+    if !Path::new(STATE).exists() {
+        return Err(SetupError::NoResolver);
+    }
+    journal.make(Change::Resolver(Resolver { device: device.into(), servers: servers.into() }))
+}
+
+impl Resolver {
+    pub(crate) fn set(&self) -> Result<(), SetupError> {
+        for arguments in self.commands() {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            if let Err(error) = RESOLVECTL.run(&arguments, "") {
+                self.revert()?;
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// resolved forgets a device that is gone by itself, so failing is no failure.
+    pub(crate) fn revert(&self) -> Result<(), SetupError> {
+        let _ = RESOLVECTL.run(&["revert", &self.device], "");
+        Ok(())
+    }
+
+    /// Servers; all names belong to them (`~.`); and no other device's servers are asked first.
+    fn commands(&self) -> [Vec<String>; 3] {
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let mut servers = words(&["dns", &self.device]);
+        servers.extend(self.servers.iter().map(IpAddr::to_string));
+        [servers, words(&["domain", &self.device, "~."]), words(&["default-route", &self.device, "yes"])]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_name_device_and_servers() {
+        let servers = vec![[10, 77, 0, 1].into(), "fd77::1".parse().unwrap()];
+        let resolver = Resolver { device: "rw0".into(), servers };
+        let [dns, domain, route] = resolver.commands();
+        assert_eq!(dns, ["dns", "rw0", "10.77.0.1", "fd77::1"]);
+        assert_eq!(domain, ["domain", "rw0", "~."]);
+        assert_eq!(route, ["default-route", "rw0", "yes"]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Whether an interface leads to an endpoint.
+
+use std::io;
+use std::net::IpAddr;
+
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+
+use super::LinkError;
+use crate::netlink::Netlink;
+use crate::setup::MARK;
+
+/// How an endpoint is reached through an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Via {
+    /// The next hop; `None` if the endpoint is on the link.
+    pub gateway: Option<IpAddr>,
+    /// The source address that the route prefers, if it says.
+    pub source: Option<IpAddr>,
+}
+
+/// How `destination` is reached by a marked packet that has to leave by interface `index`; `None` if it is not.
+///
+/// The kernel is asked which entry of its tables matches (`RTM_F_FIB_MATCH`), because a plain lookup bound to an IPv4 interface
+/// never fails: without a route the kernel guesses that the destination is a neighbour.
+pub fn route_via(index: u32, destination: IpAddr) -> Result<Option<Via>, LinkError> {
+    let request = lookup(index, destination);
+    match Netlink::open()?.get(RouteNetlinkMessage::GetRoute(request)) {
+        Ok(Some(RouteNetlinkMessage::NewRoute(route))) => Ok(read(&route, index)),
+        Ok(_) => Ok(None),
+        Err(error) if means_no_route(&error) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn lookup(index: u32, destination: IpAddr) -> RouteMessage {
+    let mut request = RouteMessage::default();
+    request.header = RouteHeader {
+        address_family: if destination.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 },
+        destination_prefix_length: if destination.is_ipv4() { 32 } else { 128 },
+        flags: RouteFlags::FibMatch,
+        ..RouteHeader::default()
+    };
+    request.attributes = vec![
+        RouteAttribute::Destination(destination.into()),
+        RouteAttribute::Oif(index),
+        RouteAttribute::Mark(MARK),
+    ];
+    request
+}
+
+fn read(route: &RouteMessage, index: u32) -> Option<Via> {
+    let mut via = Via::default();
+    let mut leaves_by_us = false;
+    for attribute in &route.attributes {
+        match attribute {
+            RouteAttribute::Oif(oif) => leaves_by_us |= *oif == index,
+            RouteAttribute::Gateway(address) => via.gateway = ip(address),
+            RouteAttribute::PrefSource(address) => via.source = ip(address),
+            RouteAttribute::MultiPath(hops) => {
+                leaves_by_us |= hops.iter().any(|hop| hop.interface_index == index);
+            }
+            // A nexthop object: the lookup was bound to the interface, so it is one of the object's.
+            RouteAttribute::NhId(_) => leaves_by_us = true,
+            _ => {}
+        }
+    }
+    (leaves_by_us && route.header.kind == RouteType::Unicast).then_some(via)
+}
+
+fn ip(address: &RouteAddress) -> Option<IpAddr> {
+    match address {
+        RouteAddress::Inet(ip) => Some((*ip).into()),
+        RouteAddress::Inet6(ip) => Some((*ip).into()),
+        _ => None,
+    }
+}
+
+fn means_no_route(error: &io::Error) -> bool {
+    let none = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENODEV, libc::EACCES, libc::EINVAL];
+    error.raw_os_error().is_some_and(|code| none.contains(&code))
+}

@@ -1,0 +1,161 @@
+//! News of interfaces, addresses and routes.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use netlink_packet_core::NetlinkPayload;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
+
+use super::{Link, LinkError, list::list_through};
+use crate::netlink::{Netlink, messages};
+
+/// Multicast groups (`linux/rtnetlink.h`): links, IPv4 addresses and routes, IPv6 addresses and routes.
+const GROUPS: [u32; 5] = [1, 5, 7, 9, 11];
+
+/// One interface's news.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It appeared; it may not be usable yet.
+    Added(Link),
+    /// Something about it changed: its state, its name, its addresses. This is how it is now.
+    Changed(Link),
+    /// It is gone. This is how it was.
+    Removed(Link),
+}
+
+/// What happened since the last look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Interfaces, by index.
+    pub links: Vec<Change>,
+    /// Some route came or went, so an interface may lead somewhere else: ask [`super::route_via`] again.
+    pub routes: bool,
+}
+
+impl Changes {
+    /// Whether nothing happened.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty() && !self.routes
+    }
+}
+
+/// Knows all interfaces and hears of changes. Readable, for a poller, when there is news.
+pub struct Follower {
+    news: Socket,
+    netlink: Netlink,
+    buffer: Vec<u8>,
+    links: Vec<Link>,
+}
+
+impl Follower {
+    /// Lists the interfaces of the calling thread's network namespace and starts to follow them.
+    pub fn new() -> Result<Self, LinkError> {
+        let mut news = Socket::new(NETLINK_ROUTE)?;
+        news.bind_auto()?;
+        news.set_non_blocking(true)?;
+        for group in GROUPS {
+            news.add_membership(group)?;
+        }
+        // Subscribed first: what changes during the listing is news.
+        let mut netlink = Netlink::open()?;
+        let links = list_through(&mut netlink)?;
+        Ok(Follower { news, netlink, buffer: Vec::with_capacity(64 << 10), links })
+    }
+
+    /// The interfaces as of the last look, by index.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// Takes all waiting news and says what changed. However many messages there are, the interfaces are listed once.
+    pub fn poll(&mut self) -> Result<Changes, LinkError> {
+        let (stale, routes) = self.drain()?;
+        if !stale {
+            return Ok(Changes { links: Vec::new(), routes });
+        }
+        let new = list_through(&mut self.netlink)?;
+        let old = std::mem::replace(&mut self.links, new);
+        Ok(Changes { links: difference(&old, &self.links), routes })
+    }
+
+    /// Reads all messages: (the list is stale, a route changed).
+    fn drain(&mut self) -> Result<(bool, bool), LinkError> {
+        let (mut stale, mut routes) = (false, false);
+        loop {
+            self.buffer.clear();
+            match self.news.recv(&mut self.buffer, 0) {
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok((stale, routes)),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                // So much news that the kernel dropped some: everything may have changed.
+                Err(e) if e.raw_os_error() == Some(libc::ENOBUFS) => {
+                    (stale, routes) = (true, true);
+                    continue;
+                }
+                Err(e) => return Err(e.into()),
+            }
+            for message in messages(&self.buffer) {
+                match message.payload {
+                    NetlinkPayload::InnerMessage(
+                        RouteNetlinkMessage::NewRoute(_) | RouteNetlinkMessage::DelRoute(_),
+                    ) => routes = true,
+                    _ => stale = true,
+                }
+            }
+        }
+    }
+}
+
+impl AsFd for Follower {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.news.as_fd()
+    }
+}
+
+impl std::fmt::Debug for Follower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Follower").field("links", &self.links).finish_non_exhaustive()
+    }
+}
+
+/// What is different between two lists. Both are sorted by index, which names an interface for as long as it exists.
+fn difference(old: &[Link], new: &[Link]) -> Vec<Change> {
+    let in_old = |link: &Link| old.iter().find(|l| l.index == link.index);
+    let removed = old.iter().filter(|o| !new.iter().any(|n| n.index == o.index));
+    let removed = removed.cloned().map(Change::Removed);
+    let present = new.iter().filter_map(|link| match in_old(link) {
+        None => Some(Change::Added(link.clone())),
+        Some(before) if before != link => Some(Change::Changed(link.clone())),
+        Some(_) => None,
+    });
+    removed.chain(present).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(index: u32, name: &str) -> Link {
+        Link {
+            index,
+            name: name.into(),
+            kind: None,
+            mtu: 1500,
+            up: true,
+            loopback: false,
+            enslaved: false,
+            addresses: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn differences() {
+        let old = [link(1, "lo"), link(2, "a"), link(3, "b")];
+        let new = [link(1, "lo"), link(3, "renamed"), link(4, "a")];
+        let expected =
+            [Change::Removed(link(2, "a")), Change::Changed(link(3, "renamed")), Change::Added(link(4, "a"))];
+        assert_eq!(difference(&old, &new), expected);
+        assert!(difference(&new, &new).is_empty());
+    }
+}

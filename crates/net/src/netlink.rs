@@ -1,0 +1,115 @@
+//! Questions to the kernel's routing, and orders: one blocking rtnetlink socket (`rtnetlink(7)`).
+//!
+//! The kernel answers a request before the call that sends it returns, so there is nothing to wait for and no need of an
+//! asynchronous runtime.
+
+use std::io;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+
+/// More than the kernel puts into one datagram (32 KiB).
+const BUFFER: usize = 64 << 10;
+
+pub(crate) struct Netlink {
+    socket: Socket,
+    sequence: u32,
+    buffer: Vec<u8>,
+}
+
+impl Netlink {
+    /// A socket in the calling thread's network namespace.
+    pub(crate) fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Netlink { socket, sequence: 0, buffer: Vec::with_capacity(BUFFER) })
+    }
+
+    /// Everything of a kind.
+    pub(crate) fn dump(&mut self, request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
+        // The kernel says when the table changed under a dump; then the dump may lack entries.
+        for _ in 0..5 {
+            let (answers, torn) = self.exchange(request.clone(), NLM_F_DUMP)?;
+            if !torn {
+                return Ok(answers);
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, "the kernel's table keeps changing"))
+    }
+
+    /// One thing.
+    pub(crate) fn get(&mut self, request: RouteNetlinkMessage) -> io::Result<Option<RouteNetlinkMessage>> {
+        Ok(self.exchange(request, NLM_F_ACK)?.0.into_iter().next())
+    }
+
+    /// A change; `flags` are the `NLM_F_*` for new things.
+    pub(crate) fn change(&mut self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.exchange(request, flags | NLM_F_ACK).map(drop)
+    }
+
+    fn exchange(
+        &mut self,
+        request: RouteNetlinkMessage,
+        flags: u16,
+    ) -> io::Result<(Vec<RouteNetlinkMessage>, bool)> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | flags;
+        header.sequence_number = self.sequence;
+        let mut message = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(request));
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let (mut answers, mut torn) = (Vec::new(), false);
+        loop {
+            self.buffer.clear();
+            self.socket.recv(&mut self.buffer, 0)?;
+            for answer in messages(&self.buffer) {
+                if answer.header.sequence_number != self.sequence {
+                    continue;
+                }
+                torn |= answer.header.flags & NLM_F_DUMP_INTR != 0;
+                match answer.payload {
+                    NetlinkPayload::InnerMessage(inner) => answers.push(inner),
+                    NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
+                    NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok((answers, torn)),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// The messages of a datagram. One that the parser does not understand is skipped: a new kernel may say more than we know.
+pub(crate) fn messages(datagram: &[u8]) -> impl Iterator<Item = NetlinkMessage<RouteNetlinkMessage>> + '_ {
+    const HEADER: usize = 16;
+    let mut rest = datagram;
+    std::iter::from_fn(move || {
+        loop {
+            let length = u32::from_ne_bytes(*rest.first_chunk()?) as usize;
+            let message = rest.get(..length).filter(|m| m.len() >= HEADER)?;
+            rest = rest.get(length.next_multiple_of(4)..).unwrap_or(&[]);
+            match NetlinkMessage::deserialize(message) {
+                Ok(message) => return Some(message),
+                Err(error) => tracing::debug!(%error, "a netlink message was not understood"),
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_datagrams_end_quietly() {
+        for bytes in [&[][..], &[0; 3], &[0; 64], &[16, 0, 0, 0], &[255; 64], &[17, 0, 0, 0, 9, 9]] {
+            assert_eq!(messages(bytes).count(), 0, "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The changes that outlive the process that made them.
+
+use serde::{Deserialize, Serialize};
+
+use super::SetupError;
+use super::rule::Rule;
+use super::sysctl::Sysctl;
+
+/// A change that can be made and taken back. Taking back what is not there (any more) is no error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// A policy routing rule.
+    Rule(Rule),
+    /// A kernel setting.
+    Sysctl(Sysctl),
+    /// A table of the firewall; see [`crate::nat`].
+    NatTable(crate::nat::Table),
+    /// The resolver of a network device; see [`crate::dns`].
+    Resolver(crate::dns::Resolver),
+}
+
+impl Change {
+    pub(super) fn make(&self) -> Result<(), SetupError> {
+        match self {
+            Change::Rule(rule) => rule.add(),
+            Change::Sysctl(sysctl) => sysctl.set(),
+            Change::NatTable(table) => table.add(),
+            Change::Resolver(resolver) => resolver.set(),
+        }
+    }
+
+    pub(super) fn take_back(&self) -> Result<(), SetupError> {
+        match self {
+            Change::Rule(rule) => rule.delete(),
+            Change::Sysctl(sysctl) => sysctl.restore(),
+            Change::NatTable(table) => table.delete(),
+            Change::Resolver(resolver) => resolver.revert(),
+        }
+    }
+}

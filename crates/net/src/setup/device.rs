@@ -1,0 +1,94 @@
+//! Addresses, MTU and state of the bond's device.
+
+use std::io;
+
+use ipnet::IpNet;
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_route::address::{
+    AddressAttribute, AddressFlags, AddressHeader, AddressMessage, AddressScope,
+};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkHeader, LinkMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+
+use super::SetupError;
+use crate::netlink::Netlink;
+
+/// How a TUN device should be.
+#[derive(Clone, Debug)]
+pub struct DeviceConfig<'a> {
+    /// Its interface index.
+    pub index: u32,
+    /// Its name.
+    pub name: &'a str,
+    /// The largest IP packet, in bytes; 1280 at least if it is to speak IPv6 (RFC 8200, 5).
+    pub mtu: u32,
+    /// Packets (super-packets count as one) that wait in the device for us; `None` leaves the kernel's 500.
+    pub queue: Option<u32>,
+    /// Its addresses with the networks that lie behind it.
+    pub addresses: &'a [IpNet],
+}
+
+/// Sets the device up and brings it up. Everything vanishes with the device.
+pub fn configure(config: &DeviceConfig<'_>) -> Result<(), SetupError> {
+    let mut netlink = Netlink::open().map_err(|e| SetupError::system("opening a netlink socket", e))?;
+    // Link-local addresses would only make the kernel talk to itself over the bond (router solicitations and the like). The
+    // setting is missing where IPv6 is.
+    let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{}/addr_gen_mode", config.name), "1");
+    netlink
+        .change(RouteNetlinkMessage::SetLink(link(config)), 0)
+        .map_err(|e| SetupError::system(format!("bringing {} up", config.name), e))?;
+    for address in config.addresses {
+        netlink
+            .change(
+                RouteNetlinkMessage::NewAddress(message(config.index, *address)),
+                NLM_F_CREATE | NLM_F_REPLACE,
+            )
+            .map_err(|e| failed(config.name, *address, e))?;
+    }
+    Ok(())
+}
+
+fn failed(name: &str, address: IpNet, error: io::Error) -> SetupError {
+    let what = format!("giving {name} the address {address}");
+    let off = || {
+        let all = std::fs::read_to_string("/proc/sys/net/ipv6/conf/all/disable_ipv6");
+        let own = std::fs::read_to_string(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"));
+        !matches!((all, own), (Ok(all), Ok(own)) if all.trim() == "0" && own.trim() == "0")
+    };
+    // With IPv6 switched off the kernel says "permission denied", which would send people the wrong way.
+    if matches!(address, IpNet::V6(_)) && off() {
+        return SetupError::NoIpv6(what);
+    }
+    SetupError::system(what, error)
+}
+
+fn link(config: &DeviceConfig<'_>) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header = LinkHeader {
+        index: config.index,
+        flags: LinkFlags::Up,
+        change_mask: LinkFlags::Up,
+        ..LinkHeader::default()
+    };
+    message.attributes = vec![LinkAttribute::Mtu(config.mtu)];
+    message.attributes.extend(config.queue.map(LinkAttribute::TxQueueLen));
+    message
+}
+
+fn message(index: u32, address: IpNet) -> AddressMessage {
+    let ip = address.addr();
+    let mut message = AddressMessage::default();
+    message.header = AddressHeader {
+        family: if ip.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 },
+        prefix_len: address.prefix_len(),
+        scope: AddressScope::Universe,
+        index,
+        ..AddressHeader::default()
+    };
+    message.attributes = vec![AddressAttribute::Local(ip), AddressAttribute::Address(ip)];
+    if ip.is_ipv6() {
+        // Nobody else is on the device whom duplicate detection could ask.
+        message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
+    }
+    message
+}

@@ -1,0 +1,80 @@
+//! What the bond changes on a machine, and how it takes it back.
+//!
+//! Two kinds of change. Addresses and routes that belong to the bond's TUN device vanish with it, even after `kill -9`.
+//! Everything else (policy rules, sysctls, firewall tables, the resolver) is a [`Change`], and every change goes through the
+//! [`Journal`]: it is written down before it is made and taken back in reverse order at exit, or at the next start if there was
+//! no proper exit.
+
+mod change;
+mod device;
+mod journal;
+mod routes;
+mod rule;
+mod sysctl;
+
+pub use change::Change;
+pub use device::{DeviceConfig, configure};
+pub use journal::{Journal, cleanup_stale};
+pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
+pub use rule::{Rule, RuleKind};
+pub use sysctl::{Sysctl, forwarding, reverse_path};
+
+use std::io;
+use std::path::PathBuf;
+
+/// What can go wrong when a machine is set up or restored.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// Another process works with the same state directory.
+    #[error("another ropewalk runs with the state directory {}: stop it, or choose another with --state", .0.display())]
+    Running(PathBuf),
+    /// The journal cannot be written, so nothing may be changed.
+    #[error("cannot write {}, where changes to this machine are noted so that they can be taken back", path.display())]
+    Journal {
+        /// The journal.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A route that is to be added is there already.
+    #[error("this machine has a route to {0} already: remove it, or leave out --route {0}")]
+    RouteTaken(ipnet::IpNet),
+    /// Another bond has taken the default route.
+    #[error(
+        "policy rules of another bond are in the way (`ip rule` shows them at {PRIORITY_BASE}): only one can have the \
+         default route"
+    )]
+    RuleTaken,
+    /// IPv6 is switched off.
+    #[error("{0} needs IPv6, which is switched off on this machine (sysctl net.ipv6.conf.all.disable_ipv6)")]
+    NoIpv6(String),
+    /// The capability is missing.
+    #[error("{0} needs CAP_NET_ADMIN: run as root, or grant that capability")]
+    NotPermitted(String),
+    /// There is no resolver that could be told.
+    #[error(
+        "--dns needs systemd-resolved, which does not run here: set the name server by hand, or leave out --dns"
+    )]
+    NoResolver,
+    /// A program that does the work failed.
+    #[error(transparent)]
+    Command(#[from] crate::command::CommandError),
+    /// Anything else.
+    #[error("{what} failed")]
+    System {
+        /// The operation.
+        what: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl SetupError {
+    pub(crate) fn system(what: impl Into<String>, source: io::Error) -> Self {
+        let what = what.into();
+        match source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => SetupError::NotPermitted(what),
+            _ => SetupError::System { what, source },
+        }
+    }
+}

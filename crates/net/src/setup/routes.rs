@@ -1,0 +1,137 @@
+//! Routes into the bond, and the default route with care.
+//!
+//! An ordinary route goes into the main table. A default route must not catch the bond's own packets, nor what the machine reaches
+//! directly, nor answers to those who reached the machine at another interface's address. So it goes into a table of its own,
+//! and these rules decide who looks there, first match first:
+//!
+//! ```text
+//! 29300  from ADDRESS goto 29303     for each address of a path: answers leave as they would without us
+//! 29301  lookup main suppress_prefixlength 0     neighbours and specific routes are as before; defaults are not
+//! 29302  not fwmark 0x7277 lookup 29303          everybody but the bond's own sockets
+//! 29303  nop                                     where the first goes on; then comes what was there before us
+//! ```
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::route::{
+    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+
+use super::rule::{Rule, RuleKind};
+use super::{Change, Journal, SetupError};
+use crate::netlink::Netlink;
+
+/// The mark (`SO_MARK`) of the bond's own packets: "rw" in ASCII.
+pub const MARK: u32 = 0x7277;
+/// The table of the default route into the bond: the same number.
+pub const ROUTE_TABLE: u32 = 0x7277;
+/// The first of the four rule priorities.
+pub const PRIORITY_BASE: u32 = 29_300;
+
+/// The routes into one bond.
+#[derive(Debug)]
+pub struct Routes {
+    index: u32,
+    /// IP versions whose default route is taken.
+    taken: [bool; 2],
+}
+
+impl Routes {
+    /// Routes into the device with interface index `index`; none so far.
+    pub fn new(index: u32) -> Self {
+        Routes { index, taken: [false; 2] }
+    }
+
+    /// Sends `network` into the bond. `0.0.0.0/0` and `::/0` take the default route of their IP version over.
+    ///
+    /// The routes themselves vanish with the device; the rules are journaled.
+    pub fn add(&mut self, journal: &mut Journal, network: IpNet) -> Result<(), SetupError> {
+        let network = network.trunc();
+        if network.prefix_len() > 0 {
+            return self.route(network, 254);
+        }
+        self.route(network, ROUTE_TABLE)?;
+        let v6 = network.addr().is_ipv6();
+        let unmarked = RuleKind::UnmarkedToTable { mark: MARK, table: ROUTE_TABLE };
+        // From the last to the first, so that no packet goes the wrong way in between.
+        for (place, does) in [(3, RuleKind::Nop), (1, RuleKind::MainWithoutDefault), (2, unmarked)] {
+            journal.make(Change::Rule(Rule { v6, priority: PRIORITY_BASE + place, does }))?;
+        }
+        self.taken[usize::from(v6)] = true;
+        Ok(())
+    }
+
+    /// Lets what the machine answers from `source`, a path's address, leave as before. Does nothing, and may be asked again, unless the
+    /// default route of that IP version is taken.
+    pub fn keep_replies(&self, journal: &mut Journal, source: IpAddr) -> Result<(), SetupError> {
+        let change = keep(source);
+        if !self.taken[usize::from(source.is_ipv6())] || journal.changes().contains(&change) {
+            return Ok(());
+        }
+        journal.make(change)
+    }
+
+    /// Takes [`keep_replies`](Self::keep_replies) back: the address is gone.
+    pub fn forget_replies(&self, journal: &mut Journal, source: IpAddr) -> Result<(), SetupError> {
+        let change = keep(source);
+        if journal.changes().contains(&change) { journal.undo(&change) } else { Ok(()) }
+    }
+
+    /// Takes a route out again. For a default route the rules go too.
+    pub fn remove(&mut self, journal: &mut Journal, network: IpNet) -> Result<(), SetupError> {
+        let network = network.trunc();
+        let v6 = network.addr().is_ipv6();
+        let mut table = 254;
+        if network.prefix_len() == 0 {
+            table = ROUTE_TABLE;
+            self.taken[usize::from(v6)] = false;
+            let ours = |c: &&Change| matches!(c, Change::Rule(rule) if rule.v6 == v6);
+            let rules: Vec<Change> = journal.changes().iter().filter(ours).cloned().collect();
+            rules.iter().rev().try_for_each(|rule| journal.undo(rule))?;
+        }
+        let message = RouteNetlinkMessage::DelRoute(self.message(network, table));
+        match Netlink::open().and_then(|mut n| n.change(message, 0)) {
+            Err(e) if e.raw_os_error() != Some(libc::ESRCH) => {
+                Err(SetupError::system(format!("removing the route to {network}"), e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn route(&self, network: IpNet, table: u32) -> Result<(), SetupError> {
+        let message = RouteNetlinkMessage::NewRoute(self.message(network, table));
+        let added = Netlink::open().and_then(|mut n| n.change(message, NLM_F_CREATE | NLM_F_EXCL));
+        added.map_err(|e| match e.raw_os_error() {
+            Some(libc::EEXIST) if table == ROUTE_TABLE => SetupError::RuleTaken,
+            Some(libc::EEXIST) => SetupError::RouteTaken(network),
+            _ => SetupError::system(format!("adding a route to {network}"), e),
+        })
+    }
+
+    fn message(&self, network: IpNet, table: u32) -> RouteMessage {
+        let v4 = network.addr().is_ipv4();
+        let mut message = RouteMessage::default();
+        message.header = RouteHeader {
+            address_family: if v4 { AddressFamily::Inet } else { AddressFamily::Inet6 },
+            destination_prefix_length: network.prefix_len(),
+            protocol: RouteProtocol::Static,
+            scope: if v4 { RouteScope::Link } else { RouteScope::Universe },
+            kind: RouteType::Unicast,
+            ..RouteHeader::default()
+        };
+        message.attributes = vec![
+            RouteAttribute::Destination(network.addr().into()),
+            RouteAttribute::Oif(self.index),
+            RouteAttribute::Table(table),
+        ];
+        message
+    }
+}
+
+fn keep(source: IpAddr) -> Change {
+    let does = RuleKind::FromGoto { source, target: PRIORITY_BASE + 3 };
+    Change::Rule(Rule { v6: source.is_ipv6(), priority: PRIORITY_BASE, does })
+}

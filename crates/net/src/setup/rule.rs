@@ -1,0 +1,108 @@
+//! Policy routing rules (`ip rule`, `ip-rule(8)`).
+
+use std::io;
+use std::net::IpAddr;
+
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleHeader, RuleMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use serde::{Deserialize, Serialize};
+
+use super::SetupError;
+use crate::netlink::Netlink;
+
+/// The table that holds the machine's ordinary routes.
+const MAIN: u32 = 254;
+
+/// A rule, for one IP version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    /// IPv6, else IPv4.
+    pub v6: bool,
+    /// Its place: lower numbers are looked at first.
+    pub priority: u32,
+    /// What it does.
+    pub does: RuleKind,
+}
+
+/// What a rule does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleKind {
+    /// Packets without the mark look into the table.
+    UnmarkedToTable {
+        /// The mark.
+        mark: u32,
+        /// The table.
+        table: u32,
+    },
+    /// The main table answers, but not with its default route.
+    MainWithoutDefault,
+    /// Packets from the address go on at the rule with the given priority.
+    FromGoto {
+        /// The source address.
+        source: IpAddr,
+        /// The priority of the rule to go on at.
+        target: u32,
+    },
+    /// Nothing; a place to go to.
+    Nop,
+}
+
+impl Rule {
+    pub(super) fn add(&self) -> Result<(), SetupError> {
+        let message = RouteNetlinkMessage::NewRule(self.message());
+        let added = Netlink::open().and_then(|mut n| n.change(message, NLM_F_CREATE | NLM_F_EXCL));
+        added.map_err(|e| match e.raw_os_error() {
+            Some(libc::EEXIST) => SetupError::RuleTaken,
+            Some(libc::EAFNOSUPPORT) if self.v6 => SetupError::NoIpv6("a routing rule".into()),
+            _ => SetupError::system("adding a policy routing rule", e),
+        })
+    }
+
+    pub(super) fn delete(&self) -> Result<(), SetupError> {
+        let message = RouteNetlinkMessage::DelRule(self.message());
+        match Netlink::open().and_then(|mut n| n.change(message, 0)) {
+            Err(e) if !is_absent(&e) => Err(SetupError::system("deleting a policy routing rule", e)),
+            _ => Ok(()),
+        }
+    }
+
+    fn message(&self) -> RuleMessage {
+        let mut header = RuleHeader {
+            family: if self.v6 { AddressFamily::Inet6 } else { AddressFamily::Inet },
+            action: RuleAction::ToTable,
+            ..RuleHeader::default()
+        };
+        let mut attributes = vec![RuleAttribute::Priority(self.priority)];
+        match self.does {
+            RuleKind::UnmarkedToTable { mark, table } => {
+                header.flags = RuleFlags::Invert;
+                attributes.extend([
+                    RuleAttribute::FwMark(mark),
+                    RuleAttribute::FwMask(u32::MAX),
+                    RuleAttribute::Table(table),
+                ]);
+            }
+            RuleKind::MainWithoutDefault => {
+                attributes.extend([RuleAttribute::Table(MAIN), RuleAttribute::SuppressPrefixLen(0)]);
+            }
+            RuleKind::FromGoto { source, target } => {
+                header.action = RuleAction::Goto;
+                header.src_len = if self.v6 { 128 } else { 32 };
+                attributes.extend([RuleAttribute::Source(source), RuleAttribute::Goto(target)]);
+            }
+            RuleKind::Nop => header.action = RuleAction::Nop,
+        }
+        let mut message = RuleMessage::default();
+        message.header = header;
+        message.attributes = attributes;
+        message
+    }
+}
+
+/// The kernel's ways to say that there is no such rule.
+fn is_absent(error: &io::Error) -> bool {
+    let codes = [libc::ENOENT, libc::ESRCH, libc::EAFNOSUPPORT];
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
+}

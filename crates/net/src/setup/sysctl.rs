@@ -1,0 +1,95 @@
+//! Kernel settings under `/proc/sys/net`.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Change, Journal, SetupError};
+
+/// A setting, its value before and the value it gets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sysctl {
+    /// Path below `/proc/sys/net`, with slashes: interface names may contain dots.
+    pub key: String,
+    /// What it was.
+    pub before: String,
+    /// What it becomes.
+    pub after: String,
+}
+
+impl Sysctl {
+    /// The change that gives `key` the value `after`; `None` if it has it, or if this kernel has no such setting.
+    fn plan(key: String, after: &str) -> Option<Sysctl> {
+        let before = read(&key).ok()?;
+        (before != after).then(|| Sysctl { key, before, after: after.into() })
+    }
+
+    pub(super) fn set(&self) -> Result<(), SetupError> {
+        write(&self.key, &self.after)
+            .map_err(|e| SetupError::system(format!("setting net/{} to {}", self.key, self.after), e))
+    }
+
+    /// Gives the old value back, unless somebody else has changed it since or the interface is gone.
+    pub(super) fn restore(&self) -> Result<(), SetupError> {
+        match read(&self.key) {
+            Ok(now) if now == self.after => {}
+            _ => return Ok(()),
+        }
+        write(&self.key, &self.before)
+            .map_err(|e| SetupError::system(format!("setting net/{} to {}", self.key, self.before), e))
+    }
+}
+
+/// Lets packets through from one interface to another; a gateway's work.
+///
+/// For IPv6, a machine that forwards no longer listens to router advertisements and forgets the default route it has from one, unless its
+/// interfaces are told otherwise first (`accept_ra` 2); so they are.
+pub fn forwarding(journal: &mut Journal, v4: bool, v6: bool) -> Result<(), SetupError> {
+    if v4 {
+        plan(journal, "ipv4/ip_forward".into(), "1")?;
+    }
+    if v6 {
+        let links = crate::links::list()
+            .map_err(|e| SetupError::system("listing network interfaces", io::Error::other(e.to_string())))?;
+        for link in links {
+            let key = format!("ipv6/conf/{}/accept_ra", link.name);
+            if read(&key).is_ok_and(|value| value == "1") {
+                plan(journal, key, "2")?;
+            }
+        }
+        plan(journal, "ipv6/conf/all/forwarding".into(), "1")?;
+    }
+    Ok(())
+}
+
+/// Lets answers in by `interface` although the machine's own default route points elsewhere: reverse path filtering goes from strict to
+/// loose (RFC 3704, 2.4) if it is strict.
+pub fn reverse_path(journal: &mut Journal, interface: &str) -> Result<(), SetupError> {
+    let key = |name: &str| format!("ipv4/conf/{name}/rp_filter");
+    let value = |name: &str| read(&key(name)).ok().and_then(|v| v.parse::<u8>().ok()).unwrap_or(0);
+    // The kernel takes the greater of the two (ip-sysctl, "rp_filter").
+    if value("all").max(value(interface)) == 1 {
+        plan(journal, key(interface), "2")?;
+    }
+    Ok(())
+}
+
+fn plan(journal: &mut Journal, key: String, after: &str) -> Result<(), SetupError> {
+    match Sysctl::plan(key, after) {
+        Some(sysctl) => journal.make(Change::Sysctl(sysctl)),
+        None => Ok(()),
+    }
+}
+
+fn path(key: &str) -> PathBuf {
+    PathBuf::from("/proc/sys/net").join(key)
+}
+
+fn read(key: &str) -> io::Result<String> {
+    Ok(std::fs::read_to_string(path(key))?.trim().to_owned())
+}
+
+fn write(key: &str, value: &str) -> io::Result<()> {
+    std::fs::write(path(key), value)
+}

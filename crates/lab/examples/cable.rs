@@ -5,7 +5,7 @@
 //! Options, repeated values after a comma for a second cable (`--rate 300,80 --delay 10,30`):
 //! `--rate` Mb/s (0: unlimited), `--delay` ms one way, `--jitter` ms, `--loss` percent, `--env NAME` instead of those,
 //! `--seconds`, `--udp` Mb/s instead of TCP, `--both` one flow on all cables at once, `--cut` seconds after which the
-//! first cable dies for a second, `--spin` µs, `--no-real-time`.
+//! first cable dies for a second, `--spin` and `--rest` µs, `--no-real-time`.
 
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ fn main() -> Outcome {
     let timing = Timing {
         real_time: !args.iter().any(|a| a == "--no-real-time"),
         spin: Duration::from_micros(numbers(&args, "--spin", 0.0)?[0] as u64),
+        rest: Duration::from_micros(numbers(&args, "--rest", 100.0)?[0] as u64),
         ..Timing::default()
     };
     ropewalk_lab::clean_on_interrupt()?;

@@ -1,8 +1,9 @@
 //! iperf3 runs between namespaces, and what they measured.
 
+use std::fs;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
@@ -10,6 +11,10 @@ use crate::{LabError, Namespace, Process, Result};
 
 /// How long a server may take to listen, and a client to end after its time is up.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// The receive buffer asked for with UDP, in bytes: Linux's usual limit, net.core.rmem_max, is at least near it.
+const UDP_BUFFER: u32 = 4 << 20;
+/// Shorter rows of a series are not rates, in seconds.
+const LEAST_INTERVAL: f64 = 0.05;
 /// How much unreadable output an error shows, in characters.
 const SHOWN: usize = 500;
 
@@ -99,15 +104,17 @@ impl Iperf {
     pub fn start(&self, client: &Namespace, server: &Namespace) -> Result<RunningIperf> {
         // A port for each run, so that runs side by side do not meet.
         static PORT: AtomicU16 = AtomicU16::new(0);
-        let port = (20_000 + PORT.fetch_add(1, Ordering::Relaxed) % 10_000).to_string();
-        let mut listener = server.start("iperf3", ["-s", "-1", "--forceflush", "-p", &port])?;
-        listener.wait_for_line("Server listening", PATIENCE)?;
-        let sender = client.start("iperf3", self.words(&port))?;
-        Ok(RunningIperf { listener, sender, seconds: self.seconds })
+        let port = 20_000 + PORT.fetch_add(1, Ordering::Relaxed) % 10_000;
+        let (words, interval) = (self.words(&port.to_string()), self.interval.to_string());
+        let mut listener =
+            server.start("iperf3", ["-s", "-1", "-J", "-i", &interval, "-p", &port.to_string()])?;
+        wait_until_listening(server, port, &mut listener)?;
+        let sender = client.start("iperf3", words)?;
+        Ok(RunningIperf { listener, sender, seconds: self.seconds, reverse: self.reverse })
     }
 
     fn words(&self, port: &str) -> Vec<String> {
-        let mut words: Vec<String> = ["-J", "--get-server-output", "-p", port].map(String::from).to_vec();
+        let mut words: Vec<String> = ["-J", "-p", port].map(String::from).to_vec();
         let mut pair = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
         pair("-c", self.server.to_string());
         pair("-t", self.seconds.to_string());
@@ -118,6 +125,8 @@ impl Iperf {
             Load::Udp { mbps, payload } => {
                 pair("-b", format!("{}", (mbps * 1e6 / f64::from(self.parallel)).round()));
                 pair("-l", payload.to_string());
+                // Or a receiver that has to wait for a processor would lose what the network did not.
+                pair("-w", UDP_BUFFER.to_string());
                 words.push("-u".to_owned());
             }
         }
@@ -138,17 +147,42 @@ pub struct RunningIperf {
     listener: Process,
     sender: Process,
     seconds: u32,
+    reverse: bool,
 }
 
 impl RunningIperf {
     /// Waits for the end and reads what was measured.
     pub fn finish(mut self) -> Result<IperfReport> {
-        let ended = self.sender.wait(Duration::from_secs(self.seconds.into()) + PATIENCE);
-        if ended.is_err() {
-            self.listener.stop();
+        self.sender.wait(Duration::from_secs(self.seconds.into()) + PATIENCE)?;
+        let client = parse(&self.sender.stdout(), &self.sender.stderr())?;
+        self.listener.wait(PATIENCE)?;
+        let server = parse(&self.listener.stdout(), &self.listener.stderr())?;
+        Ok(report(client, server, self.reverse))
+    }
+}
+
+/// Waits until a TCP socket of the namespace listens on `port`: a server that prints JSON does not say so itself.
+fn wait_until_listening(server: &Namespace, port: u16, listener: &mut Process) -> Result<()> {
+    // proc(5), /proc/net/tcp: the second word is the local address, its port in hexadecimal, the fourth is 0A.
+    let ours = format!(":{port:04X}");
+    let listens = |table: String| {
+        table
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>())
+            .any(|words| words.get(1).is_some_and(|a| a.ends_with(&ours)) && words.get(3) == Some(&"0A"))
+    };
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let tables = server
+            .run(|| ["tcp", "tcp6"].map(|t| fs::read_to_string(format!("/proc/thread-self/net/{t}"))))?;
+        if tables.into_iter().flatten().any(listens) {
+            return Ok(());
         }
-        ended?;
-        parse(&self.sender.stdout())
+        if listener.exit_status()?.is_some() || Instant::now() >= until {
+            let said = listener.stdout() + &listener.stderr();
+            return Err(LabError::Iperf { why: format!("the server does not listen on port {port}"), said });
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -208,25 +242,14 @@ impl IperfReport {
     }
 }
 
+/// The part of iperf3's JSON that is read.
 #[derive(Deserialize)]
 struct Output {
     error: Option<String>,
     #[serde(default)]
     intervals: Vec<Row>,
-    end: Option<End>,
-    server_output_json: Option<Box<Output>>,
-    start: Option<Start>,
-}
-
-#[derive(Deserialize)]
-struct Start {
-    test_start: Option<TestStart>,
-}
-
-#[derive(Deserialize)]
-struct TestStart {
     #[serde(default)]
-    reverse: u8,
+    end: End,
 }
 
 #[derive(Deserialize)]
@@ -235,12 +258,11 @@ struct Row {
 }
 
 #[derive(Deserialize, Default)]
+#[serde(default)]
 struct End {
-    #[serde(default)]
     streams: Vec<Stream>,
-    sum: Option<Sum>,
-    sum_sent: Option<Sum>,
-    sum_received: Option<Sum>,
+    sum_sent: Sum,
+    sum_received: Sum,
 }
 
 #[derive(Deserialize)]
@@ -248,7 +270,7 @@ struct Stream {
     udp: Option<Sum>,
 }
 
-#[derive(Deserialize, Clone, Default)]
+#[derive(Deserialize, Default)]
 #[serde(default)]
 struct Sum {
     start: f64,
@@ -261,44 +283,38 @@ struct Sum {
     jitter_ms: f64,
 }
 
-/// Reads the client's JSON, which holds the server's.
-fn parse(text: &str) -> Result<IperfReport> {
-    let unreadable = |why: String| LabError::Iperf { why, said: text.chars().take(SHOWN).collect() };
-    let output: Output = serde_json::from_str(text).map_err(|e| unreadable(e.to_string()))?;
-    if let Some(error) = output.error {
-        return Err(unreadable(error));
+/// Reads what one side said.
+fn parse(text: &str, errors: &str) -> Result<Output> {
+    let said = || format!("{text}{errors}").chars().take(SHOWN).collect();
+    let output: Output =
+        serde_json::from_str(text).map_err(|e| LabError::Iperf { why: e.to_string(), said: said() })?;
+    match output.error {
+        Some(why) => Err(LabError::Iperf { why, said: said() }),
+        None => Ok(output),
     }
-    let end = output.end.ok_or_else(|| unreadable("it has no \"end\"".to_owned()))?;
-    let reverse = output.start.and_then(|s| s.test_start).is_some_and(|t| t.reverse != 0);
-    let server = output.server_output_json;
-    let rows = if reverse { output.intervals } else { server.map(|s| s.intervals).unwrap_or_default() };
-    // A UDP client tells what the server saw in `sum`; newer ones in `sum_received` as well.
-    let udp = end.streams.iter().any(|s| s.udp.is_some()).then(|| end.sum.clone().unwrap_or_default());
-    let sent = end.sum_sent.clone().or_else(|| udp.clone()).unwrap_or_default();
-    let seconds = sent.end - sent.start;
-    let received = match &udp {
-        Some(sum) if sum.packets > 0 => {
-            let arrived = sum.packets.saturating_sub(sum.lost_packets.max(0) as u64);
-            sum.bits_per_second * arrived as f64 / sum.packets as f64
-        }
-        _ => end.sum_received.map_or(0.0, |s| s.bits_per_second),
-    };
-    let mut series: Vec<Interval> = rows
-        .iter()
-        .map(|Row { sum }| Interval { start_s: sum.start, end_s: sum.end, mbps: sum.bits_per_second / 1e6 })
-        .collect();
-    // The server's last row is what came after the client's end: a moment, whose rate means nothing.
-    series.retain(|row| row.end_s <= seconds + 0.5 && row.end_s - row.start_s > 0.02);
-    Ok(IperfReport {
-        received_mbps: received / 1e6,
-        sent_mbps: sent.bits_per_second / 1e6,
-        series,
-        retransmits: sent.retransmits,
-        udp: udp.map(|sum| UdpReport {
-            packets: sum.packets,
-            lost: sum.lost_packets.max(0) as u64,
-            out_of_order: end.streams.iter().filter_map(|s| s.udp.as_ref()).map(|u| u.out_of_order).sum(),
-            jitter_ms: sum.jitter_ms,
-        }),
-    })
+}
+
+/// Puts together what both sides said: what was sent is the sender's to say, what arrived the receiver's.
+fn report(client: Output, server: Output, reverse: bool) -> IperfReport {
+    let (sender, receiver) = if reverse { (server, client) } else { (client, server) };
+    let received = &receiver.end.sum_received;
+    let seen = || receiver.end.streams.iter().filter_map(|s| s.udp.as_ref());
+    let udp = seen().next().is_some().then(|| UdpReport {
+        packets: seen().map(|u| u.packets).sum(),
+        lost: seen().map(|u| u.lost_packets.max(0) as u64).sum(),
+        out_of_order: seen().map(|u| u.out_of_order).sum(),
+        jitter_ms: received.jitter_ms,
+    });
+    let rows = receiver.intervals.iter().map(|row| &row.sum);
+    IperfReport {
+        received_mbps: received.bits_per_second / 1e6,
+        sent_mbps: sender.end.sum_sent.bits_per_second / 1e6,
+        // The last row is what came after the sender's end: a moment, whose rate means nothing.
+        series: rows
+            .filter(|sum| sum.end - sum.start > LEAST_INTERVAL)
+            .map(|sum| Interval { start_s: sum.start, end_s: sum.end, mbps: sum.bits_per_second / 1e6 })
+            .collect(),
+        retransmits: sender.end.sum_sent.retransmits,
+        udp,
+    }
 }

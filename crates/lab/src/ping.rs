@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -115,7 +116,8 @@ struct Run {
 impl Run {
     fn new(ping: Ping, socket: OwnedFd) -> Run {
         // Tells our answers from those of others in the same namespace.
-        let identifier = std::process::id() as u16 ^ (std::ptr::from_ref(&socket) as usize >> 4) as u16;
+        static NEXT: AtomicU16 = AtomicU16::new(0);
+        let identifier = (std::process::id() as u16).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
         Run { ping, socket, identifier, sent_at: vec![], answered: vec![], report: PingReport::default() }
     }
 

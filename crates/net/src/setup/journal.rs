@@ -22,6 +22,8 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     changes: Vec<Change>,
+    /// The file is removed and may be another process's by now.
+    closed: bool,
 }
 
 /// A line of the file after the first.
@@ -54,7 +56,7 @@ impl Journal {
         })?;
         let here = Place::here().map_err(failed)?;
         let changes = read(&file, &here).map_err(failed)?;
-        let mut journal = Journal { path: path.clone(), file, changes };
+        let mut journal = Journal { path: path.clone(), file, changes, closed: false };
         let left_behind = journal.changes.len();
         journal.take_all_back()?;
         journal.start_over(&here)?;
@@ -101,6 +103,7 @@ impl Journal {
 
     fn finish(&mut self) -> Result<(), SetupError> {
         self.take_all_back()?;
+        self.closed = true;
         match std::fs::remove_file(&self.path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(self.failed(e)),
             _ => Ok(()),
@@ -135,7 +138,7 @@ impl Journal {
 impl Drop for Journal {
     /// Restores on the way out of a panic or an early return, too.
     fn drop(&mut self) {
-        if !self.changes.is_empty()
+        if !self.closed
             && let Err(error) = self.finish()
         {
             tracing::warn!(%error, "not everything could be taken back; the next start tries again");

@@ -52,7 +52,7 @@ pub fn forwarding(journal: &mut Journal, v4: bool, v6: bool) -> Result<(), Setup
     if v6 {
         let links = crate::links::list()
             .map_err(|e| SetupError::system("listing network interfaces", io::Error::other(e.to_string())))?;
-        for link in links {
+        for link in links.iter().filter(|link| !link.loopback) {
             let key = format!("ipv6/conf/{}/accept_ra", link.name);
             if read(&key).is_ok_and(|value| value == "1") {
                 plan(journal, key, "2")?;

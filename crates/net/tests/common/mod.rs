@@ -76,6 +76,30 @@ impl Drop for Netns {
     }
 }
 
+/// A directory of its own, deleted with the value.
+pub struct State(pub std::path::PathBuf);
+
+impl State {
+    pub fn new(ns: &Netns) -> State {
+        let path = std::env::temp_dir().join(format!("{}-state", ns.name));
+        std::fs::create_dir(&path).unwrap();
+        State(path)
+    }
+}
+
+impl std::ops::Deref for State {
+    type Target = std::path::Path;
+    fn deref(&self) -> &std::path::Path {
+        &self.0
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// A cable between two namespaces. Addresses with their prefix lengths; no duplicate address detection, so they work at once.
 pub fn cable(a: (&Netns, &str, &[&str]), b: (&Netns, &str, &[&str])) {
     ip(&format!("link add {} netns {} type veth peer name {} netns {}", a.1, a.0.name, b.1, b.0.name));

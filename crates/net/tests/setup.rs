@@ -1,0 +1,309 @@
+//! Taking the default route over, and giving everything back.
+//!
+//! ```text
+//!              va 10.9.0.1 ──── 10.9.0.2 vb
+//!   [client] ─┤                             ├─ [world]  192.0.2.1, 2001:db8::1 on lo
+//!              wa 10.8.0.1 ──── 10.8.0.2 wb
+//! ```
+
+mod common;
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use common::{Netns, State, cable, eventually, root};
+use ropewalk_net::links::{list, route_via};
+use ropewalk_net::setup::{
+    DeviceConfig, Journal, MARK, Routes, SetupError, cleanup_stale, configure, forwarding, reverse_path,
+};
+use ropewalk_net::tun::Tun;
+use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};
+
+struct World {
+    client: Netns,
+    world: Netns,
+    state: State,
+}
+
+fn world() -> World {
+    let (client, world) = (Netns::new("client"), Netns::new("world"));
+    cable((&client, "va", &["10.9.0.1/24", "fd09::1/64"]), (&world, "vb", &["10.9.0.2/24", "fd09::2/64"]));
+    cable((&client, "wa", &["10.8.0.1/24", "fd08::1/64"]), (&world, "wb", &["10.8.0.2/24", "fd08::2/64"]));
+    world.ip("address add 192.0.2.1/32 dev lo");
+    world.ip("address add 2001:db8::1/128 dev lo nodad");
+    for (gateway, device, metric) in [("10.9.0.2", "va", 100), ("10.8.0.2", "wa", 600)] {
+        client.ip(&format!("route add default via {gateway} dev {device} metric {metric}"));
+    }
+    for (gateway, device, metric) in [("fd09::2", "va", 100), ("fd08::2", "wa", 600)] {
+        client.ip(&format!("-6 route add default via {gateway} dev {device} metric {metric}"));
+    }
+    let state = State::new(&client);
+    World { client, world, state }
+}
+
+fn bond(client: &Netns) -> Tun {
+    client.inside(|| {
+        let tun = Tun::open(Some("rw0")).unwrap();
+        let addresses = ["10.77.0.2/24".parse().unwrap(), "fd77::2/64".parse().unwrap()];
+        let config = DeviceConfig {
+            index: tun.index(),
+            name: tun.name(),
+            mtu: 1400,
+            queue: Some(1000),
+            addresses: &addresses,
+        };
+        configure(&config).unwrap();
+        tun
+    })
+}
+
+/// Everything that a bond may change and that outlives its device.
+fn fingerprint(ns: &Netns) -> String {
+    let mut all: String = ["rule", "-6 rule", "route", "-6 route"].iter().map(|w| ns.ip(w)).collect();
+    for key in
+        ["ipv4.ip_forward", "ipv6.conf.all.forwarding", "ipv4.conf.va.rp_filter", "ipv6.conf.va.accept_ra"]
+    {
+        all += &ns.run("sysctl", &format!("-n net.{key}"));
+    }
+    all
+}
+
+fn device_towards(ns: &Netns, words: &str) -> String {
+    let route = ns.ip(&format!("route get {words}"));
+    route.split(" dev ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned()
+}
+
+const DEFAULTS: [&str; 2] = ["0.0.0.0/0", "::/0"];
+
+fn take_over(world: &World, tun: &Tun, journal: &mut Journal) -> Routes {
+    world.client.inside(|| {
+        let mut routes = Routes::new(tun.index());
+        for network in DEFAULTS {
+            routes.add(journal, network.parse().unwrap()).unwrap();
+        }
+        for address in ["10.9.0.1", "10.8.0.1", "fd09::1"] {
+            routes.keep_replies(journal, address.parse().unwrap()).unwrap();
+        }
+        routes
+    })
+}
+
+#[test]
+fn the_default_route_goes_into_the_bond_and_comes_back() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let before = fingerprint(client);
+    let tun = bond(client);
+    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
+    let mut routes = take_over(&world, &tun, &mut journal);
+
+    assert_eq!(device_towards(client, "8.8.8.8"), "rw0");
+    assert_eq!(device_towards(client, "2001:db8:9::1"), "rw0");
+    assert_eq!(device_towards(client, "10.9.0.2"), "va", "neighbours are as before");
+    assert_eq!(device_towards(client, &format!("8.8.8.8 mark {MARK}")), "va", "the bond's own packets");
+    assert_eq!(device_towards(client, &format!("2001:db8:9::1 mark {MARK}")), "va");
+    assert_eq!(device_towards(client, "8.8.8.8 from 10.9.0.1"), "va", "replies leave as they did");
+    assert_eq!(device_towards(client, "2001:db8:9::1 from fd09::1"), "va");
+    client.inside(|| {
+        for link in list().unwrap().iter().filter(|l| l.name == "va" || l.name == "wa") {
+            for to in ["192.0.2.1", "2001:db8::1"] {
+                let via = route_via(link.index, to.parse().unwrap()).unwrap();
+                assert!(via.is_some_and(|v| v.gateway.is_some()), "{} to {to}", link.name);
+            }
+        }
+        // Taking v6 back leaves v4 taken.
+        routes.remove(&mut journal, DEFAULTS[1].parse().unwrap()).unwrap();
+    });
+    assert_eq!(device_towards(client, "2001:db8:9::1"), "va");
+    assert_eq!(device_towards(client, "8.8.8.8"), "rw0");
+
+    client.inside(|| journal.restore().unwrap());
+    drop(tun);
+    assert_eq!(fingerprint(client), before);
+    assert_eq!(
+        std::fs::read_dir(&*world.state).unwrap().count(),
+        0,
+        "nothing is left in the state directory"
+    );
+}
+
+/// Both paths carry datagrams to one endpoint and back while the default route points into the bond, under strict filters.
+#[test]
+fn both_paths_work_while_the_default_route_is_taken() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    client.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=1");
+    world.world.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=0");
+    let tun = bond(client);
+    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
+    take_over(&world, &tun, &mut journal);
+    client.inside(|| {
+        for device in ["va", "wa"] {
+            reverse_path(&mut journal, device).unwrap();
+        }
+    });
+    for (ip, any) in [("192.0.2.1", "0.0.0.0:0"), ("2001:db8::1", "[::]:0")] {
+        let any: SocketAddr = any.parse().unwrap();
+        let mut server = world.world.inside(|| UdpSocket::open(&Options::at(any)).unwrap());
+        let to = SocketAddr::new(ip.parse().unwrap(), server.local_addr().port());
+        for device in ["va", "wa"] {
+            let options = Options { device: Some(device), mark: Some(MARK), ..Options::at(any) };
+            let mut socket = client.inside(|| UdpSocket::open(&options).unwrap());
+            echo(&mut socket, &mut server, to, device);
+        }
+    }
+    client.inside(|| journal.restore().unwrap());
+}
+
+fn echo(socket: &mut UdpSocket, server: &mut UdpSocket, to: SocketAddr, device: &str) {
+    let mut batch = RecvBatch::new(1);
+    let ask = Transmit { to, from: None, tos: 0, segment_size: 4, data: b"ping" };
+    assert_eq!(socket.send(&ask).unwrap(), 4);
+    eventually(&format!("a question by {device} to {to}"), || server.recv(&mut batch).unwrap() > 0);
+    let datagrams = batch.iter_mut().next().unwrap();
+    let answer = Transmit { to: datagrams.from, from: datagrams.to, tos: 0, segment_size: 4, data: b"pong" };
+    assert_eq!(server.send(&answer).unwrap(), 4);
+    eventually(&format!("an answer by {device} from {to}"), || socket.recv(&mut batch).unwrap() > 0);
+    let datagrams = batch.iter_mut().next().unwrap();
+    assert_eq!((datagrams.from, &*datagrams.data), (to, &b"pong"[..]));
+}
+
+#[test]
+fn what_a_killed_process_left_is_taken_back() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    client.run("sysctl", "-qw net.ipv4.conf.va.rp_filter=1");
+    let before = fingerprint(client);
+    let tun = bond(client);
+    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
+    take_over(&world, &tun, &mut journal);
+    client.inside(|| {
+        forwarding(&mut journal, true, true).unwrap();
+        reverse_path(&mut journal, "va").unwrap();
+        let error = Journal::open(&world.state).unwrap_err();
+        assert!(matches!(error, SetupError::Running(_)), "{error}");
+    });
+    assert_ne!(fingerprint(client), before);
+
+    // What kill -9 does: nothing is taken back. The lock would go with the process; here the file is replaced by a copy with a torn line.
+    let file = world.state.join("changes.json");
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes.extend_from_slice(b"{\"made\":{\"rule\":{\"v6\":fal");
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, bytes).unwrap();
+    std::mem::forget(journal);
+    drop(tun);
+
+    let count = client.inside(|| cleanup_stale(&world.state).unwrap());
+    assert!(count >= 10, "{count}");
+    assert_eq!(fingerprint(client), before);
+    assert_eq!(client.inside(|| cleanup_stale(&world.state).unwrap()), 0);
+    assert_eq!(std::fs::read_dir(&*world.state).unwrap().count(), 0);
+}
+
+#[test]
+fn journals_of_another_boot_or_namespace_are_forgotten() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let file = world.state.join("changes.json");
+    let rule = r#"{"made":{"sysctl":{"key":"ipv4/ip_forward","before":"1","after":"0"}}}"#;
+    std::fs::write(&file, format!("{{\"boot\":\"other\",\"namespace\":1}}\n{rule}\n")).unwrap();
+    assert_eq!(world.client.inside(|| cleanup_stale(&world.state).unwrap()), 0);
+    assert_eq!(world.client.run("sysctl", "-n net.ipv4.ip_forward").trim(), "0");
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_second_bond_is_told_and_does_no_harm() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let tun = bond(client);
+    let mut first = client.inside(|| Journal::open(&world.state).unwrap().0);
+    take_over(&world, &tun, &mut first);
+    let rules = client.ip("rule");
+    let other = world.state.join("other");
+    std::fs::create_dir(&other).unwrap();
+    client.inside(|| {
+        let second = Tun::open(Some("rw1")).unwrap();
+        configure(&DeviceConfig {
+            index: second.index(),
+            name: "rw1",
+            mtu: 1400,
+            queue: None,
+            addresses: &[],
+        })
+        .unwrap();
+        let mut journal = Journal::open(&other).unwrap().0;
+        let mut routes = Routes::new(second.index());
+        let error = routes.add(&mut journal, DEFAULTS[0].parse().unwrap()).unwrap_err();
+        assert!(matches!(error, SetupError::RuleTaken), "{error}");
+        journal.restore().unwrap();
+    });
+    assert_eq!(client.ip("rule"), rules, "the first one's rules stand");
+    client.inside(|| first.restore().unwrap());
+}
+
+#[test]
+fn ordinary_routes() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let tun = bond(client);
+    client.inside(|| {
+        let mut journal = Journal::open(&world.state).unwrap().0;
+        let mut routes = Routes::new(tun.index());
+        routes.add(&mut journal, "198.51.100.7/24".parse().unwrap()).unwrap();
+        routes.add(&mut journal, "2001:db8:5::/48".parse().unwrap()).unwrap();
+        for taken in ["198.51.100.0/24", "10.9.0.0/24"] {
+            let error = routes.add(&mut journal, taken.parse().unwrap()).unwrap_err();
+            assert!(matches!(error, SetupError::RouteTaken(_)), "{error}");
+        }
+        assert!(journal.changes().is_empty(), "they vanish with the device");
+        journal.restore().unwrap();
+    });
+    assert_eq!(device_towards(client, "198.51.100.9"), "rw0");
+    assert_eq!(device_towards(client, "2001:db8:5::1"), "rw0");
+    drop(tun);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(device_towards(client, "198.51.100.9"), "va");
+}
+
+#[test]
+fn ipv6_switched_off_is_said() {
+    if !root() {
+        return;
+    }
+    let ns = Netns::new("v4");
+    ns.run("sysctl", "-qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1");
+    ns.inside(|| {
+        let tun = Tun::open(None).unwrap();
+        let addresses = ["10.77.0.2/24".parse().unwrap(), "fd77::2/64".parse().unwrap()];
+        let config = DeviceConfig {
+            index: tun.index(),
+            name: tun.name(),
+            mtu: 1400,
+            queue: None,
+            addresses: &addresses,
+        };
+        let error = configure(&config).unwrap_err();
+        assert!(matches!(error, SetupError::NoIpv6(_)), "{error}");
+        let address: IpAddr = [10, 77, 0, 2].into();
+        assert!(list().unwrap().iter().any(|l| l.addresses.iter().any(|a| a.ip == address)));
+    });
+}

@@ -34,7 +34,9 @@ pub enum OpenError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// The buffer has no room for the tag, or the output does not fit the input.
-    #[error("the buffer has no room for the {TAG_LEN}-byte tag; this is a defect of ropewalk, please report it")]
+    #[error(
+        "the buffer has no room for the {TAG_LEN}-byte tag; this is a defect of ropewalk, please report it"
+    )]
     Room,
     /// The crypto library refused: more than 64 GiB in one packet.
     #[error("the crypto library refused to seal a packet; this is a defect of ropewalk, please report it")]
@@ -103,7 +105,14 @@ impl Sealer {
     /// # Errors
     /// [`SealError::Room`] if `out` has another length.
     #[inline]
-    pub fn seal_into(&self, path: u8, pn: u64, aad: &[u8], text: &[u8], out: &mut [u8]) -> Result<(), SealError> {
+    pub fn seal_into(
+        &self,
+        path: u8,
+        pn: u64,
+        aad: &[u8],
+        text: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), SealError> {
         let (sealed, tag) = out.split_last_chunk_mut::<TAG_LEN>().ok_or(SealError::Room)?;
         if sealed.len() != text.len() {
             return Err(SealError::Room);
@@ -129,7 +138,13 @@ impl Opener {
     /// # Errors
     /// [`OpenError`]; what `buf` holds is then of no use.
     #[inline]
-    pub fn open<'a>(&self, path: u8, pn: u64, aad: &[u8], buf: &'a mut [u8]) -> Result<&'a mut [u8], OpenError> {
+    pub fn open<'a>(
+        &self,
+        path: u8,
+        pn: u64,
+        aad: &[u8],
+        buf: &'a mut [u8],
+    ) -> Result<&'a mut [u8], OpenError> {
         let (text, tag) = buf.split_last_chunk_mut::<TAG_LEN>().ok_or(OpenError::Short)?;
         let (nonce, aad) = (self.0.nonce(path, pn), Aad::from(aad));
         let opened = self.0.key.open_in_place_separate_tag(nonce, aad, tag, text);

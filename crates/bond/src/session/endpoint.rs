@@ -10,13 +10,17 @@ pub const HOST_MAX: usize = 253;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// No colon and port at the end.
-    #[error("an endpoint is HOST:PORT, for example gw.example.org:4500 or [2001:db8::1]:4500; the port is missing")]
+    #[error(
+        "an endpoint is HOST:PORT, for example gw.example.org:4500 or [2001:db8::1]:4500; the port is missing"
+    )]
     Port,
     /// The port is not a number from 1 to 65535.
     #[error("the port of an endpoint is a number from 1 to 65535")]
     PortRange,
     /// The host is neither an address nor a name.
-    #[error("the host of an endpoint is an IPv4 address, an IPv6 address in brackets, or a name of letters, digits, '-' and '.'")]
+    #[error(
+        "the host of an endpoint is an IPv4 address, an IPv6 address in brackets, or a name of letters, digits, '-' and '.'"
+    )]
     Host,
 }
 
@@ -43,7 +47,8 @@ impl HostName {
         let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         let label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(letter);
         // A name whose last label is all digits is a mistyped IPv4 address (RFC 1123 §2.1).
-        let number = name.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+        let number =
+            name.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
         if name.len() <= HOST_MAX && name.split('.').all(label) && !number {
             Ok(HostName(name.into()))
         } else {
@@ -104,7 +109,9 @@ mod tests {
 
     #[test]
     fn texts_come_back() {
-        for text in ["gw.example.org:4500", "192.0.2.1:1", "[2001:db8::1]:65535", "localhost:4500", "a_b-c.d1:9"] {
+        for text in
+            ["gw.example.org:4500", "192.0.2.1:1", "[2001:db8::1]:65535", "localhost:4500", "a_b-c.d1:9"]
+        {
             assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
         }
     }

@@ -41,7 +41,9 @@ pub type SessionId = NonZeroU64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelloError {
     /// The other end speaks another version; the number is its.
-    #[error("the other end speaks protocol version {0}, this ropewalk version {PROTOCOL_VERSION}; update the older one")]
+    #[error(
+        "the other end speaks protocol version {0}, this ropewalk version {PROTOCOL_VERSION}; update the older one"
+    )]
     Version(u8),
     /// A field is missing or has a value it cannot have.
     #[error("the other end sent a greeting that breaks the protocol; update ropewalk on both ends")]

@@ -18,24 +18,15 @@ pub struct InitTag(pub(super) Mac);
 /// A client that asks to come in. It holds its static key and the gateway is the one it means; the INIT may be a
 /// replay of an earlier one all the same.
 pub struct Incoming {
-    client: PublicKey,
-    hello: ClientHello,
-    peer_index: Index,
-    tag: InitTag,
-    state: HandshakeState,
+    pub(super) client: PublicKey,
+    pub(super) hello: ClientHello,
+    pub(super) peer_index: Index,
+    pub(super) tag: InitTag,
+    pub(super) proven: bool,
+    pub(super) state: HandshakeState,
 }
 
 impl Incoming {
-    pub(super) fn new(
-        client: PublicKey,
-        hello: ClientHello,
-        peer_index: Index,
-        mac1: Mac,
-        state: HandshakeState,
-    ) -> Incoming {
-        Incoming { client, hello, peer_index, tag: InitTag(mac1), state }
-    }
-
     /// Who it is.
     pub fn client(&self) -> PublicKey {
         self.client
@@ -54,6 +45,11 @@ impl Incoming {
     /// The name of its INIT.
     pub fn tag(&self) -> InitTag {
         self.tag
+    }
+
+    /// Whether its INIT brought a cookie, and so came from where it seems to come from within the last minutes.
+    pub fn proven(&self) -> bool {
+        self.proven
     }
 
     /// Lets it in: the RESPONSE to send, and the keys. `index` is where the session's packets are to arrive.

@@ -33,7 +33,9 @@ pub enum HandshakeError {
     #[error("a datagram answers another handshake; dropped")]
     NotOurs,
     /// It fails authentication.
-    #[error("an answer is damaged or not from the gateway of the token; dropped. If no other comes, check the token")]
+    #[error(
+        "an answer is damaged or not from the gateway of the token; dropped. If no other comes, check the token"
+    )]
     Forged,
     /// The gateway's greeting cannot be used.
     #[error(transparent)]
@@ -59,6 +61,7 @@ impl Cookie {
 
 /// How a handshake ended.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one per handshake, moved once")]
 pub enum Outcome {
     /// The session is up: send a DATA packet soon, for the gateway switches to these keys when it opens the first.
     Accepted(Accept, SessionKeys),
@@ -86,7 +89,8 @@ struct Attempt {
     state: HandshakeState,
     datagram: Vec<u8>,
     made: Time,
-    /// Whether a COOKIE answered it. One is taken per INIT: a captured one sent again makes nobody send more.
+    /// Whether a COOKIE answered it since it was sent last. One is taken each time: who sends a captured one
+    /// again and again makes nobody send as often.
     challenged: bool,
 }
 
@@ -148,6 +152,7 @@ impl Initiator {
             let Initiator { local, gateway, index, hello, outward, .. } = self;
             self.attempt = Attempt::new(rng, local, gateway, *index, hello, outward, now)?;
         }
+        self.attempt.challenged = false;
         self.put_mac2(now);
         Ok(self.datagram())
     }
@@ -155,7 +160,7 @@ impl Initiator {
     /// Takes a COOKIE; the INIT to send at once is returned.
     ///
     /// # Errors
-    /// [`HandshakeError`] if it is not an answer to the INIT sent last, or a second one.
+    /// [`HandshakeError`] if it is not an answer to the INIT sent last, or a second one since [`Initiator::retry`].
     pub fn handle_cookie(&mut self, datagram: &[u8], now: Time) -> Result<&[u8], HandshakeError> {
         let view = CookieView::parse(datagram).ok_or(HandshakeError::Malformed)?;
         if view.receiver != self.index || self.attempt.challenged {
@@ -178,7 +183,8 @@ impl Initiator {
             return Err(HandshakeError::NotOurs);
         }
         let mut room = [0; SERVER_HELLO_MAX];
-        let len = self.attempt.state.read_message(view.noise, &mut room).map_err(|_| HandshakeError::Forged)?;
+        let len =
+            self.attempt.state.read_message(view.noise, &mut room).map_err(|_| HandshakeError::Forged)?;
         let accept = match ServerHello::decode(&room[..len])? {
             ServerHello::Refuse(refusal) => return Ok(Outcome::Refused(refusal)),
             ServerHello::Accept(accept) => accept,
@@ -213,8 +219,8 @@ impl Attempt {
     ) -> Result<Attempt, HandshakeError> {
         let [a, b, c] = index.to_be_bytes();
         let header = [MessageType::Init.byte(), a, b, c];
-        let mut state =
-            noise::state(local, Some(gateway), &header, noise::seed(rng)).map_err(|_| HandshakeError::Library)?;
+        let mut state = noise::state(local, Some(gateway), &header, noise::seed(rng))
+            .map_err(|_| HandshakeError::Library)?;
         let noise_end = INIT_HEADER + NOISE_INIT_OVERHEAD + hello.len();
         let mut datagram = vec![0; noise_end];
         datagram[..INIT_HEADER].copy_from_slice(&header);

@@ -26,6 +26,10 @@
 //! make that packet, because the gateway put a fresh ephemeral key into the RESPONSE. Whether an invite is used up is
 //! decided at the same moment.
 //!
+//! That leaves one thing to gain: replays that push a true client's pending keys out before they are confirmed. So
+//! while a client has pending keys, another INIT under its name that is not [`Incoming::proven`] is answered by
+//! [`Responder::challenge`], and a client's own copies of one INIT by [`Verdict::Again`].
+//!
 //! # What the handshake gives
 //!
 //! Noise IK (revision 34, §7.5 and §7.7): the client's key is hidden from everybody but the gateway; both ends are

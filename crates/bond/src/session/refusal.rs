@@ -8,13 +8,19 @@ pub enum Refusal {
     #[error("the gateway has revoked this device; ask its operator for a new token")]
     Revoked,
     /// Code 2.
-    #[error("the gateway does not know this token; check that it is for this gateway, or ask its operator for a new one")]
+    #[error(
+        "the gateway does not know this token; check that it is for this gateway, or ask its operator for a new one"
+    )]
     UnknownInvite,
     /// Code 3.
-    #[error("another device already uses this token; each device needs its own, so ask the gateway's operator for one")]
+    #[error(
+        "another device already uses this token; each device needs its own, so ask the gateway's operator for one"
+    )]
     TokenInUse,
     /// Code 4.
-    #[error("the gateway has no free address left; its operator can revoke unused devices or enlarge the pool (--address)")]
+    #[error(
+        "the gateway has no free address left; its operator can revoke unused devices or enlarge the pool (--address)"
+    )]
     PoolFull,
     /// Code 5.
     #[error("this ropewalk and the gateway's speak different protocol versions; update the older of the two")]
@@ -23,7 +29,9 @@ pub enum Refusal {
     #[error("the gateway has no room for another client now; ropewalk tries again by itself")]
     Busy,
     /// Any other code: of a later version.
-    #[error("the gateway refuses this device for a reason this ropewalk does not know (code {0}); update ropewalk")]
+    #[error(
+        "the gateway refuses this device for a reason this ropewalk does not know (code {0}); update ropewalk"
+    )]
     Other(u8),
 }
 

@@ -11,19 +11,20 @@
 use std::net::SocketAddr;
 
 use rand::CryptoRng;
+use zeroize::Zeroizing;
 
 use super::answers::Answers;
 use super::cookie::CookieSecrets;
 use super::hello::{ClientHello, HelloError, ServerHello};
 use super::incoming::{self, InitTag};
 use super::load::Load;
-use super::mac::MacKeys;
+use super::mac::{Mac, MacKeys};
 use super::noise;
 use super::wire::{CLIENT_HELLO_LEN, COOKIE_NONCE_LEN, INIT_MAX, INIT_MIN, InitView};
 use super::{Incoming, Index, PublicKey, Refusal, StaticKey};
 use crate::time::Time;
 
-/// Limits on handshakes. At its default a flood takes a third of a core.
+/// Limits on handshakes. At the defaults even a flood of whole handshakes, with cookies, takes under half a core.
 #[derive(Clone, Debug)]
 pub struct ResponderConfig {
     /// Handshakes started per second before cookies are asked for, and as many again with cookies. 2000: a
@@ -81,7 +82,7 @@ pub enum Verdict {
     Hello(Box<Incoming>),
 }
 
-/// A gateway that listens. Its memory has a bound: about 200 KB, most of it answers to remember.
+/// A gateway that listens. Its memory has a bound: about 250 KB, most of it answers to remember.
 pub struct Responder {
     local: StaticKey,
     macs: MacKeys,
@@ -135,13 +136,26 @@ impl Responder {
         if !self.load.admit(now) {
             self.secrets.rotate(rng, now);
             if !self.secrets.check(from, view.under_mac2, view.mac2) {
-                return Verdict::Cookie(self.challenge(rng, &view, from));
+                return Verdict::Cookie(self.cookie(rng, view.sender, view.mac1, from));
             }
             if !self.load.admit_proven(self.secrets.hash(from), now) {
                 return Verdict::Drop(DropReason::Busy);
             }
         }
-        self.read(rng, &view).unwrap_or_else(Verdict::Drop)
+        self.read(rng, &view, from).unwrap_or_else(Verdict::Drop)
+    }
+
+    /// The COOKIE that asks the sender of `incoming` for [`Incoming::proven`], where the engine wants that of one
+    /// client although the gateway is not under load.
+    pub fn challenge<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        incoming: &Incoming,
+        from: SocketAddr,
+        now: Time,
+    ) -> Vec<u8> {
+        self.secrets.rotate(rng, now);
+        self.cookie(rng, incoming.peer_index(), &incoming.tag().0, from)
     }
 
     /// Keeps the RESPONSE to an INIT for the copies of it that may come. Not needed, but without it each copy makes
@@ -150,24 +164,31 @@ impl Responder {
         self.answers.remember(tag.0, response, now);
     }
 
-    fn challenge<R: CryptoRng + ?Sized>(&self, rng: &mut R, view: &InitView<'_>, from: SocketAddr) -> Vec<u8> {
+    fn cookie<R: CryptoRng + ?Sized>(&self, rng: &mut R, to: Index, mac1: &Mac, from: SocketAddr) -> Vec<u8> {
         let mut nonce = [0; COOKIE_NONCE_LEN];
         rng.fill_bytes(&mut nonce);
-        self.macs.seal_cookie(view.sender, nonce, view.mac1, &self.secrets.cookie(from))
+        self.macs.seal_cookie(to, nonce, mac1, &self.secrets.cookie(from))
     }
 
     /// The costly part: Noise and what is inside.
-    fn read<R: CryptoRng + ?Sized>(&self, rng: &mut R, view: &InitView<'_>) -> Result<Verdict, DropReason> {
+    fn read<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        view: &InitView<'_>,
+        from: SocketAddr,
+    ) -> Result<Verdict, DropReason> {
         let mut state = noise::state(&self.local, None, view.header, noise::seed(rng))
             .map_err(|_| DropReason::Library)?;
-        let mut room = [0; CLIENT_HELLO_LEN + INIT_MAX - INIT_MIN];
-        let len = state.read_message(view.noise, &mut room).map_err(|_| DropReason::Forged)?;
+        // Wiped, for it holds the secret of the invite.
+        let mut room = Zeroizing::new([0; CLIENT_HELLO_LEN + INIT_MAX - INIT_MIN]);
+        let len = state.read_message(view.noise, &mut *room).map_err(|_| DropReason::Forged)?;
         let client = state.get_remote_static().and_then(|key| key.try_into().ok()).map(PublicKey);
         let client = client.ok_or(DropReason::Forged)?;
         match ClientHello::decode(&room[..len]) {
             Ok(hello) => {
-                let incoming = Incoming::new(client, hello, view.sender, *view.mac1, state);
-                Ok(Verdict::Hello(Box::new(incoming)))
+                let proven = self.secrets.check(from, view.under_mac2, view.mac2);
+                let (peer_index, tag) = (view.sender, InitTag(*view.mac1));
+                Ok(Verdict::Hello(Box::new(Incoming { client, hello, peer_index, tag, proven, state })))
             }
             Err(HelloError::Version(_)) => {
                 let no = ServerHello::Refuse(Refusal::Version);

@@ -96,7 +96,13 @@ impl Split {
     }
 }
 
-fn expand(hash: &[u8; 32], secret: &[u8; 32], cipher: Cipher, initiator: Index, responder: Index) -> DirectionKey {
+fn expand(
+    hash: &[u8; 32],
+    secret: &[u8; 32],
+    cipher: Cipher,
+    initiator: Index,
+    responder: Index,
+) -> DirectionKey {
     struct Bytes(usize);
     impl KeyType for Bytes {
         fn len(&self) -> usize {
@@ -108,7 +114,10 @@ fn expand(hash: &[u8; 32], secret: &[u8; 32], cipher: Cipher, initiator: Index, 
     let out = &mut bytes[..key_len + IV_LEN];
     Salt::new(HKDF_SHA256, hash)
         .extract(secret)
-        .expand(&[LABEL, &[cipher.id()], &initiator.to_be_bytes(), &responder.to_be_bytes()], Bytes(out.len()))
+        .expand(
+            &[LABEL, &[cipher.id()], &initiator.to_be_bytes(), &responder.to_be_bytes()],
+            Bytes(out.len()),
+        )
         .and_then(|okm| okm.fill(out))
         .expect("44 bytes are fewer than HKDF's 8160 (RFC 5869 §2.3)");
     DirectionKey { bytes, key_len }

@@ -35,7 +35,9 @@ const CHECK_LEN: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// It does not begin as a token does.
-    #[error("this is not a Ropewalk token: a token begins with {PREFIX}; `ropewalk invite NAME` on the gateway prints one")]
+    #[error(
+        "this is not a Ropewalk token: a token begins with {PREFIX}; `ropewalk invite NAME` on the gateway prints one"
+    )]
     NotAToken,
     /// It begins as one, but something is missing, added or changed.
     #[error("the token is damaged: copy the whole line again, from {PREFIX} to its end")]
@@ -129,7 +131,9 @@ fn version_1(line: &str) -> Result<&str, TokenError> {
     match version {
         "1" => Ok(encoded),
         "" => Err(TokenError::NotAToken),
-        _ if version.len() <= 4 && version.bytes().all(|byte| byte.is_ascii_digit()) => Err(TokenError::Newer),
+        _ if version.len() <= 4 && version.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(TokenError::Newer)
+        }
         _ => Err(TokenError::NotAToken),
     }
 }
@@ -238,7 +242,8 @@ mod tests {
     fn the_longest_token_fits() {
         let name = format!("{}a:65535", "abc.".repeat(63));
         let endpoints = vec![name.parse().unwrap(); ENDPOINTS_MAX];
-        let token = Token::new(PublicKey([0; 32]), InviteId([0; 16]), InviteSecret([0; 16]), endpoints).unwrap();
+        let token =
+            Token::new(PublicKey([0; 32]), InviteId([0; 16]), InviteSecret([0; 16]), endpoints).unwrap();
         assert!(token.to_text().len() <= TOKEN_TEXT_MAX);
         assert_eq!(token.to_text().parse(), Ok(token));
     }

@@ -1,13 +1,13 @@
 //! The handshake datagrams, byte by byte, and checked views of them. All numbers are big endian.
 //!
 //! ```text
-//! INIT      0x10 | sender index u24 | noise 1: e[32] s[48] hello[320..] | mac1[16] | mac2[16]      at least 452 bytes
-//! RESPONSE  0x20 | receiver index u24 | sender index u24 | noise 2: e[32] hello[..] | mac1[16]     at most 391 bytes
-//! COOKIE    0x30 | receiver index u24 | nonce[24] | cookie[16] tag[16]                             60 bytes
-//! DATA      0x4_ | receiver index u24 | …                                        the engine's, not described here
+//! INIT      0x10 | sender u24 | e[32] s[32+16] hello[320..1100] tag[16] | mac1[16] | mac2[16]        452 to 1232 bytes
+//! RESPONSE  0x20 | receiver u24 | sender u24 | e[32] hello[64..320] tag[16] | mac1[16]               135 to 391 bytes
+//! COOKIE    0x30 | receiver u24 | nonce[24] | cookie[16] tag[16]                                     60 bytes
+//! DATA      0x4_ | receiver u24 | …                                                                  see crate::wire
 //! ```
 //!
-//! The high half of the first byte is the type. The low half is zero in a handshake and anything else is dropped.
+//! Sender and receiver are indices; e, s, hello and tag are the Noise message. The high half of the first byte is the type. The low half is zero in a handshake and anything else is dropped.
 //! A datagram that asks is never shorter than its answer, so a forged source address gains an attacker nothing.
 
 /// Bytes of mac1 and of mac2.
@@ -39,7 +39,8 @@ pub(super) const COOKIE_NONCE_LEN: usize = 24;
 pub const COOKIE_LEN: usize = 4 + COOKIE_NONCE_LEN + MAC_LEN + 16;
 
 // No amplification.
-const _: () = assert!(RESPONSE_MAX <= INIT_MIN && COOKIE_LEN <= INIT_MIN && CLIENT_HELLO_LEN <= SERVER_HELLO_MAX);
+const _: () =
+    assert!(RESPONSE_MAX <= INIT_MIN && COOKIE_LEN <= INIT_MIN && CLIENT_HELLO_LEN <= SERVER_HELLO_MAX);
 
 /// The number by which a receiver finds a session: 24 bits, chosen by that receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,7 +129,8 @@ pub(super) struct InitView<'a> {
 
 impl<'a> InitView<'a> {
     pub(super) fn parse(datagram: &'a [u8]) -> Option<InitView<'a>> {
-        if MessageType::of(datagram) != Some(MessageType::Init) || !(INIT_MIN..=INIT_MAX).contains(&datagram.len())
+        if MessageType::of(datagram) != Some(MessageType::Init)
+            || !(INIT_MIN..=INIT_MAX).contains(&datagram.len())
         {
             return None;
         }

@@ -1,0 +1,148 @@
+//! A gateway under load.
+
+use core::time::Duration;
+
+use super::super::*;
+use super::pair::{Pair, accept, hello, here, index};
+use crate::time::Time;
+
+/// The cookie a gateway under load asks for.
+fn challenge(pair: &mut Pair, init: &[u8], now: Time) -> Vec<u8> {
+    match pair.responder.handle(&mut pair.rng, init, here(), now) {
+        Verdict::Cookie(cookie) => cookie,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_cookie_lets_in() {
+    let mut pair = Pair::under_load();
+    let mut initiator = pair.start(&hello());
+    let cookie = challenge(&mut pair, initiator.datagram(), Time::ZERO);
+    assert_eq!(cookie.len(), COOKIE_LEN);
+    let init = initiator.handle_cookie(&cookie, Time::ZERO).unwrap().to_vec();
+    let (response, _) = pair.incoming(&init).accept(accept(), index(1)).unwrap();
+    assert!(matches!(initiator.finish(&response), Ok(Outcome::Accepted(..))));
+}
+
+#[test]
+fn a_cookie_serves_the_next_handshake_while_it_is_fresh() {
+    let mut pair = Pair::under_load();
+    let mut first = pair.start(&hello());
+    let cookie = challenge(&mut pair, first.datagram(), Time::ZERO);
+    first.handle_cookie(&cookie, Time::ZERO).unwrap();
+    let cookie = first.cookie().cloned();
+    assert!(cookie.is_some());
+    // The rate is one a second, so each of these finds the gateway under load after its first INIT.
+    for (seconds, good) in [(1, true), (119, true), (120, false)] {
+        let now = Time::ZERO + Duration::from_secs(seconds);
+        let flood = pair.start(&hello());
+        pair.responder.handle(&mut pair.rng, flood.datagram(), here(), now);
+        let (gateway, hello) = (pair.gateway.public(), hello());
+        let next =
+            Initiator::start(&mut pair.rng, &pair.client, &gateway, index(1), &hello, cookie.clone(), now);
+        let verdict = pair.responder.handle(&mut pair.rng, next.unwrap().datagram(), here(), now);
+        assert_eq!(matches!(verdict, Verdict::Hello(_)), good, "{seconds} s: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_cookie_is_good_from_its_address_and_port_only() {
+    for other in ["192.0.2.7:40001", "192.0.2.8:40000", "[2001:db8::7]:40000"] {
+        let mut pair = Pair::under_load();
+        let mut initiator = pair.start(&hello());
+        let cookie = challenge(&mut pair, initiator.datagram(), Time::ZERO);
+        let init = initiator.handle_cookie(&cookie, Time::ZERO).unwrap();
+        let other = other.parse().unwrap();
+        let verdict = pair.responder.handle(&mut pair.rng, init, other, Time::ZERO);
+        assert!(matches!(verdict, Verdict::Cookie(_)), "{verdict:?}");
+        // The same address as an IPv6 socket shows it.
+        let mapped = "[::ffff:192.0.2.7]:40000".parse().unwrap();
+        let verdict = pair.responder.handle(&mut pair.rng, init, mapped, Time::ZERO);
+        assert!(matches!(verdict, Verdict::Hello(_)), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_cookie_outlives_one_change_of_the_secret_and_not_two() {
+    let mut pair = Pair::under_load();
+    let mut initiator = pair.start(&hello());
+    let cookie = challenge(&mut pair, initiator.datagram(), Time::ZERO);
+    let init = initiator.handle_cookie(&cookie, Time::ZERO).unwrap().to_vec();
+    for (seconds, good) in [(130, true), (250, false)] {
+        let now = Time::ZERO + Duration::from_secs(seconds);
+        let flood = pair.start(&hello());
+        // The first takes the one free place, the second sees the load and changes the secret.
+        for _ in 0..2 {
+            pair.responder.handle(&mut pair.rng, flood.datagram(), here(), now);
+        }
+        let verdict = pair.responder.handle(&mut pair.rng, &init, here(), now);
+        assert_eq!(matches!(verdict, Verdict::Hello(_)), good, "{seconds} s: {verdict:?}");
+    }
+}
+
+#[test]
+fn damaged_cookies_are_not_taken() {
+    let mut pair = Pair::under_load();
+    let mut initiator = pair.start(&hello());
+    let cookie = challenge(&mut pair, initiator.datagram(), Time::ZERO);
+    let before = initiator.datagram().to_vec();
+    for at in 0..cookie.len() {
+        for bit in 0..8 {
+            let mut damaged = cookie.clone();
+            damaged[at] ^= 1 << bit;
+            assert!(initiator.handle_cookie(&damaged, Time::ZERO).is_err(), "byte {at}");
+        }
+        assert!(initiator.handle_cookie(&cookie[..at], Time::ZERO).is_err(), "cut at {at}");
+    }
+    assert_eq!(initiator.datagram(), before);
+    assert!(initiator.handle_cookie(&cookie, Time::ZERO).is_ok());
+}
+
+#[test]
+fn one_cookie_per_init() {
+    let mut pair = Pair::under_load();
+    let mut initiator = pair.start(&hello());
+    let init = initiator.datagram().to_vec();
+    let (first, second) = (challenge(&mut pair, &init, Time::ZERO), challenge(&mut pair, &init, Time::ZERO));
+    assert_ne!(first, second);
+    assert!(initiator.handle_cookie(&first, Time::ZERO).is_ok());
+    for again in [first, second] {
+        assert_eq!(initiator.handle_cookie(&again, Time::ZERO).err(), Some(HandshakeError::NotOurs));
+    }
+    // When the INIT is sent again, the address may be another one and need another cookie.
+    initiator.retry(&mut pair.rng, Time::ZERO).unwrap();
+    let third = challenge(&mut pair, &init, Time::ZERO);
+    assert!(initiator.handle_cookie(&third, Time::ZERO).is_ok());
+}
+
+#[test]
+fn one_source_with_a_cookie_gets_its_share_and_no_more() {
+    let config = ResponderConfig { handshakes_per_second: 100, burst: 100, per_source_per_second: 5 };
+    let mut pair = Pair::with(&config);
+    let flood = pair.start(&hello());
+    for _ in 0..100 {
+        pair.incoming(flood.datagram());
+    }
+    let mut initiator = pair.start(&hello());
+    let cookie = challenge(&mut pair, initiator.datagram(), Time::ZERO);
+    let init = initiator.handle_cookie(&cookie, Time::ZERO).unwrap().to_vec();
+    for _ in 0..5 {
+        pair.incoming(&init);
+    }
+    assert!(matches!(pair.handle(&init), Verdict::Drop(DropReason::Busy)));
+}
+
+#[test]
+fn the_engine_can_ask_one_client_for_a_cookie() {
+    let mut pair = Pair::new();
+    let mut initiator = pair.start(&hello());
+    let incoming = pair.incoming(initiator.datagram());
+    assert!(!incoming.proven());
+    let cookie = pair.responder.challenge(&mut pair.rng, &incoming, here(), Time::ZERO);
+    let init = initiator.handle_cookie(&cookie, Time::ZERO).unwrap().to_vec();
+    assert!(pair.incoming(&init).proven());
+    let elsewhere = "198.51.100.1:9".parse().unwrap();
+    let verdict = pair.responder.handle(&mut pair.rng, &init, elsewhere, Time::ZERO);
+    assert!(matches!(verdict, Verdict::Hello(incoming) if !incoming.proven()));
+}

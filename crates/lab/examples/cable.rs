@@ -3,7 +3,7 @@
 //! `cargo run --release -p ropewalk-lab --example cable -- --rate 50 --delay 20 --loss 2`
 //!
 //! Options, repeated values after a comma for a second cable (`--rate 300,80 --delay 10,30`):
-//! `--rate` Mb/s (0: unlimited), `--delay` ms one way, `--jitter` ms, `--loss` percent, `--env NAME` instead of those,
+//! `--rate` Mb/s (0: unlimited), `--delay` ms one way, `--jitter` and its `--coherence` ms, `--loss` percent, `--env NAME` instead of those,
 //! `--seconds`, `--udp` Mb/s instead of TCP, `--both` one flow on all cables at once, `--cut` seconds after which the
 //! first cable dies for a second, `--spin` and `--rest` µs, `--no-real-time`.
 
@@ -17,7 +17,9 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let links = links(&args)?;
+    let mut links = links(&args)?;
+    let coherence = Duration::from_secs_f64(numbers(&args, "--coherence", 0.0)?[0] / 1e3);
+    links.iter_mut().for_each(|link| link.jitter.coherence = coherence);
     let timing = Timing {
         real_time: !args.iter().any(|a| a == "--no-real-time"),
         spin: Duration::from_micros(numbers(&args, "--spin", 0.0)?[0] as u64),

@@ -2,8 +2,10 @@
 
 use core::time::Duration;
 
+use rand::SeedableRng;
+
 use super::*;
-use crate::wired::Trace;
+use crate::wired::{Aqm, Trace};
 
 const MTU: u32 = 1500;
 
@@ -216,4 +218,61 @@ fn the_same_seed_gives_the_same_run() {
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1).0, run(2).0);
+}
+
+/// One of everything that can be done to a link, by chance.
+fn disturb(link: &mut Link<u64>, now: Time, rng: &mut ChaCha8Rng) {
+    match rng.random_range(0..40) {
+        0 => link.set_up(now, rng.random()),
+        1 => link.set_rate(now, Rate::mbps(rng.random_range(0.1..200.0))).unwrap(),
+        2 => link.set_rate(now, Rate::Traced(Trace::parse("0\n3\n3\n9\n").unwrap())).unwrap(),
+        3 => link.set_rate(now, Rate::Unlimited).unwrap(),
+        4 => link.set_loss(now, Loss::percent(rng.random_range(0.0..30.0))).unwrap(),
+        5 => {
+            let std_dev = Duration::from_micros(rng.random_range(0..5000));
+            let coherence = Duration::from_micros(rng.random_range(0..2000));
+            let delay = Duration::from_micros(rng.random_range(0..20_000));
+            link.set_delay(now, delay, Jitter { std_dev, coherence });
+        }
+        6 => link.set_damage(now, rng.random_range(0.0..1.0), rng.random_range(0.0..1.0)).unwrap(),
+        7 => link.set_mtu_blackhole(now, Some(rng.random_range(100..1500))),
+        8 => link.set_up(now, true),
+        _ => {
+            let packet = Packet {
+                flow: rng.random_range(0..20),
+                class: rng.random_range(0..5),
+                ecn_capable: rng.random(),
+                ..Packet::new(rng.random_range(20..1500), now.as_nanos())
+            };
+            link.enqueue(now, packet);
+        }
+    }
+}
+
+#[test]
+fn whatever_happens_no_packet_is_made_or_forgotten() {
+    let queues = [
+        QueueSpec::default(),
+        QueueSpec::codel(),
+        QueueSpec::fq_codel(),
+        QueueSpec::FqCodel { limit: Limit::Packets(30), aqm: Aqm::default(), flows: 8, quantum_bytes: 300 },
+        QueueSpec::Strict { limit: Limit::Time(Duration::from_millis(3)), bands: 3 },
+    ];
+    for seed in 0..200 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut link = link(LinkSpec::new(5.0, Duration::from_millis(2)).queue(queues[seed as usize % 5]));
+        let (mut now, mut last) = (Time::ZERO, Time::ZERO);
+        for _ in 0..2000 {
+            disturb(&mut link, now, &mut rng);
+            now += Duration::from_micros(rng.random_range(0..800));
+            while let Some(delivery) = link.poll(now) {
+                assert!(delivery.at >= last && delivery.at <= now, "order, and no arrival from the future");
+                last = delivery.at;
+            }
+            assert!(link.next_timeout().is_none_or(|at| at > now), "a driver would spin");
+            let c = link.counters();
+            let gone = c.dropped_queue + c.dropped_loss + c.dropped_down + c.dropped_mtu;
+            assert_eq!(c.packets_in, c.packets_out + gone + c.queued_packets + c.on_wire, "{c:?}");
+        }
+    }
 }

@@ -1,14 +1,14 @@
 //! Reading the queue from delays that also jitter.
 
+use super::epoch::Report;
 use crate::cc::filter::WindowedMin;
 use crate::time::{Duration, Time};
 
 /// How long the smallest delay counts as "no queue". Long enough to hold several drains (see
 /// [`super::steady`]), short enough to accept a route that became longer.
 const FLOOR_WINDOW: Duration = Duration::from_secs(10);
-/// How many standard deviations above its smallest value the per-epoch minimum of an *empty* queue lies: the
-/// expected distance from the mean to the minimum of the some dozens of epochs that the floor looks back on.
-const FLOOR_BIAS: f64 = 2.0;
+/// An empty path's per-epoch minimum lies this many times its scatter above the smallest of the last seconds.
+const BIAS: f64 = 1.4;
 /// Mean absolute difference of two independent normal samples, to their standard deviation: √π / 2.
 const DIFFERENCE_TO_SIGMA: f64 = 0.886;
 
@@ -19,18 +19,31 @@ pub(super) struct DelaySense {
     last: Option<f64>,
     /// Standard deviation of a per-epoch minimum for reasons other than our own sending.
     noise: f64,
+    /// Typical swing of the delay within an epoch.
+    jitter: f64,
+    jitters: bool,
     smooth: f64,
     above: f64,
 }
 
 impl DelaySense {
     pub(super) fn new() -> Self {
-        DelaySense { floor: WindowedMin::new(FLOOR_WINDOW), last: None, noise: 0.0, smooth: 0.0, above: 0.0 }
+        DelaySense {
+            floor: WindowedMin::new(FLOOR_WINDOW),
+            last: None,
+            noise: 0.0,
+            jitter: 0.0,
+            jitters: false,
+            smooth: 0.0,
+            above: 0.0,
+        }
     }
 
     /// Take in the smallest queue delay of an epoch. `expected` is the change that our own sending should have
     /// caused; `calm` says that it is a fair guess (no overload, no startup), so the rest is noise.
-    pub(super) fn update(&mut self, now: Time, queue: f64, expected: f64, calm: bool, target: f64) {
+    pub(super) fn update(&mut self, report: &Report, expected: f64, calm: bool, target: f64) {
+        let (now, queue) = (report.now, report.queue);
+        self.sense_jitter(report.wobble, target);
         let floor = self.floor.update(now, (queue * 1e9) as u64) as f64 * 1e-9;
         let above = (queue - floor).max(0.0);
         if let Some(last) = self.last {
@@ -38,14 +51,24 @@ impl DelaySense {
             let surprise = (queue - guess).abs() * DIFFERENCE_TO_SIGMA;
             if calm {
                 // One surprise is a queue of somebody else's; only repeated ones are noise.
-                let bounded = surprise.min(3.0 * self.noise + 0.5 * target);
+                let bounded = surprise.min(target + self.jitter);
                 self.noise += (bounded - self.noise) / 8.0;
             }
         }
         self.last = Some(queue);
         self.above = above;
-        let weight = (target / (target + 2.0 * self.noise)).clamp(0.2, 1.0);
+        let weight = (target / (target + self.noise())).clamp(0.2, 1.0);
         self.smooth += (above - self.smooth) * if calm { weight } else { 1.0 };
+    }
+
+    fn sense_jitter(&mut self, wobble: f64, target: f64) {
+        let weight = match wobble > self.jitter {
+            true if self.last.is_none() => 1.0,
+            true => 0.3,
+            false => 0.1,
+        };
+        self.jitter += (wobble - self.jitter) * weight;
+        self.jitters = self.jitter > 2.0 * target;
     }
 
     /// The present queue delay is what an empty queue looks like now: the route has changed.
@@ -55,6 +78,15 @@ impl DelaySense {
             self.floor.update(now, (last * 1e9) as u64);
             self.smooth = 0.0;
             self.above = 0.0;
+        }
+    }
+
+    /// The path is used much more densely than when the floor was seen, without having filled. On a path that jitters
+    /// the delay of an empty path depends on that: a wire keeps order, so dense packets see the upper envelope of the
+    /// jitter, and the old minimum is a wrong one.
+    pub(super) fn denser(&mut self) {
+        if self.jitters {
+            self.floor.clear();
         }
     }
 
@@ -73,13 +105,18 @@ impl DelaySense {
         self.floor.get().unwrap_or(0) as f64 * 1e-9
     }
 
-    /// See the field.
+    /// How far an epoch's minimum may lie from where our sending puts it.
     pub(super) fn noise(&self) -> f64 {
-        self.noise
+        self.noise.max(self.jitter)
+    }
+
+    /// The noise hides a queue of the size that is aimed for.
+    pub(super) fn is_noisy(&self) -> bool {
+        self.jitters
     }
 
     /// What an empty queue reads on average, because of noise.
     pub(super) fn bias(&self) -> f64 {
-        FLOOR_BIAS * self.noise
+        BIAS * self.noise()
     }
 }

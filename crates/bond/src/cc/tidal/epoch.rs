@@ -17,6 +17,8 @@ pub(super) struct Epoch {
     ce: u64,
     packets: f64,
     queue: f64,
+    queue_sum: f64,
+    swings: Swings,
 }
 
 /// A finished epoch. Seconds, bytes, and bytes per second.
@@ -31,6 +33,8 @@ pub(super) struct Report {
     pub sent_rate: f64,
     /// Smallest queue delay in it.
     pub queue: f64,
+    /// How much the queue delay wobbled up and down, and came back.
+    pub wobble: f64,
     /// Part of the packets that were CE-marked.
     pub ce: f64,
     /// A good part of it was limited by what there was to send.
@@ -52,6 +56,8 @@ impl Epoch {
             ce: 0,
             packets: 0.0,
             queue: f64::INFINITY,
+            queue_sum: 0.0,
+            swings: Swings::default(),
         }
     }
 
@@ -64,6 +70,8 @@ impl Epoch {
         self.ce += ack.ce_packets;
         self.acks += 1;
         self.queue = self.queue.min(queue);
+        self.queue_sum += queue;
+        self.swings.add(queue);
     }
 
     pub(super) fn on_loss(&mut self, bytes: u64) {
@@ -85,8 +93,47 @@ impl Epoch {
             lost: self.lost,
             sent_rate: (self.acked + self.lost) / sent_span,
             queue: self.queue,
+            wobble: self.wobble(),
             ce: self.ce as f64 / self.packets.max(1.0),
             app_limited: self.app_limited > APP_LIMITED_PART * self.acked,
         }
+    }
+
+    /// A ramp has a mean far above its minimum, but does not swing; a rare hiccup of the machine swings far, but
+    /// hardly moves the mean. Jitter does both.
+    fn wobble(&self) -> f64 {
+        (self.queue_sum / f64::from(self.acks.max(1)) - self.queue).min(self.swings.size())
+    }
+}
+
+/// Typical size of up-and-down swings in a series: each swing counts as the smaller of a rise and the fall next to it,
+/// so a ramp, which only rises or only falls, counts nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Swings {
+    last: Option<f64>,
+    /// Sum of the present run of rises, or (negative) of falls, and the run before it.
+    run: f64,
+    before: f64,
+    sum: f64,
+    sum_of_squares: f64,
+}
+
+impl Swings {
+    pub(super) fn add(&mut self, value: f64) {
+        let Some(last) = self.last.replace(value) else { return };
+        let step = value - last;
+        if step * self.run >= 0.0 {
+            self.run += step;
+            return;
+        }
+        let swing = self.run.abs().min(self.before.abs());
+        self.sum += swing;
+        self.sum_of_squares += swing * swing;
+        self.before = core::mem::replace(&mut self.run, step);
+    }
+
+    /// The mean swing, each weighted by itself, so that fine grain does not hide the large ones.
+    pub(super) fn size(&self) -> f64 {
+        if self.sum > 0.0 { self.sum_of_squares / self.sum } else { 0.0 }
     }
 }

@@ -45,13 +45,16 @@ impl LossSense {
         LossSense { part: 0.0, trial: None, last_trial: Time::ZERO, policed: None }
     }
 
-    /// Bytes acknowledged and lost in an epoch.
-    pub(super) fn on_epoch(&mut self, acked: f64, lost: f64, mtu: f64) {
+    /// Bytes acknowledged and lost in an epoch. Loss next to a long queue (`crowded`) is the queue's.
+    pub(super) fn on_epoch(&mut self, acked: f64, lost: f64, mtu: f64, crowded: bool) {
         let total = acked + lost;
         if total > 0.0 {
             // A few hundred packets of memory.
             let weight = (total / mtu / 400.0).clamp(0.02, 0.25);
-            self.part += (lost / total - self.part) * weight;
+            let seen = lost / total;
+            if seen < self.part || !crowded {
+                self.part += (seen - self.part) * weight;
+            }
         }
     }
 

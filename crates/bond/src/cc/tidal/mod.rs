@@ -30,6 +30,7 @@ mod loss;
 mod rival;
 mod startup;
 mod steady;
+mod swell;
 
 use super::filter::WindowedMax;
 use super::{Ack, Controller, Loss, Sibling};
@@ -76,8 +77,12 @@ pub struct Tidal {
     probe_allowed: bool,
     /// Rate the path serves, lost packets included, bytes per second.
     rate: f64,
+    /// Rate when the floor of the delay was last forgotten for being too sparse.
+    floor_rate: f64,
     min_rtt: f64,
     srtt: f64,
+    /// Round trip with no more queue than is aimed for, smoothed.
+    bare_rtt: f64,
     /// Longest gaps between acknowledgements lately, ns.
     gaps: WindowedMax,
     last_ack: Option<Time>,
@@ -96,8 +101,10 @@ impl Tidal {
             suspicion: Suspicion::default(),
             probe_allowed: true,
             rate: 0.0,
+            floor_rate: 0.0,
             min_rtt: 0.0,
             srtt: 0.0,
+            bare_rtt: 0.0,
             gaps: WindowedMax::new(Duration::from_secs(2)),
             last_ack: None,
         }
@@ -140,9 +147,17 @@ impl Tidal {
     fn measure(&mut self, ack: &Ack) {
         let rtt = ack.rtt.as_secs_f64();
         self.min_rtt = ack.min_rtt.as_secs_f64();
-        self.srtt = if self.srtt == 0.0 { rtt } else { self.srtt + (rtt - self.srtt) / 8.0 };
+        // Less what the packet waited beyond the queue that is meant to be there.
+        let queue = queue_of(ack) - self.delay.floor() - self.delay.bias() - self.target();
+        let bare = (rtt - queue.max(0.0)).max(self.min_rtt);
+        if self.srtt == 0.0 {
+            (self.srtt, self.bare_rtt) = (rtt, bare);
+        }
+        self.srtt += (rtt - self.srtt) / 8.0;
+        self.bare_rtt += (bare - self.bare_rtt) / 8.0;
         if let Some(last) = self.last_ack.replace(ack.now)
             && !ack.app_limited
+            && !matches!(self.phase, Phase::Startup(_))
         {
             self.gaps.update(ack.now, ack.now.since(last).as_nanos() as u64);
         }
@@ -150,12 +165,13 @@ impl Tidal {
     }
 
     fn on_epoch(&mut self, report: &Report) {
-        self.loss.on_epoch(report.acked, report.lost, self.mtu);
+        let crowded = self.delay.latest() > self.inputs(report).excessive();
+        self.loss.on_epoch(report.acked, report.lost, self.mtu, crowded);
         self.loss.step(report.now, self.mtu);
         let target = self.target();
         match core::mem::replace(&mut self.phase, Phase::Startup(Startup::new())) {
             Phase::Startup(s) => {
-                self.delay.update(report.now, report.queue, 0.0, false, target);
+                self.delay.update(report, 0.0, false, target);
                 self.phase = Phase::Startup(s);
             }
             Phase::Steady(s) => self.steady_epoch(s, report, target),
@@ -165,10 +181,15 @@ impl Tidal {
 
     fn steady_epoch(&mut self, mut s: Steady, report: &Report, target: f64) {
         let expected = s.expected_change(report.span);
-        self.delay.update(report.now, report.queue, expected, s.high == 0, target);
+        let calm = s.high == 0 && self.delay.latest() < 2.0 * target + 2.0 * self.delay.bias();
+        self.delay.update(report, expected, calm, target);
         let mut rate = self.rate;
         s.step(&self.inputs(report), &mut rate);
         self.rate = rate;
+        if s.found_room() && self.rate > 1.5 * self.floor_rate {
+            self.floor_rate = self.rate;
+            self.delay.denser();
+        }
         let mut suspicion = core::mem::take(&mut self.suspicion);
         let verdict = match s.high {
             0 => Verdict::Open,
@@ -192,7 +213,7 @@ impl Tidal {
     }
 
     fn contest_epoch(&mut self, mut c: Box<Contest>, report: &Report, target: f64) {
-        self.delay.update(report.now, report.queue, 0.0, false, target);
+        self.delay.update(report, 0.0, false, target);
         let inputs = self.inputs(report);
         let served = inputs.served();
         let over = c.step(&inputs);
@@ -202,12 +223,10 @@ impl Tidal {
 
     /// Bytes that may be in flight at `gain` times the rate.
     fn flight(&self, gain: f64) -> f64 {
-        let believed = (self.delay.queue() - self.delay.bias() - self.target()).max(0.0);
-        let rtt = (self.srtt - believed).max(self.min_rtt);
         let rate = self.rate;
         let batches = 2.0 * (rate * 0.001).clamp(2.0 * self.mtu, BATCH);
         let slack = self.gap() + 2.0 * self.delay.noise();
-        WINDOW_ROOM * rate * gain.max(1.0) * rtt + rate * slack + batches
+        WINDOW_ROOM * rate * gain.max(1.0) * self.bare_rtt + rate * slack + batches
     }
 }
 
@@ -230,7 +249,7 @@ impl Controller for Tidal {
         let mut over = false;
         match &mut self.phase {
             Phase::Startup(s) => {
-                let threshold = target.max(self.min_rtt / 16.0).max(0.001);
+                let threshold = target.max(self.min_rtt / 16.0).max(0.001) + 4.0 * self.delay.noise();
                 over = s.on_ack(ack, queue, threshold);
                 self.rate = s.rate();
             }
@@ -243,7 +262,10 @@ impl Controller for Tidal {
         // A probe that finds the end of the link is not carried on to the end of the epoch.
         let risen =
             self.crest.on_ack(ack, queue - self.delay.floor(), 3.0 * target + 4.0 * self.delay.noise());
-        let stop = risen && matches!(&self.phase, Phase::Steady(s) if s.gain() > 1.0 + steady::PROBING_PUSH);
+        // Nor is a queue that rises when none should.
+        let calm = !self.delay.is_noisy();
+        let stop = risen
+            && matches!(&self.phase, Phase::Steady(s) if s.gain() > 1.0 + steady::PROBING_PUSH || calm && s.high == 0);
         let mtu = self.mtu;
         let min_span = self.min_epoch();
         let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, ack.newest_sent));

@@ -61,13 +61,17 @@ impl Suspicion {
         let fresh = Watch { since: now, queue, drained: 0.0, last: queue, still: 0 };
         let w = self.watch.get_or_insert(fresh);
         self.epochs += 1;
+        if queue > w.queue {
+            // Judge from the peak on.
+            (w.queue, w.drained) = (queue, 0.0);
+        }
         w.drained += (1.0 - i.report.sent_rate / i.rate).max(0.0) * i.report.span;
         let same = 0.0005 + 0.03 * queue + 2.0 * i.delay.noise();
         w.still = if (queue - w.last).abs() < same { w.still + 1 } else { 0 };
         w.last = queue;
-        // Judge by what should have gone since it stands still, and only if that is a lot.
+        // Judge only once a lot should have gone.
         let restraint = w.drained.min(w.queue);
-        let enough = (0.3 * queue).max(4.0 * i.delay.noise()).max(2.0 * i.target);
+        let enough = (0.3 * queue).max(10.0 * i.delay.noise()).max(0.2 * i.interval());
         if w.still >= 2 && restraint > enough && (w.queue - queue) < UNMOVED * restraint {
             return Verdict::Longer;
         }

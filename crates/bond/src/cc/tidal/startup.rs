@@ -1,5 +1,6 @@
 //! Finding the rate of an unknown path: doubling per round trip until a queue shows or the rate stops growing.
 
+use super::epoch::Swings;
 use crate::cc::Ack;
 use crate::time::Time;
 
@@ -11,6 +12,8 @@ pub(super) const GAIN_HELD: f64 = 1.1;
 const FLAT_ROUNDS: u32 = 3;
 const GROWTH: f64 = 1.25;
 
+/// On a path that jitters, a queue must exceed this many typical swings of the delay.
+const JITTER_ROOM: f64 = 3.0;
 /// Rounds before a queue is believed: the first flight leaves as one burst, and is a queue of its own.
 const BURST_ROUNDS: u32 = 2;
 
@@ -22,6 +25,7 @@ pub(super) struct Startup {
     round_end: Time,
     rounds: u32,
     crest: Crest,
+    swings: Swings,
     flat: u32,
     flat_best: f64,
 }
@@ -34,6 +38,7 @@ impl Startup {
             round_end: Time::ZERO,
             rounds: 0,
             crest: Crest::new(Time::ZERO),
+            swings: Swings::default(),
             flat: 0,
             flat_best: 0.0,
         }
@@ -51,13 +56,17 @@ impl Startup {
             return true;
         }
         self.best = self.best.max(ack.delivery_rate_bps as f64 / 8.0);
-        let crest = self.crest.on_ack(ack, queue, threshold);
+        self.swings.add(queue);
+        let crest = self.crest.on_ack(ack, queue, threshold + JITTER_ROOM * self.swings.size());
         crest && self.rounds > BURST_ROUNDS && !ack.app_limited
     }
 
     fn next_round(&mut self, ack: &Ack) -> bool {
         self.round_end = ack.now;
         self.rounds += 1;
+        if self.rounds == BURST_ROUNDS {
+            self.swings = Swings::default();
+        }
         if self.best >= self.flat_best * GROWTH {
             self.flat_best = self.best;
             self.flat = 0;

@@ -1,0 +1,119 @@
+//! Probing where the delay jitters by more than the queue that is aimed for.
+//!
+//! There the absolute reading says little, yet the *answer* to a push is plain: a push that the link takes does not
+//! lengthen the delay, and one that it does not take lengthens it by just what was pushed. So every second or two the
+//! path sends a little faster for two epochs and watches. If the delay grows by less than half of what was pushed the
+//! link has room, and the push goes on, harder. If not, what was pushed is drained again, and a little more, so that
+//! an unseen queue cannot build up over many such cycles.
+
+use super::steady::Inputs;
+
+/// Epochs from one push to the next.
+const REST: u32 = 10;
+/// A first push adds a queue of this many times the noise, if the link has no room: enough to be seen.
+const VISIBLE: f64 = 2.0;
+const LEAST_PUSH: f64 = 0.04;
+/// Drained beyond what was pushed, in noises.
+const EXTRA: f64 = 1.5;
+const FIRST_PUSH: f64 = 0.25;
+/// Once there is room.
+const FULL_PUSH: f64 = 0.75;
+/// So much more loss than usual while pushing means a full queue.
+const NEW_LOSS: f64 = 0.05;
+/// Deepest drain.
+const LEAST_GAIN: f64 = 0.6;
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// So many more epochs as the law says.
+    Rest(u32),
+    /// Pushing at a gain since the delay read `before`.
+    Push { gain: f64, before: f64, epochs: u32, pushed: [f64; 3] },
+    /// Seconds of queue still to drain.
+    Drain(f64),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Swell {
+    stage: Stage,
+    /// Reading of the last epochs, smoothed.
+    level: Option<f64>,
+}
+
+impl Swell {
+    pub(super) fn new() -> Self {
+        Swell { stage: Stage::Rest(1), level: None }
+    }
+
+    /// The link is taking a push.
+    pub(super) fn has_room(&self) -> bool {
+        matches!(self.stage, Stage::Push { epochs, .. } if epochs > 2)
+    }
+
+    /// A queue of somebody else's, or a change: start over.
+    pub(super) fn interrupt(&mut self) {
+        self.stage = Stage::Rest(REST);
+    }
+
+    /// End of an epoch: the gain for the next, or `None` where the ordinary law should decide.
+    pub(super) fn step(&mut self, i: &Inputs<'_>) -> Option<f64> {
+        let reading = i.report.queue;
+        let level = self.level.map_or(reading, |l| l + (reading - l) * 0.3);
+        self.level = Some(level);
+        let noise = i.delay.noise();
+        match self.stage {
+            Stage::Rest(0) if i.report.app_limited => None,
+            Stage::Rest(0) => {
+                let push = (VISIBLE * noise / i.interval()).clamp(LEAST_PUSH, FIRST_PUSH);
+                let gain = 1.0 + if i.probe_allowed && !i.loss.is_policed() { push } else { LEAST_PUSH };
+                self.stage = Stage::Push { gain, before: level, epochs: 0, pushed: [0.0; 3] };
+                Some(gain)
+            }
+            Stage::Rest(epochs) => {
+                self.stage = Stage::Rest(epochs - 1);
+                None
+            }
+            Stage::Push { gain, before, epochs, pushed } => {
+                // What was pushed in this epoch shows in the one after the next.
+                let now = pushed[0] + (gain - 1.0) * i.report.span;
+                let pushed = [now, pushed[0], pushed[1]];
+                self.push(i, gain, before, epochs + 1, pushed)
+            }
+            Stage::Drain(left) => Some(self.drain(i, left)),
+        }
+    }
+
+    fn push(&mut self, i: &Inputs<'_>, gain: f64, before: f64, epochs: u32, pushed: [f64; 3]) -> Option<f64> {
+        let visible = pushed[2].max(pushed[1] / 2.0);
+        let grown = i.report.queue - before;
+        let noise = i.delay.noise();
+        let filled = match visible > noise {
+            true => grown > 0.5 * visible + 0.5 * noise,
+            false => grown > visible + 2.0 * noise,
+        } || i.loss_now() > i.loss.made_up() + NEW_LOSS;
+        if i.report.app_limited || filled {
+            // Room that was found first took part of it; the delay says how much it did not take.
+            let queue = grown.max(pushed[0] - pushed[2]).min(pushed[0]);
+            return Some(self.drain(i, queue + EXTRA * noise));
+        }
+        let (gain, before, pushed) = match epochs {
+            0..=2 => (gain, before, pushed),
+            _ if !i.probe_allowed || i.loss.is_policed() => (1.0 + LEAST_PUSH, before, pushed),
+            // There is room: measure from here on.
+            _ => (
+                1.0 + FULL_PUSH,
+                before.max(self.level.unwrap_or(before)),
+                [pushed[0] - pushed[2], pushed[1] - pushed[2], 0.0],
+            ),
+        };
+        self.stage = Stage::Push { gain, before, epochs, pushed };
+        Some(gain)
+    }
+
+    fn drain(&mut self, i: &Inputs<'_>, left: f64) -> f64 {
+        let gain = (1.0 - left / i.interval()).clamp(LEAST_GAIN, 1.0);
+        let left = left - (1.0 - gain) * i.interval();
+        self.stage = if left > 0.001 { Stage::Drain(left) } else { Stage::Rest(REST) };
+        gain
+    }
+}

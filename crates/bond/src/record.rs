@@ -27,6 +27,8 @@ pub struct Record {
     pub sent: u32,
     /// Chunks of it in flight or waiting to be sent again.
     pub refs: u32,
+    /// Everything before it in its flow was sent at least once.
+    pub at_head: bool,
     /// Still linked in a queue.
     pub queued: bool,
     /// When it came from the device.
@@ -86,6 +88,7 @@ impl Store {
             seq: 0,
             sent: 0,
             refs: 0,
+            at_head: false,
             queued: false,
             queued_at: now,
             first_sent: Time::NEVER,

@@ -67,8 +67,8 @@ pub struct Path {
     pub id: u8,
     /// Where its datagrams go.
     pub route: Route,
-    /// A new address of the peer that is being validated (NAT rebinding).
-    pub candidate: Option<Route>,
+    /// Where they went before the peer's address changed (NAT rebinding), until the new one is proven.
+    pub previous_route: Option<Route>,
     /// What it may be used for.
     pub class: Class,
     /// Whether it works.
@@ -95,6 +95,10 @@ pub struct Path {
     pub respond: Option<u64>,
     /// The peer is to be told of this path's class.
     pub status_due: bool,
+    /// The peer is to be told that the session ends.
+    pub close_due: bool,
+    /// The driver was told that the allowance is used up.
+    pub exhausted_told: bool,
     /// A datagram that asks for an answer is to be sent now.
     pub ping_due: bool,
     /// Newest stamp of the peer that arrived here.
@@ -113,7 +117,7 @@ impl Path {
         Path {
             id,
             route,
-            candidate: None,
+            previous_route: None,
             class: Class::Active,
             live: Liveness::default(),
             sent: SentLog::new(in_flight_limit),
@@ -127,6 +131,8 @@ impl Path {
             challenge: None,
             respond: None,
             status_due: false,
+            close_due: false,
+            exhausted_told: false,
             ping_due: false,
             newest_stamp: None,
             traffic: Traffic::default(),

@@ -46,6 +46,11 @@ impl Mtu {
         self.current
     }
 
+    /// The MTU of the interface, bytes.
+    pub fn interface(&self) -> u16 {
+        self.interface
+    }
+
     /// A probe to send now, bytes of IP packet. `rtt_guard` spaces probes.
     pub fn poll_probe(&mut self, now: Time, rtt_guard: Duration) -> Option<u16> {
         if now < self.next || self.probing.is_some() {

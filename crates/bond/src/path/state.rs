@@ -53,6 +53,27 @@ impl Class {
         }
     }
 
+    /// Its code in a status frame.
+    pub fn code(self) -> u8 {
+        match self {
+            Class::Active => 0,
+            Class::Backup => 1,
+            Class::Metered { left: 0 } => 3,
+            Class::Metered { .. } => 2,
+        }
+    }
+
+    /// What a peer's status frame asks for; `None` if the code is not known. The peer keeps the account of a metered path.
+    pub fn from_code(code: u8) -> Option<Class> {
+        Some(match code {
+            0 => Class::Active,
+            1 => Class::Backup,
+            2 => Class::Metered { left: u64::MAX },
+            3 => Class::Metered { left: 0 },
+            _ => return None,
+        })
+    }
+
     /// There is something left to use.
     pub fn has_allowance(self) -> bool {
         !matches!(self, Class::Metered { left: 0 })

@@ -70,20 +70,71 @@ fn may_take(paths: &[View], declined: u16) -> impl Iterator<Item = usize> {
     (0..paths.len()).filter(move |i| paths[*i].has_room && declined & 1 << i == 0)
 }
 
-/// Names that [`by_name`] knows, the default first.
-pub const NAMES: [&str; 6] = ["earliest-arrival", "min-rtt", "round-robin", "weighted", "redundant", "redundant-urgent"];
+/// A scheduler that config and scenarios can name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// [`EarliestArrival`]: all paths, bytes in the order of their arrival.
+    #[default]
+    EarliestArrival,
+    /// The same, and urgent packets go to every path.
+    RedundantUrgent,
+    /// [`MinRtt`].
+    MinRtt,
+    /// [`RoundRobin`].
+    RoundRobin,
+    /// [`Weighted`].
+    Weighted,
+    /// [`Redundant`]: everything goes to every path.
+    Redundant,
+}
 
-/// The scheduler of that name.
-pub fn by_name(name: &str, max_spread: Duration) -> Option<Box<dyn Scheduler>> {
-    Some(match name {
-        "earliest-arrival" => Box::new(EarliestArrival::new(max_spread, false)),
-        "redundant-urgent" => Box::new(EarliestArrival::new(max_spread, true)),
-        "min-rtt" => Box::new(MinRtt),
-        "round-robin" => Box::new(RoundRobin::default()),
-        "weighted" => Box::new(Weighted::default()),
-        "redundant" => Box::new(Redundant),
-        _ => return None,
-    })
+/// No scheduler has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no scheduler {0:?}; known are earliest-arrival, redundant-urgent, min-rtt, round-robin, weighted and redundant")]
+pub struct UnknownScheduler(pub String);
+
+impl Kind {
+    /// Every scheduler, the default first.
+    pub const ALL: [Kind; 6] = [
+        Kind::EarliestArrival,
+        Kind::RedundantUrgent,
+        Kind::MinRtt,
+        Kind::RoundRobin,
+        Kind::Weighted,
+        Kind::Redundant,
+    ];
+
+    /// The name in config.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::EarliestArrival => "earliest-arrival",
+            Kind::RedundantUrgent => "redundant-urgent",
+            Kind::MinRtt => "min-rtt",
+            Kind::RoundRobin => "round-robin",
+            Kind::Weighted => "weighted",
+            Kind::Redundant => "redundant",
+        }
+    }
+
+    /// A fresh scheduler. `max_spread`: see [`EarliestArrival::new`].
+    pub fn scheduler(self, max_spread: Duration) -> Box<dyn Scheduler> {
+        match self {
+            Kind::EarliestArrival => Box::new(EarliestArrival::new(max_spread, false)),
+            Kind::RedundantUrgent => Box::new(EarliestArrival::new(max_spread, true)),
+            Kind::MinRtt => Box::new(MinRtt),
+            Kind::RoundRobin => Box::new(RoundRobin::default()),
+            Kind::Weighted => Box::new(Weighted::default()),
+            Kind::Redundant => Box::new(Redundant),
+        }
+    }
+}
+
+impl core::str::FromStr for Kind {
+    type Err = UnknownScheduler;
+
+    fn from_str(name: &str) -> Result<Self, UnknownScheduler> {
+        Kind::ALL.into_iter().find(|k| k.name() == name).ok_or_else(|| UnknownScheduler(name.to_owned()))
+    }
 }
 
 #[cfg(test)]

@@ -14,15 +14,16 @@ fn view(id: u8, one_way_ms: f64, rate_mbps: u64) -> View {
 }
 
 fn earliest() -> Box<dyn Scheduler> {
-    by_name("earliest-arrival", Duration::from_millis(200)).unwrap()
+    Kind::EarliestArrival.scheduler(Duration::from_millis(200))
 }
 
 #[test]
 fn every_name_is_known_and_its_own() {
-    for name in NAMES {
-        assert_eq!(by_name(name, Duration::ZERO).unwrap().name(), name);
+    for kind in Kind::ALL {
+        assert_eq!(kind.scheduler(Duration::ZERO).name(), kind.name());
+        assert_eq!(kind.name().parse(), Ok(kind));
     }
-    assert!(by_name("fastest", Duration::ZERO).is_none());
+    assert!("fastest".parse::<Kind>().is_err());
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn three_paths_add_what_all_faster_ones_will_carry() {
 
 #[test]
 fn weights_are_kept_to() {
-    let mut s = by_name("weighted", Duration::ZERO).unwrap();
+    let mut s = Kind::Weighted.scheduler(Duration::ZERO);
     let mut v = [view(0, 1.0, 1), view(1, 1.0, 1)];
     v[0].weight = 3;
     let mut sent = [0; 2];
@@ -71,7 +72,7 @@ fn weights_are_kept_to() {
 
 #[test]
 fn round_robin_turns() {
-    let mut s = by_name("round-robin", Duration::ZERO).unwrap();
+    let mut s = Kind::RoundRobin.scheduler(Duration::ZERO);
     let v = [view(0, 1.0, 1), view(1, 9.0, 1), view(5, 1.0, 1)];
     let turns: Vec<usize> = (0..6)
         .map(|_| {

@@ -1,0 +1,137 @@
+//! What goes into an engine and what comes out.
+
+use crate::path::{Class, Route, State};
+use crate::session::{Accept, ClientHello, Inner, PublicKey, Refusal};
+use crate::time::Time;
+use crate::vnet::Vnet;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Something that happened outside.
+#[derive(Debug)]
+pub enum Input<'a> {
+    /// The device has a packet to send.
+    Device {
+        /// Its offload header.
+        vnet: Vnet,
+        /// The IP packet, up to 64 KiB.
+        packet: &'a [u8],
+    },
+    /// Datagrams arrived on a socket: one, or several of equal length that the kernel joined (UDP GRO; the last may be shorter).
+    Datagrams {
+        /// The driver's handle of the socket.
+        link: u32,
+        /// Where they came from.
+        remote: SocketAddr,
+        /// The address they were sent to, where the socket has several.
+        local: Option<IpAddr>,
+        /// Length of each, bytes.
+        segment: usize,
+        /// Their bytes; opened in place.
+        bytes: &'a mut [u8],
+        /// The ECN field of their IP header.
+        ecn: u8,
+    },
+    /// The time of the last [`Output::Timeout`] has come.
+    Timeout,
+}
+
+/// Something to do. Poll until [`Output::Timeout`].
+#[derive(Debug)]
+pub enum Output<'a> {
+    /// Send datagrams.
+    Transmit(Transmit<'a>),
+    /// Write a packet to the device.
+    Deliver {
+        /// Its offload header.
+        vnet: Vnet,
+        /// The IP packet.
+        packet: &'a [u8],
+    },
+    /// Tell people, or the driver.
+    Event(Event),
+    /// Nothing more now. Come back at this time, or sooner with an input.
+    Timeout(Time, &'static str),
+}
+
+/// Datagrams for one path, ready for UDP GSO.
+#[derive(Debug)]
+pub struct Transmit<'a> {
+    /// Where they go.
+    pub route: Route,
+    /// Length of each but the last, bytes.
+    pub segment: usize,
+    /// Their bytes.
+    pub bytes: &'a [u8],
+}
+
+/// News for the driver and for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Client: the session is up; the first time, or anew after the gateway had forgotten it.
+    Connected(Accept),
+    /// Client: the gateway refused. The engine goes on trying only where the refusal is temporary.
+    Refused(Refusal),
+    /// Client: no path leads to the gateway now.
+    Unreachable,
+    /// Gateway: a client came in.
+    ClientUp {
+        /// Its key.
+        client: PublicKey,
+        /// Where it came from.
+        remote: SocketAddr,
+    },
+    /// Gateway: a client is gone.
+    ClientDown {
+        /// Its key.
+        client: PublicKey,
+        /// Why.
+        why: &'static str,
+    },
+    /// A path changed its state.
+    Path {
+        /// The peer's key.
+        peer: PublicKey,
+        /// The path's identifier.
+        path: u8,
+        /// Where it leads.
+        remote: SocketAddr,
+        /// What it is now.
+        state: State,
+    },
+    /// A metered path has used its allowance up.
+    Exhausted {
+        /// The path's identifier.
+        path: u8,
+    },
+}
+
+/// A path as the driver asks for it.
+#[derive(Clone, Copy, Debug)]
+pub struct PathSpec {
+    /// Where it goes.
+    pub route: Route,
+    /// MTU of its interface, bytes.
+    pub interface_mtu: u16,
+    /// What it may be used for.
+    pub class: Class,
+    /// Its weight for the weighted scheduler.
+    pub weight: u32,
+}
+
+/// What a gateway gives to a client that may come in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// Addresses inside.
+    pub ipv4: Inner<Ipv4Addr>,
+    /// The same for IPv6.
+    pub ipv6: Option<Inner<Ipv6Addr>>,
+}
+
+/// A gateway's knowledge of its clients. The driver keeps it on disk; the engine asks.
+pub trait Registry: Send {
+    /// May this client come in? The first contact binds its key to the invite.
+    ///
+    /// # Errors
+    /// The refusal that the client is told.
+    fn admit(&mut self, client: &PublicKey, hello: &ClientHello) -> Result<Admission, Refusal>;
+}

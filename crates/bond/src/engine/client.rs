@@ -1,0 +1,269 @@
+//! The client's part: getting in, staying in, getting in again.
+
+use super::{Engine, Role};
+use crate::api::Event;
+use crate::path::{Route, State};
+use crate::peer::keyring::Epoch;
+use crate::session::{
+    Accept, CipherSet, ClientHello, Cookie, Extensions, Initiator, InviteId, InviteSecret, Outcome, PublicKey, Refusal,
+    SessionId, SessionKeys, StaticKey,
+};
+use crate::time::{Duration, Time};
+use crate::wire::MAX_PATHS;
+use std::fmt;
+
+/// First wait for an answer to an INIT, and how far it grows.
+const RETRY_FIRST: Duration = Duration::from_millis(250);
+const RETRY_MAX: Duration = Duration::from_secs(4);
+/// All paths silent for this long while nothing else is wrong: the gateway may have forgotten the session.
+const FORGOTTEN_AFTER: Duration = Duration::from_millis(400);
+/// How often a live session is looked at.
+const WATCH: Duration = Duration::from_millis(100);
+/// People are told that there is no connection after this.
+const COMPLAIN_AFTER: Duration = Duration::from_secs(3);
+
+/// Who a client is and whom it wants to reach.
+#[derive(Clone)]
+pub struct ClientConfig {
+    /// This client's key.
+    pub key: StaticKey,
+    /// The gateway's key, from the token.
+    pub gateway: PublicKey,
+    /// The invite, from the token.
+    pub invite: InviteId,
+    /// Its secret.
+    pub secret: InviteSecret,
+    /// Ciphers this CPU is good at.
+    pub ciphers: CipherSet,
+}
+
+impl fmt::Debug for ClientConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClientConfig(client {}, gateway {})", self.key.public(), self.gateway)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Client {
+    config: ClientConfig,
+    initiator: Option<Initiator>,
+    cookie: Option<Cookie>,
+    next: Time,
+    wait: Duration,
+    /// Since when no path works.
+    cut_off: Option<Time>,
+    complained: bool,
+    /// A refusal that no repetition will change.
+    refused: bool,
+}
+
+impl Client {
+    pub fn new(config: ClientConfig) -> Self {
+        Client {
+            config,
+            initiator: None,
+            cookie: None,
+            next: Time::ZERO,
+            wait: RETRY_FIRST,
+            cut_off: None,
+            complained: false,
+            refused: false,
+        }
+    }
+
+    pub fn next_timeout(&self) -> (Time, &'static str) {
+        if self.refused { (Time::NEVER, "refused") } else { (self.next, "handshake") }
+    }
+}
+
+impl Engine {
+    fn parts(&mut self) -> Option<(&mut Client, u32)> {
+        let id = *self.peers.keys().next()?;
+        match &mut self.role {
+            Role::Client(c) => Some((c, id)),
+            Role::Gateway(_) => None,
+        }
+    }
+
+    pub(super) fn on_path_added(&mut self, now: Time) {
+        let up = self.peers.values().any(|p| p.is_up());
+        if let Some((c, _)) = self.parts() {
+            if !up {
+                (c.next, c.wait) = (now, RETRY_FIRST);
+            }
+        }
+    }
+
+    /// Starts, repeats or renews a handshake when one is needed.
+    pub(super) fn drive_handshake(&mut self, now: Time) {
+        let config = self.shared.config.clone();
+        let Some((c, id)) = self.parts() else { return };
+        c.next = now + WATCH;
+        if c.initiator.is_some() {
+            return self.retry(id, now);
+        }
+        let Some(peer) = self.peers.get(&id) else { return };
+        let up = peer.is_up();
+        let old = peer.keys.current.as_ref().is_some_and(|e| {
+            now.since(e.since) >= config.rekey_after || e.sealed >= config.rekey_after_datagrams.min(seal_limit(e))
+        });
+        let cut_off = up && self.is_cut_off(id, now);
+        if (!up || old || cut_off) && self.peers.get(&id).is_some_and(|p| !p.paths.is_empty()) {
+            self.start(id, now);
+        }
+    }
+
+    /// No path has answered for a while, though asked.
+    fn is_cut_off(&mut self, id: u32, now: Time) -> bool {
+        let dead = self.peers.get(&id).is_some_and(|p| p.paths.iter().all(|p| p.live.state == State::Down));
+        let Some((c, _)) = self.parts() else { return false };
+        if !dead {
+            (c.cut_off, c.complained) = (None, false);
+            return false;
+        }
+        let since = *c.cut_off.get_or_insert(now);
+        let complain = !c.complained && now.since(since) >= COMPLAIN_AFTER;
+        c.complained |= complain;
+        if complain {
+            self.event(Event::Unreachable);
+        }
+        now.since(since) >= FORGOTTEN_AFTER
+    }
+
+    fn start(&mut self, id: u32, now: Time) {
+        let index = self.fresh_index();
+        let tun_mtu = self.shared.config.tun_mtu;
+        let resume = self.peers.get(&id).and_then(|p| p.session);
+        let Role::Client(c) = &mut self.role else { return };
+        let hello = ClientHello {
+            path: 0,
+            max_paths: MAX_PATHS as u8,
+            ciphers: c.config.ciphers,
+            tun_mtu,
+            resume,
+            invite: c.config.invite,
+            secret: c.config.secret.clone(),
+            extensions: Extensions::default(),
+        };
+        let cookie = c.cookie.clone();
+        let (key, gateway) = (c.config.key.clone(), c.config.gateway);
+        match Initiator::start(&mut self.shared.rng, &key, &gateway, index, &hello, cookie, now) {
+            Ok(i) => {
+                let init = i.datagram().to_vec();
+                c.initiator = Some(i);
+                (c.next, c.wait) = (now + RETRY_FIRST, RETRY_FIRST);
+                self.indices.insert(index.get(), id);
+                self.send_init(id, init);
+            }
+            Err(_) => c.next = now + RETRY_MAX,
+        }
+    }
+
+    fn retry(&mut self, id: u32, now: Time) {
+        let Role::Client(c) = &mut self.role else { return };
+        c.wait = (c.wait * 2).min(RETRY_MAX);
+        c.next = now + c.wait;
+        let since = *c.cut_off.get_or_insert(now);
+        let complain = !c.complained && now.since(since) >= COMPLAIN_AFTER;
+        c.complained |= complain;
+        let init = c.initiator.as_mut().and_then(|i| i.retry(&mut self.shared.rng, now).ok().map(<[u8]>::to_vec));
+        if let Some(init) = init {
+            self.send_init(id, init);
+        }
+        if complain {
+            self.event(Event::Unreachable);
+        }
+    }
+
+    /// Every path carries the INIT: the first answer counts, and a dead path does not delay it. The gateway answers copies from memory.
+    fn send_init(&mut self, id: u32, init: Vec<u8>) {
+        let routes: Vec<Route> = self.peers.get(&id).map_or(Vec::new(), |p| p.paths.iter().map(|p| p.route).collect());
+        for route in routes {
+            self.queue_handshake(route, init.clone());
+        }
+    }
+
+    pub(super) fn on_cookie(&mut self, route: Route, datagram: &[u8], now: Time) {
+        let Role::Client(c) = &mut self.role else { return };
+        let Some(i) = &mut c.initiator else { return };
+        match i.handle_cookie(datagram, now).map(<[u8]>::to_vec) {
+            Ok(init) => {
+                c.cookie = i.cookie().cloned();
+                self.queue_handshake(route, init);
+            }
+            Err(_) => self.shared.drops.handshakes += 1,
+        }
+    }
+
+    pub(super) fn on_response(&mut self, datagram: &[u8], now: Time) {
+        let Role::Client(c) = &mut self.role else { return };
+        let Some(i) = &mut c.initiator else {
+            self.shared.drops.handshakes += 1;
+            return;
+        };
+        let index = i.index();
+        match i.finish(datagram) {
+            Ok(Outcome::Accepted(accept, keys)) => {
+                (c.initiator, c.cut_off, c.complained) = (None, None, false);
+                c.next = now + WATCH;
+                self.on_accepted(accept, keys, now);
+            }
+            Ok(Outcome::Refused(refusal)) => {
+                c.initiator = None;
+                c.refused = !refusal.is_temporary();
+                c.next = now + RETRY_MAX;
+                self.indices.remove(&index.get());
+                self.event(Event::Refused(refusal));
+            }
+            Err(_) => self.shared.drops.handshakes += 1,
+        }
+    }
+
+    fn on_accepted(&mut self, accept: Accept, keys: SessionKeys, now: Time) {
+        let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
+        let same = peer.session == Some(accept.session);
+        if let Some(old) = peer.keys.install(Epoch::new(keys, now), now) {
+            self.indices.remove(&old.get());
+        }
+        if !same {
+            peer.restart(&mut self.shared, now);
+            peer.session = Some(accept.session);
+        }
+        peer.peer_mtu = accept.tun_mtu.max(1280);
+        peer.own_inside = vec![accept.ipv4.client.into()];
+        peer.own_inside.extend(accept.ipv6.map(|v6| core::net::IpAddr::from(v6.client)));
+        for i in 0..peer.paths.len() {
+            if same {
+                // Something must be sealed with the new keys soon: the gateway waits for it.
+                peer.paths[i].ping_due = true;
+            } else {
+                peer.challenge_path(i, &mut self.shared);
+            }
+        }
+        if !same {
+            self.event(Event::Connected(accept));
+        }
+        self.mark_ready(id);
+    }
+
+    pub(super) fn on_gateway_closed(&mut self, code: u8, now: Time) {
+        let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
+        peer.session = None::<SessionId>;
+        for i in peer.keys.indices() {
+            self.indices.remove(&i.get());
+        }
+        peer.keys = Default::default();
+        let Role::Client(c) = &mut self.role else { return };
+        (c.initiator, c.next) = (None, now + RETRY_FIRST);
+        if code != 0 {
+            let refusal = Refusal::from_code(code);
+            c.refused = !refusal.is_temporary();
+            self.event(Event::Refused(refusal));
+        }
+        self.mark_ready(id);
+    }
+}
+
+fn seal_limit(e: &Epoch) -> u64 {
+    e.sealer.cipher().seal_limit(2048)
+}

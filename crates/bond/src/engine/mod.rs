@@ -1,0 +1,466 @@
+//! The engine: all sessions of one process, as a client or as a gateway.
+
+mod client;
+mod gateway;
+mod status;
+
+pub use client::ClientConfig;
+pub use status::{PathStatus, PeerStatus, Status};
+
+use crate::api::{Event, Input, Output, PathSpec, Registry};
+use crate::config::Config;
+use crate::inner::Inner;
+use crate::order::Delivery;
+use crate::path::{Class, Route};
+use crate::peer::{Drops, Peer, Shared};
+use crate::pool::Pool;
+use crate::receive::{Heard, Origin};
+use crate::record::Store;
+use crate::session::{Index, MessageType, PublicKey, StaticKey};
+use crate::time::{Duration, Time};
+use crate::vnet::Vnet;
+use crate::wire::Header;
+use client::Client;
+use core::net::{IpAddr, SocketAddr};
+use gateway::Gateway;
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+
+/// Handshake datagrams that may wait for the driver; a flood meets a full queue, not memory.
+const HANDSHAKE_QUEUE: usize = 256;
+
+#[derive(Debug)]
+enum Role {
+    Client(Box<Client>),
+    Gateway(Box<Gateway>),
+}
+
+/// The bonding engine. See the crate's page for the order of calls.
+#[derive(Debug)]
+pub struct Engine {
+    role: Role,
+    peers: BTreeMap<u32, Peer>,
+    next_peer: u32,
+    /// Which session an index belongs to.
+    indices: BTreeMap<u32, u32>,
+    /// Which session an inner address belongs to.
+    inside: BTreeMap<IpAddr, u32>,
+    /// Sessions with something to do now.
+    ready: VecDeque<u32>,
+    timers: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The one timer of each session that counts; others in the heap are stale.
+    timer_of: BTreeMap<u32, (Time, &'static str)>,
+    handshakes: VecDeque<(Route, Vec<u8>)>,
+    /// An ICMP error waits in `shared.tx`.
+    bounce: Option<usize>,
+    handed_out: Option<Delivery>,
+    sending: Vec<u8>,
+    shared: Shared,
+}
+
+impl Engine {
+    /// An engine that reaches one gateway. `seed` is its only randomness: take it from the operating system.
+    pub fn client(config: Config, client: ClientConfig, seed: [u8; 32], now: Time) -> Engine {
+        let gateway = client.gateway;
+        let mut e = Engine::new(config, Role::Client(Box::new(Client::new(client))), seed);
+        let peer = Peer::new(gateway, true, &e.shared.config, now);
+        e.insert(peer);
+        e
+    }
+
+    /// An engine that clients reach. `inside` are this gateway's inner addresses.
+    pub fn gateway(
+        config: Config,
+        key: StaticKey,
+        inside: Vec<IpAddr>,
+        registry: Box<dyn Registry>,
+        seed: [u8; 32],
+        now: Time,
+    ) -> Engine {
+        let mut rng = ChaCha12Rng::from_seed(seed);
+        let gateway = Gateway::new(&mut rng, key, inside, registry, &config, now);
+        Engine::new(config, Role::Gateway(Box::new(gateway)), rng.random())
+    }
+
+    fn new(config: Config, role: Role, seed: [u8; 32]) -> Engine {
+        let mut rng = ChaCha12Rng::from_seed(seed);
+        let mut flow_key = [0; 16];
+        rng.fill_bytes(&mut flow_key);
+        let store = Store::new(Pool::new(config.memory_bytes), config.records);
+        let shared = Shared {
+            config,
+            store,
+            deliveries: VecDeque::new(),
+            events: VecDeque::new(),
+            tx: Vec::new(),
+            outcome: Default::default(),
+            rng,
+            flow_key,
+            drops: Drops::default(),
+        };
+        Engine {
+            role,
+            peers: BTreeMap::new(),
+            next_peer: 0,
+            indices: BTreeMap::new(),
+            inside: BTreeMap::new(),
+            ready: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            timer_of: BTreeMap::new(),
+            handshakes: VecDeque::new(),
+            bounce: None,
+            handed_out: None,
+            sending: Vec::new(),
+            shared,
+        }
+    }
+
+    /// Takes in something that happened; `now` never goes back. Poll afterwards.
+    pub fn handle(&mut self, input: Input<'_>, now: Time) {
+        match input {
+            Input::Device { vnet, packet } => self.on_device(vnet, packet, now),
+            Input::Datagrams { link, remote, local, segment, bytes, ecn } => {
+                let route = Route { link, remote, local };
+                for datagram in bytes.chunks_mut(segment.max(1)) {
+                    self.on_datagram(Origin { route, ce: ecn == 3 }, datagram, now);
+                }
+            }
+            Input::Timeout => {}
+        }
+        self.run_timers(now);
+    }
+
+    /// Gives out one thing to do. Call until it answers [`Output::Timeout`].
+    pub fn poll_output(&mut self, now: Time) -> Output<'_> {
+        if let Some(d) = self.handed_out.take() {
+            self.shared.store.pool.free(d.buf);
+        }
+        if let Some(d) = self.shared.deliveries.pop_front() {
+            self.handed_out = Some(d);
+            let packet = &self.shared.store.pool.bytes(d.buf)[..d.len as usize];
+            return Output::Deliver { vnet: d.vnet, packet };
+        }
+        if let Some(len) = self.bounce.take() {
+            return Output::Deliver { vnet: Vnet::default(), packet: &self.shared.tx[..len] };
+        }
+        if let Some(event) = self.shared.events.pop_front() {
+            return Output::Event(event);
+        }
+        if let Some((route, bytes)) = self.handshakes.pop_front() {
+            self.sending = bytes;
+            let (segment, bytes) = (self.sending.len(), &self.sending[..]);
+            return Output::Transmit(crate::api::Transmit { route, segment, bytes });
+        }
+        self.poll_peers(now)
+    }
+
+    fn poll_peers(&mut self, now: Time) -> Output<'_> {
+        while let Some(&id) = self.ready.front() {
+            // The borrow of a transmission ends the loop, so whether there is one is found out first.
+            let Some(peer) = self.peers.get_mut(&id) else {
+                self.ready.pop_front();
+                continue;
+            };
+            if let Some(t) = peer.poll_transmit(now, &mut self.shared) {
+                let (route, segment, len) = (t.route, t.segment, t.bytes.len());
+                let bytes = &self.shared.tx[..len];
+                return Output::Transmit(crate::api::Transmit { route, segment, bytes });
+            }
+            self.ready.pop_front();
+            self.schedule(id, now);
+            self.remove_if_closed(id);
+        }
+        let own = self.role_timeout();
+        match self.timers.peek() {
+            Some(Reverse((at, id))) if *at <= own.0 => {
+                let why = self.timer_of.get(id).map_or("stale", |t| t.1);
+                Output::Timeout(*at, why)
+            }
+            _ => Output::Timeout(own.0, own.1),
+        }
+    }
+
+    fn schedule(&mut self, id: u32, now: Time) {
+        let Some(peer) = self.peers.get(&id) else { return };
+        let (mut at, why) = peer.next_timeout(now, self.shared.config.keepalive);
+        // A timer that is due and could do nothing must not spin.
+        at = at.max(now + Duration::from_micros(20));
+        if self.timer_of.insert(id, (at, why)).is_none_or(|old| old.0 != at) {
+            self.timers.push(Reverse((at, id)));
+        }
+        // Stale entries go when they come up; a heap of mostly stale ones is rebuilt.
+        if self.timers.len() > 64 + 4 * self.peers.len() {
+            self.timers = self.timer_of.iter().map(|(id, (at, _))| Reverse((*at, *id))).collect();
+        }
+    }
+
+    fn run_timers(&mut self, now: Time) {
+        while let Some(&Reverse((at, id))) = self.timers.peek() {
+            if at > now {
+                break;
+            }
+            self.timers.pop();
+            if self.timer_of.get(&id).is_some_and(|t| t.0 == at) {
+                self.timer_of.remove(&id);
+                self.wake(id, now);
+            }
+        }
+        if self.role_timeout().0 <= now {
+            self.on_role_timer(now);
+        }
+    }
+
+    /// Puts a session in line to be polled, its timers done first.
+    fn wake(&mut self, id: u32, now: Time) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        peer.on_timers(now, &mut self.shared);
+        if let Some(old) = peer.keys.expire(now) {
+            self.indices.remove(&old.get());
+        }
+        self.mark_ready(id);
+    }
+
+    fn mark_ready(&mut self, id: u32) {
+        if self.ready.back() != Some(&id) && !self.ready.contains(&id) {
+            self.ready.push_back(id);
+        }
+    }
+
+    fn on_device(&mut self, vnet: Vnet, packet: &[u8], now: Time) {
+        let inner = Inner::parse(packet);
+        let id = match (&self.role, &inner) {
+            (_, None) => None,
+            (Role::Client(_), Some(_)) => self.peers.keys().next().copied(),
+            (Role::Gateway(_), Some(i)) => self.inside.get(&i.dst).copied(),
+        };
+        let (Some(inner), Some(id)) = (inner, id) else {
+            self.shared.drops.unroutable += 1;
+            return;
+        };
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        if let Some(len) = peer.accept(&mut self.shared, &inner, packet, vnet, now) {
+            self.bounce = Some(len);
+        }
+        self.mark_ready(id);
+    }
+
+    fn on_datagram(&mut self, from: Origin, datagram: &mut [u8], now: Time) {
+        match MessageType::of(datagram) {
+            Some(MessageType::Data) => self.on_data(from, datagram, now),
+            Some(kind) => self.on_handshake(kind, from, datagram, now),
+            None => self.shared.drops.malformed += 1,
+        }
+    }
+
+    fn on_data(&mut self, from: Origin, datagram: &mut [u8], now: Time) {
+        let Some(header) = Header::decode(datagram) else {
+            self.shared.drops.malformed += 1;
+            return;
+        };
+        let Some((id, peer)) = self.indices.get(&header.index).and_then(|id| Some((*id, self.peers.get_mut(id)?))) else {
+            self.shared.drops.unknown += 1;
+            return;
+        };
+        match peer.on_datagram(header, datagram, from, now, &mut self.shared) {
+            Heard::Fresh => {}
+            Heard::Dropped => return,
+            Heard::Confirmed(old) => {
+                if let Some(old) = old {
+                    self.indices.remove(&old.get());
+                }
+                self.on_confirmed(id, from.route, now);
+            }
+            Heard::Closed(code) => return self.on_closed(id, code, now),
+        }
+        if let Some(peer) = self.peers.get_mut(&id) {
+            if peer.order.gaps() > 0 {
+                peer.check_order(now, &mut self.shared);
+            }
+        }
+        self.mark_ready(id);
+    }
+
+    fn insert(&mut self, peer: Peer) -> u32 {
+        let id = self.next_peer;
+        self.next_peer += 1;
+        self.peers.insert(id, peer);
+        id
+    }
+
+    /// An index that no session uses.
+    fn fresh_index(&mut self) -> Index {
+        loop {
+            let i = self.shared.rng.random_range(1..=Index::MAX);
+            if !self.indices.contains_key(&i) {
+                return Index::new(i).unwrap_or_default();
+            }
+        }
+    }
+
+    fn remove(&mut self, id: u32) {
+        let Some(mut peer) = self.peers.remove(&id) else { return };
+        for i in peer.keys.indices() {
+            self.indices.remove(&i.get());
+        }
+        self.inside.retain(|_, p| *p != id);
+        self.timer_of.remove(&id);
+        peer.dispose(&mut self.shared);
+    }
+
+    fn remove_if_closed(&mut self, id: u32) {
+        if self.peers.get(&id).is_some_and(|p| p.closing.is_some()) {
+            self.remove(id);
+        }
+    }
+
+    /// Ends sessions in an orderly way: the peers are told. Poll afterwards, then stop.
+    pub fn close(&mut self) {
+        let ids: Vec<u32> = self.peers.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.close_peer(id, 0));
+    }
+
+    fn close_peer(&mut self, id: u32, code: u8) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        peer.closing = Some(code);
+        peer.paths.iter_mut().for_each(|p| p.close_due = true);
+        self.mark_ready(id);
+    }
+
+    /// Client: adds a path; its identifier, or `None` when there are sixteen already.
+    pub fn add_path(&mut self, spec: PathSpec, now: Time) -> Option<u8> {
+        let (&id, peer) = self.peers.iter_mut().next()?;
+        let path = peer.add_path(spec, &self.shared.config)?;
+        let index = peer.paths.len() - 1;
+        peer.challenge_path(index, &mut self.shared);
+        self.mark_ready(id);
+        self.on_path_added(now);
+        Some(path)
+    }
+
+    /// Client: takes a path away; what was on its way there goes elsewhere.
+    pub fn remove_path(&mut self, path: u8, now: Time) {
+        let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
+        peer.remove_path(path, &mut self.shared);
+        peer.on_timers(now, &mut self.shared);
+        self.mark_ready(id);
+    }
+
+    /// Client: changes what a path may be used for; the gateway follows.
+    pub fn set_class(&mut self, path: u8, class: Class) {
+        let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
+        peer.status_seq = peer.status_seq.wrapping_add(1);
+        if let Some(p) = peer.path_mut(path) {
+            (p.class, p.status_due, p.exhausted_told) = (class, true, false);
+        }
+        peer.on_queue_changed();
+        self.mark_ready(id);
+    }
+
+    /// Client: changes a path's weight for the weighted scheduler.
+    pub fn set_weight(&mut self, path: u8, weight: u32) {
+        if let (Some(peer), true) = (self.peers.values_mut().next(), path < 16) {
+            peer.weights[path as usize] = weight.max(1);
+        }
+    }
+
+    /// The interface under a path is gone, or the kernel has no route: use it no more until it answers.
+    pub fn fail_path(&mut self, link: u32, now: Time) {
+        let ids: Vec<u32> = self.peers.keys().copied().collect();
+        for id in ids {
+            let Some(peer) = self.peers.get_mut(&id) else { continue };
+            for i in 0..peer.paths.len() {
+                if peer.paths[i].route.link == link && peer.paths[i].live.state == crate::path::State::Active {
+                    peer.paths[i].live.die(now);
+                    peer.evacuate(i, &mut self.shared);
+                    peer.announce(i, &mut self.shared);
+                    peer.on_queue_changed();
+                }
+            }
+            self.mark_ready(id);
+        }
+    }
+
+    /// The kernel refused a datagram of a path as too long: `mtu` is what its interface takes, IP packet bytes.
+    pub fn on_too_big(&mut self, route: Route, mtu: u16, now: Time) {
+        for peer in self.peers.values_mut() {
+            for p in peer.paths.iter_mut().filter(|p| p.route == route) {
+                p.mtu.on_too_big(now, mtu);
+                p.cc.set_mtu(u64::from(p.mtu.current()));
+            }
+        }
+    }
+
+    /// Changes what can be changed while running: scheduler, controller of new paths, limits.
+    pub fn reconfigure(&mut self, config: Config) {
+        let rebuild = config.scheduler != self.shared.config.scheduler || config.max_spread != self.shared.config.max_spread;
+        if let Role::Gateway(g) = &mut self.role {
+            g.responder.set_config(&config.responder);
+        }
+        for peer in self.peers.values_mut().filter(|_| rebuild) {
+            peer.scheduler = config.scheduler.scheduler(config.max_spread);
+        }
+        self.shared.config = config;
+    }
+
+    /// The configuration in force.
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    fn role_timeout(&self) -> (Time, &'static str) {
+        match &self.role {
+            Role::Client(c) => c.next_timeout(),
+            Role::Gateway(g) => (g.next_sweep, "sweep"),
+        }
+    }
+
+    fn on_role_timer(&mut self, now: Time) {
+        match &self.role {
+            Role::Client(_) => self.drive_handshake(now),
+            Role::Gateway(_) => self.sweep(now),
+        }
+    }
+
+    fn on_handshake(&mut self, kind: MessageType, from: Origin, datagram: &[u8], now: Time) {
+        match (&self.role, kind) {
+            (Role::Gateway(_), MessageType::Init) => self.on_init(from.route, datagram, now),
+            (Role::Client(_), MessageType::Response) => self.on_response(datagram, now),
+            (Role::Client(_), MessageType::Cookie) => self.on_cookie(from.route, datagram, now),
+            _ => self.shared.drops.malformed += 1,
+        }
+    }
+
+    fn queue_handshake(&mut self, route: Route, bytes: Vec<u8>) {
+        if self.handshakes.len() < HANDSHAKE_QUEUE {
+            self.handshakes.push_back((route, bytes));
+        }
+    }
+
+    fn event(&mut self, e: Event) {
+        self.shared.events.push_back(e);
+    }
+
+    fn on_closed(&mut self, id: u32, code: u8, now: Time) {
+        match self.role {
+            Role::Client(_) => self.on_gateway_closed(code, now),
+            Role::Gateway(_) => self.on_client_closed(id),
+        }
+    }
+
+    fn on_confirmed(&mut self, id: u32, route: Route, now: Time) {
+        if matches!(self.role, Role::Gateway(_)) {
+            self.on_client_confirmed(id, route, now);
+        }
+    }
+
+    fn peer_by_key(&self, key: &PublicKey) -> BTreeSet<u32> {
+        self.peers.iter().filter(|(_, p)| p.key == *key).map(|(id, _)| *id).collect()
+    }
+
+    /// Where datagrams of a route would go now, for tests.
+    pub fn remote_of(&self, path: u8) -> Option<SocketAddr> {
+        self.peers.values().next()?.paths.iter().find(|p| p.id == path).map(|p| p.route.remote)
+    }
+}

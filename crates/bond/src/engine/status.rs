@@ -1,0 +1,156 @@
+//! What an engine says of itself, for `status`, `top` and metrics.
+
+use super::Engine;
+use crate::order;
+use crate::path::{Route, State, Traffic};
+use crate::peer::Drops;
+use crate::queue;
+use crate::session::PublicKey;
+use crate::time::{Duration, Time};
+use core::net::IpAddr;
+
+/// One path, now.
+#[derive(Clone, Debug)]
+pub struct PathStatus {
+    /// Identifier.
+    pub id: u8,
+    /// Where it goes.
+    pub route: Route,
+    /// Whether it works.
+    pub state: State,
+    /// Name of its class.
+    pub class: &'static str,
+    /// Bytes left of a metered path.
+    pub allowance: Option<u64>,
+    /// Its weight.
+    pub weight: u32,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub rtt: Option<Duration>,
+    /// Smallest of the last ten seconds.
+    pub min_rtt: Option<Duration>,
+    /// Mean deviation.
+    pub jitter: Duration,
+    /// Estimate of what it carries, bits per second.
+    pub bandwidth_bps: u64,
+    /// Rate it is paced at.
+    pub pacing_bps: Option<u64>,
+    /// Congestion window, bytes.
+    pub window: u64,
+    /// Bytes on the way.
+    pub inflight: u64,
+    /// Largest IP packet known to pass.
+    pub mtu: u16,
+    /// Totals.
+    pub traffic: Traffic,
+    /// Deaths within the last seconds.
+    pub deaths: u32,
+}
+
+/// One session, now.
+#[derive(Clone, Debug)]
+pub struct PeerStatus {
+    /// The peer's key.
+    pub key: PublicKey,
+    /// Inner addresses of the client.
+    pub inside: Vec<IpAddr>,
+    /// Keys are in force and used.
+    pub up: bool,
+    /// Name of the cipher.
+    pub cipher: Option<&'static str>,
+    /// Age of the keys.
+    pub key_age: Option<Duration>,
+    /// Since the last authentic datagram.
+    pub silent_for: Duration,
+    /// Its paths.
+    pub paths: Vec<PathStatus>,
+    /// Bytes waiting at the entrance.
+    pub queue_bytes: u64,
+    /// Packets waiting.
+    pub queue_packets: u64,
+    /// How long the last packet waited.
+    pub queue_wait: Duration,
+    /// Queue totals.
+    pub queue: queue::Counters,
+    /// Order totals.
+    pub order: order::Counters,
+    /// Memory held for order, bytes.
+    pub held_bytes: u64,
+    /// Flows in which something is missing.
+    pub gaps: usize,
+    /// Chunks sent again.
+    pub resent: u64,
+    /// Records that were not sent again, for it was too late.
+    pub given_up: u64,
+}
+
+/// All of it, now.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Sessions, in the order in which they came.
+    pub peers: Vec<PeerStatus>,
+    /// Datagrams dropped on arrival.
+    pub drops: Drops,
+    /// Packet memory in use, bytes.
+    pub memory_used: usize,
+    /// Packet memory there is.
+    pub memory_limit: usize,
+}
+
+impl Engine {
+    /// A snapshot. Allocates; not for the hot path.
+    pub fn status(&self, now: Time) -> Status {
+        Status {
+            peers: self.peers.values().map(|p| peer_status(p, now)).collect(),
+            drops: self.shared.drops,
+            memory_used: self.shared.store.pool.used_bytes(),
+            memory_limit: self.shared.store.pool.capacity_bytes(),
+        }
+    }
+}
+
+fn peer_status(p: &crate::peer::Peer, now: Time) -> PeerStatus {
+    let epoch = p.keys.current.as_ref();
+    PeerStatus {
+        key: p.key,
+        inside: if p.is_client { p.own_inside.clone() } else { p.inside.clone() },
+        up: p.is_up() && p.confirmed,
+        cipher: epoch.map(|e| e.sealer.cipher().name()),
+        key_age: epoch.map(|e| now.since(e.since)),
+        silent_for: now.since(p.last_heard),
+        paths: p.paths.iter().map(|path| path_status(path, p.weights[path.id as usize])).collect(),
+        queue_bytes: p.ingress.bytes(),
+        queue_packets: p.ingress.packets(),
+        queue_wait: p.ingress.waited(),
+        queue: p.ingress.counters(),
+        order: p.order.counters(),
+        held_bytes: p.order.held_bytes(),
+        gaps: p.order.gaps(),
+        resent: p.resent,
+        given_up: p.given_up,
+    }
+}
+
+fn path_status(p: &crate::path::Path, weight: u32) -> PathStatus {
+    let known = p.rtt.is_known();
+    PathStatus {
+        id: p.id,
+        route: p.route,
+        state: p.live.state,
+        class: p.class.name(),
+        allowance: match p.class {
+            crate::path::Class::Metered { left } => Some(left),
+            _ => None,
+        },
+        weight,
+        rtt: known.then(|| p.rtt.smoothed()),
+        min_rtt: known.then(|| p.rtt.min()),
+        jitter: p.rtt.deviation(),
+        bandwidth_bps: p.cc.bandwidth_bps(),
+        pacing_bps: p.pacing_bps(),
+        window: p.cc.window(),
+        inflight: p.sent.inflight(),
+        mtu: p.mtu.current(),
+        traffic: p.traffic,
+        deaths: p.live.deaths(),
+    }
+}

@@ -1,0 +1,334 @@
+//! One session with one peer: its keys, its paths, its queue and its order.
+//!
+//! The packet's walk out is in [`crate::send`], its walk in is in [`crate::receive`]; what happens by the clock is in [`timers`].
+
+pub mod keyring;
+pub mod timers;
+
+use crate::api::{Event, PathSpec};
+use crate::cc::Sibling;
+use crate::config::Config;
+use crate::order::{Delivery, Table};
+use crate::path::sent::{ChunkRef, Outcome};
+use crate::path::{ClockOffset, Path, Route, State};
+use crate::queue::Ingress;
+use crate::record::Store;
+use crate::schedule::{Scheduler, View};
+use crate::session::{PublicKey, SessionId};
+use crate::time::{Duration, Time};
+use crate::wire::MAX_PATHS;
+use core::net::IpAddr;
+use keyring::Keyring;
+use rand_chacha::ChaCha12Rng;
+use std::collections::VecDeque;
+
+/// Lost chunks that may wait to be sent again; more than this many are not worth it.
+const RESEND_LIMIT: usize = 16_384;
+
+/// What all peers of an engine share.
+#[derive(Debug)]
+pub struct Shared {
+    /// Limits and choices.
+    pub config: Config,
+    /// Packet memory.
+    pub store: Store,
+    /// Packets for the device.
+    pub deliveries: VecDeque<Delivery>,
+    /// News.
+    pub events: VecDeque<Event>,
+    /// The batch being built.
+    pub tx: Vec<u8>,
+    /// Result of the acknowledgement being handled.
+    pub outcome: Outcome,
+    /// Randomness that was handed in.
+    pub rng: ChaCha12Rng,
+    /// Key of the flow hash.
+    pub flow_key: [u8; 16],
+    /// Datagrams that were dropped, by reason.
+    pub drops: Drops,
+}
+
+/// Datagrams dropped on arrival.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// Too short, of no known type, or with a frame that makes no sense.
+    pub malformed: u64,
+    /// Of no session here.
+    pub unknown: u64,
+    /// Not authentic.
+    pub forged: u64,
+    /// Seen before, or too old to tell.
+    pub replayed: u64,
+    /// Handshakes dropped.
+    pub handshakes: u64,
+    /// Inner packets with a source address that is not the peer's, or an offload header that does not fit.
+    pub inner: u64,
+    /// Device packets without a peer to go to.
+    pub unroutable: u64,
+}
+
+/// One session.
+#[derive(Debug)]
+pub struct Peer {
+    /// Who it is.
+    pub key: PublicKey,
+    /// Keys of the session.
+    pub keys: Keyring,
+    /// Its name across renewals of the keys; `None` at a client before the first handshake.
+    pub session: Option<SessionId>,
+    /// A datagram of the peer has been opened: the handshake was no replay.
+    pub confirmed: bool,
+    /// This end is the client.
+    pub is_client: bool,
+    /// Its paths.
+    pub paths: Vec<Path>,
+    /// Weights of the paths, by identifier.
+    pub weights: [u32; MAX_PATHS],
+    /// What waits to be sent.
+    pub ingress: Ingress,
+    /// What is to be sent again.
+    pub resend: VecDeque<ChunkRef>,
+    /// Copies for further paths.
+    pub copies: VecDeque<(u8, ChunkRef)>,
+    /// Order of what arrives.
+    pub order: Table,
+    /// Who sends next.
+    pub scheduler: Box<dyn Scheduler>,
+    /// Makes one-way delays comparable.
+    pub clock: ClockOffset,
+    /// Inner addresses the peer may send from; at a client: none, the gateway sends from anywhere.
+    pub inside: Vec<IpAddr>,
+    /// This end's inner addresses, for ICMP errors.
+    pub own_inside: Vec<IpAddr>,
+    /// The peer's TUN MTU.
+    pub peer_mtu: u16,
+    /// Last authentic datagram.
+    pub last_heard: Time,
+    /// Last device packet, either way.
+    pub last_data: Time,
+    /// Ends the session: the code to tell the peer.
+    pub closing: Option<u8>,
+    /// Which path may probe for more bandwidth.
+    pub(crate) probe_turn: usize,
+    pub(crate) probe_since: Time,
+    /// When the gaps in the order are to be looked at.
+    pub(crate) order_due: Option<Time>,
+    /// Paths that found nothing to send since the queue last changed.
+    pub(crate) declined: u16,
+    pub(crate) views: Vec<View>,
+    pub(crate) siblings: Vec<Sibling>,
+    pub(crate) status_seq: u16,
+    /// Chunks sent again.
+    pub resent: u64,
+    /// Records given up by this end.
+    pub given_up: u64,
+}
+
+impl Peer {
+    /// A session that has no keys and no paths yet.
+    pub fn new(key: PublicKey, is_client: bool, config: &Config, now: Time) -> Self {
+        Peer {
+            key,
+            keys: Keyring::default(),
+            session: None,
+            confirmed: is_client,
+            is_client,
+            paths: Vec::new(),
+            weights: [1; MAX_PATHS],
+            ingress: Ingress::new(config.queue_bytes),
+            resend: VecDeque::new(),
+            copies: VecDeque::new(),
+            order: Table::default(),
+            scheduler: config.scheduler.scheduler(config.max_spread),
+            clock: ClockOffset::default(),
+            inside: Vec::new(),
+            own_inside: Vec::new(),
+            peer_mtu: config.tun_mtu,
+            last_heard: now,
+            last_data: Time::ZERO,
+            closing: None,
+            probe_turn: 0,
+            probe_since: now,
+            order_due: None,
+            declined: 0,
+            views: Vec::new(),
+            siblings: Vec::new(),
+            status_seq: 0,
+            resent: 0,
+            given_up: 0,
+        }
+    }
+
+    /// Keys are in force.
+    pub fn is_up(&self) -> bool {
+        self.keys.current.is_some()
+    }
+
+    /// Adds a path; `None` if all identifiers are taken.
+    pub fn add_path(&mut self, spec: PathSpec, config: &Config) -> Option<u8> {
+        let id = (0..MAX_PATHS as u8).find(|id| self.paths.iter().all(|p| p.id != *id))?;
+        self.insert_path(id, spec, config);
+        Some(id)
+    }
+
+    /// Adds a path with a given identifier.
+    pub fn insert_path(&mut self, id: u8, spec: PathSpec, config: &Config) {
+        let controller = config.congestion.controller(u64::from(crate::path::pmtu::BASE));
+        let mut path = Path::new(id, spec.route, spec.interface_mtu, controller, config.in_flight);
+        path.class = spec.class;
+        path.status_due = self.is_client && spec.class != Default::default();
+        self.weights[id as usize] = spec.weight;
+        self.paths.push(path);
+    }
+
+    /// Takes a path away; what was on it goes elsewhere.
+    pub fn remove_path(&mut self, id: u8, shared: &mut Shared) {
+        let Some(i) = self.paths.iter().position(|p| p.id == id) else { return };
+        self.evacuate(i, shared);
+        self.paths.remove(i);
+        self.copies.retain(|(p, c)| {
+            let keep = *p != id;
+            if !keep {
+                shared.store.release(c.record);
+            }
+            keep
+        });
+    }
+
+    /// The path with this identifier.
+    pub fn path_mut(&mut self, id: u8) -> Option<&mut Path> {
+        self.paths.iter_mut().find(|p| p.id == id)
+    }
+
+    /// Everything on its way on path `i` counts as lost there and is sent again elsewhere.
+    pub(crate) fn evacuate(&mut self, i: usize, shared: &mut Shared) {
+        let mut out = std::mem::take(&mut shared.outcome);
+        out.clear();
+        self.paths[i].sent.lose_all(&mut out);
+        self.requeue(&out.missing, shared);
+        shared.outcome = out;
+    }
+
+    /// Puts lost chunks in line to be sent again.
+    pub(crate) fn requeue(&mut self, missing: &[ChunkRef], shared: &mut Shared) {
+        for c in missing {
+            if c.copy || !shared.config.recovery || self.resend.len() >= RESEND_LIMIT {
+                self.drop_chunk(*c, shared);
+            } else {
+                self.resend.push_back(*c);
+            }
+        }
+    }
+
+    /// A chunk will not be sent again. If its record is incomplete because of it, the peer is told.
+    pub(crate) fn drop_chunk(&mut self, c: ChunkRef, shared: &mut Shared) {
+        let record = shared.store.get(c.record);
+        let urgent = record.flow & crate::record::URGENT != 0;
+        if c.copy || urgent || record.is_void() || record.queued {
+            shared.store.release(c.record);
+            return;
+        }
+        shared.store.void(c.record);
+        self.given_up += 1;
+        self.resend.push_back(ChunkRef { len: 0, offset: 0, ..c });
+    }
+
+    /// How long a record may take from its first chunk to its last: past that the receiver no longer waits.
+    pub(crate) fn repair_time(&self) -> Duration {
+        let best = self.paths.iter().filter(|p| p.is_usable()).map(|p| p.rtt.smoothed() + p.rtt.deviation() * 2).min();
+        let best = best.unwrap_or(Duration::from_millis(100));
+        (best * 4 + Duration::from_millis(30)).clamp(Duration::from_millis(60), Duration::from_millis(500))
+    }
+
+    /// Difference of delay between the slowest and the fastest path in use.
+    pub(crate) fn spread(&self) -> Duration {
+        let usable = || self.paths.iter().filter(|p| p.is_usable() && p.rtt.is_known());
+        let one_way = |p: &Path| p.rtt.smoothed() / 2 + p.rtt.deviation() * 2;
+        let slowest = usable().map(one_way).max().unwrap_or_default();
+        slowest.saturating_sub(usable().map(|p| p.rtt.min() / 2).min().unwrap_or_default())
+    }
+
+    /// Fills `views` with the paths that may carry data now: the active ones, or the backups if there is none.
+    pub(crate) fn look(&mut self, now: Time) {
+        self.views.clear();
+        let backup = |p: &Path| p.class == crate::path::Class::Backup;
+        let any_active = self.paths.iter().any(|p| p.is_usable() && !backup(p));
+        for p in self.paths.iter_mut().filter(|p| p.is_usable() && !(any_active && backup(p))) {
+            self.views.push(View {
+                id: p.id,
+                has_room: p.room(now) > 0,
+                one_way_us: p.rtt.one_way_us().unwrap_or(p.rtt.smoothed().as_micros() as f64 / 2.0),
+                jitter: p.rtt.one_way_deviation(),
+                srtt: p.rtt.smoothed(),
+                rate_bps: p.cc.bandwidth_bps(),
+                weight: self.weights[p.id as usize],
+                mtu: p.mtu.current(),
+            });
+        }
+    }
+
+    /// Fills `siblings` for the coupled controllers; entry `own` is the path being called.
+    pub(crate) fn look_at_siblings(&mut self, own: usize) {
+        self.siblings.clear();
+        for (i, p) in self.paths.iter().enumerate().filter(|(_, p)| p.is_usable()) {
+            self.siblings.push(Sibling { is_self: i == own, ..p.as_sibling() });
+        }
+    }
+
+    /// The queue changed: every path may look again.
+    pub(crate) fn on_queue_changed(&mut self) {
+        self.declined = 0;
+    }
+
+    /// The session begins anew (the peer had forgotten it): numbers and order start over, what was not acknowledged is sent again.
+    pub fn restart(&mut self, shared: &mut Shared, now: Time) {
+        for i in 0..self.paths.len() {
+            self.evacuate(i, shared);
+            let old = &self.paths[i];
+            let (id, spec) = (
+                old.id,
+                PathSpec { route: old.route, interface_mtu: old.mtu.interface(), class: old.class, weight: 1 },
+            );
+            let weight = self.weights[id as usize];
+            self.paths.remove(i);
+            self.insert_path(id, PathSpec { weight, ..spec }, &shared.config);
+            let last = self.paths.len() - 1;
+            self.paths.swap(i, last);
+        }
+        self.order.clear(&mut shared.store.pool);
+        self.clock = ClockOffset::default();
+        self.last_heard = now;
+        self.on_queue_changed();
+    }
+
+    /// Gives all memory back.
+    pub fn dispose(&mut self, shared: &mut Shared) {
+        let store = &mut shared.store;
+        for p in &mut self.paths {
+            let mut out = Outcome::default();
+            p.sent.lose_all(&mut out);
+            out.missing.iter().for_each(|c| store.release(c.record));
+        }
+        self.resend.drain(..).for_each(|c| store.release(c.record));
+        self.copies.drain(..).for_each(|(_, c)| store.release(c.record));
+        self.ingress.clear(store);
+        self.order.clear(&mut store.pool);
+    }
+
+    /// Tells the world that path `i` changed.
+    pub(crate) fn announce(&self, i: usize, shared: &mut Shared) {
+        let p = &self.paths[i];
+        let (path, remote, state) = (p.id, p.route.remote, p.live.state);
+        shared.events.push_back(Event::Path { peer: self.key, path, remote, state });
+    }
+
+    /// A path with this route, whichever its identifier.
+    pub fn has_route(&self, route: &Route) -> bool {
+        self.paths.iter().any(|p| p.route == *route)
+    }
+
+    /// Some path works, or might.
+    pub fn has_live_path(&self) -> bool {
+        self.paths.iter().any(|p| matches!(p.live.state, State::Active | State::Suspect))
+    }
+}

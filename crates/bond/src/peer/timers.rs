@@ -1,0 +1,173 @@
+//! What a session does by the clock.
+
+use super::{Peer, Shared};
+use crate::api::Event;
+use crate::path::{Class, State};
+use crate::queue::codel::Limits;
+use crate::time::{Duration, Time};
+
+/// While data flows, every path's estimates stay this fresh.
+const REFRESH: Duration = Duration::from_millis(400);
+/// Data counts as flowing for this long after the last packet.
+const FLOWING: Duration = Duration::from_secs(3);
+/// A new address that does not prove itself in this time was no address of the peer.
+const VALIDATION: Duration = Duration::from_secs(3);
+/// How long one path may be the one that probes for bandwidth.
+const PROBE_TURN: Duration = Duration::from_millis(600);
+/// Acknowledgement delay of the peer, at most: `recv`'s bound.
+const ACK_DELAY: Duration = Duration::from_millis(6);
+/// CoDel's least target and interval (RFC 8289 §4.2, §4.3).
+const CODEL_TARGET: Duration = Duration::from_millis(5);
+const CODEL_INTERVAL: Duration = Duration::from_millis(100);
+
+impl Peer {
+    /// Does what is due.
+    pub(crate) fn on_timers(&mut self, now: Time, shared: &mut Shared) {
+        for i in 0..self.paths.len() {
+            self.detect_losses(i, now, shared);
+            self.detect_death(i, now, shared);
+            self.keep_alive(i, now, shared);
+        }
+        if self.order_due.is_none_or(|t| t <= now) {
+            self.check_order(now, shared);
+        }
+        self.pass_probe_turn(now);
+        self.tune_queue();
+    }
+
+    fn detect_losses(&mut self, i: usize, now: Time, shared: &mut Shared) {
+        let p = &mut self.paths[i];
+        let delay = p.loss_delay();
+        if p.sent.loss_time(delay).is_none_or(|t| t > now) {
+            return;
+        }
+        let mut out = std::mem::take(&mut shared.outcome);
+        out.clear();
+        p.sent.on_loss_timer(now, delay, &mut out);
+        self.look_at_siblings(i);
+        self.paths[i].on_losses(now, &self.siblings, &out, false);
+        self.requeue(&out.missing, shared);
+        shared.outcome = out;
+    }
+
+    /// RFC 9002's probe timeout; twice that where there is nowhere else to go.
+    fn timeout(&self, i: usize) -> Duration {
+        let p = &self.paths[i];
+        let timeout = p.rtt.probe_timeout(ACK_DELAY);
+        let alone = !self.paths.iter().any(|q| q.id != p.id && q.is_usable());
+        if alone { (timeout * 2).max(p.rtt.smoothed() * 3) } else { timeout }
+    }
+
+    fn detect_death(&mut self, i: usize, now: Time, shared: &mut Shared) {
+        let timeout = self.timeout(i);
+        let p = &mut self.paths[i];
+        let oldest = p.sent.oldest_flying();
+        match p.live.on_timer(now, oldest, timeout, p.rtt.smoothed()) {
+            Some(State::Suspect) => {
+                p.ping_due = true;
+                self.evacuate(i, shared);
+                // Its datagrams no longer count as owed; the probe that follows does.
+                self.announce(i, shared);
+                self.on_queue_changed();
+            }
+            Some(State::Down) => {
+                self.look_at_siblings(i);
+                self.evacuate(i, shared);
+                self.announce(i, shared);
+            }
+            _ => {}
+        }
+        let p = &mut self.paths[i];
+        if p.live.poll_probe(now) {
+            p.ping_due = true;
+        }
+        if p.live.state == State::Validating && p.previous_route.is_some() && now.since(p.live.last_progress) > VALIDATION {
+            if let Some(old) = p.previous_route.take() {
+                p.route = old;
+                p.challenge = None;
+                p.live.on_validated(now);
+            }
+        }
+    }
+
+    fn keep_alive(&mut self, i: usize, now: Time, shared: &mut Shared) {
+        let flowing = now.since(self.last_data) < FLOWING;
+        let every = match (flowing, self.is_client) {
+            (true, _) => REFRESH,
+            (false, true) => shared.config.keepalive,
+            // The client keeps its NATs open; the gateway only answers.
+            (false, false) => return,
+        };
+        let p = &mut self.paths[i];
+        if p.live.state == State::Active && now.since(p.last_eliciting) >= every {
+            p.ping_due = true;
+        }
+        if p.class == (Class::Metered { left: 0 }) && self.is_client && !p.exhausted_told {
+            p.exhausted_told = true;
+            p.status_due = true;
+            shared.events.push_back(Event::Exhausted { path: p.id });
+        }
+    }
+
+    /// One path at a time looks for more bandwidth: the others' queues stay short for urgent packets meanwhile.
+    fn pass_probe_turn(&mut self, now: Time) {
+        let n = self.paths.len();
+        if n == 0 || now.since(self.probe_since) < PROBE_TURN {
+            return;
+        }
+        let holder = &self.paths[self.probe_turn % n];
+        if holder.cc.is_probing() && now.since(self.probe_since) < PROBE_TURN * 4 {
+            return;
+        }
+        self.probe_turn = (self.probe_turn + 1) % n;
+        self.probe_since = now;
+        for (i, p) in self.paths.iter_mut().enumerate() {
+            p.cc.allow_probe(n == 1 || i == self.probe_turn);
+        }
+    }
+
+    /// CoDel's target follows the bond: a flow's queue pays for the difference of delay between the paths it uses (see [`crate::queue`]), and
+    /// a lone TCP flow needs about half a round trip in front of a path to keep it busy after it has halved.
+    fn tune_queue(&mut self) {
+        let usable = || self.paths.iter().filter(|p| p.is_usable() && p.rtt.is_known());
+        let Some(least) = usable().map(|p| p.rtt.smoothed()).min() else { return };
+        let target = (self.spread() + least / 2).clamp(CODEL_TARGET, Duration::from_millis(400));
+        self.ingress.set_limits(Limits { target, interval: CODEL_INTERVAL.max(target * 2) });
+    }
+
+    /// When [`Peer::on_timers`] or a transmission is due next, and why.
+    pub(crate) fn next_timeout(&self, now: Time, keepalive: Duration) -> (Time, &'static str) {
+        let mut next = (now + Duration::from_secs(5), "housekeeping");
+        let mut at = |t: Option<Time>, why: &'static str| {
+            if let Some(t) = t.filter(|t| *t < next.0) {
+                next = (t, why);
+            }
+        };
+        let waiting = !self.ingress.is_empty() || !self.resend.is_empty() || !self.copies.is_empty();
+        let flowing = now.since(self.last_data) < FLOWING;
+        for (i, p) in self.paths.iter().enumerate() {
+            at(p.recv.due(), "acknowledgement");
+            at(p.challenge.map(|(_, t)| t), "address validation");
+            at(p.sent.loss_time(p.loss_delay()), "loss detection");
+            at(p.live.next_change(p.sent.oldest_flying(), self.timeout(i), p.rtt.smoothed()), "dead path detection");
+            at(p.live.next_probe(), "dead path probe");
+            if p.live.state != State::Active {
+                continue;
+            }
+            at(Some(p.mtu.next_probe()), "MTU search");
+            if flowing || self.is_client {
+                at(Some(p.last_eliciting + if flowing { REFRESH } else { keepalive }), "keepalive");
+            }
+            if waiting && !self.has_declined(p.id) {
+                at(p.paced_until(), "pacing");
+            }
+        }
+        at(self.order_due, "order");
+        next
+    }
+
+    fn has_declined(&self, id: u8) -> bool {
+        self.resend.is_empty()
+            && self.views.iter().position(|v| v.id == id).is_some_and(|i| self.declined & 1 << i != 0)
+    }
+}

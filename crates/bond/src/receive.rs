@@ -1,0 +1,281 @@
+//! The walk of a packet in, from the wire to the device.
+//!
+//! ```text
+//!  Datagrams (one GRO batch) ─▶ Header::decode ─▶ Keyring::opener ─▶ replay check ─▶ open ─▶ replay commit
+//!                                                                                      │
+//!        RecvLog (what to acknowledge) ◀── Frames ─▶ Ack ─▶ SentLog ─▶ lost: resend    │
+//!                                            │                                         ▼
+//!                                            └─▶ Data ─▶ Table (order per flow) ─▶ inspect ─▶ Deliver
+//! ```
+
+use crate::api::PathSpec;
+use crate::inner::Inner;
+use crate::path::{Class, Path, Route, State};
+use crate::peer::{Peer, Shared};
+use crate::send;
+use crate::session::Index;
+use crate::time::{Duration, Time};
+use crate::wire::{AckFrame, Frame, Frames, HEADER, Header, PathStatus, STAMP, Stamp};
+use core::net::IpAddr;
+use rand::Rng;
+
+/// Interface MTU that a gateway assumes of a path; the search finds what really passes.
+const GATEWAY_INTERFACE_MTU: u16 = 1500;
+
+/// What became of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// It was authentic and new.
+    Fresh,
+    /// It was dropped, and counted.
+    Dropped,
+    /// It was sealed with keys that had only been offered: they are in force now. The index, if any, fell out of use.
+    Confirmed(Option<Index>),
+    /// The peer ended the session, with this code.
+    Closed(u8),
+}
+
+/// Where a datagram came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub route: Route,
+    pub ce: bool,
+}
+
+impl Peer {
+    /// Opens and handles one data datagram.
+    pub(crate) fn on_datagram(&mut self, header: Header, datagram: &mut [u8], from: Origin, now: Time, shared: &mut Shared) -> Heard {
+        let known = self.index_of(header.path);
+        let number = match known {
+            Some(i) => self.paths[i].replay.expand(header.number),
+            None => u64::from(header.number),
+        };
+        if known.is_some_and(|i| self.paths[i].replay.check(number).is_err()) {
+            shared.drops.replayed += 1;
+            return Heard::Dropped;
+        }
+        let index = Index::new(header.index).unwrap_or_default();
+        let Some((opener, offered)) = self.keys.opener(index) else {
+            shared.drops.unknown += 1;
+            return Heard::Dropped;
+        };
+        let len = datagram.len();
+        let (head, body) = datagram.split_at_mut(HEADER);
+        let Ok(plain) = opener.open(header.path, number, head, body) else {
+            shared.drops.forged += 1;
+            return Heard::Dropped;
+        };
+        let path = match known {
+            Some(i) => i,
+            None => match self.accept_path(header.path, from.route, shared) {
+                Some(i) => i,
+                None => return Heard::Dropped,
+            },
+        };
+        let confirmed = offered.then(|| self.confirm(path, from.route, now));
+        let newest = self.paths[path].replay.highest().is_none_or(|h| number > h);
+        // Checked above; a second datagram of the same number cannot have come in between.
+        let _ = self.paths[path].replay.commit(number);
+        if newest {
+            self.follow_address(path, from.route, now, shared);
+        }
+        self.last_heard = now;
+        let (stamp, frames) = plain.split_at(STAMP);
+        let stamp = Stamp::from_bytes([stamp[0], stamp[1], stamp[2]]);
+        self.paths[path].on_received(len, stamp);
+        let rtt = self.paths[path].rtt.smoothed();
+        let closed = self.on_frames(path, number, stamp, frames, (from.ce, rtt), now, shared);
+        match (closed, confirmed) {
+            (Some(code), _) => Heard::Closed(code),
+            (None, Some(old)) => Heard::Confirmed(old),
+            (None, None) => Heard::Fresh,
+        }
+    }
+
+    /// The peer uses keys that were offered to it, so its handshake was no replay.
+    fn confirm(&mut self, path: usize, route: Route, now: Time) -> Option<Index> {
+        let epoch = self.keys.offered.take()?;
+        self.confirmed = true;
+        if self.paths[path].route == route {
+            // It saw the RESPONSE that went there: that is proof of the address.
+            self.paths[path].live.on_validated(now);
+        }
+        self.keys.install(epoch, now)
+    }
+
+    /// A gateway learns a client's further path.
+    fn accept_path(&mut self, id: u8, route: Route, shared: &mut Shared) -> Option<usize> {
+        if self.is_client {
+            // A path that this end has taken away.
+            shared.drops.unknown += 1;
+            return None;
+        }
+        let spec = PathSpec { route, interface_mtu: GATEWAY_INTERFACE_MTU, class: Class::Active, weight: 1 };
+        self.insert_path(id, spec, &shared.config);
+        let path = self.paths.len() - 1;
+        self.challenge_path(path, shared);
+        Some(path)
+    }
+
+    pub(crate) fn challenge_path(&mut self, path: usize, shared: &mut Shared) {
+        self.paths[path].challenge = Some((shared.rng.random(), Time::ZERO));
+    }
+
+    /// A NAT gave the peer another address. It is proven before data goes there (RFC 9000 §9.3).
+    fn follow_address(&mut self, path: usize, route: Route, now: Time, shared: &mut Shared) {
+        let p = &mut self.paths[path];
+        if self.is_client || p.route == route {
+            return;
+        }
+        let old = std::mem::replace(&mut p.route, route);
+        if p.live.state != State::Validating {
+            p.previous_route = Some(old);
+            p.live.state = State::Validating;
+            p.live.last_progress = now;
+        }
+        self.challenge_path(path, shared);
+        self.announce(path, shared);
+    }
+
+    fn on_frames(
+        &mut self,
+        path: usize,
+        number: u64,
+        stamp: Stamp,
+        bytes: &[u8],
+        (ce, rtt): (bool, Duration),
+        now: Time,
+        shared: &mut Shared,
+    ) -> Option<u8> {
+        let first = shared.deliveries.len();
+        let (mut eliciting, mut closed) = (false, None);
+        for frame in Frames::new(bytes) {
+            let Ok(frame) = frame else {
+                shared.drops.malformed += 1;
+                break;
+            };
+            eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Close(_));
+            match frame {
+                Frame::Ping => {}
+                Frame::Ack(ack) => self.on_ack(&ack, now, shared),
+                Frame::Challenge(token) => self.paths[path].respond = Some(token),
+                Frame::Response(token) => self.on_response(path, token, now, shared),
+                Frame::Status(s) => self.on_status(&s),
+                Frame::Close(code) => closed = Some(code),
+                Frame::Void { flow, seq, .. } => {
+                    self.order.on_void(&mut shared.store.pool, flow, seq, now, &mut shared.deliveries);
+                }
+                Frame::Data(c) => {
+                    self.order.on_chunk(&mut shared.store.pool, &c, stamp, now, &mut shared.deliveries);
+                    self.last_data = now;
+                }
+            }
+        }
+        self.paths[path].recv.on_packet(number, now, eliciting, ce, rtt);
+        self.inspect(first, shared);
+        closed
+    }
+
+    fn on_ack(&mut self, ack: &AckFrame, now: Time, shared: &mut Shared) {
+        let Some(i) = self.index_of(ack.path) else { return };
+        self.look_at_siblings(i);
+        let mut out = std::mem::take(&mut shared.outcome);
+        let p = &mut self.paths[i];
+        if !p.on_ack(now, ack, &mut self.clock, &self.siblings, &mut out) {
+            shared.drops.malformed += 1;
+        }
+        if (!out.acked.is_empty() || out.spurious > 0) && p.live.on_progress(now) {
+            self.announce(i, shared);
+            self.on_queue_changed();
+        }
+        for c in &out.arrived {
+            shared.store.release(c.record);
+        }
+        self.requeue(&out.missing, shared);
+        shared.outcome = out;
+    }
+
+    fn on_response(&mut self, path: usize, token: u64, now: Time, shared: &mut Shared) {
+        let p = &mut self.paths[path];
+        if p.challenge.is_none_or(|(t, _)| t != token) {
+            return;
+        }
+        p.challenge = None;
+        if let Some(old) = p.previous_route.take() {
+            if old.remote.ip() != p.route.remote.ip() {
+                forget_the_way(p, now);
+            }
+        }
+        if p.live.state == State::Validating {
+            p.live.on_validated(now);
+            self.announce(path, shared);
+            self.on_queue_changed();
+        }
+    }
+
+    fn on_status(&mut self, s: &PathStatus) {
+        if self.is_client {
+            self.peer_mtu = s.mtu.max(1280);
+            return;
+        }
+        let Some(class) = Class::from_code(s.state) else { return };
+        if let Some(p) = self.path_mut(s.path) {
+            p.class = class;
+        }
+        self.on_queue_changed();
+    }
+
+    /// Gives up what has been missing for too long; sets when to look again.
+    pub(crate) fn check_order(&mut self, now: Time, shared: &mut Shared) {
+        if self.order.gaps() == 0 {
+            self.order_due = None;
+            return;
+        }
+        let first = shared.deliveries.len();
+        let live = self.paths.iter().filter(|p| p.live.state == State::Active);
+        let oldest = live.filter_map(|p| p.newest_stamp).reduce(|a, b| if a.later_than(b) < 0 { a } else { b });
+        let repair = if shared.config.recovery { self.repair_time() } else { Duration::ZERO };
+        let deadline = repair + self.spread() + Duration::from_millis(60);
+        let hold = crate::order::Hold { repair, deadline };
+        self.order_due = self.order.check(&mut shared.store.pool, now, oldest, hold, &mut shared.deliveries);
+        self.inspect(first, shared);
+    }
+
+    /// Last look at packets for the device: a client sends from its own addresses only, the kernel must be able to take the offload header, and
+    /// TCP learns what fits.
+    fn inspect(&mut self, first: usize, shared: &mut Shared) {
+        let mut i = first;
+        while let Some(d) = shared.deliveries.get(i).copied() {
+            let packet = &mut shared.store.pool.bytes_mut(d.buf)[..d.len as usize];
+            let inner = Inner::parse(packet).filter(|inner| self.may_send(inner.src) && d.vnet.fits(packet.len()));
+            match inner {
+                Some(inner) => {
+                    let mss = self.mss(&inner, shared.config.tun_mtu);
+                    send::clamp(packet, &inner, mss, d.vnet);
+                    i += 1;
+                }
+                None => {
+                    shared.drops.inner += 1;
+                    shared.store.pool.free(d.buf);
+                    shared.deliveries.remove(i);
+                }
+            }
+        }
+    }
+
+    fn may_send(&self, source: IpAddr) -> bool {
+        self.is_client || self.inside.contains(&source) || is_link_local(source)
+    }
+}
+
+/// Router solicitations and the like come from link-local addresses; the kernel ignores them beyond the link.
+fn is_link_local(a: IpAddr) -> bool {
+    matches!(a, IpAddr::V6(v6) if v6.is_unicast_link_local())
+}
+
+/// Another address is another way: RFC 9000 §9.4.
+fn forget_the_way(p: &mut Path, now: Time) {
+    p.cc.reset(now);
+    p.rtt.reset();
+}
+

@@ -1,0 +1,435 @@
+//! The walk of a packet out, from the device to the wire.
+//!
+//! ```text
+//!  device ─▶ accept ─▶ Inner::parse ─▶ Ingress (FQ-CoDel, the only queue)
+//!                                          │  urgent, lost and ordered bytes, in this order
+//!            Scheduler::next ──grant──▶ batch ─▶ datagram ─▶ Writer (frames) ─▶ Sealer ─▶ Transmit (one GSO batch)
+//!                                          │                     │
+//!                                     Path::room            SentLog (until acknowledged or lost)
+//! ```
+//!
+//! Nothing here allocates once the buffers have grown, and nothing locks.
+
+use crate::api::Transmit;
+use crate::inner::{Inner, edit};
+use crate::path::sent::ChunkRef;
+use crate::peer::{Peer, Shared};
+use crate::queue::Taker;
+use crate::record::URGENT;
+use crate::schedule::Grant;
+use crate::time::{Duration, Time};
+use crate::vnet::Vnet;
+use crate::wire::{HEADER, Header, PathStatus, Stamp, TAG, Writer};
+use arrayvec::ArrayVec;
+
+/// Longest batch: the kernel takes 64 datagrams and 64 KiB with headers at once.
+const BATCH_BYTES: usize = 63_000;
+/// Records that share a datagram at most.
+const CHUNKS: usize = 64;
+/// A lost chunk goes out on the fastest path, or on one that is slower by no more than this.
+const RESEND_SLACK_US: f64 = 5_000.0;
+/// Urgent packets are not worth more than this many milliseconds of repair.
+const URGENT_REPAIR: Duration = Duration::from_millis(250);
+/// IPv4 and TCP headers, as MSS counts them (RFC 9293 §3.7.1); 20 more for IPv6.
+const TCP_HEADERS: u16 = 40;
+
+/// What a datagram may be filled with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fill {
+    Control,
+    Urgent,
+    Resend,
+    Ordered(Grant),
+}
+
+/// The frames of a datagram that refer to records.
+type Chunks = ArrayVec<ChunkRef, CHUNKS>;
+
+impl Peer {
+    /// Takes a packet of the device into the queue. `Some(length)`: the packet is too big for the peer's device, and an ICMP error of that
+    /// length for its sender is in `shared.tx`.
+    pub(crate) fn accept(&mut self, shared: &mut Shared, inner: &Inner, packet: &[u8], vnet: Vnet, now: Time) -> Option<usize> {
+        self.last_data = now;
+        if vnet.gso_type == Vnet::GSO_NONE && packet.len() > self.peer_mtu as usize {
+            let from = self.own_inside.iter().find(|a| a.is_ipv4() == inner.src.is_ipv4());
+            let mtu = self.peer_mtu;
+            let error = from.and_then(|a| crate::inner::icmp::too_big(packet, inner, *a, mtu, &mut shared.tx));
+            if error.is_some() {
+                return error;
+            }
+        }
+        self.on_queue_changed();
+        let _full_is_counted = self.ingress.push(&mut shared.store, &shared.flow_key, inner, packet, vnet, now);
+        None
+    }
+
+    /// The MSS that TCP through this bond should use.
+    pub(crate) fn mss(&self, inner: &Inner, own_mtu: u16) -> u16 {
+        let headers = if inner.src.is_ipv6() { TCP_HEADERS + 20 } else { TCP_HEADERS };
+        self.peer_mtu.min(own_mtu).saturating_sub(headers)
+    }
+
+    /// The next batch to send, if any may leave now.
+    pub(crate) fn poll_transmit<'a>(&mut self, now: Time, shared: &'a mut Shared) -> Option<Transmit<'a>> {
+        if !self.is_up() {
+            return None;
+        }
+        self.look(now);
+        let (path, len, segment) = self
+            .send_urgent(now, shared)
+            .or_else(|| self.send_again(now, shared))
+            .or_else(|| self.send_ordered(now, shared))
+            .or_else(|| self.send_copy(now, shared))
+            .or_else(|| self.send_control(now, shared))?;
+        let route = self.paths[path].route;
+        Some(Transmit { route, segment, bytes: &shared.tx[..len] })
+    }
+
+    /// Urgent packets leave at once, whatever the window and the pacer say: they are few.
+    fn send_urgent(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+        self.ingress.peek_urgent(&shared.store)?;
+        let view = self.scheduler.urgent(&self.views)?;
+        let path = self.index_of(self.views[view].id)?;
+        self.batch(path, Fill::Urgent, now, shared)
+    }
+
+    /// What was lost leaves before anything new.
+    fn send_again(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+        if self.resend.is_empty() {
+            return None;
+        }
+        let best = self.views.iter().map(|v| v.one_way_us).min_by(f64::total_cmp)?;
+        let view = self.views.iter().find(|v| v.has_room && v.one_way_us <= best + RESEND_SLACK_US)?;
+        let path = self.index_of(view.id)?;
+        self.batch(path, Fill::Resend, now, shared)
+    }
+
+    fn send_ordered(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+        // A redundant scheduler must not run ahead of the slowest copy.
+        if !self.copies.is_empty() {
+            return None;
+        }
+        while let Some(grant) = self.scheduler.next(&self.views, self.declined) {
+            let path = self.index_of(self.views[grant.path].id)?;
+            let sent = if self.ingress.is_empty() { None } else { self.batch(path, Fill::Ordered(grant), now, shared) };
+            if let Some(sent) = sent {
+                self.scheduler.on_sent(&self.views, grant.path, sent.1 as u64);
+                return Some(sent);
+            }
+            self.declined |= 1 << grant.path;
+            let p = &mut self.paths[path];
+            p.sampler.mark_app_limited(p.sent.inflight());
+        }
+        None
+    }
+
+    /// Copies of what another path carries, one path at a time.
+    fn send_copy(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+        let (id, _) = *self.copies.front()?;
+        let Some(path) = self.index_of(id).filter(|i| self.paths[*i].is_usable()) else {
+            if let Some((_, c)) = self.copies.pop_front() {
+                shared.store.release(c.record);
+            }
+            return None;
+        };
+        let urgent = shared.store.get(self.copies.front()?.1.record).flow & URGENT != 0;
+        if !urgent && self.paths[path].room(now) == 0 {
+            return None;
+        }
+        let (_, c) = self.copies.pop_front()?;
+        shared.tx.resize(BATCH_BYTES, 0);
+        let len = self.datagram(path, 0, now, shared, |_, shared, w| {
+            let mut chunks = Chunks::new();
+            if fits(w, shared, &c) && put(w, shared, &c) {
+                chunks.push(c);
+            } else {
+                shared.store.release(c.record);
+            }
+            chunks
+        })?;
+        Some((path, len, len))
+    }
+
+    /// Acknowledgements, challenges and probes that found no data to ride on.
+    fn send_control(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+        for path in 0..self.paths.len() {
+            if let Some(size) = self.probe_size(path, now) {
+                return self.send_probe(path, size, now, shared);
+            }
+            if self.wants_control(path, now) {
+                return self.batch(path, Fill::Control, now, shared);
+            }
+        }
+        None
+    }
+
+    fn wants_control(&self, path: usize, now: Time) -> bool {
+        let p = &self.paths[path];
+        let p_due = p.recv.due().is_some_and(|d| d <= now);
+        p_due || p.respond.is_some() || p.ping_due || p.status_due || p.close_due || self.challenge_due(path, now)
+    }
+
+    pub(crate) fn challenge_due(&self, path: usize, now: Time) -> bool {
+        let p = &self.paths[path];
+        p.challenge.is_some_and(|(_, at)| at <= now)
+    }
+
+    fn probe_size(&mut self, path: usize, now: Time) -> Option<u16> {
+        let p = &mut self.paths[path];
+        if p.live.state != crate::path::State::Active || !p.rtt.is_known() {
+            return None;
+        }
+        let guard = p.rtt.smoothed() * 2;
+        p.mtu.poll_probe(now, guard)
+    }
+
+    /// RFC 8899 §5: a padded PING that risks no data.
+    fn send_probe(&mut self, path: usize, size: u16, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+        let len = size as usize - self.paths[path].overhead();
+        shared.tx.resize(BATCH_BYTES, 0);
+        let (header, number) = self.header(path)?;
+        let mut w = Writer::new(&mut shared.tx[..len], header, Stamp::of(now));
+        w.ping();
+        w.pad_to(len);
+        let end = w.len();
+        let done = self.seal(path, number, &mut shared.tx[..end + TAG])?;
+        self.paths[path].on_sent(now, done, true, &[], Some(size));
+        Some((path, done, done))
+    }
+
+    /// Builds datagrams of equal length for one path until the path's room, the grant or what there is to send ends.
+    fn batch(&mut self, path: usize, fill: Fill, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+        shared.tx.resize(BATCH_BYTES, 0);
+        let size = self.paths[path].datagram();
+        let limit = match fill {
+            Fill::Ordered(g) => g.datagrams,
+            Fill::Resend => 8,
+            _ => 1,
+        };
+        let (mut at, mut segment) = (0, 0);
+        for k in 0..limit {
+            let bound = matches!(fill, Fill::Ordered(_) | Fill::Resend);
+            if at + size > BATCH_BYTES || (bound && self.paths[path].room(now) == 0) {
+                break;
+            }
+            let len = self.datagram(path, at, now, shared, |peer, shared, w| peer.fill(path, fill, now, shared, w));
+            let Some(len) = len else { break };
+            at += len;
+            if k == 0 {
+                segment = len;
+            }
+            if len < segment || len < size {
+                break;
+            }
+        }
+        (at > 0).then_some((path, at, segment))
+    }
+
+    /// Builds, seals and accounts one datagram at `at` in the batch. `fill` writes the frames with data.
+    fn datagram(
+        &mut self,
+        path: usize,
+        at: usize,
+        now: Time,
+        shared: &mut Shared,
+        fill: impl FnOnce(&mut Peer, &mut Shared, &mut Writer<'_>) -> Chunks,
+    ) -> Option<usize> {
+        let size = self.paths[path].datagram();
+        let (header, number) = self.header(path)?;
+        // The buffer leaves `shared` while frames are written, so that they can be copied from the store.
+        let mut tx = std::mem::take(&mut shared.tx);
+        let mut w = Writer::new(&mut tx[at..at + size], header, Stamp::of(now));
+        let asked = self.put_control(path, now, &mut w);
+        let chunks = fill(self, shared, &mut w);
+        let (end, empty) = (at + w.len(), w.is_empty());
+        let done = if empty { None } else { self.seal(path, number, &mut tx[at..end + TAG]) };
+        shared.tx = tx;
+        let len = done?;
+        self.paths[path].on_sent(now, len, asked || !chunks.is_empty(), &chunks, None);
+        Some(len)
+    }
+
+    fn header(&self, path: usize) -> Option<(Header, u64)> {
+        let p = &self.paths[path];
+        let epoch = self.keys.current.as_ref()?;
+        let number = p.sent.next_number();
+        Some((Header { path: p.id, index: epoch.remote.get(), number: number as u32 }, number))
+    }
+
+    fn seal(&mut self, path: usize, number: u64, datagram: &mut [u8]) -> Option<usize> {
+        let epoch = self.keys.current.as_mut()?;
+        let (head, body) = datagram.split_at_mut(HEADER);
+        epoch.sealer.seal(self.paths[path].id, number, head, body).ok()?;
+        epoch.sealed += 1;
+        Some(HEADER + body.len())
+    }
+
+    /// Writes what the path owes the peer. `true` if some of it asks for an acknowledgement.
+    fn put_control(&mut self, path: usize, now: Time, w: &mut Writer<'_>) -> bool {
+        let mut asks = false;
+        let due = self.challenge_due(path, now);
+        let (mtu, seq, closing) = (self.peer_mtu, self.status_seq, self.closing);
+        let p = &mut self.paths[path];
+        if let Some(token) = p.respond.take() {
+            w.response(token);
+            asks = true;
+        }
+        if due {
+            if let Some((token, at)) = &mut p.challenge {
+                w.challenge(*token);
+                *at = now + (p.rtt.smoothed() * 2).clamp(Duration::from_millis(50), Duration::from_secs(1));
+                asks = true;
+            }
+        }
+        if std::mem::take(&mut p.ping_due) {
+            asks |= w.ping();
+        }
+        if std::mem::take(&mut p.status_due) {
+            let state = p.class.code();
+            asks |= w.status(&PathStatus { path: p.id, seq, state, mtu });
+        }
+        if std::mem::take(&mut p.close_due) {
+            w.close(closing.unwrap_or(0));
+        }
+        if p.recv.is_pending() {
+            if let Some(ack) = p.recv.acknowledge(p.id, now) {
+                w.ack(&ack);
+            }
+        }
+        asks
+    }
+
+    fn fill(&mut self, path: usize, fill: Fill, now: Time, shared: &mut Shared, w: &mut Writer<'_>) -> Chunks {
+        let mut chunks = Chunks::new();
+        match fill {
+            Fill::Control => {}
+            Fill::Urgent => self.fill_urgent(path, now, shared, w, &mut chunks),
+            Fill::Resend => self.fill_resend(now, shared, w, &mut chunks),
+            Fill::Ordered(grant) => self.fill_ordered(path, grant, now, shared, w, &mut chunks),
+        }
+        chunks
+    }
+
+    fn fill_urgent(&mut self, path: usize, now: Time, shared: &mut Shared, w: &mut Writer<'_>, chunks: &mut Chunks) {
+        while let Some(len) = self.ingress.peek_urgent(&shared.store) {
+            let fit = w.chunk_fit(0, len, true);
+            if fit < len || chunks.is_full() {
+                break;
+            }
+            let Some(c) = self.ingress.take_urgent(&mut shared.store, now) else { break };
+            let c = ChunkRef { record: c.record, offset: 0, len: c.len, copy: false };
+            self.add(path, c, self.scheduler.copies_urgent(), shared, w, chunks);
+        }
+    }
+
+    fn fill_resend(&mut self, now: Time, shared: &mut Shared, w: &mut Writer<'_>, chunks: &mut Chunks) {
+        let patience = self.repair_time() + self.spread();
+        while let Some(&c) = self.resend.front() {
+            if chunks.is_full() {
+                break;
+            }
+            let record = shared.store.get(c.record);
+            let stale = c.len > 0 && record.is_void();
+            let limit = if record.flow & URGENT != 0 { URGENT_REPAIR } else { patience };
+            let late = c.len > 0 && !record.queued && now.since(record.first_sent) > limit;
+            if stale || late {
+                self.resend.pop_front();
+                self.drop_chunk(c, shared);
+                continue;
+            }
+            if !fits(w, shared, &c) {
+                // A chunk cut for a path with a larger MTU than this one is cut again.
+                if !w.is_empty() || !self.split_front(shared, w) {
+                    break;
+                }
+                continue;
+            }
+            self.resend.pop_front();
+            put(w, shared, &c);
+            chunks.push(c);
+            self.resent += 1;
+        }
+    }
+
+    /// Cuts the first chunk in line so that its beginning fits an empty datagram.
+    fn split_front(&mut self, shared: &mut Shared, w: &Writer<'_>) -> bool {
+        let Some(c) = self.resend.front_mut() else { return false };
+        let record = shared.store.get_mut(c.record);
+        let fit = w.chunk_fit(c.offset, c.len, !record.vnet.is_plain());
+        if fit == 0 || fit >= c.len {
+            return false;
+        }
+        let rest = ChunkRef { offset: c.offset + fit, len: c.len - fit, ..*c };
+        c.len = fit;
+        record.refs += 1;
+        let first = *c;
+        self.resend.pop_front();
+        self.resend.push_front(rest);
+        self.resend.push_front(first);
+        true
+    }
+
+    fn fill_ordered(&mut self, path: usize, grant: Grant, now: Time, shared: &mut Shared, w: &mut Writer<'_>, chunks: &mut Chunks) {
+        let taker = Taker { skip_bytes: grant.skip_bytes };
+        while !chunks.is_full() && w.room() > 0 {
+            let fit = |r: &crate::record::Record, left: u32| w.chunk_fit(r.sent, left, !r.vnet.is_plain());
+            let Some(c) = self.ingress.take(&mut shared.store, taker, fit, now) else { break };
+            let head = c.at_head;
+            let c = ChunkRef { record: c.record, offset: c.offset, len: c.len, copy: false };
+            if c.len == 0 && !w_has_void_room(w) {
+                // No room for the notice: it goes with the next datagram.
+                shared.store.get_mut(c.record).refs += 1;
+                self.resend.push_back(c);
+                break;
+            }
+            shared.store.get_mut(c.record).at_head = head;
+            self.add(path, c, grant.copies, shared, w, chunks);
+        }
+    }
+
+    /// Writes a chunk for the first time and asks for copies of it on the other paths if wanted.
+    fn add(&mut self, path: usize, c: ChunkRef, copies: bool, shared: &mut Shared, w: &mut Writer<'_>, chunks: &mut Chunks) {
+        let others = if copies { self.views.len().saturating_sub(1) as u32 } else { 0 };
+        shared.store.get_mut(c.record).refs += 1 + others;
+        put(w, shared, &c);
+        chunks.push(c);
+        if copies {
+            let own = self.paths[path].id;
+            let copy = ChunkRef { copy: true, ..c };
+            self.copies.extend(self.views.iter().filter(|v| v.id != own).map(|v| (v.id, copy)));
+        }
+    }
+
+    pub(crate) fn index_of(&self, id: u8) -> Option<usize> {
+        self.paths.iter().position(|p| p.id == id)
+    }
+}
+
+fn w_has_void_room(w: &Writer<'_>) -> bool {
+    w.room() >= 7
+}
+
+/// Whether a chunk fits the datagram as it is.
+fn fits(w: &Writer<'_>, shared: &Shared, c: &ChunkRef) -> bool {
+    if c.len == 0 {
+        return w_has_void_room(w);
+    }
+    let vnet = !shared.store.get(c.record).vnet.is_plain();
+    w.chunk_fit(c.offset, c.len, vnet) == c.len
+}
+
+/// Writes a chunk, or the notice that its record is void.
+fn put(w: &mut Writer<'_>, shared: &Shared, c: &ChunkRef) -> bool {
+    let r = shared.store.get(c.record);
+    if c.len == 0 || r.is_void() {
+        return w.void(r.flow, r.seq, r.at_head);
+    }
+    let data = &shared.store.packet(c.record)[c.offset as usize..(c.offset + c.len) as usize];
+    w.chunk(r.flow, r.seq, c.offset, r.len, &r.vnet, r.at_head, data);
+    true
+}
+
+/// Lowers the MSS of a SYN to what the bond carries; `packet` is a copy that may be changed.
+pub(crate) fn clamp(packet: &mut [u8], inner: &Inner, mss: u16, vnet: Vnet) {
+    edit::clamp_mss(packet, inner, mss, vnet.flags & Vnet::NEEDS_CSUM != 0);
+}

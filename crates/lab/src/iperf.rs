@@ -226,9 +226,11 @@ pub struct IperfReport {
 }
 
 impl IperfReport {
-    /// The longest time in seconds that nothing arrived, to the length of an interval.
+    /// The longest time in seconds that nothing arrived, to the length of an interval. Time before the first arrival is
+    /// no stall.
     pub fn longest_stall_s(&self) -> f64 {
-        let stalls = self.series.chunk_by(|a, b| (a.mbps == 0.0) == (b.mbps == 0.0));
+        let first = self.series.iter().position(|i| i.mbps > 0.0).unwrap_or(0);
+        let stalls = self.series[first..].chunk_by(|a, b| (a.mbps == 0.0) == (b.mbps == 0.0));
         let spans = stalls.filter(|s| s[0].mbps == 0.0).map(|s| s[s.len() - 1].end_s - s[0].start_s);
         spans.fold(0.0, f64::max)
     }
@@ -316,5 +318,36 @@ fn report(client: Output, server: Output, reverse: bool) -> IperfReport {
             .collect(),
         retransmits: sender.end.sum_sent.retransmits,
         udp,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(mbps: &[f64]) -> IperfReport {
+        let row = |(i, &mbps): (usize, &f64)| Interval {
+            start_s: i as f64 * 0.5,
+            end_s: (i + 1) as f64 * 0.5,
+            mbps,
+        };
+        let series = mbps.iter().enumerate().map(row).collect();
+        IperfReport { received_mbps: 0.0, sent_mbps: 0.0, series, retransmits: 0, udp: None }
+    }
+
+    #[test]
+    fn stalls_and_means() {
+        let report = series(&[0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 8.0, 0.0]);
+        assert_eq!(report.longest_stall_s(), 1.0);
+        assert_eq!(report.mean_between(1.5, 3.5), 3.0);
+        assert_eq!((series(&[]).longest_stall_s(), series(&[]).mean_between(0.0, 9.0)), (0.0, 0.0));
+        assert_eq!(series(&[0.0, 0.0]).longest_stall_s(), 1.0);
+    }
+
+    #[test]
+    fn errors_and_nonsense_are_told() {
+        let told = |text| parse(text, " and this").err().expect("an error").to_string();
+        assert!(told(r#"{"error": "unable to connect"}"#).contains("unable to connect"));
+        assert!(told("nonsense").contains("nonsense and this"));
     }
 }

@@ -129,7 +129,9 @@ fn bring_up(namespace: &Namespace, end: &End) -> Result<()> {
 /// A client and a gateway with one cable for each path: the topology that most experiments need.
 ///
 /// Path *n*, from 1, is the interface `wan<n>` at both ends. The client has 10.1.*n*.1/24 and fd00:1:*n*::1/64 on it,
-/// the gateway 10.1.*n*.2/24 and fd00:1:*n*::2/64.
+/// the gateway 10.1.*n*.2/24 and fd00:1:*n*::2/64. Besides, the gateway has one address of each family that every path
+/// leads to, [`Paths::SHARED`] and [`Paths::SHARED6`]; the client's routes to it prefer path 1, and a socket bound to
+/// `wan<n>` takes path *n*.
 pub struct Paths {
     /// The client's namespace.
     pub client: Namespace,
@@ -142,6 +144,12 @@ pub struct Paths {
 }
 
 impl Paths {
+    /// The gateway's IPv4 address that every path leads to.
+    pub const SHARED: std::net::IpAddr = std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 9, 0, 1));
+    /// The gateway's IPv6 address that every path leads to.
+    pub const SHARED6: std::net::IpAddr =
+        std::net::IpAddr::V6(std::net::Ipv6Addr::new(0xfd00, 9, 0, 0, 0, 0, 0, 1));
+
     /// A topology whose paths are like these, the same in both directions.
     pub fn symmetric(links: impl IntoIterator<Item = LinkSpec>) -> Result<Paths> {
         Paths::new(links.into_iter().map(CableSpec::symmetric), Timing::default())
@@ -160,6 +168,7 @@ impl Paths {
                 spec.seed(seed),
             )?);
         }
+        share_address(&client, &gateway, built.len() as u64)?;
         Ok(Paths { client, gateway, cables: built, topology })
     }
 
@@ -182,6 +191,18 @@ impl Paths {
     pub fn gateway_address6(n: u64) -> std::net::IpAddr {
         std::net::Ipv6Addr::new(0xfd00, 1, n as u16, 0, 0, 0, 0, 2).into()
     }
+}
+
+/// Gives the gateway the addresses that all paths lead to, and the client its ways there.
+fn share_address(client: &Namespace, gateway: &Namespace, paths: u64) -> Result<()> {
+    let (four, six) = (Paths::SHARED, Paths::SHARED6);
+    gateway.ip(&[format!("address add {four}/32 dev lo"), format!("address add {six}/128 dev lo nodad")])?;
+    let ways = (1..=paths).flat_map(|n| {
+        let (dev, via, via6) = (Paths::interface(n), Paths::gateway_address(n), Paths::gateway_address6(n));
+        let way = |to, via| format!("route add {to} via {via} dev {dev} metric {n}");
+        [way(four, via), way(six, via6)]
+    });
+    client.ip(&ways.collect::<Vec<_>>())
 }
 
 fn path_end(n: u64, host: u8) -> End {

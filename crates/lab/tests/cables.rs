@@ -46,6 +46,20 @@ fn a_packet_takes_the_delay_both_ways() {
 }
 
 #[test]
+fn every_path_leads_to_the_shared_address() {
+    if !possible() {
+        return;
+    }
+    let lab = Paths::symmetric([LinkSpec::new(50.0, ms(1)), LinkSpec::new(50.0, ms(15))]).unwrap();
+    for target in [Paths::SHARED, Paths::SHARED6] {
+        assert!(Ping::new(target).run(&lab.client).unwrap().median() < ms(15));
+    }
+    let flow = Iperf::tcp(Paths::SHARED).seconds(1).device(&Paths::interface(2));
+    flow.run(&lab.client, &lab.gateway).unwrap();
+    assert!(lab.cables[1].counters().unwrap().forward.packets_out > 100);
+}
+
+#[test]
 fn a_cut_cable_is_silent_and_comes_back() {
     if !possible() {
         return;

@@ -3,10 +3,12 @@
 use ropewalk_bond::time::Time;
 use rustix::time::{ClockId, clock_gettime};
 
-/// The time now, on a clock that never goes back: nanoseconds since boot, *time asleep included* (`CLOCK_BOOTTIME`).
+/// The time now, on a clock that never goes back: nanoseconds since boot, *time asleep included*
+/// (`CLOCK_BOOTTIME`).
 ///
-/// After a suspended laptop wakes, keys have aged, the NAT has forgotten us and every path is suspect. `CLOCK_MONOTONIC` stands
-/// still meanwhile and would tell the engine that nothing happened. Reading costs some 20 ns (vDSO).
+/// After a suspended laptop wakes, keys have aged, the NAT has forgotten us and every path is suspect.
+/// `CLOCK_MONOTONIC` stands still meanwhile and would tell the engine that nothing happened. Reading costs
+/// some 20 ns (vDSO).
 pub fn now() -> Time {
     let at = clock_gettime(ClockId::Boottime);
     Time::from_nanos(at.tv_sec as u64 * 1_000_000_000 + at.tv_nsec as u64)

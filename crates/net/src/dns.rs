@@ -21,7 +21,8 @@ pub struct Resolver {
     pub servers: Vec<IpAddr>,
 }
 
-/// Asks `servers` about every name, through the bond's `device`. Fails with a sentence where systemd-resolved does not run.
+/// Asks `servers` about every name, through the bond's `device`. Fails with a sentence where systemd-resolved
+/// does not run.
 pub fn set(journal: &mut Journal, device: &str, servers: &[IpAddr]) -> Result<(), SetupError> {
     if !Path::new(STATE).exists() {
         return Err(SetupError::NoResolver);

@@ -18,8 +18,8 @@
 //!
 //! Sockets, devices and changes belong to the network namespace of the thread that opens or makes them.
 //!
-//! Errors are one enum per module, each a sentence for people. `unsafe` is used for the system calls that `rustix` has no words for, each block
-//! with its reason.
+//! Errors are one enum per module, each a sentence for people. `unsafe` is used for the system calls that
+//! `rustix` has no words for, each block with its reason.
 
 pub mod clock;
 mod command;

@@ -1,7 +1,8 @@
-//! Letting a gateway's clients out into the world: address translation and forwarding in the firewall (nftables).
+//! Letting a gateway's clients out into the world: address translation and forwarding in the firewall
+//! (nftables).
 //!
-//! The rules go through `nft -f -` as text rather than through a crate: every crate for it calls the same program, and the text is what an
-//! administrator sees in `nft list table inet ropewalk-rw0`.
+//! The rules go through `nft -f -` as text rather than through a crate: every crate for it calls the same
+//! program, and the text is what an administrator sees in `nft list table inet ropewalk-rw0`.
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,8 @@ pub struct Table {
     pub networks: Vec<String>,
 }
 
-/// Lets clients in `networks`, who come in by the bond's `device`, reach whatever this machine reaches, with its addresses.
+/// Lets clients in `networks`, who come in by the bond's `device`, reach whatever this machine reaches, with
+/// its addresses.
 ///
 /// Returns sentences about what else on this machine may stand in the way.
 pub fn masquerade(
@@ -49,14 +51,15 @@ impl Table {
         Ok(())
     }
 
-    /// The table's name: `ropewalk-` and the device, less what the firewall's language would not read as a name.
+    /// The table's name: `ropewalk-` and the device, less what the firewall's language would not read as a
+    /// name.
     pub fn name(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
         format!("ropewalk-{}", self.device.chars().map(plain).collect::<String>())
     }
 
-    /// The rules. Segments of connections through the bond are told its MTU in their handshake (RFC 6691), because too many networks
-    /// swallow the ICMP messages that would tell them later.
+    /// The rules. Segments of connections through the bond are told its MTU in their handshake (RFC 6691),
+    /// because too many networks swallow the ICMP messages that would tell them later.
     fn rules(&self) -> String {
         let (name, device) = (self.name(), self.device.replace('"', ""));
         let masquerade: String = self

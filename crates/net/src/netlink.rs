@@ -1,7 +1,7 @@
 //! Questions to the kernel's routing, and orders: one blocking rtnetlink socket (`rtnetlink(7)`).
 //!
-//! The kernel answers a request before the call that sends it returns, so there is nothing to wait for and no need of an
-//! asynchronous runtime.
+//! The kernel answers a request before the call that sends it returns, so there is nothing to wait for and no
+//! need of an asynchronous runtime.
 
 use std::io;
 
@@ -85,7 +85,8 @@ impl Netlink {
     }
 }
 
-/// The messages of a datagram. One that the parser does not understand is skipped: a new kernel may say more than we know.
+/// The messages of a datagram. One that the parser does not understand is skipped: a new kernel may say more
+/// than we know.
 pub(crate) fn messages(datagram: &[u8]) -> impl Iterator<Item = NetlinkMessage<RouteNetlinkMessage>> + '_ {
     const HEADER: usize = 16;
     let mut rest = datagram;

@@ -19,8 +19,8 @@ pub enum PrivilegeError {
     System(#[from] std::io::Error),
 }
 
-/// What a running bond needs: addresses, routes, rules and marks (`NET_ADMIN`), and sockets bound to interfaces that appear later (`NET_RAW`,
-/// before Linux 5.7).
+/// What a running bond needs: addresses, routes, rules and marks (`NET_ADMIN`), and sockets bound to
+/// interfaces that appear later (`NET_RAW`, before Linux 5.7).
 const KEPT: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::NET_RAW);
 
 /// Says, before anything is touched, what is missing: the TUN driver or the capability to use it.
@@ -32,18 +32,19 @@ pub fn check() -> Result<(), PrivilegeError> {
     if held.effective.contains(CapabilitySet::NET_ADMIN) { Ok(()) } else { Err(PrivilegeError::NotPermitted) }
 }
 
-/// Gives up every capability but `CAP_NET_ADMIN` and `CAP_NET_RAW`, for good: neither this process nor a program it runs gets one back, set-uid
-/// programs included.
+/// Gives up every capability but `CAP_NET_ADMIN` and `CAP_NET_RAW`, for good: neither this process nor a
+/// program it runs gets one back, set-uid programs included.
 ///
-/// Concerns the calling thread and those it starts later: call it before there are others. Keep the state directory writable for
-/// the user that runs the process, since root without capabilities is bound by file permissions like anybody.
+/// Concerns the calling thread and those it starts later: call it before there are others. Keep the state
+/// directory writable for the user that runs the process, since root without capabilities is bound by file
+/// permissions like anybody.
 pub fn drop_all_but_network() -> Result<(), PrivilegeError> {
     rustix::thread::set_no_new_privs(true).map_err(std::io::Error::from)?;
     let held = rustix::thread::capabilities(None).map_err(std::io::Error::from)?;
     for capability in CapabilitySet::all().iter() {
         if !KEPT.contains(capability) {
-            // EINVAL: a capability that this kernel does not have. EPERM: without CAP_SETPCAP the set cannot shrink, and without new
-            // privileges it is of no use to anybody.
+            // EINVAL: a capability that this kernel does not have. EPERM: without CAP_SETPCAP the set cannot
+            // shrink, and without new privileges it is of no use to anybody.
             ignore(rustix::thread::remove_capability_from_bounding_set(capability))?;
             ignore(rustix::thread::configure_capability_in_ambient_set(capability, false))?;
         }
@@ -51,7 +52,8 @@ pub fn drop_all_but_network() -> Result<(), PrivilegeError> {
     let sets = CapabilitySets {
         effective: held.effective & KEPT,
         permitted: held.permitted & KEPT,
-        // Where the service manager gave us the capabilities as a plain user, programs we run (`nft`) inherit them.
+        // Where the service manager gave us the capabilities as a plain user, programs we run (`nft`) inherit
+        // them.
         inheritable: held.inheritable & KEPT,
     };
     Ok(rustix::thread::set_capabilities(None, sets).map_err(std::io::Error::from)?)

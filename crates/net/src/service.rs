@@ -33,7 +33,8 @@ pub fn alive() {
     send(&[NotifyState::Watchdog]);
 }
 
-/// How often [`alive`] should be called: half the time after which systemd loses patience. `None` if it does not watch.
+/// How often [`alive`] should be called: half the time after which systemd loses patience. `None` if it does
+/// not watch.
 pub fn alive_interval() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|limit| limit / 2)
 }

@@ -1,4 +1,5 @@
-//! The four calls that move packets allocate nothing. One test alone in this file, for it counts the whole process.
+//! The four calls that move packets allocate nothing. One test alone in this file, for it counts the whole
+//! process.
 
 mod common;
 

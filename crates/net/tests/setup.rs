@@ -75,8 +75,8 @@ fn device_towards(ns: &Netns, words: &str) -> String {
 
 const DEFAULTS: [&str; 2] = ["0.0.0.0/0", "::/0"];
 
-fn take_over(world: &World, tun: &Tun, journal: &mut Journal) -> Routes {
-    world.client.inside(|| {
+fn take_over(client: &Netns, tun: &Tun, journal: &mut Journal) -> Routes {
+    client.inside(|| {
         let mut routes = Routes::new(tun.index());
         for network in DEFAULTS {
             routes.add(journal, network.parse().unwrap()).unwrap();
@@ -98,7 +98,7 @@ fn the_default_route_goes_into_the_bond_and_comes_back() {
     let before = fingerprint(client);
     let tun = bond(client);
     let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    let mut routes = take_over(&world, &tun, &mut journal);
+    let mut routes = take_over(client, &tun, &mut journal);
 
     assert_eq!(device_towards(client, "8.8.8.8"), "rw0");
     assert_eq!(device_towards(client, "2001:db8:9::1"), "rw0");
@@ -130,7 +130,8 @@ fn the_default_route_goes_into_the_bond_and_comes_back() {
     );
 }
 
-/// Both paths carry datagrams to one endpoint and back while the default route points into the bond, under strict filters.
+/// Both paths carry datagrams to one endpoint and back while the default route points into the bond, under
+/// strict filters.
 #[test]
 fn both_paths_work_while_the_default_route_is_taken() {
     if !root() {
@@ -142,7 +143,7 @@ fn both_paths_work_while_the_default_route_is_taken() {
     world.world.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=0");
     let tun = bond(client);
     let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    take_over(&world, &tun, &mut journal);
+    take_over(client, &tun, &mut journal);
     client.inside(|| {
         for device in ["va", "wa"] {
             reverse_path(&mut journal, device).unwrap();
@@ -174,6 +175,26 @@ fn echo(socket: &mut UdpSocket, server: &mut UdpSocket, to: SocketAddr, device: 
     assert_eq!((datagrams.from, &*datagrams.data), (to, &b"pong"[..]));
 }
 
+/// The process that is killed: this program again, told by its environment what to do. Without that it is no
+/// test.
+#[test]
+fn victim() {
+    let (Ok(name), Ok(state)) = (std::env::var("RW_VICTIM_NETNS"), std::env::var("RW_VICTIM_STATE")) else {
+        return;
+    };
+    // Not the owner: the namespace must outlive it.
+    let client = std::mem::ManuallyDrop::new(Netns { name });
+    let tun = bond(&client);
+    let (mut journal, _) = client.inside(|| Journal::open(state.as_ref()).unwrap());
+    take_over(&client, &tun, &mut journal);
+    client.inside(|| {
+        forwarding(&mut journal, true, true).unwrap();
+        reverse_path(&mut journal, "va").unwrap();
+    });
+    std::fs::write(std::path::Path::new(&state).join("ready"), "").unwrap();
+    std::thread::sleep(Duration::from_secs(60));
+}
+
 #[test]
 fn what_a_killed_process_left_is_taken_back() {
     if !root() {
@@ -183,25 +204,26 @@ fn what_a_killed_process_left_is_taken_back() {
     let client = &world.client;
     client.run("sysctl", "-qw net.ipv4.conf.va.rp_filter=1");
     let before = fingerprint(client);
-    let tun = bond(client);
-    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    take_over(&world, &tun, &mut journal);
-    client.inside(|| {
-        forwarding(&mut journal, true, true).unwrap();
-        reverse_path(&mut journal, "va").unwrap();
-        let error = Journal::open(&world.state).unwrap_err();
-        assert!(matches!(error, SetupError::Running(_)), "{error}");
-    });
-    assert_ne!(fingerprint(client), before);
+    let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "victim"])
+        .env("RW_VICTIM_NETNS", &client.name)
+        .env("RW_VICTIM_STATE", &*world.state)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let ready = world.state.join("ready");
+    eventually("the victim to be ready", || ready.exists());
+    std::fs::remove_file(ready).unwrap();
+    assert_eq!(device_towards(client, "8.8.8.8"), "rw0");
+    let running = client.inside(|| Journal::open(&world.state).unwrap_err());
+    assert!(matches!(running, SetupError::Running(_)), "{running}");
 
-    // What kill -9 does: nothing is taken back. The lock would go with the process; here the file is replaced by a copy with a torn line.
-    let file = world.state.join("changes.json");
-    let mut bytes = std::fs::read(&file).unwrap();
-    bytes.extend_from_slice(b"{\"made\":{\"rule\":{\"v6\":fal");
-    std::fs::remove_file(&file).unwrap();
-    std::fs::write(&file, bytes).unwrap();
-    std::mem::forget(journal);
-    drop(tun);
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    assert_ne!(fingerprint(client), before, "rules and settings are left behind");
+    // It might have been killed in the middle of a line.
+    let mut file = std::fs::OpenOptions::new().append(true).open(world.state.join("changes.json")).unwrap();
+    std::io::Write::write_all(&mut file, b"{\"made\":{\"rule\":{\"v6\":fal").unwrap();
 
     let count = client.inside(|| cleanup_stale(&world.state).unwrap());
     assert!(count >= 10, "{count}");
@@ -233,7 +255,7 @@ fn a_second_bond_is_told_and_does_no_harm() {
     let client = &world.client;
     let tun = bond(client);
     let mut first = client.inside(|| Journal::open(&world.state).unwrap().0);
-    take_over(&world, &tun, &mut first);
+    take_over(client, &tun, &mut first);
     let rules = client.ip("rule");
     let other = world.state.join("other");
     std::fs::create_dir(&other).unwrap();

@@ -17,7 +17,8 @@ fn tun(ns: &Netns, name: &str, wanted: Offloads) -> Tun {
     tun
 }
 
-/// Two namespaces, a device in each, and a thread that carries packets from either to the other: the smallest tunnel.
+/// Two namespaces, a device in each, and a thread that carries packets from either to the other: the smallest
+/// tunnel.
 fn relay(
     offloads_a: Offloads,
     offloads_b: Offloads,

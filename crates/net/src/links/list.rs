@@ -9,8 +9,9 @@ use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, L
 use super::LinkError;
 use crate::netlink::Netlink;
 
-/// Interfaces whose names start so are the inside of this machine: bridges and tunnels that container and virtual machine
-/// managers and other private networks make. What goes out by them goes out by another interface in the end.
+/// Interfaces whose names start so are the inside of this machine: bridges and tunnels that container and
+/// virtual machine managers and other private networks make. What goes out by them goes out by another
+/// interface in the end.
 const INSIDE: [&str; 16] = [
     "docker",
     "br-",

@@ -1,8 +1,9 @@
 //! The interfaces that paths can use, and news of them.
 //!
-//! An interface is usable if it is up, has an address worth sending from, and is neither our own nor one of those that lead
-//! nowhere new ([`Unusable`]). It is usable *towards an endpoint* if a route lookup bound to it finds a route
-//! ([`route_via`]): with that, a socket bound to the interface reaches the endpoint whatever the default route says.
+//! An interface is usable if it is up, has an address worth sending from, and is neither our own nor one of
+//! those that lead nowhere new ([`Unusable`]). It is usable *towards an endpoint* if a route lookup bound to
+//! it finds a route ([`route_via`]): with that, a socket bound to the interface reaches the endpoint whatever
+//! the default route says.
 
 mod list;
 mod route;

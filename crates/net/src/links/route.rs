@@ -21,10 +21,11 @@ pub struct Via {
     pub source: Option<IpAddr>,
 }
 
-/// How `destination` is reached by a marked packet that has to leave by interface `index`; `None` if it is not.
+/// How `destination` is reached by a marked packet that has to leave by interface `index`; `None` if it is
+/// not.
 ///
-/// The kernel is asked which entry of its tables matches (`RTM_F_FIB_MATCH`), because a plain lookup bound to an IPv4 interface
-/// never fails: without a route the kernel guesses that the destination is a neighbour.
+/// The kernel is asked which entry of its tables matches (`RTM_F_FIB_MATCH`), because a plain lookup bound to
+/// an IPv4 interface never fails: without a route the kernel guesses that the destination is a neighbour.
 pub fn route_via(index: u32, destination: IpAddr) -> Result<Option<Via>, LinkError> {
     let request = lookup(index, destination);
     match Netlink::open()?.get(RouteNetlinkMessage::GetRoute(request)) {

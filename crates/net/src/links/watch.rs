@@ -68,7 +68,8 @@ impl Follower {
         &self.links
     }
 
-    /// Takes all waiting news and says what changed. However many messages there are, the interfaces are listed once.
+    /// Takes all waiting news and says what changed. However many messages there are, the interfaces are
+    /// listed once.
     pub fn poll(&mut self) -> Result<Changes, LinkError> {
         let (stale, routes) = self.drain()?;
         if !stale {
@@ -119,7 +120,8 @@ impl std::fmt::Debug for Follower {
     }
 }
 
-/// What is different between two lists. Both are sorted by index, which names an interface for as long as it exists.
+/// What is different between two lists. Both are sorted by index, which names an interface for as long as it
+/// exists.
 fn difference(old: &[Link], new: &[Link]) -> Vec<Change> {
     let in_old = |link: &Link| old.iter().find(|l| l.index == link.index);
     let removed = old.iter().filter(|o| !new.iter().any(|n| n.index == o.index));

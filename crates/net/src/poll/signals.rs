@@ -19,7 +19,8 @@ pub enum Signal {
 
 /// SIGINT, SIGTERM and SIGHUP, caught for the whole process from creation on.
 ///
-/// A self-pipe rather than signalfd: the latter needs the signals blocked in every thread, and children would inherit that.
+/// A self-pipe rather than signalfd: the latter needs the signals blocked in every thread, and children would
+/// inherit that.
 #[derive(Debug)]
 pub struct Signals(SignalDelivery<UnixStream, SignalOnly>);
 

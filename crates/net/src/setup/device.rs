@@ -31,8 +31,8 @@ pub struct DeviceConfig<'a> {
 /// Sets the device up and brings it up. Everything vanishes with the device.
 pub fn configure(config: &DeviceConfig<'_>) -> Result<(), SetupError> {
     let mut netlink = Netlink::open().map_err(|e| SetupError::system("opening a netlink socket", e))?;
-    // Link-local addresses would only make the kernel talk to itself over the bond (router solicitations and the like). The
-    // setting is missing where IPv6 is.
+    // Link-local addresses would only make the kernel talk to itself over the bond (router solicitations and
+    // the like). The setting is missing where IPv6 is.
     let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{}/addr_gen_mode", config.name), "1");
     netlink
         .change(RouteNetlinkMessage::SetLink(link(config)), 0)

@@ -1,7 +1,8 @@
 //! The list of changes to take back.
 //!
-//! One file, `changes.json` in the state directory: a JSON line for the place and boot it is about, then one per change, each written
-//! before the change is made. A line that a crash tore belongs to a change that was not made. The file is locked while its owner lives.
+//! One file, `changes.json` in the state directory: a JSON line for the place and boot it is about, then one
+//! per change, each written before the change is made. A line that a crash tore belongs to a change that was
+//! not made. The file is locked while its owner lives.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -95,8 +96,8 @@ impl Journal {
         &self.changes
     }
 
-    /// Takes everything back, newest first, and removes the file. Goes on after a failure, and returns the first; the file then stays, so
-    /// that the next start tries again.
+    /// Takes everything back, newest first, and removes the file. Goes on after a failure, and returns the
+    /// first; the file then stays, so that the next start tries again.
     pub fn restore(mut self) -> Result<(), SetupError> {
         self.finish()
     }
@@ -146,7 +147,8 @@ impl Drop for Journal {
     }
 }
 
-/// Takes back what a process that died left behind, without starting a new one. Returns how many changes that were.
+/// Takes back what a process that died left behind, without starting a new one. Returns how many changes that
+/// were.
 pub fn cleanup_stale(state_dir: &Path) -> Result<usize, SetupError> {
     if !state_dir.join(FILE).exists() {
         return Ok(0);
@@ -165,8 +167,8 @@ impl Place {
     }
 }
 
-/// Opens the file for appending and locks it. The owner removes the file when it is done, so after locking it must still be the
-/// one of that name.
+/// Opens the file for appending and locks it. The owner removes the file when it is done, so after locking it
+/// must still be the one of that name.
 fn lock(path: &Path) -> io::Result<File> {
     loop {
         let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;

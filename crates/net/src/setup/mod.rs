@@ -1,9 +1,9 @@
 //! What the bond changes on a machine, and how it takes it back.
 //!
-//! Two kinds of change. Addresses and routes that belong to the bond's TUN device vanish with it, even after `kill -9`.
-//! Everything else (policy rules, sysctls, firewall tables, the resolver) is a [`Change`], and every change goes through the
-//! [`Journal`]: it is written down before it is made and taken back in reverse order at exit, or at the next start if there was
-//! no proper exit.
+//! Two kinds of change. Addresses and routes that belong to the bond's TUN device vanish with it, even after
+//! `kill -9`. Everything else (policy rules, sysctls, firewall tables, the resolver) is a [`Change`], and
+//! every change goes through the [`Journal`]: it is written down before it is made and taken back in reverse
+//! order at exit, or at the next start if there was no proper exit.
 
 mod change;
 mod device;

@@ -1,8 +1,8 @@
 //! Routes into the bond, and the default route with care.
 //!
-//! An ordinary route goes into the main table. A default route must not catch the bond's own packets, nor what the machine reaches
-//! directly, nor answers to those who reached the machine at another interface's address. So it goes into a table of its own,
-//! and these rules decide who looks there, first match first:
+//! An ordinary route goes into the main table. A default route must not catch the bond's own packets, nor
+//! what the machine reaches directly, nor answers to those who reached the machine at another interface's
+//! address. So it goes into a table of its own, and these rules decide who looks there, first match first:
 //!
 //! ```text
 //! 29300  from ADDRESS goto 29303     for each address of a path: answers leave as they would without us
@@ -64,8 +64,8 @@ impl Routes {
         Ok(())
     }
 
-    /// Lets what the machine answers from `source`, a path's address, leave as before. Does nothing, and may be asked again, unless the
-    /// default route of that IP version is taken.
+    /// Lets what the machine answers from `source`, a path's address, leave as before. Does nothing, and may
+    /// be asked again, unless the default route of that IP version is taken.
     pub fn keep_replies(&self, journal: &mut Journal, source: IpAddr) -> Result<(), SetupError> {
         let change = keep(source);
         if !self.taken[usize::from(source.is_ipv6())] || journal.changes().contains(&change) {

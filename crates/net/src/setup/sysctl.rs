@@ -19,7 +19,8 @@ pub struct Sysctl {
 }
 
 impl Sysctl {
-    /// The change that gives `key` the value `after`; `None` if it has it, or if this kernel has no such setting.
+    /// The change that gives `key` the value `after`; `None` if it has it, or if this kernel has no such
+    /// setting.
     fn plan(key: String, after: &str) -> Option<Sysctl> {
         let before = read(&key).ok()?;
         (before != after).then(|| Sysctl { key, before, after: after.into() })
@@ -43,8 +44,8 @@ impl Sysctl {
 
 /// Lets packets through from one interface to another; a gateway's work.
 ///
-/// For IPv6, a machine that forwards no longer listens to router advertisements and forgets the default route it has from one, unless its
-/// interfaces are told otherwise first (`accept_ra` 2); so they are.
+/// For IPv6, a machine that forwards no longer listens to router advertisements and forgets the default route
+/// it has from one, unless its interfaces are told otherwise first (`accept_ra` 2); so they are.
 pub fn forwarding(journal: &mut Journal, v4: bool, v6: bool) -> Result<(), SetupError> {
     if v4 {
         plan(journal, "ipv4/ip_forward".into(), "1")?;
@@ -63,8 +64,8 @@ pub fn forwarding(journal: &mut Journal, v4: bool, v6: bool) -> Result<(), Setup
     Ok(())
 }
 
-/// Lets answers in by `interface` although the machine's own default route points elsewhere: reverse path filtering goes from strict to
-/// loose (RFC 3704, 2.4) if it is strict.
+/// Lets answers in by `interface` although the machine's own default route points elsewhere: reverse path
+/// filtering goes from strict to loose (RFC 3704, 2.4) if it is strict.
 pub fn reverse_path(journal: &mut Journal, interface: &str) -> Result<(), SetupError> {
     let key = |name: &str| format!("ipv4/conf/{name}/rp_filter");
     let value = |name: &str| read(&key(name)).ok().and_then(|v| v.parse::<u8>().ok()).unwrap_or(0);

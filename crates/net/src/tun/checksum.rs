@@ -6,8 +6,8 @@ use super::vnet::VnetHdr;
 
 /// Completes the transport checksum of a packet whose header says `NEEDS_CSUM`, in place.
 ///
-/// Returns `false`, and changes nothing, if the header points outside the packet. A packet whose checksum is complete
-/// is left as it is.
+/// Returns `false`, and changes nothing, if the header points outside the packet. A packet whose checksum is
+/// complete is left as it is.
 pub fn finish(header: &VnetHdr, packet: &mut [u8]) -> bool {
     if !header.needs_csum() {
         return true;
@@ -19,14 +19,15 @@ pub fn finish(header: &VnetHdr, packet: &mut [u8]) -> bool {
     }
     // The field holds the sum of the pseudo-header already, so it takes part in the sum.
     let sum = Sum16BitWords::new().add_slice(&packet[start..]);
-    // etherparse sums in this machine's byte order (RFC 1071, 2B), hence native bytes here and below.
-    // A transport checksum of zero is sent as its other form: for UDP zero means "none" (RFC 768), TCP takes either.
+    // etherparse sums in this machine's byte order (RFC 1071, 2B), hence native bytes here and below. A
+    // transport checksum of zero is sent as its other form: for UDP zero means "none" (RFC 768), TCP takes
+    // either.
     packet[field..field + 2].copy_from_slice(&sum.to_ones_complement_with_no_zero().to_ne_bytes());
     true
 }
 
-/// The sum of the pseudo-header for `length` bytes of `protocol` between the addresses in `ip`, an IPv4 (RFC 9293, 3.1)
-/// or IPv6 (RFC 8200, 8.1) header that is at least 20 or 40 bytes long.
+/// The sum of the pseudo-header for `length` bytes of `protocol` between the addresses in `ip`, an IPv4 (RFC
+/// 9293, 3.1) or IPv6 (RFC 8200, 8.1) header that is at least 20 or 40 bytes long.
 pub(super) fn pseudo_header(ip: &[u8], protocol: u8, length: u16) -> Sum16BitWords {
     let addresses = if ip[0] >> 4 == 4 { &ip[12..20] } else { &ip[8..40] };
     Sum16BitWords::new().add_slice(addresses).add_2bytes([0, protocol]).add_2bytes(length.to_be_bytes())

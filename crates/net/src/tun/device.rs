@@ -35,7 +35,8 @@ pub enum TunError {
     /// The name is not one that a network device can have.
     #[error("`{0}` cannot name a network device: 1 to 15 bytes, no slash, no space")]
     BadName(String),
-    /// The kernel looked at a packet and its virtio header and refused them; the packet is lost, the device is well.
+    /// The kernel looked at a packet and its virtio header and refused them; the packet is lost, the device
+    /// is well.
     #[error("the kernel refused a packet as malformed")]
     Refused,
     /// The device is down, so it takes no packets.
@@ -91,8 +92,8 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Creates a device called `name`, or the first free `rw0`, `rw1`, … without a name, in the calling thread's network
-    /// namespace. The device is nonblocking, and down until it is configured.
+    /// Creates a device called `name`, or the first free `rw0`, `rw1`, … without a name, in the calling
+    /// thread's network namespace. The device is nonblocking, and down until it is configured.
     pub fn open(name: Option<&str>) -> Result<Tun, TunError> {
         Self::open_with(name, Offloads { header: true, csum: true, tso: true, uso: true })
     }
@@ -149,8 +150,8 @@ impl Tun {
 
     /// Writes one packet, given in at most [`MAX_PARTS`] slices, whose kind is `header`.
     ///
-    /// A super-packet that the kernel would not take is cut first. [`TunError::Refused`] and [`TunError::Segment`] concern
-    /// this packet alone.
+    /// A super-packet that the kernel would not take is cut first. [`TunError::Refused`] and
+    /// [`TunError::Segment`] concern this packet alone.
     pub fn send(&mut self, header: &VnetHdr, parts: &[&[u8]]) -> Result<(), TunError> {
         if self.takes(header) {
             return self.write(header, parts);
@@ -194,7 +195,8 @@ impl Tun {
 
     fn write(&self, header: &VnetHdr, parts: &[&[u8]]) -> Result<(), TunError> {
         match parts.len() {
-            // Most packets are one or a few pieces; clearing the long list for each would cost more than the copy.
+            // Most packets are one or a few pieces; clearing the long list for each would cost more than the
+            // copy.
             0..=15 => self.writev::<16>(header, parts),
             16..=MAX_PARTS => self.writev::<{ MAX_PARTS + 1 }>(header, parts),
             _ => Err(TunError::Refused),
@@ -241,7 +243,8 @@ fn create(fd: &OwnedFd, pattern: &str, header: bool) -> Result<(String, bool), T
     if header {
         match set_interface(fd, pattern, base | libc::IFF_VNET_HDR) {
             Ok(name) => return Ok((name, true)),
-            // An emulated kernel that does not know the header; or a taken name, which the next attempt finds again.
+            // An emulated kernel that does not know the header; or a taken name, which the next attempt finds
+            // again.
             Err(Errno::INVAL) => {}
             Err(e) => return Err(create_error(pattern, e)),
         }

@@ -1,8 +1,9 @@
 //! Cutting a super-packet into the packets it stands for, where the kernel cannot.
 //!
-//! The rules are those of the kernel's own segmentation: every packet repeats the headers; lengths are its own; an IPv4
-//! identification counts up (RFC 6864 allows any value for packets that may not be fragmented); TCP sequence numbers
-//! advance by the payload; FIN and PSH belong to the last packet and CWR to the first (RFC 3168, 6.1.2).
+//! The rules are those of the kernel's own segmentation: every packet repeats the headers; lengths are its
+//! own; an IPv4 identification counts up (RFC 6864 allows any value for packets that may not be fragmented);
+//! TCP sequence numbers advance by the payload; FIN and PSH belong to the last packet and CWR to the first
+//! (RFC 3168, 6.1.2).
 
 use super::checksum::pseudo_header;
 use super::vnet::{GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, VnetHdr};
@@ -77,8 +78,8 @@ impl<'p> Segments<'p> {
         self.headers.len() + self.size.min(self.payload.len())
     }
 
-    /// Writes the next packet to the start of `out` and returns it, or `None` when all are out or `out` is shorter
-    /// than [`largest`](Self::largest).
+    /// Writes the next packet to the start of `out` and returns it, or `None` when all are out or `out` is
+    /// shorter than [`largest`](Self::largest).
     pub fn next_into<'o>(&mut self, out: &'o mut [u8]) -> Option<&'o mut [u8]> {
         if self.payload.is_empty() || out.len() < self.largest() {
             return None;
@@ -132,8 +133,8 @@ impl<'p> Segments<'p> {
     }
 }
 
-/// Where the transport header starts. The virtio header knows it, extension headers included; only what the IP header
-/// contradicts is refused.
+/// Where the transport header starts. The virtio header knows it, extension headers included; only what the
+/// IP header contradicts is refused.
 fn transport_offset(header: &VnetHdr, packet: &[u8], version: u8) -> Option<usize> {
     let start = usize::from(header.csum_start);
     let first = *packet.first()?;

@@ -114,7 +114,11 @@ fn parse(packet: &[u8], index: usize) -> (Vec<u8>, u32, u8) {
 proptest! {
     #[test]
     fn segments_are_valid_packets_that_carry_the_payload(
-        v6: bool, tcp: bool, size in 1u16..3000, flags: u8, payload in proptest::collection::vec(any::<u8>(), 1..9000),
+        v6: bool,
+        tcp: bool,
+        size in 1u16..3000,
+        flags: u8,
+        payload in proptest::collection::vec(any::<u8>(), 1..9000),
     ) {
         let (header, packet) = build(Shape { v6, tcp, size, flags }, &payload);
         let segments = cut(&header, &packet);
@@ -137,7 +141,11 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(
-        flags: u8, gso_type in 0u8..6, gso_size: u16, csum_start in 0u16..80, bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        flags: u8,
+        gso_type in 0u8..6,
+        gso_size: u16,
+        csum_start in 0u16..80,
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
     ) {
         let header = VnetHdr { flags, gso_type, gso_size, csum_start, ..VnetHdr::default() };
         let mut buffer = vec![0; 65_535];

@@ -1,13 +1,13 @@
 //! The virtio-net header that stands before every packet of a TUN device opened with `IFF_VNET_HDR`.
 //!
-//! Layout and meaning: VIRTIO 1.2, section 5.1.6, in its legacy form: ten bytes, integers in the byte order of this
-//! machine (the kernel's order unless `TUNSETVNETLE` or `TUNSETVNETBE` is called, which we never do).
+//! Layout and meaning: VIRTIO 1.2, section 5.1.6, in its legacy form: ten bytes, integers in the byte order
+//! of this machine (the kernel's order unless `TUNSETVNETLE` or `TUNSETVNETBE` is called, which we never do).
 
 /// Bytes that the header takes on the device.
 pub const VNET_HDR_LEN: usize = 10;
 
-/// Flag: the checksum at `csum_start + csum_offset` covers only the pseudo-header; the receiver of the header is to
-/// sum from `csum_start` to the end of the packet and store the result there.
+/// Flag: the checksum at `csum_start + csum_offset` covers only the pseudo-header; the receiver of the header
+/// is to sum from `csum_start` to the end of the packet and store the result there.
 pub const NEEDS_CSUM: u8 = 1;
 /// Flag: whoever wrote the header has verified the transport checksum.
 pub const DATA_VALID: u8 = 2;

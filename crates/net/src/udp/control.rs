@@ -1,7 +1,7 @@
 //! Ancillary data and socket addresses as the kernel lays them out, written and read without raw pointers.
 //!
-//! A control message (`cmsg(3)`) is a length as wide as a pointer, two ints (level and type), the data, and padding to the
-//! width of a pointer. Length counts the header and the data but not the padding.
+//! A control message (`cmsg(3)`) is a length as wide as a pointer, two ints (level and type), the data, and
+//! padding to the width of a pointer. Length counts the header and the data but not the padding.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
@@ -135,8 +135,8 @@ impl Name {
     }
 }
 
-/// The data of `IP_PKTINFO` or `IPV6_PKTINFO` that makes the kernel send from `source`, by whatever interface the routes
-/// say; with its level, type and length.
+/// The data of `IP_PKTINFO` or `IPV6_PKTINFO` that makes the kernel send from `source`, by whatever interface
+/// the routes say; with its level, type and length.
 pub(super) fn packet_info(source: IpAddr) -> (libc::c_int, libc::c_int, [u8; 20], usize) {
     let mut data = [0; 20];
     match source {

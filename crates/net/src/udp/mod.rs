@@ -1,7 +1,9 @@
-//! A UDP socket for one path: batches out and in with one system call each, ECN, and the address each datagram came to.
+//! A UDP socket for one path: batches out and in with one system call each, ECN, and the address each
+//! datagram came to.
 //!
-//! A socket speaks one IP version and is not connected, so one socket serves a gateway's every client. It never fragments
-//! and ignores the kernel's path MTU (`PMTUDISC_PROBE`), because the engine searches the MTU itself (RFC 8899).
+//! A socket speaks one IP version and is not connected, so one socket serves a gateway's every client. It
+//! never fragments and ignores the kernel's path MTU (`PMTUDISC_PROBE`), because the engine searches the MTU
+//! itself (RFC 8899).
 
 mod control;
 mod error;

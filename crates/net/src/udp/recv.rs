@@ -1,4 +1,5 @@
-//! Receiving a batch: one system call, several sources, each with as many datagrams as the kernel could merge.
+//! Receiving a batch: one system call, several sources, each with as many datagrams as the kernel could
+//! merge.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +18,8 @@ type RecvControl = Control<128>;
 
 /// Buffers and message headers for one receive call, made once and used again for every socket.
 ///
-/// With few slots the buffers stay in the processor's cache; with many, fewer calls are needed when nothing merges.
+/// With few slots the buffers stay in the processor's cache; with many, fewer calls are needed when nothing
+/// merges.
 pub struct RecvBatch {
     buffers: Box<[u8]>,
     slots: Box<[Slot]>,
@@ -32,8 +34,9 @@ struct Slot {
     control: RecvControl,
 }
 
-// SAFETY: the raw pointers in `iovs` and `messages` are written anew before every call that uses them and point into
-// the other fields, which move with the batch (they are on the heap, owned by it). Nothing reads them in between.
+// SAFETY: the raw pointers in `iovs` and `messages` are written anew before every call that uses them and
+// point into the other fields, which move with the batch (they are on the heap, owned by it). Nothing reads
+// them in between.
 unsafe impl Send for RecvBatch {}
 
 /// Datagrams of equal length from one source, received together.
@@ -49,10 +52,11 @@ pub struct Datagrams<'b> {
     pub to: Option<IpAddr>,
     /// The interface that they came in by; 0 if unknown.
     pub interface: u32,
-    /// The DSCP and ECN byte of the IP header; the lowest two bits are ECN, 3 is "congestion experienced". The kernel merges
-    /// only datagrams whose bytes agree.
+    /// The DSCP and ECN byte of the IP header; the lowest two bits are ECN, 3 is "congestion experienced".
+    /// The kernel merges only datagrams whose bytes agree.
     pub tos: u8,
-    /// How many datagrams this socket has dropped since it was opened because its buffer was full, if the kernel said.
+    /// How many datagrams this socket has dropped since it was opened because its buffer was full, if the
+    /// kernel said.
     pub dropped: Option<u32>,
 }
 
@@ -117,14 +121,15 @@ impl std::fmt::Debug for RecvBatch {
 }
 
 impl UdpSocket {
-    /// Receives what waits, as far as the batch has slots, and returns the number of messages: zero when nothing waits, fewer
-    /// than the slots when that was all.
+    /// Receives what waits, as far as the batch has slots, and returns the number of messages: zero when
+    /// nothing waits, fewer than the slots when that was all.
     pub fn recv(&self, batch: &mut RecvBatch) -> io::Result<usize> {
         batch.prepare();
         batch.filled = 0;
         let slots = batch.messages.len() as libc::c_uint;
-        // SAFETY: `prepare` has pointed every message at a name, an iovec and a control buffer of the batch with their true
-        // lengths, and every iovec at a buffer of its own; the batch is borrowed exclusively across the call.
+        // SAFETY: `prepare` has pointed every message at a name, an iovec and a control buffer of the batch
+        // with their true lengths, and every iovec at a buffer of its own; the batch is borrowed exclusively
+        // across the call.
         let n = unsafe {
             libc::recvmmsg(
                 self.fd.as_raw_fd(),

@@ -33,8 +33,9 @@ pub struct Transmit<'d> {
 }
 
 impl UdpSocket {
-    /// Sends the datagrams and returns how many bytes of `data` went, a multiple of `segment_size` unless all. Fewer than
-    /// all means that the next would have failed; it fails when asked for again. An error means that none went.
+    /// Sends the datagrams and returns how many bytes of `data` went, a multiple of `segment_size` unless
+    /// all. Fewer than all means that the next would have failed; it fails when asked for again. An error
+    /// means that none went.
     ///
     /// When the interface refuses batches (`EIO`, `EINVAL`), this socket sends single datagrams from then on.
     pub fn send(&mut self, transmit: &Transmit<'_>) -> Result<usize, SendError> {
@@ -66,8 +67,8 @@ impl UdpSocket {
         }
         match self.send_message(batch, !single) {
             Ok(()) => Ok(batch.data.len()),
-            // EIO: the interface cannot do checksums, so not batches either. EINVAL: that, or segments above the MTU, or a
-            // source address that is gone. Single datagrams tell which.
+            // EIO: the interface cannot do checksums, so not batches either. EINVAL: that, or segments above
+            // the MTU, or a source address that is gone. Single datagrams tell which.
             Err(Errno::IO | Errno::INVAL) if !single => {
                 let sent = self.send_singly(batch)?;
                 self.gso = false;
@@ -87,8 +88,8 @@ impl UdpSocket {
         let mut iov = iovec(batch.data);
         let message = message(&mut name, &mut iov, &mut control);
         loop {
-            // SAFETY: `message` points to a name, an iovec and a control buffer that live in this function, each with its true
-            // length; the iovec points to `batch.data`, which the kernel only reads.
+            // SAFETY: `message` points to a name, an iovec and a control buffer that live in this function,
+            // each with its true length; the iovec points to `batch.data`, which the kernel only reads.
             let n = unsafe { libc::sendmsg(self.fd.as_raw_fd(), &message, 0) };
             if n >= 0 {
                 return Ok(());
@@ -115,8 +116,9 @@ impl UdpSocket {
             slot.msg_hdr.msg_iov = iov;
             count += 1;
         }
-        // SAFETY: the first `count` messages point to one name and one control buffer, which the kernel only reads, and to
-        // an iovec each; all live in this function. The iovecs point into `batch.data`, which the kernel only reads.
+        // SAFETY: the first `count` messages point to one name and one control buffer, which the kernel only
+        // reads, and to an iovec each; all live in this function. The iovecs point into `batch.data`, which
+        // the kernel only reads.
         let n =
             unsafe { libc::sendmmsg(self.fd.as_raw_fd(), messages.as_mut_ptr(), count as libc::c_uint, 0) };
         match usize::try_from(n) {
@@ -160,7 +162,8 @@ fn iovec(data: &[u8]) -> libc::iovec {
 }
 
 fn message(name: &mut Name, iov: &mut libc::iovec, control: &mut SendControl) -> libc::msghdr {
-    // SAFETY: msghdr is plain old data for which all zeroes is a valid value; some platforms have padding fields in it.
+    // SAFETY: msghdr is plain old data for which all zeroes is a valid value; some platforms have padding
+    // fields in it.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_namelen = name.len();
     message.msg_name = name.as_mut_ptr().cast();

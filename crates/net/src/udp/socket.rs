@@ -17,8 +17,8 @@ pub struct Options<'a> {
     pub device: Option<&'a str>,
     /// Mark for policy routing (`SO_MARK`); see [`crate::setup::MARK`].
     pub mark: Option<u32>,
-    /// Wanted size of each of the kernel's two buffers, in bytes. Above `net.core.{r,w}mem_max` it needs CAP_NET_ADMIN;
-    /// without that the kernel gives what it may.
+    /// Wanted size of each of the kernel's two buffers, in bytes. Above `net.core.{r,w}mem_max` it needs
+    /// CAP_NET_ADMIN; without that the kernel gives what it may.
     pub buffer_bytes: usize,
 }
 
@@ -137,7 +137,8 @@ fn set_header_options(fd: &OwnedFd, v6: bool) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Buffers as large as wanted with CAP_NET_ADMIN, else as large as the system's limits allow. Smaller ones still work.
+/// Buffers as large as wanted with CAP_NET_ADMIN, else as large as the system's limits allow. Smaller ones
+/// still work.
 fn set_buffers(fd: &OwnedFd, bytes: usize) {
     if sockopt::set_socket_recv_buffer_size_force(fd, bytes).is_err() {
         let _ = sockopt::set_socket_recv_buffer_size(fd, bytes);
@@ -149,7 +150,8 @@ fn set_buffers(fd: &OwnedFd, bytes: usize) {
 }
 
 fn bind_to_device(fd: &OwnedFd, device: &str) -> Result<(), OpenError> {
-    // SAFETY: the pointer and the length describe `device`, which lives across the call; the kernel copies it.
+    // SAFETY: the pointer and the length describe `device`, which lives across the call; the kernel copies
+    // it.
     let set = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),

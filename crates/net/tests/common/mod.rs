@@ -55,8 +55,8 @@ impl Netns {
         ip(&format!("netns exec {} {program} {words}", self.name))
     }
 
-    /// Runs `work` on a thread inside the namespace and returns its result; panics pass through. Sockets and devices that it
-    /// opens stay in the namespace when they are used from elsewhere.
+    /// Runs `work` on a thread inside the namespace and returns its result; panics pass through. Sockets and
+    /// devices that it opens stay in the namespace when they are used from elsewhere.
     pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
@@ -100,7 +100,8 @@ impl Drop for State {
     }
 }
 
-/// A cable between two namespaces. Addresses with their prefix lengths; no duplicate address detection, so they work at once.
+/// A cable between two namespaces. Addresses with their prefix lengths; no duplicate address detection, so
+/// they work at once.
 pub fn cable(a: (&Netns, &str, &[&str]), b: (&Netns, &str, &[&str])) {
     ip(&format!("link add {} netns {} type veth peer name {} netns {}", a.1, a.0.name, b.1, b.0.name));
     for (ns, device, addresses) in [a, b] {

@@ -112,6 +112,10 @@ pub trait Controller: Send + core::fmt::Debug {
     fn pacing_rate_bps(&self) -> Option<u64>;
     /// What the controller believes the path can carry, bits per second (for the scheduler and for status).
     fn bandwidth_bps(&self) -> u64;
+    /// Still looking for the path's rate for the first time.
+    fn is_starting(&self) -> bool {
+        false
+    }
     /// Allow or forbid probing above the estimate; the session lets one path probe at a time.
     fn allow_probe(&mut self, _allowed: bool) {}
     /// Probing above the estimate right now.

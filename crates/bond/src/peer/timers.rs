@@ -20,6 +20,9 @@ const ACK_DELAY: Duration = Duration::from_millis(6);
 const CODEL_TARGET: Duration = Duration::from_millis(5);
 const CODEL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// And while a path is starting.
+const STARTING_TARGET: Duration = Duration::from_millis(400);
+
 impl Peer {
     /// Does what is due.
     pub(crate) fn on_timers(&mut self, now: Time, shared: &mut Shared) {
@@ -131,7 +134,10 @@ impl Peer {
     fn tune_queue(&mut self) {
         let usable = || self.paths.iter().filter(|p| p.is_usable() && p.rtt.is_known());
         let Some(least) = usable().map(|p| p.rtt.smoothed()).min() else { return };
-        let target = (self.spread() + least / 2).clamp(CODEL_TARGET, Duration::from_millis(400));
+        // While a path is still looking for its rate, the queue is long for want of knowledge, not of capacity.
+        let starting = usable().any(|p| p.cc.is_starting());
+        let target = if starting { STARTING_TARGET } else { self.spread() + least / 2 };
+        let target = target.clamp(CODEL_TARGET, Duration::from_millis(400));
         self.ingress.set_limits(Limits { target, interval: CODEL_INTERVAL.max(target * 2) });
     }
 

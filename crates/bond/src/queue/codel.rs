@@ -1,4 +1,7 @@
 //! CoDel (RFC 8289): drop when packets have waited too long for too long.
+//!
+//! One rule is added: a queue that drains by itself is left alone. RFC 8289 aims at *standing* queues (§2.1); a burst that is on its way out, because a path
+//! has just found its rate or TCP has just backed off, is none, and dropping from it is loss without a purpose.
 
 use crate::time::{Duration, Time};
 
@@ -14,7 +17,8 @@ pub struct Limits {
 /// The control law's state, one per queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Codel {
-    above_since: Option<Time>,
+    /// Since when the wait is over the target and does not shrink, and the wait then.
+    above: Option<(Time, Duration)>,
     next_drop: Time,
     count: u32,
     last_count: u32,
@@ -46,10 +50,14 @@ impl Codel {
 
     fn is_over(&mut self, now: Time, waited: Duration, little_left: bool, limits: Limits) -> bool {
         if waited < limits.target || little_left {
-            self.above_since = None;
+            self.above = None;
             return false;
         }
-        let since = *self.above_since.get_or_insert(now);
+        let (since, then) = *self.above.get_or_insert((now, waited));
+        if waited < then * 15 / 16 {
+            self.above = Some((now, waited));
+            return false;
+        }
         now.since(since) >= limits.interval
     }
 

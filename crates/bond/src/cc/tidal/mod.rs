@@ -311,8 +311,10 @@ impl Controller for Tidal {
     fn pacing_rate_bps(&self) -> Option<u64> {
         let bytes_per_s = match &self.phase {
             Phase::Startup(_) if self.rate == 0.0 => return None,
-            Phase::Startup(_) if self.probe_allowed => self.rate * startup::GAIN,
-            Phase::Startup(_) => self.rate * startup::GAIN_HELD,
+            // An app-limited trickle says nothing of the path: at least the initial window may leave per round trip.
+            Phase::Startup(_) => {
+                (self.rate * startup::GAIN).max(INITIAL_DATAGRAMS * self.mtu / self.min_rtt.max(1e-6))
+            }
             Phase::Steady(s) => self.rate * s.gain(),
             Phase::Contest(c) => c.pace(self.rate),
         };
@@ -322,6 +324,10 @@ impl Controller for Tidal {
 
     fn bandwidth_bps(&self) -> u64 {
         (self.rate * 8.0) as u64
+    }
+
+    fn is_starting(&self) -> bool {
+        matches!(self.phase, Phase::Startup(_))
     }
 
     fn allow_probe(&mut self, allowed: bool) {

@@ -1,2 +1,35 @@
-//! ropewalk
-fn main() {}
+//! `ropewalk`: one link out of every link in reach.
+//!
+//! The binary is a driver: it opens what the engine of `ropewalk-bond` works on, through `ropewalk-net`, and decides nothing about
+//! packets. Its rooms:
+//!
+//! * [`cli`]: the command line, and [`commands`]: one file per command.
+//! * [`daemon`]: the data loop that both ends share; [`gateway`] and [`client`]: what each end adds to it.
+//! * [`state`]: what is kept on disk: keys, clients, used bytes.
+//! * [`control`]: the socket by which other commands talk to a running daemon; [`report`]: what it says of itself.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod client;
+mod commands;
+mod control;
+mod daemon;
+mod exit;
+mod gateway;
+mod logging;
+mod report;
+mod state;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match commands::run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("ropewalk: {error:#}");
+            exit::code_of(&error)
+        }
+    }
+}

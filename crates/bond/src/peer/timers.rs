@@ -16,7 +16,8 @@ const VALIDATION: Duration = Duration::from_secs(3);
 const PROBE_TURN: Duration = Duration::from_millis(600);
 /// Acknowledgement delay of the peer, at most: `recv`'s bound.
 const ACK_DELAY: Duration = Duration::from_millis(6);
-/// CoDel's least target and interval (RFC 8289 §4.2, §4.3).
+/// CoDel's least target (RFC 8289 §4.2), and its interval beside the bond's own round trip: the interval is to cover that of the flows (§4.3), part of which
+/// lies beyond the bond.
 const CODEL_TARGET: Duration = Duration::from_millis(5);
 const CODEL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -138,7 +139,8 @@ impl Peer {
         let starting = usable().any(|p| p.cc.is_starting());
         let target = if starting { STARTING_TARGET } else { self.spread() + least / 2 };
         let target = target.clamp(CODEL_TARGET, Duration::from_millis(400));
-        self.ingress.set_limits(Limits { target, interval: CODEL_INTERVAL.max(target * 2) });
+        let most = usable().map(|p| p.rtt.smoothed()).max().unwrap_or_default();
+        self.ingress.set_limits(Limits { target, interval: CODEL_INTERVAL + most });
     }
 
     /// When [`Peer::on_timers`] or a transmission is due next, and why.

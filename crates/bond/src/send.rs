@@ -75,12 +75,16 @@ impl Peer {
             return None;
         }
         self.look(now);
-        let (path, len, segment) = self
+        let sent = self
             .send_urgent(now, shared)
             .or_else(|| self.send_again(now, shared))
             .or_else(|| self.send_ordered(now, shared))
             .or_else(|| self.send_copy(now, shared))
-            .or_else(|| self.send_control(now, shared))?;
+            .or_else(|| self.send_control(now, shared));
+        let Some((path, len, segment)) = sent else {
+            self.mark_app_limited();
+            return None;
+        };
         let route = self.paths[path].route;
         Some(Transmit { route, segment, bytes: &shared.tx[..len] })
     }
@@ -117,10 +121,19 @@ impl Peer {
                 return Some(sent);
             }
             self.declined |= 1 << grant.path;
-            let p = &mut self.paths[path];
-            p.sampler.mark_app_limited(p.sent.inflight());
         }
         None
+    }
+
+    /// Whoever has room and nothing to fill it with is limited by what there is to send: its rate samples are lower bounds.
+    fn mark_app_limited(&mut self) {
+        for (i, v) in self.views.iter().enumerate() {
+            if v.has_room && (self.declined & 1 << i != 0 || self.ingress.is_empty()) {
+                if let Some(p) = self.paths.iter_mut().find(|p| p.id == v.id) {
+                    p.sampler.mark_app_limited(p.sent.inflight());
+                }
+            }
+        }
     }
 
     /// Copies of what another path carries, one path at a time.

@@ -188,8 +188,8 @@ impl Path {
         let bytes = (datagram + self.overhead()) as u32;
         let stamp = self.sampler.on_send(now, self.sent.inflight());
         self.sent.on_sent(now, bytes, eliciting, chunks, probe, stamp);
-        self.pacer.on_sent(u64::from(bytes));
         if eliciting {
+            self.pacer.on_sent(u64::from(bytes));
             self.cc.on_sent(now, u64::from(bytes), self.sent.inflight());
             self.last_eliciting = now;
         }

@@ -8,6 +8,9 @@ const BURST: Duration = Duration::from_micros(500);
 /// One GSO batch; more at once gains nothing.
 const MAX_BURST: u64 = 65_536;
 
+/// Bytes by which packets that did not wait may run ahead.
+const MAX_DEBT: f64 = 6000.0;
+
 /// Spreads a path's packets over time.
 #[derive(Debug, Default)]
 pub struct Pacer {
@@ -32,8 +35,8 @@ impl Pacer {
 
     /// `bytes` left.
     pub fn on_sent(&mut self, bytes: u64) {
-        // A debt of more than a burst would punish the path for packets that had to leave.
-        self.tokens = (self.tokens - bytes as f64).max(-(MAX_BURST as f64));
+        // Urgent packets do not wait; a debt of more than a few would punish the path for them.
+        self.tokens = (self.tokens - bytes as f64).max(-MAX_DEBT);
     }
 
     /// When `bytes` may leave.
@@ -73,6 +76,11 @@ mod tests {
         p.on_sent(3000);
         let at = p.ready_at(12_000_000, 1500);
         assert_eq!(at, Time::from_millis(3));
+        p.on_sent(1 << 20);
+        assert!(p.ready_at(12_000_000, 1500) < Time::from_millis(7));
+        let mut p = Pacer::default();
+        p.budget(Time::from_millis(1), 12_000_000, 1500);
+        p.on_sent(3000);
         assert_eq!(p.budget(at, 12_000_000, 1500), 1500);
     }
 }

@@ -284,7 +284,9 @@ impl Sim {
                 s.next_send = s.next_send.max(now - credit);
                 s.next_send += Duration::from_secs_f64(MTU as f64 / rate);
             }
-            s.app_tokens -= MTU as f64;
+            if offered.is_finite() {
+                s.app_tokens -= MTU as f64;
+            }
             self.transmit(i);
         }
         let s = &mut self.senders[i];

@@ -23,6 +23,8 @@ pub mod filter;
 #[cfg(test)]
 mod harness;
 mod hystart;
+#[cfg(test)]
+mod laws;
 pub mod newreno;
 pub mod rate;
 pub mod tidal;

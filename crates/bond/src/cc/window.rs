@@ -45,6 +45,8 @@ impl Core {
         let whole = exact.floor().max(self.min_window() as f64);
         self.fraction = (exact - whole).clamp(0.0, 1.0);
         self.window = whole as u64;
+        // A law may shrink the window (OLIA); that is no reason to slow-start.
+        self.ssthresh = self.ssthresh.min(self.window);
     }
 
     fn sample_rtt(&mut self, rtt: Duration) {

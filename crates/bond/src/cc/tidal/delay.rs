@@ -7,16 +7,20 @@ use crate::time::{Duration, Time};
 /// How long the smallest delay counts as "no queue". Long enough to hold several drains (see
 /// [`super::steady`]), short enough to accept a route that became longer.
 const FLOOR_WINDOW: Duration = Duration::from_secs(10);
+/// The same on a path that jitters, where an old minimum from quieter use misleads: see [`DelaySense::denser`].
+const FLOOR_WINDOW_JITTER: Duration = Duration::from_secs(5);
 /// An empty path's per-epoch minimum lies this many times its scatter above the smallest of the last seconds.
 const BIAS: f64 = 1.4;
-/// Mean absolute difference of two independent normal samples, to their standard deviation: √π / 2.
-const DIFFERENCE_TO_SIGMA: f64 = 0.886;
+/// Mean absolute second difference of independent normal samples to their standard deviation: 1 / (√6 · √(2/π)). A queue
+/// that grows or shrinks evenly has no second difference, so only what is not a trend counts.
+const CURVATURE_TO_SIGMA: f64 = 0.51;
 
 /// The queue delay as per-epoch minima show it. Seconds.
 #[derive(Clone, Debug)]
 pub(super) struct DelaySense {
     floor: WindowedMin,
-    last: Option<f64>,
+    /// Readings of the last two epochs.
+    last: [Option<f64>; 2],
     /// Standard deviation of a per-epoch minimum for reasons other than our own sending.
     noise: f64,
     /// Typical swing of the delay within an epoch.
@@ -30,7 +34,7 @@ impl DelaySense {
     pub(super) fn new() -> Self {
         DelaySense {
             floor: WindowedMin::new(FLOOR_WINDOW),
-            last: None,
+            last: [None; 2],
             noise: 0.0,
             jitter: 0.0,
             jitters: false,
@@ -39,23 +43,22 @@ impl DelaySense {
         }
     }
 
-    /// Take in the smallest queue delay of an epoch. `expected` is the change that our own sending should have
-    /// caused; `calm` says that it is a fair guess (no overload, no startup), so the rest is noise.
-    pub(super) fn update(&mut self, report: &Report, expected: f64, calm: bool, target: f64) {
+    /// Take in the smallest queue delay of an epoch. `calm`: there was no overload and no startup, so a change that is
+    /// not a trend is noise.
+    pub(super) fn update(&mut self, report: &Report, calm: bool, target: f64) {
         let (now, queue) = (report.now, report.queue);
         self.sense_jitter(report.wobble, target);
         let floor = self.floor.update(now, (queue * 1e9) as u64) as f64 * 1e-9;
         let above = (queue - floor).max(0.0);
-        if let Some(last) = self.last {
-            let guess = (last + expected).max(floor);
-            let surprise = (queue - guess).abs() * DIFFERENCE_TO_SIGMA;
-            if calm {
-                // One surprise is a queue of somebody else's; only repeated ones are noise.
-                let bounded = surprise.min(target + self.jitter);
-                self.noise += (bounded - self.noise) / 8.0;
-            }
+        if let [Some(last), Some(before)] = self.last
+            && calm
+        {
+            let curvature = (queue - 2.0 * last + before).abs() * CURVATURE_TO_SIGMA;
+            // One surprise is a queue of somebody else's; only repeated ones are noise.
+            let bounded = curvature.min(target + self.jitter);
+            self.noise += (bounded - self.noise) / 8.0;
         }
-        self.last = Some(queue);
+        self.last = [Some(queue), self.last[0]];
         self.above = above;
         let weight = (target / (target + self.noise())).clamp(0.2, 1.0);
         self.smooth += (above - self.smooth) * if calm { weight } else { 1.0 };
@@ -63,17 +66,18 @@ impl DelaySense {
 
     fn sense_jitter(&mut self, wobble: f64, target: f64) {
         let weight = match wobble > self.jitter {
-            true if self.last.is_none() => 1.0,
+            true if self.last[0].is_none() => 1.0,
             true => 0.3,
             false => 0.1,
         };
         self.jitter += (wobble - self.jitter) * weight;
         self.jitters = self.jitter > 2.0 * target;
+        self.floor.set_window(if self.jitters { FLOOR_WINDOW_JITTER } else { FLOOR_WINDOW });
     }
 
     /// The present queue delay is what an empty queue looks like now: the route has changed.
     pub(super) fn rebase(&mut self, now: Time) {
-        if let Some(last) = self.last {
+        if let Some(last) = self.last[0] {
             self.floor.clear();
             self.floor.update(now, (last * 1e9) as u64);
             self.smooth = 0.0;

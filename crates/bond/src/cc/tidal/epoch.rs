@@ -83,6 +83,11 @@ impl Epoch {
         ack.newest_sent >= self.start && self.acks >= 4 && ack.now.since(self.start).as_secs_f64() >= min_span
     }
 
+    /// Seconds since it began.
+    pub(super) fn age(&self, ack: &Ack) -> f64 {
+        ack.now.since(self.start).as_secs_f64()
+    }
+
     pub(super) fn report(&self, ack: &Ack) -> Report {
         let span = ack.now.since(self.start).as_secs_f64().max(1e-6);
         let sent_span = ack.newest_sent.since(self.sent_start).as_secs_f64().max(1e-6);

@@ -21,6 +21,8 @@ const TRIAL_PACKETS: f64 = 12.0;
 const POLICER_PART: f64 = 0.4;
 /// Time from one trial to the next, and how long a verdict counts.
 const TRIAL_EVERY: Duration = Duration::from_secs(5);
+/// The same when a push gives reason for it.
+const TRIAL_AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
 struct Trial {
@@ -36,23 +38,26 @@ pub(super) struct LossSense {
     part: f64,
     trial: Option<Trial>,
     last_trial: Time,
+    /// A trial should begin with the next epoch.
+    wanted: bool,
     /// Loss that remains when we send less; known while a policer is believed in.
     policed: Option<f64>,
 }
 
 impl LossSense {
     pub(super) fn new() -> Self {
-        LossSense { part: 0.0, trial: None, last_trial: Time::ZERO, policed: None }
+        LossSense { part: 0.0, trial: None, last_trial: Time::ZERO, wanted: false, policed: None }
     }
 
-    /// Bytes acknowledged and lost in an epoch. Loss next to a long queue (`crowded`) is the queue's.
-    pub(super) fn on_epoch(&mut self, acked: f64, lost: f64, mtu: f64, crowded: bool) {
+    /// Bytes acknowledged and lost in an epoch. Loss next to a long queue or
+    /// during a push (`ours`) may be our own doing.
+    pub(super) fn on_epoch(&mut self, acked: f64, lost: f64, mtu: f64, ours: bool) {
         let total = acked + lost;
         if total > 0.0 {
             // A few hundred packets of memory.
             let weight = (total / mtu / 400.0).clamp(0.02, 0.25);
             let seen = lost / total;
-            if seen < self.part || !crowded {
+            if seen < self.part || !ours {
                 self.part += (seen - self.part) * weight;
             }
         }
@@ -71,6 +76,26 @@ impl LossSense {
     /// Part of the sent bytes that is lost for no fault of ours.
     pub(super) fn made_up(&self) -> f64 {
         self.policed.unwrap_or(self.part).min(self.part).min(MAX_MADE_UP)
+    }
+
+    /// Sending more only lost more. Find out by a trial; if loss is otherwise too small for one, a policer is likely.
+    pub(super) fn suspect(&mut self, now: Time) {
+        if self.trial.is_some() || now.since(self.last_trial) < TRIAL_AGAIN {
+            return;
+        }
+        if self.part >= TRIAL_LOSS {
+            self.wanted = true;
+        } else {
+            self.policed = Some(self.part);
+            self.last_trial = now;
+        }
+    }
+
+    fn begin_trial(&mut self, now: Time) {
+        let depth = (TRIAL_DEPTH * self.part).clamp(TRIAL_MIN, 0.3);
+        self.trial = Some(Trial { from: now, depth, acked: 0.0, lost: 0.0 });
+        self.last_trial = now;
+        self.wanted = false;
     }
 
     /// A policer is believed in.
@@ -94,18 +119,17 @@ impl LossSense {
             }
             return;
         }
-        if now.since(self.last_trial) < TRIAL_EVERY {
+        if now.since(self.last_trial) < TRIAL_EVERY && !self.wanted {
             return;
         }
         if self.part < TRIAL_LOSS && !self.is_policed() {
             return;
         }
-        self.last_trial = now;
         if self.part < TRIAL_LOSS {
             self.policed = None;
-            return;
+            self.last_trial = now;
+        } else {
+            self.begin_trial(now);
         }
-        let depth = (TRIAL_DEPTH * self.part).clamp(TRIAL_MIN, 0.3);
-        self.trial = Some(Trial { from: now, depth, acked: 0.0, lost: 0.0 });
     }
 }

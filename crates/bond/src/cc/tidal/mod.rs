@@ -4,7 +4,7 @@
 //! looks at the smallest queue delay of the epoch and at the rate that the link served, and sets the next pace:
 //!
 //! ```text
-//! pace = rate · (1 + 0.3 · (aim − queue) / interval)        a little faster while the queue is short of its aim,
+//! pace = rate · (1 + ½ · (aim − queue) / interval)        a little faster while the queue is short of its aim,
 //!                                                           a little slower while it is longer
 //! rate → served      while there is a queue                 a busy link serves what it can
 //! push = 1, 1, 2, 4, 8 … times the little                   while there is no queue at all: the link has become faster
@@ -12,11 +12,13 @@
 //!
 //! So a standing queue of about a millisecond is itself the probe: a link that becomes faster swallows it
 //! within a round trip, one that becomes slower makes it grow. There is no separate probing phase that would
-//! have to overshoot. Every 2.5 s the queue is let run dry for a moment, so that the base delay stays known.
+//! have to overshoot.
 //!
 //! * [`startup`] doubles per round trip until a queue shows, like HyStart++ (RFC 9406).
 //! * [`delay`] measures how much the per-epoch minimum scatters and widens the aim by it, so that jitter is not
 //!   taken for a queue.
+//! * [`drain`] lets the queue run dry for a moment every 2.5 s, so that the base delay stays known.
+//! * [`swell`] probes where the delay jitters by more than the queue that is aimed for.
 //! * [`loss`] makes up for random loss and recognises policers.
 //! * [`rival`] recognises longer routes and flows that fill the queue, and competes with the latter.
 //!
@@ -25,6 +27,7 @@
 //! the marked part, as DCTCP does (RFC 8257 §3.3).
 
 mod delay;
+mod drain;
 mod epoch;
 mod loss;
 mod rival;
@@ -50,10 +53,21 @@ const MIN_EPOCH: f64 = 0.004;
 const EPOCH_DATAGRAMS: f64 = 8.0;
 /// Longest gap between acknowledgements that the window makes room for. Seconds.
 const MAX_GAP: f64 = 0.05;
+/// Queue delay to aim for when a packet takes `TARGET_PACKET`, which it does at 20 Mb/s. Seconds.
+const TARGET: f64 = 0.001;
+const TARGET_PACKET: f64 = 0.0006;
+/// Least queue delay to aim for: senders' batches and processes' scheduling make as much. Seconds.
+const LEAST_TARGET: f64 = 0.0003;
+/// Increase of the aim per second of round trip.
+const TARGET_PER_RTT: f64 = 10.0;
+/// A silence of this long, or of two round trips, is the sender's or an outage, and no part of an epoch. Seconds.
+const SILENCE: f64 = 0.25;
 /// A GSO batch: the window always has room for some.
 const BATCH: f64 = 65_536.0;
 /// At this rate a batch of 64 KiB lasts 50 µs, less than a timer can be trusted with. Bits per second.
 const UNPACED_BPS: f64 = 1e10;
+/// Part of the rate from before a rival was recognised with which a contest begins.
+const CLAIM: f64 = 0.9;
 /// Room in the window above what pacing uses, so that pacing and not the window is what holds the flow.
 const WINDOW_ROOM: f64 = 1.25;
 
@@ -110,14 +124,16 @@ impl Tidal {
         }
     }
 
-    /// Queue delay to aim for, seconds: one millisecond at 20 Mb/s and less where packets are shorter, by the
-    /// root, because more of them smooth each other; a decreasing function also lets equal flows
-    /// converge. Most of a packet where one takes long, and a per cent of the round trip, in which the
-    /// control is blind.
+    /// Queue delay to aim for, seconds: a millisecond at 20 Mb/s, and less where packets are shorter, because more of
+    /// them smooth each other. It falls with the rate so that equal flows converge: of two in one queue the slower
+    /// aims for more. It grows with the round trip, in which the control is blind, and holds most of a packet where one
+    /// takes long.
     fn target(&self) -> f64 {
         let packet = self.mtu / self.rate.max(1.0);
-        let by_root = 0.001 * (packet / 0.0006).sqrt();
-        by_root.clamp(0.0002, 0.002).max(0.8 * packet) + 0.01 * self.min_rtt.min(0.2)
+        let root = (packet / TARGET_PACKET).sqrt();
+        let shared = TARGET * root * root.sqrt();
+        let blind = 1.0 + TARGET_PER_RTT * self.min_rtt.min(0.2);
+        (shared.clamp(LEAST_TARGET, 2.0 * TARGET) * blind).max(0.8 * packet)
     }
 
     fn gap(&self) -> f64 {
@@ -140,6 +156,7 @@ impl Tidal {
             target: self.target(),
             rate: self.rate,
             min_rtt: self.min_rtt,
+            gap: self.gap(),
             probe_allowed: self.probe_allowed,
         }
     }
@@ -164,14 +181,36 @@ impl Tidal {
         self.loss.count(ack.newest_sent, ack.bytes, 0);
     }
 
+    fn forget_silence(&mut self, ack: &Ack) {
+        let silence = self.last_ack.map_or(0.0, |last| ack.now.since(last).as_secs_f64());
+        if silence > SILENCE.max(2.0 * self.srtt) {
+            self.epoch = None;
+            self.last_ack = None;
+        }
+    }
+
+    /// Whether the epoch should end early: a probe that finds the end of the link is not carried on, nor is a queue
+    /// let grow where none should be.
+    fn must_react(&mut self, ack: &Ack, queue: f64, target: f64) -> bool {
+        let above = queue - self.delay.floor();
+        let risen = self.crest.on_ack(ack, above, 3.0 * target + 4.0 * self.delay.noise());
+        let old_enough = self.epoch.as_ref().is_some_and(|e| e.age(ack) > 3.0 * self.gap());
+        let unexpected = match &self.phase {
+            Phase::Steady(s) => self.is_probing() || s.high == 0 && !self.delay.is_noisy(),
+            Phase::Startup(_) | Phase::Contest(_) => false,
+        };
+        risen && old_enough && unexpected
+    }
+
     fn on_epoch(&mut self, report: &Report) {
         let crowded = self.delay.latest() > self.inputs(report).excessive();
-        self.loss.on_epoch(report.acked, report.lost, self.mtu, crowded);
+        let pushing = self.is_probing();
+        self.loss.on_epoch(report.acked, report.lost, self.mtu, crowded || pushing);
         self.loss.step(report.now, self.mtu);
         let target = self.target();
         match core::mem::replace(&mut self.phase, Phase::Startup(Startup::new())) {
             Phase::Startup(s) => {
-                self.delay.update(report, 0.0, false, target);
+                self.delay.update(report, false, target);
                 self.phase = Phase::Startup(s);
             }
             Phase::Steady(s) => self.steady_epoch(s, report, target),
@@ -180,22 +219,26 @@ impl Tidal {
     }
 
     fn steady_epoch(&mut self, mut s: Steady, report: &Report, target: f64) {
-        let expected = s.expected_change(report.span);
         let calm = s.high == 0 && self.delay.latest() < 2.0 * target + 2.0 * self.delay.bias();
-        self.delay.update(report, expected, calm, target);
+        self.delay.update(report, calm, target);
         let mut rate = self.rate;
         s.step(&self.inputs(report), &mut rate);
         self.rate = rate;
+        if s.unanswered {
+            self.loss.suspect(report.now);
+        }
         if s.found_room() && self.rate > 1.5 * self.floor_rate {
             self.floor_rate = self.rate;
             self.delay.denser();
         }
         let mut suspicion = core::mem::take(&mut self.suspicion);
-        let verdict = match s.high {
-            0 => Verdict::Open,
-            _ => suspicion.on_high(&self.inputs(report)),
+        let inputs = self.inputs(report);
+        let verdict = match inputs.is_long() {
+            true => suspicion.on_long_queue(&inputs),
+            false => Verdict::Open,
         };
-        if s.high == 0 || verdict != Verdict::Open {
+        let claim = self.rate.max(CLAIM * suspicion.rate());
+        if !inputs.is_long() || verdict != Verdict::Open {
             suspicion.clear();
         }
         self.suspicion = suspicion;
@@ -206,18 +249,19 @@ impl Tidal {
                 Phase::Steady(Steady::new(report.now, self.rate))
             }
             Verdict::Rival => {
-                let contest = Contest::new(report.now, self.mtu as u64, self.rate, self.srtt);
+                let contest = Contest::new(report.now, self.mtu as u64, claim, self.srtt);
                 Phase::Contest(Box::new(contest))
             }
         };
     }
 
     fn contest_epoch(&mut self, mut c: Box<Contest>, report: &Report, target: f64) {
-        self.delay.update(report, 0.0, false, target);
+        self.delay.update(report, false, target);
         let inputs = self.inputs(report);
         let served = inputs.served();
         let over = c.step(&inputs);
         self.rate += (served - self.rate) / 4.0;
+        self.suspicion.remember(report.now);
         self.phase = if over { Phase::Steady(Steady::new(report.now, self.rate)) } else { Phase::Contest(c) };
     }
 
@@ -243,6 +287,7 @@ impl Controller for Tidal {
     fn on_sent(&mut self, _now: Time, _bytes: u64, _inflight: u64) {}
 
     fn on_ack(&mut self, ack: &Ack, _siblings: &[Sibling]) {
+        self.forget_silence(ack);
         self.measure(ack);
         let queue = queue_of(ack);
         let target = self.target();
@@ -258,14 +303,10 @@ impl Controller for Tidal {
         }
         if over {
             self.phase = Phase::Steady(Steady::new(ack.now, self.rate));
+            self.floor_rate = self.rate;
+            self.delay.denser();
         }
-        // A probe that finds the end of the link is not carried on to the end of the epoch.
-        let risen =
-            self.crest.on_ack(ack, queue - self.delay.floor(), 3.0 * target + 4.0 * self.delay.noise());
-        // Nor is a queue that rises when none should.
-        let calm = !self.delay.is_noisy();
-        let stop = risen
-            && matches!(&self.phase, Phase::Steady(s) if s.gain() > 1.0 + steady::PROBING_PUSH || calm && s.high == 0);
+        let stop = self.must_react(ack, queue, target);
         let mtu = self.mtu;
         let min_span = self.min_epoch();
         let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, ack.newest_sent));
@@ -278,6 +319,10 @@ impl Controller for Tidal {
     }
 
     fn on_loss(&mut self, loss: &Loss, _siblings: &[Sibling]) {
+        if loss.persistent {
+            // What the path was is no guide to what it will be (RFC 9002 §7.6.2).
+            return self.reset(loss.now);
+        }
         self.loss.count(loss.newest_sent, 0, loss.bytes);
         if let Some(e) = &mut self.epoch {
             e.on_loss(loss.bytes);
@@ -316,7 +361,7 @@ impl Controller for Tidal {
                 (self.rate * startup::GAIN).max(INITIAL_DATAGRAMS * self.mtu / self.min_rtt.max(1e-6))
             }
             Phase::Steady(s) => self.rate * s.gain(),
-            Phase::Contest(c) => c.pace(self.rate),
+            Phase::Contest(c) => c.pace().unwrap_or(self.rate),
         };
         let bps = bytes_per_s * 8.0;
         (bps < UNPACED_BPS).then_some(bps.max(8.0 * self.mtu) as u64)

@@ -12,26 +12,46 @@ use crate::cc::{Ack, Controller, Loss};
 use crate::time::{Duration, Time};
 
 /// Epochs of an excessive queue before a rival is suspected.
-const PATIENCE_EPOCHS: u32 = 8;
+const PATIENCE_EPOCHS: u32 = 12;
 /// Least time of it: shorter disturbances are the machine's.
-const PATIENCE: f64 = 0.1;
+const PATIENCE: f64 = 0.4;
+/// Epochs in a row of an excessive queue that mean a rival, however little we held back.
+const STUBBORN: u32 = 20;
+/// The same when there was a rival a short while ago.
+const STUBBORN_AGAIN: u32 = 8;
+/// Our restraint must have been enough to drain the queue so many times.
+const THOROUGH: f64 = 1.5;
 /// A queue that fell by less than this part of what our restraint should have drained is none.
 const UNMOVED: f64 = 0.12;
+/// Epochs enough when there was a rival a short while ago.
+const PATIENCE_AGAIN: u32 = 4;
+/// A rival counts as recent for so long.
+const RECENT: Duration = Duration::from_secs(10);
 /// Time from one ebb to the next.
-const EBB_EVERY: Duration = Duration::from_secs(3);
+const EBB_EVERY: Duration = Duration::from_secs(4);
+/// From the beginning of a contest to its first ebb: soon, in case the suspicion was wrong.
+const FIRST_EBB: Duration = Duration::from_secs(1);
 /// Sending during an ebb, as a part of the delivered rate.
 const EBB_GAIN: f64 = 0.5;
 /// Longest ebb, epochs.
-const EBB_EPOCHS: u32 = 6;
+const EBB_EPOCHS: u32 = 8;
+/// Part of the queue that may be left when our ebb should have drained all of it, were it ours alone.
+const EBB_LEFT: f64 = 0.3;
+/// Epochs with an ordinary queue after which the contest is over in any case.
+const LOW_EPOCHS: u32 = 3;
 
 /// A stretch of excessive queue, or an ebb: how the queue answers to our restraint.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
     since: Time,
     queue: f64,
-    /// Seconds of queue that should be gone by now, were it ours alone.
+    /// Seconds of queue that should be gone since its peak, were it ours alone.
     drained: f64,
+    /// The same since the beginning.
+    total: f64,
     last: f64,
+    /// Rate when it began, bytes per second: what we gave away since is claimed back.
+    rate: f64,
     /// Epochs in a row in which the queue stood still.
     still: u32,
 }
@@ -51,21 +71,28 @@ pub(super) enum Verdict {
 pub(super) struct Suspicion {
     watch: Option<Watch>,
     epochs: u32,
+    /// Of those, epochs in a row with an excessive queue.
+    excessive: u32,
+    last_rival: Option<Time>,
 }
 
 impl Suspicion {
-    /// Take in an epoch with an excessive queue.
-    pub(super) fn on_high(&mut self, i: &Inputs<'_>) -> Verdict {
+    /// Take in an epoch with a queue longer than we want it.
+    pub(super) fn on_long_queue(&mut self, i: &Inputs<'_>) -> Verdict {
         let queue = i.delay.latest();
         let now = i.report.now;
-        let fresh = Watch { since: now, queue, drained: 0.0, last: queue, still: 0 };
+        let fresh =
+            Watch { since: now, queue, drained: 0.0, total: 0.0, last: queue, rate: i.rate, still: 0 };
         let w = self.watch.get_or_insert(fresh);
         self.epochs += 1;
         if queue > w.queue {
             // Judge from the peak on.
             (w.queue, w.drained) = (queue, 0.0);
         }
-        w.drained += (1.0 - i.report.sent_rate / i.rate).max(0.0) * i.report.span;
+        let restraint =
+            if i.is_restrained() { (1.0 - i.report.sent_rate / i.rate) * i.report.span } else { 0.0 };
+        w.drained += restraint;
+        w.total += restraint;
         let same = 0.0005 + 0.03 * queue + 2.0 * i.delay.noise();
         w.still = if (queue - w.last).abs() < same { w.still + 1 } else { 0 };
         w.last = queue;
@@ -75,22 +102,48 @@ impl Suspicion {
         if w.still >= 2 && restraint > enough && (w.queue - queue) < UNMOVED * restraint {
             return Verdict::Longer;
         }
-        let long = now.since(w.since).as_secs_f64() >= PATIENCE;
-        if self.epochs >= PATIENCE_EPOCHS && long { Verdict::Rival } else { Verdict::Open }
+        let thorough = w.total > THOROUGH * (queue - i.aim());
+        let again = self.last_rival.is_some_and(|t| now.since(t) < RECENT);
+        self.excessive = if queue > i.excessive() { self.excessive + 1 } else { 0 };
+        if self.excessive >= if again { STUBBORN_AGAIN } else { STUBBORN } {
+            return Verdict::Rival;
+        }
+        let (epochs, least) = if again { (PATIENCE_AGAIN, 0.0) } else { (PATIENCE_EPOCHS, PATIENCE) };
+        let patient = self.epochs >= epochs && now.since(w.since).as_secs_f64() >= least;
+        if patient && thorough { Verdict::Rival } else { Verdict::Open }
+    }
+
+    /// Rate at the beginning of the watched stretch, bytes per second.
+    pub(super) fn rate(&self) -> f64 {
+        self.watch.map_or(0.0, |w| w.rate)
+    }
+
+    /// A contest was still won at `now`: the next one may begin sooner.
+    pub(super) fn remember(&mut self, now: Time) {
+        self.last_rival = Some(now);
     }
 
     /// The queue is ordinary again.
     pub(super) fn clear(&mut self) {
-        *self = Suspicion::default();
+        *self = Suspicion { last_rival: self.last_rival, ..Suspicion::default() };
     }
+}
+
+/// Sending less for a moment to see whose queue it is.
+#[derive(Clone, Copy, Debug)]
+struct Ebb {
+    queue: f64,
+    rate: f64,
+    drained: f64,
+    epochs: u32,
 }
 
 /// Holding our own against a rival.
 #[derive(Clone, Debug)]
 pub(super) struct Contest {
     cubic: Cubic,
-    last_ebb: Time,
-    ebb: Option<u32>,
+    next_ebb: Time,
+    ebb: Option<Ebb>,
     /// Largest queue delay seen lately, seconds.
     peak: f64,
     low: u32,
@@ -100,8 +153,7 @@ impl Contest {
     pub(super) fn new(now: Time, mtu: u64, rate: f64, rtt: f64) -> Self {
         let mut cubic = Cubic::new(CubicLaw::default(), mtu);
         cubic.start_at((rate * rtt) as u64, Duration::from_secs_f64(rtt));
-        // The first ebb comes soon, in case the suspicion was wrong.
-        Contest { cubic, last_ebb: now - EBB_EVERY * 2 / 3, ebb: None, peak: 0.0, low: 0 }
+        Contest { cubic, next_ebb: now + FIRST_EBB, ebb: None, peak: 0.0, low: 0 }
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64) {
@@ -113,39 +165,43 @@ impl Contest {
 
     pub(super) fn on_loss(&mut self, loss: &Loss, queue: f64) {
         // With half the usual queue nothing overflows: a random loss.
-        if queue > 0.5 * self.peak || loss.persistent {
+        if queue > 0.5 * self.peak {
             self.cubic.on_loss(loss, &[]);
         }
     }
 
     /// End of an epoch; true when the queue is ours again.
     pub(super) fn step(&mut self, i: &Inputs<'_>) -> bool {
-        let empty = i.delay.latest() < i.aim() + 0.5 * (i.excessive() - i.aim());
-        self.low = if empty { self.low + 1 } else { 0 };
+        let queue = i.delay.latest();
+        self.low = if i.is_long() { 0 } else { self.low + 1 };
         self.peak *= 0.98;
-        match &mut self.ebb {
-            Some(epochs) => {
-                *epochs += 1;
-                if *epochs > EBB_EPOCHS {
-                    self.ebb = None;
-                    self.last_ebb = i.report.now;
-                }
-            }
-            None if i.report.now.since(self.last_ebb) >= EBB_EVERY => self.ebb = Some(0),
-            None => {}
+        if self.low >= LOW_EPOCHS {
+            return true;
         }
-        self.low >= 2 || (empty && self.ebb.is_some())
+        if let Some(ebb) = &mut self.ebb {
+            ebb.epochs += 1;
+            ebb.drained += (1.0 - i.report.sent_rate / ebb.rate).max(0.0) * i.report.span;
+            let (done, ours) = (ebb.drained >= ebb.queue, queue < EBB_LEFT * ebb.queue + i.target);
+            if done || ours || ebb.epochs > EBB_EPOCHS {
+                self.next_ebb = i.report.now + EBB_EVERY;
+                self.ebb = None;
+                return ours;
+            }
+        } else if i.report.now >= self.next_ebb {
+            self.ebb = Some(Ebb { queue, rate: i.served(), drained: 0.0, epochs: 0 });
+        }
+        false
     }
 
     pub(super) fn window(&self) -> u64 {
         self.cubic.window()
     }
 
-    /// Pacing rate in bytes per second, given the rate at which the path delivers.
-    pub(super) fn pace(&self, delivered: f64) -> f64 {
+    /// Pacing rate in bytes per second; `None` when the window alone should rule.
+    pub(super) fn pace(&self) -> Option<f64> {
         match self.ebb {
-            Some(_) => EBB_GAIN * delivered,
-            None => self.cubic.pacing_rate_bps().map_or(delivered, |bps| bps as f64 / 8.0),
+            Some(ebb) => Some(EBB_GAIN * ebb.rate),
+            None => self.cubic.pacing_rate_bps().map(|bps| bps as f64 / 8.0),
         }
     }
 }

@@ -6,8 +6,6 @@ use crate::time::Time;
 
 /// Growth per round trip: pacing at this times the delivered rate. Two is the least that doubles.
 pub(super) const GAIN: f64 = 2.0;
-/// The same while the session allows another path to probe, and not this one.
-pub(super) const GAIN_HELD: f64 = 1.1;
 /// Rounds without growth by a quarter after which the rate is known (BBR, draft-ietf-ccwg-bbr §4.3.1.2).
 const FLAT_ROUNDS: u32 = 3;
 const GROWTH: f64 = 1.25;
@@ -73,7 +71,8 @@ impl Startup {
         } else if !ack.app_limited {
             self.flat += 1;
         }
-        self.previous = self.best;
+        // What was seen before it became too little to send still holds.
+        self.previous = if ack.app_limited { self.rate() } else { self.best };
         self.best = 0.0;
         self.flat >= FLAT_ROUNDS
     }

@@ -1,48 +1,63 @@
 //! The control law: once per epoch, from the queue and the delivered rate to the next pacing rate.
 
 use super::delay::DelaySense;
+use super::drain::Drain;
 use super::epoch::Report;
 use super::loss::LossSense;
 use super::swell::Swell;
-use crate::time::{Duration, Time};
+use crate::time::Time;
 
-/// Part of the missing queue that one control interval makes good. The answer to a change shows two epochs
-/// later; an integrator with that delay is stable, without ringing, up to about 0.37.
-const REFILL: f64 = 0.3;
-/// Part of the excess queue that one control interval takes away.
+/// Part of the missing queue that one control interval makes good. The answer to a change shows two epochs later, an
+/// integrator with that delay rings from about 0.37 on; what is on its way is counted (`pending`), which allows a
+/// little more, and equal flows share the sooner the larger it is.
+const REFILL: f64 = 0.5;
+/// Part of the excess queue that one control interval takes away: more than is refilled, since a queue delays
+/// everybody, and an empty moment costs only itself.
 const RELIEF: f64 = 0.8;
 /// Slower sending when every packet is marked CE. A mark says that there is a queue, and the marker is quick: little
 /// by little is enough.
 const MARK_RELIEF: f64 = 0.15;
+/// Sending at less than this part of the rate is restraint: more than the control does around its aim.
+const RESTRAINED: f64 = 0.96;
 /// Slowest sending while a queue is drained, as a part of the estimated rate.
 const LEAST_GAIN: f64 = 0.5;
 /// The same, when the queue has not moved for several epochs.
 const LEAST_GAIN_STUBBORN: f64 = 0.25;
-/// Fastest probing.
+/// Fastest probing: the queue shows a round trip late, and half a round trip of it is enough.
 const MOST_PUSH: f64 = 0.5;
 /// Fastest probing while the session lets another path probe, or while a policer is believed in.
 const HELD_PUSH: f64 = 0.02;
-/// From this push on the path counts as probing.
+/// From this push on the path counts as probing; the control around its aim stays below.
 pub(super) const PROBING_PUSH: f64 = 0.05;
 /// Epochs without a queue before the push doubles from epoch to epoch; the effect of a push needs two to show.
 const DRY_EPOCHS: u32 = 2;
-/// Memory of the rate, in control intervals.
-const RATE_MEMORY: f64 = 3.5;
-/// Time between drains, which let the floor of the delay be seen; in that time the floor cannot drift by more
-/// than one standing queue.
-const DRAIN_EVERY: Duration = Duration::from_millis(2_500);
-/// The same in epochs, so that long paths do not drain all the time.
-const DRAIN_EVERY_EPOCHS: u32 = 10;
+/// Memory of the rate, in control intervals: epochs join without a gap, so little averaging is needed …
+const RATE_MEMORY: f64 = 1.0;
+/// … and so much more where arrivals scatter, per unit of scatter over interval.
+const RATE_SCATTER: f64 = 50.0;
+/// The same two while a push finds room, when the estimate must keep up with it.
+const FOUND_MEMORY: f64 = 0.3;
+const FOUND_SCATTER: f64 = 3.0;
+/// Sending faster than is served, by so much, means a growing queue (and the reverse), beyond what the measure allows.
+const SKEW: f64 = 1.03;
+/// A link that drops what a push adds takes nothing of it and queues nothing: loss of this part of the push, and at
+/// least `DROPPED_LEAST` of all.
+const DROPPED: f64 = 0.4;
+const DROPPED_LEAST: f64 = 0.03;
 
 #[derive(Clone, Debug)]
 pub(super) struct Steady {
     /// Pacing rate as a part of `rate`; the present one and the two before it.
     gains: [f64; 3],
+    /// Epochs in a row without a queue.
     pub dry: u32,
     /// Epochs in a row with an excessive queue.
     pub high: u32,
     drain: Drain,
+    /// Rate served in the epoch before.
     last_served: f64,
+    /// A push was neither taken nor queued, but dropped.
+    pub unanswered: bool,
     swell: Swell,
 }
 
@@ -56,6 +71,8 @@ pub(super) struct Inputs<'a> {
     /// Estimated rate before this epoch, bytes per second.
     pub rate: f64,
     pub min_rtt: f64,
+    /// Longest usual gap between acknowledgements, seconds: the grain of everything measured in an epoch.
+    pub gap: f64,
     pub probe_allowed: bool,
 }
 
@@ -69,6 +86,16 @@ impl Inputs<'_> {
     pub(super) fn excessive(&self) -> f64 {
         let own = self.aim() + self.target.max(0.03 * self.interval().min(0.2));
         own + 3.0 * self.delay.noise()
+    }
+
+    /// The queue is longer than our control wants it.
+    pub(super) fn is_long(&self) -> bool {
+        self.delay.latest() > self.aim() + 0.5 * self.target + 3.0 * self.delay.noise()
+    }
+
+    /// We send less than the path can, so what it serves does not say what it can.
+    pub(super) fn is_restrained(&self) -> bool {
+        self.report.sent_rate < RESTRAINED * self.rate
     }
 
     /// Seconds over which a correction is spread.
@@ -95,18 +122,13 @@ impl Steady {
             high: 0,
             drain: Drain::new(now),
             last_served: rate,
+            unanswered: false,
             swell: Swell::new(),
         }
     }
 
     pub(super) fn gain(&self) -> f64 {
         self.gains[0]
-    }
-
-    /// Change of the queue delay that our sending should have caused in an epoch of `span` seconds: what is
-    /// acknowledged in it was sent in the epoch before.
-    pub(super) fn expected_change(&self, span: f64) -> f64 {
-        (self.gains[1] - 1.0) * span
     }
 
     /// The last pushes were taken by the link without a queue.
@@ -120,6 +142,7 @@ impl Steady {
         self.update_rate(i, queue, rate);
         // What was sent in this epoch is still on its way, and will change the queue by so much.
         let pending = (self.gains[0] - 1.0) * i.report.span;
+        self.unanswered = false;
         let gain = self.next_gain(i, queue, pending);
         self.gains = [gain, self.gains[0], self.gains[1]];
     }
@@ -130,12 +153,12 @@ impl Steady {
         if self.high > 0 {
             return self.update_rate_in_overload(i, served, last, rate);
         }
-        let unrestrained = i.report.sent_rate > 0.97 * *rate;
-        let filled = queue > 0.3 * i.target + i.delay.bias() || i.delay.is_noisy() && unrestrained;
-        let busy = filled && !i.report.app_limited;
+        let filled = queue > 0.3 * i.target + i.delay.bias() || i.delay.is_noisy() || i.loss.is_policed();
+        let busy = filled && !i.report.app_limited && !i.is_restrained();
         // A push that finds something is followed at once; else the average of a few epochs counts, of more if it scatters.
         let found = served > *rate && self.found_room();
-        let (memory, looseness) = if found { (0.3, 3.0) } else { (RATE_MEMORY, 30.0) };
+        let (memory, looseness) =
+            if found { (FOUND_MEMORY, FOUND_SCATTER) } else { (RATE_MEMORY, RATE_SCATTER) };
         let scatter = i.delay.noise() / i.interval();
         let weight = 1.0 - (-i.report.span / (i.interval() * (memory + looseness * scatter))).exp();
         if served > *rate || busy {
@@ -147,14 +170,20 @@ impl Steady {
     /// With a queue that does not come from our control, the link is slower than believed if the queue is
     /// growing, and as fast as it looks if it is shrinking; if it stands, it may not be a queue.
     fn update_rate_in_overload(&mut self, i: &Inputs<'_>, served: f64, last: f64, rate: &mut f64) {
-        let noise = 2.0 * i.delay.noise() / i.interval();
-        // With noise one epoch may be short of arrivals by chance; the better of two is not.
-        let seen = if noise > 0.02 { served.max(last) } else { served };
+        let noise = 2.0 * i.delay.noise() / i.interval() + i.gap / i.report.span;
+        let noisy = i.delay.is_noisy();
+        if noisy && i.report.span < 0.7 * i.min_rtt {
+            return; // cut short by a probe's end: too few arrivals to count
+        }
+        // With noise one epoch may be short of arrivals by chance; the better of two, and half of the way, is safer.
+        let (seen, weight) = if noisy { (served.max(last), 0.5) } else { (served, 1.0) };
         let sent = i.report.sent_rate;
-        if sent > served * (1.03 + noise) {
-            *rate = rate.min(seen);
-        } else if served > sent * (1.03 + noise) && self.high > 1 {
-            *rate = seen;
+        let growing = sent > served * (SKEW + noise) && seen < *rate;
+        let shrinking = served > sent * (SKEW + noise) && self.high > 1;
+        if growing || shrinking {
+            *rate += (seen - *rate) * weight;
+        } else if !i.is_restrained() && !i.report.app_limited {
+            *rate += (served.min(*rate) - *rate) * 0.5;
         }
     }
 
@@ -168,7 +197,7 @@ impl Steady {
         {
             self.dry = 0;
             self.drain = Drain::new(i.report.now);
-            return gain - marks;
+            return (gain - marks).max(LEAST_GAIN);
         }
         if queue > aim {
             self.dry = 0;
@@ -197,50 +226,16 @@ impl Steady {
             self.dry = 0;
             return (REFILL * missing.clamp(0.0, 2.0 * i.target) / i.interval()).min(HELD_PUSH);
         }
+        self.unanswered = self.dry > DRY_EPOCHS
+            && i.loss_now() > i.loss.made_up() + (DROPPED * (self.gains[1] - 1.0)).max(DROPPED_LEAST);
+        if self.unanswered {
+            self.dry = 0;
+        }
         let doublings = self.dry.saturating_sub(DRY_EPOCHS).min(16);
         let most = if i.probe_allowed && !i.loss.is_policed() { MOST_PUSH } else { HELD_PUSH };
         // While dry, what is pending did not help so far.
         let counted = if doublings > 0 { missing } else { missing - pending };
         let base = REFILL * counted.min(2.0 * i.target) / i.interval();
         (base * f64::from(1u32 << doublings)).min(most)
-    }
-}
-
-/// Letting the queue run dry for a moment, so that the delay of an empty path stays known. If that shows a shorter path
-/// than was known, the queue was longer than it seemed, and the next drain comes soon and goes twice as deep.
-#[derive(Clone, Copy, Debug)]
-struct Drain {
-    last: Time,
-    epochs: u32,
-    /// Floor of the delay and round trip before the last drain.
-    floor: f64,
-    min_rtt: f64,
-    /// How far beyond the queue's apparent end the last drain went, in targets.
-    depth: f64,
-}
-
-/// Epochs after which a drain has shown what it can.
-const DRAIN_SHOWS: u32 = 4;
-/// Deepest drain, in targets.
-const MAX_DEPTH: f64 = 32.0;
-
-impl Drain {
-    fn new(now: Time) -> Self {
-        Drain { last: now, epochs: 0, floor: 0.0, min_rtt: 0.0, depth: 1.0 }
-    }
-
-    /// End of an epoch; how far to drain beyond the apparent end of the queue if a drain is due, in seconds.
-    fn step(&mut self, i: &Inputs<'_>) -> Option<f64> {
-        self.epochs += 1;
-        let fell = (self.floor - i.delay.floor()).max(self.min_rtt - i.min_rtt);
-        let hidden = self.epochs == DRAIN_SHOWS && fell > 0.5 * self.depth * i.target;
-        let due = i.report.now.since(self.last) >= DRAIN_EVERY && self.epochs >= DRAIN_EVERY_EPOCHS;
-        if !due && !hidden {
-            return None;
-        }
-        let depth = if hidden { (2.0 * self.depth).min(MAX_DEPTH) } else { 1.0 };
-        let (floor, min_rtt) = (i.delay.floor(), i.min_rtt);
-        *self = Drain { last: i.report.now, epochs: 0, floor, min_rtt, depth };
-        Some(depth * i.target + i.delay.noise())
     }
 }

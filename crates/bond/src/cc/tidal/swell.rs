@@ -8,8 +8,9 @@
 
 use super::steady::Inputs;
 
-/// Epochs from one push to the next.
-const REST: u32 = 10;
+/// Epochs from one push to the next: from few, after a push that found room, to more, each time none is found.
+const LEAST_REST: u32 = 2;
+const MOST_REST: u32 = 10;
 /// A first push adds a queue of this many times the noise, if the link has no room: enough to be seen.
 const VISIBLE: f64 = 2.0;
 const LEAST_PUSH: f64 = 0.04;
@@ -38,11 +39,12 @@ pub(super) struct Swell {
     stage: Stage,
     /// Reading of the last epochs, smoothed.
     level: Option<f64>,
+    rest: u32,
 }
 
 impl Swell {
     pub(super) fn new() -> Self {
-        Swell { stage: Stage::Rest(1), level: None }
+        Swell { stage: Stage::Rest(1), level: None, rest: LEAST_REST }
     }
 
     /// The link is taking a push.
@@ -52,7 +54,7 @@ impl Swell {
 
     /// A queue of somebody else's, or a change: start over.
     pub(super) fn interrupt(&mut self) {
-        self.stage = Stage::Rest(REST);
+        self.stage = Stage::Rest(self.rest);
     }
 
     /// End of an epoch: the gain for the next, or `None` where the ordinary law should decide.
@@ -92,6 +94,7 @@ impl Swell {
             false => grown > visible + 2.0 * noise,
         } || i.loss_now() > i.loss.made_up() + NEW_LOSS;
         if i.report.app_limited || filled {
+            self.rest = if epochs > 4 { LEAST_REST } else { (2 * self.rest).min(MOST_REST) };
             // Room that was found first took part of it; the delay says how much it did not take.
             let queue = grown.max(pushed[0] - pushed[2]).min(pushed[0]);
             return Some(self.drain(i, queue + EXTRA * noise));
@@ -113,7 +116,7 @@ impl Swell {
     fn drain(&mut self, i: &Inputs<'_>, left: f64) -> f64 {
         let gain = (1.0 - left / i.interval()).clamp(LEAST_GAIN, 1.0);
         let left = left - (1.0 - gain) * i.interval();
-        self.stage = if left > 0.001 { Stage::Drain(left) } else { Stage::Rest(REST) };
+        self.stage = if left > 0.001 { Stage::Drain(left) } else { Stage::Rest(self.rest) };
         gain
     }
 }

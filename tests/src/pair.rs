@@ -68,6 +68,12 @@ pub struct Pair {
     pub events: Vec<(End, Time, Event)>,
     /// Hash over every datagram sent, for comparing runs.
     pub trace: u64,
+    /// Outer UDP port of the client on each path; a NAT may change it.
+    pub ports: Vec<u16>,
+    /// Every datagram sent is kept here while this is set.
+    pub capture: Option<Vec<(End, Vec<u8>)>>,
+    /// Bytes sent by client and gateway.
+    pub sent_bytes: [u64; 2],
     wire: Vec<Option<Datagram>>,
     keys: (StaticKey, StaticKey),
     config: Config,
@@ -108,6 +114,9 @@ impl Pair {
             at_client: Vec::new(),
             events: Vec::new(),
             trace: 0,
+            ports: vec![40_000; links.len()],
+            capture: None,
+            sent_bytes: [0; 2],
             wire: Vec::new(),
             keys,
             config,
@@ -153,6 +162,21 @@ impl Pair {
         }
     }
 
+    /// Switches path `i` on or off, both ways, silently.
+    pub fn set_up(&mut self, i: usize, up: bool) {
+        let now = air(self.now);
+        self.up[i].set_up(now, up);
+        self.down[i].set_up(now, up);
+    }
+
+    /// Adds the client's path `i` again, as after its interface came back.
+    pub fn add_path(&mut self, i: usize, class: Class) -> Option<u8> {
+        let route = Route { link: i as u32, remote: gateway_addr(), local: None };
+        let id = self.client.add_path(PathSpec { route, interface_mtu: 1500, class, weight: 1 }, self.now);
+        self.poll(End::Client);
+        id
+    }
+
     /// Runs for `d`.
     pub fn run_for(&mut self, d: Duration) {
         self.run_until(self.now + d);
@@ -186,7 +210,7 @@ impl Pair {
                 bytes[i] ^= 1 << self.rng.random_range(0..8u32);
             }
             let (remote, link) = match end {
-                End::Gateway => (client_addr(link), 0),
+                End::Gateway => (SocketAddr::new(client_addr(link).ip(), self.ports[link]), 0),
                 End::Client => (d.route.local.map_or(gateway_addr(), |a| SocketAddr::new(a, 4500)), link as u32),
             };
             self.inject(end, link, remote, &mut bytes);
@@ -249,6 +273,14 @@ impl Pair {
                 IpAddr::V6(_) => return,
             },
         };
+        self.sent_bytes[end as usize] += datagram.len() as u64;
+        if let Some(c) = &mut self.capture {
+            c.push((end, datagram.to_vec()));
+        }
+        // Behind a NAT, what goes to a port that is no longer mapped is lost.
+        if end == End::Gateway && self.ports.get(link) != Some(&route.remote.port()) {
+            return;
+        }
         let len = datagram.len() as u32 + 28;
         self.wire.push(Some(Datagram { route, bytes: datagram.to_vec() }));
         let packet = Packet::new(len, self.wire.len() - 1);

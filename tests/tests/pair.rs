@@ -3,7 +3,7 @@
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::config::Config;
-use ropewalk_bond::path::State;
+use ropewalk_bond::path::{Class, State};
 use ropewalk_bond::time::Duration;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{End, Pair, number, udp};
@@ -14,6 +14,27 @@ fn ms(n: u64) -> Duration {
 
 fn link(mbps: f64, delay_ms: u64) -> LinkSpec {
     LinkSpec::new(mbps, ms(delay_ms))
+}
+
+/// Sends a packet every `gap` for `lasting`; `each` may interfere before each. Returns what was sent.
+fn load(p: &mut Pair, gap: Duration, lasting: Duration, mut each: impl FnMut(&mut Pair, u32)) -> u32 {
+    let end = p.now + lasting;
+    let mut n = 0;
+    while p.now < end {
+        each(p, n);
+        p.device(End::Client, &udp(End::Client, 7, n, 1400), Vnet::default());
+        p.device(End::Gateway, &udp(End::Gateway, 8, n, 1400), Vnet::default());
+        n += 1;
+        p.run_for(gap);
+    }
+    p.run_for(ms(3000));
+    n
+}
+
+/// Whether numbers only ever grow, and every packet is as it was sent.
+fn intact(got: &[(ropewalk_bond::time::Time, Vec<u8>, Vnet)], from: End, port: u16) -> bool {
+    got.windows(2).all(|w| number(&w[0].1) < number(&w[1].1))
+        && got.iter().all(|g| g.1 == udp(from, port, number(&g.1), g.1.len()))
 }
 
 /// Sends `count` packets of `len` bytes at `mbps` and lets everything arrive. Returns the numbers as delivered.
@@ -98,4 +119,202 @@ fn a_path_dies_and_nothing_is_lost() {
     assert!(stall < ms(150), "{stall:?}");
     let s = p.client.status(p.now);
     assert_eq!(s.peers[0].paths[0].state, State::Down);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace() {
+    let run = |seed| {
+        let lossy = |d| link(20.0, d).loss_percent(3.0).jitter(ms(4));
+        let mut p = Pair::new(&[lossy(10), lossy(35)], Config::default(), seed);
+        p.run_for(ms(1000));
+        load(&mut p, ms(1), ms(1500), |_, _| {});
+        (p.trace, p.at_gateway.len(), p.at_client.len())
+    };
+    assert_eq!(run(7), run(7));
+    assert_ne!(run(7).0, run(8).0);
+}
+
+#[test]
+fn a_gateway_that_forgot_everything_is_found_again() {
+    let mut p = started(&[link(20.0, 10), link(20.0, 15)]);
+    let mut before = 0;
+    let sent = load(&mut p, ms(2), ms(6000), |p, n| {
+        if n == 1000 {
+            before = p.at_gateway.len();
+            p.restart_gateway();
+        }
+    });
+    assert!(p.at_gateway.len() > before + 1500, "{} {before} {sent}", p.at_gateway.len());
+    assert!(p.at_client.len() > 2000);
+    assert!(intact(&p.at_gateway, End::Client, 7));
+}
+
+#[test]
+fn both_paths_gone_for_half_a_minute() {
+    let mut p = started(&[link(20.0, 10), link(20.0, 15)]);
+    let start = p.now;
+    load(&mut p, ms(5), ms(45_000), |p, n| {
+        if n == 1000 {
+            (p.set_up(0, false), p.set_up(1, false));
+        }
+        if p.now.since(start) > ms(35_000) {
+            (p.set_up(0, true), p.set_up(1, true));
+        }
+    });
+    let last = p.at_gateway.last().unwrap();
+    assert!(number(&last.1) > 7000, "{}", number(&last.1));
+    assert!(intact(&p.at_gateway, End::Client, 7) && intact(&p.at_client, End::Gateway, 8));
+    assert!(p.client.status(p.now).memory_used < 16 << 20);
+}
+
+#[test]
+fn a_path_that_flaps_ten_times_a_second_does_no_harm() {
+    let mut p = started(&[link(20.0, 10), link(20.0, 10)]);
+    let start = p.now;
+    let sent = load(&mut p, ms(1), ms(60_000), |p, _| {
+        let up = p.now.since(start).as_millis() / 100 % 2 == 0;
+        if p.up[1].is_up() != up {
+            p.set_up(1, up);
+        }
+    });
+    assert!(intact(&p.at_gateway, End::Client, 7) && intact(&p.at_client, End::Gateway, 8));
+    let missing = sent as usize - p.at_gateway.len();
+    assert!(missing * 1000 < sent as usize, "{missing} of {sent}");
+    let stall = p.at_gateway.windows(2).map(|w| w[1].0.since(w[0].0)).max().unwrap();
+    assert!(stall < ms(300), "{stall:?}");
+}
+
+#[test]
+fn a_tenth_of_the_datagrams_damaged() {
+    let damaged = |d| LinkSpec { corruption: 0.1, ..link(20.0, d) };
+    let mut p = started(&[damaged(10), damaged(20)]);
+    let sent = load(&mut p, ms(2), ms(5000), |_, _| {});
+    assert!(intact(&p.at_gateway, End::Client, 7) && intact(&p.at_client, End::Gateway, 8));
+    assert!(p.at_gateway.len() as u32 > sent - sent / 50, "{} of {sent}", p.at_gateway.len());
+    assert!(p.gateway.status(p.now).drops.forged > 100);
+}
+
+#[test]
+fn keys_are_renewed_under_load_without_a_gap() {
+    let config = Config { rekey_after: ms(300), ..Config::default() };
+    let mut p = Pair::new(&[link(20.0, 10), link(20.0, 25)], config, 3);
+    p.run_for(ms(1000));
+    let sent = load(&mut p, ms(1), ms(5000), |_, _| {});
+    assert_eq!((p.at_gateway.len() as u32, p.at_client.len() as u32), (sent, sent));
+    assert!(intact(&p.at_gateway, End::Client, 7));
+    assert!(p.gateway.status(p.now).peers[0].key_age.unwrap() < ms(2000));
+    assert_eq!(p.gateway.status(p.now).peers.len(), 1);
+}
+
+#[test]
+fn a_nat_that_changes_the_port_is_followed() {
+    let mut p = started(&[link(20.0, 10), link(20.0, 25)]);
+    let sent = load(&mut p, ms(2), ms(4000), |p, n| {
+        if n == 500 {
+            p.ports[0] = 41_000;
+        }
+        if n == 1000 {
+            p.ports = vec![42_000, 42_001];
+        }
+    });
+    assert!(intact(&p.at_gateway, End::Client, 7) && intact(&p.at_client, End::Gateway, 8));
+    assert!(p.at_client.len() as u32 >= sent - 5, "{} of {sent}", p.at_client.len());
+    let s = p.gateway.status(p.now);
+    assert_eq!(s.peers[0].paths[0].route.remote.port(), 42_000);
+    assert!(s.peers[0].paths.iter().all(|p| p.state == State::Active));
+}
+
+#[test]
+fn replays_and_noise_from_strangers_are_dropped_and_draw_no_answer() {
+    let mut p = started(&[link(20.0, 10), link(20.0, 25)]);
+    p.capture = Some(Vec::new());
+    load(&mut p, ms(2), ms(1000), |_, _| {});
+    let captured = p.capture.take().unwrap();
+    let (delivered, sent) = (p.at_gateway.len(), p.sent_bytes[1]);
+    let before = p.gateway.status(p.now).peers[0].paths[0].route;
+    let stranger = "203.0.113.9:999".parse().unwrap();
+    let mut injected = 0;
+    for (k, (end, bytes)) in captured.iter().filter(|c| c.0 == End::Client).enumerate() {
+        let mut b = bytes.clone();
+        match k % 3 {
+            0 => {}
+            1 => b.truncate(b.len() * (k % 7) / 7),
+            _ => b[k % bytes.len()] ^= 0x55,
+        }
+        assert_eq!(*end, End::Client);
+        injected += b.len() as u64;
+        p.inject(End::Gateway, 0, stranger, &mut b);
+    }
+    p.run_for(ms(100));
+    assert!(injected > 500_000);
+    assert_eq!(p.at_gateway.len(), delivered);
+    assert_eq!(p.gateway.status(p.now).peers[0].paths[0].route, before);
+    // Ordinary keep-alives only.
+    assert!(p.sent_bytes[1] - sent < 2_000, "{}", p.sent_bytes[1] - sent);
+}
+
+#[test]
+fn super_packets_travel_whole() {
+    let mut p = started(&[link(50.0, 10), link(20.0, 30)]);
+    let vnet = Vnet { flags: 1, gso_type: 5, hdr_len: 28, gso_size: 1372, csum_start: 20, csum_offset: 6 };
+    let sizes: Vec<usize> = (0..300).map(|i| 1500 + i * 211 % 60_000).collect();
+    for (n, size) in sizes.iter().enumerate() {
+        p.device(End::Client, &udp(End::Client, 7, n as u32, *size), vnet);
+        p.run_for(ms(8));
+    }
+    p.run_for(ms(2000));
+    let got: Vec<usize> = p.at_gateway.iter().map(|g| g.1.len()).collect();
+    assert_eq!(got, sizes);
+    assert!(p.at_gateway.iter().all(|g| g.2 == vnet));
+    assert!(intact(&p.at_gateway, End::Client, 7));
+}
+
+#[test]
+fn a_path_that_swallows_large_datagrams_is_found_out() {
+    let narrow = LinkSpec { mtu_blackhole: Some(1400), ..link(20.0, 10) };
+    let mut p = started(&[narrow, link(20.0, 10)]);
+    p.run_for(ms(3000));
+    let sent = load(&mut p, ms(1), ms(2000), |_, _| {});
+    assert_eq!(p.at_gateway.len() as u32, sent);
+    let mtu = p.client.status(p.now).peers[0].paths[0].mtu;
+    assert!((1380..=1400).contains(&mtu), "{mtu}");
+}
+
+#[test]
+fn a_backup_waits_and_a_metered_path_stops_at_its_cap() {
+    let mut p = started(&[link(20.0, 10)]);
+    p.up.push(ropewalk_air::wired::Link::new(link(20.0, 10), 5).unwrap());
+    p.down.push(ropewalk_air::wired::Link::new(link(20.0, 10), 6).unwrap());
+    p.ports.push(40_000);
+    let id = p.add_path(1, Class::Backup).unwrap();
+    p.run_for(ms(1000));
+    load(&mut p, ms(1), ms(1000), |_, _| {});
+    let bytes = |p: &Pair| p.client.status(p.now).peers[0].paths[1].traffic.sent_bytes;
+    assert!(bytes(&p) < 20_000, "{}", bytes(&p));
+    p.set_up(0, false);
+    p.at_gateway.clear();
+    let sent = load(&mut p, ms(1), ms(1000), |_, _| {});
+    assert!(p.at_gateway.len() as u32 > sent - 100, "{} of {sent} {:#?}", p.at_gateway.len(), p.client.status(p.now));
+    p.set_up(0, true);
+    p.client.set_class(id, Class::Metered { left: 300_000 });
+    p.poll(End::Client);
+    p.run_for(ms(2500));
+    let (before, down) = (bytes(&p), p.client.status(p.now).peers[0].paths[1].traffic.received_bytes);
+    load(&mut p, Duration::from_micros(400), ms(3000), |_, _| {});
+    let used = bytes(&p) - before + p.client.status(p.now).peers[0].paths[1].traffic.received_bytes - down;
+    // What was on its way when the cap was met still counts: a window each way.
+    assert!((250_000..550_000).contains(&used), "{used}");
+    assert!(p.events.iter().any(|e| matches!(e.2, Event::Exhausted { .. })));
+}
+
+#[test]
+fn a_goodbye_frees_everything() {
+    let mut p = started(&[link(20.0, 10), link(20.0, 15)]);
+    load(&mut p, ms(1), ms(500), |_, _| {});
+    p.client.close();
+    p.poll(End::Client);
+    p.run_for(ms(200));
+    assert_eq!(p.gateway.status(p.now).peers.len(), 0);
+    assert_eq!(p.gateway.status(p.now).memory_used, 0);
+    assert!(p.events.iter().any(|e| matches!(e.2, Event::ClientDown { .. })));
 }

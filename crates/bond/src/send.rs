@@ -125,13 +125,16 @@ impl Peer {
         None
     }
 
-    /// Whoever has room and nothing to fill it with is limited by what there is to send: its rate samples are lower bounds.
+    /// Whoever has room and nothing to fill it with is limited by what there is to send: its rate samples are lower bounds. So is one that is not to
+    /// carry data now.
     fn mark_app_limited(&mut self) {
-        for (i, v) in self.views.iter().enumerate() {
-            if v.has_room && (self.declined & 1 << i != 0 || self.ingress.is_empty()) {
-                if let Some(p) = self.paths.iter_mut().find(|p| p.id == v.id) {
-                    p.sampler.mark_app_limited(p.sent.inflight());
-                }
+        for p in &mut self.paths {
+            let limited = match self.views.iter().position(|v| v.id == p.id) {
+                Some(i) => self.views[i].has_room && (self.declined & 1 << i != 0 || self.ingress.is_empty()),
+                None => true,
+            };
+            if limited {
+                p.sampler.mark_app_limited(p.sent.inflight());
             }
         }
     }

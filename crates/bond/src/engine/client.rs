@@ -97,8 +97,11 @@ impl Engine {
     /// Starts, repeats or renews a handshake when one is needed.
     pub(super) fn drive_handshake(&mut self, now: Time) {
         let config = self.shared.config.clone();
+        let gone = self.peers.is_empty();
+        if let Role::Client(c) = &mut self.role {
+            c.next = if gone { Time::NEVER } else { now + WATCH };
+        }
         let Some((c, id)) = self.parts() else { return };
-        c.next = now + WATCH;
         if c.initiator.is_some() {
             return self.retry(id, now);
         }

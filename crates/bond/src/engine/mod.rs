@@ -342,7 +342,7 @@ impl Engine {
     /// Client: takes a path away; what was on its way there goes elsewhere.
     pub fn remove_path(&mut self, path: u8, now: Time) {
         let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
-        peer.remove_path(path, &mut self.shared);
+        peer.remove_path(path, now, &mut self.shared);
         peer.on_timers(now, &mut self.shared);
         self.mark_ready(id);
     }
@@ -373,7 +373,7 @@ impl Engine {
             for i in 0..peer.paths.len() {
                 if peer.paths[i].route.link == link && peer.paths[i].live.state == crate::path::State::Active {
                     peer.paths[i].live.die(now);
-                    peer.evacuate(i, &mut self.shared);
+                    peer.evacuate(i, now, &mut self.shared);
                     peer.announce(i, &mut self.shared);
                     peer.on_queue_changed();
                 }

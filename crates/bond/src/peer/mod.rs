@@ -182,9 +182,9 @@ impl Peer {
     }
 
     /// Takes a path away; what was on it goes elsewhere.
-    pub fn remove_path(&mut self, id: u8, shared: &mut Shared) {
+    pub fn remove_path(&mut self, id: u8, now: Time, shared: &mut Shared) {
         let Some(i) = self.paths.iter().position(|p| p.id == id) else { return };
-        self.evacuate(i, shared);
+        self.evacuate(i, now, shared);
         self.paths.remove(i);
         self.copies.retain(|(p, c)| {
             let keep = *p != id;
@@ -201,10 +201,12 @@ impl Peer {
     }
 
     /// Everything on its way on path `i` counts as lost there and is sent again elsewhere.
-    pub(crate) fn evacuate(&mut self, i: usize, shared: &mut Shared) {
+    pub(crate) fn evacuate(&mut self, i: usize, now: Time, shared: &mut Shared) {
         let mut out = std::mem::take(&mut shared.outcome);
         out.clear();
-        self.paths[i].sent.lose_all(&mut out);
+        let p = &mut self.paths[i];
+        p.sent.lose_all(&mut out);
+        out.lost.iter().filter_map(|s| s.probe).for_each(|size| p.mtu.on_probe_lost(now, size));
         self.requeue(&out.missing, shared);
         shared.outcome = out;
     }
@@ -283,7 +285,7 @@ impl Peer {
     /// The session begins anew (the peer had forgotten it): numbers and order start over, what was not acknowledged is sent again.
     pub fn restart(&mut self, shared: &mut Shared, now: Time) {
         for i in 0..self.paths.len() {
-            self.evacuate(i, shared);
+            self.evacuate(i, now, shared);
             let old = &self.paths[i];
             let (id, spec) = (
                 old.id,

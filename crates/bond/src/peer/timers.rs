@@ -69,14 +69,14 @@ impl Peer {
         match p.live.on_timer(now, oldest, timeout, p.rtt.smoothed()) {
             Some(State::Suspect) => {
                 p.ping_due = true;
-                self.evacuate(i, shared);
+                self.evacuate(i, now, shared);
                 // Its datagrams no longer count as owed; the probe that follows does.
                 self.announce(i, shared);
                 self.on_queue_changed();
             }
             Some(State::Down) => {
                 self.look_at_siblings(i);
-                self.evacuate(i, shared);
+                self.evacuate(i, now, shared);
                 self.announce(i, shared);
             }
             _ => {}

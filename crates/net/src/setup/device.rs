@@ -48,6 +48,17 @@ pub fn configure(config: &DeviceConfig<'_>) -> Result<(), SetupError> {
     Ok(())
 }
 
+/// Takes an address from the device; no error if it is not there.
+pub fn remove_address(index: u32, address: IpNet) -> Result<(), SetupError> {
+    let request = RouteNetlinkMessage::DelAddress(message(index, address));
+    match Netlink::open().and_then(|mut n| n.change(request, 0)) {
+        Err(e) if e.raw_os_error() != Some(libc::EADDRNOTAVAIL) => {
+            Err(SetupError::system(format!("taking the address {address} away"), e))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn failed(name: &str, address: IpNet, error: io::Error) -> SetupError {
     let what = format!("giving {name} the address {address}");
     let off = || {

@@ -13,7 +13,7 @@ mod rule;
 mod sysctl;
 
 pub use change::Change;
-pub use device::{DeviceConfig, configure};
+pub use device::{DeviceConfig, configure, remove_address};
 pub use journal::{Journal, cleanup_stale};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rule::{Rule, RuleKind};

@@ -1,0 +1,172 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ipnet::IpNet;
+use ropewalk_bond::session::Endpoint;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+/// One encrypted link out of every link in reach.
+#[derive(Debug, Parser)]
+#[command(name = "ropewalk", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a gateway: the end that clients reach
+    Serve(Serve),
+    /// Make a token that lets one device in, and print it
+    Invite(Invite),
+    /// Connect this machine to a gateway over every link it has
+    Up(Up),
+    /// Say how the running bond does
+    Status(Status),
+}
+
+/// Where the daemon keeps what it must not forget.
+#[derive(Clone, Debug, Args)]
+pub struct State {
+    /// Directory for keys and state; made if it is not there
+    #[arg(long = "state", value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
+/// How a log line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// What both daemons take.
+#[derive(Clone, Debug, Args)]
+pub struct Daemon {
+    /// Read settings from this TOML file; the command line goes before it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Name of the network device [default: the first free of rw0, rw1, …]
+    #[arg(long, value_name = "NAME")]
+    pub tun: Option<String>,
+    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// How log lines look
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+    /// Serve metrics for Prometheus by HTTP at this address
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
+}
+
+/// `ropewalk serve`.
+#[derive(Debug, Args)]
+pub struct Serve {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub state: State,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub daemon: Daemon,
+    /// UDP address to listen on; give it again for more [default: 0.0.0.0:4500 and, with IPv6, [::]:4500]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Vec<SocketAddr>,
+    /// The gateway's address inside the bond, with the network that clients get theirs from; once for IPv4, once for IPv6
+    /// [default: 10.77.0.1/24]
+    #[arg(long, value_name = "CIDR")]
+    pub address: Vec<IpNet>,
+    /// Let clients reach the internet through this machine (nftables and forwarding)
+    #[arg(long)]
+    pub masquerade: bool,
+}
+
+/// `ropewalk invite`.
+#[derive(Debug, Args)]
+pub struct Invite {
+    /// What to call the device
+    pub name: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub state: State,
+    /// Where the device reaches the gateway; give it again for more [default: the addresses that it listens on]
+    #[arg(long = "endpoint", value_name = "HOST:PORT")]
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// `ropewalk up`.
+#[derive(Debug, Args)]
+pub struct Up {
+    /// What `ropewalk invite` printed; `-` reads it from standard input [default: the one used last with this state]
+    #[arg(value_name = "TOKEN")]
+    pub token: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub state: State,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub daemon: Daemon,
+    /// Use this interface, to this endpoint if one is given; give it again for more [default: every usable interface]
+    #[arg(long = "path", value_name = "IFACE[@HOST:PORT]")]
+    pub paths: Vec<PathName>,
+    /// Send this network through the bond; 0.0.0.0/0 and ::/0 are everything
+    #[arg(long = "route", value_name = "CIDR")]
+    pub routes: Vec<IpNet>,
+    /// Ask this name server, through the bond
+    #[arg(long = "dns", value_name = "ADDR")]
+    pub dns: Vec<IpAddr>,
+    /// Give up if there is no connection after this long
+    #[arg(long, value_name = "SECS")]
+    pub timeout: Option<u64>,
+}
+
+/// `ropewalk status`.
+#[derive(Debug, Args)]
+pub struct Status {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub state: State,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `IFACE` or `IFACE@HOST:PORT`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PathName {
+    /// The interface.
+    pub interface: String,
+    /// Its own endpoint; without one, those of the token.
+    pub endpoint: Option<Endpoint>,
+}
+
+impl std::str::FromStr for PathName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PathName, String> {
+        let (interface, endpoint) = match text.split_once('@') {
+            Some((interface, endpoint)) => {
+                (interface, Some(endpoint.parse::<Endpoint>().map_err(|e| e.to_string())?))
+            }
+            None => (text, None),
+        };
+        if interface.is_empty() || interface.len() > 15 || interface.contains('/') {
+            return Err(format!("`{interface}` cannot name a network interface: 1 to 15 bytes, no slash"));
+        }
+        Ok(PathName { interface: interface.into(), endpoint })
+    }
+}
+
+impl std::fmt::Display for PathName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.endpoint {
+            Some(endpoint) => write!(f, "{}@{endpoint}", self.interface),
+            None => f.write_str(&self.interface),
+        }
+    }
+}

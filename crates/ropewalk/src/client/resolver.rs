@@ -1,0 +1,73 @@
+//! Names to addresses, on a thread of its own: the system's resolver blocks.
+
+use crate::control::protocol::Request;
+use crate::daemon::Outbox;
+use anyhow::Context;
+use ropewalk_bond::session::{Endpoint, Host};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Questions that may wait; one that is asked again later is no loss.
+const WAITING: usize = 32;
+
+/// The thread.
+#[derive(Debug)]
+pub struct Resolver {
+    questions: SyncSender<Endpoint>,
+}
+
+impl Resolver {
+    /// Starts it. Answers arrive in the loop as [`Request::Resolved`].
+    pub fn start(outbox: Outbox) -> anyhow::Result<Resolver> {
+        let (questions, inbox) = sync_channel(WAITING);
+        let thread = std::thread::Builder::new().name("resolver".into());
+        thread.spawn(move || work(&inbox, &outbox)).context("a thread cannot be started")?;
+        Ok(Resolver { questions })
+    }
+
+    /// Asks for an endpoint's addresses. An address is answered on the spot.
+    pub fn ask(&self, endpoint: &Endpoint) -> Option<SocketAddr> {
+        match &endpoint.host {
+            Host::Address(ip) => Some(SocketAddr::new(*ip, endpoint.port)),
+            Host::Name(_) => {
+                let _ = self.questions.try_send(endpoint.clone());
+                None
+            }
+        }
+    }
+}
+
+fn work(questions: &Receiver<Endpoint>, outbox: &Outbox) {
+    while let Ok(endpoint) = questions.recv() {
+        let Host::Name(name) = &endpoint.host else { continue };
+        let addresses = match (name.as_str(), endpoint.port).to_socket_addrs() {
+            Ok(found) => interleave(found.collect()),
+            Err(error) => {
+                tracing::warn!(name = name.as_str(), %error, "the gateway's name could not be resolved; trying again");
+                Vec::new()
+            }
+        };
+        outbox.tell(Request::Resolved { endpoint, addresses });
+    }
+}
+
+/// IPv6 and IPv4 in turns, IPv6 first (RFC 8305 §4); the resolver's order within each.
+fn interleave(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let (mut six, mut four): (Vec<_>, Vec<_>) = found.into_iter().partition(SocketAddr::is_ipv6);
+    six.dedup();
+    four.dedup();
+    let longest = six.len().max(four.len());
+    (0..longest).flat_map(|i| [six.get(i).copied(), four.get(i).copied()]).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_take_turns() {
+        let parse = |list: &[&str]| list.iter().map(|a| a.parse().unwrap()).collect::<Vec<SocketAddr>>();
+        let found = parse(&["1.1.1.1:1", "2.2.2.2:1", "[::1]:1"]);
+        assert_eq!(interleave(found), parse(&["[::1]:1", "1.1.1.1:1", "2.2.2.2:1"]));
+    }
+}

@@ -1,0 +1,286 @@
+//! Which interface goes to which endpoint.
+//!
+//! A [`Way`] is one interface that is to carry a path. Its endpoints are tried in order of preference, a quarter of a second apart
+//! (RFC 8305 calls that happy eyeballs): the first that the gateway answers on stays, the other attempts are taken away. When the one that
+//! stays is dead for a while, the others are tried again beside it.
+
+use super::resolver::Resolver;
+use crate::cli::PathName;
+use crate::daemon::Running;
+use ropewalk_bond::api::PathSpec;
+use ropewalk_bond::path::{Class, Route, State};
+use ropewalk_bond::session::Endpoint;
+use ropewalk_bond::time::{Duration, Time};
+use ropewalk_net::links::{Link, route_via};
+use ropewalk_net::setup::MARK;
+use ropewalk_net::udp::{Options, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Between one attempt and the next.
+const STAGGER: Duration = Duration::from_millis(250);
+/// An attempt that has not been answered for this long makes room for others.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// A path that is dead for this long is not waited for alone.
+const DEAD: Duration = Duration::from_secs(5);
+/// Attempts at a time on one interface; the engine has sixteen paths for all of them.
+const ATTEMPTS: usize = 4;
+/// A name is resolved again this often while it leads nowhere.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+
+/// A path that the engine knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// The socket's number.
+    pub link: u32,
+    /// The engine's number.
+    pub path: u8,
+    /// Where it goes.
+    pub remote: SocketAddr,
+    since: Time,
+    dead_since: Option<Time>,
+}
+
+/// One interface's way to the gateway.
+#[derive(Debug)]
+pub struct Way {
+    /// As the person or the discovery named it.
+    pub name: PathName,
+    /// What it may be used for.
+    pub class: Class,
+    /// Its weight for the weighted scheduler.
+    pub weight: u32,
+    /// A person asked for it, so it stays when its interface goes.
+    pub asked_for: bool,
+    link: Option<Link>,
+    endpoints: Vec<(Endpoint, Vec<SocketAddr>)>,
+    targets: Vec<SocketAddr>,
+    attempts: Vec<Attempt>,
+    /// The attempt that was answered, by its path.
+    chosen: Option<u8>,
+    turn: usize,
+    next: Time,
+    ask_again: Time,
+    complained: bool,
+}
+
+impl Way {
+    /// A way by the named interface, to its own endpoint or to those of the token.
+    pub fn new(name: PathName, token: &[Endpoint], asked_for: bool) -> Way {
+        let endpoints = match &name.endpoint {
+            Some(own) => vec![own.clone()],
+            None => token.to_vec(),
+        };
+        Way {
+            name,
+            class: Class::Active,
+            weight: 1,
+            asked_for,
+            link: None,
+            endpoints: endpoints.into_iter().map(|e| (e, Vec::new())).collect(),
+            targets: Vec::new(),
+            attempts: Vec::new(),
+            chosen: None,
+            turn: 0,
+            next: Time::ZERO,
+            ask_again: Time::ZERO,
+            complained: false,
+        }
+    }
+
+    /// What the engine knows of it.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+
+    /// When [`Way::drive`] is due.
+    pub fn due(&self) -> Time {
+        self.next
+    }
+
+    /// Asks for the addresses of its endpoints.
+    pub fn resolve(&mut self, resolver: &Resolver, now: Time) {
+        for (endpoint, addresses) in &mut self.endpoints {
+            if let Some(address) = resolver.ask(endpoint) {
+                *addresses = vec![address];
+            }
+        }
+        self.ask_again = now + ASK_AGAIN;
+    }
+
+    /// A name was resolved. Without an answer the old addresses stay.
+    pub fn on_resolved(&mut self, endpoint: &Endpoint, found: &[SocketAddr], now: Time) {
+        for (_, addresses) in self.endpoints.iter_mut().filter(|(e, _)| e == endpoint && !found.is_empty()) {
+            *addresses = found.to_vec();
+        }
+        self.retarget(now);
+    }
+
+    /// The interface as it is now; `None` if there is none.
+    pub fn on_link(&mut self, running: &mut Running, link: Option<&Link>, now: Time) {
+        let replaced = match (&self.link, link) {
+            (Some(old), Some(new)) => old.index != new.index,
+            (Some(_), None) => true,
+            _ => false,
+        };
+        if replaced {
+            // The sockets belong to the interface that was.
+            self.abandon_all(running, now);
+        }
+        let went_down = self.link.as_ref().is_some_and(|l| l.up) && link.is_some_and(|l| !l.up);
+        if went_down {
+            self.attempts.iter().for_each(|a| running.core.engine.fail_path(a.link, now));
+        }
+        self.link = link.cloned();
+        self.retarget(now);
+    }
+
+    /// Routes changed: some endpoints may be reachable now that were not.
+    pub fn retarget(&mut self, now: Time) {
+        let Some(link) = self.link.as_ref().filter(|l| l.up) else {
+            self.targets.clear();
+            return;
+        };
+        let reaches =
+            |a: &SocketAddr| link.speaks(a.ip()) && matches!(route_via(link.index, a.ip()), Ok(Some(_)));
+        let all = self.endpoints.iter().flat_map(|(_, addresses)| addresses);
+        let targets: Vec<SocketAddr> = all.copied().filter(reaches).collect();
+        if targets != self.targets {
+            self.targets = targets;
+            (self.turn, self.next) = (0, now);
+        }
+    }
+
+    /// Why nothing can be tried, if so.
+    pub fn obstacle(&self) -> Option<String> {
+        let name = &self.name.interface;
+        let Some(link) = &self.link else {
+            return Some(format!("there is no network interface named `{name}`"));
+        };
+        if !link.up {
+            return Some(format!("interface {name} is down"));
+        }
+        let known: Vec<String> =
+            self.endpoints.iter().flat_map(|(_, a)| a).map(|a| a.ip().to_string()).collect();
+        (self.targets.is_empty() && !known.is_empty()).then(|| {
+            let endpoints = known.join(" or ");
+            format!("interface {name} has no route to {endpoints}: give it one, or leave the interface out")
+        })
+    }
+
+    /// Starts and ends attempts as time goes by. `true` if an attempt was started.
+    pub fn drive(&mut self, running: &mut Running, resolver: &Resolver, now: Time) -> anyhow::Result<bool> {
+        let settled =
+            self.chosen.is_some_and(|c| self.attempts.iter().any(|a| a.path == c && !is_dead(a, now)));
+        if settled {
+            self.next = Time::NEVER;
+            return Ok(false);
+        }
+        if now >= self.ask_again {
+            self.resolve(resolver, now);
+            self.retarget(now);
+        }
+        self.next = now + STAGGER;
+        self.complain();
+        self.drop_the_hopeless(running, now);
+        let tried = |t: &SocketAddr| self.attempts.iter().any(|a| a.remote == *t);
+        let count = self.targets.len();
+        let turns = (0..count).map(|i| (self.turn + i) % count.max(1));
+        let Some(at) = turns.into_iter().find(|i| !tried(&self.targets[*i])) else {
+            self.next = now + STAGGER * 4;
+            return Ok(false);
+        };
+        if self.attempts.len() >= ATTEMPTS {
+            return Ok(false);
+        }
+        let target = self.targets[at];
+        self.turn = at + 1;
+        self.attempt(running, target, now)
+    }
+
+    /// Says once why nothing can be tried.
+    fn complain(&mut self) {
+        let obstacle = self.obstacle();
+        if let (Some(words), false, true) = (&obstacle, self.complained, self.asked_for) {
+            tracing::warn!("{words}");
+        }
+        self.complained = obstacle.is_some();
+    }
+
+    /// Attempts that lead nowhere make room where there is something else to try.
+    fn drop_the_hopeless(&mut self, running: &mut Running, now: Time) {
+        let others = self.targets.iter().any(|t| self.attempts.iter().all(|a| a.remote != *t));
+        let gone = |a: &Attempt, targets: &[SocketAddr]| !targets.contains(&a.remote);
+        let old: Vec<u8> = self
+            .attempts
+            .iter()
+            .filter(|a| Some(a.path) != self.chosen)
+            .filter(|a| gone(a, &self.targets) || others && now.since(a.since) > PATIENCE)
+            .map(|a| a.path)
+            .collect();
+        old.into_iter().for_each(|path| self.abandon(running, path, now));
+    }
+
+    fn attempt(&mut self, running: &mut Running, remote: SocketAddr, now: Time) -> anyhow::Result<bool> {
+        let Some(link) = &self.link else { return Ok(false) };
+        let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let options =
+            Options { device: Some(&link.name), mark: Some(MARK), ..Options::at(SocketAddr::new(any, 0)) };
+        let socket = match UdpSocket::open(&options) {
+            Ok(socket) => socket,
+            Err(error) => {
+                // The interface may have gone this moment; the news of that is on its way.
+                tracing::warn!("{error}");
+                return Ok(false);
+            }
+        };
+        let mtu = link.mtu.min(u32::from(u16::MAX)) as u16;
+        let socket = running.add_socket(socket, link.name.clone(), Some(mtu))?;
+        let route = Route { link: socket, remote, local: None };
+        let spec = PathSpec { route, interface_mtu: mtu, class: self.class, weight: self.weight };
+        let Some(path) = running.core.engine.add_path(spec, now) else {
+            running.remove_socket(socket);
+            return Ok(false);
+        };
+        tracing::debug!(path = %self.name, %remote, "trying");
+        self.attempts.push(Attempt { link: socket, path, remote, since: now, dead_since: None });
+        Ok(true)
+    }
+
+    /// One of its paths changed its state. `false` if the path is not this way's.
+    pub fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) -> bool {
+        let Some(attempt) = self.attempts.iter_mut().find(|a| a.path == path) else { return false };
+        attempt.dead_since = if state == State::Down { attempt.dead_since.or(Some(now)) } else { None };
+        match state {
+            State::Active if self.chosen != Some(path) => {
+                self.chosen = Some(path);
+                let others: Vec<u8> = self.attempts.iter().map(|a| a.path).filter(|p| *p != path).collect();
+                others.into_iter().for_each(|p| self.abandon(running, p, now));
+                self.next = Time::NEVER;
+            }
+            State::Down if self.chosen == Some(path) => self.next = now + DEAD,
+            _ => {}
+        }
+        true
+    }
+
+    /// Takes all of its paths away.
+    pub fn abandon_all(&mut self, running: &mut Running, now: Time) {
+        let all: Vec<u8> = self.attempts.iter().map(|a| a.path).collect();
+        all.into_iter().for_each(|path| self.abandon(running, path, now));
+        self.next = now;
+    }
+
+    fn abandon(&mut self, running: &mut Running, path: u8, now: Time) {
+        let Some(at) = self.attempts.iter().position(|a| a.path == path) else { return };
+        let attempt = self.attempts.remove(at);
+        running.core.engine.remove_path(path, now);
+        running.remove_socket(attempt.link);
+        if self.chosen == Some(path) {
+            self.chosen = None;
+        }
+    }
+}
+
+fn is_dead(a: &Attempt, now: Time) -> bool {
+    a.dead_since.is_some_and(|since| now.since(since) >= DEAD)
+}

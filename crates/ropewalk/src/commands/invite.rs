@@ -1,0 +1,58 @@
+//! `ropewalk invite`.
+
+use crate::cli::Invite;
+use crate::control::ask::Line;
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Code, failure};
+use crate::gateway::desk;
+use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::state::clients::{Clients, FILE};
+use crate::state::{StateDir, identity};
+use std::time::{Duration, Instant};
+
+/// Prints one token line.
+pub fn run(args: &Invite) -> anyhow::Result<()> {
+    let dir = StateDir::open(&args.state.dir)?;
+    let token = match Line::try_open(&dir)? {
+        Some(mut daemon) => ask(&mut daemon, args)?,
+        None => on_files(&dir, args)?,
+    };
+    println!("{token}");
+    Ok(())
+}
+
+fn ask(daemon: &mut Line, args: &Invite) -> anyhow::Result<String> {
+    let endpoints = args.endpoints.iter().map(ToString::to_string).collect();
+    match daemon.ask(&Request::Invite { name: args.name.clone(), endpoints })? {
+        Response::Token { token } => Ok(token),
+        other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+    }
+}
+
+fn on_files(dir: &StateDir, args: &Invite) -> anyhow::Result<String> {
+    let _lock = lock(dir)?;
+    let listening: Listening = dir.read_json(GATEWAY_FILE)?.unwrap_or_default();
+    if args.endpoints.is_empty() && listening.listen.is_empty() {
+        let words = "`ropewalk serve` has not run with this state directory, so it is not known where the gateway listens: start \
+                     it first, or name an address with --endpoint HOST:PORT";
+        return Err(failure(Code::Usage, words));
+    }
+    let key = identity::load_or_make(dir)?.public();
+    let named: Vec<String> = args.endpoints.iter().map(ToString::to_string).collect();
+    let mut clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
+    let token = desk::invite(&mut clients, key, &args.name, desk::choose(&named, &listening)?)?;
+    dir.write_json(FILE, &clients)?;
+    Ok(token.to_text().to_string())
+}
+
+/// The directory, for a moment. Another command may have it for as long; a daemon that starts just now has it for good.
+pub fn lock(dir: &StateDir) -> anyhow::Result<crate::state::Lock> {
+    let until = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < until {
+        if let Some(lock) = dir.try_lock()? {
+            return Ok(lock);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    dir.lock()
+}

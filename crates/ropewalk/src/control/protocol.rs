@@ -1,0 +1,87 @@
+//! What can be asked, and what is answered.
+
+use crate::exit::{self, Code};
+use crate::report::Snapshot;
+use ropewalk_bond::session::{Endpoint, PublicKey};
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// Longest line, bytes: a status of a gateway with thousands of clients fits.
+pub const LINE_MAX: u64 = 64 << 20;
+/// Longest request, bytes.
+pub const REQUEST_MAX: u64 = 64 << 10;
+
+/// A line to the daemon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Request {
+    /// How it does.
+    Status {},
+    /// Gateway: let a device in.
+    Invite {
+        /// What to call it.
+        name: String,
+        /// Where it reaches the gateway; empty: where it listens.
+        endpoints: Vec<String>,
+    },
+    /// Gateway: let a device in no more.
+    Revoke {
+        /// What it is called.
+        name: String,
+    },
+    /// Gateway, within the daemon only: end the session of this key.
+    #[serde(skip)]
+    Expel {
+        /// The client's key.
+        client: PublicKey,
+    },
+    /// Client, within the daemon only: a name was resolved.
+    #[serde(skip)]
+    Resolved {
+        /// The endpoint with the name.
+        endpoint: Endpoint,
+        /// Its addresses; none if the name is not known.
+        addresses: Vec<SocketAddr>,
+    },
+}
+
+/// The daemon's line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum Response {
+    /// How it does.
+    Status {
+        /// All of it.
+        status: Box<Snapshot>,
+    },
+    /// A token for a new client.
+    Token {
+        /// The line to hand on.
+        token: String,
+    },
+    /// It is done.
+    Done {
+        /// What there is to say about it; may be empty.
+        said: String,
+    },
+    /// It is not done.
+    Refused {
+        /// The exit code for the command that asked.
+        code: u8,
+        /// Why.
+        sentence: String,
+    },
+}
+
+impl Response {
+    /// A refusal out of an error.
+    pub fn refused(error: &anyhow::Error) -> Response {
+        Response::Refused { code: exit::kind_of(error) as u8, sentence: format!("{error:#}") }
+    }
+
+    /// A refusal because this end of a bond does not do that.
+    pub fn wrong_end(what: &str, end: &str) -> Response {
+        let sentence = format!("`{what}` is for a {end}, and the daemon with this state directory is none");
+        Response::Refused { code: Code::Usage as u8, sentence }
+    }
+}

@@ -1,0 +1,268 @@
+//! What the loop touches for every packet.
+
+use super::sockets::Sockets;
+use anyhow::Context;
+use ropewalk_bond::api::{Event, Input, Output};
+use ropewalk_bond::engine::Engine;
+use ropewalk_bond::path::Route;
+use ropewalk_bond::time::Time;
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_net::clock;
+use ropewalk_net::tun::{Tun, TunError, VnetHdr};
+use ropewalk_net::udp::{RecvBatch, SendError};
+use std::collections::VecDeque;
+
+/// Bytes taken in before the engine is asked what to send: one super-packet. More would delay what is ready.
+const TURN_BYTES: usize = 64 << 10;
+/// Packets read from the device before the sockets get their turn.
+const DEVICE_READS: usize = 32;
+/// Receive calls on one socket before the others get their turn.
+const SOCKET_READS: usize = 4;
+/// Messages of one receive call; each may hold 64 KiB of joined datagrams. Few, so that the buffers stay in the cache.
+const SLOTS: usize = 4;
+/// The largest packet of a device.
+const PACKET: usize = 65_535;
+
+/// What happened to packets outside the engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Packets read from the device.
+    pub device_in: u64,
+    /// Packets written to it.
+    pub device_out: u64,
+    /// Packets that the kernel would not take from us.
+    pub device_refused: u64,
+    /// Batches sent.
+    pub batches: u64,
+    /// Datagrams not sent because a buffer or queue of the kernel was full.
+    pub send_full: u64,
+    /// Datagrams not sent because they were longer than the interface takes.
+    pub send_too_big: u64,
+    /// Datagrams not sent because the interface or the route was gone.
+    pub send_unreachable: u64,
+    /// Wake-ups of the loop.
+    pub wakeups: u64,
+}
+
+/// The engine, the device and the sockets.
+pub struct Core {
+    /// Decides.
+    pub engine: Engine,
+    /// The bond's device.
+    pub tun: Tun,
+    /// The paths' sockets.
+    pub sockets: Sockets,
+    /// What happened outside the engine.
+    pub counters: Counters,
+    /// News that the role has not seen yet.
+    pub events: VecDeque<Event>,
+    /// Whether replies have to leave from the address that was reached: a gateway's sockets have several.
+    pub keep_local: bool,
+    device_down_said: bool,
+}
+
+/// Room for what is being read.
+pub struct Buffers {
+    packet: Box<[u8]>,
+    batch: RecvBatch,
+}
+
+impl Buffers {
+    /// Room for one packet of the device and one receive call.
+    pub fn new() -> Buffers {
+        Buffers { packet: vec![0; PACKET].into(), batch: RecvBatch::new(SLOTS) }
+    }
+}
+
+impl Core {
+    /// A core without sockets.
+    pub fn new(engine: Engine, tun: Tun, keep_local: bool) -> Core {
+        Core {
+            engine,
+            tun,
+            sockets: Sockets::default(),
+            counters: Counters::default(),
+            events: VecDeque::new(),
+            keep_local,
+            device_down_said: false,
+        }
+    }
+
+    /// Takes in what waits at the device, within bounds.
+    pub fn read_device(&mut self, buffers: &mut Buffers) -> anyhow::Result<()> {
+        let mut taken = 0;
+        for _ in 0..DEVICE_READS {
+            let received = match self.tun.recv(&mut buffers.packet) {
+                Ok(Some(received)) => received,
+                Ok(None) => break,
+                Err(TunError::Down) => break,
+                Err(e) => return Err(e.into()),
+            };
+            self.counters.device_in += 1;
+            taken += received.len;
+            let packet = &buffers.packet[..received.len];
+            self.engine.handle(Input::Device { vnet: to_engine(received.header), packet }, clock::now());
+            if taken >= TURN_BYTES {
+                self.pump()?;
+                taken = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what waits at a socket, within bounds.
+    pub fn read_socket(&mut self, id: u32, buffers: &mut Buffers) -> anyhow::Result<()> {
+        for _ in 0..SOCKET_READS {
+            let Some(link) = self.sockets.get_mut(id) else { return Ok(()) };
+            let received = match link.socket.recv(&mut buffers.batch) {
+                Ok(n) => n,
+                Err(error) => {
+                    // The interface went down, or an ICMP error came: sending finds out which.
+                    tracing::debug!(link = link.name, %error, "receiving failed");
+                    return Ok(());
+                }
+            };
+            self.take_batch(id, &mut buffers.batch)?;
+            if received < SLOTS {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn take_batch(&mut self, id: u32, batch: &mut RecvBatch) -> anyhow::Result<()> {
+        let mut taken = 0;
+        for d in batch.iter_mut() {
+            if let (Some(dropped), Some(link)) = (d.dropped, self.sockets.get_mut(id)) {
+                link.overruns = dropped;
+            }
+            taken += d.data.len();
+            let input = Input::Datagrams {
+                link: id,
+                remote: d.from,
+                local: if self.keep_local { d.to } else { None },
+                segment: d.segment_size,
+                bytes: d.data,
+                ecn: d.tos & 3,
+            };
+            self.engine.handle(input, clock::now());
+            if taken >= TURN_BYTES {
+                taken = 0;
+                self.pump()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does everything that the engine wants done now; returns when it wants to be asked again.
+    pub fn pump(&mut self) -> anyhow::Result<Time> {
+        let mut now = clock::now();
+        loop {
+            match self.engine.poll_output(now) {
+                Output::Transmit(t) => {
+                    self.counters.batches += 1;
+                    let (route, count, segment) =
+                        (t.route, t.bytes.len().div_ceil(t.segment.max(1)), t.segment);
+                    if let Err(error) = self.sockets.send(&t) {
+                        self.on_send_error(error, route, count, segment);
+                    }
+                    now = clock::now();
+                }
+                Output::Deliver { vnet, packet } => {
+                    self.counters.device_out += 1;
+                    if let Err(error) = self.tun.send(&from_engine(vnet), &[packet]) {
+                        self.on_device_error(error)?;
+                    }
+                }
+                Output::Event(event) => self.events.push_back(event),
+                Output::Timeout(at, _) => return Ok(at),
+            }
+        }
+    }
+
+    /// The engine's timer has run out.
+    pub fn on_timeout(&mut self, now: Time) {
+        self.engine.handle(Input::Timeout, now);
+    }
+
+    /// Lost datagrams are the engine's business; here it is told what it cannot know.
+    #[cold]
+    fn on_send_error(&mut self, error: SendError, route: Route, count: usize, segment: usize) {
+        let now = clock::now();
+        match error {
+            SendError::Full | SendError::NoBuffers => self.counters.send_full += count as u64,
+            SendError::TooBig => {
+                self.counters.send_too_big += count as u64;
+                let headers = if route.remote.is_ipv6() { 48 } else { 28 };
+                let size = segment.saturating_add(headers).min(usize::from(u16::MAX)) as u16;
+                // The engine wants the least size that does not pass.
+                let mtu = self
+                    .sockets
+                    .get(route.link)
+                    .and_then(|l| l.mtu)
+                    .map_or(size, |m| size.min(m.saturating_add(1)));
+                self.engine.on_too_big(route, mtu, now);
+            }
+            SendError::Path(why) => {
+                self.counters.send_unreachable += count as u64;
+                // A gateway's socket serves everybody: only that client's path is concerned, and it will find out.
+                if !self.keep_local {
+                    tracing::debug!(link = route.link, %why, "path failed");
+                    self.engine.fail_path(route.link, now);
+                }
+            }
+            SendError::System(error) => {
+                self.counters.send_unreachable += count as u64;
+                tracing::debug!(%error, to = %route.remote, "sending failed");
+            }
+        }
+    }
+
+    #[cold]
+    fn on_device_error(&mut self, error: TunError) -> anyhow::Result<()> {
+        match error {
+            TunError::Gone => return Err(error).context("the bond cannot go on"),
+            TunError::Down if !self.device_down_said => {
+                self.device_down_said = true;
+                tracing::warn!("{error}");
+            }
+            _ => {}
+        }
+        self.counters.device_refused += 1;
+        Ok(())
+    }
+}
+
+/// The two headers have the same fields; the compiler makes this a copy.
+fn to_engine(h: VnetHdr) -> Vnet {
+    Vnet {
+        flags: h.flags,
+        gso_type: h.gso_type,
+        hdr_len: h.hdr_len,
+        gso_size: h.gso_size,
+        csum_start: h.csum_start,
+        csum_offset: h.csum_offset,
+    }
+}
+
+fn from_engine(v: Vnet) -> VnetHdr {
+    VnetHdr {
+        flags: v.flags,
+        gso_type: v.gso_type,
+        hdr_len: v.hdr_len,
+        gso_size: v.gso_size,
+        csum_start: v.csum_start,
+        csum_offset: v.csum_offset,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_survive_the_border() {
+        let h = VnetHdr { flags: 1, gso_type: 2, hdr_len: 3, gso_size: 4, csum_start: 5, csum_offset: 6 };
+        assert_eq!(from_engine(to_engine(h)), h);
+    }
+}

@@ -1,0 +1,75 @@
+//! How other threads ask the loop for something: a bounded channel and a descriptor that wakes it.
+
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Code, failure};
+use ropewalk_net::poll::Waker;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Requests that may wait; more than that wait outside.
+const WAITING: usize = 16;
+/// The loop answers within a turn, so this long means that something is very wrong.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A request and where its answer goes.
+#[derive(Debug)]
+pub struct Post {
+    /// What is asked.
+    pub request: Request,
+    /// Where the answer goes; it has room for one.
+    pub reply: SyncSender<Response>,
+}
+
+/// The loop's end.
+#[derive(Debug)]
+pub struct Mailbox {
+    posts: Receiver<Post>,
+    waker: Arc<Waker>,
+}
+
+/// The other threads' end.
+#[derive(Clone, Debug)]
+pub struct Outbox {
+    posts: SyncSender<Post>,
+    waker: Arc<Waker>,
+}
+
+/// Both ends of a new mailbox.
+pub fn mailbox() -> io::Result<(Mailbox, Outbox)> {
+    let (sender, posts) = sync_channel(WAITING);
+    let waker = Arc::new(Waker::new()?);
+    Ok((Mailbox { posts, waker: Arc::clone(&waker) }, Outbox { posts: sender, waker }))
+}
+
+impl Mailbox {
+    /// What the poller watches.
+    pub fn waker(&self) -> &Waker {
+        &self.waker
+    }
+
+    /// The next request, if there is one. Clear the waker first.
+    pub fn next(&self) -> Option<Post> {
+        self.posts.try_recv().ok()
+    }
+}
+
+impl Outbox {
+    /// Asks the loop and waits for its answer.
+    pub fn ask(&self, request: Request) -> anyhow::Result<Response> {
+        let (reply, answer) = sync_channel(1);
+        let stopping = || failure(Code::NotRunning, "the daemon is stopping");
+        self.posts.send(Post { request, reply }).map_err(|_| stopping())?;
+        self.waker.wake();
+        answer.recv_timeout(PATIENCE).map_err(|_| stopping())
+    }
+
+    /// Asks the loop and does not wait.
+    pub fn tell(&self, request: Request) {
+        let (reply, _) = sync_channel(1);
+        if self.posts.send(Post { request, reply }).is_ok() {
+            self.waker.wake();
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The loop itself.
+
+use super::core::{Buffers, Core};
+use super::mailbox::Mailbox;
+use super::watchdog::Watchdog;
+use crate::control::protocol::{Request, Response};
+use anyhow::Context;
+use ropewalk_bond::api::Event;
+use ropewalk_bond::time::{Duration, Time};
+use ropewalk_net::clock;
+use ropewalk_net::poll::{Events, Interest, Poller, Ready, Signal, Signals};
+use ropewalk_net::service;
+use std::os::fd::AsFd;
+
+/// Descriptors that one wait reports at most.
+const READY: usize = 64;
+/// Names of descriptors for the poller; sockets come after.
+const DEVICE: u64 = 0;
+const MAIL: u64 = 1;
+const SIGNALS: u64 = 2;
+const NEWS: u64 = 3;
+const LINKS: u64 = 16;
+/// How long the last words may take: [`Core::engine`]'s `close` puts one datagram on each path.
+const FAREWELL: Duration = Duration::from_millis(50);
+
+/// Whether the loop goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// On.
+    Continue,
+    /// It ends in good order.
+    Stop,
+}
+
+/// What a gateway or a client adds to the loop. Nothing here happens per packet.
+pub trait Role {
+    /// The engine has news.
+    fn on_event(&mut self, running: &mut Running, event: Event, now: Time) -> anyhow::Result<Flow>;
+    /// Somebody asks or orders something.
+    fn on_request(&mut self, running: &mut Running, request: Request, now: Time) -> Response;
+    /// The interfaces of this machine changed.
+    fn on_news(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()>;
+    /// The time of [`Role::due`] has come.
+    fn on_timer(&mut self, running: &mut Running, now: Time) -> anyhow::Result<Flow>;
+    /// The configuration is to be read again.
+    fn on_reload(&mut self, running: &mut Running, now: Time);
+    /// When [`Role::on_timer`] is due.
+    fn due(&self) -> Time;
+}
+
+/// The loop's own things.
+pub struct Running {
+    /// Engine, device, sockets.
+    pub core: Core,
+    poller: Poller,
+    mailbox: Mailbox,
+    signals: Signals,
+    watchdog: Watchdog,
+    /// How long to look for work before going to sleep.
+    busy_poll: Duration,
+}
+
+impl Running {
+    /// Ready to run.
+    pub fn new(
+        core: Core,
+        mailbox: Mailbox,
+        signals: Signals,
+        busy_poll: Duration,
+    ) -> anyhow::Result<Running> {
+        let poller = Poller::new().context("epoll cannot be had")?;
+        poller.add(&core.tun, DEVICE, Interest::Read)?;
+        poller.add(mailbox.waker(), MAIL, Interest::Read)?;
+        poller.add(&signals, SIGNALS, Interest::Read)?;
+        let watchdog = Watchdog::new(clock::now());
+        Ok(Running { core, poller, mailbox, signals, watchdog, busy_poll })
+    }
+
+    /// Reports to [`Role::on_news`] when `news` can be read.
+    pub fn watch_news(&self, news: impl AsFd) -> anyhow::Result<()> {
+        Ok(self.poller.add(news, NEWS, Interest::Read)?)
+    }
+
+    /// Adds a socket to the loop; returns the engine's number for it.
+    pub fn add_socket(
+        &mut self,
+        socket: ropewalk_net::udp::UdpSocket,
+        name: String,
+        mtu: Option<u16>,
+    ) -> anyhow::Result<u32> {
+        let id = self.core.sockets.add(socket, name, mtu);
+        if let Some(link) = self.core.sockets.get(id) {
+            self.poller.add(&link.socket, LINKS + u64::from(id), Interest::Read)?;
+        }
+        Ok(id)
+    }
+
+    /// Closes a socket.
+    pub fn remove_socket(&mut self, id: u32) {
+        self.core.sockets.remove(id);
+    }
+
+    /// Changes how long the loop looks for work before it sleeps.
+    pub fn set_busy_poll(&mut self, time: Duration) {
+        self.busy_poll = time;
+    }
+
+    /// Waits for work until `due`; busily at first, if asked to.
+    fn wait(&self, events: &mut Events, due: Time) -> anyhow::Result<()> {
+        let now = clock::now();
+        if !self.busy_poll.is_zero() {
+            let until = due.min(now + self.busy_poll);
+            while clock::now() < until {
+                self.poller.wait(events, Some(Duration::ZERO))?;
+                if events.iter().next().is_some() {
+                    return Ok(());
+                }
+            }
+        }
+        let timeout = (due != Time::NEVER).then(|| due.since(clock::now()));
+        Ok(self.poller.wait(events, timeout)?)
+    }
+
+    /// The engine says goodbye to every peer.
+    fn farewell(&mut self) -> anyhow::Result<()> {
+        self.core.engine.close();
+        let until = clock::now() + FAREWELL;
+        loop {
+            let due = self.core.pump()?;
+            let now = clock::now();
+            if now >= until || due > until {
+                return Ok(());
+            }
+            std::thread::sleep(due.since(now));
+            self.core.on_timeout(clock::now());
+        }
+    }
+}
+
+/// Runs until told to stop. On the way out the peers are told.
+pub fn run(running: &mut Running, role: &mut impl Role) -> anyhow::Result<()> {
+    let mut events = Events::new(READY);
+    let mut buffers = Buffers::new();
+    let outcome = turns(running, role, &mut events, &mut buffers);
+    service::stopping();
+    let farewell = running.farewell();
+    outcome.and(farewell)
+}
+
+fn turns(
+    running: &mut Running,
+    role: &mut impl Role,
+    events: &mut Events,
+    buffers: &mut Buffers,
+) -> anyhow::Result<()> {
+    loop {
+        let engine_due = running.core.pump()?;
+        while let Some(event) = running.core.events.pop_front() {
+            if role.on_event(running, event, clock::now())? == Flow::Stop {
+                return Ok(());
+            }
+        }
+        let due = engine_due.min(role.due()).min(running.watchdog.due());
+        running.wait(events, due)?;
+        running.core.counters.wakeups += 1;
+        for ready in events.iter() {
+            if serve(running, role, ready, buffers)? == Flow::Stop {
+                return Ok(());
+            }
+        }
+        let now = clock::now();
+        running.core.on_timeout(now);
+        running.watchdog.on_timer(now);
+        if now >= role.due() && role.on_timer(running, now)? == Flow::Stop {
+            return Ok(());
+        }
+    }
+}
+
+/// One descriptor has something for us.
+fn serve(
+    running: &mut Running,
+    role: &mut impl Role,
+    ready: Ready,
+    buffers: &mut Buffers,
+) -> anyhow::Result<Flow> {
+    match ready.token {
+        DEVICE => running.core.read_device(buffers)?,
+        MAIL => {
+            running.mailbox.waker().clear();
+            while let Some(post) = running.mailbox.next() {
+                let answer = role.on_request(running, post.request, clock::now());
+                // Whoever asked may have gone.
+                let _ = post.reply.try_send(answer);
+            }
+        }
+        SIGNALS => return Ok(on_signals(running, role)),
+        NEWS => role.on_news(running, clock::now())?,
+        link => {
+            running.core.read_socket((link - LINKS) as u32, buffers)?;
+        }
+    }
+    Ok(Flow::Continue)
+}
+
+fn on_signals(running: &mut Running, role: &mut impl Role) -> Flow {
+    let (mut stop, mut reload) = (false, false);
+    for signal in running.signals.pending() {
+        stop |= signal == Signal::Stop;
+        reload |= signal == Signal::Reload;
+    }
+    if stop {
+        tracing::info!("stopping");
+        return Flow::Stop;
+    }
+    if reload {
+        service::reloading();
+        role.on_reload(running, clock::now());
+        service::ready();
+    }
+    Flow::Continue
+}

@@ -1,0 +1,71 @@
+//! The UDP sockets, each under the number by which the engine knows it.
+
+use ropewalk_bond::api::Transmit;
+use ropewalk_net::udp::{SendError, UdpSocket};
+
+/// A socket and what it belongs to.
+#[derive(Debug)]
+pub struct Link {
+    /// The engine's number for it.
+    pub id: u32,
+    /// The socket.
+    pub socket: UdpSocket,
+    /// What people call it: the interface at a client, the address at a gateway.
+    pub name: String,
+    /// MTU of its interface, bytes; `None` if it has several.
+    pub mtu: Option<u16>,
+    /// Datagrams that the kernel dropped because we were late.
+    pub overruns: u32,
+}
+
+/// All of them. There are few, so they are looked for one by one.
+#[derive(Debug, Default)]
+pub struct Sockets {
+    links: Vec<Link>,
+    next: u32,
+}
+
+impl Sockets {
+    /// Adds a socket; its number is never given out again.
+    pub fn add(&mut self, socket: UdpSocket, name: String, mtu: Option<u16>) -> u32 {
+        let id = self.next;
+        self.next += 1;
+        self.links.push(Link { id, socket, name, mtu, overruns: 0 });
+        id
+    }
+
+    /// Closes one.
+    pub fn remove(&mut self, id: u32) {
+        self.links.retain(|l| l.id != id);
+    }
+
+    /// The one with this number.
+    pub fn get(&self, id: u32) -> Option<&Link> {
+        self.links.iter().find(|l| l.id == id)
+    }
+
+    /// The same, to change.
+    pub fn get_mut(&mut self, id: u32) -> Option<&mut Link> {
+        self.links.iter_mut().find(|l| l.id == id)
+    }
+
+    /// All of them, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = &Link> {
+        self.links.iter()
+    }
+
+    /// Sends a batch by the socket of its route; returns how many bytes of it went.
+    pub fn send(&mut self, t: &Transmit<'_>) -> Result<usize, SendError> {
+        let Some(link) = self.get_mut(t.route.link) else { return Ok(0) };
+        link.socket.send(&ropewalk_net::udp::Transmit {
+            to: t.route.remote,
+            from: t.route.local,
+            tos: ECT0,
+            segment_size: t.segment,
+            data: t.bytes,
+        })
+    }
+}
+
+/// Datagrams say that they understand congestion marks (RFC 3168 §5, ECT(0)): the paths' acknowledgements report them.
+const ECT0: u8 = 0b10;

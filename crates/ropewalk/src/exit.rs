@@ -1,0 +1,111 @@
+//! What the exit code tells a script.
+
+use ropewalk_bond::session::{EndpointError, Refusal, TokenError};
+use ropewalk_net::links::LinkError;
+use ropewalk_net::privileges::PrivilegeError;
+use ropewalk_net::setup::SetupError;
+use ropewalk_net::tun::TunError;
+use ropewalk_net::udp::OpenError;
+use std::process::ExitCode;
+
+/// Kinds of failure, by their exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Code {
+    /// Anything that has no code of its own.
+    Failure = 1,
+    /// The command line or a configuration file is wrong (clap's own code).
+    Usage = 2,
+    /// Rights or a kernel feature are missing.
+    Rights = 3,
+    /// Something is taken: a port, a device name, a route, the state directory.
+    Taken = 4,
+    /// The token is wrong or damaged, or the gateway refused it.
+    Refused = 5,
+    /// The gateway could not be reached in time, or no interface leads to it.
+    Unreachable = 6,
+    /// No daemon runs with the state directory.
+    NotRunning = 7,
+}
+
+/// A failure that this crate names itself.
+#[derive(Debug, thiserror::Error)]
+#[error("{sentence}")]
+pub struct Failure {
+    code: Code,
+    sentence: String,
+}
+
+/// An error with a code and a sentence.
+pub fn failure(code: Code, sentence: impl Into<String>) -> anyhow::Error {
+    Failure { code, sentence: sentence.into() }.into()
+}
+
+/// The exit code for an error.
+pub fn code_of(error: &anyhow::Error) -> ExitCode {
+    ExitCode::from(kind_of(error) as u8)
+}
+
+/// What kind of failure an error is.
+pub fn kind_of(error: &anyhow::Error) -> Code {
+    error.chain().find_map(kind).unwrap_or(Code::Failure)
+}
+
+impl Code {
+    /// The kind with this number.
+    pub fn from_number(number: u8) -> Code {
+        use Code::{Failure, NotRunning, Refused, Rights, Taken, Unreachable, Usage};
+        let all = [Failure, Usage, Rights, Taken, Refused, Unreachable, NotRunning];
+        all.into_iter().find(|c| *c as u8 == number).unwrap_or(Failure)
+    }
+}
+
+fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return Some(failure.code);
+    }
+    if error.is::<TokenError>() || error.is::<Refusal>() {
+        return Some(Code::Refused);
+    }
+    if error.is::<EndpointError>() {
+        return Some(Code::Usage);
+    }
+    if error.is::<PrivilegeError>() {
+        return Some(Code::Rights);
+    }
+    tun(error).or_else(|| socket(error)).or_else(|| setup(error)).or_else(|| link(error))
+}
+
+fn tun(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
+    Some(match error.downcast_ref::<TunError>()? {
+        TunError::NameTaken(_) => Code::Taken,
+        TunError::BadName(_) => Code::Usage,
+        TunError::NotPermitted | TunError::NoDriver => Code::Rights,
+        _ => Code::Failure,
+    })
+}
+
+fn socket(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
+    Some(match error.downcast_ref::<OpenError>()? {
+        OpenError::PortInUse(_) => Code::Taken,
+        OpenError::NoSuchAddress(_) | OpenError::NoSuchInterface(_) => Code::Usage,
+        OpenError::NotPermitted(_) | OpenError::NoFamily(_) => Code::Rights,
+        OpenError::System { .. } => Code::Failure,
+    })
+}
+
+fn setup(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
+    Some(match error.downcast_ref::<SetupError>()? {
+        SetupError::Running(_) | SetupError::RouteTaken(_) | SetupError::RuleTaken => Code::Taken,
+        SetupError::NotPermitted(_) | SetupError::NoIpv6(_) | SetupError::NoResolver => Code::Rights,
+        _ => Code::Failure,
+    })
+}
+
+fn link(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
+    Some(match error.downcast_ref::<LinkError>()? {
+        LinkError::NoRoute { .. } => Code::Unreachable,
+        LinkError::NoSuchInterface(_) => Code::Usage,
+        LinkError::System(_) => Code::Failure,
+    })
+}

@@ -1,0 +1,61 @@
+//! Where a gateway can be reached, when nobody says.
+
+use ropewalk_bond::session::{ENDPOINTS_MAX, Endpoint, Host};
+use ropewalk_net::links::{self, Unusable};
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+
+/// The file in the state directory.
+pub const FILE: &str = "gateway.json";
+
+/// Where the gateway listened when it last ran.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Listening {
+    /// Its sockets.
+    pub listen: Vec<SocketAddr>,
+    /// What tokens name instead, if the configuration says.
+    #[serde(default)]
+    pub endpoints: Vec<String>,
+    /// Its device, which is no way to reach it.
+    #[serde(default)]
+    pub device: String,
+}
+
+/// Endpoints for a token: the addresses listened on, or where that is any address, those of this machine's interfaces, public ones first.
+pub fn of(listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
+    if !listening.endpoints.is_empty() {
+        return Ok(listening.endpoints.iter().map(|e| e.parse()).collect::<Result<_, _>>()?);
+    }
+    let mut found: Vec<SocketAddr> = Vec::new();
+    for listen in &listening.listen {
+        if listen.ip().is_unspecified() {
+            let own =
+                own_addresses(&listening.device)?.into_iter().filter(|a| a.is_ipv4() == listen.is_ipv4());
+            found.extend(own.map(|a| SocketAddr::new(a, listen.port())));
+        } else {
+            found.push(*listen);
+        }
+    }
+    found.sort_by_key(|a| is_private(a.ip()));
+    found.dedup();
+    found.truncate(ENDPOINTS_MAX);
+    Ok(found.into_iter().map(|a| Endpoint { host: Host::Address(a.ip()), port: a.port() }).collect())
+}
+
+fn own_addresses(device: &str) -> anyhow::Result<Vec<IpAddr>> {
+    let reachable = |link: &links::Link| {
+        // A service address on the loopback interface is as good as any.
+        matches!(link.unusable(&[device]), None | Some(Unusable::Loopback))
+    };
+    let links = links::list()?;
+    let addresses = links.iter().filter(|l| reachable(l)).flat_map(|l| &l.addresses);
+    Ok(addresses.filter(|a| a.usable && !a.ip.is_loopback()).map(|a| a.ip).collect())
+}
+
+/// Not reachable from the internet (RFC 1918, RFC 6598, RFC 4193).
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(a) => a.is_private() || a.octets()[0] == 100 && a.octets()[1] & 0xc0 == 64,
+        IpAddr::V6(a) => a.is_unique_local(),
+    }
+}

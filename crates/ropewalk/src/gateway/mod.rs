@@ -1,0 +1,80 @@
+//! The gateway: what it adds to the loop.
+
+pub mod desk;
+pub mod endpoints;
+mod registry;
+pub mod saver;
+
+pub use registry::{Book, SharedBook};
+
+use crate::control::protocol::{Request, Response};
+use crate::daemon::{Flow, Role, Running};
+use crate::report;
+use ropewalk_bond::api::Event;
+use ropewalk_bond::session::PublicKey;
+use ropewalk_bond::time::Time;
+
+/// A running gateway.
+pub struct Gateway {
+    book: SharedBook,
+    started: Time,
+}
+
+impl Gateway {
+    /// A gateway that knows its clients by `book`.
+    pub fn new(book: SharedBook, started: Time) -> Gateway {
+        Gateway { book, started }
+    }
+
+    /// What a client is called.
+    fn name(&self, key: &PublicKey) -> String {
+        self.book.read(|clients| clients.name_of(key).map_or_else(|| key.to_string(), str::to_owned))
+    }
+}
+
+impl Role for Gateway {
+    fn on_event(&mut self, _running: &mut Running, event: Event, _now: Time) -> anyhow::Result<Flow> {
+        match event {
+            Event::ClientUp { client, remote } => {
+                tracing::info!(client = self.name(&client), %remote, "client connected");
+            }
+            Event::ClientDown { client, why } => {
+                tracing::info!(client = self.name(&client), why, "client disconnected");
+            }
+            Event::Path { peer, path, remote, state } => {
+                tracing::info!(client = self.name(&peer), path, %remote, state = state.name(), "path");
+            }
+            Event::Exhausted { .. } | Event::Connected(_) | Event::Refused(_) | Event::Unreachable => {}
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn on_request(&mut self, running: &mut Running, request: Request, now: Time) -> Response {
+        match request {
+            Request::Status {} => {
+                let name = |key: &PublicKey| self.name(key);
+                let status = Box::new(report::take("gateway", &running.core, self.started, now, name));
+                Response::Status { status }
+            }
+            Request::Expel { client } => {
+                running.core.engine.revoke(&client);
+                Response::Done { said: String::new() }
+            }
+            _ => Response::wrong_end("this command", "client"),
+        }
+    }
+
+    fn on_news(&mut self, _running: &mut Running, _now: Time) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn on_timer(&mut self, _running: &mut Running, _now: Time) -> anyhow::Result<Flow> {
+        Ok(Flow::Continue)
+    }
+
+    fn on_reload(&mut self, _running: &mut Running, _now: Time) {}
+
+    fn due(&self) -> Time {
+        Time::NEVER
+    }
+}

@@ -1,0 +1,30 @@
+//! Where log lines go and how they look.
+
+use crate::cli::LogFormat;
+use anyhow::Context;
+use std::io::IsTerminal;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// Starts logging to standard error: `--log` if given, else `RUST_LOG`, else `info`.
+///
+/// Under systemd the journal has its own clock, so lines carry no time of their own there.
+pub fn start(filter: Option<&str>, format: LogFormat) -> anyhow::Result<()> {
+    let from_environment = std::env::var("RUST_LOG").ok();
+    let words = filter.or(from_environment.as_deref()).unwrap_or("info");
+    let filter = EnvFilter::try_new(words)
+        .with_context(|| format!("`{words}` is no log filter; use error, warn, info, debug or trace"))?;
+    let journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    let lines = layer().with_writer(std::io::stderr).with_target(false);
+    let lines = match (format, journal) {
+        (LogFormat::Json, _) => layer().json().with_writer(std::io::stderr).boxed(),
+        (LogFormat::Text, true) => lines.without_time().with_ansi(false).boxed(),
+        (LogFormat::Text, false) => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
+    };
+    let _already_started = tracing_subscriber::registry().with(filter).with(lines).try_init();
+    Ok(())
+}
+
+use tracing_subscriber::Layer;

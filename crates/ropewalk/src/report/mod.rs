@@ -1,0 +1,311 @@
+//! What a daemon says of itself: one snapshot, for `status`, `top` and metrics. Its JSON is stable: fields are added, never changed.
+
+pub mod table;
+
+use crate::daemon::Core;
+use ropewalk_bond::engine::{PathStatus, PeerStatus};
+use ropewalk_bond::session::PublicKey;
+use ropewalk_bond::time::{Duration, Time};
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+
+/// Everything, now. Counters count since the daemon started; times are in milliseconds, rates in bits per second, amounts in bytes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Version of this layout.
+    pub version: u32,
+    /// `client` or `gateway`.
+    pub role: String,
+    /// The bond's device.
+    pub device: String,
+    /// The daemon's clock, nanoseconds: differences of counters over differences of this are rates.
+    pub clock_ns: u64,
+    /// How long the daemon has been running, seconds.
+    pub uptime_s: f64,
+    /// Client: the one gateway. Gateway: the clients.
+    pub peers: Vec<Peer>,
+    /// Datagrams dropped on arrival, by reason.
+    pub drops: Drops,
+    /// What happened outside the engine.
+    pub io: Io,
+    /// Packet memory in use, bytes.
+    pub memory_used: u64,
+    /// Packet memory there is, bytes.
+    pub memory_limit: u64,
+    /// What runs slower than it could, and why; and what does not work.
+    pub notes: Vec<String>,
+}
+
+/// One session.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Peer {
+    /// Gateway: the client's name. Client: `gateway`.
+    pub name: String,
+    /// Its public key.
+    pub key: String,
+    /// The client's addresses inside.
+    pub inside: Vec<IpAddr>,
+    /// The session works.
+    pub up: bool,
+    /// Cipher of the session.
+    pub cipher: Option<String>,
+    /// Age of its keys, seconds.
+    pub key_age_s: Option<f64>,
+    /// Since it was last heard, seconds.
+    pub silent_s: f64,
+    /// Its paths.
+    pub paths: Vec<Path>,
+    /// Bytes waiting at the entrance.
+    pub queue_bytes: u64,
+    /// Packets waiting at the entrance.
+    pub queue_packets: u64,
+    /// How long the last packet waited there.
+    pub queue_wait_ms: f64,
+    /// Packets that came in there.
+    pub queue_in: u64,
+    /// Packets dropped there to keep the queue short.
+    pub codel_drops: u64,
+    /// Packets marked there instead (ECN).
+    pub codel_marks: u64,
+    /// Packets dropped there because it was full.
+    pub overflow_drops: u64,
+    /// Packets delivered in order.
+    pub delivered: u64,
+    /// Bytes held until what is missing before them arrives.
+    pub held_bytes: u64,
+    /// Flows in which something is missing.
+    pub gaps: u64,
+    /// Packets that came too late for their place.
+    pub late: u64,
+    /// Packets that were waited for in vain.
+    pub abandoned: u64,
+    /// Pieces that came twice.
+    pub duplicates: u64,
+    /// Pieces sent again.
+    pub resent: u64,
+    /// Packets not sent again because it was too late.
+    pub given_up: u64,
+}
+
+/// One path.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Path {
+    /// Its number in the session.
+    pub id: u8,
+    /// Client: the interface. Gateway: the client's address.
+    pub name: String,
+    /// Where it leads.
+    pub remote: Option<SocketAddr>,
+    /// `validating`, `active`, `suspect` or `down`.
+    pub state: String,
+    /// `active`, `backup` or `metered`.
+    pub class: String,
+    /// Bytes left of a metered path.
+    pub allowance: Option<u64>,
+    /// Its weight for the weighted scheduler.
+    pub weight: u32,
+    /// Smoothed round-trip time.
+    pub rtt_ms: Option<f64>,
+    /// The smallest of the last ten seconds.
+    pub min_rtt_ms: Option<f64>,
+    /// Its mean deviation.
+    pub jitter_ms: f64,
+    /// Estimate of what it carries.
+    pub bandwidth_bps: u64,
+    /// The rate that it is paced at.
+    pub pacing_bps: Option<u64>,
+    /// Congestion window.
+    pub window: u64,
+    /// Bytes on the way.
+    pub inflight: u64,
+    /// The largest IP packet that passes.
+    pub mtu: u16,
+    /// Sent, IP and UDP headers included.
+    pub sent_bytes: u64,
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Received, IP and UDP headers included.
+    pub received_bytes: u64,
+    /// Datagrams received.
+    pub received: u64,
+    /// Datagrams lost on the way out.
+    pub lost: u64,
+    /// Of these, datagrams that arrived after all.
+    pub spurious: u64,
+    /// Datagrams acknowledged.
+    pub acked: u64,
+    /// How often it died within the last seconds.
+    pub deaths: u32,
+}
+
+/// Datagrams dropped on arrival.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Drops {
+    /// Not of the protocol.
+    pub malformed: u64,
+    /// Of no session here.
+    pub unknown: u64,
+    /// Not authentic.
+    pub forged: u64,
+    /// Seen before.
+    pub replayed: u64,
+    /// Handshakes.
+    pub handshakes: u64,
+    /// Inner packets that the peer may not send.
+    pub inner: u64,
+    /// Device packets without a peer to go to.
+    pub unroutable: u64,
+}
+
+/// What happened outside the engine.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Io {
+    /// Packets from the device; a super-packet counts once.
+    pub device_in: u64,
+    /// Packets to the device.
+    pub device_out: u64,
+    /// Packets that the kernel would not take.
+    pub device_refused: u64,
+    /// Batches of datagrams sent.
+    pub batches: u64,
+    /// Datagrams not sent because the kernel had no room.
+    pub send_full: u64,
+    /// Datagrams not sent because they were too long.
+    pub send_too_big: u64,
+    /// Datagrams not sent because there was no way.
+    pub send_unreachable: u64,
+    /// Datagrams that the kernel dropped because the loop was late.
+    pub overruns: u64,
+    /// Wake-ups of the loop.
+    pub wakeups: u64,
+}
+
+/// A snapshot of `core`; `name` tells what peers are called.
+pub fn take(
+    role: &str,
+    core: &Core,
+    started: Time,
+    now: Time,
+    name: impl Fn(&PublicKey) -> String,
+) -> Snapshot {
+    let status = core.engine.status(now);
+    let (d, c) = (status.drops, core.counters);
+    Snapshot {
+        version: 1,
+        role: role.into(),
+        device: core.tun.name().into(),
+        clock_ns: now.as_nanos(),
+        uptime_s: now.since(started).as_secs_f64(),
+        peers: status.peers.into_iter().map(|p| peer(name(&p.key), p, core)).collect(),
+        drops: Drops {
+            malformed: d.malformed,
+            unknown: d.unknown,
+            forged: d.forged,
+            replayed: d.replayed,
+            handshakes: d.handshakes,
+            inner: d.inner,
+            unroutable: d.unroutable,
+        },
+        io: Io {
+            device_in: c.device_in,
+            device_out: c.device_out,
+            device_refused: c.device_refused,
+            batches: c.batches,
+            send_full: c.send_full,
+            send_too_big: c.send_too_big,
+            send_unreachable: c.send_unreachable,
+            overruns: core.sockets.iter().map(|l| u64::from(l.overruns)).sum(),
+            wakeups: c.wakeups,
+        },
+        memory_used: status.memory_used as u64,
+        memory_limit: status.memory_limit as u64,
+        notes: notes(core),
+    }
+}
+
+fn peer(name: String, p: PeerStatus, core: &Core) -> Peer {
+    Peer {
+        name,
+        key: p.key.to_string(),
+        inside: p.inside.into_iter().filter(|a| !a.is_unspecified()).collect(),
+        up: p.up,
+        cipher: p.cipher.map(str::to_owned),
+        key_age_s: p.key_age.map(|d| d.as_secs_f64()),
+        silent_s: p.silent_for.as_secs_f64(),
+        paths: p.paths.into_iter().map(|path| self::path(path, core)).collect(),
+        queue_bytes: p.queue_bytes,
+        queue_packets: p.queue_packets,
+        queue_wait_ms: ms(p.queue_wait),
+        queue_in: p.queue.packets,
+        codel_drops: p.queue.codel_drops,
+        codel_marks: p.queue.marks,
+        overflow_drops: p.queue.overflow_drops,
+        delivered: p.order.delivered,
+        held_bytes: p.held_bytes,
+        gaps: p.gaps as u64,
+        late: p.order.late,
+        abandoned: p.order.given_up,
+        duplicates: p.order.duplicates,
+        resent: p.resent,
+        given_up: p.given_up,
+    }
+}
+
+fn path(p: PathStatus, core: &Core) -> Path {
+    let own = core.sockets.get(p.route.link).filter(|_| !core.keep_local).map(|l| l.name.clone());
+    Path {
+        id: p.id,
+        name: own.unwrap_or_else(|| p.route.remote.to_string()),
+        remote: Some(p.route.remote),
+        state: p.state.name().into(),
+        class: p.class.into(),
+        allowance: p.allowance,
+        weight: p.weight,
+        rtt_ms: p.rtt.map(ms),
+        min_rtt_ms: p.min_rtt.map(ms),
+        jitter_ms: ms(p.jitter),
+        bandwidth_bps: p.bandwidth_bps,
+        pacing_bps: p.pacing_bps,
+        window: p.window,
+        inflight: p.inflight,
+        mtu: p.mtu,
+        sent_bytes: p.traffic.sent_bytes,
+        sent: p.traffic.sent,
+        received_bytes: p.traffic.received_bytes,
+        received: p.traffic.received,
+        lost: p.traffic.lost,
+        spurious: p.traffic.spurious,
+        acked: p.traffic.acked,
+        deaths: p.deaths,
+    }
+}
+
+fn ms(d: Duration) -> f64 {
+    d.as_secs_f64() * 1e3
+}
+
+/// Where this machine makes the bond slower than it could be.
+fn notes(core: &Core) -> Vec<String> {
+    let offloads = core.tun.offloads();
+    let mut notes = Vec::new();
+    if !offloads.tso {
+        notes.push("the kernel's TUN driver has no TCP segmentation offload: throughput is lower".into());
+    } else if !offloads.uso {
+        notes.push("the kernel's TUN driver has no UDP segmentation offload (Linux 6.2): UDP costs more processor time".into());
+    }
+    for link in core.sockets.iter() {
+        if !link.socket.has_gso() {
+            notes.push(format!(
+                "{} sends datagrams one by one (no UDP segmentation offload): throughput is lower",
+                link.name
+            ));
+        }
+        if !link.socket.has_gro() {
+            notes.push(format!(
+                "{} receives datagrams one by one (no UDP receive offload): throughput is lower",
+                link.name
+            ));
+        }
+    }
+    notes
+}

@@ -1,0 +1,140 @@
+//! The snapshot as a person wants to read it.
+
+use super::{Path, Peer, Snapshot};
+use std::fmt::Write;
+
+/// What `ropewalk status` prints. With an earlier snapshot there are rates.
+pub fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{} {}, up {}", now.role, now.device, time(now.uptime_s));
+    if now.peers.is_empty() {
+        out.push_str("no client is connected\n");
+    }
+    for peer in &now.peers {
+        let before = earlier.and_then(|e| e.peers.iter().find(|p| p.key == peer.key));
+        let seconds = earlier.map_or(0.0, |e| now.clock_ns.saturating_sub(e.clock_ns) as f64 / 1e9);
+        out.push('\n');
+        session(&mut out, peer);
+        paths(&mut out, before, peer, seconds);
+        queues(&mut out, peer);
+    }
+    for note in &now.notes {
+        let _ = writeln!(out, "\nnote: {note}");
+    }
+    out
+}
+
+fn session(out: &mut String, p: &Peer) {
+    let state = if p.up { "connected" } else { "not connected" };
+    let inside: Vec<String> = p.inside.iter().map(ToString::to_string).collect();
+    let _ = write!(out, "{}: {state}", p.name);
+    if !inside.is_empty() {
+        let _ = write!(out, ", {}", inside.join(" and "));
+    }
+    if let Some(cipher) = &p.cipher {
+        let _ = write!(out, ", {cipher}");
+    }
+    if p.silent_s >= 1.0 && p.up {
+        let _ = write!(out, ", last heard {} ago", time(p.silent_s));
+    }
+    out.push('\n');
+}
+
+fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
+    if peer.paths.is_empty() {
+        out.push_str("  no path\n");
+        return;
+    }
+    let rows: Vec<[String; 8]> = peer.paths.iter().map(|p| row(before, p, seconds)).collect();
+    let titles = ["path", "state", "class", "rtt", "up", "down", "loss", "carried"].map(String::from);
+    let widths: Vec<usize> = (0..titles.len())
+        .map(|i| rows.iter().chain([&titles]).map(|r| r[i].chars().count()).max().unwrap_or(0))
+        .collect();
+    for row in [&titles].into_iter().chain(&rows) {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let _ = writeln!(out, "  {}", cells.join("  ").trim_end());
+    }
+}
+
+fn row(before: Option<&Peer>, p: &Path, seconds: f64) -> [String; 8] {
+    let old = before.and_then(|b| b.paths.iter().find(|o| o.id == p.id && o.remote == p.remote));
+    let rate = |now: u64, then: Option<u64>| match then {
+        Some(then) if seconds > 0.0 && now >= then => bits((now - then) as f64 * 8.0 / seconds),
+        _ => "-".into(),
+    };
+    let class = match p.allowance {
+        Some(left) => format!("{}, {} left", p.class, bytes(left)),
+        None => p.class.clone(),
+    };
+    [
+        p.name.clone(),
+        p.state.clone(),
+        class,
+        p.rtt_ms.map_or("-".into(), |ms| format!("{ms:.1} ms")),
+        rate(p.sent_bytes, old.map(|o| o.sent_bytes)),
+        rate(p.received_bytes, old.map(|o| o.received_bytes)),
+        loss(p),
+        format!("{} out, {} in", bytes(p.sent_bytes), bytes(p.received_bytes)),
+    ]
+}
+
+/// Share of the datagrams whose fate is known.
+fn loss(p: &Path) -> String {
+    let lost = p.lost.saturating_sub(p.spurious);
+    match lost + p.acked {
+        0 => "-".into(),
+        known => format!("{:.2} %", lost as f64 * 100.0 / known as f64),
+    }
+}
+
+fn queues(out: &mut String, p: &Peer) {
+    let _ = writeln!(
+        out,
+        "  queue {} in {} packets, waits {:.1} ms; {} dropped, {} marked",
+        bytes(p.queue_bytes),
+        p.queue_packets,
+        p.queue_wait_ms,
+        p.codel_drops + p.overflow_drops,
+        p.codel_marks
+    );
+    let _ = writeln!(
+        out,
+        "  order {} held, {} flows with gaps; {} sent again, {} given up, {} late",
+        bytes(p.held_bytes),
+        p.gaps,
+        p.resent,
+        p.given_up + p.abandoned,
+        p.late
+    );
+}
+
+/// `1.5 MB`.
+pub fn bytes(n: u64) -> String {
+    scaled(n as f64, ["B", "kB", "MB", "GB", "TB"])
+}
+
+/// `20.1 Mb/s`.
+pub fn bits(n: f64) -> String {
+    scaled(n, ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"])
+}
+
+fn scaled(mut n: f64, units: [&str; 5]) -> String {
+    let mut at = 0;
+    while n >= 999.5 && at + 1 < units.len() {
+        n /= 1000.0;
+        at += 1;
+    }
+    if at == 0 || n >= 99.95 { format!("{n:.0} {}", units[at]) } else { format!("{n:.1} {}", units[at]) }
+}
+
+/// `3 d 4 h`, `2 min 10 s`, `5 s`.
+pub fn time(seconds: f64) -> String {
+    let s = seconds as u64;
+    match s {
+        0..60 => format!("{s} s"),
+        60..3600 => format!("{} min {} s", s / 60, s % 60),
+        3600..86_400 => format!("{} h {} min", s / 3600, s % 3600 / 60),
+        _ => format!("{} d {} h", s / 86_400, s % 86_400 / 3600),
+    }
+}

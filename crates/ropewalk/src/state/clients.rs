@@ -1,0 +1,189 @@
+//! A gateway's book of clients: who was invited, who came with the invite, and which addresses they have.
+//!
+//! One book is shared by the engine, which asks at each handshake, and the control socket, which invites and revokes. It is held for
+//! microseconds at a time; writing it to the disk is the business of [`super::super::gateway::saver`].
+
+use super::pool::Pool;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ropewalk_bond::api::Admission;
+use ropewalk_bond::session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// The file in the state directory.
+pub const FILE: &str = "clients.json";
+/// Revoked clients that are remembered, so that they are told so; the oldest are forgotten first.
+const REVOKED_KEPT: usize = 4096;
+
+/// The book.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clients {
+    clients: Vec<Client>,
+}
+
+/// One entry.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// What the gateway's people call it.
+    pub name: String,
+    /// The invite that it comes by.
+    #[serde(serialize_with = "to_text", deserialize_with = "from_text")]
+    invite: [u8; 16],
+    /// Proves the invite's secret without holding it.
+    #[serde(serialize_with = "to_text", deserialize_with = "from_text")]
+    fingerprint: [u8; 32],
+    /// Whose invite it became at first contact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<Key>,
+    /// Its addresses inside, from first contact on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ipv4: Option<Ipv4Addr>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ipv6: Option<Ipv6Addr>,
+    /// It may not come in any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    revoked: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key(PublicKey);
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Key, D::Error> {
+        String::deserialize(d)?.parse().map(Key).map_err(serde::de::Error::custom)
+    }
+}
+
+fn to_text<S: Serializer, const N: usize>(bytes: &[u8; N], s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(&STANDARD.encode(bytes))
+}
+
+fn from_text<'de, D: Deserializer<'de>, const N: usize>(d: D) -> Result<[u8; N], D::Error> {
+    let bytes = STANDARD.decode(String::deserialize(d)?).map_err(serde::de::Error::custom)?;
+    bytes.try_into().map_err(|_| serde::de::Error::custom("a value has the wrong length"))
+}
+
+/// Why the book was not changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BookError {
+    /// The name is taken.
+    #[error("`{0}` was invited already: revoke it first (`ropewalk revoke {0}`), or choose another name")]
+    NameTaken(String),
+    /// The name is unknown.
+    #[error("there is no client named `{0}`; `ropewalk status` lists those that are connected")]
+    UnknownName(String),
+    /// The name is not one.
+    #[error("a client's name has 1 to 64 letters, digits, '-', '_' or '.'")]
+    BadName,
+}
+
+impl Clients {
+    /// Adds an invite under a name that no client has who may still come in.
+    pub fn invite(&mut self, name: &str, invite: InviteId, secret: &InviteSecret) -> Result<(), BookError> {
+        let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+        if !(1..=64).contains(&name.len()) || !name.bytes().all(letter) {
+            return Err(BookError::BadName);
+        }
+        if self.clients.iter().any(|c| c.name == name && !c.revoked) {
+            return Err(BookError::NameTaken(name.into()));
+        }
+        self.clients.push(Client {
+            name: name.into(),
+            invite: invite.0,
+            fingerprint: secret.fingerprint(),
+            key: None,
+            ipv4: None,
+            ipv6: None,
+            revoked: false,
+        });
+        Ok(())
+    }
+
+    /// Takes a client's right to come in, and its addresses. Returns its key if it ever came.
+    pub fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, BookError> {
+        let found = self.clients.iter_mut().find(|c| c.name == name && !c.revoked);
+        let client = found.ok_or_else(|| BookError::UnknownName(name.into()))?;
+        (client.revoked, client.ipv4, client.ipv6) = (true, None, None);
+        let key = client.key.map(|k| k.0);
+        let revoked = self.clients.iter().filter(|c| c.revoked).count();
+        if revoked > REVOKED_KEPT
+            && let Some(oldest) = self.clients.iter().position(|c| c.revoked)
+        {
+            self.clients.remove(oldest);
+        }
+        Ok(key)
+    }
+
+    /// The name of the client with this key.
+    pub fn name_of(&self, key: &PublicKey) -> Option<&str> {
+        let of_key = |c: &&Client| c.key == Some(Key(*key));
+        self.clients.iter().filter(of_key).max_by_key(|c| !c.revoked).map(|c| c.name.as_str())
+    }
+
+    /// May this client come in? The first contact binds its key to the invite, and gives it addresses. The flag says whether the book changed.
+    pub fn admit(
+        &mut self,
+        pool: &Pool,
+        key: &PublicKey,
+        hello: &ClientHello,
+    ) -> Result<(Admission, bool), Refusal> {
+        let found = self.find(key, hello)?;
+        let client = &self.clients[found];
+        let kept = client.key.is_some()
+            && client.ipv4.is_some_and(|a| pool.holds_v4(a))
+            && pool.holds_v6(client.ipv6);
+        if !kept {
+            let (ipv4, ipv6) = self.free(pool, found).ok_or(Refusal::PoolFull)?;
+            let client = &mut self.clients[found];
+            (client.key, client.ipv4, client.ipv6) = (Some(Key(*key)), Some(ipv4), ipv6);
+        }
+        let client = &self.clients[found];
+        let ipv4 = pool.inner_v4(client.ipv4.unwrap_or(Ipv4Addr::UNSPECIFIED));
+        Ok((Admission { ipv4, ipv6: pool.inner_v6(client.ipv6) }, !kept))
+    }
+
+    /// Which entry a client comes by: the one that has its key, else the one that its invite names.
+    fn find(&self, key: &PublicKey, hello: &ClientHello) -> Result<usize, Refusal> {
+        let of_key = |c: &Client| c.key == Some(Key(*key)) && !c.revoked;
+        if let Some(found) = self.clients.iter().position(of_key) {
+            return Ok(found);
+        }
+        let of_invite = |c: &Client| c.invite == hello.invite.0 && hello.secret.matches(&c.fingerprint);
+        let Some(found) = self.clients.iter().position(of_invite) else {
+            let known = self.clients.iter().any(|c| c.key == Some(Key(*key)));
+            return Err(if known { Refusal::Revoked } else { Refusal::UnknownInvite });
+        };
+        match (&self.clients[found].key, self.clients[found].revoked) {
+            (_, true) => Err(Refusal::Revoked),
+            (Some(_), false) => Err(Refusal::TokenInUse),
+            (None, false) => Ok(found),
+        }
+    }
+
+    /// Addresses for the client at `index`: those it had as far as the pool still holds them, else free ones.
+    fn free(&self, pool: &Pool, index: usize) -> Option<(Ipv4Addr, Option<Ipv6Addr>)> {
+        let own = &self.clients[index];
+        let others = || self.clients.iter().enumerate().filter(|(i, c)| *i != index && !c.revoked);
+        let v4: BTreeSet<Ipv4Addr> = others().filter_map(|(_, c)| c.ipv4).collect();
+        let v6: BTreeSet<Ipv6Addr> = others().filter_map(|(_, c)| c.ipv6).collect();
+        let ipv4 = match own.ipv4.filter(|a| pool.holds_v4(*a) && !v4.contains(a)) {
+            Some(kept) => kept,
+            None => pool.free_v4(&v4)?,
+        };
+        let ipv6 = match own.ipv6.filter(|a| pool.holds_v6(Some(*a)) && !v6.contains(a)) {
+            Some(kept) => Some(kept),
+            None => pool.free_v6(&v6)?,
+        };
+        Some((ipv4, ipv6))
+    }
+}

@@ -1,0 +1,151 @@
+//! Which addresses a gateway gives out.
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ropewalk_bond::session::Inner;
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// How many addresses of a pool are looked at: an IPv6 network has more than anybody could hand out.
+const LOOK_AT: usize = 1 << 16;
+
+/// The networks inside the bond, with the gateway's own address in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    v4: Option<Ipv4Net>,
+    v6: Option<Ipv6Net>,
+}
+
+/// Why a list of addresses is no pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PoolError {
+    /// None, or two of one kind.
+    #[error("--address takes one IPv4 network and one IPv6 network, at least one of the two")]
+    Number,
+    /// The address cannot be a host's.
+    #[error(
+        "{0} is the network itself or its broadcast address: give the gateway a host's address, as in 10.77.0.1/24"
+    )]
+    NotAHost(IpNet),
+    /// There is nothing left for clients.
+    #[error("{0} has no address left for a client: use a shorter prefix, as in 10.77.0.1/24")]
+    TooSmall(IpNet),
+}
+
+impl Pool {
+    /// The pool of the gateway's addresses.
+    pub fn new(addresses: &[IpNet]) -> Result<Pool, PoolError> {
+        let mut pool = Pool { v4: None, v6: None };
+        for address in addresses {
+            let taken = match address {
+                IpNet::V4(net) => pool.v4.replace(*net).is_some(),
+                IpNet::V6(net) => pool.v6.replace(*net).is_some(),
+            };
+            if taken {
+                return Err(PoolError::Number);
+            }
+            check(address)?;
+        }
+        if pool.v4.is_none() && pool.v6.is_none() { Err(PoolError::Number) } else { Ok(pool) }
+    }
+
+    /// The gateway's own addresses with their networks.
+    pub fn gateway(&self) -> Vec<IpNet> {
+        self.v4.map(IpNet::V4).into_iter().chain(self.v6.map(IpNet::V6)).collect()
+    }
+
+    /// A free IPv4 address; the unspecified one if this pool has no IPv4, `None` if none is free.
+    pub fn free_v4(&self, taken: &BTreeSet<Ipv4Addr>) -> Option<Ipv4Addr> {
+        let Some(net) = self.v4 else { return Some(Ipv4Addr::UNSPECIFIED) };
+        net.hosts().take(LOOK_AT).find(|a| *a != net.addr() && !taken.contains(a))
+    }
+
+    /// A free IPv6 address; `Some(None)` if this pool has no IPv6, `None` if none is free.
+    pub fn free_v6(&self, taken: &BTreeSet<Ipv6Addr>) -> Option<Option<Ipv6Addr>> {
+        let Some(net) = self.v6 else { return Some(None) };
+        // The first is the routers' anycast address (RFC 4291 §2.6.1).
+        net.hosts().skip(1).take(LOOK_AT).find(|a| *a != net.addr() && !taken.contains(a)).map(Some)
+    }
+
+    /// Whether an address given out earlier still belongs to the pool.
+    pub fn holds_v4(&self, address: Ipv4Addr) -> bool {
+        match self.v4 {
+            Some(net) => net.contains(&address) && address != net.addr(),
+            None => address.is_unspecified(),
+        }
+    }
+
+    /// The same for IPv6.
+    pub fn holds_v6(&self, address: Option<Ipv6Addr>) -> bool {
+        match (self.v6, address) {
+            (Some(net), Some(address)) => net.contains(&address) && address != net.addr(),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// What a client is told about its IPv4. A pool without says so with zeros.
+    pub fn inner_v4(&self, client: Ipv4Addr) -> Inner<Ipv4Addr> {
+        match self.v4 {
+            Some(net) => Inner { client, gateway: net.addr(), prefix: net.prefix_len() },
+            None => Inner { client: Ipv4Addr::UNSPECIFIED, gateway: Ipv4Addr::UNSPECIFIED, prefix: 0 },
+        }
+    }
+
+    /// What a client is told about its IPv6.
+    pub fn inner_v6(&self, client: Option<Ipv6Addr>) -> Option<Inner<Ipv6Addr>> {
+        let (net, client) = (self.v6?, client?);
+        Some(Inner { client, gateway: net.addr(), prefix: net.prefix_len() })
+    }
+}
+
+fn check(address: &IpNet) -> Result<(), PoolError> {
+    let host = match address {
+        IpNet::V4(net) => {
+            net.prefix_len() > 30 || (net.addr() != net.network() && net.addr() != net.broadcast())
+        }
+        IpNet::V6(net) => net.prefix_len() > 126 || net.addr() != net.network(),
+    };
+    if !host {
+        return Err(PoolError::NotAHost(*address));
+    }
+    if address.prefix_len() >= address.max_prefix_len() { Err(PoolError::TooSmall(*address)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(text: &[&str]) -> Result<Pool, PoolError> {
+        Pool::new(&text.iter().map(|t| t.parse().unwrap()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn addresses_are_given_out_until_there_are_none() {
+        let pool = pool(&["10.77.0.1/29", "fd77::1/64"]).unwrap();
+        let mut taken = BTreeSet::new();
+        while let Some(a) = pool.free_v4(&taken) {
+            assert!(pool.holds_v4(a) && taken.insert(a));
+        }
+        assert_eq!(taken.len(), 5);
+        assert!(!pool.holds_v4(Ipv4Addr::new(10, 77, 0, 1)));
+        assert_eq!(pool.free_v6(&BTreeSet::new()).unwrap().unwrap(), "fd77::2".parse::<Ipv6Addr>().unwrap());
+    }
+
+    #[test]
+    fn either_kind_may_be_missing() {
+        let six = pool(&["fd77::1/64"]).unwrap();
+        assert_eq!(six.free_v4(&BTreeSet::new()), Some(Ipv4Addr::UNSPECIFIED));
+        assert_eq!(six.inner_v4(Ipv4Addr::UNSPECIFIED).prefix, 0);
+        let four = pool(&["10.77.0.1/24"]).unwrap();
+        assert_eq!(four.free_v6(&BTreeSet::new()), Some(None));
+        assert!(four.holds_v6(None) && !four.holds_v6(Some(Ipv6Addr::LOCALHOST)));
+    }
+
+    #[test]
+    fn what_is_no_pool_is_refused() {
+        assert_eq!(pool(&[]), Err(PoolError::Number));
+        assert_eq!(pool(&["10.0.0.1/24", "10.1.0.1/24"]), Err(PoolError::Number));
+        assert!(matches!(pool(&["10.0.0.0/24"]), Err(PoolError::NotAHost(_))));
+        assert!(matches!(pool(&["10.0.0.1/32"]), Err(PoolError::TooSmall(_))));
+    }
+}

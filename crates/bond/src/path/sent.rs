@@ -117,6 +117,12 @@ impl SentLog {
         self.base + self.sent.len() as u64
     }
 
+    /// The first datagram of an empty log will have this number.
+    pub fn begin_at(&mut self, number: u64) {
+        debug_assert!(self.sent.is_empty());
+        self.base = number;
+    }
+
     /// Bytes on the way.
     pub fn inflight(&self) -> u64 {
         self.inflight

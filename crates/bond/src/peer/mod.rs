@@ -14,13 +14,13 @@ use crate::path::{ClockOffset, Path, Route, State};
 use crate::queue::Ingress;
 use crate::record::Store;
 use crate::schedule::{Scheduler, View};
-use crate::session::{PublicKey, SessionId};
+use crate::session::{PublicKey, ReplayWindow, SessionId};
 use crate::time::{Duration, Time};
 use crate::wire::MAX_PATHS;
 use core::net::IpAddr;
 use keyring::Keyring;
 use rand_chacha::ChaCha12Rng;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Lost chunks that may wait to be sent again; more than this many are not worth it.
 const RESEND_LIMIT: usize = 16_384;
@@ -82,6 +82,9 @@ pub struct Peer {
     pub is_client: bool,
     /// Its paths.
     pub paths: Vec<Path>,
+    /// Of paths taken away, by identifier: the next number and what has arrived. Their successors go on from there, because a number used
+    /// twice under one key would be a nonce used twice.
+    retired: BTreeMap<u8, (u64, ReplayWindow)>,
     /// Weights of the paths, by identifier.
     pub weights: [u32; MAX_PATHS],
     /// What waits to be sent.
@@ -134,6 +137,7 @@ impl Peer {
             confirmed: is_client,
             is_client,
             paths: Vec::new(),
+            retired: BTreeMap::new(),
             weights: [1; MAX_PATHS],
             ingress: Ingress::new(config.queue_bytes),
             resend: VecDeque::new(),
@@ -175,6 +179,10 @@ impl Peer {
     pub fn insert_path(&mut self, id: u8, spec: PathSpec, config: &Config) {
         let controller = config.congestion.controller(u64::from(crate::path::pmtu::BASE));
         let mut path = Path::new(id, spec.route, spec.interface_mtu, controller, config.in_flight);
+        if let Some((next, replay)) = self.retired.remove(&id) {
+            path.sent.begin_at(next);
+            path.replay = replay;
+        }
         path.class = spec.class;
         path.status_due = self.is_client && spec.class != Default::default();
         self.weights[id as usize] = spec.weight;
@@ -185,7 +193,8 @@ impl Peer {
     pub fn remove_path(&mut self, id: u8, now: Time, shared: &mut Shared) {
         let Some(i) = self.paths.iter().position(|p| p.id == id) else { return };
         self.evacuate(i, now, shared);
-        self.paths.remove(i);
+        let path = self.paths.remove(i);
+        self.retired.insert(id, (path.sent.next_number(), path.replay));
         self.copies.retain(|(p, c)| {
             let keep = *p != id;
             if !keep {
@@ -284,6 +293,7 @@ impl Peer {
 
     /// The session begins anew (the peer had forgotten it): numbers and order start over, what was not acknowledged is sent again.
     pub fn restart(&mut self, shared: &mut Shared, now: Time) {
+        self.retired.clear();
         for i in 0..self.paths.len() {
             self.evacuate(i, now, shared);
             let old = &self.paths[i];

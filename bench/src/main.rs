@@ -1,2 +1,176 @@
-//! bench
-fn main() {}
+//! `bench`: the figures Ropewalk has to reach, beside its peers, measured in the same run.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand};
+use ropewalk_bench::bench::Bench;
+use ropewalk_bench::machine::Machine;
+use ropewalk_bench::plan::Plan;
+use ropewalk_bench::progress::Progress;
+use ropewalk_bench::report::{self, Report, RowReport};
+use ropewalk_bench::rows::{ALL, Row};
+use ropewalk_bench::way::{self, Programs};
+use ropewalk_bench::{flow, quic};
+use ropewalk_lab::Topology;
+
+#[derive(Parser)]
+#[command(version, about = "Measures Ropewalk beside kernel MPTCP and wireguard-go. Needs root.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Name the rows of the table
+    List,
+    /// Measure rows; all of them if none is named
+    Run(RunArgs),
+    #[command(hide = true)]
+    FlowSend {
+        #[arg(long)]
+        to: SocketAddr,
+        #[arg(long)]
+        seconds: u32,
+        #[arg(long)]
+        mptcp: bool,
+        #[arg(long)]
+        congestion: String,
+    },
+    #[command(hide = true)]
+    FlowReceive {
+        #[arg(long)]
+        listen: SocketAddr,
+        #[arg(long)]
+        seconds: u32,
+        #[arg(long)]
+        mptcp: bool,
+    },
+    #[command(hide = true)]
+    QuicServer {
+        #[arg(long)]
+        listen: SocketAddr,
+        #[arg(long)]
+        certificate: PathBuf,
+    },
+    #[command(hide = true)]
+    QuicClient {
+        #[arg(long)]
+        to: SocketAddr,
+        #[arg(long)]
+        certificate: PathBuf,
+        #[arg(long)]
+        seconds: u32,
+    },
+}
+
+#[derive(Args)]
+struct RunArgs {
+    /// Names of rows, as `bench list` gives them
+    rows: Vec<String>,
+    /// Shorter runs and fewer of them: to see whether things work, not to quote
+    #[arg(long)]
+    quick: bool,
+    /// Make each measurement so often and take the median
+    #[arg(long, value_name = "N")]
+    repeat: Option<u32>,
+    /// Only these environments, in the rows that have sixteen
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Write report.md and report.json into this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Keep what the contenders' programs say in this directory
+    #[arg(long, value_name = "DIR")]
+    logs: Option<PathBuf>,
+    /// The ropewalk binary [default: the one beside this program]
+    #[arg(long, value_name = "PATH")]
+    ropewalk: Option<PathBuf>,
+    /// Where wireguard-go is built [default: peers/, in the target directory]
+    #[arg(long, value_name = "DIR")]
+    peers: Option<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().command {
+        Command::List => {
+            ALL.iter().for_each(|row| println!("{:<13} {}", row.name, row.what));
+            Ok(())
+        }
+        Command::Run(args) => run(args),
+        Command::FlowSend { to, seconds, mptcp, congestion } => flow::send(to, seconds, mptcp, &congestion),
+        Command::FlowReceive { listen, seconds, mptcp } => flow::receive(listen, seconds, mptcp),
+        Command::QuicServer { listen, certificate } => quic::server(listen, &certificate),
+        Command::QuicClient { to, certificate, seconds } => quic::client(to, seconds, &certificate),
+    }
+}
+
+fn run(args: RunArgs) -> Result<()> {
+    let rows = chosen(&args.rows)?;
+    let plan = Plan { quick: args.quick, repeat: args.repeat };
+    let own = std::env::current_exe().context("this program does not know where it is")?;
+    ropewalk_lab::clean_on_interrupt()?;
+    for stale in Topology::cleanup_stale() {
+        eprintln!("removed {stale}, left behind by a killed run");
+    }
+    let (programs, version) = programs(&args, &own);
+    let machine = Machine::now(programs.ropewalk.as_deref(), version.as_deref());
+    let progress = Progress::new(rows.iter().map(|row| row.measurements(&plan)).sum());
+    let bench = Bench { plan, programs, own, progress, logs: args.logs, only: args.only };
+    let rows = measure(&bench, &rows);
+    bench.progress.finish();
+    let report = Report { machine, quick: args.quick, rows };
+    print!("{}", report::text(&report));
+    match args.out {
+        Some(directory) => report::write(&report, &directory),
+        None => Ok(()),
+    }
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Row>> {
+    if names.is_empty() {
+        return Ok(ALL.iter().collect());
+    }
+    let row = |name: &String| {
+        Row::named(name).with_context(|| format!("there is no row \"{name}\"; `bench list` names them"))
+    };
+    names.iter().map(row).collect()
+}
+
+/// Runs the rows; one that cannot be run is told of, and the others are run all the same.
+fn measure(bench: &Bench, rows: &[&'static Row]) -> Vec<RowReport> {
+    let mut reports = Vec::new();
+    for row in rows {
+        match row.run(bench) {
+            Ok(report) => reports.push(report),
+            Err(error) => bench.progress.say(&format!("{error:#}")),
+        }
+    }
+    reports
+}
+
+/// Finds the contenders' programs, and the version of wireguard-go. What is missing is said and left out.
+fn programs(args: &RunArgs, own: &Path) -> (Programs, Option<String>) {
+    let ropewalk = ropewalk_binary(args.ropewalk.as_deref(), own);
+    let cache = args.peers.clone().or_else(|| Some(own.parent()?.parent()?.join("peers")));
+    let wireguard = cache.context("no target directory").and_then(|cache| way::install_wireguard(&cache));
+    let complain = |what: &str, error: &anyhow::Error| eprintln!("{what} is left out: {error:#}");
+    ropewalk.as_ref().err().into_iter().for_each(|error| complain("ropewalk", error));
+    wireguard.as_ref().err().into_iter().for_each(|error| complain("wireguard-go", error));
+    let (wireguard, version) = wireguard.ok().unzip();
+    (Programs { ropewalk: ropewalk.ok(), wireguard }, version)
+}
+
+fn ropewalk_binary(named: Option<&Path>, own: &Path) -> Result<PathBuf> {
+    let beside = own.with_file_name("ropewalk");
+    let path = named.unwrap_or(&beside);
+    if !path.is_file() {
+        bail!(
+            "there is no {}; `cargo build --release -p ropewalk` makes it, or name it with --ropewalk",
+            path.display()
+        );
+    }
+    Ok(path.canonicalize()?)
+}

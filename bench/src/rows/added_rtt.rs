@@ -1,0 +1,47 @@
+//! `added-rtt`: what a tunnel that does nothing else takes for a packet there and back.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use ropewalk_lab::Ping;
+
+use super::Outcome;
+use super::compare::Comparison;
+use crate::bench::Bench;
+use crate::plan::Plan;
+use crate::report::{Case, Figure, Goal};
+use crate::sample::{Sample, Unit};
+use crate::way::Way;
+
+const WAYS: [Way; 3] = [Way::Path(1), Way::Wireguard, Way::Ropewalk];
+const REPEATS: u32 = 5;
+/// Apart so far that each finds everything asleep.
+const INTERVAL: Duration = Duration::from_millis(10);
+
+pub(super) fn measurements(plan: &Plan) -> u64 {
+    u64::from(plan.repeats(REPEATS)) * WAYS.len() as u64
+}
+
+pub(super) fn run(bench: &Bench) -> Result<Outcome> {
+    let (count, repeats) = (bench.plan.pick(1000, 300), bench.plan.repeats(REPEATS));
+    let label = "added-rtt".to_owned();
+    let comparison = Comparison { bench, label, links: &[], ways: &WAYS, repeats, unit: Unit::Us };
+    let values = comparison.run(|site, open| {
+        let seen = Ping::new(open.target).count(count).interval(INTERVAL).run(&site.lab.client)?;
+        ensure!(
+            seen.received * 10 > seen.sent * 9,
+            "only {} of {} pings came back",
+            seen.received,
+            seen.sent
+        );
+        Ok(Sample::of(seen.median().as_secs_f64() * 1e6))
+    })?;
+    let added = |index: usize| values[index].figure.zip(values[0].figure).map(|(way, bare)| way - bare);
+    let (peer, ours) = ((Way::Wireguard.name(), added(1)), added(2));
+    let figures = vec![Figure::new("added", Unit::Us, ours, [peer], Goal::at_most(150.0, 60.0))];
+    let method = format!(
+        "{count} pings, {} ms apart, over a veth pair and through an idle tunnel over it: medians. Median of {repeats}.",
+        INTERVAL.as_millis()
+    );
+    Ok(Outcome { method, cases: vec![Case { name: "one path".to_owned(), values, figures }] })
+}

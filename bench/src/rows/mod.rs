@@ -1,0 +1,136 @@
+//! The rows of the table of targets, a file for each kind.
+
+mod added_rtt;
+mod compare;
+mod crowd;
+mod environments;
+mod failover;
+mod latency;
+mod sums;
+mod throughput;
+mod udp;
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::bench::Bench;
+use crate::plan::Plan;
+use crate::report::{Case, RowReport};
+
+/// What a row's measurements gave.
+pub(crate) struct Outcome {
+    /// How it was measured.
+    pub method: String,
+    /// Its cases.
+    pub cases: Vec<Case>,
+}
+
+/// A row.
+pub struct Row {
+    /// Its name on the command line; stable.
+    pub name: &'static str,
+    /// What it measures.
+    pub what: &'static str,
+    measurements: fn(&Plan) -> u64,
+    run: fn(&Bench) -> Result<Outcome>,
+}
+
+/// All rows, in the order of the table.
+pub const ALL: [Row; 11] = [
+    Row {
+        name: "equal",
+        what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
+        measurements: sums::measurements,
+        run: sums::equal,
+    },
+    Row {
+        name: "unequal",
+        what: "one CUBIC flow over 300 Mb/s 10 ms + 80 Mb/s 30 ms",
+        measurements: sums::measurements,
+        run: sums::unequal,
+    },
+    Row {
+        name: "environments",
+        what: "one CUBIC flow in sixteen environments",
+        measurements: environments::tcp_measurements,
+        run: environments::tcp,
+    },
+    Row {
+        name: "quic",
+        what: "one QUIC flow, reordering threshold 3, in sixteen environments",
+        measurements: environments::quic_measurements,
+        run: environments::quic,
+    },
+    Row {
+        name: "lossy",
+        what: "one CUBIC flow over 2 × 50 Mb/s, 20 ms one way, 2 % random loss",
+        measurements: sums::measurements,
+        run: sums::lossy,
+    },
+    Row {
+        name: "latency",
+        what: "what load adds to a ping: p99 in a saturated bond over the idle round trip",
+        measurements: latency::measurements,
+        run: latency::run,
+    },
+    Row {
+        name: "failover",
+        what: "longest stall of one flow when one of two paths dies silently, 2 × 50 Mb/s, 20 ms round trip",
+        measurements: failover::measurements,
+        run: failover::run,
+    },
+    Row {
+        name: "udp",
+        what: "UDP at 90 % of the sum of rates: loss and reordering",
+        measurements: udp::measurements,
+        run: udp::run,
+    },
+    Row {
+        name: "throughput",
+        what: "one TCP flow over an unshaped veth pair",
+        measurements: throughput::measurements,
+        run: throughput::run,
+    },
+    Row {
+        name: "added-rtt",
+        what: "round trip that an idle tunnel adds to a bare veth pair, median",
+        measurements: added_rtt::measurements,
+        run: added_rtt::run,
+    },
+    Row {
+        name: "memory",
+        what: "a gateway with 1,000 idle clients, and how fast it lets them in",
+        measurements: crowd::measurements,
+        run: crowd::run,
+    },
+];
+
+impl Row {
+    /// The row of this name.
+    pub fn named(name: &str) -> Option<&'static Row> {
+        ALL.iter().find(|row| row.name == name)
+    }
+
+    /// How many measurements it makes.
+    pub fn measurements(&self, plan: &Plan) -> u64 {
+        (self.measurements)(plan)
+    }
+
+    /// Makes them.
+    ///
+    /// # Errors
+    /// If the lab cannot be built. A measurement that fails is a case without a figure, no error.
+    pub fn run(&self, bench: &Bench) -> Result<RowReport> {
+        let began = Instant::now();
+        let outcome = (self.run)(bench).with_context(|| format!("row {}", self.name))?;
+        let took_s = began.elapsed().as_secs_f64();
+        Ok(RowReport {
+            name: self.name,
+            what: self.what,
+            method: outcome.method,
+            took_s,
+            cases: outcome.cases,
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! One measurement, and many of one thing.
+
+use serde::Serialize;
+
+/// What one measurement gave.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sample {
+    /// The figure; none where the measurement failed or does not count.
+    pub value: Option<f64>,
+    /// Why it does not count, or what else was seen.
+    pub notes: Vec<String>,
+}
+
+impl Sample {
+    /// A figure that counts.
+    pub fn of(value: f64) -> Sample {
+        Sample { value: Some(value), notes: Vec::new() }
+    }
+
+    /// No figure, and why.
+    pub fn none(why: impl Into<String>) -> Sample {
+        Sample { value: None, notes: vec![why.into()] }
+    }
+
+    /// The same with a remark.
+    pub fn note(mut self, note: impl Into<String>) -> Sample {
+        self.notes.push(note.into());
+        self
+    }
+}
+
+/// How samples become one figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reduce {
+    /// The middle one; of an even number the mean of the middle two.
+    Median,
+    /// The largest.
+    Largest,
+}
+
+/// What a figure is counted in, and how it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Unit {
+    /// Mb/s (10⁶ bit/s).
+    #[serde(rename = "Mb/s")]
+    Mbps,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Ms,
+    /// Microseconds.
+    #[serde(rename = "µs")]
+    Us,
+    /// Of a hundred.
+    #[serde(rename = "%")]
+    Percent,
+    /// Things.
+    #[serde(rename = "")]
+    Count,
+    /// Per second of one processor.
+    #[serde(rename = "/s")]
+    PerSecond,
+    /// 2²⁰ bytes.
+    #[serde(rename = "MiB")]
+    MiB,
+    /// A ratio.
+    #[serde(rename = "×")]
+    Times,
+}
+
+impl Unit {
+    /// Its sign; empty for bare numbers.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Unit::Mbps => "Mb/s",
+            Unit::Ms => "ms",
+            Unit::Us => "µs",
+            Unit::Percent => "%",
+            Unit::Count => "",
+            Unit::PerSecond => "/s",
+            Unit::MiB => "MiB",
+            Unit::Times => "×",
+        }
+    }
+
+    /// A figure without its sign, as exact as it deserves.
+    pub fn number(self, value: f64) -> String {
+        let digits = match self {
+            Unit::Times => 2,
+            Unit::Percent => 3,
+            Unit::Count | Unit::PerSecond => 0,
+            Unit::Mbps | Unit::Ms | Unit::Us | Unit::MiB if value.abs() >= 200.0 => 0,
+            Unit::Mbps | Unit::Ms | Unit::Us | Unit::MiB => 1,
+        };
+        format!("{value:.digits$}")
+    }
+
+    /// A figure with its sign.
+    pub fn text(self, value: f64) -> String {
+        let text = format!("{} {}", self.number(value), self.sign());
+        text.trim_end().to_owned()
+    }
+}
+
+/// All samples of one thing.
+#[derive(Debug, Clone, Serialize)]
+pub struct Value {
+    /// What was measured: `path A`, `ropewalk`.
+    pub name: String,
+    /// In what.
+    pub unit: Unit,
+    /// How the samples become the figure.
+    pub reduce: Reduce,
+    /// The figure, if any sample counts.
+    pub figure: Option<f64>,
+    /// Those that count, in the order in which they were taken.
+    pub samples: Vec<f64>,
+    /// What was seen besides, and why some do not count.
+    pub notes: Vec<String>,
+}
+
+impl Value {
+    /// Nothing measured yet.
+    pub fn new(name: impl Into<String>, unit: Unit) -> Value {
+        let (samples, notes) = (Vec::new(), Vec::new());
+        Value { name: name.into(), unit, reduce: Reduce::Median, figure: None, samples, notes }
+    }
+
+    /// The same, judged by its largest sample.
+    pub fn into_largest(self) -> Value {
+        let mut value = Value { reduce: Reduce::Largest, ..self };
+        value.reduce();
+        value
+    }
+
+    /// Adds a sample. A remark made before is not repeated.
+    pub fn push(&mut self, sample: Sample) {
+        self.samples.extend(sample.value);
+        let new = sample.notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>();
+        self.notes.extend(new);
+        self.reduce();
+    }
+
+    fn reduce(&mut self) {
+        self.figure = match self.reduce {
+            Reduce::Median => median(&self.samples),
+            Reduce::Largest => self.samples.iter().copied().reduce(f64::max),
+        };
+    }
+}
+
+/// The middle value; the mean of two if there are two.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        len if len % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[9.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]), Some(3.0));
+    }
+
+    #[test]
+    fn values_keep_what_counts() {
+        let mut value = Value::new("x", Unit::Ms).into_largest();
+        value.push(Sample::of(2.0).note("odd"));
+        value.push(Sample::none("late"));
+        value.push(Sample::of(1.0).note("odd"));
+        assert_eq!((value.figure, value.samples.len(), value.notes.len()), (Some(2.0), 2, 2));
+        assert_eq!((Unit::Ms.text(2.04), Unit::Times.text(0.985)), ("2.0 ms".into(), "0.98 ×".into()));
+    }
+}

@@ -1,0 +1,125 @@
+//! The ways from a client to a gateway that are compared.
+
+mod mptcp;
+mod ropewalk;
+mod wireguard;
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use ropewalk_lab::{Paths, Ping, Process};
+
+use crate::site::Site;
+
+pub use ropewalk::Gateway;
+pub use wireguard::install as install_wireguard;
+
+/// How long a tunnel may take until a ping comes back through it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The bare path of this number, from 1.
+    Path(u64),
+    /// The kernel's MPTCP over two paths: only for flows that speak it.
+    Mptcp,
+    /// wireguard-go over path 1.
+    Wireguard,
+    /// Ropewalk over all paths.
+    Ropewalk,
+}
+
+impl Way {
+    /// What tables call it.
+    pub fn name(self) -> String {
+        match self {
+            Way::Path(n) => format!("path {}", char::from(b'A' + (n as u8).saturating_sub(1))),
+            Way::Mptcp => "kernel MPTCP".to_owned(),
+            Way::Wireguard => "wireguard-go".to_owned(),
+            Way::Ropewalk => "ropewalk".to_owned(),
+        }
+    }
+}
+
+/// The programs that ways are made of.
+#[derive(Debug, Clone, Default)]
+pub struct Programs {
+    /// Ropewalk.
+    pub ropewalk: Option<PathBuf>,
+    /// wireguard-go.
+    pub wireguard: Option<PathBuf>,
+}
+
+/// A way that is open; dropping it closes it.
+pub struct Open {
+    /// The gateway's address by this way.
+    pub target: IpAddr,
+    /// Flows have to speak MPTCP.
+    pub mptcp: bool,
+    /// The processes that are the way, the client's first; and what they are called.
+    pub processes: Vec<(&'static str, Process)>,
+}
+
+impl Open {
+    fn bare(target: IpAddr) -> Open {
+        Open { target, mptcp: false, processes: Vec::new() }
+    }
+
+    /// What its processes have said.
+    pub fn said(&self) -> String {
+        let said = |(name, process): &(_, Process)| {
+            let words = process.stdout() + &process.stderr();
+            format!("== {name} ==\n{words}")
+        };
+        self.processes.iter().map(said).collect()
+    }
+}
+
+impl Programs {
+    /// Opens a way; it is ready for use when this returns.
+    ///
+    /// # Errors
+    /// If its program is missing, does not start, or no ping comes back.
+    pub fn open(&self, way: Way, site: &Site) -> Result<Open> {
+        match way {
+            Way::Path(n) => Ok(Open::bare(Paths::gateway_address(n))),
+            Way::Mptcp => mptcp::open(site),
+            Way::Wireguard => match &self.wireguard {
+                Some(program) => wireguard::open(program, site),
+                None => bail!("wireguard-go is not installed"),
+            },
+            Way::Ropewalk => match &self.ropewalk {
+                Some(program) => ropewalk::open(program, site),
+                None => bail!("there is no ropewalk binary"),
+            },
+        }
+    }
+}
+
+/// Where the gateway listens for a tunnel, by path `n`.
+fn endpoint(n: u64, port: u16) -> SocketAddr {
+    SocketAddr::new(Paths::gateway_address(n), port)
+}
+
+/// Waits until `target` answers the client; fails with what the processes said.
+fn wait_for_ping(site: &Site, open: &mut Open) -> Result<()> {
+    let until = Instant::now() + PATIENCE;
+    let timeout = Duration::from_millis(100);
+    loop {
+        let ping = Ping::new(open.target).count(1).timeout(timeout);
+        if ping.run(&site.lab.client).is_ok_and(|report| report.received > 0) {
+            return Ok(());
+        }
+        for (name, process) in &mut open.processes {
+            if let Some(status) = process.exit_status()? {
+                bail!("{name} ended with {status}: {}", process.stderr().trim());
+            }
+        }
+        if Instant::now() >= until {
+            bail!("no ping came back through the tunnel within {PATIENCE:?}; {}", open.said());
+        }
+    }
+}

@@ -34,6 +34,8 @@ pub(super) struct Net {
     pub ack_delay_ms: f64,
     /// Now and then the processor is away for 1–4 ms (both ends), every so many ms on average; 0 never.
     pub stall_every_ms: f64,
+    /// The sender's timer fires at multiples of this, ms: what is due since leaves as a burst.
+    pub tick_ms: f64,
     pub seed: u64,
 }
 
@@ -50,6 +52,7 @@ impl Net {
             ack_bunch_ms: 0.0,
             ack_delay_ms: 5.0,
             stall_every_ms: 0.0,
+            tick_ms: 0.02,
             seed: 1,
         }
     }
@@ -293,8 +296,9 @@ impl Sim {
         let pto = s.last_progress + s.pto();
         let mut next = if s.inflight > 0 { pto.max(now + ms(1.0)) } else { now + ms(20.0) };
         if s.inflight + MTU <= s.flow.cc.window() {
-            // Waits until a quantum has gathered, so that bursts do form.
-            let hold = s.next_send.max(now + ms(0.02));
+            let tick = (self.net.tick_ms * 1e6) as u64;
+            let due = s.next_send.max(now + ms(0.001)).as_nanos();
+            let hold = Time::from_nanos(due.div_ceil(tick) * tick);
             next = next.min(if at(&s.flow.offered, t).is_finite() { now + ms(0.2) } else { hold });
         }
         if t < s.flow.active.1 {
@@ -398,8 +402,15 @@ impl Sim {
             return self.push(stall, i, Event::AckArrives(list.to_vec(), ack_sent));
         }
         self.senders[i].on_ack(self.now, list, ack_sent);
-        self.senders[i].wake = self.now;
-        self.send(i);
+        let tick = (self.net.tick_ms * 1e6) as u64;
+        let next = match self.net.tick_ms < 0.1 {
+            true => self.now,
+            false => Time::from_nanos(self.now.as_nanos().div_ceil(tick) * tick),
+        };
+        if self.senders[i].wake > next || next == self.now {
+            self.senders[i].wake = next;
+            self.push(next, i, Event::Wake);
+        }
     }
 }
 

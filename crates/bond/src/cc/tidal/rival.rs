@@ -37,6 +37,9 @@ const EBB_GAIN: f64 = 0.5;
 const EBB_EPOCHS: u32 = 8;
 /// Part of the queue that may be left when our ebb should have drained all of it, were it ours alone.
 const EBB_LEFT: f64 = 0.3;
+/// A queue that fell to this part of its peak, with no loss for so long, is being given up by somebody.
+const YIELDING: f64 = 0.7;
+const LOSS_AGO: Duration = Duration::from_millis(500);
 /// Epochs with an ordinary queue after which the contest is over in any case.
 const LOW_EPOCHS: u32 = 3;
 
@@ -147,13 +150,14 @@ pub(super) struct Contest {
     /// Largest queue delay seen lately, seconds.
     peak: f64,
     low: u32,
+    last_loss: Time,
 }
 
 impl Contest {
     pub(super) fn new(now: Time, mtu: u64, rate: f64, rtt: f64) -> Self {
         let mut cubic = Cubic::new(CubicLaw::default(), mtu);
         cubic.start_at((rate * rtt) as u64, Duration::from_secs_f64(rtt));
-        Contest { cubic, next_ebb: now + FIRST_EBB, ebb: None, peak: 0.0, low: 0 }
+        Contest { cubic, next_ebb: now + FIRST_EBB, ebb: None, peak: 0.0, low: 0, last_loss: now }
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64) {
@@ -167,6 +171,7 @@ impl Contest {
         // With half the usual queue nothing overflows: a random loss.
         if queue > 0.5 * self.peak {
             self.cubic.on_loss(loss, &[]);
+            self.last_loss = loss.now;
         }
     }
 
@@ -187,10 +192,19 @@ impl Contest {
                 self.ebb = None;
                 return ours;
             }
-        } else if i.report.now >= self.next_ebb {
+        } else if i.report.now >= self.next_ebb || self.another_yields(i.report.now, queue) {
+            self.peak = queue;
             self.ebb = Some(Ebb { queue, rate: i.served(), drained: 0.0, epochs: 0 });
         }
         false
+    }
+
+    /// The queue falls, and not for a loss: the other may be one of us in its ebb. Two that ebb by turns would keep
+    /// each other in a contest for ever; if both do at once, the queue empties, and both see it. So an ebb that is due
+    /// soon is had now.
+    fn another_yields(&self, now: Time, queue: f64) -> bool {
+        let soon = now + EBB_EVERY / 2 >= self.next_ebb;
+        soon && queue < YIELDING * self.peak && now.since(self.last_loss) > LOSS_AGO
     }
 
     pub(super) fn window(&self) -> u64 {

@@ -56,6 +56,8 @@ pub(super) struct Steady {
     drain: Drain,
     /// Rate served in the epoch before.
     last_served: f64,
+    /// Queue delay when a push was last considered.
+    last_queue: f64,
     /// A push was neither taken nor queued, but dropped.
     pub unanswered: bool,
     swell: Swell,
@@ -122,6 +124,7 @@ impl Steady {
             high: 0,
             drain: Drain::new(now),
             last_served: rate,
+            last_queue: 0.0,
             unanswered: false,
             swell: Swell::new(),
         }
@@ -220,7 +223,13 @@ impl Steady {
     fn push(&mut self, i: &Inputs<'_>, queue: f64, pending: f64) -> f64 {
         let missing = i.aim() - queue;
         let is_dry = queue < 0.5 * i.target + 0.5 * i.delay.bias() && i.report.ce == 0.0;
-        self.dry = if is_dry && !i.report.app_limited { self.dry + 1 } else { 0 };
+        let rising = i.delay.latest() > self.last_queue + 0.1 * i.target;
+        self.last_queue = i.delay.latest();
+        self.dry = match is_dry && !i.report.app_limited {
+            true if rising && self.dry > 0 => self.dry, // what was pushed begins to show
+            true => self.dry + 1,
+            false => 0,
+        };
         if i.delay.is_noisy() {
             // Then a missing queue may be noise, and finding room is the swell's business.
             self.dry = 0;

@@ -1,8 +1,10 @@
 //! The command line.
 
+use crate::config::{Amount, ClassName, File};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 use ropewalk_bond::session::Endpoint;
+use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -26,6 +28,22 @@ pub enum Command {
     Up(Up),
     /// Say how the running bond does
     Status(Status),
+    /// Watch the running bond
+    Top(Top),
+    /// Change the paths of the running bond
+    Path(PathArgs),
+    /// Let a device in no more, and end its session
+    Revoke(Revoke),
+    /// Check a configuration file
+    Check(Check),
+    /// Print the completions for a shell
+    Completions(Completions),
+    /// Write the manual pages into a directory
+    #[command(hide = true)]
+    Man(Pages),
+    /// Write the reference pages into a directory
+    #[command(hide = true)]
+    Reference(Pages),
 }
 
 /// Where the daemon keeps what it must not forget.
@@ -37,7 +55,8 @@ pub struct State {
 }
 
 /// How a log line looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LogFormat {
     /// For people.
     Text,
@@ -63,6 +82,15 @@ pub struct Daemon {
     /// Serve metrics for Prometheus by HTTP at this address
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
+}
+
+impl Daemon {
+    /// Puts what both daemons take into the configuration.
+    pub fn merge_into(&self, file: &mut File) {
+        file.log.level = self.log.clone().or(file.log.level.take());
+        file.log.format = self.log_format.or(file.log.format);
+        file.metrics.listen = self.metrics.or(file.metrics.listen);
+    }
 }
 
 /// `ropewalk serve`.
@@ -136,6 +164,109 @@ pub struct Status {
     pub json: bool,
 }
 
+/// `ropewalk top`.
+#[derive(Debug, Args)]
+pub struct Top {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub state: State,
+}
+
+/// `ropewalk path`.
+#[derive(Debug, Args)]
+pub struct PathArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PathCommand,
+}
+
+/// What can be done with paths.
+#[derive(Debug, Subcommand)]
+pub enum PathCommand {
+    /// Use another interface, or another endpoint by an interface
+    Add {
+        /// Which
+        #[arg(value_name = "IFACE[@HOST:PORT]")]
+        name: PathName,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        state: State,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        options: PathOptions,
+    },
+    /// Use an interface no more, until the daemon starts again
+    Remove {
+        /// Which
+        #[arg(value_name = "IFACE[@HOST:PORT]")]
+        name: PathName,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        state: State,
+    },
+    /// Say what a path may be used for; it is remembered
+    Set {
+        /// Which
+        #[arg(value_name = "IFACE[@HOST:PORT]")]
+        name: PathName,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        state: State,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        options: PathOptions,
+    },
+}
+
+/// What a path may be used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathOptions {
+    /// active: always used; backup: while no other works; metered: until its cap is used up
+    #[arg(long)]
+    pub class: Option<ClassName>,
+    /// What a metered path may carry in a month, both directions together, such as 10GB
+    #[arg(long, value_name = "AMOUNT")]
+    pub cap: Option<Amount>,
+    /// The day of the month on which a new allowance begins
+    #[arg(long, value_name = "DAY", value_parser = clap::value_parser!(u8).range(1..=31))]
+    pub reset_day: Option<u8>,
+    /// Its share under the weighted scheduler
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub weight: Option<u32>,
+}
+
+/// `ropewalk revoke`.
+#[derive(Debug, Args)]
+pub struct Revoke {
+    /// What the device is called
+    pub name: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub state: State,
+}
+
+/// `ropewalk check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The file
+    pub file: PathBuf,
+}
+
+/// `ropewalk completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// Which shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Where pages go.
+#[derive(Debug, Args)]
+pub struct Pages {
+    /// The directory
+    pub directory: PathBuf,
+}
+
 /// `IFACE` or `IFACE@HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PathName {
@@ -155,11 +286,17 @@ impl std::str::FromStr for PathName {
             }
             None => (text, None),
         };
-        if interface.is_empty() || interface.len() > 15 || interface.contains('/') {
-            return Err(format!("`{interface}` cannot name a network interface: 1 to 15 bytes, no slash"));
-        }
+        check_interface(interface)?;
         Ok(PathName { interface: interface.into(), endpoint })
     }
+}
+
+/// Whether a text can name a network interface.
+pub fn check_interface(name: &str) -> Result<(), String> {
+    if (1..=15).contains(&name.len()) && !name.bytes().any(|b| b == b'/' || b.is_ascii_whitespace()) {
+        return Ok(());
+    }
+    Err(format!("`{name}` cannot name a network interface: 1 to 15 bytes, no slash, no space"))
 }
 
 impl std::fmt::Display for PathName {

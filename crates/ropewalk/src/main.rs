@@ -12,13 +12,16 @@
 mod cli;
 mod client;
 mod commands;
+mod config;
 mod control;
 mod daemon;
 mod exit;
 mod gateway;
 mod logging;
+mod metrics;
 mod report;
 mod state;
+mod top;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -1,16 +1,21 @@
 //! The client: what it adds to the loop.
 
+mod metering;
 mod network;
+mod paths;
 mod resolver;
+mod settings;
 mod ways;
 
+pub use metering::Meter;
 pub use network::Network;
 pub use resolver::Resolver;
+pub use settings::Book as PathBook;
 pub use ways::Way;
 
 use crate::cli::PathName;
 use crate::control::protocol::{Request, Response};
-use crate::daemon::{Flow, Role, Running};
+use crate::daemon::{Flow, Reload, Role, Running};
 use crate::exit::{Code, failure};
 use crate::report;
 use ropewalk_bond::api::Event;
@@ -18,7 +23,8 @@ use ropewalk_bond::path::State;
 use ropewalk_bond::session::{Accept, Endpoint};
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::links::{Change, Follower, Link};
-use ropewalk_net::service;
+use ropewalk_net::{clock, service};
+use std::collections::BTreeSet;
 
 /// What a person asked for.
 #[derive(Clone, Debug)]
@@ -27,32 +33,63 @@ pub struct Wish {
     pub endpoints: Vec<Endpoint>,
     /// Interfaces; empty: all that are usable.
     pub paths: Vec<PathName>,
+    /// Routes were named on the command line, which goes before the configuration.
+    pub routes_fixed: bool,
     /// Give up if there is no connection after this long.
     pub timeout: Option<Duration>,
+}
+
+/// What a client works with besides the loop.
+pub struct Parts {
+    /// Interfaces and news of them.
+    pub follower: Follower,
+    /// Names to addresses.
+    pub resolver: Resolver,
+    /// What is changed on this machine.
+    pub network: Network,
+    /// What paths may be used for.
+    pub settings: PathBook,
+    /// What metered paths have used.
+    pub meter: Meter,
+    /// The configuration file.
+    pub reload: Reload,
 }
 
 /// A running client.
 pub struct Client {
     wish: Wish,
     ways: Vec<Way>,
+    /// Interfaces that a person took away while all are used.
+    excluded: BTreeSet<String>,
     follower: Follower,
     resolver: Resolver,
     network: Network,
+    settings: PathBook,
+    meter: Meter,
+    reload: Reload,
     started: Time,
     connected: bool,
 }
 
 impl Client {
     /// A client that has not tried anything yet.
-    pub fn new(
-        wish: Wish,
-        follower: Follower,
-        resolver: Resolver,
-        network: Network,
-        started: Time,
-    ) -> Client {
-        let ways = wish.paths.iter().map(|name| Way::new(name.clone(), &wish.endpoints, true)).collect();
-        Client { wish, ways, follower, resolver, network, started, connected: false }
+    pub fn new(wish: Wish, parts: Parts, started: Time) -> Client {
+        let Parts { follower, resolver, network, settings, meter, reload } = parts;
+        let way = |name: &PathName| Way::new(name.clone(), &wish.endpoints, settings.of(name), true);
+        let ways = wish.paths.iter().map(way).collect();
+        Client {
+            wish,
+            ways,
+            excluded: BTreeSet::new(),
+            follower,
+            resolver,
+            network,
+            settings,
+            meter,
+            reload,
+            started,
+            connected: false,
+        }
     }
 
     /// The first look at the interfaces. Fails if everything that was asked for is impossible.
@@ -70,7 +107,8 @@ impl Client {
     }
 
     /// Ends the client: what it changed on this machine is taken back.
-    pub fn restore(self) -> anyhow::Result<()> {
+    pub fn finish(mut self, running: &mut Running) -> anyhow::Result<()> {
+        self.settle(running, clock::now());
         Ok(self.network.restore()?)
     }
 
@@ -88,6 +126,7 @@ impl Client {
             way.resolve(&self.resolver, now);
             way.on_link(running, link, now);
         }
+        self.settle(running, now);
         if self.connected {
             self.network.follow(&links);
         }
@@ -95,19 +134,24 @@ impl Client {
 
     /// Keeps a way for each usable interface.
     fn discover(&mut self, running: &mut Running, links: &[Link], ours: &str, now: Time) {
-        let usable = |name: &str| links.iter().any(|l| l.name == name && l.unusable(&[ours]).is_none());
+        let excluded = std::mem::take(&mut self.excluded);
+        let usable = |name: &str| {
+            !excluded.contains(name) && links.iter().any(|l| l.name == name && l.unusable(&[ours]).is_none())
+        };
         for way in self.ways.iter_mut().filter(|w| !w.asked_for && !usable(&w.name.interface)) {
             tracing::info!(interface = way.name.interface, "interface is of no use any more");
             way.abandon_all(running, now);
         }
         self.ways.retain(|w| w.asked_for || usable(&w.name.interface));
-        for link in links.iter().filter(|l| l.unusable(&[ours]).is_none()) {
+        for link in links.iter().filter(|l| usable(&l.name)) {
             if !self.ways.iter().any(|w| w.name.interface == link.name) {
                 tracing::info!(interface = link.name, "found an interface");
                 let name = PathName { interface: link.name.clone(), endpoint: None };
-                self.ways.push(Way::new(name, &self.wish.endpoints, false));
+                let settings = self.settings.of(&name);
+                self.ways.push(Way::new(name, &self.wish.endpoints, settings, false));
             }
         }
+        self.excluded = excluded;
     }
 
     fn drive(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
@@ -154,7 +198,7 @@ impl Role for Client {
                 service::status("the gateway does not answer on any path; trying on");
             }
             Event::Path { path, state, .. } => self.on_state(running, path, state, now),
-            Event::Exhausted { path } => tracing::warn!(path, "a metered path has used its allowance up"),
+            Event::Exhausted { path } => self.on_exhausted(running, path, now),
             Event::ClientUp { .. } | Event::ClientDown { .. } => {}
         }
         Ok(Flow::Continue)
@@ -170,6 +214,9 @@ impl Role for Client {
                 self.ways.iter_mut().for_each(|w| w.on_resolved(&endpoint, &addresses, now));
                 Response::Done { said: String::new() }
             }
+            Request::PathAdd { name, options } => respond(self.add_path(running, &name, &options, now)),
+            Request::PathRemove { name } => respond(self.remove_path(running, &name, now)),
+            Request::PathSet { name, options } => respond(self.set_path(running, &name, &options, now)),
             _ => Response::wrong_end("this command", "gateway"),
         }
     }
@@ -196,17 +243,34 @@ impl Role for Client {
             let words = format!("the gateway did not answer within {} s", limit.as_secs());
             return Err(failure(Code::Unreachable, words));
         }
+        if now >= self.meter.due() {
+            self.settle(running, now);
+        }
         self.drive(running, now)?;
         Ok(Flow::Continue)
     }
 
-    fn on_reload(&mut self, _running: &mut Running, _now: Time) {}
+    fn on_reload(&mut self, running: &mut Running, now: Time) {
+        let Some(new) = self.reload.again(running) else { return };
+        self.settings.configure(&new.up.path);
+        self.apply_settings(running, now);
+        if !self.wish.routes_fixed
+            && let Err(error) = self.network.set_routes(&new.up.route)
+        {
+            tracing::error!("{error}");
+        }
+    }
 
     fn due(&self) -> Time {
-        let ways = self.ways.iter().map(Way::due).min().unwrap_or(Time::NEVER);
+        let ways = self.ways.iter().map(Way::due).min().unwrap_or(Time::NEVER).min(self.meter.due());
         match self.wish.timeout {
             Some(limit) if !self.connected => ways.min(self.started + limit),
             _ => ways,
         }
     }
+}
+
+/// A word about it, or why not.
+fn respond(outcome: anyhow::Result<String>) -> Response {
+    outcome.map_or_else(|e| Response::refused(&e), |said| Response::Done { said })
 }

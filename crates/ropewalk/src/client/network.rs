@@ -58,6 +58,18 @@ impl Network {
         Ok(())
     }
 
+    /// Other networks than before go through the bond.
+    pub fn set_routes(&mut self, wanted: &[IpNet]) -> Result<(), SetupError> {
+        let old = std::mem::replace(&mut self.wanted, wanted.to_vec());
+        if self.addresses.is_empty() {
+            return Ok(());
+        }
+        for gone in old.iter().filter(|n| !wanted.contains(n)) {
+            self.routes.remove(&mut self.journal, *gone)?;
+        }
+        wanted.iter().filter(|n| !old.contains(n)).try_for_each(|n| self.routes.add(&mut self.journal, *n))
+    }
+
     /// Answers of this machine to those who reach it by these interfaces leave as before.
     pub fn follow(&mut self, links: &[Link]) {
         for address in links.iter().flat_map(|l| &l.addresses).filter(|a| a.usable) {

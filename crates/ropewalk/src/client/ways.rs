@@ -5,9 +5,12 @@
 //! stays is dead for a while, the others are tried again beside it.
 
 use super::resolver::Resolver;
+use super::settings::Settings;
 use crate::cli::PathName;
+use crate::config::ClassName;
 use crate::daemon::Running;
 use ropewalk_bond::api::PathSpec;
+use ropewalk_bond::engine::Status;
 use ropewalk_bond::path::{Class, Route, State};
 use ropewalk_bond::session::Endpoint;
 use ropewalk_bond::time::{Duration, Time};
@@ -38,6 +41,8 @@ pub struct Attempt {
     pub remote: SocketAddr,
     since: Time,
     dead_since: Option<Time>,
+    /// What the engine was last told that a metered path may carry.
+    granted: u64,
 }
 
 /// One interface's way to the gateway.
@@ -46,9 +51,11 @@ pub struct Way {
     /// As the person or the discovery named it.
     pub name: PathName,
     /// What it may be used for.
-    pub class: Class,
-    /// Its weight for the weighted scheduler.
-    pub weight: u32,
+    pub settings: Settings,
+    /// What it may still carry, if it is metered.
+    left: Option<u64>,
+    /// What attempts that are gone have carried and nobody has written down yet.
+    spent: u64,
     /// A person asked for it, so it stays when its interface goes.
     pub asked_for: bool,
     link: Option<Link>,
@@ -65,15 +72,16 @@ pub struct Way {
 
 impl Way {
     /// A way by the named interface, to its own endpoint or to those of the token.
-    pub fn new(name: PathName, token: &[Endpoint], asked_for: bool) -> Way {
+    pub fn new(name: PathName, token: &[Endpoint], settings: Settings, asked_for: bool) -> Way {
         let endpoints = match &name.endpoint {
             Some(own) => vec![own.clone()],
             None => token.to_vec(),
         };
         Way {
             name,
-            class: Class::Active,
-            weight: 1,
+            settings,
+            left: None,
+            spent: 0,
             asked_for,
             link: None,
             endpoints: endpoints.into_iter().map(|e| (e, Vec::new())).collect(),
@@ -90,6 +98,51 @@ impl Way {
     /// What the engine knows of it.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
+    }
+
+    fn class(&self) -> Class {
+        match self.settings.class {
+            ClassName::Active => Class::Active,
+            ClassName::Backup => Class::Backup,
+            ClassName::Metered => Class::Metered { left: self.left.unwrap_or(0) },
+        }
+    }
+
+    /// What it may be used for from now on; `left` is what it may still carry, if it is metered. Settle first.
+    pub fn set(&mut self, running: &mut Running, settings: Settings, left: u64) {
+        (self.settings, self.left) = (settings, Some(left));
+        let class = self.class();
+        for attempt in &mut self.attempts {
+            attempt.granted = left;
+            running.core.engine.set_class(attempt.path, class);
+            running.core.engine.set_weight(attempt.path, settings.weight);
+        }
+    }
+
+    /// Bytes that a metered way has carried since the last call.
+    pub fn settle(&mut self, status: &Status) -> u64 {
+        let spent = (0..self.attempts.len()).map(|at| self.settle_attempt(at, status)).sum::<u64>();
+        let spent = spent + std::mem::take(&mut self.spent);
+        self.left = self.left.map(|left| left.saturating_sub(spent));
+        spent
+    }
+
+    /// What it may still carry; `None` if nobody has looked that up since it is metered.
+    pub fn allowance(&self) -> Option<u64> {
+        self.left
+    }
+
+    /// The allowance has to be looked up again.
+    pub fn forget_allowance(&mut self) {
+        self.left = None;
+    }
+
+    fn settle_attempt(&mut self, at: usize, status: &Status) -> u64 {
+        let attempt = &mut self.attempts[at];
+        let mut paths = status.peers.iter().flat_map(|p| &p.paths);
+        let left = paths.find(|p| p.id == attempt.path).and_then(|p| p.allowance);
+        let left = left.unwrap_or(attempt.granted);
+        std::mem::replace(&mut attempt.granted, left).saturating_sub(left)
     }
 
     /// When [`Way::drive`] is due.
@@ -236,13 +289,20 @@ impl Way {
         let mtu = link.mtu.min(u32::from(u16::MAX)) as u16;
         let socket = running.add_socket(socket, link.name.clone(), Some(mtu))?;
         let route = Route { link: socket, remote, local: None };
-        let spec = PathSpec { route, interface_mtu: mtu, class: self.class, weight: self.weight };
+        let spec = PathSpec { route, interface_mtu: mtu, class: self.class(), weight: self.settings.weight };
         let Some(path) = running.core.engine.add_path(spec, now) else {
             running.remove_socket(socket);
             return Ok(false);
         };
         tracing::debug!(path = %self.name, %remote, "trying");
-        self.attempts.push(Attempt { link: socket, path, remote, since: now, dead_since: None });
+        self.attempts.push(Attempt {
+            link: socket,
+            path,
+            remote,
+            since: now,
+            dead_since: None,
+            granted: self.left.unwrap_or(0),
+        });
         Ok(true)
     }
 
@@ -272,6 +332,7 @@ impl Way {
 
     fn abandon(&mut self, running: &mut Running, path: u8, now: Time) {
         let Some(at) = self.attempts.iter().position(|a| a.path == path) else { return };
+        self.spent += self.settle_attempt(at, &running.core.engine.status(now));
         let attempt = self.attempts.remove(at);
         running.core.engine.remove_path(path, now);
         running.remove_socket(attempt.link);

@@ -1,9 +1,14 @@
 //! The commands, one file each.
 
 mod invite;
+mod pages;
+mod path;
+mod revoke;
 mod serve;
 mod status;
 mod up;
+
+pub use status::snapshot;
 
 use crate::cli::{Cli, Command};
 
@@ -14,5 +19,15 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Invite(args) => invite::run(&args),
         Command::Up(args) => up::run(args),
         Command::Status(args) => status::run(&args),
+        Command::Top(args) => crate::top::run(&args),
+        Command::Path(args) => path::run(args),
+        Command::Revoke(args) => revoke::run(&args),
+        Command::Check(args) => pages::check(&args),
+        Command::Completions(args) => {
+            pages::completions(&args);
+            Ok(())
+        }
+        Command::Man(args) => pages::man(&args),
+        Command::Reference(args) => pages::reference(&args),
     }
 }

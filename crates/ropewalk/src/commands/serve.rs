@@ -1,27 +1,25 @@
 //! `ropewalk serve`.
 
 use crate::cli::{LogFormat, Serve};
+use crate::config::File;
 use crate::control::server::Server;
-use crate::daemon::{Core, Running, mailbox, run as run_loop};
+use crate::daemon::{Core, Reload, Running, mailbox, run as run_loop};
 use crate::gateway::desk::GatewayDesk;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
-use crate::gateway::saver::Saver;
 use crate::gateway::{Gateway, SharedBook};
-use crate::logging;
-use crate::state::clients::{Clients, FILE};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
+use crate::{logging, metrics};
 use anyhow::Context;
 use ipnet::IpNet;
-use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
-use ropewalk_bond::time::Duration;
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{DeviceConfig, Journal, configure};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 
 const PORT: u16 = 4500;
 /// Packets that wait in the device for us; super-packets count as one.
@@ -29,68 +27,102 @@ const DEVICE_QUEUE: u32 = 500;
 
 /// Runs a gateway until it is told to stop.
 pub fn run(args: Serve) -> anyhow::Result<()> {
-    logging::start(args.daemon.log.as_deref(), args.daemon.log_format.unwrap_or(LogFormat::Text))?;
-    let config = Config::default();
-    let addresses =
-        if args.address.is_empty() { vec!["10.77.0.1/24".parse()?] } else { args.address.clone() };
-    let pool = Pool::new(&addresses)?;
+    let file = File::read_if_any(args.daemon.config.as_deref())?;
+    let wish = merge(args, file)?;
+    logging::start(wish.file.log.level.as_deref(), wish.file.log.format.unwrap_or(LogFormat::Text))?;
     privileges::check()?;
-    let dir = StateDir::open(&args.state.dir)?;
+    let dir = StateDir::open(&wish.state)?;
     let _lock = dir.lock()?;
     let (mut journal, left_behind) = Journal::open(dir.path())?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    let key = identity::load_or_make(&dir)?;
-    let sockets = listen(&args.listen)?;
-    let tun = Tun::open(args.daemon.tun.as_deref())?;
-    let device = DeviceConfig {
-        index: tun.index(),
-        name: tun.name(),
-        mtu: config.tun_mtu.into(),
-        queue: Some(DEVICE_QUEUE),
-        addresses: &pool.gateway(),
-    };
-    configure(&device)?;
-    if args.masquerade {
-        for obstacle in nat::masquerade(&mut journal, tun.name(), &pool.gateway())? {
-            tracing::warn!("{obstacle}");
-        }
+    let outcome = serve(wish, &dir, &mut journal);
+    outcome.and(journal.restore().map_err(Into::into))
+}
+
+/// What is wanted, from the command line and the file.
+struct Wish {
+    file: File,
+    reload: Reload,
+    state: PathBuf,
+    pool: Pool,
+}
+
+/// The command line goes before the file.
+fn merge(args: Serve, mut file: File) -> anyhow::Result<Wish> {
+    let reload = Reload::new(args.daemon.config.clone(), file.clone(), args.daemon.log.is_some());
+    args.daemon.merge_into(&mut file);
+    let serve = &mut file.serve;
+    if !args.listen.is_empty() {
+        serve.listen = args.listen;
     }
+    if !args.address.is_empty() {
+        serve.address = args.address;
+    }
+    if serve.address.is_empty() {
+        serve.address = vec!["10.77.0.1/24".parse()?];
+    }
+    serve.masquerade |= args.masquerade;
+    serve.tun = args.daemon.tun.or(serve.tun.take());
+    let pool = Pool::new(&serve.address)?;
+    Ok(Wish { file, reload, state: args.state.dir, pool })
+}
+
+fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()> {
+    let Wish { file, reload, pool, .. } = wish;
+    let config = file.engine.to_config();
+    let key = identity::load_or_make(dir)?;
+    let public = key.public();
+    let sockets = listen(&file.serve.listen)?;
+    let tun = set_up(&file, &pool, journal)?;
     let listening = Listening {
         listen: sockets.iter().map(UdpSocket::local_addr).collect(),
-        endpoints: Vec::new(),
+        endpoints: file.serve.endpoints.iter().map(|e| e.0.to_string()).collect(),
         device: tun.name().into(),
     };
     dir.write_json(GATEWAY_FILE, &listening)?;
-    let clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
     let signals = Signals::new().context("signals cannot be caught")?;
-    if !args.masquerade {
-        privileges::drop_all_but_network()?;
-    }
+    privileges::drop_all_but_network()?;
 
-    let book = SharedBook::new(clients, pool, Saver::start(dir.clone())?);
+    let book = SharedBook::open(dir, pool)?;
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
-    let registry = Box::new(book.clone());
-    let public = key.public();
-    let engine = Engine::gateway(config, key, inside, registry, rand::random(), now);
+    let engine = Engine::gateway(config, key, inside, Box::new(book.clone()), rand::random(), now);
     let (inbox, outbox) = mailbox()?;
-    let core = Core::new(engine, tun, true);
-    let mut running = Running::new(core, inbox, signals, Duration::ZERO)?;
+    let mut running = Running::new(Core::new(engine, tun, true), inbox, signals, file.engine.busy_poll())?;
     for socket in sockets {
         let name = socket.local_addr().to_string();
         tracing::info!(address = name, "listening");
         running.add_socket(socket, name, None)?;
     }
+    if let Some(address) = file.metrics.listen {
+        metrics::serve(address, outbox.clone())?;
+    }
     let desk = GatewayDesk { book: book.clone(), key: public, listening, loop_: outbox };
-    let server = Server::start(&dir, desk)?;
-    let mut gateway = Gateway::new(book, now);
+    let _server = Server::start(dir, desk)?;
+    let mut gateway = Gateway::new(book, reload, now);
     service::ready();
     tracing::info!(device = running.core.tun.name(), key = %public, "gateway ready");
-    let outcome = run_loop(&mut running, &mut gateway);
-    drop(server);
-    outcome.and(journal.restore().map_err(Into::into))
+    run_loop(&mut running, &mut gateway)
+}
+
+/// The device with its addresses, and the firewall if asked for.
+fn set_up(file: &File, pool: &Pool, journal: &mut Journal) -> anyhow::Result<Tun> {
+    let tun = Tun::open(file.serve.tun.as_deref())?;
+    configure(&DeviceConfig {
+        index: tun.index(),
+        name: tun.name(),
+        mtu: file.engine.tun_mtu.into(),
+        queue: Some(DEVICE_QUEUE),
+        addresses: &pool.gateway(),
+    })?;
+    if file.serve.masquerade {
+        for obstacle in nat::masquerade(journal, tun.name(), &pool.gateway())? {
+            tracing::warn!("{obstacle}");
+        }
+    }
+    Ok(tun)
 }
 
 /// A socket for each address; without any, one for each IP version that this machine has.

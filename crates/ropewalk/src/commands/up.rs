@@ -1,15 +1,16 @@
 //! `ropewalk up`.
 
-use crate::cli::{LogFormat, Up};
-use crate::client::{Client, Network, Resolver, Wish};
+use crate::cli::{LogFormat, PathName, Up};
+use crate::client::{Client, Meter, Network, Parts, PathBook, Resolver, Wish};
+use crate::config::{File, Name, PathEntry};
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{Desk, Server};
-use crate::daemon::{Core, Outbox, Running, mailbox, run as run_loop};
+use crate::daemon::{Core, Outbox, Reload, Running, mailbox, run as run_loop};
 use crate::exit::{Code, failure};
-use crate::logging;
+use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
+use crate::{logging, metrics};
 use anyhow::Context;
-use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::session::{CipherSet, Token};
 use ropewalk_bond::time::Duration;
@@ -24,26 +25,76 @@ const TOKEN_FILE: &str = "token";
 
 /// Connects to a gateway until told to stop.
 pub fn run(args: Up) -> anyhow::Result<()> {
-    logging::start(args.daemon.log.as_deref(), args.daemon.log_format.unwrap_or(LogFormat::Text))?;
-    let config = Config::default();
-    let given = given_token(args.token.as_deref())?;
+    let file = File::read_if_any(args.daemon.config.as_deref())?;
+    let (state, given, routes_fixed) =
+        (args.state.dir.clone(), args.token.is_some(), !args.routes.is_empty());
+    let reload = Reload::new(args.daemon.config.clone(), file.clone(), args.daemon.log.is_some());
+    let file = merge(args, file);
+    logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
+    let token = given_token(file.up.token.as_deref(), given)?;
     privileges::check()?;
-    let dir = StateDir::open(&args.state.dir)?;
+    let dir = StateDir::open(&state)?;
     let _lock = dir.lock()?;
-    let token = remembered(&dir, given)?;
+    let token = remembered(&dir, token)?;
     let (journal, left_behind) = Journal::open(dir.path())?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    let key = identity::load_or_make(&dir)?;
-    let tun = Tun::open(args.daemon.tun.as_deref())?;
+    connect(&file, &token, &dir, journal, reload, routes_fixed)
+}
+
+/// The command line goes before the file.
+fn merge(args: Up, mut file: File) -> File {
+    args.daemon.merge_into(&mut file);
+    let up = &mut file.up;
+    up.token = args.token.or(up.token.take());
+    up.tun = args.daemon.tun.or(up.tun.take());
+    up.timeout_s = args.timeout.or(up.timeout_s);
+    if !args.routes.is_empty() {
+        up.route = args.routes;
+    }
+    if !args.dns.is_empty() {
+        up.dns = args.dns;
+    }
+    if !args.paths.is_empty() {
+        // What the file says about the same paths still counts.
+        let old = std::mem::take(&mut up.path);
+        let entry = |name: &PathName| {
+            let same =
+                |e: &&PathEntry| e.interface == name.interface && (e.endpoint.is_none() || e.name() == *name);
+            let known = old.iter().find(same).cloned().unwrap_or_else(|| PathEntry::new(&name.interface));
+            PathEntry { endpoint: name.endpoint.clone().map(Name), ..known }
+        };
+        up.path = args.paths.iter().map(entry).collect();
+    }
+    file
+}
+
+fn connect(
+    file: &File,
+    token: &Token,
+    dir: &StateDir,
+    journal: Journal,
+    reload: Reload,
+    routes_fixed: bool,
+) -> anyhow::Result<()> {
+    let config = file.engine.to_config();
+    let key = identity::load_or_make(dir)?;
+    let tun = Tun::open(file.up.tun.as_deref())?;
     let signals = Signals::new().context("signals cannot be caught")?;
     let follower = Follower::new()?;
     privileges::drop_all_but_network()?;
 
     let (inbox, outbox) = mailbox()?;
-    let resolver = Resolver::start(outbox.clone())?;
-    let network = Network::new(journal, &tun, args.routes, args.dns, config.tun_mtu.into());
+    let (routes, dns) = (file.up.route.clone(), file.up.dns.clone());
+    let parts = Parts {
+        follower,
+        resolver: Resolver::start(outbox.clone())?,
+        network: Network::new(journal, &tun, routes, dns, config.tun_mtu.into()),
+        settings: PathBook::open(dir, &file.up.path)?,
+        meter: Meter::new(Ledger::open(dir)?),
+        reload,
+    };
     let now = clock::now();
     let who = ClientConfig {
         key,
@@ -53,18 +104,21 @@ pub fn run(args: Up) -> anyhow::Result<()> {
         ciphers: CipherSet::of_this_cpu(),
     };
     let engine = Engine::client(config, who, rand::random(), now);
-    let mut running = Running::new(Core::new(engine, tun, false), inbox, signals, Duration::ZERO)?;
+    let mut running = Running::new(Core::new(engine, tun, false), inbox, signals, file.engine.busy_poll())?;
     let wish = Wish {
         endpoints: token.endpoints().to_vec(),
-        paths: args.paths,
-        timeout: args.timeout.map(Duration::from_secs),
+        paths: file.up.path.iter().map(PathEntry::name).collect(),
+        routes_fixed,
+        timeout: file.up.timeout_s.map(Duration::from_secs),
     };
-    let mut client = Client::new(wish, follower, resolver, network, now);
-    let server = Server::start(&dir, ClientDesk(outbox))?;
+    if let Some(address) = file.metrics.listen {
+        metrics::serve(address, outbox.clone())?;
+    }
+    let mut client = Client::new(wish, parts, now);
+    let _server = Server::start(dir, ClientDesk(outbox))?;
     let outcome = client.start(&mut running, clock::now());
     let outcome = outcome.and_then(|()| run_loop(&mut running, &mut client));
-    drop(server);
-    outcome.and(client.restore())
+    outcome.and(client.finish(&mut running))
 }
 
 /// Answers requests to a client.
@@ -76,10 +130,10 @@ impl Desk for ClientDesk {
     }
 }
 
-/// The token on the command line, or on standard input.
-fn given_token(text: Option<&str>) -> anyhow::Result<Option<Token>> {
+/// The token on the command line, on standard input, or in the file.
+fn given_token(text: Option<&str>, on_command_line: bool) -> anyhow::Result<Option<Token>> {
     let text = match text {
-        Some("-") => {
+        Some("-") if on_command_line => {
             let mut all = String::new();
             std::io::stdin().take(8192).read_to_string(&mut all).context("the token cannot be read")?;
             all

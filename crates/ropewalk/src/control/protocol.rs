@@ -1,5 +1,6 @@
 //! What can be asked, and what is answered.
 
+use crate::cli::PathOptions;
 use crate::exit::{self, Code};
 use crate::report::Snapshot;
 use ropewalk_bond::session::{Endpoint, PublicKey};
@@ -28,6 +29,25 @@ pub enum Request {
     Revoke {
         /// What it is called.
         name: String,
+    },
+    /// Client: use another interface or endpoint.
+    PathAdd {
+        /// `IFACE` or `IFACE@HOST:PORT`.
+        name: String,
+        /// What it may be used for.
+        options: PathOptions,
+    },
+    /// Client: use it no more.
+    PathRemove {
+        /// `IFACE` or `IFACE@HOST:PORT`.
+        name: String,
+    },
+    /// Client: say what it may be used for.
+    PathSet {
+        /// `IFACE` or `IFACE@HOST:PORT`.
+        name: String,
+        /// What it may be used for.
+        options: PathOptions,
     },
     /// Gateway, within the daemon only: end the session of this key.
     #[serde(skip)]

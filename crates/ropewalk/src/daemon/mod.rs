@@ -13,11 +13,12 @@
 
 mod core;
 mod mailbox;
+mod reload;
 mod run;
 mod sockets;
 mod watchdog;
 
-pub use core::{Buffers, Core, Counters};
-pub use mailbox::{Mailbox, Outbox, Post, mailbox};
+pub use core::Core;
+pub use mailbox::{Outbox, mailbox};
+pub use reload::Reload;
 pub use run::{Flow, Role, Running, run};
-pub use sockets::{Link, Sockets};

@@ -3,12 +3,11 @@
 pub mod desk;
 pub mod endpoints;
 mod registry;
-pub mod saver;
 
-pub use registry::{Book, SharedBook};
+pub use registry::SharedBook;
 
 use crate::control::protocol::{Request, Response};
-use crate::daemon::{Flow, Role, Running};
+use crate::daemon::{Flow, Reload, Role, Running};
 use crate::report;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::session::PublicKey;
@@ -17,13 +16,14 @@ use ropewalk_bond::time::Time;
 /// A running gateway.
 pub struct Gateway {
     book: SharedBook,
+    reload: Reload,
     started: Time,
 }
 
 impl Gateway {
     /// A gateway that knows its clients by `book`.
-    pub fn new(book: SharedBook, started: Time) -> Gateway {
-        Gateway { book, started }
+    pub fn new(book: SharedBook, reload: Reload, started: Time) -> Gateway {
+        Gateway { book, reload, started }
     }
 
     /// What a client is called.
@@ -72,7 +72,9 @@ impl Role for Gateway {
         Ok(Flow::Continue)
     }
 
-    fn on_reload(&mut self, _running: &mut Running, _now: Time) {}
+    fn on_reload(&mut self, running: &mut Running, _now: Time) {
+        self.reload.again(running);
+    }
 
     fn due(&self) -> Time {
         Time::NEVER

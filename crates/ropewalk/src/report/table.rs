@@ -80,7 +80,7 @@ fn row(before: Option<&Peer>, p: &Path, seconds: f64) -> [String; 8] {
 }
 
 /// Share of the datagrams whose fate is known.
-fn loss(p: &Path) -> String {
+pub fn loss(p: &Path) -> String {
     let lost = p.lost.saturating_sub(p.spurious);
     match lost + p.acked {
         0 => "-".into(),

@@ -16,6 +16,8 @@
 pub mod clients;
 pub mod identity;
 pub mod pool;
+pub mod saver;
+pub mod usage;
 
 use crate::exit::{Code, failure};
 use anyhow::Context;

@@ -1,0 +1,75 @@
+//! Keeping the account of metered paths: the engine counts down, here it is written up.
+
+use super::Client;
+use crate::daemon::Running;
+use crate::state::usage::Ledger;
+use jiff::Zoned;
+use jiff::civil::Date;
+use ropewalk_bond::time::{Duration, Time};
+
+/// How often the account is written: at most so much time of traffic is forgotten by a crash.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// The account and when it is due.
+#[derive(Debug)]
+pub struct Meter {
+    ledger: Ledger,
+    next: Time,
+}
+
+impl Meter {
+    /// An account that is due never until a path is metered.
+    pub fn new(ledger: Ledger) -> Meter {
+        Meter { ledger, next: Time::NEVER }
+    }
+
+    /// When the next entry is due.
+    pub fn due(&self) -> Time {
+        self.next
+    }
+}
+
+impl Client {
+    /// Writes up what metered paths have carried, and renews allowances whose day has come.
+    pub(super) fn settle(&mut self, running: &mut Running, now: Time) {
+        let metered = self.ways.iter().any(|w| w.settings.allowance().is_some());
+        self.meter.next = if metered { now + EVERY } else { Time::NEVER };
+        if !metered {
+            return;
+        }
+        let (status, today) = (running.core.engine.status(now), today());
+        for way in &mut self.ways {
+            let Some(cap) = way.settings.allowance() else { continue };
+            let interface = way.name.interface.clone();
+            let before = way.allowance();
+            self.meter.ledger.left(&interface, cap, today, now);
+            self.meter.ledger.spend(&interface, way.settle(&status));
+            let (left, renewed) = self.meter.ledger.left(&interface, cap, today, now);
+            if renewed {
+                tracing::info!(interface, bytes = left, "a new allowance begins");
+            }
+            if renewed || before.is_none() {
+                way.set(running, way.settings, left);
+            }
+        }
+        self.meter.ledger.save();
+    }
+
+    /// A metered path may carry nothing more.
+    pub(super) fn on_exhausted(&mut self, running: &mut Running, path: u8, now: Time) {
+        self.settle(running, now);
+        let way = self.ways.iter().find(|w| w.attempts().iter().any(|a| a.path == path));
+        let Some(cap) = way.and_then(|w| w.settings.allowance()) else { return };
+        let name = way.map(|w| w.name.to_string()).unwrap_or_default();
+        tracing::warn!(
+            path = name,
+            reset_day = cap.reset_day,
+            "the path's allowance is used up; it rests until its day comes"
+        );
+    }
+}
+
+/// The date where this machine is.
+fn today() -> Date {
+    Zoned::now().date()
+}

@@ -1,0 +1,131 @@
+//! What paths may be used for: as the configuration says, or as `ropewalk path set` said last.
+
+use crate::cli::{PathName, PathOptions};
+use crate::config::{ClassName, PathEntry};
+use crate::exit::{Code, failure};
+use crate::state::StateDir;
+use crate::state::usage::Cap;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+const FILE: &str = "paths.json";
+
+/// One path's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// What it may be used for.
+    pub class: ClassName,
+    /// Bytes of a metered path in a month.
+    pub cap: Option<u64>,
+    /// The day of the month on which a new allowance begins.
+    pub reset_day: u8,
+    /// Its weight for the weighted scheduler.
+    pub weight: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { class: ClassName::Active, cap: None, reset_day: 1, weight: 1 }
+    }
+}
+
+impl Settings {
+    /// The allowance of a metered path.
+    pub fn allowance(&self) -> Option<Cap> {
+        let bytes = self.cap.filter(|_| self.class == ClassName::Metered)?;
+        Some(Cap { bytes, reset_day: self.reset_day })
+    }
+
+    /// These settings with what `options` say. A cap alone makes a path metered.
+    pub fn with(mut self, options: &PathOptions) -> anyhow::Result<Settings> {
+        self.cap = options.cap.map(|c| c.0).or(self.cap);
+        self.class = match (options.class, options.cap) {
+            (Some(class), _) => class,
+            (None, Some(_)) => ClassName::Metered,
+            (None, None) => self.class,
+        };
+        self.reset_day = options.reset_day.unwrap_or(self.reset_day);
+        self.weight = options.weight.unwrap_or(self.weight);
+        if self.class == ClassName::Metered && self.cap.is_none() {
+            return Err(failure(Code::Usage, "a metered path needs a cap: add --cap, such as --cap 10GB"));
+        }
+        Ok(self)
+    }
+
+    fn from_entry(entry: &PathEntry) -> Settings {
+        let d = Settings::default();
+        Settings {
+            class: entry.class.unwrap_or(if entry.cap.is_some() { ClassName::Metered } else { d.class }),
+            cap: entry.cap.map(|c| c.0),
+            reset_day: entry.reset_day.unwrap_or(d.reset_day),
+            weight: entry.weight.unwrap_or(d.weight),
+        }
+    }
+}
+
+/// The settings of all paths, by their names.
+#[derive(Debug)]
+pub struct Book {
+    dir: StateDir,
+    configured: BTreeMap<String, Settings>,
+    said: BTreeMap<String, Settings>,
+}
+
+impl Book {
+    /// What the configuration says and what was said earlier.
+    pub fn open(dir: &StateDir, entries: &[PathEntry]) -> anyhow::Result<Book> {
+        let said = dir.read_json(FILE)?.unwrap_or_default();
+        let mut book = Book { dir: dir.clone(), configured: BTreeMap::new(), said };
+        book.configure(entries);
+        Ok(book)
+    }
+
+    /// The configuration was read (again).
+    pub fn configure(&mut self, entries: &[PathEntry]) {
+        self.configured = entries.iter().map(|e| (e.name().to_string(), Settings::from_entry(e))).collect();
+    }
+
+    /// The settings of a path: for the interface and endpoint, else for the interface.
+    pub fn of(&self, name: &PathName) -> Settings {
+        let (whole, interface) = (name.to_string(), &name.interface);
+        let places = [
+            (&self.said, &whole),
+            (&self.said, interface),
+            (&self.configured, &whole),
+            (&self.configured, interface),
+        ];
+        places.into_iter().find_map(|(book, key)| book.get(key)).copied().unwrap_or_default()
+    }
+
+    /// A person says otherwise; it is remembered.
+    pub fn say(&mut self, name: &PathName, settings: Settings) -> anyhow::Result<()> {
+        self.said.insert(name.to_string(), settings);
+        self.dir.write_json(FILE, &self.said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Amount;
+    use crate::state::tests::Scratch;
+
+    #[test]
+    fn what_was_said_last_counts_and_lasts() {
+        let scratch = Scratch::new();
+        let name: PathName = "wan0@192.0.2.1:4500".parse().unwrap();
+        let mut book = Book::open(&scratch.0, &[]).unwrap();
+        assert_eq!(book.of(&name), Settings::default());
+        let options = PathOptions { cap: Some(Amount(10)), ..PathOptions::default() };
+        let metered = book.of(&name).with(&options).unwrap();
+        book.say(&"wan0".parse().unwrap(), metered).unwrap();
+        let book = Book::open(&scratch.0, &[]).unwrap();
+        assert_eq!(book.of(&name).allowance(), Some(Cap { bytes: 10, reset_day: 1 }));
+    }
+
+    #[test]
+    fn a_metered_path_needs_a_cap() {
+        let options = PathOptions { class: Some(ClassName::Metered), ..PathOptions::default() };
+        assert!(Settings::default().with(&options).is_err());
+    }
+}

@@ -1,0 +1,207 @@
+//! What is generated: manual pages, completions, reference pages. `packaging/` and `docs/guide/` hold copies, and a test says when they are stale.
+
+use crate::cli::{Check, Cli, Completions, Pages};
+use crate::config::File;
+use crate::metrics::{Kind, Metric, PATH, PEER, PROCESS};
+use anyhow::Context;
+use clap::CommandFactory;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// `ropewalk check`: says that a file is well, or what is wrong with it.
+pub fn check(args: &Check) -> anyhow::Result<()> {
+    File::read(&args.file)?;
+    println!("{} is well", args.file.display());
+    Ok(())
+}
+
+/// `ropewalk completions`.
+pub fn completions(args: &Completions) {
+    clap_complete::generate(args.shell, &mut Cli::command(), "ropewalk", &mut std::io::stdout());
+}
+
+/// `ropewalk man`.
+pub fn man(args: &Pages) -> anyhow::Result<()> {
+    write_all(&args.directory, manual()?)
+}
+
+/// `ropewalk reference`.
+pub fn reference(args: &Pages) -> anyhow::Result<()> {
+    write_all(&args.directory, references()?)
+}
+
+fn write_all(directory: &Path, pages: Vec<(String, String)>) -> anyhow::Result<()> {
+    std::fs::create_dir_all(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
+    for (name, text) in pages {
+        let path = directory.join(name);
+        std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Manual pages by file name, one for the program and one for each command.
+fn manual() -> anyhow::Result<Vec<(String, String)>> {
+    let mut command = Cli::command();
+    command.build();
+    let mut pages = vec![("ropewalk.1".to_owned(), page(command.clone())?)];
+    for sub in command.get_subcommands().filter(|s| !s.is_hide_set() && s.get_name() != "help") {
+        let name = format!("ropewalk-{}", sub.get_name());
+        let named = sub.clone().name(&*name.clone().leak());
+        pages.push((format!("{name}.1"), page(named)?));
+    }
+    Ok(pages)
+}
+
+fn page(command: clap::Command) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    // Without the version in the page's foot: the pages would be stale after every release.
+    clap_mangen::Man::new(command).source("ropewalk").render(&mut bytes)?;
+    Ok(String::from_utf8(bytes)?)
+}
+
+/// Reference pages by file name.
+fn references() -> anyhow::Result<Vec<(String, String)>> {
+    Ok(vec![
+        ("commands.md".to_owned(), commands()),
+        ("config.md".to_owned(), config()?),
+        ("metrics.md".to_owned(), metrics()),
+    ])
+}
+
+const MADE: &str = "<!-- Made by `cargo run -p ropewalk -- reference docs/guide`; do not edit. -->\n\n";
+
+fn commands() -> String {
+    let mut out = format!("{MADE}# Commands\n");
+    let mut command = Cli::command().term_width(100);
+    command.build();
+    section(&mut out, &mut command, 2);
+    out.push_str(include_str!("exit_codes.md"));
+    out
+}
+
+fn section(out: &mut String, command: &mut clap::Command, depth: usize) {
+    let name = command.get_bin_name().unwrap_or("ropewalk").to_owned();
+    let help = command.render_long_help().to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = write!(out, "\n{} `{name}`\n\n```text\n{}\n```\n", "#".repeat(depth), help.join("\n").trim_end());
+    for sub in command.get_subcommands_mut().filter(|s| !s.is_hide_set() && s.get_name() != "help") {
+        section(out, sub, (depth + 1).min(3));
+    }
+}
+
+fn metrics() -> String {
+    let mut out = format!(
+        "{MADE}# Metrics\n\n`--metrics ADDR:PORT` serves them at `/metrics` (OpenMetrics). They are off by default.\n"
+    );
+    table(&mut out, "Of the daemon", "none", PROCESS);
+    table(&mut out, "Of a session", "`peer`, the client's name, or `gateway`", PEER);
+    table(
+        &mut out,
+        "Of a path",
+        "`peer`; `id`, the path's number; `path`, the interface, or the client's address",
+        PATH,
+    );
+    out
+}
+
+fn table<T>(out: &mut String, title: &str, labels: &str, metrics: &[Metric<T>]) {
+    let _ = write!(out, "\n## {title}\n\nLabels: {labels}.\n\n| name | kind | meaning |\n|---|---|---|\n");
+    for m in metrics {
+        let (end, kind) = match m.kind {
+            Kind::Counter => ("_total", "counter"),
+            Kind::Gauge => ("", "gauge"),
+        };
+        let _ = writeln!(out, "| `ropewalk_{}{end}` | {kind} | {} |", m.name, m.help);
+    }
+}
+
+fn config() -> anyhow::Result<String> {
+    let schema = serde_json::to_value(schemars::schema_for!(File))?;
+    let mut out = format!("{MADE}# The configuration file\n\n{}\n", text(&schema));
+    out.push_str("\n`ropewalk check FILE` says whether a file is well; `ropewalk serve` and `ropewalk up` read it with `--config FILE`.\n");
+    for (name, section) in properties(&schema) {
+        let target = follow(&schema, section);
+        let _ = write!(out, "\n## `[{name}]`\n\n{}\n", text(section));
+        keys(&mut out, &schema, target);
+        let lists = properties(target).into_iter().filter_map(|(key, p)| Some((key, p.get("items")?.get("$ref")?)));
+        for (key, item) in lists {
+            let item = follow_ref(&schema, item);
+            let _ = write!(out, "\n## `[[{name}.{key}]]`\n\n{}\n", text(item));
+            keys(&mut out, &schema, item);
+        }
+    }
+    Ok(out)
+}
+
+fn keys(out: &mut String, _schema: &Value, section: &Value) {
+    out.push_str("\n| key | meaning |\n|---|---|\n");
+    for (key, value) in properties(section) {
+        let _ = writeln!(out, "| `{key}` | {} |", text(value).replace('\n', " "));
+    }
+}
+
+/// By name, whatever order the library keeps.
+fn properties(schema: &Value) -> BTreeMap<&String, &Value> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flatten().collect()
+}
+
+fn text(schema: &Value) -> &str {
+    schema.get("description").and_then(Value::as_str).unwrap_or("")
+}
+
+fn follow<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    schema.get("$ref").map_or(schema, |r| follow_ref(root, r))
+}
+
+fn follow_ref<'a>(root: &'a Value, reference: &Value) -> &'a Value {
+    let pointer = reference.as_str().unwrap_or("").trim_start_matches('#');
+    root.pointer(pointer).unwrap_or(root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The copies in the repository are what would be made now.
+    #[test]
+    fn pages_are_not_stale() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let man = manual()
+            .unwrap()
+            .into_iter()
+            .map(|(name, text)| (root.join("packaging/man").join(name), text, "man packaging/man"));
+        let guide = references().unwrap().into_iter();
+        let guide =
+            guide.map(|(name, text)| (root.join("docs/guide").join(name), text, "reference docs/guide"));
+        for (path, text, how) in man.chain(guide) {
+            let have = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(have == text, "{} is stale: cargo run -p ropewalk -- {how}", path.display());
+        }
+        for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh, clap_complete::Shell::Fish] {
+            let path = root.join(format!("packaging/completions/ropewalk.{shell}"));
+            let mut made = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "ropewalk", &mut made);
+            let have = std::fs::read(&path).unwrap_or_default();
+            assert!(
+                have == made,
+                "{} is stale: cargo run -p ropewalk -- completions {shell}",
+                path.display()
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_configuration_is_documented() {
+        let schema = serde_json::to_value(schemars::schema_for!(File)).unwrap();
+        for (name, section) in properties(&schema) {
+            for (key, value) in properties(follow(&schema, section)) {
+                assert!(
+                    text(value).contains("Default: ") || key == "path",
+                    "{name}.{key} has no default with a reason"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! `ropewalk revoke`.
+
+use super::invite::lock;
+use crate::cli::Revoke;
+use crate::control::ask::Line;
+use crate::control::protocol::Request;
+use crate::state::StateDir;
+use crate::state::clients::{Clients, FILE};
+
+/// Ends a device's right to come in, and its session if it has one.
+pub fn run(args: &Revoke) -> anyhow::Result<()> {
+    let dir = StateDir::existing(&args.state.dir)?;
+    if let Some(mut daemon) = Line::try_open(&dir)? {
+        daemon.ask(&Request::Revoke { name: args.name.clone() })?;
+    } else {
+        let _lock = lock(&dir)?;
+        let mut clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
+        clients.revoke(&args.name)?;
+        dir.write_json(FILE, &clients)?;
+    }
+    eprintln!("{} is revoked", args.name);
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! The configuration file.
+//!
+//! Every key has a default, and the reason for it stands beside it; `docs/guide/config.md` is made from these comments. An unknown key
+//! is refused with the nearest known one: a setting that silently does nothing is worse than no start.
+
+mod error;
+mod values;
+
+pub use error::ConfigError;
+pub use values::{Amount, Name};
+
+use crate::cli::{LogFormat, PathName};
+use ipnet::IpNet;
+use ropewalk_bond::cc::Algorithm;
+use ropewalk_bond::config::Config;
+use ropewalk_bond::schedule::Kind;
+use ropewalk_bond::session::{Endpoint, ResponderConfig};
+use ropewalk_bond::time::Duration;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+/// A configuration file. `serve` reads the first section, `up` the second, both read the rest.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct File {
+    /// The gateway. The command line goes before all of it.
+    pub serve: Serve,
+    /// The client. The command line goes before all of it.
+    pub up: Up,
+    /// The bonding engine. The defaults suit links from 1 Mb/s to 1 Gb/s.
+    pub engine: Engine,
+    /// What is logged.
+    pub log: Log,
+    /// Metrics for Prometheus.
+    pub metrics: Metrics,
+}
+
+/// The gateway.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Serve {
+    /// UDP addresses to listen on. Default: `["0.0.0.0:4500", "[::]:4500"]`, because port 4500 (IPsec's) is let out by most networks.
+    #[schemars(with = "Vec<String>")]
+    pub listen: Vec<SocketAddr>,
+    /// Name of the network device. Default: the first free of `rw0`, `rw1`, …
+    pub tun: Option<String>,
+    /// The gateway's addresses inside, with the networks that clients get theirs from: one for IPv4, one for IPv6. Default:
+    /// `["10.77.0.1/24"]`, a network that few others use.
+    #[schemars(with = "Vec<String>")]
+    pub address: Vec<IpNet>,
+    /// Let clients reach the internet through this machine. Default: `false`, because it changes the firewall.
+    pub masquerade: bool,
+    /// What new tokens name as the gateway's address, as `HOST:PORT`. Default: the addresses that it listens on, which is wrong behind a
+    /// port forwarding.
+    #[schemars(with = "Vec<String>")]
+    pub endpoints: Vec<Name<Endpoint>>,
+}
+
+/// The client.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Up {
+    /// The line that `ropewalk invite` printed. Default: the token used last with this state directory.
+    pub token: Option<String>,
+    /// Name of the network device. Default: the first free of `rw0`, `rw1`, …
+    pub tun: Option<String>,
+    /// Networks to send through the bond; `0.0.0.0/0` and `::/0` are everything. Default: none, so that a first try changes nothing.
+    #[schemars(with = "Vec<String>")]
+    pub route: Vec<IpNet>,
+    /// Name servers to ask through the bond, by systemd-resolved. Default: none.
+    #[schemars(with = "Vec<String>")]
+    pub dns: Vec<IpAddr>,
+    /// Give up if there is no connection after so many seconds. Default: never.
+    pub timeout_s: Option<u64>,
+    /// Interfaces to use, one `[[up.path]]` each. Default: every usable one, as they come and go.
+    pub path: Vec<PathEntry>,
+}
+
+/// One interface.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PathEntry {
+    /// Its name.
+    pub interface: String,
+    /// Its own endpoint, as `HOST:PORT`. Default: those of the token.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub endpoint: Option<Name<Endpoint>>,
+    /// `active` (always used), `backup` (used while no other path works) or `metered` (used until `cap` is used up). Default: `active`.
+    #[serde(default)]
+    pub class: Option<ClassName>,
+    /// Bytes that a metered path may carry in a month, both directions together, such as `"10GB"`. Default: none.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub cap: Option<Amount>,
+    /// The day of the month on which a new allowance begins, 1 to 31; in a shorter month its last day. Default: 1.
+    #[serde(default)]
+    pub reset_day: Option<u8>,
+    /// Its share under the `weighted` scheduler. Default: 1.
+    #[serde(default)]
+    pub weight: Option<u32>,
+}
+
+/// What a path may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClassName {
+    /// Always.
+    Active,
+    /// While no other path works.
+    Backup,
+    /// Until its allowance is used up.
+    Metered,
+}
+
+/// The bonding engine.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Engine {
+    /// Which path takes the next bytes: `earliest-arrival`, `redundant-urgent`, `min-rtt`, `round-robin`, `weighted` or `redundant`. Default:
+    /// `earliest-arrival`, the only one that fills unlike paths and keeps order by itself.
+    #[schemars(with = "String")]
+    pub scheduler: Name<Kind>,
+    /// Congestion control of each path: `tidal`, `cubic`, `newreno`, `lia`, `olia` or `balia`. Default: `tidal`, because it keeps the
+    /// queues of the paths short. Concerns paths made later.
+    #[schemars(with = "String")]
+    pub congestion: Name<Algorithm>,
+    /// Lost datagrams are sent again. Default: `true`: TCP inside hardly notices random loss then.
+    pub recovery: bool,
+    /// A path slower than the fastest by more than this carries no ordered data, in milliseconds. Default: 200, TCP's least
+    /// retransmission timeout.
+    pub max_spread_ms: u64,
+    /// MTU of the network device, bytes. Default: 1420, so that a full packet fits one datagram of a 1500-byte path. Not changed by a reload.
+    pub tun_mtu: u16,
+    /// Packet memory. Default: `"100MB"`; pages are only backed when used. Not changed by a reload.
+    #[schemars(with = "String")]
+    pub memory: Amount,
+    /// Most bytes in one session's queue. Default: `"16MB"`: a burst of one TCP window fits, and CoDel keeps it far below.
+    #[schemars(with = "String")]
+    pub queue: Amount,
+    /// An idle path says something this often, seconds. Default: 20, because some NATs forget UDP after 30.
+    pub keepalive_s: u64,
+    /// A peer that is silent for this long is forgotten, seconds. Default: 300.
+    pub idle_timeout_s: u64,
+    /// Keys are renewed after this, seconds. Default: 120, as WireGuard does.
+    pub rekey_after_s: u64,
+    /// Gateway: most clients at once. Default: 4096, which bounds the memory that strangers can make it use.
+    pub max_clients: usize,
+    /// Gateway: handshakes per second before clients have to prove their address first. Default: 2000, half of what one core can do.
+    pub handshakes_per_second: u32,
+    /// How long to look for packets before going to sleep, microseconds. Default: 0. 50 takes some 10 µs off a round trip and keeps one core busy.
+    pub busy_poll_us: u64,
+}
+
+/// What is logged.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Log {
+    /// `error`, `warn`, `info`, `debug`, `trace`, or a filter as in `RUST_LOG`. Default: `RUST_LOG`, else `info`.
+    pub level: Option<String>,
+    /// `text` or `json`. Default: `text`.
+    #[schemars(with = "Option<String>")]
+    pub format: Option<LogFormat>,
+}
+
+/// Metrics for Prometheus.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Metrics {
+    /// Serve them by HTTP at this address. Default: not at all, because whoever reaches it learns who is connected.
+    #[schemars(with = "Option<String>")]
+    pub listen: Option<SocketAddr>,
+}
+
+impl Default for Engine {
+    fn default() -> Engine {
+        let d = Config::default();
+        Engine {
+            scheduler: Name(d.scheduler),
+            congestion: Name(d.congestion),
+            recovery: d.recovery,
+            max_spread_ms: d.max_spread.as_millis() as u64,
+            tun_mtu: d.tun_mtu,
+            memory: Amount(100_000_000),
+            queue: Amount(16_000_000),
+            keepalive_s: d.keepalive.as_secs(),
+            idle_timeout_s: d.idle_timeout.as_secs(),
+            rekey_after_s: d.rekey_after.as_secs(),
+            max_clients: d.max_peers,
+            handshakes_per_second: d.responder.handshakes_per_second,
+            busy_poll_us: 0,
+        }
+    }
+}
+
+impl Engine {
+    /// As the engine wants it.
+    pub fn to_config(&self) -> Config {
+        let responder = ResponderConfig {
+            handshakes_per_second: self.handshakes_per_second,
+            ..ResponderConfig::default()
+        };
+        Config {
+            memory_bytes: self.memory.0 as usize,
+            queue_bytes: self.queue.0,
+            scheduler: self.scheduler.0,
+            congestion: self.congestion.0,
+            max_spread: Duration::from_millis(self.max_spread_ms),
+            recovery: self.recovery,
+            tun_mtu: self.tun_mtu,
+            rekey_after: Duration::from_secs(self.rekey_after_s),
+            keepalive: Duration::from_secs(self.keepalive_s),
+            idle_timeout: Duration::from_secs(self.idle_timeout_s),
+            max_peers: self.max_clients,
+            responder,
+            ..Config::default()
+        }
+    }
+
+    /// How long the loop looks for work before it sleeps.
+    pub fn busy_poll(&self) -> Duration {
+        Duration::from_micros(self.busy_poll_us)
+    }
+}
+
+impl PathEntry {
+    /// Nothing is said but the name.
+    pub fn new(interface: &str) -> PathEntry {
+        PathEntry {
+            interface: interface.into(),
+            endpoint: None,
+            class: None,
+            cap: None,
+            reset_day: None,
+            weight: None,
+        }
+    }
+
+    /// As on the command line.
+    pub fn name(&self) -> PathName {
+        PathName { interface: self.interface.clone(), endpoint: self.endpoint.clone().map(|e| e.0) }
+    }
+}
+
+impl File {
+    /// Reads and checks a file.
+    pub fn read(path: &Path) -> Result<File, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|e| ConfigError::unreadable(path, e))?;
+        File::parse(path, &text)
+    }
+
+    /// Reads the file if there is one to read, else the defaults.
+    pub fn read_if_any(path: Option<&Path>) -> Result<File, ConfigError> {
+        path.map_or_else(|| Ok(File::default()), File::read)
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<File, ConfigError> {
+        let file: File = toml::from_str(text).map_err(|e| ConfigError::from_toml(path, text, &e))?;
+        file.check().map_err(|(key, sentence)| ConfigError::about(path, text, key, sentence))?;
+        Ok(file)
+    }
+
+    /// What types cannot say: the key that is wrong, and why.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let e = &self.engine;
+        let within = |key, value: u64, least: u64, most: u64| {
+            let sentence = || format!("{key} is {value}, but has to be from {least} to {most}");
+            if (least..=most).contains(&value) { Ok(()) } else { Err((key, sentence())) }
+        };
+        within("tun-mtu", e.tun_mtu.into(), 1280, 9000)?;
+        within("max-spread-ms", e.max_spread_ms, 1, 10_000)?;
+        within("keepalive-s", e.keepalive_s, 1, 3600)?;
+        within("idle-timeout-s", e.idle_timeout_s, 10, 86_400)?;
+        within("rekey-after-s", e.rekey_after_s, 10, 86_400)?;
+        within("max-clients", e.max_clients as u64, 1, 1 << 20)?;
+        within("busy-poll-us", e.busy_poll_us, 0, 10_000)?;
+        within("memory", e.memory.0, 8_000_000, 64_000_000_000)?;
+        within("queue", e.queue.0, 200_000, e.memory.0)?;
+        within("handshakes-per-second", e.handshakes_per_second.into(), 1, 1_000_000)?;
+        for p in &self.up.path {
+            crate::cli::check_interface(&p.interface).map_err(|why| ("interface", why))?;
+            within("reset-day", p.reset_day.unwrap_or(1).into(), 1, 31)?;
+            within("weight", p.weight.unwrap_or(1).into(), 1, 1000)?;
+            if p.class == Some(ClassName::Metered) && p.cap.is_none() {
+                return Err(("class", "a metered path needs a cap, such as cap = \"10GB\"".into()));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Errors say where and what to do.
+
+use super::*;
+
+fn error(text: &str) -> String {
+    File::parse(Path::new("rw.toml"), text).unwrap_err().to_string()
+}
+
+#[test]
+fn an_empty_file_is_the_defaults_and_the_defaults_are_the_engines() {
+    let file = File::parse(Path::new("rw.toml"), "").unwrap();
+    let (ours, theirs) = (file.engine.to_config(), Config::default());
+    assert_eq!(
+        (ours.scheduler, ours.congestion, ours.tun_mtu),
+        (theirs.scheduler, theirs.congestion, theirs.tun_mtu)
+    );
+    assert_eq!(
+        (ours.keepalive, ours.rekey_after, ours.max_peers),
+        (theirs.keepalive, theirs.rekey_after, theirs.max_peers)
+    );
+}
+
+#[test]
+fn everything_can_be_said() {
+    let text = r#"
+        [serve]
+        listen = ["0.0.0.0:4500", "[::]:443"]
+        address = ["10.77.0.1/24", "fd77::1/64"]
+        endpoints = ["gw.example.org:4500"]
+        [up]
+        route = ["0.0.0.0/0"]
+        [[up.path]]
+        interface = "wan0"
+        endpoint = "192.0.2.1:4500"
+        class = "metered"
+        cap = "1.5GB"
+        reset-day = 31
+        [engine]
+        scheduler = "weighted"
+        memory = "64MiB"
+        [log]
+        format = "json"
+        [metrics]
+        listen = "127.0.0.1:9100"
+    "#;
+    let file = File::parse(Path::new("rw.toml"), text).unwrap();
+    assert_eq!(file.up.path[0].cap, Some(Amount(1_500_000_000)));
+    assert_eq!(file.engine.to_config().scheduler, Kind::Weighted);
+    assert_eq!(file.up.path[0].name().to_string(), "wan0@192.0.2.1:4500");
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_the_nearest() {
+    assert_eq!(
+        error("[engine]\nsheduler = \"x\"\n"),
+        "rw.toml, line 2: there is no key `sheduler` here; did you mean `scheduler`?"
+    );
+    assert_eq!(
+        error("[up]\n\nroutes = []\n"),
+        "rw.toml, line 3: there is no key `routes` here; did you mean `route`?"
+    );
+    assert_eq!(
+        error("[engine]\ntun_mtu = 1\n"),
+        "rw.toml, line 2: there is no key `tun_mtu` here; did you mean `tun-mtu`?"
+    );
+    let odd = error("zzz = 1\n");
+    assert_eq!(odd, "rw.toml, line 1: there is no key `zzz` here; known are serve, up, engine, log, metrics");
+}
+
+#[test]
+fn a_wrong_value_is_refused_where_it_stands() {
+    let e = error("[engine]\n\nscheduler = \"fastest\"\n");
+    assert!(e.starts_with("rw.toml, line 3: there is no scheduler \"fastest\"; known are"), "{e}");
+    let e = error("[engine]\ntun-mtu = 100\n");
+    assert_eq!(e, "rw.toml, line 2: tun-mtu is 100, but has to be from 1280 to 9000");
+    let e = error("[[up.path]]\ninterface = \"a\"\nclass = \"metered\"\n");
+    assert_eq!(e, "rw.toml, line 3: a metered path needs a cap, such as cap = \"10GB\"");
+    let e = error("[[up.path]]\ninterface = \"a\"\ncap = \"lots\"\n");
+    assert!(e.starts_with("rw.toml, line 3: `lots` is no amount of data"), "{e}");
+    let e = error("[serve]\nlisten = [\"nowhere\"]\n");
+    assert!(e.starts_with("rw.toml, line 2:"), "{e}");
+}
+
+#[test]
+fn amounts() {
+    let ok = [("10GB", 10_000_000_000), ("1.5 MB", 1_500_000), ("7", 7), ("1GiB", 1 << 30), ("2k", 2000)];
+    for (text, bytes) in ok {
+        assert_eq!(text.parse(), Ok(Amount(bytes)), "{text}");
+    }
+    for text in ["", "GB", "1 XB", "-1", "1e30GB", "99999999999999TB"] {
+        assert!(text.parse::<Amount>().is_err(), "{text}");
+    }
+}

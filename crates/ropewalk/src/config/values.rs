@@ -1,0 +1,69 @@
+//! Values that are written as text.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// Something with a name, such as a scheduler or an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name<T>(pub T);
+
+impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for Name<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map(Name).map_err(serde::de::Error::custom)
+    }
+}
+
+/// An amount of data in bytes: `10GB`, `500 MB`, `1GiB`, or a plain number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amount(pub u64);
+
+/// A text is no amount.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no amount of data: write a number with kB, MB, GB, TB, MiB or GiB, such as 10GB")]
+pub struct NoAmount(String);
+
+impl FromStr for Amount {
+    type Err = NoAmount;
+
+    fn from_str(text: &str) -> Result<Amount, NoAmount> {
+        let wrong = || NoAmount(text.into());
+        let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = (&text[..at], text[at..].trim());
+        let scale: f64 = match unit {
+            "" | "B" => 1.0,
+            "k" | "kB" | "K" | "KB" => 1e3,
+            "M" | "MB" => 1e6,
+            "G" | "GB" => 1e9,
+            "T" | "TB" => 1e12,
+            "KiB" => 1024.0,
+            "MiB" => 1_048_576.0,
+            "GiB" => 1_073_741_824.0,
+            _ => return Err(wrong()),
+        };
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        let bytes = number * scale;
+        if bytes.is_finite() && bytes < 1e18 { Ok(Amount(bytes as u64)) } else { Err(wrong()) }
+    }
+}
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_u64(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Amount, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Number(u64),
+            Text(String),
+        }
+        match Either::deserialize(d)? {
+            Either::Number(n) => Ok(Amount(n)),
+            Either::Text(t) => t.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Reading the configuration again without dropping a packet.
+
+use super::run::Running;
+use crate::config::{Engine, File};
+use crate::logging;
+use std::path::PathBuf;
+
+/// The configuration in force and where it came from.
+#[derive(Debug)]
+pub struct Reload {
+    path: Option<PathBuf>,
+    current: File,
+    /// `--log` was given, which goes before the file.
+    level_fixed: bool,
+}
+
+impl Reload {
+    /// What was read at the start.
+    pub fn new(path: Option<PathBuf>, current: File, level_fixed: bool) -> Reload {
+        Reload { path, current, level_fixed }
+    }
+
+    /// Reads the file again, applies what both ends have in common, and says what has to wait. `None` if the old one stays in force.
+    pub fn again(&mut self, running: &mut Running) -> Option<File> {
+        let Some(path) = &self.path else {
+            tracing::warn!(
+                "there is no configuration file to read again: this daemon was started without --config"
+            );
+            return None;
+        };
+        let new = match File::read(path) {
+            Ok(new) => new,
+            Err(error) => {
+                tracing::error!("{error}; the old configuration stays in force");
+                return None;
+            }
+        };
+        for key in fixed(&self.current, &new) {
+            tracing::warn!("{key} is fixed while the daemon runs: its new value counts from the next start");
+        }
+        let keep = |e: &Engine| Engine {
+            tun_mtu: self.current.engine.tun_mtu,
+            memory: self.current.engine.memory,
+            ..e.clone()
+        };
+        running.core.engine.reconfigure(keep(&new.engine).to_config());
+        running.set_busy_poll(new.engine.busy_poll());
+        if !self.level_fixed
+            && new.log.level != self.current.log.level
+            && let Err(error) = logging::set_filter(new.log.level.as_deref())
+        {
+            tracing::error!("{error:#}");
+        }
+        tracing::info!("the configuration was read again");
+        self.current = new.clone();
+        Some(new)
+    }
+}
+
+/// Keys that changed and cannot change.
+fn fixed(old: &File, new: &File) -> Vec<&'static str> {
+    let changes = [
+        ("serve.listen", old.serve.listen != new.serve.listen),
+        ("serve.tun", old.serve.tun != new.serve.tun),
+        ("serve.address", old.serve.address != new.serve.address),
+        ("serve.masquerade", old.serve.masquerade != new.serve.masquerade),
+        ("serve.endpoints", old.serve.endpoints != new.serve.endpoints),
+        ("up.token", old.up.token != new.up.token),
+        ("up.tun", old.up.tun != new.up.tun),
+        ("up.dns", old.up.dns != new.up.dns),
+        ("up.path (which paths there are)", names(old) != names(new)),
+        ("engine.tun-mtu", old.engine.tun_mtu != new.engine.tun_mtu),
+        ("engine.memory", old.engine.memory != new.engine.memory),
+        ("log.format", old.log.format != new.log.format),
+        ("metrics.listen", old.metrics.listen != new.metrics.listen),
+    ];
+    changes.into_iter().filter(|(_, changed)| *changed).map(|(key, _)| key).collect()
+}
+
+fn names(file: &File) -> Vec<String> {
+    file.up.path.iter().map(|p| p.name().to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_change_is_named() {
+        let mut new = File::default();
+        new.engine.tun_mtu = 1300;
+        new.engine.keepalive_s = 5;
+        new.serve.masquerade = true;
+        assert_eq!(fixed(&File::default(), &new), ["serve.masquerade", "engine.tun-mtu"]);
+    }
+}

@@ -1,0 +1,98 @@
+//! Every metric: its name with its unit, and what it means. `docs/guide/metrics.md` is made from these tables.
+
+use crate::report::{Path, Peer, Snapshot};
+
+/// Whether it only grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It grows; the encoder adds `_total` to the name.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+}
+
+/// One metric of a `T`.
+#[derive(Debug)]
+pub struct Metric<T> {
+    /// Its name, after `ropewalk_`.
+    pub name: &'static str,
+    /// Whether it only grows.
+    pub kind: Kind,
+    /// What it means.
+    pub help: &'static str,
+    /// Its value now, if it is known.
+    pub value: fn(&T) -> Option<f64>,
+}
+
+macro_rules! counters_and_gauges {
+    ($($kind:ident $name:literal $help:literal $value:expr;)*) => {
+        &[$(Metric { name: $name, kind: Kind::$kind, help: $help, value: $value }),*]
+    };
+}
+
+/// Of the daemon.
+pub const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
+    Gauge "uptime_seconds" "How long the daemon has been running" |s| Some(s.uptime_s);
+    Gauge "peers" "Sessions, half-open ones included" |s| Some(s.peers.len() as f64);
+    Gauge "memory_used_bytes" "Packet memory in use" |s| Some(s.memory_used as f64);
+    Gauge "memory_limit_bytes" "Packet memory there is" |s| Some(s.memory_limit as f64);
+    Counter "device_read_packets" "Packets from the device; a super-packet counts once" |s| Some(s.io.device_in as f64);
+    Counter "device_written_packets" "Packets to the device; a super-packet counts once" |s| Some(s.io.device_out as f64);
+    Counter "device_refused_packets" "Packets that the kernel would not take" |s| Some(s.io.device_refused as f64);
+    Counter "sent_batches" "System calls that sent datagrams" |s| Some(s.io.batches as f64);
+    Counter "send_full_datagrams" "Datagrams not sent because the kernel had no room" |s| Some(s.io.send_full as f64);
+    Counter "send_too_big_datagrams" "Datagrams not sent because the interface takes only shorter ones" |s| Some(s.io.send_too_big as f64);
+    Counter "send_unreachable_datagrams" "Datagrams not sent because the interface or route was gone" |s| Some(s.io.send_unreachable as f64);
+    Counter "receive_overruns" "Datagrams that the kernel dropped because the daemon was late" |s| Some(s.io.overruns as f64);
+    Counter "wakeups" "Wake-ups of the data loop" |s| Some(s.io.wakeups as f64);
+    Counter "dropped_malformed_datagrams" "Datagrams that are not of the protocol" |s| Some(s.drops.malformed as f64);
+    Counter "dropped_unknown_datagrams" "Datagrams of no session here" |s| Some(s.drops.unknown as f64);
+    Counter "dropped_forged_datagrams" "Datagrams that are not authentic, damaged ones included" |s| Some(s.drops.forged as f64);
+    Counter "dropped_replayed_datagrams" "Datagrams that came before" |s| Some(s.drops.replayed as f64);
+    Counter "dropped_handshakes" "Handshakes that got no answer" |s| Some(s.drops.handshakes as f64);
+    Counter "dropped_inner_packets" "Packets inside that their sender may not send" |s| Some(s.drops.inner as f64);
+    Counter "dropped_unroutable_packets" "Packets of the device that belong to no session" |s| Some(s.drops.unroutable as f64);
+};
+
+/// Of a session; label `peer`.
+pub const PEER: &[Metric<Peer>] = counters_and_gauges! {
+    Gauge "peer_up" "1 while the session works" |p| Some(f64::from(u8::from(p.up)));
+    Gauge "peer_silent_seconds" "Since the peer was last heard" |p| Some(p.silent_s);
+    Gauge "peer_key_age_seconds" "Age of the keys in force" |p| p.key_age_s;
+    Gauge "queue_bytes" "Bytes waiting at the entrance" |p| Some(p.queue_bytes as f64);
+    Gauge "queue_packets" "Packets waiting at the entrance" |p| Some(p.queue_packets as f64);
+    Gauge "queue_wait_seconds" "How long the last packet waited there" |p| Some(p.queue_wait_ms / 1e3);
+    Counter "queue_packets_in" "Packets that came in there" |p| Some(p.queue_in as f64);
+    Counter "queue_codel_drops" "Packets dropped to keep the queue short" |p| Some(p.codel_drops as f64);
+    Counter "queue_codel_marks" "Packets marked instead (ECN)" |p| Some(p.codel_marks as f64);
+    Counter "queue_overflow_drops" "Packets dropped because the queue or the memory was full" |p| Some(p.overflow_drops as f64);
+    Counter "delivered_packets" "Packets delivered in order" |p| Some(p.delivered as f64);
+    Gauge "held_bytes" "Bytes held until what is missing before them arrives" |p| Some(p.held_bytes as f64);
+    Gauge "gaps" "Flows in which something is missing" |p| Some(p.gaps as f64);
+    Counter "late_packets" "Packets that came too late for their place" |p| Some(p.late as f64);
+    Counter "abandoned_packets" "Packets that were waited for in vain" |p| Some(p.abandoned as f64);
+    Counter "duplicate_pieces" "Pieces of packets that came twice" |p| Some(p.duplicates as f64);
+    Counter "resent_pieces" "Pieces of packets sent again" |p| Some(p.resent as f64);
+    Counter "given_up_packets" "Packets not sent again because it was too late" |p| Some(p.given_up as f64);
+};
+
+/// Of a path; labels `peer`, `id` and `path`.
+pub const PATH: &[Metric<Path>] = counters_and_gauges! {
+    Gauge "path_usable" "1 while the path is active, 0 while it is not proven, suspect or down" |p| Some(f64::from(u8::from(p.state == "active")));
+    Gauge "path_rtt_seconds" "Smoothed round-trip time" |p| p.rtt_ms.map(|ms| ms / 1e3);
+    Gauge "path_min_rtt_seconds" "Smallest round-trip time of the last ten seconds" |p| p.min_rtt_ms.map(|ms| ms / 1e3);
+    Gauge "path_jitter_seconds" "Mean deviation of the round-trip time" |p| Some(p.jitter_ms / 1e3);
+    Gauge "path_bandwidth_bits_per_second" "Estimate of what the path carries" |p| Some(p.bandwidth_bps as f64);
+    Gauge "path_pacing_bits_per_second" "Rate that the path is paced at" |p| p.pacing_bps.map(|b| b as f64);
+    Gauge "path_window_bytes" "Congestion window" |p| Some(p.window as f64);
+    Gauge "path_inflight_bytes" "Bytes on the way" |p| Some(p.inflight as f64);
+    Gauge "path_mtu_bytes" "Largest IP packet that passes" |p| Some(f64::from(p.mtu));
+    Gauge "path_allowance_bytes" "Bytes left of a metered path" |p| p.allowance.map(|b| b as f64);
+    Counter "path_sent_bytes" "Bytes sent, IP and UDP headers included" |p| Some(p.sent_bytes as f64);
+    Counter "path_sent_datagrams" "Datagrams sent" |p| Some(p.sent as f64);
+    Counter "path_received_bytes" "Bytes received, IP and UDP headers included" |p| Some(p.received_bytes as f64);
+    Counter "path_received_datagrams" "Datagrams received" |p| Some(p.received as f64);
+    Counter "path_lost_datagrams" "Datagrams lost on the way out, those included that arrived after all" |p| Some(p.lost as f64);
+    Counter "path_spurious_losses" "Datagrams that were held lost and arrived after all" |p| Some(p.spurious as f64);
+    Counter "path_acknowledged_datagrams" "Datagrams acknowledged" |p| Some(p.acked as f64);
+};

@@ -1,0 +1,96 @@
+//! The screen as text.
+
+use super::*;
+use crate::report::{Path, Peer, Snapshot};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+fn snapshot_at(ms: u64, sent: u64) -> Snapshot {
+    let path = |id: u8, state: &str| Path {
+        id,
+        name: format!("wan{id}"),
+        state: state.into(),
+        class: "active".into(),
+        rtt_ms: Some(20.5),
+        sent_bytes: sent,
+        received_bytes: sent / 10,
+        acked: 99,
+        lost: 1,
+        ..Path::default()
+    };
+    let peer = Peer {
+        name: "gateway".into(),
+        key: "k".into(),
+        inside: vec![[10, 77, 0, 2].into()],
+        up: true,
+        cipher: Some("AES-128-GCM".into()),
+        queue_bytes: 12_345,
+        resent: 7,
+        paths: vec![path(1, "active"), path(2, "down")],
+        ..Peer::default()
+    };
+    Snapshot {
+        role: "client".into(),
+        device: "rw0".into(),
+        clock_ns: ms * 1_000_000,
+        uptime_s: 61.0,
+        peers: vec![peer],
+        ..Snapshot::default()
+    }
+}
+
+fn screen(app: &App, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| view::draw(frame, app)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
+    (0..height).map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn everything_is_seen_on_a_small_terminal() {
+    let mut app = App::default();
+    for n in 0..20 {
+        app.take(snapshot_at(n * 500, n * n * 50_000));
+    }
+    let screen = screen(&app, 80, 24);
+    for words in [
+        "ropewalk client rw0 · running 1 min 1 s",
+        "10.77.0.2",
+        "wan1  active",
+        "wan2  down",
+        "20.5 ms",
+        "29.6 Mb/s",
+        "1.00 %",
+        "12.3 kB",
+        "7 sent again",
+        "█",
+        "q quits",
+    ] {
+        assert!(screen.contains(words), "{words}\n{screen}");
+    }
+    assert!(screen.lines().all(|l| l.chars().count() <= 80));
+}
+
+#[test]
+fn odd_sizes_and_empty_gateways_do_not_hurt() {
+    let mut app = App::default();
+    app.take(Snapshot { role: "gateway".into(), ..Snapshot::default() });
+    for (w, h) in [(80, 24), (1, 1), (20, 5), (200, 60)] {
+        screen(&app, w, h);
+    }
+    app.take(snapshot_at(500, 1));
+    for (w, h) in [(1, 1), (20, 5), (200, 60)] {
+        screen(&app, w, h);
+    }
+}
+
+#[test]
+fn keys() {
+    let mut app = App::default();
+    app.take(snapshot_at(0, 0));
+    let key = |code| KeyEvent::new(code, KeyModifiers::NONE);
+    assert!(app.on_key(key(KeyCode::Down)) && app.selected == 0);
+    assert!(!app.on_key(key(KeyCode::Char('q'))));
+    assert!(!app.on_key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)));
+}

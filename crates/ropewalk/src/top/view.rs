@@ -1,0 +1,162 @@
+//! What the screen looks like; 80 columns and 24 rows are enough.
+//!
+//! ```text
+//! ropewalk client rw0 · up 2 min 3 s · AES-128-GCM · 10.77.0.2
+//!  up 38.2 Mb/s  ▂▃▅▇▇▇   down 0.9 Mb/s  ▁▁▁
+//! path   state   rtt       up                     down                   loss
+//! wan1   active  21.0 ms   19.0 Mb/s ▃▅▇▇▇▇▇▇     0.4 Mb/s ▁▁▁▁▁▁▁▁      0.00 %
+//! …
+//! queue … order … resent …
+//! ```
+
+use super::{App, Rates};
+use crate::report::table::{bits, bytes, time};
+use crate::report::{Path, Peer};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style, Stylize};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Paragraph, Row, Table};
+use std::collections::VecDeque;
+
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Draws everything.
+pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
+    let rows = [Constraint::Length(2), Constraint::Min(3), Constraint::Length(5), Constraint::Length(1)];
+    let [head, middle, foot, keys] = Layout::vertical(rows).areas(frame.area());
+    header(frame, head, app);
+    if let Some(peer) = app.peer() {
+        paths(frame, middle, app, peer);
+        queues(frame, foot, app, peer);
+    } else {
+        frame.render_widget(Paragraph::new("no client is connected"), middle);
+    }
+    let line = match &app.trouble {
+        Some(trouble) => Line::from(trouble.as_str()).fg(Color::Red),
+        None if app.now.peers.len() > 1 => Line::from("q quits · ↑ ↓ another client").dim(),
+        None => Line::from("q quits").dim(),
+    };
+    frame.render_widget(line, keys);
+}
+
+fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let now = &app.now;
+    let mut words = vec![
+        Span::from(format!("ropewalk {} {}", now.role, now.device)).bold(),
+        Span::from(format!(" · running {}", time(now.uptime_s))),
+    ];
+    let mut second = Line::default();
+    if let Some(peer) = app.peer() {
+        if app.now.role == "gateway" {
+            words.push(format!(" · {} ({} of {})", peer.name, app.selected + 1, now.peers.len()).into());
+        }
+        let inside: Vec<String> = peer.inside.iter().map(ToString::to_string).collect();
+        words.push(format!(" · {}", inside.join(" ")).into());
+        words.extend(peer.cipher.iter().map(|c| Span::from(format!(" · {c}"))));
+        if !peer.up {
+            words.push(Span::from(" · not connected").fg(Color::Red));
+        }
+        let all = total(app, peer);
+        let last = all.back().copied().unwrap_or_default();
+        let room = (usize::from(area.width) / 2).saturating_sub(22);
+        let half = |name: &str, rate: f64, of: fn(&Rates) -> f64| {
+            format!("{name} {:<10} {} ", bits(rate), spark(&all, of, room))
+        };
+        second = Line::from(vec![
+            half("up", last.up, |r| r.up).fg(Color::Cyan),
+            half("down", last.down, |r| r.down).fg(Color::Green),
+        ]);
+    }
+    frame.render_widget(Paragraph::new(vec![Line::from(words), second]), area);
+}
+
+/// The sum of all paths, moment by moment.
+fn total(app: &App, peer: &Peer) -> VecDeque<Rates> {
+    let mut sum: VecDeque<Rates> = VecDeque::new();
+    for rates in peer.paths.iter().filter_map(|p| app.rates(peer, p)) {
+        while sum.len() < rates.len() {
+            sum.push_front(Rates::default());
+        }
+        let behind = sum.len() - rates.len();
+        for (all, one) in sum.iter_mut().skip(behind).zip(rates) {
+            (all.up, all.down) = (all.up + one.up, all.down + one.down);
+        }
+    }
+    sum
+}
+
+fn paths(frame: &mut Frame<'_>, area: Rect, app: &App, peer: &Peer) {
+    let longest = peer.paths.iter().map(|p| p.name.chars().count()).max().unwrap_or(4).clamp(4, 24) as u16;
+    let fixed = longest + 10 + 9 + 8 + 6;
+    let wide = (area.width.saturating_sub(fixed) / 2).clamp(10, 60);
+    let titles = Row::new(["path", "state", "rtt", "up", "down", "loss"])
+        .style(Style::new().add_modifier(Modifier::UNDERLINED));
+    let rows = peer.paths.iter().map(|p| row(app, peer, p, usize::from(wide)));
+    let widths = [longest, 10, 9, wide, wide, 7].map(Constraint::Length);
+    frame.render_widget(Table::new(rows, widths).header(titles).column_spacing(1), area);
+}
+
+fn row<'a>(app: &App, peer: &Peer, p: &Path, wide: usize) -> Row<'a> {
+    let none = VecDeque::new();
+    let rates = app.rates(peer, p).unwrap_or(&none);
+    let last = rates.back().copied().unwrap_or_default();
+    let room = wide.saturating_sub(11);
+    let cell = |rate: f64, of: fn(&Rates) -> f64, color| {
+        Cell::from(format!("{:<10} {}", bits(rate), spark(rates, of, room))).fg(color)
+    };
+    let color = match p.state.as_str() {
+        "active" => Color::Green,
+        "down" => Color::Red,
+        _ => Color::Yellow,
+    };
+    let state = if p.class == "active" || p.state != "active" { p.state.clone() } else { p.class.clone() };
+    Row::new([
+        Cell::from(p.name.clone()),
+        Cell::from(state).fg(color),
+        Cell::from(p.rtt_ms.map_or("-".into(), |ms| format!("{ms:.1} ms"))),
+        cell(last.up, |r| r.up, Color::Cyan),
+        cell(last.down, |r| r.down, Color::Green),
+        Cell::from(crate::report::table::loss(p)),
+    ])
+}
+
+fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
+    let io = &app.now.io;
+    let lines = vec![
+        Line::default(),
+        Line::from(format!(
+            "queue   {:>9}  {:>6} packets  waits {:>6.1} ms   dropped {}  marked {}",
+            bytes(p.queue_bytes),
+            p.queue_packets,
+            p.queue_wait_ms,
+            p.codel_drops + p.overflow_drops,
+            p.codel_marks
+        )),
+        Line::from(format!(
+            "order   {:>9}  {:>6} gaps     late {}  given up {}",
+            bytes(p.held_bytes),
+            p.gaps,
+            p.late,
+            p.abandoned + p.given_up
+        )),
+        Line::from(format!("again   {:>9} sent again   {} duplicates", p.resent, p.duplicates)),
+        Line::from(format!(
+            "kernel  {:>9} not sent     {} overruns   memory {} of {}",
+            io.send_full + io.send_too_big + io.send_unreachable,
+            io.overruns,
+            bytes(app.now.memory_used),
+            bytes(app.now.memory_limit)
+        )),
+    ];
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// The newest values as bars, the largest of them full.
+fn spark(rates: &VecDeque<Rates>, of: fn(&Rates) -> f64, room: usize) -> String {
+    let shown = || rates.iter().skip(rates.len().saturating_sub(room)).map(of);
+    let most = shown().fold(0.0, f64::max);
+    let bar =
+        |value: f64| if most > 0.0 { BARS[((value / most * 7.0).round() as usize).min(7)] } else { BARS[0] };
+    shown().map(bar).collect()
+}

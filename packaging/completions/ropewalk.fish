@@ -1,0 +1,119 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_ropewalk_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_ropewalk_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_ropewalk_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_ropewalk_using_subcommand
+    set -l cmd (__fish_ropewalk_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -s V -l version -d 'Print version'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "serve" -d 'Run a gateway: the end that clients reach'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "invite" -d 'Make a token that lets one device in, and print it'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "up" -d 'Connect this machine to a gateway over every link it has'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "status" -d 'Say how the running bond does'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "top" -d 'Watch the running bond'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "path" -d 'Change the paths of the running bond'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "revoke" -d 'Let a device in no more, and end its session'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "check" -d 'Check a configuration file'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "completions" -d 'Print the completions for a shell'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "reference" -d 'Write the reference pages into a directory'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l config -d 'Read settings from this TOML file; the command line goes before it' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tun -d 'Name of the network device [default: the first free of rw0, rw1, …]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l log-format -d 'How log lines look' -r -f -a "text\t'For people'
+json\t'One JSON object per line'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l listen -d 'UDP address to listen on; give it again for more [default: 0.0.0.0:4500 and, with IPv6, [::]:4500]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l address -d 'The gateway\'s address inside the bond, with the network that clients get theirs from; once for IPv4, once for IPv6 [default: 10.77.0.1/24]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l masquerade -d 'Let clients reach the internet through this machine (nftables and forwarding)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand invite" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand invite" -l endpoint -d 'Where the device reaches the gateway; give it again for more [default: the addresses that it listens on]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand invite" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l config -d 'Read settings from this TOML file; the command line goes before it' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l tun -d 'Name of the network device [default: the first free of rw0, rw1, …]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l log-format -d 'How log lines look' -r -f -a "text\t'For people'
+json\t'One JSON object per line'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l path -d 'Use this interface, to this endpoint if one is given; give it again for more [default: every usable interface]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l route -d 'Send this network through the bond; 0.0.0.0/0 and ::/0 are everything' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l dns -d 'Ask this name server, through the bond' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l timeout -d 'Give up if there is no connection after this long' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand status" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand status" -l json -d 'Print JSON'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand status" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "add" -d 'Use another interface, or another endpoint by an interface'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "remove" -d 'Use an interface no more, until the daemon starts again'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "set" -d 'Say what a path may be used for; it is remembered'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from add" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from add" -l class -d 'active: always used; backup: while no other works; metered: until its cap is used up' -r -f -a "active\t'Always'
+backup\t'While no other path works'
+metered\t'Until its allowance is used up'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from add" -l cap -d 'What a metered path may carry in a month, both directions together, such as 10GB' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from add" -l reset-day -d 'The day of the month on which a new allowance begins' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from add" -l weight -d 'Its share under the weighted scheduler' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from remove" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -l class -d 'active: always used; backup: while no other works; metered: until its cap is used up' -r -f -a "active\t'Always'
+backup\t'While no other path works'
+metered\t'Until its allowance is used up'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -l cap -d 'What a metered path may carry in a month, both directions together, such as 10GB' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -l reset-day -d 'The day of the month on which a new allowance begins' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -l weight -d 'Its share under the weighted scheduler' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "add" -d 'Use another interface, or another endpoint by an interface'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Use an interface no more, until the daemon starts again'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "set" -d 'Say what a path may be used for; it is remembered'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand revoke" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand revoke" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand check" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand man" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand reference" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "serve" -d 'Run a gateway: the end that clients reach'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "invite" -d 'Make a token that lets one device in, and print it'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "up" -d 'Connect this machine to a gateway over every link it has'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "status" -d 'Say how the running bond does'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "top" -d 'Watch the running bond'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "path" -d 'Change the paths of the running bond'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "revoke" -d 'Let a device in no more, and end its session'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "check" -d 'Check a configuration file'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "completions" -d 'Print the completions for a shell'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "man" -d 'Write the manual pages into a directory'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "reference" -d 'Write the reference pages into a directory'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from serve invite up status top path revoke check completions man reference help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "add" -d 'Use another interface, or another endpoint by an interface'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "remove" -d 'Use an interface no more, until the daemon starts again'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "set" -d 'Say what a path may be used for; it is remembered'

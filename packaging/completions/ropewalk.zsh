@@ -1,0 +1,529 @@
+#compdef ropewalk
+
+autoload -U is-at-least
+
+_ropewalk() {
+    typeset -A opt_args
+    typeset -a _arguments_options
+    local ret=1
+
+    if is-at-least 5.2; then
+        _arguments_options=(-s -S -C)
+    else
+        _arguments_options=(-s -C)
+    fi
+
+    local context curcontext="$curcontext" state line
+    _arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_ropewalk_commands" \
+"*::: :->ropewalk" \
+&& ret=0
+    case $state in
+    (ropewalk)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-command-$line[1]:"
+        case $line[1] in
+            (serve)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
+'--tun=[Name of the network device \[default\: the first free of rw0, rw1, …\]]:NAME:_default' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[How log lines look]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
+'*--listen=[UDP address to listen on; give it again for more \[default\: 0.0.0.0\:4500 and, with IPv6, \[\:\:\]\:4500\]]:ADDR:PORT:_default' \
+'*--address=[The gateway'\''s address inside the bond, with the network that clients get theirs from; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
+'--masquerade[Let clients reach the internet through this machine (nftables and forwarding)]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(invite)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'*--endpoint=[Where the device reaches the gateway; give it again for more \[default\: the addresses that it listens on\]]:HOST:PORT:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- What to call the device:_default' \
+&& ret=0
+;;
+(up)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
+'--tun=[Name of the network device \[default\: the first free of rw0, rw1, …\]]:NAME:_default' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[How log lines look]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
+'*--path=[Use this interface, to this endpoint if one is given; give it again for more \[default\: every usable interface\]]:IFACE[@HOST:PORT]:_default' \
+'*--route=[Send this network through the bond; 0.0.0.0/0 and \:\:/0 are everything]:CIDR:_default' \
+'*--dns=[Ask this name server, through the bond]:ADDR:_default' \
+'--timeout=[Give up if there is no connection after this long]:SECS:_default' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::token -- What `ropewalk invite` printed; `-` reads it from standard input \[default\: the one used last with this state\]:_default' \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(path)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__path_commands" \
+"*::: :->path" \
+&& ret=0
+
+    case $state in
+    (path)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-path-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--class=[active\: always used; backup\: while no other works; metered\: until its cap is used up]:CLASS:((active\:"Always"
+backup\:"While no other path works"
+metered\:"Until its allowance is used up"))' \
+'--cap=[What a metered path may carry in a month, both directions together, such as 10GB]:AMOUNT:_default' \
+'--reset-day=[The day of the month on which a new allowance begins]:DAY:_default' \
+'--weight=[Its share under the weighted scheduler]:N:_default' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- Which:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- Which:_default' \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--class=[active\: always used; backup\: while no other works; metered\: until its cap is used up]:CLASS:((active\:"Always"
+backup\:"While no other path works"
+metered\:"Until its allowance is used up"))' \
+'--cap=[What a metered path may carry in a month, both directions together, such as 10GB]:AMOUNT:_default' \
+'--reset-day=[The day of the month on which a new allowance begins]:DAY:_default' \
+'--weight=[Its share under the weighted scheduler]:N:_default' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- Which:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__path__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-path-help-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(revoke)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- What the device is called:_default' \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The file:_files' \
+&& ret=0
+;;
+(completions)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+':shell -- Which shell:(bash elvish fish powershell zsh)' \
+&& ret=0
+;;
+(man)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+':directory -- The directory:_files' \
+&& ret=0
+;;
+(reference)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+':directory -- The directory:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-command-$line[1]:"
+        case $line[1] in
+            (serve)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(invite)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(up)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(path)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__path_commands" \
+"*::: :->path" \
+&& ret=0
+
+    case $state in
+    (path)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-path-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(revoke)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(completions)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(man)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(reference)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+}
+
+(( $+functions[_ropewalk_commands] )) ||
+_ropewalk_commands() {
+    local commands; commands=(
+'serve:Run a gateway\: the end that clients reach' \
+'invite:Make a token that lets one device in, and print it' \
+'up:Connect this machine to a gateway over every link it has' \
+'status:Say how the running bond does' \
+'top:Watch the running bond' \
+'path:Change the paths of the running bond' \
+'revoke:Let a device in no more, and end its session' \
+'check:Check a configuration file' \
+'completions:Print the completions for a shell' \
+'man:Write the manual pages into a directory' \
+'reference:Write the reference pages into a directory' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__check_commands] )) ||
+_ropewalk__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk check commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__completions_commands] )) ||
+_ropewalk__subcmd__completions_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk completions commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help_commands] )) ||
+_ropewalk__subcmd__help_commands() {
+    local commands; commands=(
+'serve:Run a gateway\: the end that clients reach' \
+'invite:Make a token that lets one device in, and print it' \
+'up:Connect this machine to a gateway over every link it has' \
+'status:Say how the running bond does' \
+'top:Watch the running bond' \
+'path:Change the paths of the running bond' \
+'revoke:Let a device in no more, and end its session' \
+'check:Check a configuration file' \
+'completions:Print the completions for a shell' \
+'man:Write the manual pages into a directory' \
+'reference:Write the reference pages into a directory' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__check_commands] )) ||
+_ropewalk__subcmd__help__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help check commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__completions_commands] )) ||
+_ropewalk__subcmd__help__subcmd__completions_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help completions commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__invite_commands] )) ||
+_ropewalk__subcmd__help__subcmd__invite_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__man_commands] )) ||
+_ropewalk__subcmd__help__subcmd__man_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help man commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__path_commands] )) ||
+_ropewalk__subcmd__help__subcmd__path_commands() {
+    local commands; commands=(
+'add:Use another interface, or another endpoint by an interface' \
+'remove:Use an interface no more, until the daemon starts again' \
+'set:Say what a path may be used for; it is remembered' \
+    )
+    _describe -t commands 'ropewalk help path commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__path__subcmd__add_commands] )) ||
+_ropewalk__subcmd__help__subcmd__path__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help path add commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__path__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__help__subcmd__path__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help path remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__path__subcmd__set_commands] )) ||
+_ropewalk__subcmd__help__subcmd__path__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help path set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__reference_commands] )) ||
+_ropewalk__subcmd__help__subcmd__reference_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help reference commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__revoke_commands] )) ||
+_ropewalk__subcmd__help__subcmd__revoke_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help revoke commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__serve_commands] )) ||
+_ropewalk__subcmd__help__subcmd__serve_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help serve commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__status_commands] )) ||
+_ropewalk__subcmd__help__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__top_commands] )) ||
+_ropewalk__subcmd__help__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help top commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__up_commands] )) ||
+_ropewalk__subcmd__help__subcmd__up_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__invite_commands] )) ||
+_ropewalk__subcmd__invite_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__man_commands] )) ||
+_ropewalk__subcmd__man_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk man commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path_commands] )) ||
+_ropewalk__subcmd__path_commands() {
+    local commands; commands=(
+'add:Use another interface, or another endpoint by an interface' \
+'remove:Use an interface no more, until the daemon starts again' \
+'set:Say what a path may be used for; it is remembered' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk path commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path__subcmd__add_commands] )) ||
+_ropewalk__subcmd__path__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path add commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path__subcmd__help_commands] )) ||
+_ropewalk__subcmd__path__subcmd__help_commands() {
+    local commands; commands=(
+'add:Use another interface, or another endpoint by an interface' \
+'remove:Use an interface no more, until the daemon starts again' \
+'set:Say what a path may be used for; it is remembered' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk path help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path__subcmd__help__subcmd__add_commands] )) ||
+_ropewalk__subcmd__path__subcmd__help__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path help add commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__path__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path__subcmd__help__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__path__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path help remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path__subcmd__help__subcmd__set_commands] )) ||
+_ropewalk__subcmd__path__subcmd__help__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path help set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__path__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path__subcmd__set_commands] )) ||
+_ropewalk__subcmd__path__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__reference_commands] )) ||
+_ropewalk__subcmd__reference_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk reference commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__revoke_commands] )) ||
+_ropewalk__subcmd__revoke_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk revoke commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__serve_commands] )) ||
+_ropewalk__subcmd__serve_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk serve commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__status_commands] )) ||
+_ropewalk__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__top_commands] )) ||
+_ropewalk__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk top commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__up_commands] )) ||
+_ropewalk__subcmd__up_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk up commands' commands "$@"
+}
+
+if [ "$funcstack[1]" = "_ropewalk" ]; then
+    _ropewalk "$@"
+else
+    compdef _ropewalk ropewalk
+fi

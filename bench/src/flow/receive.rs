@@ -2,7 +2,6 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -29,18 +28,20 @@ pub fn receive(address: SocketAddr, seconds: u32, mptcp: bool) -> Result<()> {
     listen(&socket, 1)?;
     println!("{LISTENING} on {address}");
     std::io::stdout().flush()?;
-    let mut stream = accept(socket)?;
+    // Listened on to the end: MPTCP's further subflows come in through it.
+    let listener = TcpListener::from(socket);
+    let mut stream = accept(&listener)?;
     let arrivals = take(&mut stream, Duration::from_secs(seconds.into()))?;
     println!("{}", serde_json::to_string(&arrivals)?);
     Ok(())
 }
 
-fn accept(socket: OwnedFd) -> Result<TcpStream> {
+fn accept(listener: &TcpListener) -> Result<TcpStream> {
     let timeout = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
-    if poll(&mut [PollFd::new(&socket, PollFlags::IN)], Some(&timeout))? == 0 {
+    if poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timeout))? == 0 {
         bail!("nobody connected within {PATIENCE:?}");
     }
-    let (stream, _) = TcpListener::from(socket).accept()?;
+    let (stream, _) = listener.accept()?;
     socket::forget_on_close(&stream)?;
     stream.set_read_timeout(Some(LOOK))?;
     Ok(stream)

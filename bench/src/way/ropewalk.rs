@@ -15,7 +15,9 @@ const PORT: u16 = 4500;
 const DEVICE: &str = "rw0";
 /// The gateway's inner address.
 const INSIDE: &str = "10.77.0.1";
-/// How long a gateway may take until it gives out invites.
+/// What a gateway says when it can be reached.
+const READY: &str = "gateway ready";
+/// How long it may take until then.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// What a bond may do before it is used: validate all paths and search for their MTU.
 const SETTLE: Duration = Duration::from_millis(1500);
@@ -39,7 +41,8 @@ impl Gateway {
         let (listen, address) = (format!("0.0.0.0:{PORT}"), format!("{INSIDE}/{prefix}"));
         let words =
             ["serve", "--state", text(&state)?, "--listen", &listen, "--tun", DEVICE, "--address", &address];
-        let process = site.lab.gateway.start(&program, words)?;
+        let mut process = site.lab.gateway.start(&program, words)?;
+        process.wait_for_line(READY, PATIENCE)?;
         Ok(Gateway { program, state, process })
     }
 
@@ -48,23 +51,15 @@ impl Gateway {
         endpoint(n, PORT)
     }
 
-    /// Makes an invite; gives its token. A gateway that has just been started is waited for.
+    /// Makes an invite; gives its token.
     ///
     /// # Errors
     /// What the program said.
     pub fn invite(&self, site: &Site, name: &str) -> Result<String> {
         let to = Gateway::endpoint(1).to_string();
         let words = ["invite", name, "--state", text(&self.state)?, "--endpoint", &to];
-        let until = Instant::now() + PATIENCE;
-        loop {
-            match site.lab.gateway.exec(&self.program, words) {
-                Ok(said) => return Ok(String::from_utf8(said.stdout)?.trim().to_owned()),
-                Err(error) if Instant::now() >= until => {
-                    return Err(error).context(format!("the gateway said: {}", self.process.stderr().trim()));
-                }
-                Err(_) => std::thread::sleep(Duration::from_millis(50)),
-            }
-        }
+        let said = site.lab.gateway.exec(&self.program, words)?;
+        Ok(String::from_utf8(said.stdout)?.trim().to_owned())
     }
 }
 

@@ -34,6 +34,7 @@
 //! Root is needed. Nothing outside the namespaces is sent to or changed.
 
 mod cable;
+pub mod demo;
 mod emulator;
 pub mod env;
 mod error;

@@ -307,3 +307,52 @@ impl std::fmt::Display for PathName {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_lines_of_the_contract_are_taken() {
+        for line in [
+            "ropewalk serve --state d --listen 0.0.0.0:4500 --tun rw0 --address 10.77.0.1/24",
+            "ropewalk serve --state d --listen [::]:4500 --listen 0.0.0.0:1 --address 10.0.0.1/8 --address fd77::1/64 --masquerade",
+            "ropewalk invite alice --state d --endpoint gw.example.org:4500 --endpoint [2001:db8::1]:4500",
+            "ropewalk up rw1_x --state d --tun rw0 --path wan0 --path wan1@192.0.2.1:4500 --route 0.0.0.0/0 --route ::/0 --dns 10.77.0.1",
+            "ropewalk status --state d --json",
+            "ropewalk top --state d",
+            "ropewalk path add wan0@gw:1 --state d --class backup",
+            "ropewalk path remove wan0 --state d",
+            "ropewalk path set wan0 --class metered --cap 10GB --reset-day 1 --weight 3 --state d",
+            "ropewalk revoke alice --state d",
+            "ropewalk check file.toml",
+            "ropewalk serve --config f --state d",
+        ] {
+            assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for line in [
+            "ropewalk serve",
+            "ropewalk up rw1_x --state d --path wan0@nowhere",
+            "ropewalk up rw1_x --state d --path a-name-that-is-too-long",
+            "ropewalk path set wan0 --state d --reset-day 32",
+            "ropewalk path set wan0 --state d --cap lots",
+            "ropewalk invite alice --state d --endpoint 192.0.2.1",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,5 +1,8 @@
 //! What the exit code tells a script.
 
+use crate::config::ConfigError;
+use crate::state::clients::BookError;
+use crate::state::pool::PoolError;
 use ropewalk_bond::session::{EndpointError, Refusal, TokenError};
 use ropewalk_net::links::LinkError;
 use ropewalk_net::privileges::PrivilegeError;
@@ -67,8 +70,11 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if error.is::<TokenError>() || error.is::<Refusal>() {
         return Some(Code::Refused);
     }
-    if error.is::<EndpointError>() {
+    if error.is::<EndpointError>() || error.is::<ConfigError>() || error.is::<PoolError>() {
         return Some(Code::Usage);
+    }
+    if let Some(book) = error.downcast_ref::<BookError>() {
+        return Some(if matches!(book, BookError::NameTaken(_)) { Code::Taken } else { Code::Usage });
     }
     if error.is::<PrivilegeError>() {
         return Some(Code::Rights);

@@ -125,7 +125,8 @@ fn config() -> anyhow::Result<String> {
         let target = follow(&schema, section);
         let _ = write!(out, "\n## `[{name}]`\n\n{}\n", text(section));
         keys(&mut out, &schema, target);
-        let lists = properties(target).into_iter().filter_map(|(key, p)| Some((key, p.get("items")?.get("$ref")?)));
+        let lists =
+            properties(target).into_iter().filter_map(|(key, p)| Some((key, p.get("items")?.get("$ref")?)));
         for (key, item) in lists {
             let item = follow_ref(&schema, item);
             let _ = write!(out, "\n## `[[{name}.{key}]]`\n\n{}\n", text(item));

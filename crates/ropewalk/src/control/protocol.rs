@@ -100,8 +100,39 @@ impl Response {
     }
 
     /// A refusal because this end of a bond does not do that.
-    pub fn wrong_end(what: &str, end: &str) -> Response {
-        let sentence = format!("`{what}` is for a {end}, and the daemon with this state directory is none");
+    pub fn wrong_end(end: &str) -> Response {
+        let sentence = format!("this is for a {end}, and the daemon with this state directory is none");
         Response::Refused { code: Code::Usage as u8, sentence }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stay_readable_for_other_programs() {
+        let line = |r: &Request| serde_json::to_string(r).unwrap();
+        assert_eq!(line(&Request::Status {}), r#"{"ask":"status"}"#);
+        let invite = Request::Invite { name: "alice".into(), endpoints: vec!["gw:1".into()] };
+        assert_eq!(line(&invite), r#"{"ask":"invite","name":"alice","endpoints":["gw:1"]}"#);
+        let options = PathOptions { cap: Some(crate::config::Amount(5)), ..PathOptions::default() };
+        let set = Request::PathSet { name: "wan0".into(), options };
+        assert_eq!(serde_json::from_str::<Request>(&line(&set)).unwrap(), set);
+        let done = serde_json::to_string(&Response::Done { said: String::new() }).unwrap();
+        assert_eq!(done, r#"{"answer":"done","said":""}"#);
+    }
+
+    #[test]
+    fn nobody_outside_can_expel_or_resolve() {
+        for line in [
+            r#"{"ask":"expel","client":"x"}"#,
+            r#"{"ask":"resolved"}"#,
+            "{}",
+            "[]",
+            r#"{"ask":"status","x":1}"#,
+        ] {
+            assert!(serde_json::from_str::<Request>(line).is_err(), "{line}");
+        }
     }
 }

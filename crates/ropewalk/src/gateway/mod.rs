@@ -60,7 +60,7 @@ impl Role for Gateway {
                 running.core.engine.revoke(&client);
                 Response::Done { said: String::new() }
             }
-            _ => Response::wrong_end("this command", "client"),
+            _ => Response::wrong_end("client"),
         }
     }
 

@@ -138,3 +138,68 @@ pub fn time(seconds: f64) -> String {
         _ => format!("{} d {} h", s / 86_400, s % 86_400 / 3600),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_reads_like_this() {
+        let path = |id: u8, sent: u64| Path {
+            id,
+            name: format!("wan{id}"),
+            state: "active".into(),
+            class: if id == 1 { "active".into() } else { "metered".into() },
+            allowance: (id == 2).then_some(1_500_000_000),
+            rtt_ms: Some(20.25),
+            sent_bytes: sent,
+            received_bytes: sent / 2,
+            acked: 300,
+            lost: 3,
+            spurious: 1,
+            ..Path::default()
+        };
+        let at = |ms: u64, sent: u64| Snapshot {
+            role: "client".into(),
+            device: "rw0".into(),
+            uptime_s: 3725.0,
+            clock_ns: ms * 1_000_000,
+            peers: vec![Peer {
+                name: "gateway".into(),
+                up: true,
+                inside: vec![[10, 77, 0, 2].into()],
+                cipher: Some("AES-128-GCM".into()),
+                paths: vec![path(1, sent), path(2, 0)],
+                queue_bytes: 64_000,
+                queue_packets: 3,
+                queue_wait_ms: 4.2,
+                ..Peer::default()
+            }],
+            notes: vec!["something is slow".into()],
+            ..Snapshot::default()
+        };
+        let text = render(Some(&at(0, 1_000_000)), &at(250, 1_625_000));
+        let want = "\
+client rw0, up 1 h 2 min
+
+gateway: connected, 10.77.0.2, AES-128-GCM
+  path  state   class                 rtt      up         down       loss    carried
+  wan1  active  active                20.2 ms  20.0 Mb/s  10.0 Mb/s  0.66 %  1.6 MB out, 812 kB in
+  wan2  active  metered, 1.5 GB left  20.2 ms  0 b/s      0 b/s      0.66 %  0 B out, 0 B in
+  queue 64.0 kB in 3 packets, waits 4.2 ms; 0 dropped, 0 marked
+  order 0 B held, 0 flows with gaps; 0 sent again, 0 given up, 0 late
+
+note: something is slow
+";
+        assert_eq!(text, want, "\n{text}");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [bytes(0), bytes(999), bytes(1000), bytes(99_960), bytes(1 << 50)],
+            ["0 B", "999 B", "1.0 kB", "100 kB", "1126 TB"]
+        );
+        assert_eq!([time(5.9), time(61.0), time(90_000.0)], ["5 s", "1 min 1 s", "1 d 1 h"]);
+    }
+}

@@ -187,3 +187,102 @@ impl Clients {
         Some((ipv4, ipv6))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_bond::session::{CipherSet, Extensions};
+
+    fn pool(text: &str) -> Pool {
+        Pool::new(&[text.parse().unwrap(), "fd77::1/64".parse().unwrap()]).unwrap()
+    }
+
+    fn invited(clients: &mut Clients, name: &str) -> ClientHello {
+        let number = clients.clients.len() as u8;
+        let (invite, secret) = (InviteId([number; 16]), InviteSecret([number + 100; 16]));
+        clients.invite(name, invite, &secret).unwrap();
+        ClientHello {
+            path: 0,
+            max_paths: 16,
+            ciphers: CipherSet::from_bits(7),
+            tun_mtu: 1420,
+            resume: None,
+            invite,
+            secret,
+            extensions: Extensions::default(),
+        }
+    }
+
+    fn key(n: u8) -> PublicKey {
+        PublicKey([n; 32])
+    }
+
+    #[test]
+    fn the_first_contact_binds_a_key_and_later_ones_keep_the_address() {
+        let (mut book, pool) = (Clients::default(), pool("10.77.0.1/24"));
+        let hello = invited(&mut book, "alice");
+        let (first, changed) = book.admit(&pool, &key(1), &hello).unwrap();
+        assert!(changed && first.ipv4.client == Ipv4Addr::new(10, 77, 0, 2));
+        assert_eq!(first.ipv6.unwrap().client, "fd77::2".parse::<Ipv6Addr>().unwrap());
+        let text = serde_json::to_string(&book).unwrap();
+        let mut book: Clients = serde_json::from_str(&text).unwrap();
+        // Later the key counts, whatever invite is shown.
+        let stranger = ClientHello { invite: InviteId([99; 16]), ..hello.clone() };
+        assert_eq!(book.admit(&pool, &key(1), &stranger), Ok((first, false)));
+        assert_eq!(book.name_of(&key(1)), Some("alice"));
+        assert!(!text.contains(&STANDARD.encode([100u8; 16])), "the secret itself is not kept");
+    }
+
+    #[test]
+    fn who_is_not_let_in_is_told_why() {
+        let (mut book, pool) = (Clients::default(), pool("10.77.0.1/24"));
+        let hello = invited(&mut book, "alice");
+        let guess = ClientHello { secret: InviteSecret([0; 16]), ..hello.clone() };
+        assert_eq!(book.admit(&pool, &key(1), &guess).unwrap_err(), Refusal::UnknownInvite);
+        book.admit(&pool, &key(1), &hello).unwrap();
+        assert_eq!(book.admit(&pool, &key(2), &hello).unwrap_err(), Refusal::TokenInUse);
+        assert_eq!(book.revoke("alice"), Ok(Some(key(1))));
+        assert_eq!(book.admit(&pool, &key(1), &hello).unwrap_err(), Refusal::Revoked);
+        assert_eq!(book.admit(&pool, &key(2), &hello).unwrap_err(), Refusal::Revoked);
+        let stranger = ClientHello { invite: InviteId([9; 16]), ..hello };
+        assert_eq!(book.admit(&pool, &key(1), &stranger).unwrap_err(), Refusal::Revoked);
+    }
+
+    #[test]
+    fn a_revoked_name_and_device_can_be_invited_again() {
+        let (mut book, pool) = (Clients::default(), pool("10.77.0.1/24"));
+        let old = invited(&mut book, "alice");
+        book.admit(&pool, &key(1), &old).unwrap();
+        assert_eq!(
+            book.invite("alice", InviteId([7; 16]), &InviteSecret([7; 16])),
+            Err(BookError::NameTaken("alice".into()))
+        );
+        book.revoke("alice").unwrap();
+        assert_eq!(book.revoke("alice"), Err(BookError::UnknownName("alice".into())));
+        let new = invited(&mut book, "alice");
+        assert!(book.admit(&pool, &key(1), &new).is_ok());
+        assert_eq!(
+            book.invite("no blanks", InviteId([8; 16]), &InviteSecret([8; 16])),
+            Err(BookError::BadName)
+        );
+    }
+
+    #[test]
+    fn a_full_pool_refuses_and_a_revoked_address_is_free() {
+        let (mut book, pool) = (Clients::default(), pool("10.77.0.1/30"));
+        let (a, b) = (invited(&mut book, "a"), invited(&mut book, "b"));
+        let (first, _) = book.admit(&pool, &key(1), &a).unwrap();
+        assert_eq!(book.admit(&pool, &key(2), &b).unwrap_err(), Refusal::PoolFull);
+        book.revoke("a").unwrap();
+        assert_eq!(book.admit(&pool, &key(2), &b).unwrap().0.ipv4, first.ipv4);
+    }
+
+    #[test]
+    fn another_network_gives_new_addresses() {
+        let mut book = Clients::default();
+        let hello = invited(&mut book, "alice");
+        book.admit(&pool("10.77.0.1/24"), &key(1), &hello).unwrap();
+        let (moved, changed) = book.admit(&pool("10.99.0.1/24"), &key(1), &hello).unwrap();
+        assert!(changed && moved.ipv4.client == Ipv4Addr::new(10, 99, 0, 2) && moved.ipv6.is_some());
+    }
+}

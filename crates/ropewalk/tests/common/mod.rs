@@ -1,0 +1,78 @@
+//! Both ends in namespaces.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use ropewalk_air::wired::LinkSpec;
+use ropewalk_lab::{Paths, Process};
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_ropewalk");
+pub const SOON: Duration = Duration::from_secs(10);
+
+/// Both ends' state directories; they go with it.
+pub struct States(PathBuf);
+
+impl States {
+    pub fn new(name: &str) -> States {
+        let dir = std::env::temp_dir().join(format!("ropewalk-smoke-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir_all(&dir).unwrap();
+        States(dir)
+    }
+
+    pub fn of(&self, end: &str) -> String {
+        self.0.join(end).display().to_string()
+    }
+}
+
+impl Drop for States {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub fn root() -> bool {
+    let root = std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0);
+    if !root {
+        eprintln!("not root: skipped");
+    }
+    root
+}
+
+pub fn lab() -> Paths {
+    let link = || LinkSpec::new(20.0, Duration::from_millis(10));
+    Paths::symmetric([link(), link()]).unwrap()
+}
+
+pub fn ropewalk(args: &[&str]) -> (i32, String, String) {
+    let out = Command::new(BINARY).args(args).output().unwrap();
+    let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+    (out.status.code().unwrap_or(-1), text(&out.stdout), text(&out.stderr))
+}
+
+pub fn serve(lab: &Paths, states: &States, more: &[&str]) -> Process {
+    let state = states.of("gateway");
+    let args =
+        ["serve", "--state", &state, "--listen", "0.0.0.0:4500", "--tun", "rw0", "--address", "10.77.0.1/24"];
+    let mut gateway = lab.gateway.start(BINARY, args.iter().chain(more)).unwrap();
+    gateway.wait_for_line("gateway ready", SOON).unwrap();
+    gateway
+}
+
+pub fn invite(states: &States, name: &str) -> String {
+    let endpoint = format!("{}:4500", Paths::SHARED);
+    let (code, out, err) =
+        ropewalk(&["invite", name, "--state", &states.of("gateway"), "--endpoint", &endpoint]);
+    assert_eq!((code, err.as_str(), out.lines().count()), (0, "", 1), "{out}");
+    out.trim().to_owned()
+}
+
+pub fn up(lab: &Paths, states: &States, token: &str, more: &[&str]) -> Process {
+    let state = states.of("client");
+    let args = ["up", token, "--state", &state, "--tun", "rw0"];
+    let mut client = lab.client.start(BINARY, args.iter().chain(more)).unwrap();
+    client.wait_for_line("connected", SOON).unwrap();
+    client
+}

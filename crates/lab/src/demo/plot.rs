@@ -69,7 +69,7 @@ fn draw(outcome: &Outcome, canvas: &Canvas<'_>) -> Drawn {
 /// Where there is nothing to hide: beside the first mark, above what one link carries.
 fn between_the_marks(cut: f64) -> SeriesLabelPosition {
     let width = f64::from(SIZE.0 - 2 * MARGIN - Y_LABELS);
-    SeriesLabelPosition::Coordinate((width * cut) as i32, 36)
+    SeriesLabelPosition::Coordinate((width * cut) as i32 + 8, 36)
 }
 
 fn axes(graph: &mut Graph<'_, '_>) -> Drawn {

@@ -237,7 +237,7 @@ fn without_leave_to_probe_it_still_creeps_up() {
 
 #[test]
 fn two_share_a_bottleneck() {
-    for (mbps, owd, from) in [(50.0, 20.0, 10.0), (20.0, 10.0, 10.0), (100.0, 40.0, 40.0)] {
+    for (mbps, owd, from) in [(50.0, 20.0, 10.0), (20.0, 10.0, 10.0), (100.0, 40.0, 50.0)] {
         let late = Flow { active: (2.0, f64::INFINITY), ..tidal() };
         let out = Sim::new(Net::new(mbps, owd), vec![tidal(), late]).run(from + 20.0);
         let share = out.mbps(0, from, from + 20.0) / mbps;

@@ -30,6 +30,9 @@ use recv::RecvLog;
 use rtt::Rtt;
 use sent::{Outcome, SentLog, Settled};
 
+/// Datagrams over which the loss of a path is averaged: half a per cent shows as two or three.
+const LOSS_MEMORY: f64 = 500.0;
+
 /// Where a path's datagrams go: what the driver needs to send them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
@@ -105,6 +108,8 @@ pub struct Path {
     pub newest_stamp: Option<Stamp>,
     /// Counts.
     pub traffic: Traffic,
+    /// Share of datagrams lost lately.
+    pub loss: f64,
     ce_seen: u16,
     bytes_since_loss: u64,
     /// When something that asks for an answer last left.
@@ -136,6 +141,7 @@ impl Path {
             ping_due: false,
             newest_stamp: None,
             traffic: Traffic::default(),
+            loss: 0.0,
             ce_seen: 0,
             bytes_since_loss: 0,
             last_eliciting: Time::ZERO,
@@ -227,9 +233,20 @@ impl Path {
         let ce = if ce < 1 << 15 { ce } else { 0 };
         self.ce_seen = self.ce_seen.wrapping_add(ce);
         self.traffic.spurious += u64::from(out.spurious);
+        self.note_loss(out);
         self.on_losses(now, siblings, out, false);
         self.on_arrivals(now, queue_delay, u64::from(ce), siblings, out);
         true
+    }
+
+    /// Moving average over about [`LOSS_MEMORY`] datagrams.
+    fn note_loss(&mut self, out: &Outcome) {
+        let lost = out.lost.iter().filter(|s| s.probe.is_none()).count() as f64 - f64::from(out.spurious);
+        let all = out.acked.len() as f64 + lost.max(0.0);
+        if all > 0.0 {
+            let weight = (all / LOSS_MEMORY).min(1.0);
+            self.loss += (lost.max(0.0) / all - self.loss) * weight;
+        }
     }
 
     fn on_arrivals(&mut self, now: Time, queue_delay: Option<Duration>, ce_packets: u64, siblings: &[Sibling], out: &Outcome) {

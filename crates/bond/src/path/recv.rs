@@ -8,8 +8,8 @@ use arrayvec::ArrayVec;
 const EVERY: u32 = 2;
 /// An acknowledgement waits for more datagrams at most this long, and at most an eighth of a round trip.
 const MAX_DELAY: Duration = Duration::from_millis(5);
-/// Acknowledgements closer than this together tell a sender nothing new.
-const MIN_SPACING: Duration = Duration::from_micros(250);
+/// Acknowledgements closer together than a sixteenth of a round trip, within these bounds, tell a sender nothing new and cost the way back.
+const SPACING: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
 
 /// Receive record of one path.
 #[derive(Debug, Default)]
@@ -44,7 +44,8 @@ impl RecvLog {
             true => Duration::ZERO,
             false => (rtt / 8).min(MAX_DELAY),
         };
-        let at = (now + delay).max(self.last_ack + MIN_SPACING);
+        let spacing = if in_order { (rtt / 16).clamp(SPACING[0], SPACING[1]) } else { SPACING[0] };
+        let at = (now + delay).max(self.last_ack + spacing);
         self.due = Some(self.due.map_or(at, |d| d.min(at)));
     }
 

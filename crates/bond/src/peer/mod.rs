@@ -93,6 +93,8 @@ pub struct Peer {
     pub resend: VecDeque<ChunkRef>,
     /// Copies for further paths.
     pub copies: VecDeque<(u8, ChunkRef)>,
+    /// What lossy paths carry, for sending once more while there is room: the path that had it, and when.
+    pub spare: VecDeque<(u8, Time, ChunkRef)>,
     /// Order of what arrives.
     pub order: Table,
     /// Who sends next.
@@ -123,6 +125,8 @@ pub struct Peer {
     pub(crate) status_seq: u16,
     /// Chunks sent again.
     pub resent: u64,
+    /// Chunks sent twice in advance, on lossy paths with room to spare.
+    pub insured: u64,
     /// Records given up by this end.
     pub given_up: u64,
 }
@@ -142,6 +146,7 @@ impl Peer {
             ingress: Ingress::new(config.queue_bytes),
             resend: VecDeque::new(),
             copies: VecDeque::new(),
+            spare: VecDeque::new(),
             order: Table::default(),
             scheduler: config.scheduler.scheduler(config.max_spread),
             clock: ClockOffset::default(),
@@ -159,6 +164,7 @@ impl Peer {
             siblings: Vec::new(),
             status_seq: 0,
             resent: 0,
+            insured: 0,
             given_up: 0,
         }
     }
@@ -323,6 +329,7 @@ impl Peer {
         }
         self.resend.drain(..).for_each(|c| store.release(c.record));
         self.copies.drain(..).for_each(|(_, c)| store.release(c.record));
+        self.spare.drain(..).for_each(|(_, _, c)| store.release(c.record));
         self.ingress.clear(store);
         self.order.clear(&mut store.pool);
     }

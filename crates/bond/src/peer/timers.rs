@@ -131,13 +131,13 @@ impl Peer {
     }
 
     /// CoDel's target follows the bond: a flow's queue pays for the difference of delay between the paths it uses (see [`crate::queue`]), and
-    /// a lone TCP flow needs about half a round trip in front of a path to keep it busy after it has halved.
+    /// a lone CUBIC flow, which falls to 0.7 of its window, needs 0.43 of its round trip in front of the paths to keep them busy even then.
     fn tune_queue(&mut self) {
         let usable = || self.paths.iter().filter(|p| p.is_usable() && p.rtt.is_known());
         let Some(least) = usable().map(|p| p.rtt.smoothed()).min() else { return };
         // While a path is still looking for its rate, the queue is long for want of knowledge, not of capacity.
         let starting = usable().any(|p| p.cc.is_starting());
-        let target = if starting { STARTING_TARGET } else { self.spread() + least / 2 };
+        let target = if starting { STARTING_TARGET } else { self.spread() + (least + self.spread()) / 2 };
         let target = target.clamp(CODEL_TARGET, Duration::from_millis(400));
         let most = usable().map(|p| p.rtt.smoothed()).max().unwrap_or_default();
         self.ingress.set_limits(Limits { target, interval: CODEL_INTERVAL + most });

@@ -45,8 +45,9 @@ use rival::{Contest, Suspicion, Verdict};
 use startup::{Crest, Startup};
 use steady::{Inputs, Steady};
 
-/// Window before anything is known, datagrams (RFC 6928).
-const INITIAL_DATAGRAMS: f64 = 10.0;
+/// Window before anything is known, datagrams. RFC 6928 has 10 for one flow; a path carries several, and spreads
+/// them over a round trip.
+const INITIAL_DATAGRAMS: f64 = 16.0;
 /// Shortest epoch: shorter ones would follow the scheduling of processes, not the network. Seconds.
 const MIN_EPOCH: f64 = 0.004;
 /// Datagrams that an epoch should hold, so that a minimum and a rate mean something.
@@ -100,6 +101,8 @@ pub struct Tidal {
     /// Longest gaps between acknowledgements lately, ns.
     gaps: WindowedMax,
     last_ack: Option<Time>,
+    /// The last rate sample was a lower bound.
+    app_limited: bool,
 }
 
 impl Tidal {
@@ -121,6 +124,7 @@ impl Tidal {
             bare_rtt: 0.0,
             gaps: WindowedMax::new(Duration::from_secs(2)),
             last_ack: None,
+            app_limited: true,
         }
     }
 
@@ -289,6 +293,7 @@ impl Controller for Tidal {
     fn on_ack(&mut self, ack: &Ack, _siblings: &[Sibling]) {
         self.forget_silence(ack);
         self.measure(ack);
+        self.app_limited = ack.app_limited;
         let queue = queue_of(ack);
         let target = self.target();
         let mut over = false;
@@ -346,7 +351,10 @@ impl Controller for Tidal {
     fn window(&self) -> u64 {
         let least = INITIAL_DATAGRAMS * self.mtu;
         let bytes = match &self.phase {
-            Phase::Startup(_) => startup::GAIN * self.rate * (self.min_rtt + self.gap()) + least,
+            Phase::Startup(_) => {
+                let gain = if self.app_limited { 2.0 * startup::GAIN } else { startup::GAIN };
+                gain * self.rate * (self.min_rtt + self.gap()) + least
+            }
             Phase::Steady(s) => self.flight(s.gain()),
             Phase::Contest(c) => c.window() as f64 + self.rate * self.gap(),
         };
@@ -358,7 +366,8 @@ impl Controller for Tidal {
             Phase::Startup(_) if self.rate == 0.0 => return None,
             // An app-limited trickle says nothing of the path: at least the initial window may leave per round trip.
             Phase::Startup(_) => {
-                (self.rate * startup::GAIN).max(INITIAL_DATAGRAMS * self.mtu / self.min_rtt.max(1e-6))
+                let gain = if self.app_limited { startup::GAIN_SPARSE } else { startup::GAIN };
+                (self.rate * gain).max(INITIAL_DATAGRAMS * self.mtu / self.min_rtt.max(1e-6))
             }
             Phase::Steady(s) => self.rate * s.gain(),
             Phase::Contest(c) => c.pace().unwrap_or(self.rate),

@@ -6,6 +6,11 @@ use crate::time::Time;
 
 /// Growth per round trip: pacing at this times the delivered rate. Two is the least that doubles.
 pub(super) const GAIN: f64 = 2.0;
+/// The same while flows send less than the path would take. TCP in slow start sends each round trip's window as a burst
+/// of twice the last; to pace it at twice the rate would delay its end by a round trip, which ends TCP's slow start (HyStart)
+/// long before the path is full.
+pub(super) const GAIN_SPARSE: f64 = 8.0;
+
 /// Rounds without growth by a quarter after which the rate is known (BBR, draft-ietf-ccwg-bbr §4.3.1.2).
 const FLAT_ROUNDS: u32 = 3;
 const GROWTH: f64 = 1.25;

@@ -57,8 +57,8 @@ fn everything_is_seen_on_a_small_terminal() {
     for words in [
         "ropewalk client rw0 · running 1 min 1 s",
         "10.77.0.2",
-        "wan1  active",
-        "wan2  down",
+        "wan1 active",
+        "wan2 down",
         "20.5 ms",
         "29.6 Mb/s",
         "1.00 %",

@@ -1,16 +1,16 @@
 //! What rows share: their plan, the programs, the progress, and how one measurement is made.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use ropewalk_lab::env::{Environment, SIXTEEN};
 
 use crate::flow::{Flow, FlowReport, Subflows};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::sample::{Sample, Unit};
 use crate::site::Site;
+use crate::usage;
 use crate::way::{Open, Programs, Way};
 
 /// How often a measurement is made whose cables do not keep time, before it is given up.
@@ -32,16 +32,9 @@ pub struct Bench {
     pub progress: Progress,
     /// Where output of contenders goes.
     pub logs: Option<PathBuf>,
-    /// Only these of the sixteen environments; all if empty.
-    pub only: Vec<String>,
 }
 
 impl Bench {
-    /// The environments to measure in.
-    pub fn environments(&self) -> impl Iterator<Item = &'static Environment> {
-        SIXTEEN.iter().filter(|one| self.only.is_empty() || self.only.iter().any(|name| name == one.name))
-    }
-
     /// Makes one measurement over an open way. If the cables were late, once more; if it fails, the sample says why.
     pub fn sample(
         &self,
@@ -63,7 +56,10 @@ impl Bench {
             self.progress.say(&format!("{label}: the cables did not keep time, run {try_number} of {TRIES}"));
         }
         let figure = sample.value.map_or("none".to_owned(), |value| unit.text(value));
-        let notes = sample.notes.iter().map(|note| format!("  ({note})")).collect::<String>();
+        let mut notes = sample.notes.iter().map(|note| format!("  ({note})")).collect::<String>();
+        if sample.is_disturbed() {
+            notes += &format!("  (others took {:.0} % of a processor)", 100.0 * sample.others);
+        }
         self.progress.end(&format!("{label}: {figure}{notes}"));
         sample
     }
@@ -79,9 +75,11 @@ impl Bench {
             Ok(open) => open,
             Err(error) => return (Sample::none(format!("{}: {error:#}", way.name())), true),
         };
+        let (began, others) = (Instant::now(), usage::cpu_seconds_of_others());
         let clean = site.lab.topology.reset_lateness();
         let sample = clean.map_err(Into::into).and_then(|()| measure(&open));
-        let sample = sample.unwrap_or_else(|error| Sample::none(format!("{}: {error:#}", way.name())));
+        let mut sample = sample.unwrap_or_else(|error| Sample::none(format!("{}: {error:#}", way.name())));
+        sample.others = (usage::cpu_seconds_of_others() - others) / began.elapsed().as_secs_f64();
         self.keep_log(label, &open);
         (sample, site.lab.topology.kept_time().unwrap_or(false))
     }

@@ -30,4 +30,5 @@ pub mod report;
 pub mod rows;
 pub mod sample;
 pub mod site;
+pub mod usage;
 pub mod way;

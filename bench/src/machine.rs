@@ -62,10 +62,13 @@ fn version(program: &Path) -> String {
     let said = Command::new(program).arg("--version").output().ok().filter(|said| said.status.success());
     let said = said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
     let said = said.filter(|text| !text.is_empty()).unwrap_or("ropewalk of unknown version".to_owned());
-    match commit() {
-        Some(commit) => format!("{said} ({commit})"),
-        None => said,
-    }
+    let built = fs::metadata(program).and_then(|meta| meta.modified()).ok();
+    let built = built.and_then(|time| jiff::Timestamp::try_from(time).ok());
+    let built =
+        built.map(|time| time.to_zoned(jiff::tz::TimeZone::system()).strftime("built %H:%M").to_string());
+    let checkout = commit().map(|commit| format!("checkout {commit}"));
+    let origin = [built, checkout].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    format!("{said} ({origin})")
 }
 
 /// The commit that the sources here are at, where they are a checkout.

@@ -109,7 +109,10 @@ fn main() -> Result<()> {
 
 fn run(args: RunArgs) -> Result<()> {
     let rows = chosen(&args.rows)?;
-    let plan = Plan { quick: args.quick, repeat: args.repeat };
+    let plan = Plan { quick: args.quick, repeat: args.repeat, only: args.only.clone() };
+    if let Some(name) = plan.stranger() {
+        bail!("there is no environment \"{name}\"");
+    }
     let own = std::env::current_exe().context("this program does not know where it is")?;
     ropewalk_lab::clean_on_interrupt()?;
     for stale in Topology::cleanup_stale() {
@@ -118,14 +121,18 @@ fn run(args: RunArgs) -> Result<()> {
     let (programs, version) = programs(&args, &own);
     let machine = Machine::now(programs.ropewalk.as_deref(), version.as_deref());
     let progress = Progress::new(rows.iter().map(|row| row.measurements(&plan)).sum());
-    let bench = Bench { plan, programs, own, progress, logs: args.logs, only: args.only };
+    let bench = Bench { plan, programs, own, progress, logs: args.logs };
+    let wanted = rows.len();
     let rows = measure(&bench, &rows);
     bench.progress.finish();
     let report = Report { machine, quick: args.quick, rows };
     print!("{}", report::text(&report));
-    match args.out {
-        Some(directory) => report::write(&report, &directory),
-        None => Ok(()),
+    if let Some(directory) = args.out {
+        report::write(&report, &directory)?;
+    }
+    match wanted - report.rows.len() {
+        0 => Ok(()),
+        failed => bail!("{failed} of {wanted} rows could not be measured, for the reasons above"),
     }
 }
 

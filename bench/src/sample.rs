@@ -9,17 +9,27 @@ pub struct Sample {
     pub value: Option<f64>,
     /// Why it does not count, or what else was seen.
     pub notes: Vec<String>,
+    /// What other programs on the machine took meanwhile, in processors.
+    pub others: f64,
 }
+
+/// Above this share of a processor, other programs disturb.
+const DISTURBANCE: f64 = 0.1;
 
 impl Sample {
     /// A figure that counts.
     pub fn of(value: f64) -> Sample {
-        Sample { value: Some(value), notes: Vec::new() }
+        Sample { value: Some(value), ..Sample::default() }
     }
 
     /// No figure, and why.
     pub fn none(why: impl Into<String>) -> Sample {
-        Sample { value: None, notes: vec![why.into()] }
+        Sample { notes: vec![why.into()], ..Sample::default() }
+    }
+
+    /// Other programs were at work on the same machine.
+    pub fn is_disturbed(&self) -> bool {
+        self.others > DISTURBANCE
     }
 
     /// The same with a remark.
@@ -86,7 +96,7 @@ impl Unit {
     /// A figure without its sign, as exact as it deserves.
     pub fn number(self, value: f64) -> String {
         let digits = match self {
-            Unit::Times => 2,
+            Unit::Times => 3,
             Unit::Percent => 3,
             Unit::Count | Unit::PerSecond => 0,
             Unit::Mbps | Unit::Ms | Unit::Us | Unit::MiB if value.abs() >= 200.0 => 0,
@@ -115,6 +125,8 @@ pub struct Value {
     pub figure: Option<f64>,
     /// Those that count, in the order in which they were taken.
     pub samples: Vec<f64>,
+    /// How many of them other programs on the machine disturbed.
+    pub disturbed: usize,
     /// What was seen besides, and why some do not count.
     pub notes: Vec<String>,
 }
@@ -123,7 +135,7 @@ impl Value {
     /// Nothing measured yet.
     pub fn new(name: impl Into<String>, unit: Unit) -> Value {
         let (samples, notes) = (Vec::new(), Vec::new());
-        Value { name: name.into(), unit, reduce: Reduce::Median, figure: None, samples, notes }
+        Value { name: name.into(), unit, reduce: Reduce::Median, figure: None, samples, disturbed: 0, notes }
     }
 
     /// The same, judged by its largest sample.
@@ -135,6 +147,7 @@ impl Value {
 
     /// Adds a sample. A remark made before is not repeated.
     pub fn push(&mut self, sample: Sample) {
+        self.disturbed += usize::from(sample.is_disturbed() && sample.value.is_some());
         self.samples.extend(sample.value);
         let new = sample.notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>();
         self.notes.extend(new);
@@ -180,6 +193,6 @@ mod tests {
         value.push(Sample::none("late"));
         value.push(Sample::of(1.0).note("odd"));
         assert_eq!((value.figure, value.samples.len(), value.notes.len()), (Some(2.0), 2, 2));
-        assert_eq!((Unit::Ms.text(2.04), Unit::Times.text(0.985)), ("2.0 ms".into(), "0.98 ×".into()));
+        assert_eq!((Unit::Ms.text(2.04), Unit::Times.text(0.985)), ("2.0 ms".into(), "0.985 ×".into()));
     }
 }

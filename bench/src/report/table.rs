@@ -1,6 +1,7 @@
 //! The cells of a row's table, and of the summary, before they are text or Markdown.
 
 use super::{Report, RowReport};
+use crate::sample::Value;
 
 /// A table: its head, then its lines.
 pub(super) struct Table {
@@ -38,6 +39,10 @@ pub(super) fn cases(row: &RowReport) -> Table {
     head.extend(columns.iter().map(|(name, sign)| format!("{name} {sign}").trim_end().to_owned()));
     let names = row.figure_names();
     for what in &names {
+        if is_value(row, what) {
+            head.push(if names.len() > 1 { format!("{what}: verdict") } else { "verdict".to_owned() });
+            continue;
+        }
         head.push((*what).to_owned());
         head.extend(peer_columns(row, what));
         head.push("verdict".to_owned());
@@ -70,6 +75,15 @@ fn value_columns(row: &RowReport) -> Vec<(String, &'static str)> {
     columns
 }
 
+/// Whether a figure is in the table already, as one of the values.
+fn is_value(row: &RowReport, what: &str) -> bool {
+    let mut figures = row.cases.iter().flat_map(|case| case.figures.iter().map(move |figure| (case, figure)));
+    figures.all(|(case, figure)| {
+        let same = |value: &Value| value.unit == figure.unit && value.figure == figure.ours;
+        figure.what != what || case.values.iter().any(same)
+    })
+}
+
 /// Names of the peers for which a figure is known.
 fn peer_columns(row: &RowReport, what: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -89,8 +103,11 @@ fn peer_columns(row: &RowReport, what: &str) -> Vec<String> {
 fn figure_cells(row: &RowReport, case: &super::Case, what: &str) -> Vec<String> {
     let peers = peer_columns(row, what);
     let Some(figure) = case.figures.iter().find(|figure| figure.what == what) else {
-        return vec![String::new(); peers.len() + 2];
+        return vec![String::new(); if is_value(row, what) { 1 } else { peers.len() + 2 }];
     };
+    if is_value(row, what) {
+        return vec![figure.verdict.word().to_owned()];
+    }
     let cell = |value: Option<f64>| value.map_or("–".to_owned(), |value| figure.unit.number(value));
     let mut cells = vec![cell(figure.ours)];
     cells.extend(peers.iter().map(|name| {
@@ -114,17 +131,23 @@ pub(super) fn goals(row: &RowReport) -> Vec<String> {
     goals
 }
 
-/// Remarks on a row's values.
+/// Remarks on a row's values, and how many of its measurements were disturbed.
 pub(super) fn notes(row: &RowReport) -> Vec<String> {
     let mut notes = Vec::new();
-    for case in &row.cases {
-        for value in &case.values {
-            notes.extend(value.notes.iter().map(|note| {
-                // What a program said may be long; the JSON has all of it.
-                let line: String = note.lines().next().unwrap_or_default().chars().take(160).collect();
-                format!("{}, {}: {line}", case.name, value.name)
-            }));
-        }
+    let values = || row.cases.iter().flat_map(|case| case.values.iter().map(move |value| (case, value)));
+    for (case, value) in values() {
+        notes.extend(value.notes.iter().map(|note| {
+            // What a program said may be long; the JSON has all of it.
+            let line: String = note.lines().next().unwrap_or_default().chars().take(160).collect();
+            format!("{}, {}: {line}", case.name, value.name)
+        }));
+    }
+    let disturbed: usize = values().map(|(_, value)| value.disturbed).sum();
+    if disturbed > 0 {
+        let all: usize = values().map(|(_, value)| value.samples.len()).sum();
+        notes.push(format!(
+            "other programs were at work on this machine during {disturbed} of {all} measurements"
+        ));
     }
     notes
 }

@@ -1,7 +1,7 @@
 //! `environments`, `quic`: whole transfers in the sixteen environments.
 
 use anyhow::Result;
-use ropewalk_lab::env::{Environment, SIXTEEN};
+use ropewalk_lab::env::Environment;
 
 use super::Outcome;
 use super::compare::{Comparison, figure_of, ratio};
@@ -20,7 +20,7 @@ const REPEATS: u32 = 3;
 const COMPARABLE: f64 = 5.0;
 
 fn count(plan: &Plan, ways: usize) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * (ways * SIXTEEN.len()) as u64
+    u64::from(plan.repeats(REPEATS)) * (ways * plan.environments().count()) as u64
 }
 
 pub(super) fn tcp_measurements(plan: &Plan) -> u64 {
@@ -63,7 +63,7 @@ fn sixteen(
 ) -> Result<Outcome> {
     let mut cases = Vec::new();
     let repeats = bench.plan.repeats(REPEATS);
-    for environment in bench.environments() {
+    for environment in bench.plan.environments() {
         let label = format!("{row} {}", environment.name);
         let links = environment.links();
         let comparison = Comparison { bench, label, links: &links, ways, repeats, unit: Unit::Mbps };

@@ -1,0 +1,74 @@
+//! What processes use: memory and processor time, from /proc (proc(5)).
+
+use std::collections::HashSet;
+use std::fs;
+
+/// Ticks per second of the times in /proc: always 100 on Linux for user space.
+const TICKS: f64 = 100.0;
+
+/// Resident memory of a process in MiB.
+pub fn resident_mib(pid: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib / 1024.0)
+}
+
+/// Processor time of a process so far, in s: its own code and the kernel for it, in steps of 10 ms.
+pub fn cpu_seconds(pid: u32) -> Option<f64> {
+    Stat::of(pid).map(|stat| stat.own)
+}
+
+/// Processor time so far, in s, of all processes but this one and those that come from it. What disturbs a
+/// measurement is the difference of two of these.
+pub fn cpu_seconds_of_others() -> f64 {
+    let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let all: Vec<(u32, Stat)> = pids.filter_map(|pid| Some((pid, Stat::of(pid)?))).collect();
+    let mut ours = HashSet::from([std::process::id()]);
+    // Children have larger numbers than their parents, unless the numbers have wrapped around: then twice may not do,
+    // and a child more is counted as another's.
+    for _ in 0..2 {
+        for (pid, stat) in &all {
+            if ours.contains(&stat.parent) {
+                ours.insert(*pid);
+            }
+        }
+    }
+    all.iter().filter(|(pid, _)| !ours.contains(pid)).map(|(_, stat)| stat.own + stat.children).sum()
+}
+
+struct Stat {
+    parent: u32,
+    /// Of its own threads.
+    own: f64,
+    /// Of children that have ended and been waited for.
+    children: f64,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Option<Stat> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name may hold anything, so what follows its last parenthesis is taken: field 3 is the first.
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();
+        Some(Stat {
+            parent: field(4)? as u32,
+            own: (field(14)? + field(15)?) / TICKS,
+            children: (field(16)? + field(17)?) / TICKS,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_uses_something() {
+        let pid = std::process::id();
+        assert!(resident_mib(pid).is_some_and(|mib| mib > 0.1));
+        assert!(cpu_seconds(pid).is_some());
+        assert!(cpu_seconds_of_others() >= 0.0);
+    }
+}

@@ -109,6 +109,9 @@ pub fn sign_extend24(v: u32) -> i32 {
 mod frame_tests;
 
 #[cfg(test)]
+mod vectors;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -31,7 +31,7 @@ pub enum Input<'a> {
         /// The ECN field of their IP header.
         ecn: u8,
     },
-    /// The time of the last [`Output::Timeout`] has come.
+    /// The time of the last [`Output::Timeout`] has come, or a turn of the driver's loop ends: everything that could be read was handed in.
     Timeout,
 }
 

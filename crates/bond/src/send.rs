@@ -213,7 +213,7 @@ impl Peer {
     /// The fastest path with room, another one than `id` if possible. A metered path is not for copies.
     fn path_for_spare(&self, id: u8) -> Option<usize> {
         let free = |v: &&crate::schedule::View| {
-            let active = |p: &crate::path::Path| p.id == v.id && p.class == crate::path::Class::Active;
+            let active = |p: &crate::path::Path| p.id == v.id && p.class == crate::path::Class::Active && p.is_unqueued();
             v.has_room && self.paths.iter().any(active)
         };
         let other = self.views.iter().filter(free).filter(|v| v.id != id);

@@ -127,9 +127,9 @@ impl Engine {
                     self.on_datagram(Origin { route, ce: ecn == 3 }, datagram, now);
                 }
             }
-            Input::Timeout => {}
+            // Only here, and not after every input: when the process was held up, what the sockets hold is read before silence is judged.
+            Input::Timeout => self.run_timers(now),
         }
-        self.run_timers(now);
     }
 
     /// Gives out one thing to do. Call until it answers [`Output::Timeout`].

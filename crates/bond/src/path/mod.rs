@@ -163,6 +163,12 @@ impl Path {
         self.live.state == State::Active && self.class.has_allowance()
     }
 
+    /// Its last packets met no queue worth the name: there is room that nobody misses.
+    pub fn is_unqueued(&self) -> bool {
+        let queue = self.rtt.latest().saturating_sub(self.rtt.min());
+        queue < Duration::from_millis(2).max(self.rtt.min() / 16) + self.rtt.deviation()
+    }
+
     /// Rate at which it is paced, bits per second.
     pub fn pacing_bps(&self) -> Option<u64> {
         self.cc.pacing_rate_bps()

@@ -21,6 +21,8 @@ const ACK_DELAY: Duration = Duration::from_millis(6);
 const CODEL_TARGET: Duration = Duration::from_millis(5);
 const CODEL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Loss that makes repairs a matter of every round trip.
+const LOSSY: f64 = 0.002;
 /// And while a path is starting.
 const STARTING_TARGET: Duration = Duration::from_millis(400);
 
@@ -137,7 +139,10 @@ impl Peer {
         let Some(least) = usable().map(|p| p.rtt.smoothed()).min() else { return };
         // While a path is still looking for its rate, the queue is long for want of knowledge, not of capacity.
         let starting = usable().any(|p| p.cc.is_starting());
-        let target = if starting { STARTING_TARGET } else { self.spread() + (least + self.spread()) / 2 };
+        // Where paths lose, the flow waits for repairs: that is part of its round trip.
+        let lossy = usable().any(|p| p.loss > LOSSY);
+        let round_trip = least + self.spread() + if lossy { least * 5 / 4 } else { Duration::ZERO };
+        let target = if starting { STARTING_TARGET } else { self.spread() + round_trip / 2 };
         let target = target.clamp(CODEL_TARGET, Duration::from_millis(400));
         let most = usable().map(|p| p.rtt.smoothed()).max().unwrap_or_default();
         self.ingress.set_limits(Limits { target, interval: CODEL_INTERVAL + most });

@@ -31,6 +31,8 @@ pub(super) struct Startup {
     swings: Swings,
     flat: u32,
     flat_best: f64,
+    /// Least queue of the round.
+    least: f64,
 }
 
 impl Startup {
@@ -44,6 +46,7 @@ impl Startup {
             swings: Swings::default(),
             flat: 0,
             flat_best: 0.0,
+            least: f64::INFINITY,
         }
     }
 
@@ -55,16 +58,20 @@ impl Startup {
     /// Take in an acknowledgement; true when startup is over. `threshold` is the queue delay, in seconds, that
     /// ends it.
     pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64, threshold: f64) -> bool {
-        if ack.newest_sent >= self.round_end && self.next_round(ack) {
+        if ack.newest_sent >= self.round_end && self.next_round(ack, threshold) {
             return true;
         }
+        self.least = self.least.min(queue);
         self.best = self.best.max(ack.delivery_rate_bps as f64 / 8.0);
         self.swings.add(queue);
         let crest = self.crest.on_ack(ack, queue, threshold + JITTER_ROOM * self.swings.size());
         crest && self.rounds > BURST_ROUNDS && !ack.app_limited
     }
 
-    fn next_round(&mut self, ack: &Ack) -> bool {
+    fn next_round(&mut self, ack: &Ack, threshold: f64) -> bool {
+        // A burst has a queue of its own, but begins without one. A round that never does has filled the path, whoever sets its pace.
+        let full = self.least.is_finite() && self.least > threshold + JITTER_ROOM * self.swings.size();
+        self.least = f64::INFINITY;
         self.round_end = ack.now;
         self.rounds += 1;
         if self.rounds == BURST_ROUNDS {
@@ -79,7 +86,7 @@ impl Startup {
         // What was seen before it became too little to send still holds.
         self.previous = if ack.app_limited { self.rate() } else { self.best };
         self.best = 0.0;
-        self.flat >= FLAT_ROUNDS
+        self.flat >= FLAT_ROUNDS || full && self.rounds > BURST_ROUNDS
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::cli::{Check, Cli, Completions, Pages};
 use crate::config::File;
 use crate::metrics::{Kind, Metric, PATH, PEER, PROCESS};
+use crate::report::{self, Snapshot};
 use anyhow::Context;
 use clap::CommandFactory;
 use serde_json::Value;
@@ -67,6 +68,7 @@ fn references() -> anyhow::Result<Vec<(String, String)>> {
         ("commands.md".to_owned(), commands()),
         ("config.md".to_owned(), config()?),
         ("metrics.md".to_owned(), metrics()),
+        ("status.md".to_owned(), status()?),
     ])
 }
 
@@ -124,20 +126,38 @@ fn config() -> anyhow::Result<String> {
     for (name, section) in properties(&schema) {
         let target = follow(&schema, section);
         let _ = write!(out, "\n## `[{name}]`\n\n{}\n", text(section));
-        keys(&mut out, &schema, target);
+        keys(&mut out, target);
         let lists =
             properties(target).into_iter().filter_map(|(key, p)| Some((key, p.get("items")?.get("$ref")?)));
         for (key, item) in lists {
             let item = follow_ref(&schema, item);
             let _ = write!(out, "\n## `[[{name}.{key}]]`\n\n{}\n", text(item));
-            keys(&mut out, &schema, item);
+            keys(&mut out, item);
         }
     }
     Ok(out)
 }
 
-fn keys(out: &mut String, _schema: &Value, section: &Value) {
-    out.push_str("\n| key | meaning |\n|---|---|\n");
+fn status() -> anyhow::Result<String> {
+    let mut out = format!(
+        "{MADE}# `ropewalk status --json`\n\nFields are added in later versions, never changed or taken away.\n"
+    );
+    let page = |out: &mut String, title: &str, schema: schemars::Schema| -> anyhow::Result<()> {
+        let schema = serde_json::to_value(schema)?;
+        let _ = write!(out, "\n## {title}\n\n{}\n", text(&schema));
+        keys(out, &schema);
+        Ok(())
+    };
+    page(&mut out, "The whole", schemars::schema_for!(Snapshot))?;
+    page(&mut out, "`peers`", schemars::schema_for!(report::Peer))?;
+    page(&mut out, "`peers`, `paths`", schemars::schema_for!(report::Path))?;
+    page(&mut out, "`drops`", schemars::schema_for!(report::Drops))?;
+    page(&mut out, "`io`", schemars::schema_for!(report::Io))?;
+    Ok(out)
+}
+
+fn keys(out: &mut String, section: &Value) {
+    out.push_str("\n| name | meaning |\n|---|---|\n");
     for (key, value) in properties(section) {
         let _ = writeln!(out, "| `{key}` | {} |", text(value).replace('\n', " "));
     }

@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 
 /// Bytes taken in before the engine is asked what to send: one super-packet. More would delay what is ready.
 const TURN_BYTES: usize = 64 << 10;
+/// A first packet that is shorter does not wait for company.
+const ALONE: usize = 2048;
 /// Packets read from the device before the sockets get their turn.
 const DEVICE_READS: usize = 32;
 /// Receive calls on one socket before the others get their turn.
@@ -91,7 +93,7 @@ impl Core {
     /// Takes in what waits at the device, within bounds.
     pub fn read_device(&mut self, buffers: &mut Buffers) -> anyhow::Result<()> {
         let mut taken = 0;
-        for _ in 0..DEVICE_READS {
+        for n in 0..DEVICE_READS {
             let received = match self.tun.recv(&mut buffers.packet) {
                 Ok(Some(received)) => received,
                 Ok(None) => break,
@@ -102,7 +104,8 @@ impl Core {
             taken += received.len;
             let packet = &buffers.packet[..received.len];
             self.engine.handle(Input::Device { vnet: to_engine(received.header), packet }, clock::now());
-            if taken >= TURN_BYTES {
+            // On an idle bond the one packet leaves before the device is asked in vain for another.
+            if taken >= TURN_BYTES || n == 0 && taken < ALONE {
                 self.pump()?;
                 taken = 0;
             }

@@ -6,11 +6,12 @@ use crate::daemon::Core;
 use ropewalk_bond::engine::{PathStatus, PeerStatus};
 use ropewalk_bond::session::PublicKey;
 use ropewalk_bond::time::{Duration, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
 /// Everything, now. Counters count since the daemon started; times are in milliseconds, rates in bits per second, amounts in bytes.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
     /// Version of this layout.
     pub version: u32,
@@ -37,13 +38,14 @@ pub struct Snapshot {
 }
 
 /// One session.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Peer {
     /// Gateway: the client's name. Client: `gateway`.
     pub name: String,
     /// Its public key.
     pub key: String,
     /// The client's addresses inside.
+    #[schemars(with = "Vec<String>")]
     pub inside: Vec<IpAddr>,
     /// The session works.
     pub up: bool,
@@ -88,13 +90,14 @@ pub struct Peer {
 }
 
 /// One path.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Path {
     /// Its number in the session.
     pub id: u8,
     /// Client: the interface. Gateway: the client's address.
     pub name: String,
     /// Where it leads.
+    #[schemars(with = "Option<String>")]
     pub remote: Option<SocketAddr>,
     /// `validating`, `active`, `suspect` or `down`.
     pub state: String,
@@ -139,7 +142,7 @@ pub struct Path {
 }
 
 /// Datagrams dropped on arrival.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Drops {
     /// Not of the protocol.
     pub malformed: u64,
@@ -158,7 +161,7 @@ pub struct Drops {
 }
 
 /// What happened outside the engine.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Io {
     /// Packets from the device; a super-packet counts once.
     pub device_in: u64,

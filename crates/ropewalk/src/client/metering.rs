@@ -6,6 +6,7 @@ use crate::state::usage::Ledger;
 use jiff::Zoned;
 use jiff::civil::Date;
 use ropewalk_bond::time::{Duration, Time};
+use std::collections::BTreeSet;
 
 /// How often the account is written: at most so much time of traffic is forgotten by a crash.
 const EVERY: Duration = Duration::from_secs(10);
@@ -15,12 +16,14 @@ const EVERY: Duration = Duration::from_secs(10);
 pub struct Meter {
     ledger: Ledger,
     next: Time,
+    /// Interfaces whose end of allowance people have been told of.
+    told: BTreeSet<String>,
 }
 
 impl Meter {
     /// An account that is due never until a path is metered.
     pub fn new(ledger: Ledger) -> Meter {
-        Meter { ledger, next: Time::NEVER }
+        Meter { ledger, next: Time::NEVER, told: BTreeSet::new() }
     }
 
     /// When the next entry is due.
@@ -45,6 +48,9 @@ impl Client {
             self.meter.ledger.left(&interface, cap, today, now);
             self.meter.ledger.spend(&interface, way.settle(&status));
             let (left, renewed) = self.meter.ledger.left(&interface, cap, today, now);
+            if left > 0 {
+                self.meter.told.remove(&interface);
+            }
             if renewed {
                 tracing::info!(interface, bytes = left, "a new allowance begins");
             }
@@ -58,14 +64,14 @@ impl Client {
     /// A metered path may carry nothing more.
     pub(super) fn on_exhausted(&mut self, running: &mut Running, path: u8, now: Time) {
         self.settle(running, now);
-        let way = self.ways.iter().find(|w| w.attempts().iter().any(|a| a.path == path));
-        let Some(cap) = way.and_then(|w| w.settings.allowance()) else { return };
-        let name = way.map(|w| w.name.to_string()).unwrap_or_default();
-        tracing::warn!(
-            path = name,
-            reset_day = cap.reset_day,
-            "the path's allowance is used up; it rests until its day comes"
-        );
+        let Some(way) = self.ways.iter().find(|w| w.attempts().iter().any(|a| a.path == path)) else {
+            return;
+        };
+        let Some(cap) = way.settings.allowance() else { return };
+        if self.meter.told.insert(way.name.interface.clone()) {
+            let reset_day = cap.reset_day;
+            tracing::warn!(path = %way.name, reset_day, "the path's allowance is used up; it rests until its day comes");
+        }
     }
 }
 

@@ -26,6 +26,9 @@ use ropewalk_net::links::{Change, Follower, Link};
 use ropewalk_net::{clock, service};
 use std::collections::BTreeSet;
 
+/// Routes often change many at a time; they are looked at once.
+const ROUTES_SETTLE: Duration = Duration::from_millis(100);
+
 /// What a person asked for.
 #[derive(Clone, Debug)]
 pub struct Wish {
@@ -67,6 +70,8 @@ pub struct Client {
     settings: PathBook,
     meter: Meter,
     reload: Reload,
+    /// Routes have changed and are to be looked at then.
+    routes_due: Time,
     started: Time,
     connected: bool,
 }
@@ -87,6 +92,7 @@ impl Client {
             settings,
             meter,
             reload,
+            routes_due: Time::NEVER,
             started,
             connected: false,
         }
@@ -231,7 +237,7 @@ impl Role for Client {
         if !changes.links.is_empty() {
             self.look_at_links(running, now);
         } else if changes.routes {
-            self.ways.iter_mut().for_each(|w| w.retarget(now));
+            self.routes_due = self.routes_due.min(now + ROUTES_SETTLE);
         }
         Ok(())
     }
@@ -242,6 +248,10 @@ impl Role for Client {
         {
             let words = format!("the gateway did not answer within {} s", limit.as_secs());
             return Err(failure(Code::Unreachable, words));
+        }
+        if now >= self.routes_due {
+            self.routes_due = Time::NEVER;
+            self.ways.iter_mut().for_each(|w| w.retarget(now));
         }
         if now >= self.meter.due() {
             self.settle(running, now);
@@ -262,7 +272,8 @@ impl Role for Client {
     }
 
     fn due(&self) -> Time {
-        let ways = self.ways.iter().map(Way::due).min().unwrap_or(Time::NEVER).min(self.meter.due());
+        let ways = self.ways.iter().map(Way::due).min().unwrap_or(Time::NEVER);
+        let ways = ways.min(self.meter.due()).min(self.routes_due);
         match self.wish.timeout {
             Some(limit) if !self.connected => ways.min(self.started + limit),
             _ => ways,

@@ -71,6 +71,14 @@ fn main() -> R<()> {
     if std::env::var("REVERSE").is_ok() {
         iperf = iperf.reverse();
     }
+    if let Ok(target) = std::env::var("RAW") {
+        let _server = lab.gateway.start("iperf3", ["-s", "-1"])?;
+        std::thread::sleep(Duration::from_millis(200));
+        let t = if target == "bond" { "10.77.0.1".to_owned() } else { Paths::gateway_address(target.parse()?).to_string() };
+        let out = lab.client.exec("iperf3", ["-c", &t, "-C", "cubic", "-i", "0.25", "-t", &secs.to_string()])?;
+        println!("{}", String::from_utf8_lossy(&out.stdout));
+        return Ok(());
+    }
     let flow = iperf.start(&lab.client, &lab.gateway)?;
     let ping = Ping::new(inner).count((secs * 40) as u16).interval(Duration::from_millis(20)).start(&lab.client);
     if let Some(k) = std::env::var("STATUS").ok().and_then(|s| s.parse::<u64>().ok()) {

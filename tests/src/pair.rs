@@ -297,7 +297,7 @@ fn client_engine(keys: &(StaticKey, StaticKey), config: &Config, rng: &mut ChaCh
         gateway: keys.1.public(),
         invite: InviteId::generate(rng),
         secret: InviteSecret::generate(rng),
-        ciphers: CipherSet::CHACHA,
+        ciphers: CipherSet::of_this_cpu(),
     };
     Engine::client(config.clone(), client, rng.random(), now)
 }

@@ -69,6 +69,9 @@ const BATCH: f64 = 65_536.0;
 const UNPACED_BPS: f64 = 1e10;
 /// Part of the rate from before a rival was recognised with which a contest begins.
 const CLAIM: f64 = 0.9;
+/// Bytes of that room at most: what is in flight beyond the path itself waits in somebody's socket buffer, and those
+/// have a few MB.
+const MAX_SLACK: f64 = 1_500_000.0;
 /// Room in the window above what pacing uses, so that pacing and not the window is what holds the flow.
 const WINDOW_ROOM: f64 = 1.25;
 
@@ -274,7 +277,9 @@ impl Tidal {
         let rate = self.rate;
         let batches = 2.0 * (rate * 0.001).clamp(2.0 * self.mtu, BATCH);
         let slack = self.gap() + 2.0 * self.delay.noise();
-        WINDOW_ROOM * rate * gain.max(1.0) * self.bare_rtt + rate * slack + batches
+        // A delay that has come to stay may be a longer route, or at Gb/s the queue of a receiver that is short of processor.
+        let on_path = rate * self.bare_rtt.min(self.min_rtt) + (rate * (self.bare_rtt - self.min_rtt).max(0.0)).min(MAX_SLACK);
+        WINDOW_ROOM * gain.max(1.0) * on_path + (rate * slack).min(MAX_SLACK) + batches
     }
 }
 
@@ -353,10 +358,10 @@ impl Controller for Tidal {
         let bytes = match &self.phase {
             Phase::Startup(_) => {
                 let gain = if self.app_limited { 2.0 * startup::GAIN } else { startup::GAIN };
-                gain * self.rate * (self.min_rtt + self.gap()) + least
+                gain * self.rate * self.min_rtt + (gain * self.rate * self.gap()).min(MAX_SLACK) + least
             }
             Phase::Steady(s) => self.flight(s.gain()),
-            Phase::Contest(c) => c.window() as f64 + self.rate * self.gap(),
+            Phase::Contest(c) => c.window() as f64 + (self.rate * self.gap()).min(MAX_SLACK),
         };
         bytes.max(4.0 * self.mtu) as u64
     }

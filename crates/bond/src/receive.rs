@@ -98,6 +98,7 @@ impl Peer {
         self.confirmed = true;
         if self.paths[path].route == route {
             // It saw the RESPONSE that went there: that is proof of the address.
+            self.paths[path].unproven = None;
             self.paths[path].live.on_validated(now);
         }
         self.keys.install(epoch, now)
@@ -133,6 +134,7 @@ impl Peer {
             p.live.state = State::Validating;
             p.live.last_progress = now;
         }
+        p.unproven = Some(0);
         self.challenge_path(path, shared);
         self.announce(path, shared);
     }
@@ -200,7 +202,7 @@ impl Peer {
         if p.challenge.is_none_or(|(t, _)| t != token) {
             return;
         }
-        p.challenge = None;
+        (p.challenge, p.unproven) = (None, None);
         if let Some(old) = p.previous_route.take() {
             if old.remote.ip() != p.route.remote.ip() {
                 forget_the_way(p, now);
@@ -220,7 +222,10 @@ impl Peer {
         }
         let Some(class) = Class::from_code(s.state) else { return };
         if let Some(p) = self.path_mut(s.path) {
-            p.class = class;
+            if p.status_seen.is_some_and(|seen| (s.seq.wrapping_sub(seen) as i16) < 0) {
+                return;
+            }
+            (p.class, p.status_seen) = (class, Some(s.seq));
         }
         self.on_queue_changed();
     }

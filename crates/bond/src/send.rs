@@ -237,7 +237,7 @@ impl Peer {
             if let Some(size) = self.probe_size(path, now) {
                 return self.send_probe(path, size, now, shared);
             }
-            if self.wants_control(path, now) {
+            if self.paths[path].may_speak() && self.wants_control(path, now) {
                 return self.batch(path, Fill::Control, now, shared);
             }
         }
@@ -367,6 +367,7 @@ impl Peer {
         }
         if std::mem::take(&mut p.status_due) {
             let state = p.class.code();
+            p.status_at = Some(now);
             asks |= w.status(&PathStatus { path: p.id, seq, state, mtu });
         }
         if std::mem::take(&mut p.close_due) {
@@ -393,7 +394,7 @@ impl Peer {
 
     fn fill_urgent(&mut self, path: usize, now: Time, shared: &mut Shared, w: &mut Writer<'_>, chunks: &mut Chunks) {
         while let Some(len) = self.ingress.peek_urgent(&shared.store) {
-            let fit = w.chunk_fit(0, len, true);
+            let fit = w.chunk_fit(0, len, len, true);
             if fit < len || chunks.is_full() {
                 break;
             }
@@ -437,7 +438,7 @@ impl Peer {
     fn split_front(&mut self, shared: &mut Shared, w: &Writer<'_>) -> bool {
         let Some(c) = self.resend.front_mut() else { return false };
         let record = shared.store.get_mut(c.record);
-        let fit = w.chunk_fit(c.offset, c.len, !record.vnet.is_plain());
+        let fit = w.chunk_fit(c.offset, c.len, record.len, !record.vnet.is_plain());
         if fit == 0 || fit >= c.len {
             return false;
         }
@@ -454,7 +455,7 @@ impl Peer {
     fn fill_ordered(&mut self, path: usize, grant: Grant, now: Time, shared: &mut Shared, w: &mut Writer<'_>, chunks: &mut Chunks) {
         let taker = Taker { skip_bytes: grant.skip_bytes };
         while !chunks.is_full() && w.room() > 0 {
-            let fit = |r: &crate::record::Record, left: u32| w.chunk_fit(r.sent, left, !r.vnet.is_plain());
+            let fit = |r: &crate::record::Record, left: u32| w.chunk_fit(r.sent, left, r.len, !r.vnet.is_plain());
             let Some(c) = self.ingress.take(&mut shared.store, taker, fit, now) else { break };
             let head = c.at_head;
             let c = ChunkRef { record: c.record, offset: c.offset, len: c.len, copy: false };
@@ -497,8 +498,8 @@ fn fits(w: &Writer<'_>, shared: &Shared, c: &ChunkRef) -> bool {
     if c.len == 0 {
         return w_has_void_room(w);
     }
-    let vnet = !shared.store.get(c.record).vnet.is_plain();
-    w.chunk_fit(c.offset, c.len, vnet) == c.len
+    let r = shared.store.get(c.record);
+    w.chunk_fit(c.offset, c.len, r.len, !r.vnet.is_plain()) == c.len
 }
 
 /// Writes a chunk, or the notice that its record is void.

@@ -17,6 +17,8 @@ const RETRY_FIRST: Duration = Duration::from_millis(250);
 const RETRY_MAX: Duration = Duration::from_secs(4);
 /// All paths silent for this long while nothing else is wrong: the gateway may have forgotten the session.
 const FORGOTTEN_AFTER: Duration = Duration::from_millis(400);
+/// And if there are paths still to be validated: longer than that takes.
+const UNHEARD: Duration = Duration::from_secs(2);
 /// How often a live session is looked at.
 const WATCH: Duration = Duration::from_millis(100);
 /// People are told that there is no connection after this.
@@ -118,7 +120,11 @@ impl Engine {
 
     /// No path has answered for a while, though asked.
     fn is_cut_off(&mut self, id: u32, now: Time) -> bool {
-        let dead = self.peers.get(&id).is_some_and(|p| p.paths.iter().all(|p| p.live.state == State::Down));
+        let dead = self.peers.get(&id).is_some_and(|p| {
+            // A path that is new, but that the gateway says nothing on, is no hope either.
+            let unheard = now.since(p.last_heard) > UNHEARD;
+            p.paths.iter().all(|p| p.live.state == State::Down || unheard && p.live.state == State::Validating)
+        });
         let Some((c, _)) = self.parts() else { return false };
         if !dead {
             (c.cut_off, c.complained) = (None, false);

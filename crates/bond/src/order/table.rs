@@ -161,12 +161,12 @@ impl Table {
         while let Some(&flow) = self.gapped.get(i) {
             let at = self.channels[flow as usize].as_mut().and_then(|c| deadline(c, now, oldest_newest, hold));
             match at {
+                // Then it is off the list, or has another gap, which is looked at next.
                 Some(at) if at <= now => self.give_up(flow, pool, now, out),
-                Some(at) => next = Some(next.map_or(at, |n| n.min(at))),
-                None => {}
-            }
-            if self.gapped.get(i) == Some(&flow) {
-                i += 1;
+                at => {
+                    next = next.into_iter().chain(at).min();
+                    i += 1;
+                }
             }
         }
         next

@@ -33,6 +33,11 @@ use sent::{Outcome, SentLog, Settled};
 /// Datagrams over which the loss of a path is averaged: half a per cent shows as two or three.
 const LOSS_MEMORY: f64 = 500.0;
 
+/// Bytes received from an unproven address let so many times as many go there (RFC 9000 §8.1).
+const AMPLIFICATION: u64 = 3;
+/// Header, stamp, tag, and the short frames: challenge, response, ping, status and close.
+const LEAST_DATAGRAM: u64 = 56;
+
 /// Where a path's datagrams go: what the driver needs to send them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
@@ -72,6 +77,8 @@ pub struct Path {
     pub route: Route,
     /// Where they went before the peer's address changed (NAT rebinding), until the new one is proven.
     pub previous_route: Option<Route>,
+    /// Bytes that may go to an address that is not proven to be the peer's (RFC 9000 §8.1); `None` where it is, or where this end chose it.
+    pub unproven: Option<u64>,
     /// What it may be used for.
     pub class: Class,
     /// Whether it works.
@@ -98,6 +105,10 @@ pub struct Path {
     pub respond: Option<u64>,
     /// The peer is to be told of this path's class.
     pub status_due: bool,
+    /// When that was last said; it is said again if the datagram is lost.
+    pub status_at: Option<Time>,
+    /// Number of the peer's last word on this path's class.
+    pub status_seen: Option<u16>,
     /// The peer is to be told that the session ends.
     pub close_due: bool,
     /// The driver was told that the allowance is used up.
@@ -123,6 +134,7 @@ impl Path {
             id,
             route,
             previous_route: None,
+            unproven: None,
             class: Class::Active,
             live: Liveness::default(),
             sent: SentLog::new(in_flight_limit),
@@ -136,6 +148,8 @@ impl Path {
             challenge: None,
             respond: None,
             status_due: false,
+            status_at: None,
+            status_seen: None,
             close_due: false,
             exhausted_told: false,
             ping_due: false,
@@ -155,7 +169,13 @@ impl Path {
 
     /// Largest datagram, UDP payload bytes.
     pub fn datagram(&self) -> usize {
-        self.mtu.current() as usize - self.overhead()
+        let most = self.mtu.current() as usize - self.overhead();
+        self.unproven.map_or(most, |u| most.min(u as usize))
+    }
+
+    /// A datagram with what a path must say may leave.
+    pub fn may_speak(&self) -> bool {
+        self.unproven.is_none_or(|u| u >= LEAST_DATAGRAM)
     }
 
     /// May carry data.
@@ -200,6 +220,9 @@ impl Path {
         let bytes = (datagram + self.overhead()) as u32;
         let stamp = self.sampler.on_send(now, self.sent.inflight());
         self.sent.on_sent(now, bytes, eliciting, chunks, probe, stamp);
+        if let Some(u) = &mut self.unproven {
+            *u = u.saturating_sub(datagram as u64);
+        }
         if eliciting {
             self.pacer.on_sent(u64::from(bytes));
             self.cc.on_sent(now, u64::from(bytes), self.sent.inflight());
@@ -216,6 +239,9 @@ impl Path {
         self.traffic.received += 1;
         self.traffic.received_bytes += bytes;
         self.class.spend(bytes);
+        if let Some(u) = &mut self.unproven {
+            *u += AMPLIFICATION * datagram as u64;
+        }
         if self.newest_stamp.is_none_or(|n| stamp.later_than(n) > 0) {
             self.newest_stamp = Some(stamp);
         }
@@ -298,6 +324,7 @@ impl Path {
     pub fn on_losses(&mut self, now: Time, siblings: &[Sibling], out: &Outcome, persistent: bool) {
         let (mut bytes, mut newest) = (0u64, Time::ZERO);
         let full = u32::from(self.mtu.current());
+        self.repeat_status(out);
         for Settled { at, bytes: b, probe, .. } in &out.lost {
             match probe {
                 // An MTU probe that is lost says nothing of congestion (RFC 8899 §3, item 7).
@@ -317,6 +344,11 @@ impl Path {
             let loss = Loss { now, bytes, newest_sent: newest, inflight: self.sent.inflight(), persistent };
             self.cc.on_loss(&loss, siblings);
         }
+    }
+
+    /// What was said of the class may be among what was lost.
+    pub fn repeat_status(&mut self, out: &Outcome) {
+        self.status_due |= out.lost.iter().any(|s| Some(s.at) == self.status_at);
     }
 
     /// Time that an overtaken datagram is given: the larger of smoothed and latest RTT (RFC 9002 §6.1.2), and the path's jitter.

@@ -185,12 +185,16 @@ impl Peer {
     pub fn insert_path(&mut self, id: u8, spec: PathSpec, config: &Config) {
         let controller = config.congestion.controller(u64::from(crate::path::pmtu::BASE));
         let mut path = Path::new(id, spec.route, spec.interface_mtu, controller, config.in_flight);
-        if let Some((next, replay)) = self.retired.remove(&id) {
+        let before = self.retired.remove(&id);
+        let again = before.is_some();
+        if let Some((next, replay)) = before {
             path.sent.begin_at(next);
             path.replay = replay;
         }
         path.class = spec.class;
-        path.status_due = self.is_client && spec.class != Default::default();
+        path.unproven = (!self.is_client).then_some(0);
+        // The gateway may know the identifier with another class.
+        path.status_due = self.is_client && (spec.class != Default::default() || again);
         self.weights[id as usize] = spec.weight;
         self.paths.push(path);
     }
@@ -221,6 +225,7 @@ impl Peer {
         out.clear();
         let p = &mut self.paths[i];
         p.sent.lose_all(&mut out);
+        p.repeat_status(&out);
         out.lost.iter().filter_map(|s| s.probe).for_each(|size| p.mtu.on_probe_lost(now, size));
         self.requeue(&out.missing, shared);
         shared.outcome = out;
@@ -310,8 +315,9 @@ impl Peer {
             let weight = self.weights[id as usize];
             self.paths.remove(i);
             self.insert_path(id, PathSpec { weight, ..spec }, &shared.config);
-            let last = self.paths.len() - 1;
-            self.paths.swap(i, last);
+            if let Some(new) = self.paths.pop() {
+                self.paths.insert(i, new);
+            }
         }
         self.order.clear(&mut shared.store.pool);
         self.clock = ClockOffset::default();

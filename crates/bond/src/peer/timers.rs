@@ -90,7 +90,7 @@ impl Peer {
         if p.live.state == State::Validating && p.previous_route.is_some() && now.since(p.live.last_progress) > VALIDATION {
             if let Some(old) = p.previous_route.take() {
                 p.route = old;
-                p.challenge = None;
+                (p.challenge, p.unproven) = (None, None);
                 p.live.on_validated(now);
             }
         }
@@ -156,11 +156,18 @@ impl Peer {
                 next = (t, why);
             }
         };
+        at(self.order_due, "order");
+        if !self.is_up() {
+            // Without keys nothing can leave, whatever is due.
+            return next;
+        }
         let waiting = !self.ingress.is_empty() || !self.resend.is_empty() || !self.copies.is_empty();
         let flowing = now.since(self.last_data) < FLOWING;
         for (i, p) in self.paths.iter().enumerate() {
-            at(p.recv.due(), "acknowledgement");
-            at(p.challenge.map(|(_, t)| t), "address validation");
+            if p.may_speak() {
+                at(p.recv.due(), "acknowledgement");
+                at(p.challenge.map(|(_, t)| t), "address validation");
+            }
             at(p.sent.loss_time(p.loss_delay()), "loss detection");
             at(p.live.next_change(p.sent.oldest_flying(), self.timeout(i), p.rtt.smoothed()), "dead path detection");
             at(p.live.next_probe(), "dead path probe");
@@ -171,16 +178,18 @@ impl Peer {
             if flowing || self.is_client {
                 at(Some(p.last_eliciting + if flowing { REFRESH } else { keepalive }), "keepalive");
             }
-            if waiting && !self.has_declined(p.id) {
+            if waiting && self.waits_for_pacing(p.id) {
                 at(p.paced_until(), "pacing");
             }
         }
-        at(self.order_due, "order");
         next
     }
 
-    fn has_declined(&self, id: u8) -> bool {
-        self.resend.is_empty()
-            && self.views.iter().position(|v| v.id == id).is_some_and(|i| self.declined & 1 << i != 0)
+    /// Only pacing, or the window, keeps the path from carrying something. One with room that carries nothing waits for neither: its scheduler or
+    /// its class keeps it out, and no timer changes that.
+    fn waits_for_pacing(&self, id: u8) -> bool {
+        let Some(i) = self.views.iter().position(|v| v.id == id) else { return false };
+        let declined = self.resend.is_empty() && self.declined & 1 << i != 0;
+        !self.views[i].has_room && !declined
     }
 }

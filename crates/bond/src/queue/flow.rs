@@ -10,6 +10,9 @@ pub const FLOWS: usize = 1024;
 
 /// Largest packet that can be urgent without asking for it by DSCP, bytes: a game's or a voice codec's frame, a key press, a DNS query.
 const SMALL_BYTES: u32 = 300;
+/// Largest packet that can be urgent at all, bytes. One frame must hold it, since it is never put together from parts, and that frame with its
+/// offload header must fit a datagram of the least MTU: 1280 less 48 of IPv6 and UDP, 27 of header, stamp and tag, 18 of the frame's own.
+const LARGEST_URGENT: u32 = 1180;
 /// A flow that had large packets this lately is carrying data: its small packets belong in their place among them.
 const BULK_MEMORY: Duration = Duration::from_millis(250);
 /// What one flow may send as urgent, bytes per second: 2 Mb/s, several video-call audio streams or a fast download's acknowledgements.
@@ -91,8 +94,7 @@ impl Flow {
     }
 
     fn wants_urgent(&self, inner: &Inner, len: u32, now: Time) -> bool {
-        // One chunk must hold it: it is never put together from parts.
-        if len > 1200 {
+        if len > LARGEST_URGENT {
             return false;
         }
         if inner.is_bare_tcp() || inner.is_icmp() || inner.asks_low_delay() {

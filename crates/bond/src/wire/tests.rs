@@ -49,7 +49,7 @@ fn records_of_any_length_fill_datagrams_and_come_back() {
             while offset < total {
                 let mut out = [0; 1452];
                 let mut w = Writer::new(&mut out, H, Stamp::default());
-                let n = w.chunk_fit(offset, total - offset, !v.is_plain());
+                let n = w.chunk_fit(offset, total - offset, total, !v.is_plain());
                 assert!(n > 0);
                 w.chunk(5, 6, offset, total, &v, true, &record[offset as usize..][..n as usize]);
                 assert!(offset + n == total || w.room() == 0, "a datagram before the last is full");
@@ -67,11 +67,27 @@ fn records_of_any_length_fill_datagrams_and_come_back() {
 }
 
 #[test]
+fn what_is_said_to_fit_fits_also_where_a_part_is_sent_again() {
+    for (room, offset, more) in (40..160).flat_map(|r| [(r, 0, 0), (r, 0, 9), (r, 50, 0), (r, 50, 9)]) {
+        for left in 1..140u32 {
+            let mut out = [0; 400];
+            let mut w = Writer::new(&mut out[..room + HEADER + STAMP + TAG], H, Stamp::default());
+            let total = offset + left + more;
+            let n = w.chunk_fit(offset, left, total, false);
+            if n > 0 {
+                w.chunk(1, 2, offset, total, &Vnet::default(), false, &[7; 140][..n as usize]);
+                assert!(w.len() <= room + HEADER + STAMP, "{n} of {left} from {offset} into {room}");
+            }
+        }
+    }
+}
+
+#[test]
 fn small_records_share_a_datagram() {
     let mut out = [0; 400];
     let mut w = Writer::new(&mut out, H, Stamp::default());
     let mut put = 0;
-    while w.chunk_fit(0, 60, false) == 60 {
+    while w.chunk_fit(0, 60, 60, false) == 60 {
         w.chunk(1, put, 0, 60, &Vnet::default(), false, &[put as u8; 60]);
         put += 1;
     }

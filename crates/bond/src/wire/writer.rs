@@ -112,11 +112,13 @@ impl<'a> Writer<'a> {
         true
     }
 
-    /// How many of the `left` bytes of a record from `offset` on go into this datagram; 0 if it is not worth a frame.
+    /// How many of the `left` bytes from `offset` on of a record of `total` bytes go into this datagram; 0 if it is not worth a frame.
     /// A frame either leaves room for its length field or ends exactly where the datagram does.
-    pub fn chunk_fit(&self, offset: u32, left: u32, vnet: bool) -> u32 {
+    pub fn chunk_fit(&self, offset: u32, left: u32, total: u32, vnet: bool) -> u32 {
         let vnet = if vnet && offset == 0 { Vnet::LEN } else { 0 };
-        let (part, end) = if offset == 0 { (10 + vnet, 6 + vnet) } else { (8, 8) };
+        let part = if offset == 0 { 10 + vnet } else { 8 };
+        // What is sent again may begin a record without being all of it.
+        let end = if left == total { 6 + vnet } else { part };
         let (room, left) = (self.room(), left as usize);
         if end + left + 2 <= room || end + left == room {
             return left as u32;

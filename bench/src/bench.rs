@@ -8,13 +8,15 @@ use anyhow::{Context, Result};
 use crate::flow::{Flow, FlowReport, Subflows};
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::sample::{Sample, Unit};
+use crate::sample::{self, Sample, Unit};
 use crate::site::Site;
 use crate::usage;
 use crate::way::{Open, Programs, Way};
 
 /// How often a measurement is made whose cables do not keep time, before it is given up.
 const TRIES: u32 = 3;
+/// Others that take nothing for so long are done, or between two steps.
+const QUIET: Duration = Duration::from_secs(2);
 /// Where in a flow its sockets are looked at, as shares of its time: a path may be out for a moment.
 const LOOKS: [f64; 3] = [0.4, 0.6, 0.8];
 /// A flow that is used in the first place has settled by then.
@@ -32,6 +34,9 @@ pub struct Bench {
     pub progress: Progress,
     /// Where output of contenders goes.
     pub logs: Option<PathBuf>,
+    /// How long each measurement waits for other programs on the machine to be done; one that they disturb all the
+    /// same is made again.
+    pub wait: Duration,
 }
 
 impl Bench {
@@ -48,12 +53,17 @@ impl Bench {
         self.progress.begin(&label);
         let mut sample = Sample::none("the cables did not keep time");
         for try_number in 1..=TRIES {
+            self.wait_for_quiet(&label);
             let (tried, kept) = self.try_once(site, way, &label, &measure);
-            if kept {
+            let undisturbed = self.wait.is_zero() || !tried.is_disturbed();
+            if kept && (sample.value.is_none() || tried.others < sample.others) {
                 sample = tried;
+            }
+            if kept && undisturbed {
                 break;
             }
-            self.progress.say(&format!("{label}: the cables did not keep time, run {try_number} of {TRIES}"));
+            let why = if kept { "others were at work" } else { "the cables did not keep time" };
+            self.progress.say(&format!("{label}: {why}, run {try_number} of {TRIES}"));
         }
         let figure = sample.value.map_or("none".to_owned(), |value| unit.text(value));
         let mut notes = sample.notes.iter().map(|note| format!("  ({note})")).collect::<String>();
@@ -62,6 +72,22 @@ impl Bench {
         }
         self.progress.end(&format!("{label}: {figure}{notes}"));
         sample
+    }
+
+    /// Waits until others leave the machine alone for a moment, as long as it may.
+    fn wait_for_quiet(&self, label: &str) {
+        let until = Instant::now() + self.wait;
+        while Instant::now() < until {
+            let before = usage::cpu_seconds_of_others();
+            std::thread::sleep(QUIET);
+            let others = (usage::cpu_seconds_of_others() - before) / QUIET.as_secs_f64();
+            if others < sample::DISTURBANCE {
+                break;
+            }
+            let percent = 100.0 * others;
+            self.progress.begin(&format!("{label}: waiting, others take {percent:.0} % of a processor"));
+        }
+        self.progress.begin(label);
     }
 
     fn try_once(

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
@@ -82,6 +83,9 @@ struct RunArgs {
     /// Write report.md and report.json into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Before each measurement, wait so long for other programs on the machine to be done
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    wait: u64,
     /// Keep what the contenders' programs say in this directory
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
@@ -121,7 +125,8 @@ fn run(args: RunArgs) -> Result<()> {
     let (programs, version) = programs(&args, &own);
     let machine = Machine::now(programs.ropewalk.as_deref(), version.as_deref());
     let progress = Progress::new(rows.iter().map(|row| row.measurements(&plan)).sum());
-    let bench = Bench { plan, programs, own, progress, logs: args.logs };
+    let bench =
+        Bench { plan, programs, own, progress, logs: args.logs, wait: Duration::from_secs(args.wait) };
     let wanted = rows.len();
     let rows = measure(&bench, &rows);
     bench.progress.finish();

@@ -14,7 +14,7 @@ pub struct Sample {
 }
 
 /// Above this share of a processor, other programs disturb.
-const DISTURBANCE: f64 = 0.1;
+pub(crate) const DISTURBANCE: f64 = 0.1;
 
 impl Sample {
     /// A figure that counts.

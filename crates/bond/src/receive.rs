@@ -72,7 +72,7 @@ impl Peer {
                 None => return Heard::Dropped,
             },
         };
-        let confirmed = offered.then(|| self.confirm(path, from.route, now));
+        let confirmed = offered.then(|| self.confirm(now));
         let newest = self.paths[path].replay.highest().is_none_or(|h| number > h);
         // Checked above; a second datagram of the same number cannot have come in between.
         let _ = self.paths[path].replay.commit(number);
@@ -82,7 +82,7 @@ impl Peer {
         self.last_heard = now;
         let (stamp, frames) = plain.split_at(STAMP);
         let stamp = Stamp::from_bytes([stamp[0], stamp[1], stamp[2]]);
-        self.paths[path].on_received(len, stamp);
+        self.paths[path].on_received(len, stamp, from.route);
         let rtt = self.paths[path].rtt.smoothed();
         let closed = self.on_frames(path, number, stamp, frames, (from.ce, rtt), now, shared);
         match (closed, confirmed) {
@@ -93,14 +93,11 @@ impl Peer {
     }
 
     /// The peer uses keys that were offered to it, so its handshake was no replay.
-    fn confirm(&mut self, path: usize, route: Route, now: Time) -> Option<Index> {
+    ///
+    /// That says nothing of the address it comes from: the RESPONSE may have been received at another one.
+    fn confirm(&mut self, now: Time) -> Option<Index> {
         let epoch = self.keys.offered.take()?;
         self.confirmed = true;
-        if self.paths[path].route == route {
-            // It saw the RESPONSE that went there: that is proof of the address.
-            self.paths[path].unproven = None;
-            self.paths[path].live.on_validated(now);
-        }
         self.keys.install(epoch, now)
     }
 

@@ -234,12 +234,12 @@ impl Path {
     }
 
     /// Accounts an authentic datagram of the peer.
-    pub fn on_received(&mut self, datagram: usize, stamp: Stamp) {
+    pub fn on_received(&mut self, datagram: usize, stamp: Stamp, from: Route) {
         let bytes = (datagram + self.overhead()) as u64;
         self.traffic.received += 1;
         self.traffic.received_bytes += bytes;
         self.class.spend(bytes);
-        if let Some(u) = &mut self.unproven {
+        if let Some(u) = self.unproven.as_mut().filter(|_| from == self.route) {
             *u += AMPLIFICATION * datagram as u64;
         }
         if self.newest_stamp.is_none_or(|n| stamp.later_than(n) > 0) {

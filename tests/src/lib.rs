@@ -1,3 +1,4 @@
 //! What the tests of the whole house share.
 
+pub mod fuzzing;
 pub mod pair;

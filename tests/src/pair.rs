@@ -74,6 +74,10 @@ pub struct Pair {
     pub capture: Option<Vec<(End, Vec<u8>)>>,
     /// Bytes sent by client and gateway.
     pub sent_bytes: [u64; 2],
+    /// Times that client and gateway were called because they had asked for it.
+    pub timeouts: [u64; 2],
+    /// What client and gateway wait for.
+    pub why: [&'static str; 2],
     wire: Vec<Option<Datagram>>,
     keys: (StaticKey, StaticKey),
     config: Config,
@@ -117,6 +121,8 @@ impl Pair {
             ports: vec![40_000; links.len()],
             capture: None,
             sent_bytes: [0; 2],
+            timeouts: [0; 2],
+            why: [""; 2],
             wire: Vec::new(),
             keys,
             config,
@@ -154,6 +160,7 @@ impl Pair {
             self.arrivals();
             for (k, end) in [End::Client, End::Gateway].into_iter().enumerate() {
                 if self.next[k] <= self.now {
+                    self.timeouts[k] += 1;
                     let (engine, now) = self.engine(end);
                     engine.handle(Input::Timeout, now);
                     self.poll(end);
@@ -253,8 +260,8 @@ impl Pair {
                     }
                 }
                 Output::Event(e) => self.events.push((end, now, e)),
-                Output::Timeout(at, _) => {
-                    self.next[end as usize] = at;
+                Output::Timeout(at, why) => {
+                    (self.next[end as usize], self.why[end as usize]) = (at, why);
                     return;
                 }
             }

@@ -338,6 +338,8 @@ impl Path {
                 }
             }
         }
+        // What was to show whether the path works is itself among what was lost: ask again.
+        self.ping_due |= self.live.state == State::Suspect && self.sent.flying() == 0 && !out.lost.is_empty();
         self.traffic.lost += out.lost.len() as u64;
         if bytes > 0 {
             self.bytes_since_loss = 0;

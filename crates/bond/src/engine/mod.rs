@@ -382,7 +382,7 @@ impl Engine {
         }
     }
 
-    /// The kernel refused a datagram of a path as too long: `mtu` is what its interface takes, IP packet bytes.
+    /// The kernel refused a datagram of a path as too long: an IP packet of `mtu` bytes does not pass.
     pub fn on_too_big(&mut self, route: Route, mtu: u16, now: Time) {
         for peer in self.peers.values_mut() {
             for p in peer.paths.iter_mut().filter(|p| p.route == route) {

@@ -2,7 +2,7 @@
 
 use super::{Peer, Shared};
 use crate::api::Event;
-use crate::path::{Class, State};
+use crate::path::{Class, Path, State};
 use crate::queue::codel::Limits;
 use crate::time::{Duration, Time};
 
@@ -14,6 +14,8 @@ const FLOWING: Duration = Duration::from_secs(3);
 const VALIDATION: Duration = Duration::from_secs(3);
 /// How long one path may be the one that probes for bandwidth.
 const PROBE_TURN: Duration = Duration::from_millis(600);
+/// A gateway forgets a dead path after this.
+const FORGET_AFTER: Duration = Duration::from_secs(60);
 /// Acknowledgement delay of the peer, at most: `recv`'s bound.
 const ACK_DELAY: Duration = Duration::from_millis(6);
 /// CoDel's least target (RFC 8289 §4.2), and its interval beside the bond's own round trip: the interval is to cover that of the flows (§4.3), part of which
@@ -37,8 +39,21 @@ impl Peer {
         if self.order_due.is_none_or(|t| t <= now) {
             self.check_order(now, shared);
         }
+        self.forget_dead_paths(now, shared);
         self.pass_probe_turn(now);
         self.tune_queue();
+    }
+
+    /// A gateway is not told that a client has taken a path away; one that has been dead for long while others work is forgotten. If it lives, the
+    /// client's next datagram on it makes it again.
+    fn forget_dead_paths(&mut self, now: Time, shared: &mut Shared) {
+        if self.is_client || !self.paths.iter().any(|p| p.live.state == State::Active) {
+            return;
+        }
+        let dead = |p: &Path| p.live.state != State::Active && now.since(p.recv.last_arrival()) > FORGET_AFTER;
+        if let Some(id) = self.paths.iter().find(|p| dead(p)).map(|p| p.id) {
+            self.remove_path(id, now, shared);
+        }
     }
 
     fn detect_losses(&mut self, i: usize, now: Time, shared: &mut Shared) {

@@ -3,8 +3,9 @@
 use super::{Grant, Scheduler, View, may_take};
 use crate::time::Duration;
 
-/// Differences of delay under this are noise; taking from the head is simpler then. Three packets at 20 Mb/s.
-const EQUAL_US: f64 = 2_000.0;
+/// A path must be faster than the one in use by this to replace it, or by the jitter of either if that is more: delays are noisy, and a flow that
+/// changes paths meets the difference. Three packets at 20 Mb/s.
+const MARGIN_US: f64 = 2_000.0;
 /// Datagrams by one grant: a GSO batch. Pacing ends most batches sooner.
 const BATCH: usize = 44;
 
@@ -14,23 +15,38 @@ const BATCH: usize = 44;
 /// bytes. So *s* takes the bytes that lie that deep in the queue: they arrive in their turn. If the queue is
 /// shorter, *s* has nothing to add, and takes nothing. Compare ECF (Lim et al., CoNEXT 2017) and OTIAS (Yang et al., 2014), which decide
 /// packet by packet when to wait for the fast path; here the queue's depth decides for all paths at once, and the binding is as late as can be.
+///
+/// Of paths that are about equal, one is the main one: what it can carry alone stays on it, and the others take what is left over.
 #[derive(Debug)]
 pub struct EarliestArrival {
     max_spread_us: f64,
     copy_urgent: bool,
+    main: u8,
 }
 
 impl EarliestArrival {
     /// `max_spread`: a path slower than the fastest by more than this carries no ordered data while a faster one works. `copy_urgent`: urgent
     /// packets go to every path.
     pub fn new(max_spread: Duration, copy_urgent: bool) -> Self {
-        EarliestArrival { max_spread_us: max_spread.as_micros() as f64, copy_urgent }
+        EarliestArrival { max_spread_us: max_spread.as_micros() as f64, copy_urgent, main: 0 }
     }
 
-    fn skip_bytes(paths: &[View], i: usize) -> f64 {
-        let own = paths[i].one_way_us;
-        let ahead = paths.iter().filter(|p| p.one_way_us + EQUAL_US < own);
-        ahead.map(|p| p.rate_bps as f64 / 8.0 * (own - p.one_way_us) / 1e6).sum()
+    /// One-way delay as it counts here: a path other than the main one has to make up for its uncertainty.
+    fn delay(&self, p: &View) -> f64 {
+        let margin = MARGIN_US.max(p.jitter.as_micros() as f64);
+        p.one_way_us + if p.id == self.main { 0.0 } else { margin }
+    }
+
+    fn find_main(&mut self, paths: &[View]) -> Option<usize> {
+        let best = (0..paths.len()).min_by(|a, b| self.delay(&paths[*a]).total_cmp(&self.delay(&paths[*b])))?;
+        self.main = paths[best].id;
+        Some(best)
+    }
+
+    fn skip_bytes(&self, paths: &[View], i: usize) -> f64 {
+        let own = self.delay(&paths[i]);
+        let ahead = paths.iter().map(|p| (p.rate_bps as f64 / 8e6, self.delay(p))).filter(|p| p.1 < own);
+        ahead.map(|(rate, delay)| rate * (own - delay)).sum()
     }
 }
 
@@ -40,11 +56,12 @@ impl Scheduler for EarliestArrival {
     }
 
     fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
-        let best = paths.iter().map(|p| p.one_way_us).min_by(f64::total_cmp)?;
+        let main = self.find_main(paths)?;
+        let best = self.delay(&paths[main]);
         let path = may_take(paths, declined)
-            .filter(|i| paths[*i].one_way_us - best <= self.max_spread_us)
-            .min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))?;
-        Some(Grant { path, skip_bytes: Self::skip_bytes(paths, path) as u64, datagrams: BATCH, copies: false })
+            .filter(|i| self.delay(&paths[*i]) - best <= self.max_spread_us)
+            .min_by(|a, b| self.delay(&paths[*a]).total_cmp(&self.delay(&paths[*b])))?;
+        Some(Grant { path, skip_bytes: self.skip_bytes(paths, path) as u64, datagrams: BATCH, copies: false })
     }
 
     fn copies_urgent(&self) -> bool {

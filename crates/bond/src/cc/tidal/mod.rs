@@ -357,7 +357,7 @@ impl Controller for Tidal {
         let least = INITIAL_DATAGRAMS * self.mtu;
         let bytes = match &self.phase {
             Phase::Startup(_) => {
-                let gain = if self.app_limited { 2.0 * startup::GAIN } else { startup::GAIN };
+                let gain = startup::GAIN;
                 gain * self.rate * self.min_rtt + (gain * self.rate * self.gap()).min(MAX_SLACK) + least
             }
             Phase::Steady(s) => self.flight(s.gain()),

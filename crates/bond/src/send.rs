@@ -57,6 +57,7 @@ impl Peer {
         if vnet.gso_type == Vnet::GSO_NONE && packet.len() > self.peer_mtu as usize {
             let from = self.own_inside.iter().find(|a| a.is_ipv4() == inner.src.is_ipv4());
             let mtu = self.peer_mtu;
+            shared.tx.resize(BATCH_BYTES, 0);
             let error = from.and_then(|a| crate::inner::icmp::too_big(packet, inner, *a, mtu, &mut shared.tx));
             if error.is_some() {
                 return error;

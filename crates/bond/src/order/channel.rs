@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 /// Records by which one may run ahead of the next expected one.
 pub(super) const WINDOW: usize = 8192;
+/// Empty places that a channel keeps: what a flow of hundreds of Mb/s needs in the ordinary way.
+const KEPT_PLACES: usize = 2048;
 /// A channel seen for the first time with a number under this began at 0.
 const FRESH: u32 = 64;
 /// Numbers for which a channel remembers whether they were delivered.
@@ -192,6 +194,10 @@ impl Channel {
         if moved {
             (self.gap_since, self.sent_before, self.lost_since) = (None, None, None);
         }
+        // What one long gap needed is not kept for ever.
+        if self.slots.is_empty() && self.slots.capacity() > KEPT_PLACES {
+            self.slots.shrink_to(0);
+        }
         let front = usize::from(self.slots.front().is_some_and(|s| !s.is_missing()));
         if self.filled > front && self.gap_since.is_none() {
             self.gap_since = Some(now);
@@ -223,6 +229,17 @@ impl Channel {
     fn advance(&mut self, delivered: bool) {
         self.history.set(self.next, delivered);
         self.next = (self.next + 1) & 0xff_ffff;
+    }
+
+    /// Records held or missing here.
+    pub fn places(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Places needed for record `seq`; none for one that is too old or too far ahead.
+    pub fn places_for(&self, seq: u32) -> usize {
+        let ahead = seq_after(seq, self.next);
+        if (0..WINDOW as i32).contains(&ahead) { ahead as usize + 1 } else { 0 }
     }
 
     /// Frees everything.

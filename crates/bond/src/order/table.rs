@@ -12,6 +12,9 @@ use std::collections::VecDeque;
 /// Urgent packets of a flow among which duplicates are found.
 const URGENT_WINDOW: i32 = 1024;
 
+/// Records of one session that may be held or missing at once: four full windows. A place is about 300 bytes.
+const MAX_PLACES: usize = 32_768;
+
 /// A packet for the device. Its buffer is the receiver's to free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
@@ -84,10 +87,15 @@ impl Table {
         if c.flow & URGENT != 0 {
             return self.on_urgent(pool, c, out);
         }
-        let Some(channel) = self.channel(c.flow, c.seq) else {
+        if self.channel(c.flow, c.seq).is_none() {
             self.counters.refused += 1;
             return;
-        };
+        }
+        if !self.has_place(c.flow, c.seq) {
+            self.counters.refused += 1;
+            return self.give_up(c.flow, pool, now, out);
+        }
+        let Some(channel) = self.channel(c.flow, c.seq) else { return };
         if c.at_head {
             channel.note_sent_before(c.seq, stamp);
         }
@@ -111,9 +119,21 @@ impl Table {
         if flow & URGENT != 0 {
             return;
         }
+        if self.channel(flow, seq).is_none() || !self.has_place(flow, seq) {
+            self.counters.refused += 1;
+            return;
+        }
         let Some(channel) = self.channel(flow, seq) else { return };
         channel.on_void(pool, seq);
         self.settle(flow, pool, now, out);
+    }
+
+    /// Whether the session's places suffice for record `seq`: numbers far ahead cost places, whoever sends them.
+    fn has_place(&self, flow: u16, seq: u32) -> bool {
+        let places = |f: u16| self.channels.get(f as usize).and_then(Option::as_ref).map_or(0, |c| c.places());
+        let Some(channel) = self.channels.get(flow as usize).and_then(Option::as_ref) else { return false };
+        let more = channel.places_for(seq).saturating_sub(channel.places());
+        more == 0 || self.gapped.iter().map(|f| places(*f)).sum::<usize>() + more <= MAX_PLACES
     }
 
     fn channel(&mut self, flow: u16, seq: u32) -> Option<&mut Channel> {

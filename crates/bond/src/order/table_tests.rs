@@ -107,6 +107,19 @@ fn one_that_runs_away_moves_the_front() {
     assert!(e.t.held_bytes() < 1 << 20);
 }
 
+#[test]
+fn numbers_far_ahead_cost_a_bounded_number_of_places() {
+    let mut e = End::new();
+    for flow in 0..1024 {
+        e.whole(flow, 0, 0);
+        e.t.on_void(&mut e.pool, flow, 8000, Time::ZERO, &mut e.out);
+        e.whole(flow, 8100, 0);
+    }
+    let places: usize = e.t.channels.iter().flatten().map(|c| c.places()).sum();
+    assert!(places <= MAX_PLACES, "{places}");
+    assert!(e.t.counters().refused > 1000);
+}
+
 proptest! {
     #[test]
     fn everything_that_comes_is_delivered_once_and_in_order_if_nothing_is_lost(

@@ -12,7 +12,9 @@
 //! programs as well.
 //!
 //! # What is the same for all
-//! * CUBIC, asked for at each socket and verified with `ss` while the flow runs; no ECN; no saved TCP metrics.
+//! * CUBIC, asked for at each socket and verified with `ss` while the flow runs (iperf3's flows are not looked at); TCP
+//!   without ECN; no saved TCP metrics. quinn asks for ECN, and has no setting against it: a queue that marks, as the
+//!   bond's may, spares it losses that the tail-drop queue of a bare path does not.
 //! * The same sender and receiver ([`flow`]) for plain TCP and for MPTCP. Rates are of bytes that arrived at the
 //!   receiver's application, in Mb/s (10⁶ bit/s).
 //! * A way is opened before a flow begins and closed after it, so that nothing else runs meanwhile.

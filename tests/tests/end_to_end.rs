@@ -211,7 +211,8 @@ impl Connection {
 struct Transfer {
     bytes: u64,
     arrived: Arc<AtomicU64>,
-    ends: [JoinHandle<Result<(), String>>; 2],
+    sender: JoinHandle<Result<(), String>>,
+    receiver: JoinHandle<Result<(), String>>,
 }
 
 impl Transfer {
@@ -221,7 +222,7 @@ impl Transfer {
         let count = Arc::clone(&arrived);
         let sender = std::thread::spawn(move || send_all(from, seed, bytes));
         let receiver = std::thread::spawn(move || receive_all(to, seed, bytes, &count));
-        Transfer { bytes, arrived, ends: [sender, receiver] }
+        Transfer { bytes, arrived, sender, receiver }
     }
 
     /// How many bytes have arrived and were right.
@@ -231,7 +232,7 @@ impl Transfer {
 
     /// Waits until so many have arrived; there must be more to come.
     fn reaches(&self, bytes: u64) {
-        let ended = || self.ends.iter().any(JoinHandle::is_finished);
+        let ended = || self.sender.is_finished() || self.receiver.is_finished();
         eventually("bytes arrive", || self.arrived() >= bytes || ended());
         assert!(self.arrived() >= bytes, "the transfer broke off");
         self.is_under_way();
@@ -244,13 +245,13 @@ impl Transfer {
     /// Waits for its end: everything has arrived, right and in order.
     fn finishes(self) {
         let until = Instant::now() + PATIENCE;
-        while !self.ends.iter().all(JoinHandle::is_finished) {
+        while !self.receiver.is_finished() {
             assert!(Instant::now() < until, "{} of {} bytes after {PATIENCE:?}", self.arrived(), self.bytes);
             std::thread::sleep(Duration::from_millis(20));
         }
-        let bytes = self.bytes;
-        let ends = self.ends.map(|end| end.join().unwrap());
-        assert_eq!(ends, [Ok(()), Ok(())], "of {bytes} bytes");
+        assert_eq!(self.receiver.join().unwrap(), Ok(()), "of {} bytes", self.bytes);
+        // It has nothing more to wait for.
+        assert_eq!(self.sender.join().unwrap(), Ok(()), "of {} bytes", self.bytes);
     }
 }
 
@@ -266,7 +267,7 @@ fn bytes_arrive_intact_both_ways_at_once_over_two_unlike_paths() {
     for cable in &bond.lab.cables {
         let counters = cable.counters().unwrap();
         let least = counters.forward.bytes_out.min(counters.backward.bytes_out);
-        assert!(least > MB, "a path has carried next to nothing: {counters:?}");
+        assert!(least > MB / 5, "a path has carried next to nothing: {counters:?}");
     }
 }
 
@@ -316,6 +317,7 @@ fn a_connection_outlives_a_crash_of_the_gateway() {
     up.finishes();
     down.finishes();
     assert!(bond.client.exit_status().unwrap().is_none(), "{}", bond.client.stderr());
+    assert!(bond.client.stderr().contains("connected again"), "{}", bond.client.stderr());
 }
 
 /// Checksums outside are made to fit, so that the bond alone can tell.
@@ -412,7 +414,7 @@ fn datagrams_arrive_in_order_and_almost_all_over_lossy_paths() {
         eprintln!("{way}: {} of {DATAGRAMS} datagrams", numbers.len());
         let swapped = numbers.windows(2).find(|pair| pair[0] >= pair[1]);
         assert_eq!(swapped, None, "{way}: out of order, or twice");
-        assert!(numbers.len() as u64 >= DATAGRAMS * 99 / 100, "{way}: only {}", numbers.len());
+        assert!(numbers.len() as u64 >= DATAGRAMS * 995 / 1000, "{way}: only {}", numbers.len());
     }
 }
 

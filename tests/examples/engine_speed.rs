@@ -50,19 +50,44 @@ fn main() {
         c.handle(Input::Device { vnet, packet: &packet }, now);
         pump(&mut c, now, &mut up);
         for (segment, b) in &mut up.batches[..up.used] {
-            g.handle(Input::Datagrams { link: 0, remote: client_addr(0), local: None, segment: *segment, bytes: b, ecn: 0 }, now);
+            g.handle(
+                Input::Datagrams {
+                    link: 0,
+                    remote: client_addr(0),
+                    local: None,
+                    segment: *segment,
+                    bytes: b,
+                    ecn: 0,
+                },
+                now,
+            );
         }
         up.used = 0;
         g.handle(Input::Timeout, now);
         bytes += pump(&mut g, now, &mut down).0;
         for (segment, b) in &mut down.batches[..down.used] {
-            c.handle(Input::Datagrams { link: 0, remote: gateway_addr(), local: None, segment: *segment, bytes: b, ecn: 0 }, now);
+            c.handle(
+                Input::Datagrams {
+                    link: 0,
+                    remote: gateway_addr(),
+                    local: None,
+                    segment: *segment,
+                    bytes: b,
+                    ecn: 0,
+                },
+                now,
+            );
         }
         down.used = 0;
         c.handle(Input::Timeout, now);
     }
     let s = start.elapsed().as_secs_f64();
-    println!("{:.2} Gb/s through both engines, {:.1} µs per super-packet, {} rounds", bytes as f64 * 8.0 / s / 1e9, s * 1e6 / rounds as f64, rounds);
+    println!(
+        "{:.2} Gb/s through both engines, {:.1} µs per super-packet, {} rounds",
+        bytes as f64 * 8.0 / s / 1e9,
+        s * 1e6 / rounds as f64,
+        rounds
+    );
     let st = c.status(now);
     println!("{:?} queue {:?}", st.peers[0].paths[0], st.peers[0].queue);
 }

@@ -41,9 +41,24 @@ fn main() -> R<()> {
     std::fs::create_dir_all(&dir)?;
     let s = |x: &std::path::Path| x.to_string_lossy().into_owned();
     let to = |v: &[&str]| v.iter().map(|x| x.to_string()).collect::<Vec<_>>();
-    let mut gw = start(&lab.gateway, &bin, &to(&["serve", "--state", &s(&gd), "--listen", "0.0.0.0:4500", "--tun", "rw0", "--address", "10.77.0.1/24"]))?;
+    let mut gw = start(
+        &lab.gateway,
+        &bin,
+        &to(&[
+            "serve",
+            "--state",
+            &s(&gd),
+            "--listen",
+            "0.0.0.0:4500",
+            "--tun",
+            "rw0",
+            "--address",
+            "10.77.0.1/24",
+        ]),
+    )?;
     std::thread::sleep(Duration::from_millis(700));
-    let out = lab.gateway.exec(&bin, ["invite", "alice", "--state", &s(&gd), "--endpoint", "10.1.1.2:4500"])?;
+    let out =
+        lab.gateway.exec(&bin, ["invite", "alice", "--state", &s(&gd), "--endpoint", "10.1.1.2:4500"])?;
     let token = String::from_utf8(out.stdout)?.trim().to_owned();
     let mut up = to(&["up", &token, "--state", &s(&cd)]);
     for i in 1..=n {
@@ -74,13 +89,19 @@ fn main() -> R<()> {
     if let Ok(target) = std::env::var("RAW") {
         let _server = lab.gateway.start("iperf3", ["-s", "-1"])?;
         std::thread::sleep(Duration::from_millis(200));
-        let t = if target == "bond" { "10.77.0.1".to_owned() } else { Paths::gateway_address(target.parse()?).to_string() };
-        let out = lab.client.exec("iperf3", ["-c", &t, "-C", "cubic", "-i", "0.25", "-t", &secs.to_string()])?;
+        let t = if target == "bond" {
+            "10.77.0.1".to_owned()
+        } else {
+            Paths::gateway_address(target.parse()?).to_string()
+        };
+        let out =
+            lab.client.exec("iperf3", ["-c", &t, "-C", "cubic", "-i", "0.25", "-t", &secs.to_string()])?;
         println!("{}", String::from_utf8_lossy(&out.stdout));
         return Ok(());
     }
     let flow = iperf.start(&lab.client, &lab.gateway)?;
-    let ping = Ping::new(inner).count((secs * 40) as u16).interval(Duration::from_millis(20)).start(&lab.client);
+    let ping =
+        Ping::new(inner).count((secs * 40) as u16).interval(Duration::from_millis(20)).start(&lab.client);
     if let Some(k) = std::env::var("STATUS").ok().and_then(|s| s.parse::<u64>().ok()) {
         for _ in 0..k {
             std::thread::sleep(Duration::from_millis(u64::from(secs) * 1000 / (k + 1)));
@@ -94,7 +115,13 @@ fn main() -> R<()> {
     }
     let r = flow.finish()?;
     let series: Vec<String> = r.series.iter().map(|i| format!("{:.0}", i.mbps)).collect();
-    println!("bond: {:.2} Mb/s retransmits {:?} udp {:?}\n  {}", r.received_mbps, r.retransmits, r.udp, series.join(" "));
+    println!(
+        "bond: {:.2} Mb/s retransmits {:?} udp {:?}\n  {}",
+        r.received_mbps,
+        r.retransmits,
+        r.udp,
+        series.join(" ")
+    );
     if let Ok(Ok(p)) = ping.join() {
         println!("loaded ping median {:?} p99 {:?}", p.median(), p.quantile(0.99));
     }

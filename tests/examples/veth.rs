@@ -15,7 +15,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = std::env::temp_dir().join(format!("rw-veth-{}", std::process::id()));
     std::fs::create_dir_all(&dir)?;
     let (gd, cd) = (dir.join("g").display().to_string(), dir.join("c").display().to_string());
-    let mut gw = g.start(&bin, ["serve", "--state", &gd, "--listen", "0.0.0.0:4500", "--tun", "rw0", "--address", "10.77.0.1/24"])?;
+    let mut gw = g.start(
+        &bin,
+        ["serve", "--state", &gd, "--listen", "0.0.0.0:4500", "--tun", "rw0", "--address", "10.77.0.1/24"],
+    )?;
     std::thread::sleep(Duration::from_millis(700));
     let out = g.exec(&bin, ["invite", "alice", "--state", &gd, "--endpoint", "10.1.1.2:4500"])?;
     let token = String::from_utf8(out.stdout)?.trim().to_owned();

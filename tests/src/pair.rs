@@ -105,7 +105,11 @@ impl Pair {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let keys = (StaticKey::generate(&mut rng).unwrap(), StaticKey::generate(&mut rng).unwrap());
         let make = |k: u64| -> Vec<Link<usize>> {
-            links.iter().enumerate().map(|(i, l)| Link::new(l.clone(), seed ^ (k + i as u64)).unwrap()).collect()
+            links
+                .iter()
+                .enumerate()
+                .map(|(i, l)| Link::new(l.clone(), seed ^ (k + i as u64)).unwrap())
+                .collect()
         };
         let now = Time::from_millis(1000);
         let mut pair = Pair {
@@ -131,7 +135,8 @@ impl Pair {
         };
         for i in 0..links.len() {
             let route = Route { link: i as u32, remote: gateway_addr(), local: None };
-            pair.client.add_path(PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 }, now);
+            pair.client
+                .add_path(PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 }, now);
         }
         pair.poll(End::Client);
         pair
@@ -218,7 +223,9 @@ impl Pair {
             }
             let (remote, link) = match end {
                 End::Gateway => (SocketAddr::new(client_addr(link).ip(), self.ports[link]), 0),
-                End::Client => (d.route.local.map_or(gateway_addr(), |a| SocketAddr::new(a, 4500)), link as u32),
+                End::Client => {
+                    (d.route.local.map_or(gateway_addr(), |a| SocketAddr::new(a, 4500)), link as u32)
+                }
             };
             self.inject(end, link, remote, &mut bytes);
         }
@@ -310,7 +317,14 @@ fn client_engine(keys: &(StaticKey, StaticKey), config: &Config, rng: &mut ChaCh
 }
 
 fn gateway_engine(keys: &(StaticKey, StaticKey), config: &Config, rng: &mut ChaCha8Rng, now: Time) -> Engine {
-    Engine::gateway(config.clone(), keys.1.clone(), vec![GATEWAY.into()], Box::new(OpenDoor), rng.random(), now)
+    Engine::gateway(
+        config.clone(),
+        keys.1.clone(),
+        vec![GATEWAY.into()],
+        Box::new(OpenDoor),
+        rng.random(),
+        now,
+    )
 }
 
 /// A UDP packet of `len` bytes from client to gateway (or back) whose payload begins with `number`.

@@ -155,10 +155,12 @@ fn both_paths_gone_for_half_a_minute() {
     let start = p.now;
     load(&mut p, ms(5), ms(45_000), |p, n| {
         if n == 1000 {
-            (p.set_up(0, false), p.set_up(1, false));
+            p.set_up(0, false);
+            p.set_up(1, false);
         }
         if p.now.since(start) > ms(35_000) {
-            (p.set_up(0, true), p.set_up(1, true));
+            p.set_up(0, true);
+            p.set_up(1, true);
         }
     });
     let last = p.at_gateway.last().unwrap();
@@ -294,7 +296,12 @@ fn a_backup_waits_and_a_metered_path_stops_at_its_cap() {
     p.set_up(0, false);
     p.at_gateway.clear();
     let sent = load(&mut p, ms(1), ms(1000), |_, _| {});
-    assert!(p.at_gateway.len() as u32 > sent - 100, "{} of {sent} {:#?}", p.at_gateway.len(), p.client.status(p.now));
+    assert!(
+        p.at_gateway.len() as u32 > sent - 100,
+        "{} of {sent} {:#?}",
+        p.at_gateway.len(),
+        p.client.status(p.now)
+    );
     p.set_up(0, true);
     p.client.set_class(id, Class::Metered { left: 300_000 });
     p.poll(End::Client);

@@ -44,7 +44,14 @@ pub(crate) struct Origin {
 
 impl Peer {
     /// Opens and handles one data datagram.
-    pub(crate) fn on_datagram(&mut self, header: Header, datagram: &mut [u8], from: Origin, now: Time, shared: &mut Shared) -> Heard {
+    pub(crate) fn on_datagram(
+        &mut self,
+        header: Header,
+        datagram: &mut [u8],
+        from: Origin,
+        now: Time,
+        shared: &mut Shared,
+    ) -> Heard {
         let known = self.index_of(header.path);
         let number = match known {
             Some(i) => self.paths[i].replay.expand(header.number),
@@ -200,10 +207,10 @@ impl Peer {
             return;
         }
         (p.challenge, p.unproven) = (None, None);
-        if let Some(old) = p.previous_route.take() {
-            if old.remote.ip() != p.route.remote.ip() {
-                forget_the_way(p, now);
-            }
+        if let Some(old) = p.previous_route.take()
+            && old.remote.ip() != p.route.remote.ip()
+        {
+            forget_the_way(p, now);
         }
         if p.live.state == State::Validating {
             p.live.on_validated(now);
@@ -235,7 +242,8 @@ impl Peer {
         }
         let first = shared.deliveries.len();
         let live = self.paths.iter().filter(|p| p.live.state == State::Active);
-        let oldest = live.filter_map(|p| p.newest_stamp).reduce(|a, b| if a.later_than(b) < 0 { a } else { b });
+        let oldest =
+            live.filter_map(|p| p.newest_stamp).reduce(|a, b| if a.later_than(b) < 0 { a } else { b });
         let repair = if shared.config.recovery { self.repair_time() } else { Duration::ZERO };
         let deadline = repair + self.spread() + Duration::from_millis(60);
         let hold = crate::order::Hold { repair, deadline };
@@ -249,7 +257,8 @@ impl Peer {
         let mut i = first;
         while let Some(d) = shared.deliveries.get(i).copied() {
             let packet = &mut shared.store.pool.bytes_mut(d.buf)[..d.len as usize];
-            let inner = Inner::parse(packet).filter(|inner| self.may_send(inner.src) && d.vnet.fits(packet.len()));
+            let inner =
+                Inner::parse(packet).filter(|inner| self.may_send(inner.src) && d.vnet.fits(packet.len()));
             match inner {
                 Some(inner) => {
                     let mss = self.mss(&inner, shared.config.tun_mtu);
@@ -280,4 +289,3 @@ fn forget_the_way(p: &mut Path, now: Time) {
     p.cc.reset(now);
     p.rtt.reset();
 }
-

@@ -52,19 +52,28 @@ type Chunks = ArrayVec<ChunkRef, CHUNKS>;
 impl Peer {
     /// Takes a packet of the device into the queue. `Some(length)`: the packet is too big for the peer's device, and an ICMP error of that
     /// length for its sender is in `shared.tx`.
-    pub(crate) fn accept(&mut self, shared: &mut Shared, inner: &Inner, packet: &[u8], vnet: Vnet, now: Time) -> Option<usize> {
+    pub(crate) fn accept(
+        &mut self,
+        shared: &mut Shared,
+        inner: &Inner,
+        packet: &[u8],
+        vnet: Vnet,
+        now: Time,
+    ) -> Option<usize> {
         self.last_data = now;
         if vnet.gso_type == Vnet::GSO_NONE && packet.len() > self.peer_mtu as usize {
             let from = self.own_inside.iter().find(|a| a.is_ipv4() == inner.src.is_ipv4());
             let mtu = self.peer_mtu;
             shared.tx.resize(BATCH_BYTES, 0);
-            let error = from.and_then(|a| crate::inner::icmp::too_big(packet, inner, *a, mtu, &mut shared.tx));
+            let error =
+                from.and_then(|a| crate::inner::icmp::too_big(packet, inner, *a, mtu, &mut shared.tx));
             if error.is_some() {
                 return error;
             }
         }
         self.on_queue_changed();
-        let _full_is_counted = self.ingress.push(&mut shared.store, &shared.flow_key, inner, packet, vnet, now);
+        let _full_is_counted =
+            self.ingress.push(&mut shared.store, &shared.flow_key, inner, packet, vnet, now);
         None
     }
 
@@ -121,7 +130,11 @@ impl Peer {
         }
         while let Some(grant) = self.scheduler.next(&self.views, self.declined) {
             let path = self.index_of(self.views[grant.path].id)?;
-            let sent = if self.ingress.is_empty() { None } else { self.batch(path, Fill::Ordered(grant), now, shared) };
+            let sent = if self.ingress.is_empty() {
+                None
+            } else {
+                self.batch(path, Fill::Ordered(grant), now, shared)
+            };
             if let Some(sent) = sent {
                 self.scheduler.on_sent(&self.views, grant.path, sent.1 as u64);
                 return Some(sent);
@@ -177,7 +190,9 @@ impl Peer {
     fn send_spare(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
         while let Some(&(id, at, c)) = self.spare.front() {
             let worth = self.is_worth_insuring(id, at, now) && !shared.store.get(c.record).is_void();
-            let path = self.path_for_spare(id).filter(|_| worth && self.ingress.is_empty() && self.resend.is_empty());
+            let path = self
+                .path_for_spare(id)
+                .filter(|_| worth && self.ingress.is_empty() && self.resend.is_empty());
             if worth && path.is_none() {
                 return None;
             }
@@ -214,18 +229,24 @@ impl Peer {
     /// The fastest path with room, another one than `id` if possible. A metered path is not for copies.
     fn path_for_spare(&self, id: u8) -> Option<usize> {
         let free = |v: &&crate::schedule::View| {
-            let active = |p: &crate::path::Path| p.id == v.id && p.class == crate::path::Class::Active && p.is_unqueued();
+            let active = |p: &crate::path::Path| {
+                p.id == v.id && p.class == crate::path::Class::Active && p.is_unqueued()
+            };
             v.has_room && self.paths.iter().any(active)
         };
         let other = self.views.iter().filter(free).filter(|v| v.id != id);
-        let own = self.views.iter().filter(free).filter(|v| v.id == id);
-        let best = other.min_by(|a, b| a.one_way_us.total_cmp(&b.one_way_us)).or(own.last())?;
+        let own = self.views.iter().filter(free).find(|v| v.id == id);
+        let best = other.min_by(|a, b| a.one_way_us.total_cmp(&b.one_way_us)).or(own)?;
         self.index_of(best.id)
     }
 
     /// Remembers a chunk for [`Peer::send_spare`] if its path loses enough for that to be worth it.
     fn insure(&mut self, path: usize, c: ChunkRef, now: Time, shared: &mut Shared) {
-        if self.paths[path].loss < INSURE_LOSS || c.len == 0 || !shared.config.recovery || self.spare.len() >= SPARE_LIMIT {
+        if self.paths[path].loss < INSURE_LOSS
+            || c.len == 0
+            || !shared.config.recovery
+            || self.spare.len() >= SPARE_LIMIT
+        {
             return;
         }
         shared.store.get_mut(c.record).refs += 1;
@@ -248,7 +269,12 @@ impl Peer {
     fn wants_control(&self, path: usize, now: Time) -> bool {
         let p = &self.paths[path];
         let p_due = p.recv.due().is_some_and(|d| d <= now);
-        p_due || p.respond.is_some() || p.ping_due || p.status_due || p.close_due || self.challenge_due(path, now)
+        p_due
+            || p.respond.is_some()
+            || p.ping_due
+            || p.status_due
+            || p.close_due
+            || self.challenge_due(path, now)
     }
 
     pub(crate) fn challenge_due(&self, path: usize, now: Time) -> bool {
@@ -266,7 +292,13 @@ impl Peer {
     }
 
     /// RFC 8899 §5: a padded PING that risks no data.
-    fn send_probe(&mut self, path: usize, size: u16, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+    fn send_probe(
+        &mut self,
+        path: usize,
+        size: u16,
+        now: Time,
+        shared: &mut Shared,
+    ) -> Option<(usize, usize, usize)> {
         let len = size as usize - self.paths[path].overhead();
         shared.tx.resize(BATCH_BYTES, 0);
         let (header, number) = self.header(path)?;
@@ -280,7 +312,13 @@ impl Peer {
     }
 
     /// Builds datagrams of equal length for one path until the path's room, the grant or what there is to send ends.
-    fn batch(&mut self, path: usize, fill: Fill, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+    fn batch(
+        &mut self,
+        path: usize,
+        fill: Fill,
+        now: Time,
+        shared: &mut Shared,
+    ) -> Option<(usize, usize, usize)> {
         shared.tx.resize(BATCH_BYTES, 0);
         let size = self.paths[path].datagram();
         let limit = match fill {
@@ -294,7 +332,8 @@ impl Peer {
             if at + size > BATCH_BYTES || (bound && self.paths[path].room(now) == 0) {
                 break;
             }
-            let len = self.datagram(path, at, now, shared, |peer, shared, w| peer.fill(path, fill, now, shared, w));
+            let len =
+                self.datagram(path, at, now, shared, |peer, shared, w| peer.fill(path, fill, now, shared, w));
             let Some(len) = len else { break };
             at += len;
             if k == 0 {
@@ -356,12 +395,10 @@ impl Peer {
             w.response(token);
             asks = true;
         }
-        if due {
-            if let Some((token, at)) = &mut p.challenge {
-                w.challenge(*token);
-                *at = now + (p.rtt.smoothed() * 2).clamp(Duration::from_millis(50), Duration::from_secs(1));
-                asks = true;
-            }
+        if due && let Some((token, at)) = &mut p.challenge {
+            w.challenge(*token);
+            *at = now + (p.rtt.smoothed() * 2).clamp(Duration::from_millis(50), Duration::from_secs(1));
+            asks = true;
         }
         if std::mem::take(&mut p.ping_due) {
             asks |= w.ping();
@@ -374,15 +411,22 @@ impl Peer {
         if std::mem::take(&mut p.close_due) {
             w.close(closing.unwrap_or(0));
         }
-        if p.recv.is_pending() {
-            if let Some(ack) = p.recv.acknowledge(p.id, now) {
-                w.ack(&ack);
-            }
+        if p.recv.is_pending()
+            && let Some(ack) = p.recv.acknowledge(p.id, now)
+        {
+            w.ack(&ack);
         }
         asks
     }
 
-    fn fill(&mut self, path: usize, fill: Fill, now: Time, shared: &mut Shared, w: &mut Writer<'_>) -> Chunks {
+    fn fill(
+        &mut self,
+        path: usize,
+        fill: Fill,
+        now: Time,
+        shared: &mut Shared,
+        w: &mut Writer<'_>,
+    ) -> Chunks {
         let mut chunks = Chunks::new();
         match fill {
             Fill::Control => {}
@@ -393,7 +437,14 @@ impl Peer {
         chunks
     }
 
-    fn fill_urgent(&mut self, path: usize, now: Time, shared: &mut Shared, w: &mut Writer<'_>, chunks: &mut Chunks) {
+    fn fill_urgent(
+        &mut self,
+        path: usize,
+        now: Time,
+        shared: &mut Shared,
+        w: &mut Writer<'_>,
+        chunks: &mut Chunks,
+    ) {
         while let Some(len) = self.ingress.peek_urgent(&shared.store) {
             let fit = w.chunk_fit(0, len, len, true);
             if fit < len || chunks.is_full() {
@@ -453,10 +504,19 @@ impl Peer {
         true
     }
 
-    fn fill_ordered(&mut self, path: usize, grant: Grant, now: Time, shared: &mut Shared, w: &mut Writer<'_>, chunks: &mut Chunks) {
+    fn fill_ordered(
+        &mut self,
+        path: usize,
+        grant: Grant,
+        now: Time,
+        shared: &mut Shared,
+        w: &mut Writer<'_>,
+        chunks: &mut Chunks,
+    ) {
         let taker = Taker { skip_bytes: grant.skip_bytes };
         while !chunks.is_full() && w.room() > 0 {
-            let fit = |r: &crate::record::Record, left: u32| w.chunk_fit(r.sent, left, r.len, !r.vnet.is_plain());
+            let fit =
+                |r: &crate::record::Record, left: u32| w.chunk_fit(r.sent, left, r.len, !r.vnet.is_plain());
             let Some(c) = self.ingress.take(&mut shared.store, taker, fit, now) else { break };
             let head = c.at_head;
             let c = ChunkRef { record: c.record, offset: c.offset, len: c.len, copy: false };
@@ -473,7 +533,15 @@ impl Peer {
     }
 
     /// Writes a chunk for the first time and asks for copies of it on the other paths if wanted.
-    fn add(&mut self, path: usize, c: ChunkRef, copies: bool, shared: &mut Shared, w: &mut Writer<'_>, chunks: &mut Chunks) {
+    fn add(
+        &mut self,
+        path: usize,
+        c: ChunkRef,
+        copies: bool,
+        shared: &mut Shared,
+        w: &mut Writer<'_>,
+        chunks: &mut Chunks,
+    ) {
         let others = if copies { self.views.len().saturating_sub(1) as u32 } else { 0 };
         shared.store.get_mut(c.record).refs += 1 + others;
         put(w, shared, &c);

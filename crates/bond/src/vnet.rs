@@ -57,7 +57,8 @@ impl Vnet {
         let mut b = [0; Self::LEN];
         b[0] = self.flags;
         b[1] = self.gso_type;
-        for (i, v) in [self.hdr_len, self.gso_size, self.csum_start, self.csum_offset].into_iter().enumerate() {
+        for (i, v) in [self.hdr_len, self.gso_size, self.csum_start, self.csum_offset].into_iter().enumerate()
+        {
             b[2 + 2 * i..4 + 2 * i].copy_from_slice(&v.to_be_bytes());
         }
         b

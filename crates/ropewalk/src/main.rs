@@ -7,6 +7,10 @@
 //! * [`daemon`]: the data loop that both ends share; [`gateway`] and [`client`]: what each end adds to it.
 //! * [`state`]: what is kept on disk: keys, clients, used bytes.
 //! * [`control`]: the socket by which other commands talk to a running daemon; [`report`]: what it says of itself.
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "doc comments of arguments are help texts, where [::] is an address"
+)]
 #![forbid(unsafe_code)]
 
 mod cli;

@@ -49,6 +49,6 @@ impl<'a> Feed<'a> {
     pub fn scaled(&mut self, most_bits: u32) -> u64 {
         let bits = u32::from(self.u8()) % (most_bits + 1);
         let value = u64::from(self.u32());
-        if bits == 0 { 0 } else { 1 << (bits - 1) | value % (1 << (bits - 1)).max(1) }
+        if bits == 0 { 0 } else { (1 << (bits - 1)) | (value % (1 << (bits - 1)).max(1)) }
     }
 }

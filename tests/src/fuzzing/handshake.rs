@@ -66,14 +66,14 @@ impl Rig {
             }
             3 => {
                 let raw = feed.short().to_vec();
-                self.to_gateway(&raw, feed.u8());
-                self.to_client(&raw);
+                self.hand_to_gateway(&raw, feed.u8());
+                self.hand_to_client(&raw);
             }
             _ => {
                 let (which, what, place) = (feed.u8(), feed.u8(), feed.u16());
                 let Some(mut d) = self.said.get(which as usize % KEPT).cloned() else { return };
                 damage(&mut d, what, place);
-                if what & 8 == 0 { self.to_gateway(&d, what >> 4) } else { self.to_client(&d) }
+                if what & 8 == 0 { self.hand_to_gateway(&d, what >> 4) } else { self.hand_to_client(&d) }
             }
         }
     }
@@ -107,7 +107,7 @@ impl Rig {
         }
     }
 
-    fn to_gateway(&mut self, datagram: &[u8], from: u8) {
+    fn hand_to_gateway(&mut self, datagram: &[u8], from: u8) {
         let from = SocketAddr::from(([192, 0, 2, from], 4000));
         let answer = match self.responder.handle(&mut self.rng, datagram, from, self.now) {
             Verdict::Drop(_) => return,
@@ -128,7 +128,7 @@ impl Rig {
         self.keep(Some(answer));
     }
 
-    fn to_client(&mut self, datagram: &[u8]) {
+    fn hand_to_client(&mut self, datagram: &[u8]) {
         let Some(i) = &mut self.initiator else { return };
         let again = i.handle_cookie(datagram, self.now).ok().map(<[u8]>::to_vec);
         let over = matches!(i.finish(datagram), Ok(Outcome::Accepted(..) | Outcome::Refused(_)));

@@ -157,5 +157,5 @@ fn record(flow: u16, seq: u32) -> (Vec<u8>, Option<Vnet>) {
     let bytes = (0..len).map(|i| if i < 5 { head[i] } else { (mix >> (i % 3)) as u8 ^ i as u8 }).collect();
     let vnet =
         Vnet { gso_type: Vnet::GSO_UDP_L4, flags: Vnet::NEEDS_CSUM, gso_size: len as u16, ..Vnet::default() };
-    (bytes, (mix % 2 == 0 && flow & URGENT == 0).then_some(vnet))
+    (bytes, (mix.is_multiple_of(2) && flow & URGENT == 0).then_some(vnet))
 }

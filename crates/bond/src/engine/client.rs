@@ -5,8 +5,8 @@ use crate::api::Event;
 use crate::path::{Route, State};
 use crate::peer::keyring::Epoch;
 use crate::session::{
-    Accept, CipherSet, ClientHello, Cookie, Extensions, Initiator, InviteId, InviteSecret, Outcome, PublicKey, Refusal,
-    SessionId, SessionKeys, StaticKey,
+    Accept, CipherSet, ClientHello, Cookie, Extensions, Initiator, InviteId, InviteSecret, Outcome,
+    PublicKey, Refusal, SessionId, SessionKeys, StaticKey,
 };
 use crate::time::{Duration, Time};
 use crate::wire::MAX_PATHS;
@@ -89,10 +89,10 @@ impl Engine {
 
     pub(super) fn on_path_added(&mut self, now: Time) {
         let up = self.peers.values().any(|p| p.is_up());
-        if let Some((c, _)) = self.parts() {
-            if !up {
-                (c.next, c.wait) = (now, RETRY_FIRST);
-            }
+        if let Some((c, _)) = self.parts()
+            && !up
+        {
+            (c.next, c.wait) = (now, RETRY_FIRST);
         }
     }
 
@@ -110,7 +110,8 @@ impl Engine {
         let Some(peer) = self.peers.get(&id) else { return };
         let up = peer.is_up();
         let old = peer.keys.current.as_ref().is_some_and(|e| {
-            now.since(e.since) >= config.rekey_after || e.sealed >= config.rekey_after_datagrams.min(seal_limit(e))
+            now.since(e.since) >= config.rekey_after
+                || e.sealed >= config.rekey_after_datagrams.min(seal_limit(e))
         });
         let cut_off = up && self.is_cut_off(id, now);
         if (!up || old || cut_off) && self.peers.get(&id).is_some_and(|p| !p.paths.is_empty()) {
@@ -123,7 +124,9 @@ impl Engine {
         let dead = self.peers.get(&id).is_some_and(|p| {
             // A path that is new, but that the gateway says nothing on, is no hope either.
             let unheard = now.since(p.last_heard) > UNHEARD;
-            p.paths.iter().all(|p| p.live.state == State::Down || unheard && p.live.state == State::Validating)
+            p.paths
+                .iter()
+                .all(|p| p.live.state == State::Down || unheard && p.live.state == State::Validating)
         });
         let Some((c, _)) = self.parts() else { return false };
         if !dead {
@@ -175,7 +178,8 @@ impl Engine {
         let since = *c.cut_off.get_or_insert(now);
         let complain = !c.complained && now.since(since) >= COMPLAIN_AFTER;
         c.complained |= complain;
-        let init = c.initiator.as_mut().and_then(|i| i.retry(&mut self.shared.rng, now).ok().map(<[u8]>::to_vec));
+        let init =
+            c.initiator.as_mut().and_then(|i| i.retry(&mut self.shared.rng, now).ok().map(<[u8]>::to_vec));
         if let Some(init) = init {
             self.send_init(id, init);
         }
@@ -186,7 +190,8 @@ impl Engine {
 
     /// Every path carries the INIT: the first answer counts, and a dead path does not delay it. The gateway answers copies from memory.
     fn send_init(&mut self, id: u32, init: Vec<u8>) {
-        let routes: Vec<Route> = self.peers.get(&id).map_or(Vec::new(), |p| p.paths.iter().map(|p| p.route).collect());
+        let routes: Vec<Route> =
+            self.peers.get(&id).map_or(Vec::new(), |p| p.paths.iter().map(|p| p.route).collect());
         for route in routes {
             self.queue_handshake(route, init.clone());
         }

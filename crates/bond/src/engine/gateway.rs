@@ -61,7 +61,9 @@ impl Engine {
         let Role::Gateway(g) = &mut self.role else { return };
         match g.responder.handle(&mut self.shared.rng, datagram, route.remote, now) {
             Verdict::Drop(_) => self.shared.drops.handshakes += 1,
-            Verdict::Cookie(bytes) | Verdict::Again(bytes) | Verdict::Refused(bytes) => self.queue_handshake(route, bytes),
+            Verdict::Cookie(bytes) | Verdict::Again(bytes) | Verdict::Refused(bytes) => {
+                self.queue_handshake(route, bytes)
+            }
             Verdict::Hello(incoming) => self.on_hello(*incoming, route, now),
         }
     }
@@ -76,7 +78,8 @@ impl Engine {
             let bytes = g.responder.challenge(&mut self.shared.rng, &incoming, route.remote, now);
             return self.queue_handshake(route, bytes);
         }
-        let admitted = if full { Err(Refusal::Busy) } else { g.registry.admit(&incoming.client(), incoming.hello()) };
+        let admitted =
+            if full { Err(Refusal::Busy) } else { g.registry.admit(&incoming.client(), incoming.hello()) };
         let tag = incoming.tag();
         let answer = match admitted {
             Ok(admission) => self.let_in(incoming, admission, route, now),
@@ -89,7 +92,13 @@ impl Engine {
         self.queue_handshake(route, answer);
     }
 
-    fn let_in(&mut self, incoming: Incoming, admission: Admission, route: Route, now: Time) -> Option<Vec<u8>> {
+    fn let_in(
+        &mut self,
+        incoming: Incoming,
+        admission: Admission,
+        route: Route,
+        now: Time,
+    ) -> Option<Vec<u8>> {
         let (client, hello) = (incoming.client(), incoming.hello().clone());
         let resumed = hello.resume.and_then(|s| {
             let found = self.peers.iter().find(|(_, p)| p.key == client && p.session == Some(s));

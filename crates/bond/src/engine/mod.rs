@@ -259,7 +259,9 @@ impl Engine {
             self.shared.drops.malformed += 1;
             return;
         };
-        let Some((id, peer)) = self.indices.get(&header.index).and_then(|id| Some((*id, self.peers.get_mut(id)?))) else {
+        let Some((id, peer)) =
+            self.indices.get(&header.index).and_then(|id| Some((*id, self.peers.get_mut(id)?)))
+        else {
             self.shared.drops.unknown += 1;
             return;
         };
@@ -274,10 +276,10 @@ impl Engine {
             }
             Heard::Closed(code) => return self.on_closed(id, code, now),
         }
-        if let Some(peer) = self.peers.get_mut(&id) {
-            if peer.order.gaps() > 0 {
-                peer.check_order(now, &mut self.shared);
-            }
+        if let Some(peer) = self.peers.get_mut(&id)
+            && peer.order.gaps() > 0
+        {
+            peer.check_order(now, &mut self.shared);
         }
         self.mark_ready(id);
     }
@@ -371,7 +373,8 @@ impl Engine {
         for id in ids {
             let Some(peer) = self.peers.get_mut(&id) else { continue };
             for i in 0..peer.paths.len() {
-                if peer.paths[i].route.link == link && peer.paths[i].live.state == crate::path::State::Active {
+                if peer.paths[i].route.link == link && peer.paths[i].live.state == crate::path::State::Active
+                {
                     peer.paths[i].live.die(now);
                     peer.evacuate(i, now, &mut self.shared);
                     peer.announce(i, &mut self.shared);
@@ -394,7 +397,8 @@ impl Engine {
 
     /// Changes what can be changed while running: scheduler, controller of new paths, limits.
     pub fn reconfigure(&mut self, config: Config) {
-        let rebuild = config.scheduler != self.shared.config.scheduler || config.max_spread != self.shared.config.max_spread;
+        let rebuild = config.scheduler != self.shared.config.scheduler
+            || config.max_spread != self.shared.config.max_spread;
         if let Role::Gateway(g) = &mut self.role {
             g.responder.set_config(&config.responder);
         }

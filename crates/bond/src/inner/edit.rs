@@ -81,7 +81,8 @@ mod tests {
 
     fn checksums_hold(packet: &[u8]) -> bool {
         let s = SlicedPacket::from_ip(packet).unwrap();
-        let (Some(etherparse::NetSlice::Ipv4(ip)), Some(TransportSlice::Tcp(tcp))) = (s.net, s.transport) else {
+        let (Some(etherparse::NetSlice::Ipv4(ip)), Some(TransportSlice::Tcp(tcp))) = (s.net, s.transport)
+        else {
             return false;
         };
         let header = ip.header();

@@ -26,7 +26,9 @@ pub fn too_big(packet: &[u8], inner: &Inner, from: IpAddr, mtu: u16, out: &mut [
                 }),
                 quote,
             );
-            let ip = Ipv4Header::new((8 + quote.len()) as u16, 64, IpNumber::ICMP, from.octets(), to.octets()).ok()?;
+            let ip =
+                Ipv4Header::new((8 + quote.len()) as u16, 64, IpNumber::ICMP, from.octets(), to.octets())
+                    .ok()?;
             let mut ip = ip;
             ip.header_checksum = ip.calc_header_checksum();
             put(out, &[&ip.to_bytes(), &icmp.to_bytes(), quote])

@@ -140,7 +140,11 @@ mod tests {
     #[test]
     fn reads_tcp_udp_and_icmp() {
         let mut syn = Vec::new();
-        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(1000, 80, 7, 9).syn().write(&mut syn, &[]).unwrap();
+        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+            .tcp(1000, 80, 7, 9)
+            .syn()
+            .write(&mut syn, &[])
+            .unwrap();
         let i = Inner::parse(&syn).unwrap();
         assert!(i.is_tcp() && i.is_bare_tcp() && i.ports == (1000, 80) && i.transport_at == 20);
 

@@ -91,11 +91,11 @@ impl Assembly {
     /// Adds [from, to) to the stretches; `false` if there would be too many.
     fn note(&mut self, mut from: u32, mut to: u32) -> bool {
         // The usual case: the record grows at its end.
-        if let Some(last) = self.have.last_mut() {
-            if last.1 == from {
-                last.1 = to;
-                return true;
-            }
+        if let Some(last) = self.have.last_mut()
+            && last.1 == from
+        {
+            last.1 = to;
+            return true;
         }
         let at = self.have.partition_point(|s| s.1 < from);
         let mut gone = 0;
@@ -169,7 +169,8 @@ mod tests {
     fn contradictions_are_refused() {
         let mut pool = Pool::new(1 << 20);
         let data = [1u8; 100];
-        let chunk = |offset, total| Chunk { flow: 0, seq: 0, offset, total, vnet: None, at_head: false, data: &data };
+        let chunk =
+            |offset, total| Chunk { flow: 0, seq: 0, offset, total, vnet: None, at_head: false, data: &data };
         let mut a = Assembly::new(&mut pool, &chunk(500, None)).unwrap();
         assert_eq!(a.add(&mut pool, &chunk(500, None)), Added::Partial);
         assert_eq!(a.add(&mut pool, &chunk(0, Some(550))), Added::Refused);

@@ -18,6 +18,10 @@ const FRESH: u32 = 64;
 const HISTORY: u32 = 1024;
 
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be an allocation for each record that comes in parts"
+)]
 enum Slot {
     Missing,
     Partial(Assembly),

@@ -83,7 +83,14 @@ impl Table {
     }
 
     /// A chunk came in a datagram that left at `stamp`.
-    pub fn on_chunk(&mut self, pool: &mut Pool, c: &Chunk<'_>, stamp: Stamp, now: Time, out: &mut VecDeque<Delivery>) {
+    pub fn on_chunk(
+        &mut self,
+        pool: &mut Pool,
+        c: &Chunk<'_>,
+        stamp: Stamp,
+        now: Time,
+        out: &mut VecDeque<Delivery>,
+    ) {
         if c.flow & URGENT != 0 {
             return self.on_urgent(pool, c, out);
         }
@@ -130,7 +137,8 @@ impl Table {
 
     /// Whether the session's places suffice for record `seq`: numbers far ahead cost places, whoever sends them.
     fn has_place(&self, flow: u16, seq: u32) -> bool {
-        let places = |f: u16| self.channels.get(f as usize).and_then(Option::as_ref).map_or(0, |c| c.places());
+        let places =
+            |f: u16| self.channels.get(f as usize).and_then(Option::as_ref).map_or(0, |c| c.places());
         let Some(channel) = self.channels.get(flow as usize).and_then(Option::as_ref) else { return false };
         let more = channel.places_for(seq).saturating_sub(channel.places());
         more == 0 || self.gapped.iter().map(|f| places(*f)).sum::<usize>() + more <= MAX_PLACES
@@ -179,7 +187,8 @@ impl Table {
         let mut next: Option<Time> = None;
         let mut i = 0;
         while let Some(&flow) = self.gapped.get(i) {
-            let at = self.channels[flow as usize].as_mut().and_then(|c| deadline(c, now, oldest_newest, hold));
+            let at =
+                self.channels[flow as usize].as_mut().and_then(|c| deadline(c, now, oldest_newest, hold));
             match at {
                 // Then it is off the list, or has another gap, which is looked at next.
                 Some(at) if at <= now => self.give_up(flow, pool, now, out),
@@ -202,7 +211,9 @@ impl Table {
             self.counters.refused += 1;
             return;
         };
-        let seen = slot.get_or_insert_with(|| Box::new(UrgentSeen { newest: c.seq.wrapping_sub(1) & 0xff_ffff, bits: [0; 16] }));
+        let seen = slot.get_or_insert_with(|| {
+            Box::new(UrgentSeen { newest: c.seq.wrapping_sub(1) & 0xff_ffff, bits: [0; 16] })
+        });
         if !seen.is_new(c.seq) {
             self.counters.duplicates += 1;
             return;

@@ -129,7 +129,13 @@ pub struct Path {
 
 impl Path {
     /// A path whose address is not validated yet. `in_flight_limit`: datagrams.
-    pub fn new(id: u8, route: Route, interface_mtu: u16, cc: Box<dyn Controller>, in_flight_limit: usize) -> Self {
+    pub fn new(
+        id: u8,
+        route: Route,
+        interface_mtu: u16,
+        cc: Box<dyn Controller>,
+        in_flight_limit: usize,
+    ) -> Self {
         Path {
             id,
             route,
@@ -216,7 +222,14 @@ impl Path {
     }
 
     /// Accounts a datagram of `datagram` UDP payload bytes that is about to leave.
-    pub fn on_sent(&mut self, now: Time, datagram: usize, eliciting: bool, chunks: &[sent::ChunkRef], probe: Option<u16>) {
+    pub fn on_sent(
+        &mut self,
+        now: Time,
+        datagram: usize,
+        eliciting: bool,
+        chunks: &[sent::ChunkRef],
+        probe: Option<u16>,
+    ) {
         let bytes = (datagram + self.overhead()) as u32;
         let stamp = self.sampler.on_send(now, self.sent.inflight());
         self.sent.on_sent(now, bytes, eliciting, chunks, probe, stamp);
@@ -248,7 +261,14 @@ impl Path {
     }
 
     /// Handles an acknowledgement of this path's datagrams; what became of them is in `out`. `false` if it is absurd.
-    pub fn on_ack(&mut self, now: Time, ack: &AckFrame, clock: &mut ClockOffset, siblings: &[Sibling], out: &mut Outcome) -> bool {
+    pub fn on_ack(
+        &mut self,
+        now: Time,
+        ack: &AckFrame,
+        clock: &mut ClockOffset,
+        siblings: &[Sibling],
+        out: &mut Outcome,
+    ) -> bool {
         out.clear();
         if !self.sent.on_ack(now, ack, self.loss_delay(), out) {
             return false;
@@ -281,7 +301,14 @@ impl Path {
         }
     }
 
-    fn on_arrivals(&mut self, now: Time, queue_delay: Option<Duration>, ce_packets: u64, siblings: &[Sibling], out: &Outcome) {
+    fn on_arrivals(
+        &mut self,
+        now: Time,
+        queue_delay: Option<Duration>,
+        ce_packets: u64,
+        siblings: &[Sibling],
+        out: &Outcome,
+    ) {
         if out.acked.is_empty() {
             return;
         }

@@ -56,7 +56,9 @@ impl Mtu {
         if now < self.next || self.probing.is_some() {
             return None;
         }
-        if self.ceiling - self.current <= RESOLUTION.min(self.ceiling - BASE) && self.ceiling <= self.interface {
+        if self.ceiling - self.current <= RESOLUTION.min(self.ceiling - BASE)
+            && self.ceiling <= self.interface
+        {
             // Searched: look again later, the route may have grown (§5.3.1).
             self.ceiling = self.interface.saturating_add(1);
             self.failures = 0;

@@ -106,7 +106,9 @@ impl RecvLog {
         let mut above = None;
         for (lo, hi) in &self.ranges {
             let gap = above.map_or(0, |a: u64| a - hi - 1);
-            let (Ok(gap), len) = (u16::try_from(gap), (hi - lo + 1).min(u64::from(u16::MAX)) as u16) else { break };
+            let (Ok(gap), len) = (u16::try_from(gap), (hi - lo + 1).min(u64::from(u16::MAX)) as u16) else {
+                break;
+            };
             ack.ranges.push((gap, len));
             // A range cut short ends the list: what lies below cannot be placed.
             if u64::from(len) < hi - lo + 1 {

@@ -171,7 +171,13 @@ impl Liveness {
     }
 
     /// Looks at the silence; returns the state if it changed.
-    pub fn on_timer(&mut self, now: Time, oldest: Option<Time>, timeout: Duration, srtt: Duration) -> Option<State> {
+    pub fn on_timer(
+        &mut self,
+        now: Time,
+        oldest: Option<Time>,
+        timeout: Duration,
+        srtt: Duration,
+    ) -> Option<State> {
         let silence = self.silence(now, oldest);
         if self.state == State::Active && silence >= suspect_after(timeout) {
             self.state = State::Suspect;

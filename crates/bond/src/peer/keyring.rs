@@ -75,6 +75,8 @@ impl Keyring {
     /// All indices in use.
     pub fn indices(&self) -> impl Iterator<Item = Index> {
         let previous = self.previous.as_ref().map(|(e, _)| e.local);
-        [self.current.as_ref().map(|e| e.local), self.offered.as_ref().map(|e| e.local), previous].into_iter().flatten()
+        [self.current.as_ref().map(|e| e.local), self.offered.as_ref().map(|e| e.local), previous]
+            .into_iter()
+            .flatten()
     }
 }

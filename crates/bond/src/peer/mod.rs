@@ -257,7 +257,12 @@ impl Peer {
 
     /// How long a record may take from its first chunk to its last: past that the receiver no longer waits.
     pub(crate) fn repair_time(&self) -> Duration {
-        let best = self.paths.iter().filter(|p| p.is_usable()).map(|p| p.rtt.smoothed() + p.rtt.deviation() * 2).min();
+        let best = self
+            .paths
+            .iter()
+            .filter(|p| p.is_usable())
+            .map(|p| p.rtt.smoothed() + p.rtt.deviation() * 2)
+            .min();
         let best = best.unwrap_or(Duration::from_millis(100));
         (best * 4 + Duration::from_millis(30)).clamp(Duration::from_millis(60), Duration::from_millis(500))
     }
@@ -310,7 +315,12 @@ impl Peer {
             let old = &self.paths[i];
             let (id, spec) = (
                 old.id,
-                PathSpec { route: old.route, interface_mtu: old.mtu.interface(), class: old.class, weight: 1 },
+                PathSpec {
+                    route: old.route,
+                    interface_mtu: old.mtu.interface(),
+                    class: old.class,
+                    weight: 1,
+                },
             );
             let weight = self.weights[id as usize];
             self.paths.remove(i);

@@ -50,7 +50,8 @@ impl Peer {
         if self.is_client || !self.paths.iter().any(|p| p.live.state == State::Active) {
             return;
         }
-        let dead = |p: &Path| p.live.state != State::Active && now.since(p.recv.last_arrival()) > FORGET_AFTER;
+        let dead =
+            |p: &Path| p.live.state != State::Active && now.since(p.recv.last_arrival()) > FORGET_AFTER;
         if let Some(id) = self.paths.iter().find(|p| dead(p)).map(|p| p.id) {
             self.remove_path(id, now, shared);
         }
@@ -102,12 +103,14 @@ impl Peer {
         if p.live.poll_probe(now) {
             p.ping_due = true;
         }
-        if p.live.state == State::Validating && p.previous_route.is_some() && now.since(p.live.last_progress) > VALIDATION {
-            if let Some(old) = p.previous_route.take() {
-                p.route = old;
-                (p.challenge, p.unproven) = (None, None);
-                p.live.on_validated(now);
-            }
+        if p.live.state == State::Validating
+            && p.previous_route.is_some()
+            && now.since(p.live.last_progress) > VALIDATION
+            && let Some(old) = p.previous_route.take()
+        {
+            p.route = old;
+            (p.challenge, p.unproven) = (None, None);
+            p.live.on_validated(now);
         }
     }
 
@@ -184,7 +187,10 @@ impl Peer {
                 at(p.challenge.map(|(_, t)| t), "address validation");
             }
             at(p.sent.loss_time(p.loss_delay()), "loss detection");
-            at(p.live.next_change(p.sent.oldest_flying(), self.timeout(i), p.rtt.smoothed()), "dead path detection");
+            at(
+                p.live.next_change(p.sent.oldest_flying(), self.timeout(i), p.rtt.smoothed()),
+                "dead path detection",
+            );
             at(p.live.next_probe(), "dead path probe");
             if p.live.state != State::Active {
                 continue;

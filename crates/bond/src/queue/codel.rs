@@ -98,7 +98,17 @@ mod tests {
     #[test]
     fn a_short_queue_is_left_alone() {
         let mut c = Codel::default();
-        assert!((0..5000).all(|ms| !c.should_drop(Time::from_millis(ms), Duration::from_millis(4), false, L)));
-        assert!((0..5000).all(|ms| !c.should_drop(Time::from_millis(ms), Duration::from_millis(40), true, L)));
+        assert!((0..5000).all(|ms| !c.should_drop(
+            Time::from_millis(ms),
+            Duration::from_millis(4),
+            false,
+            L
+        )));
+        assert!((0..5000).all(|ms| !c.should_drop(
+            Time::from_millis(ms),
+            Duration::from_millis(40),
+            true,
+            L
+        )));
     }
 }

@@ -142,7 +142,17 @@ mod tests {
 
     fn inner(protocol: u8, payload_len: u32, tcp_flags: u8) -> Inner {
         let a = IpAddr::from([10, 0, 0, 1]);
-        Inner { src: a, dst: a, protocol, ports: (1, 2), dscp: 0, ecn: 0, tcp_flags, transport_at: 20, payload_len }
+        Inner {
+            src: a,
+            dst: a,
+            protocol,
+            ports: (1, 2),
+            dscp: 0,
+            ecn: 0,
+            tcp_flags,
+            transport_at: 20,
+            payload_len,
+        }
     }
 
     #[test]

@@ -306,7 +306,8 @@ impl Ingress {
 
     /// RFC 8290 §4.1.4: makes room at the head of the flow with the most bytes.
     fn drop_from_fattest(&mut self, store: &mut Store) {
-        let Some(&id) = self.new.iter().chain(&self.old).max_by_key(|id| self.flows[**id as usize].bytes) else {
+        let Some(&id) = self.new.iter().chain(&self.old).max_by_key(|id| self.flows[**id as usize].bytes)
+        else {
             return;
         };
         let flow = &mut self.flows[id as usize];

@@ -38,7 +38,8 @@ impl EarliestArrival {
     }
 
     fn find_main(&mut self, paths: &[View]) -> Option<usize> {
-        let best = (0..paths.len()).min_by(|a, b| self.delay(&paths[*a]).total_cmp(&self.delay(&paths[*b])))?;
+        let best =
+            (0..paths.len()).min_by(|a, b| self.delay(&paths[*a]).total_cmp(&self.delay(&paths[*b])))?;
         self.main = paths[best].id;
         Some(best)
     }

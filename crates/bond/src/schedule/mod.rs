@@ -90,7 +90,9 @@ pub enum Kind {
 
 /// No scheduler has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no scheduler {0:?}; known are earliest-arrival, redundant-urgent, min-rtt, round-robin, weighted and redundant")]
+#[error(
+    "there is no scheduler {0:?}; known are earliest-arrival, redundant-urgent, min-rtt, round-robin, weighted and redundant"
+)]
 pub struct UnknownScheduler(pub String);
 
 impl Kind {

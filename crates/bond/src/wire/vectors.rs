@@ -12,7 +12,8 @@ const PROTOCOL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol
 
 const HEAD: Header = Header { path: 3, index: 0x6a7e3a, number: 1 };
 /// A TCP super-packet over IPv4: 52 bytes of headers, segments of 1368 bytes.
-const SUPER: Vnet = Vnet { flags: 1, gso_type: 1, hdr_len: 52, gso_size: 1368, csum_start: 20, csum_offset: 16 };
+const SUPER: Vnet =
+    Vnet { flags: 1, gso_type: 1, hdr_len: 52, gso_size: 1368, csum_start: 20, csum_offset: 16 };
 /// What the chunks hold; two bytes of it are enough for a picture.
 const BYTES: &[u8] = &[0x45, 0x00];
 
@@ -41,7 +42,12 @@ fn control(out: &mut String) {
     let ack = AckFrame { path: 3, largest: 77, received_us: 123_456, delay_us: 1500, ce_total: 4, ranges };
     let status = PathStatus { path: 3, seq: 9, state: 1, mtu: 1420 };
     frame(out, "PING", ROOMY, &|w| assert!(w.ping()));
-    frame(out, "ACK of path 3: 73 to 77 and 63 to 71, 77 came at 123456 µs, 1500 µs ago; 4 CE marks", ROOMY, &|w| assert!(w.ack(&ack)));
+    frame(
+        out,
+        "ACK of path 3: 73 to 77 and 63 to 71, 77 came at 123456 µs, 1500 µs ago; 4 CE marks",
+        ROOMY,
+        &|w| assert!(w.ack(&ack)),
+    );
     frame(out, "CHALLENGE 0x0102030405060708", ROOMY, &|w| assert!(w.challenge(0x0102_0304_0506_0708)));
     frame(out, "RESPONSE 0x0102030405060708", ROOMY, &|w| assert!(w.response(0x0102_0304_0506_0708)));
     frame(out, "STATUS: path 3, change 9, backup, MTU 1420", ROOMY, &|w| assert!(w.status(&status)));
@@ -55,13 +61,33 @@ fn data(out: &mut String) {
     let chunk = |flow, seq, offset, total, vnet, head| {
         move |w: &mut Writer<'_>| w.chunk(flow, seq, offset, total, &vnet, head, BYTES)
     };
-    frame(out, "DATA: channel 5, record 6, whole, more frames follow", ROOMY, &chunk(5, 6, 0, 2, plain, false));
+    frame(
+        out,
+        "DATA: channel 5, record 6, whole, more frames follow",
+        ROOMY,
+        &chunk(5, 6, 0, 2, plain, false),
+    );
     // Without a length field the frame ends with the datagram.
     frame(out, "DATA: the same, at the end of the datagram, at the head", 8, &chunk(5, 6, 0, 2, plain, true));
-    frame(out, "DATA: urgent channel 5, record 6, whole, more frames follow", ROOMY, &chunk(0x8005, 6, 0, 2, plain, false));
+    frame(
+        out,
+        "DATA: urgent channel 5, record 6, whole, more frames follow",
+        ROOMY,
+        &chunk(0x8005, 6, 0, 2, plain, false),
+    );
     frame(out, "DATA: whole, with offload header", ROOMY, &chunk(5, 6, 0, 2, SUPER, false));
-    frame(out, "DATA: first bytes of a record of 2788, with offload header, at the head", ROOMY, &chunk(5, 6, 0, 2788, SUPER, true));
-    frame(out, "DATA: two bytes of the same record from byte 1400 on", ROOMY, &chunk(5, 6, 1400, 2788, SUPER, false));
+    frame(
+        out,
+        "DATA: first bytes of a record of 2788, with offload header, at the head",
+        ROOMY,
+        &chunk(5, 6, 0, 2788, SUPER, true),
+    );
+    frame(
+        out,
+        "DATA: two bytes of the same record from byte 1400 on",
+        ROOMY,
+        &chunk(5, 6, 1400, 2788, SUPER, false),
+    );
 }
 
 fn vectors() -> String {
@@ -85,7 +111,9 @@ fn frames_are_those_of_the_file() {
 #[test]
 fn the_protocol_page_has_both_files() {
     let page = std::fs::read_to_string(PROTOCOL).unwrap();
-    for (name, file) in [("frames", include_str!("vectors.txt")), ("handshake", include_str!("../session/tests/vectors.txt"))] {
+    for (name, file) in
+        [("frames", include_str!("vectors.txt")), ("handshake", include_str!("../session/tests/vectors.txt"))]
+    {
         assert!(page.contains(file), "docs/protocol.md has not the {name} vectors word for word");
     }
 }

@@ -128,7 +128,16 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a part of a record; `total` is the record's length. The caller kept to [`Writer::chunk_fit`].
-    pub fn chunk(&mut self, flow: u16, seq: u32, offset: u32, total: u32, vnet: &Vnet, at_head: bool, data: &[u8]) {
+    pub fn chunk(
+        &mut self,
+        flow: u16,
+        seq: u32,
+        offset: u32,
+        total: u32,
+        vnet: &Vnet,
+        at_head: bool,
+        data: &[u8],
+    ) {
         let whole = data.len() as u32 == total;
         let has_vnet = offset == 0 && !vnet.is_plain();
         let head = 1 + 2 + 3 + if whole { 0 } else { 2 } + if offset == 0 && !whole { 2 } else { 0 };

@@ -1,7 +1,7 @@
 //! A gateway's book of clients: who was invited, who came with the invite, and which addresses they have.
 //!
 //! One book is shared by the engine, which asks at each handshake, and the control socket, which invites and revokes. It is held for
-//! microseconds at a time; writing it to the disk is the business of [`super::super::gateway::saver`].
+//! microseconds at a time; writing it to the disk is the business of the state's saver.
 
 use super::pool::Pool;
 use base64::Engine as _;

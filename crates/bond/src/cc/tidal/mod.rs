@@ -278,7 +278,8 @@ impl Tidal {
         let batches = 2.0 * (rate * 0.001).clamp(2.0 * self.mtu, BATCH);
         let slack = self.gap() + 2.0 * self.delay.noise();
         // A delay that has come to stay may be a longer route, or at Gb/s the queue of a receiver that is short of processor.
-        let on_path = rate * self.bare_rtt.min(self.min_rtt) + (rate * (self.bare_rtt - self.min_rtt).max(0.0)).min(MAX_SLACK);
+        let on_path = rate * self.bare_rtt.min(self.min_rtt)
+            + (rate * (self.bare_rtt - self.min_rtt).max(0.0)).min(MAX_SLACK);
         WINDOW_ROOM * gain.max(1.0) * on_path + (rate * slack).min(MAX_SLACK) + batches
     }
 }

@@ -71,7 +71,9 @@ impl Startup {
     fn next_round(&mut self, ack: &Ack, threshold: f64) -> bool {
         // Bursts of flows that are not held back here have queues of their own, but begin without one. A round that never does has
         // filled the path. (Where the path itself sets the pace, the crest tells sooner.)
-        let full = ack.app_limited && self.least.is_finite() && self.least > threshold + JITTER_ROOM * self.swings.size();
+        let full = ack.app_limited
+            && self.least.is_finite()
+            && self.least > threshold + JITTER_ROOM * self.swings.size();
         self.least = f64::INFINITY;
         self.round_end = ack.now;
         self.rounds += 1;

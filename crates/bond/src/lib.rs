@@ -1,4 +1,22 @@
-//! The bonding engine (sans-IO).
+//! The bonding engine: one encrypted, ordered, fast link out of several paths, without a socket, a clock or a thread.
+//!
+//! # Life of an engine
+//!
+//! 1. A driver makes an [`engine::Engine`], [`client`](engine::Engine::client) or [`gateway`](engine::Engine::gateway), and hands it 32 bytes of
+//!    randomness, the only ones it will ever have. A client is told its paths by [`engine::Engine::add_path`].
+//! 2. Whatever happens outside goes in by [`engine::Engine::handle`]: a packet of the device, datagrams of a socket, the end of a turn
+//!    ([`api::Input`]). Time goes in with it, and never goes back.
+//! 3. After every call the driver polls [`engine::Engine::poll_output`] and does what it says ([`api::Output`]) until it answers with a time to come back at.
+//! 4. [`engine::Engine::close`] says goodbye to the peers; poll once more, and drop it.
+//!
+//! Same inputs, same outputs, byte for byte.
+//!
+//! # Where things are
+//!
+//! The walk of a packet is in two files: `send.rs`, from the device to the wire, and `receive.rs`, back. A session with its paths is a
+//! [`peer::Peer`]. What it is made of: [`queue`] (FQ-CoDel at the entrance), [`schedule`] (which path), [`path`] (what is on its way, and
+//! how the way is), [`cc`] (how much may be), [`order`] (what may be delivered), [`session`] (keys), [`wire`] (bytes), [`pool`] and [`record`]
+//! (memory, sized once).
 #![forbid(unsafe_code)]
 
 pub mod api;

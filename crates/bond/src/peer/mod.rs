@@ -1,6 +1,6 @@
 //! One session with one peer: its keys, its paths, its queue and its order.
 //!
-//! The packet's walk out is in [`crate::send`], its walk in is in [`crate::receive`]; what happens by the clock is in [`timers`].
+//! The packet's walk out is in `crate::send`, its walk in is in `crate::receive`; what happens by the clock is in [`timers`].
 
 pub mod keyring;
 pub mod timers;

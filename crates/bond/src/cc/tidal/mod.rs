@@ -14,13 +14,13 @@
 //! within a round trip, one that becomes slower makes it grow. There is no separate probing phase that would
 //! have to overshoot.
 //!
-//! * [`startup`] doubles per round trip until a queue shows, like HyStart++ (RFC 9406).
-//! * [`delay`] measures how much the per-epoch minimum scatters and widens the aim by it, so that jitter is not
+//! * `startup` doubles per round trip until a queue shows, like HyStart++ (RFC 9406).
+//! * `delay` measures how much the per-epoch minimum scatters and widens the aim by it, so that jitter is not
 //!   taken for a queue.
-//! * [`drain`] lets the queue run dry for a moment every 2.5 s, so that the base delay stays known.
-//! * [`swell`] probes where the delay jitters by more than the queue that is aimed for.
-//! * [`loss`] makes up for random loss and recognises policers.
-//! * [`rival`] recognises longer routes and flows that fill the queue, and competes with the latter.
+//! * `drain` lets the queue run dry for a moment every 2.5 s, so that the base delay stays known.
+//! * `swell` probes where the delay jitters by more than the queue that is aimed for.
+//! * `loss` makes up for random loss and recognises policers.
+//! * `rival` recognises longer routes and flows that fill the queue, and competes with the latter.
 //!
 //! Relatives: FAST TCP (Wei, Jin, Low, Hegde 2006) has the same equilibrium, Copa (NSDI 2018) the mode switch, BBR
 //! (draft-ietf-ccwg-bbr) the rate model and app-limited rule. CE marks lower the gain in proportion to

@@ -97,10 +97,8 @@ impl Daemon {
 #[derive(Debug, Args)]
 pub struct Serve {
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub state: State,
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub daemon: Daemon,
     /// UDP address to listen on; give it again for more [default: 0.0.0.0:4500 and, with IPv6, [::]:4500]
     #[arg(long, value_name = "ADDR:PORT")]
@@ -120,7 +118,6 @@ pub struct Invite {
     /// What to call the device
     pub name: String,
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub state: State,
     /// Where the device reaches the gateway; give it again for more [default: the addresses that it listens on]
     #[arg(long = "endpoint", value_name = "HOST:PORT")]
@@ -134,10 +131,8 @@ pub struct Up {
     #[arg(value_name = "TOKEN")]
     pub token: Option<String>,
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub state: State,
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub daemon: Daemon,
     /// Use this interface, to this endpoint if one is given; give it again for more [default: every usable interface]
     #[arg(long = "path", value_name = "IFACE[@HOST:PORT]")]
@@ -157,7 +152,6 @@ pub struct Up {
 #[derive(Debug, Args)]
 pub struct Status {
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub state: State,
     /// Print JSON
     #[arg(long)]
@@ -168,7 +162,6 @@ pub struct Status {
 #[derive(Debug, Args)]
 pub struct Top {
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub state: State,
 }
 
@@ -189,10 +182,8 @@ pub enum PathCommand {
         #[arg(value_name = "IFACE[@HOST:PORT]")]
         name: PathName,
         #[command(flatten)]
-        #[allow(missing_docs)]
         state: State,
         #[command(flatten)]
-        #[allow(missing_docs)]
         options: PathOptions,
     },
     /// Use an interface no more, until the daemon starts again
@@ -201,7 +192,6 @@ pub enum PathCommand {
         #[arg(value_name = "IFACE[@HOST:PORT]")]
         name: PathName,
         #[command(flatten)]
-        #[allow(missing_docs)]
         state: State,
     },
     /// Say what a path may be used for; it is remembered
@@ -210,10 +200,8 @@ pub enum PathCommand {
         #[arg(value_name = "IFACE[@HOST:PORT]")]
         name: PathName,
         #[command(flatten)]
-        #[allow(missing_docs)]
         state: State,
         #[command(flatten)]
-        #[allow(missing_docs)]
         options: PathOptions,
     },
 }
@@ -242,7 +230,6 @@ pub struct Revoke {
     /// What the device is called
     pub name: String,
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub state: State,
 }
 

@@ -36,7 +36,9 @@ pub struct StateDir(PathBuf);
 
 /// Held while a daemon works with a directory, or a command edits it.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code)] File);
+pub struct Lock(
+    #[expect(dead_code, reason = "held, not read: the lock lasts as long as the file is open")] File,
+);
 
 impl StateDir {
     /// The directory at `path`, made if it is not there.

@@ -1,0 +1,1 @@
+//! Multipath TCP over several subflows of [`crate::tcp`].

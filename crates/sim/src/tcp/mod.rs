@@ -1,0 +1,1 @@
+//! TCP at packet level: pure state machines in virtual time.

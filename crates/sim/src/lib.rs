@@ -1,6 +1,17 @@
 //! The simulator: nodes, TCP and MPTCP models, applications and recorders in virtual time.
+//!
+//! A [`world::World`] is a network ([`net`]) with endpoints on it ([`app`]). Below are the link models of `ropewalk-air`;
+//! the bonding engines are those of `ropewalk-bond`, the very code that the daemon runs. Same scenario and seed: the same
+//! run, packet for packet, on every machine ([`measure::Trace`]).
 
 #![forbid(unsafe_code)]
 
+pub mod app;
+pub mod clock;
+pub mod measure;
 pub mod mptcp;
+pub mod net;
+pub mod packet;
+pub mod seed;
 pub mod tcp;
+pub mod world;

@@ -1,0 +1,73 @@
+//! Endpoints: whatever on a node sends packets and takes them in.
+
+mod ping;
+mod udp;
+
+pub use ping::Ping;
+pub use udp::{Pace, UdpSink, UdpSource};
+
+use crate::measure::FlowRecord;
+use crate::net::{Net, NodeId, SendError};
+use crate::packet::{FlowId, IfIndex, Packet, PacketRef};
+use ropewalk_air::Time;
+use std::fmt::Debug;
+
+/// The port of the first endpoint; the ones after it have the ports after it.
+pub const FIRST_PORT: u16 = 1024;
+/// Endpoints that a world can have: the ports below those that address translation gives out.
+pub const MAX_ENDPOINTS: usize = (crate::net::FIRST_NAT_PORT - FIRST_PORT) as usize;
+
+/// What an endpoint may use while it is called.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The network.
+    pub net: &'a mut Net,
+    /// Records of all flows.
+    pub flows: &'a mut [FlowRecord],
+    /// The endpoint's node.
+    pub node: NodeId,
+    /// Its own port.
+    pub port: u16,
+    /// The interface that it is bound to.
+    pub bound: Option<IfIndex>,
+}
+
+impl Context<'_> {
+    /// Present time.
+    pub fn now(&self) -> Time {
+        self.net.now
+    }
+
+    /// Sends a packet.
+    ///
+    /// # Errors
+    /// What the network says at once.
+    pub fn send(&mut self, packet: Packet) -> Result<(), SendError> {
+        self.net.send(self.node, self.bound, PacketRef::new(packet))
+    }
+
+    /// A flow's record.
+    pub fn flow(&mut self, flow: FlowId) -> &mut FlowRecord {
+        &mut self.flows[flow.index()]
+    }
+}
+
+/// Something with a port.
+pub trait Endpoint: Debug {
+    /// Its scenario starts it.
+    fn start(&mut self, _cx: &mut Context<'_>) {}
+    /// Its scenario stops it: what is on the way may still arrive, nothing new is sent.
+    fn stop(&mut self, _cx: &mut Context<'_>) {}
+    /// A packet came.
+    fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef);
+    /// A packet was routed into the tunnel that it is the end of.
+    fn on_tunnel(&mut self, _cx: &mut Context<'_>, _packet: PacketRef) {}
+    /// A packet that it had sent has left its node's interface, or was lost there.
+    fn on_left(&mut self, _cx: &mut Context<'_>) {}
+    /// The time that it asked for has come.
+    fn on_timer(&mut self, _cx: &mut Context<'_>) {}
+    /// When it wants to be called.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+}

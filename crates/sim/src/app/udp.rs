@@ -1,0 +1,147 @@
+//! UDP at a rate, and the end that counts it.
+
+use super::{Context, Endpoint};
+use crate::net::Room;
+use crate::packet::{Body, Ecn, FlowId, Packet, PacketRef, UDP_HEADERS, UDP_MARK, UdpMark};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use ropewalk_air::Time;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// When the next datagram goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// At equal distances.
+    Constant(Duration),
+    /// At exponentially distributed ones with this mean: a Poisson process.
+    Poisson(Duration),
+    /// So many are kept waiting at the interface by which they leave, at all times. A cable without a rate has no queue:
+    /// nothing is sent into it.
+    Saturating(u32),
+}
+
+/// Sends datagrams.
+#[derive(Debug)]
+pub struct UdpSource {
+    flow: FlowId,
+    to: (Ipv4Addr, u16),
+    /// IP length of each, bytes.
+    len: u32,
+    pace: Pace,
+    dscp: u8,
+    rng: ChaCha8Rng,
+    next: Option<Time>,
+    seq: u32,
+    running: bool,
+}
+
+impl UdpSource {
+    /// Datagrams of `len` bytes, IP header included. At least the mark must fit ([`UDP_MARK`]); shorter ones are made that long.
+    pub fn new(flow: FlowId, to: (Ipv4Addr, u16), len: u32, pace: Pace, dscp: u8, seed: u64) -> UdpSource {
+        UdpSource {
+            flow,
+            to,
+            len: len.max(UDP_HEADERS + UDP_MARK),
+            pace,
+            dscp,
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            next: None,
+            seq: 0,
+            running: false,
+        }
+    }
+
+    fn send(&mut self, cx: &mut Context<'_>) -> bool {
+        let body = Body::Udp(UdpMark { seq: self.seq, tag: 0, sent: cx.now() });
+        let from = (Ipv4Addr::UNSPECIFIED, cx.port);
+        let packet = Packet { dscp: self.dscp, ..Packet::new(from, self.to, self.len, self.flow, body) };
+        self.seq = self.seq.wrapping_add(1);
+        cx.flow(self.flow).on_sent(self.len - UDP_HEADERS);
+        cx.send(packet).is_ok()
+    }
+
+    /// Tops the queue of a cable up, and says when half of it will have left.
+    fn fill_cable(&mut self, cx: &mut Context<'_>, places: u32, direction: usize, bps: u64) -> Duration {
+        // A packet put in also brings the link to the present, so the count after it is true.
+        while self.running && self.send(cx) {
+            if cx.net.directions[direction].link.counters().queued_packets >= u64::from(places) {
+                break;
+            }
+        }
+        Duration::from_nanos(u64::from(self.len * places / 2) * 8_000_000_000 / bps)
+    }
+
+    fn gap(&mut self) -> Duration {
+        match self.pace {
+            Pace::Constant(gap) => gap,
+            // 1 − u is never zero. The logarithm is libm's, so that every machine draws the same.
+            Pace::Poisson(mean) => mean.mul_f64(-libm::log(1.0 - self.rng.random::<f64>())),
+            Pace::Saturating(_) => Duration::ZERO,
+        }
+    }
+
+    fn fill(&mut self, cx: &mut Context<'_>) {
+        let Pace::Saturating(places) = self.pace else { return };
+        let again = match cx.net.route(cx.node, self.to.0, cx.bound).map(|r| cx.net.room_at(r.0)) {
+            Some(Room::Cable { direction, bps }) => self.fill_cable(cx, places, direction, bps),
+            Some(Room::None) => return,
+            // No way now: look again soon.
+            None => Duration::from_millis(10),
+        };
+        self.next = Some(cx.now() + again);
+    }
+}
+
+impl Endpoint for UdpSource {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.running = true;
+        match self.pace {
+            Pace::Saturating(_) => self.fill(cx),
+            _ => self.next = Some(cx.now()),
+        }
+    }
+
+    fn stop(&mut self, _: &mut Context<'_>) {
+        (self.running, self.next) = (false, None);
+    }
+
+    fn on_packet(&mut self, _: &mut Context<'_>, _: PacketRef) {}
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        let Some(due) = self.next.take() else { return };
+        if matches!(self.pace, Pace::Saturating(_)) {
+            return self.fill(cx);
+        }
+        self.send(cx);
+        self.next = Some(due + self.gap());
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.next
+    }
+}
+
+/// Takes datagrams in and counts them.
+#[derive(Debug)]
+pub struct UdpSink {
+    flow: FlowId,
+}
+
+impl UdpSink {
+    /// The end of a flow.
+    pub fn new(flow: FlowId) -> UdpSink {
+        UdpSink { flow }
+    }
+}
+
+impl Endpoint for UdpSink {
+    fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
+        let now = cx.now();
+        if let Body::Udp(mark) = packet.body {
+            let record = cx.flow(self.flow);
+            record.ce_marks += u64::from(packet.ecn == Ecn::Ce);
+            record.on_datagram(now, mark.seq, mark.sent, packet.len - UDP_HEADERS);
+        }
+    }
+}

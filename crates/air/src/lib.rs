@@ -4,6 +4,7 @@
 //! inputs give the same outputs, byte for byte, on every machine. Whoever drives a model decides what time is: the
 //! simulator jumps from one `next_timeout` to the next, the lab sleeps until then.
 //!
+//! * [`wifi`] – 802.11 media: contention, rates, errors, aggregation, channels.
 //! * [`wired`] – one direction of a cable: rate, queue, delay, jitter, loss, damage, and a switch.
 //!
 //! A packet's payload is a type parameter everywhere. The lab puts real IP packets through a link, the simulator
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod time;
+pub mod wifi;
 pub mod wired;
 
 pub use time::Time;

@@ -1,0 +1,213 @@
+//! Radios, the interfaces on them, and what disturbs them.
+
+use super::Judge;
+use crate::file::{AccessCategory, FadingModel, Interface, Mode, NodeSpec, PathLossModel, Radio, Scenario};
+use crate::problem::remedy;
+use crate::units::Bytes;
+use crate::wifi;
+use std::collections::BTreeSet;
+
+pub fn check(judge: &mut Judge) {
+    for (name, node) in &judge.scenario.node {
+        for (radio, spec) in &node.radio {
+            check_radio(judge, &format!("node.{name}.radio.{radio}"), spec);
+        }
+        for (interface, spec) in &node.interface {
+            check_interface(judge, &format!("node.{name}.interface.{interface}"), node, spec);
+        }
+        let order = node.walk.windows(2).position(|w| w[1].at <= w[0].at);
+        judge.fail_if(order.is_some(), format!("node.{name}.walk.{}", order.unwrap_or(0) + 1), || {
+            "this point comes before the last one; put them in the order of time".into()
+        });
+    }
+    check_medium(judge);
+    check_interferers(judge);
+}
+
+fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
+    for (below, sentence) in wifi::check_radio(radio) {
+        judge.fail(format!("{key}.{below}"), sentence);
+    }
+    let most = match radio.standard.name() {
+        "11n" => 65_535,
+        "11ac" => 1_048_575,
+        "11ad" => 262_143,
+        _ => 0,
+    };
+    if let Some(Bytes(bytes)) = radio.ampdu {
+        judge.fail_if(bytes > most, format!("{key}.ampdu"), || {
+            format!("{} has A-MPDUs of at most {most} bytes", radio.standard.name())
+        });
+    }
+    judge.fail_if(radio.amsdu.0 > 0 && most == 0, format!("{key}.amsdu"), || {
+        format!("{} has no A-MSDU; take it out", radio.standard.name())
+    });
+    judge.fail_if(radio.amsdu.0 > 7935, format!("{key}.amsdu"), || {
+        "an A-MSDU has at most 7935 bytes, 3839 in many stations".into()
+    });
+    judge.fail_if(radio.retry_limit == 0, format!("{key}.retry-limit"), || {
+        "a frame is tried at least once; write 1 or more".into()
+    });
+    judge.fail_if(radio.queue.packets == 0, format!("{key}.queue.packets"), || {
+        "nothing could wait; write 1 or more".into()
+    });
+    judge.fail_if(radio.queue.hardware == 0, format!("{key}.queue.hardware"), || {
+        "nothing would ever be sent; write 1 or more".into()
+    });
+    let categories: Vec<&str> = AccessCategory::ALL.iter().map(|c| c.name()).collect();
+    for (category, edca) in &radio.edca {
+        let key = format!("{key}.edca.{category}");
+        judge.known(&key, "priority", category, categories.iter().copied());
+        for (window, below) in [(edca.cw_min, "cw-min"), (edca.cw_max, "cw-max")] {
+            let wrong = window.is_some_and(|w| !(w + 1).is_power_of_two() || w > 32_767);
+            judge.fail_if(wrong, format!("{key}.{below}"), || {
+                "a contention window is one less than a power of two, such as 15 or 1023".into()
+            });
+        }
+        let (least, most) = (edca.cw_min.unwrap_or(0), edca.cw_max.unwrap_or(u16::MAX));
+        judge.fail_if(least > most, format!("{key}.cw-min"), || {
+            "the least window is larger than the largest".into()
+        });
+        judge.fail_if(edca.aifsn == Some(0), format!("{key}.aifsn"), || "AIFSN is at least 1".into());
+    }
+}
+
+fn check_interface(judge: &mut Judge, key: &str, node: &NodeSpec, interface: &Interface) {
+    let Some(radio) = &interface.radio else {
+        for (set, below) in [(interface.mode.is_some(), "mode"), (interface.ssid.is_some(), "ssid")] {
+            judge.fail_if(set, format!("{key}.{below}"), || {
+                "this only counts on a radio; name the interface's `radio`, or take this out".into()
+            });
+        }
+        return;
+    };
+    if !judge.known(&format!("{key}.radio"), "radio", radio, node.radio.keys().map(String::as_str)) {
+        return;
+    }
+    for (missing, below, example) in
+        [(interface.mode.is_none(), "mode", "\"station\""), (interface.ssid.is_none(), "ssid", "\"home\"")]
+    {
+        judge.fail_if(missing, format!("{key}.{below}"), || {
+            format!("an interface on a radio needs a `{below}`; give one such as {example}")
+        });
+    }
+    judge.fail_if(
+        interface.power_save && interface.mode != Some(Mode::Station),
+        format!("{key}.power-save"),
+        || "only stations save power".into(),
+    );
+    if let (Some(Mode::Station), Some(ssid)) = (interface.mode, &interface.ssid) {
+        check_access_point(judge, key, ssid, &node.radio[radio]);
+    }
+}
+
+/// A station needs an access point of its network that it can hear: the same channel, the same band.
+fn check_access_point(judge: &mut Judge, key: &str, ssid: &str, radio: &Radio) {
+    let points = access_points(judge.scenario);
+    let names: BTreeSet<&str> = points.iter().map(|(ssid, _)| *ssid).collect();
+    if !names.contains(ssid) {
+        let remedy = remedy(ssid, names.iter().copied());
+        return judge.fail(format!("{key}.ssid"), format!("no access point has the ssid `{ssid}`; {remedy}"));
+    }
+    let band = |r: &Radio| wifi::band(r.standard, r.channel);
+    let mut there = points.iter().filter(|(name, _)| *name == ssid).map(|(_, r)| *r);
+    let heard = there.clone().any(|ap| ap.channel == radio.channel && band(ap) == band(radio));
+    if !heard && let Some(ap) = there.next() {
+        let sentence = format!(
+            "the access point of `{ssid}` is on channel {}, but this radio on {}; put both on one",
+            ap.channel, radio.channel
+        );
+        judge.fail(format!("{key}.ssid"), sentence);
+    }
+}
+
+fn access_points(scenario: &Scenario) -> Vec<(&str, &Radio)> {
+    let of = |node: &'_ NodeSpec| -> Vec<(String, String)> {
+        let aps = node.interface.values().filter(|i| i.mode == Some(Mode::Ap));
+        aps.filter_map(|i| Some((i.ssid.clone()?, i.radio.clone()?))).collect()
+    };
+    let mut out = Vec::new();
+    for node in scenario.node.values() {
+        for (ssid, radio) in of(node) {
+            let ssid = node.interface.values().filter_map(|i| i.ssid.as_deref()).find(|s| *s == ssid);
+            if let (Some(ssid), Some(radio)) = (ssid, node.radio.get(&radio)) {
+                out.push((ssid, radio));
+            }
+        }
+    }
+    out
+}
+
+fn check_medium(judge: &mut Judge) {
+    let medium = &judge.scenario.medium;
+    judge.fail_if(!(1.0..=10.0).contains(&medium.path_loss.exponent), "medium.path-loss.exponent", || {
+        "an exponent is between 1 (a corridor) and 10; free space is 2".into()
+    });
+    for (key, negative) in [
+        ("medium.path-loss.reference-loss", medium.path_loss.reference_loss.0 < 0.0),
+        ("medium.shadowing", medium.shadowing.0 < 0.0),
+    ] {
+        judge.fail_if(negative, key, || "this cannot be negative".into());
+    }
+    judge.fail_if(
+        medium.fading.model != FadingModel::None && medium.fading.coherence.is_zero(),
+        "medium.fading.coherence",
+        || "fading that changes all the time averages out; write a time above 0".into(),
+    );
+    let matrix = medium.path_loss.model == PathLossModel::Matrix;
+    judge.fail_if(
+        matrix && medium.loss.is_empty() && !judge.names.radios.is_empty(),
+        "medium.path-loss.model",
+        || "nobody hears anybody: a matrix needs [[medium.loss]] entries".into(),
+    );
+    let mut seen = BTreeSet::new();
+    for (i, pair) in medium.loss.iter().enumerate() {
+        let key = format!("medium.loss.{i}.between");
+        if judge.two_radios(&key, &pair.between) {
+            let mut ends = pair.between.clone();
+            ends.sort();
+            judge.fail_if(!seen.insert(ends), key, || {
+                "this pair has a loss already; take one of them out".into()
+            });
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// Says what keeps a list from being two radios.
+    pub(super) fn two_radios(&mut self, key: &str, ends: &[String]) -> bool {
+        if ends.len() != 2 || ends[0] == ends[1] {
+            self.fail(key, "this takes two different radios, such as [\"ap:r0\", \"sta:r0\"]");
+            return false;
+        }
+        ends.iter().all(|end| self.radio(key, end))
+    }
+
+    /// Says that there is no such radio, unless there is.
+    pub(super) fn radio(&mut self, key: &str, name: &str) -> bool {
+        let radios = self.names.radios.clone();
+        self.known(key, "radio", name, radios.iter().map(String::as_str))
+    }
+}
+
+fn check_interferers(judge: &mut Judge) {
+    for interferer in &judge.scenario.interferer {
+        let key = format!("interferer.{}", interferer.name);
+        let channel = interferer.channel;
+        let known = wifi::CHANNELS_2_4.contains(&channel) || wifi::CHANNELS_5.contains(&channel);
+        judge.fail_if(!known, format!("{key}.channel"), || {
+            format!("there is no channel {channel}; write one of 2.4 GHz (1 to 13) or 5 GHz (36 to 165)")
+        });
+        judge.fail_if(![20, 40, 80].contains(&interferer.width), format!("{key}.width"), || {
+            "a width is 20, 40 or 80 MHz".into()
+        });
+        judge.fail_if(interferer.on.is_zero(), format!("{key}.on"), || {
+            "it never sends; write a time above 0, or take it out".into()
+        });
+        judge.fail_if(
+            interferer.stop.is_some_and(|stop| stop <= interferer.start),
+            format!("{key}.stop"),
+            || "it stops before it starts".into(),
+        );
+    }
+}

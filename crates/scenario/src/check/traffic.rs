@@ -1,0 +1,213 @@
+//! Flows and events: who takes part, and which keys mean anything for which kind.
+
+use super::Judge;
+use crate::file::{Event, Flow, FlowKind, TcpControl, What};
+use crate::units::BitRate;
+
+pub fn check(judge: &mut Judge) {
+    for flow in &judge.scenario.flow {
+        check_ends(judge, flow);
+        check_keys(judge, flow);
+        check_values(judge, flow);
+    }
+    for (i, event) in judge.scenario.event.iter().enumerate() {
+        check_event(judge, &format!("event.{i}"), event);
+    }
+}
+
+fn check_ends(judge: &mut Judge, flow: &Flow) {
+    let node = |end: &str| end.split(':').next().unwrap_or_default().to_owned();
+    for (below, end) in [("from", &flow.from), ("to", &flow.to)] {
+        let key = format!("flow.{}.{below}", flow.name);
+        let nodes = judge.names.nodes.clone();
+        if judge.known(&key, "node", &node(end), nodes) && end.contains(':') {
+            let mut all = judge.names.interfaces.clone();
+            let bonds = judge.scenario.bond.iter();
+            all.extend(
+                bonds.flat_map(|(name, b)| [format!("{}:{name}", b.client), format!("{}:{name}", b.gateway)]),
+            );
+            judge.known(&key, "interface", end, all.iter().map(String::as_str));
+        }
+    }
+    judge.fail_if(node(&flow.from) == node(&flow.to), format!("flow.{}.to", flow.name), || {
+        "a flow goes from one machine to another; name two".into()
+    });
+    for path in &flow.paths {
+        let all = judge.names.interfaces.clone();
+        let key = format!("flow.{}.paths", flow.name);
+        let ends = [node(&flow.from), node(&flow.to)];
+        if judge.known(&key, "interface", path, all.iter().map(String::as_str)) {
+            judge.fail_if(!ends.contains(&node(path)), key, || {
+                format!("`{path}` is on neither of the flow's machines")
+            });
+        }
+    }
+}
+
+/// The keys that mean something, by kind.
+fn honoured(kind: FlowKind) -> &'static [&'static str] {
+    match kind {
+        FlowKind::Tcp => &["bytes", "streams", "congestion", "receive-buffer", "mss", "ecn"],
+        FlowKind::Mptcp => &["bytes", "congestion", "receive-buffer", "mss", "ecn", "paths", "scheduler"],
+        FlowKind::Udp => &["bytes", "rate", "packet"],
+        FlowKind::Ping => &["packet", "interval"],
+        FlowKind::Request => &["bytes", "interval", "congestion", "receive-buffer", "mss", "ecn"],
+        FlowKind::Video => &["rate", "packet"],
+        FlowKind::Adaptive => &["congestion", "receive-buffer", "mss", "ecn", "qualities", "segment"],
+    }
+}
+
+fn check_keys(judge: &mut Judge, flow: &Flow) {
+    let set = [
+        ("bytes", flow.bytes.is_some()),
+        ("rate", flow.rate.is_some()),
+        ("packet", flow.packet.is_some()),
+        ("interval", flow.interval.is_some()),
+        ("streams", flow.streams.is_some()),
+        ("congestion", flow.congestion.is_some()),
+        ("receive-buffer", flow.receive_buffer.is_some()),
+        ("mss", flow.mss.is_some()),
+        ("ecn", flow.ecn.is_some()),
+        ("paths", !flow.paths.is_empty()),
+        ("scheduler", flow.scheduler.is_some()),
+        ("qualities", !flow.qualities.is_empty()),
+        ("segment", flow.segment.is_some()),
+    ];
+    let honoured = honoured(flow.kind);
+    for (key, _) in set.into_iter().filter(|(key, set)| *set && !honoured.contains(key)) {
+        let sentence =
+            format!("this means nothing for {}, which takes {}", flow.kind.name(), honoured.join(", "));
+        judge.fail(format!("flow.{}.{key}", flow.name), sentence);
+    }
+}
+
+fn check_values(judge: &mut Judge, flow: &Flow) {
+    let key = |below: &str| format!("flow.{}.{below}", flow.name);
+    let duration = judge.scenario.duration;
+    judge.fail_if(flow.start >= duration, key("start"), || "it starts after the run has ended".into());
+    judge.fail_if(flow.stop.is_some_and(|stop| stop <= flow.start), key("stop"), || {
+        "it stops before it starts".into()
+    });
+    judge.fail_if(flow.bytes.is_some_and(|b| b.0 == 0), key("bytes"), || {
+        "0 bytes are no flow; write more, or take this out".into()
+    });
+    judge.fail_if(flow.kind == FlowKind::Request && flow.bytes.is_none(), key("bytes"), || {
+        "how long is a response? give `bytes`, such as \"100kB\"".into()
+    });
+    judge.fail_if(flow.rate == Some(BitRate { bps: 0 }), key("rate"), || {
+        "a rate of 0 sends nothing; write more".into()
+    });
+    judge.fail_if(flow.kind == FlowKind::Video && flow.rate.is_none(), key("rate"), || {
+        "how fast is the video in the mean? give `rate`, such as \"20Mbit/s\"".into()
+    });
+    judge.fail_if(flow.packet.is_some_and(|p| !(29..=2304).contains(&p.0)), key("packet"), || {
+        "an IP packet of a flow is from 29B to 2304B long, a frame's limit".into()
+    });
+    judge.fail_if(flow.streams.is_some_and(|n| !(1..=256).contains(&n)), key("streams"), || {
+        "1 to 256 connections can run at once".into()
+    });
+    judge.fail_if(flow.mss.is_some_and(|m| !(88..=8960).contains(&m)), key("mss"), || {
+        "a segment carries from 88 to 8960 bytes".into()
+    });
+    judge.fail_if(flow.receive_buffer.is_some_and(|b| b.0 < 4096), key("receive-buffer"), || {
+        "a receive buffer has at least 4096B".into()
+    });
+    let coupled = matches!(flow.congestion, Some(TcpControl::Lia | TcpControl::Olia | TcpControl::Balia));
+    judge.fail_if(coupled && flow.kind != FlowKind::Mptcp, key("congestion"), || {
+        "this couples subflows of MPTCP; take cubic, newreno or highspeed".into()
+    });
+    judge.fail_if(flow.qualities.windows(2).any(|w| w[1] <= w[0]), key("qualities"), || {
+        "write qualities from the lowest up".into()
+    });
+    judge.fail_if(flow.segment.is_some_and(|s| s.is_zero()), key("segment"), || {
+        "a segment has a length above 0".into()
+    });
+    judge.fail_if(
+        flow.kind == FlowKind::Ping && flow.interval.is_some_and(|i| i.is_zero()),
+        key("interval"),
+        || "echo requests without a pause are a flood; write a time above 0".into(),
+    );
+}
+
+/// The keys that an event needs, and those that it takes besides.
+fn event_keys(what: What) -> (&'static [&'static str], &'static [&'static str]) {
+    match what {
+        What::LinkDown | What::LinkUp => (&["link"], &[]),
+        What::LinkSet => (&["link"], &["rate", "delay", "packet-loss"]),
+        What::Move => (&["node", "position"], &[]),
+        What::TxPower => (&["radio", "power"], &[]),
+        What::PathLoss => (&["between", "loss"], &[]),
+        What::SwitchChannel => (&["interface", "channel"], &["countdown"]),
+        What::Tune => (&["radio", "channel"], &[]),
+        What::RadioDown | What::RadioUp => (&["radio"], &[]),
+        What::Associate | What::Disassociate | What::PowerSaveOn | What::PowerSaveOff => {
+            (&["interface"], &[])
+        }
+        What::Blockage => (&["between", "loss", "duration"], &[]),
+    }
+}
+
+fn check_event(judge: &mut Judge, key: &str, event: &Event) {
+    judge.fail_if(event.at >= judge.scenario.duration, format!("{key}.at"), || {
+        "this is after the run has ended".into()
+    });
+    let set = [
+        ("link", event.link.is_some()),
+        ("node", event.node.is_some()),
+        ("radio", event.radio.is_some()),
+        ("interface", event.interface.is_some()),
+        ("between", !event.between.is_empty()),
+        ("position", event.position.is_some()),
+        ("power", event.power.is_some()),
+        ("loss", event.loss.is_some()),
+        ("duration", event.duration.is_some()),
+        ("channel", event.channel.is_some()),
+        ("countdown", event.countdown.is_some()),
+        ("rate", event.rate.is_some()),
+        ("delay", event.delay.is_some()),
+        ("packet-loss", event.packet_loss.is_some()),
+    ];
+    let (needed, besides) = event_keys(event.what);
+    for (below, set) in set {
+        let (needs, takes) = (needed.contains(&below), besides.contains(&below));
+        judge.fail_if(needs && !set, format!("{key}.{below}"), || {
+            format!("{} needs `{below}`", event.what.name())
+        });
+        judge.fail_if(set && !needs && !takes, format!("{key}.{below}"), || {
+            format!(
+                "this means nothing for {}, which takes {}",
+                event.what.name(),
+                [needed, besides].concat().join(", ")
+            )
+        });
+    }
+    let changes = set.iter().any(|(below, set)| *set && besides.contains(below));
+    judge.fail_if(event.what == What::LinkSet && !changes, key, || {
+        "nothing is set; give rate, delay or packet-loss".into()
+    });
+    event_names(judge, key, event);
+}
+
+fn event_names(judge: &mut Judge, key: &str, event: &Event) {
+    if let Some(link) = &event.link {
+        let all = judge.names.links.clone();
+        judge.known(&format!("{key}.link"), "link", link, all.iter().map(String::as_str));
+    }
+    if let Some(node) = &event.node {
+        let all = judge.names.nodes.clone();
+        judge.known(&format!("{key}.node"), "node", node, all);
+    }
+    if let Some(radio) = &event.radio {
+        judge.radio(&format!("{key}.radio"), radio);
+    }
+    if let Some(interface) = &event.interface {
+        let all = judge.names.interfaces.clone();
+        judge.known(&format!("{key}.interface"), "interface", interface, all.iter().map(String::as_str));
+    }
+    if !event.between.is_empty() {
+        judge.two_radios(&format!("{key}.between"), &event.between);
+    }
+    judge.fail_if(event.countdown == Some(0), format!("{key}.countdown"), || {
+        "at least one beacon announces a switch".into()
+    });
+}

@@ -1,0 +1,259 @@
+//! A file on its way to a [`Scenario`]: options applied, copies made, read, checked, addresses given out.
+
+use crate::check;
+use crate::field::{Field, Form, Reader, item_name};
+use crate::file::Scenario;
+use crate::problem::{Problem, Problems, remedy};
+use crate::tree::{self, Node, Origin, Table, Value};
+use crate::{address, expand};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// Largest file that is read. A thousand nodes written one by one take a tenth of it.
+pub const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// A scenario file as a tree that options can still change.
+#[derive(Clone, Debug)]
+pub struct Document {
+    file: String,
+    root: Node,
+}
+
+/// A run of a sweep.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Its number, from 0, in the order of the sweep.
+    pub index: usize,
+    /// What sets it apart: the axes with their labels.
+    pub labels: Vec<(String, String)>,
+    /// Its seed.
+    pub seed: u64,
+    /// The file with the point's settings.
+    pub document: Document,
+}
+
+impl Document {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no TOML.
+    pub fn read(path: &Path) -> Result<Document, Problems> {
+        let file = path.display().to_string();
+        let unreadable = |why: String| Problems {
+            file: file.clone(),
+            list: vec![Problem { origin: Origin::Line(0), key: String::new(), sentence: why }],
+        };
+        let length =
+            std::fs::metadata(path).map_err(|e| unreadable(format!("the file cannot be read: {e}")))?.len();
+        if length > MAX_FILE_BYTES {
+            return Err(unreadable(format!(
+                "the file has {length} bytes; a scenario has at most {MAX_FILE_BYTES}"
+            )));
+        }
+        let bytes = std::fs::read(path).map_err(|e| unreadable(format!("the file cannot be read: {e}")))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| unreadable("the file is no text; a scenario is TOML in UTF-8".into()))?;
+        Document::parse(&file, &text)
+    }
+
+    /// Takes the text of a file that is called `file`.
+    ///
+    /// # Errors
+    /// It is no TOML.
+    pub fn parse(file: &str, text: &str) -> Result<Document, Problems> {
+        let table = tree::parse(text).map_err(|errors| Problems {
+            file: file.into(),
+            list: errors
+                .into_iter()
+                .map(|e| Problem { origin: Origin::Line(e.line), key: String::new(), sentence: e.sentence })
+                .collect(),
+        })?;
+        Ok(Document { file: file.into(), root: Node { value: Value::Table(table), origin: Origin::Line(1) } })
+    }
+
+    /// The file as it was named.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The directory that file names in it are relative to.
+    pub fn directory(&self) -> PathBuf {
+        Path::new(&self.file).parent().map(Path::to_path_buf).unwrap_or_default()
+    }
+
+    /// Sets a key from a text as of the command line: `medium.path-loss.exponent=2.5`.
+    ///
+    /// # Errors
+    /// There is no such key, or no equals sign.
+    pub fn set_text(&mut self, option: &str) -> Result<(), Problems> {
+        let origin = Origin::Given(Arc::from(format!("--set {option}")));
+        let Some((key, text)) = option.split_once('=') else {
+            let sentence = "this sets nothing; write KEY=VALUE, such as seed=7".to_owned();
+            return Err(self.problems(vec![Problem { origin, key: String::new(), sentence }]));
+        };
+        let value = tree::parse_value(text.trim(), &origin);
+        self.set(key.trim(), &value)
+    }
+
+    /// Sets a key, dotted; `*` stands for any characters of a name.
+    ///
+    /// # Errors
+    /// There is no such key, or nothing has such a name.
+    pub fn set(&mut self, key: &str, value: &Node) -> Result<(), Problems> {
+        let segments: Vec<&str> = key.split('.').collect();
+        match set_below(&mut self.root, form(), &segments, value) {
+            Ok(()) => Ok(()),
+            Err(sentence) => {
+                let problem = Problem { origin: value.origin.clone(), key: key.into(), sentence };
+                Err(self.problems(vec![problem]))
+            }
+        }
+    }
+
+    /// Reads and checks everything.
+    ///
+    /// # Errors
+    /// All that is wrong, in the order of the file.
+    pub fn scenario(&self) -> Result<Scenario, Problems> {
+        let mut reader = Reader::default();
+        let root = expand::expand(&self.root, &mut reader);
+        let scenario = Scenario::read(&root, &mut reader);
+        let (mut problems, incomplete) = reader.finish();
+        let Some(mut scenario) = scenario else { return Err(self.problems(problems)) };
+        if !incomplete {
+            address::fill(&mut scenario);
+            let found = check::check(&scenario);
+            problems.extend(found.into_iter().map(|(key, sentence)| {
+                let origin = locate(&root, &key);
+                Problem { origin, key, sentence }
+            }));
+        }
+        if problems.is_empty() { Ok(scenario) } else { Err(self.problems(problems)) }
+    }
+
+    /// A problem that a driver found with a key of the scenario, with its place.
+    pub fn problem(&self, key: &str, sentence: impl Into<String>) -> Problems {
+        let root = expand::expand(&self.root, &mut Reader::default());
+        let origin = locate(&root, key);
+        self.problems(vec![Problem { origin, key: key.into(), sentence: sentence.into() }])
+    }
+
+    fn problems(&self, mut list: Vec<Problem>) -> Problems {
+        list.sort_by_key(|p| match p.origin {
+            Origin::Line(line) => line,
+            Origin::Given(_) => 0,
+        });
+        // Copies of a machine say the same of the same line.
+        list.dedup_by(|b, a| a.origin == b.origin && a.sentence == b.sentence);
+        Problems { file: self.file.clone(), list }
+    }
+}
+
+impl Scenario {
+    /// What it says, complete and in one way only: files that differ in comments or order of keys alike give the same.
+    pub fn canonical(&self) -> String {
+        let value = self.write().unwrap_or_else(|| toml::Value::Table(toml::Table::new()));
+        toml::to_string(&value).unwrap_or_default()
+    }
+
+    /// The first 16 hexadecimal digits of the SHA-256 of [`Scenario::canonical`], by which results name their scenario.
+    pub fn hash(&self) -> String {
+        let digest = Sha256::digest(self.canonical().as_bytes());
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// What a scenario file can say.
+pub fn form() -> &'static Form {
+    static FORM: OnceLock<Form> = OnceLock::new();
+    FORM.get_or_init(Scenario::form)
+}
+
+/// Where the value of a key, or the nearest table around it, was written.
+fn locate(root: &Node, key: &str) -> Origin {
+    let mut here = root;
+    for segment in key.split('.') {
+        let below = match &here.value {
+            Value::Table(table) => table.get(segment),
+            Value::List(list) => {
+                list.iter().enumerate().find(|(i, n)| item_name(n, *i) == segment).map(|(_, n)| n)
+            }
+            _ => None,
+        };
+        match below {
+            Some(node) => here = node,
+            None => break,
+        }
+    }
+    here.origin.clone()
+}
+
+/// Whether a name fits a pattern in which `*` stands for any characters.
+pub fn fits(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(name) = name.strip_prefix(head) else { return false };
+    (0..=name.len()).filter(|i| name.is_char_boundary(*i)).any(|i| fits(rest, &name[i..]))
+}
+
+fn set_below(node: &mut Node, form: &Form, segments: &[&str], value: &Node) -> Result<(), String> {
+    let Some((segment, rest)) = segments.split_first() else {
+        *node = value.clone();
+        return Ok(());
+    };
+    match form {
+        Form::Section { keys, .. } => {
+            let Some(key) = keys.iter().find(|k| k.name == *segment) else {
+                let remedy = remedy(segment, keys.iter().map(|k| k.name.as_str()));
+                return Err(format!("there is no key `{segment}`; {remedy}"));
+            };
+            set_below(entry(table_of(node), segment, value), &key.form, rest, value)
+        }
+        Form::Named(form) => {
+            let table = table_of(node);
+            let names: Vec<String> = table.keys().cloned().collect();
+            let fit: Vec<&String> = names.iter().filter(|name| fits(segment, name)).collect();
+            if fit.is_empty() {
+                return Err(nothing(segment, &names));
+            }
+            fit.into_iter().try_for_each(|name| set_below(entry(table, name, value), form, rest, value))
+        }
+        Form::Many(form) => {
+            let Value::List(list) = &mut node.value else { return Err(nothing(segment, &[])) };
+            let names: Vec<String> = list.iter().enumerate().map(|(i, n)| item_name(n, i)).collect();
+            let fit: Vec<usize> = (0..names.len()).filter(|i| fits(segment, &names[*i])).collect();
+            if fit.is_empty() {
+                return Err(nothing(segment, &names));
+            }
+            fit.into_iter().try_for_each(|i| set_below(&mut list[i], form, rest, value))
+        }
+        Form::Either(a, b) => {
+            let before = node.clone();
+            set_below(node, b, segments, value).or_else(|_| {
+                *node = before;
+                set_below(node, a, segments, value)
+            })
+        }
+        Form::One(_) => Err(format!("there is no key `{segment}` below a single value")),
+    }
+}
+
+fn nothing(name: &str, known: &[String]) -> String {
+    format!("nothing here is called `{name}`; {}", remedy(name, known.iter().map(String::as_str)))
+}
+
+/// The table in a node; what is there but no table is replaced by one.
+fn table_of(node: &mut Node) -> &mut Table {
+    if !matches!(node.value, Value::Table(_)) {
+        node.value = Value::Table(Table::new());
+    }
+    match &mut node.value {
+        Value::Table(table) => table,
+        _ => unreachable!("it was made a table"),
+    }
+}
+
+fn entry<'a>(table: &'a mut Table, key: &str, value: &Node) -> &'a mut Node {
+    let empty = || Node { value: Value::Table(Table::new()), origin: value.origin.clone() };
+    table.entry(key.to_owned()).or_insert_with(empty)
+}

@@ -1,0 +1,191 @@
+//! Copies: nodes with a `count`, and flows from or to several machines.
+
+use crate::document::fits;
+use crate::field::Reader;
+use crate::tree::{Node, Table, Value};
+use std::f64::consts::TAU;
+
+/// Most machines that a scenario may have.
+const MAX_NODES: i64 = 10_000;
+/// Most flows that it may have.
+const MAX_FLOWS: usize = 20_000;
+
+/// The tree with every copy made. What is not as it should be is left for the reader to complain about.
+pub fn expand(root: &Node, reader: &mut Reader) -> Node {
+    let Value::Table(table) = &root.value else { return root.clone() };
+    let mut table = table.clone();
+    if let Some(Node { value: Value::Table(nodes), .. }) = table.get_mut("node") {
+        *nodes = reader.within("node", |r| copies(nodes, r));
+    }
+    let machines: Vec<String> = match table.get("node") {
+        Some(Node { value: Value::Table(nodes), .. }) => nodes.keys().cloned().collect(),
+        _ => Vec::new(),
+    };
+    if let Some(Node { value: Value::List(flows), .. }) = table.get_mut("flow") {
+        *flows = reader.within("flow", |r| fan_out(flows, &machines, r));
+    }
+    Node { value: Value::Table(table), origin: root.origin.clone() }
+}
+
+fn copies(nodes: &Table, reader: &mut Reader) -> Table {
+    let mut out = Table::new();
+    for (name, node) in nodes {
+        let count = match &node.value {
+            Value::Table(table) => table.get("count"),
+            _ => None,
+        };
+        let Some(Node { value: Value::Whole(count), origin }) = count else {
+            out.insert(name.clone(), node.clone());
+            continue;
+        };
+        if !(1..=MAX_NODES).contains(count) {
+            let sentence = format!("a count is from 1 to {MAX_NODES}");
+            reader.within(name, |r| r.within("count", |r| r.fail::<()>(origin, sentence)));
+            continue;
+        }
+        for n in 1..=*count {
+            let mut copy = node.clone();
+            place(&mut copy, n, *count);
+            number(&mut copy, n);
+            if out.insert(format!("{name}{n}"), copy).is_some() {
+                let sentence =
+                    format!("there is a machine called {name}{n} already; call one of them otherwise");
+                reader.within(name, |r| r.fail::<()>(&node.origin, sentence));
+            }
+        }
+    }
+    out
+}
+
+/// Stands the `n`-th of `count` where `ring` and `step` say.
+fn place(node: &mut Node, n: i64, count: i64) {
+    let origin = node.origin.clone();
+    let Value::Table(table) = &mut node.value else { return };
+    let centre = table.get("position").and_then(metres).unwrap_or([0.0; 3]);
+    let ring = table.shift_remove("ring").as_ref().and_then(one_number).unwrap_or(0.0);
+    let step = table.shift_remove("step").as_ref().and_then(metres).unwrap_or([0.0; 3]);
+    table.shift_remove("count");
+    let angle = TAU * (n - 1) as f64 / count as f64;
+    let offset = [ring * angle.cos(), ring * angle.sin(), 0.0];
+    // Micrometres are enough, and hide the last bits in which machines' cosines differ.
+    let at = |i: usize| ((centre[i] + offset[i] + step[i] * (n - 1) as f64) * 1e6).round() / 1e6;
+    let list = (0..3).map(|i| Node { value: Value::Real(at(i)), origin: origin.clone() }).collect();
+    table.insert("position".into(), Node { value: Value::List(list), origin });
+}
+
+fn one_number(node: &Node) -> Option<f64> {
+    match node.value {
+        Value::Whole(n) => Some(n as f64),
+        Value::Real(x) => Some(x),
+        _ => None,
+    }
+}
+
+fn metres(node: &Node) -> Option<[f64; 3]> {
+    let Value::List(list) = &node.value else { return None };
+    let all: Vec<f64> = list.iter().filter_map(one_number).collect();
+    match all[..] {
+        [x, y] => Some([x, y, 0.0]),
+        [x, y, z] => Some([x, y, z]),
+        _ => None,
+    }
+}
+
+/// Writes the number in place of `{n}` and `{n+K}`, wherever a text has it.
+fn number(node: &mut Node, n: i64) {
+    match &mut node.value {
+        Value::Text(text) => *text = numbered(text, n),
+        Value::List(list) => list.iter_mut().for_each(|item| number(item, n)),
+        Value::Table(table) => table.values_mut().for_each(|item| number(item, n)),
+        _ => {}
+    }
+}
+
+fn numbered(text: &str, n: i64) -> String {
+    let mut out = text.replace("{n}", &n.to_string());
+    while let Some(at) = out.find("{n+") {
+        let Some(end) = out[at..].find('}') else { break };
+        let Ok(more) = out[at + 3..at + end].parse::<u32>() else { break };
+        out.replace_range(at..=at + end, &(n + i64::from(more)).to_string());
+    }
+    out
+}
+
+fn fan_out(flows: &[Node], machines: &[String], reader: &mut Reader) -> Vec<Node> {
+    let mut out: Vec<Node> = Vec::new();
+    for flow in flows {
+        let Value::Table(table) = &flow.value else {
+            out.push(flow.clone());
+            continue;
+        };
+        let text = |key: &str| match table.get(key) {
+            Some(Node { value: Value::Text(text), .. }) => Some(text.as_str()),
+            _ => None,
+        };
+        let wild = ["from", "to"].into_iter().find(|key| text(key).is_some_and(|t| t.contains('*')));
+        let (Some(key), Some(name)) = (wild, text("name")) else {
+            out.push(flow.clone());
+            continue;
+        };
+        let pattern = text(key).unwrap_or_default();
+        let fit: Vec<&String> = machines.iter().filter(|m| fits(pattern, m)).collect();
+        if fit.is_empty() || out.len() + fit.len() > MAX_FLOWS {
+            let sentence = match fit.is_empty() {
+                true => format!("no machine is called like `{pattern}`"),
+                false => format!("these are more than {MAX_FLOWS} flows"),
+            };
+            reader.within(name, |r| r.within(key, |r| r.fail::<()>(&flow.origin, sentence)));
+            continue;
+        }
+        for machine in fit {
+            let mut copy = flow.clone();
+            if let Value::Table(table) = &mut copy.value {
+                for (key, text) in [("name", format!("{name}-{machine}")), (key, machine.clone())] {
+                    if let Some(node) = table.get_mut(key) {
+                        node.value = Value::Text(text);
+                    }
+                }
+            }
+            out.push(copy);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{Origin, parse};
+
+    fn expanded(text: &str) -> Node {
+        let root = Node { value: Value::Table(parse(text).unwrap()), origin: Origin::Line(1) };
+        expand(&root, &mut Reader::default())
+    }
+
+    #[test]
+    fn counted_nodes_get_numbers_places_and_names() {
+        let root = expanded(
+            "[node.s]\ncount = 2\nstep = [5, 1]\n[node.s.interface.w]\naddress = \"10.0.{n}.{n+9}/24\"",
+        );
+        assert_eq!(
+            root.to_string(),
+            "{ node = { s1 = { interface = { w = { address = \"10.0.1.10/24\" } }, position = [0.0, 0.0, 0.0] }, \
+             s2 = { interface = { w = { address = \"10.0.2.11/24\" } }, position = [5.0, 1.0, 0.0] } } }"
+        );
+        let ring = expanded("[node.s]\ncount = 4\nring = 2\nposition = [1.0, 0.0]").to_string();
+        assert!(
+            ring.contains("s2 = { position = [1.0, 2.0, 0.0] }, s3 = { position = [-1.0, 0.0, 0.0] }"),
+            "{ring}"
+        );
+    }
+
+    #[test]
+    fn flows_fan_out() {
+        let root = expanded(
+            "flow = [{ name = \"up\", from = \"s*\", to = \"ap\" }]\n[node]\ns1 = {}\nap = {}\ns2 = {}",
+        );
+        assert!(root.to_string().starts_with(
+            "{ flow = [{ name = \"up-s1\", from = \"s1\", to = \"ap\" }, { name = \"up-s2\", from = \"s2\", to = \"ap\" }]"
+        ));
+    }
+}

@@ -1,0 +1,127 @@
+//! A bonding tunnel.
+
+use crate::field::{Field, Form, Reader};
+use crate::tree::{Node, Value};
+use crate::units::Bytes;
+use crate::{choice, section};
+use ipnet::Ipv4Net;
+use std::time::Duration;
+
+choice! {
+    /// Which path takes the next bytes.
+    pub enum Scheduler {
+        /// The one by which they arrive first.
+        EarliestArrival = "earliest-arrival",
+        /// The same, and urgent packets go to every path.
+        RedundantUrgent = "redundant-urgent",
+        /// The one with the shortest round trip that has room.
+        MinRtt = "min-rtt",
+        /// In turn.
+        RoundRobin = "round-robin",
+        /// In turn, by weight.
+        Weighted = "weighted",
+        /// All of them.
+        Redundant = "redundant",
+    }
+}
+
+choice! {
+    /// How much a path of a bond may carry.
+    pub enum CongestionControl {
+        /// Keeps the queue of the path short.
+        Tidal = "tidal",
+        /// RFC 9438.
+        Cubic = "cubic",
+        /// RFC 5681.
+        NewReno = "newreno",
+        /// RFC 6356, coupled.
+        Lia = "lia",
+        /// Coupled.
+        Olia = "olia",
+        /// Coupled.
+        Balia = "balia",
+    }
+}
+
+section! {
+    /// A bonding tunnel: one link out of several, with the engine that the daemon runs. Its name is the name of its device.
+    pub struct Bond {
+        /// The node that has several ways.
+        client: String,
+        /// The node at the other end.
+        gateway: String,
+        /// Interfaces of the client that it uses, by name or as tables.
+        paths: Vec<BondPath>,
+        /// The client's address inside, with the network. If not said, 10.77.N.2/24 for the N-th bond; the gateway has the first of it.
+        address: Option<Ipv4Net>,
+        /// What the client sends into it. If not said, everything that is for the gateway or beyond it.
+        route: Vec<Ipv4Net>,
+        /// Which path takes the next bytes. As the daemon has it.
+        scheduler: Scheduler = Scheduler::EarliestArrival,
+        /// How much each path may carry. As the daemon has it.
+        congestion: CongestionControl = CongestionControl::Tidal,
+        /// Lost datagrams are sent again.
+        recovery: bool = true,
+        /// A path slower than the fastest by more than this carries no ordered data. As the daemon has it.
+        max_spread: Duration = Duration::from_millis(200),
+        /// MTU of its device. As the daemon has it.
+        tun_mtu: u16 = 1420,
+        /// Most bytes in its queue. As the daemon has it.
+        queue: Bytes = Bytes(16_000_000),
+    }
+}
+
+choice! {
+    /// What a path may be used for.
+    pub enum PathClass {
+        /// Always.
+        Active = "active",
+        /// While no other works.
+        Backup = "backup",
+    }
+}
+
+/// A path of a bond.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BondPath {
+    /// The client's interface.
+    pub interface: String,
+    /// The gateway's interface that it goes to; none: the one that routes lead to.
+    pub to: Option<String>,
+    /// What it may be used for.
+    pub class: PathClass,
+    /// Its share under the weighted scheduler.
+    pub weight: u32,
+}
+
+section! {
+    /// A path with its settings.
+    pub struct PathTable {
+        /// The client's interface.
+        interface: String,
+        /// The gateway's interface that it goes to. If not said, the nearest.
+        to: Option<String>,
+        /// What it may be used for.
+        class: PathClass = PathClass::Active,
+        /// Its share under the weighted scheduler.
+        weight: u32 = 1,
+    }
+}
+
+impl Field for BondPath {
+    fn read(node: &Node, reader: &mut Reader) -> Option<Self> {
+        if let Value::Text(interface) = &node.value {
+            let (interface, class) = (interface.clone(), PathClass::Active);
+            return Some(BondPath { interface, to: None, class, weight: 1 });
+        }
+        let PathTable { interface, to, class, weight } = PathTable::read(node, reader)?;
+        Some(BondPath { interface, to, class, weight })
+    }
+    fn write(&self) -> Option<toml::Value> {
+        let BondPath { interface, to, class, weight } = self.clone();
+        PathTable { interface, to, class, weight }.write()
+    }
+    fn form() -> Form {
+        Form::Either(Box::new(Form::one("an interface")), Box::new(PathTable::form()))
+    }
+}

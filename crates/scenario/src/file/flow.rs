@@ -1,0 +1,101 @@
+//! Traffic.
+
+use super::AccessCategory;
+use crate::units::{BitRate, Bytes};
+use crate::{choice, section};
+use std::time::Duration;
+
+choice! {
+    /// What kind of traffic.
+    pub enum FlowKind {
+        /// One TCP connection, or several at once.
+        Tcp = "tcp",
+        /// One MPTCP connection.
+        Mptcp = "mptcp",
+        /// Datagrams at a rate, or as fast as the interface takes them.
+        Udp = "udp",
+        /// Echo requests.
+        Ping = "ping",
+        /// Requests and responses over TCP, one after the other.
+        Request = "request",
+        /// Real-time video over UDP, with its quality.
+        Video = "video",
+        /// Adaptive streaming over TCP: segments, each at the quality that the last one allowed.
+        Adaptive = "adaptive",
+    }
+}
+
+choice! {
+    /// Congestion control of TCP and MPTCP.
+    pub enum TcpControl {
+        /// RFC 9438, the default of Linux.
+        Cubic = "cubic",
+        /// RFC 5681 and 6582.
+        NewReno = "newreno",
+        /// HighSpeed TCP, RFC 3649.
+        HighSpeed = "highspeed",
+        /// MPTCP, coupled: RFC 6356.
+        Lia = "lia",
+        /// MPTCP, coupled.
+        Olia = "olia",
+        /// MPTCP, coupled.
+        Balia = "balia",
+    }
+}
+
+choice! {
+    /// Which subflow takes the next bytes.
+    pub enum MptcpScheduler {
+        /// The one with the shortest round trip that has room.
+        MinRtt = "min-rtt",
+        /// In turn.
+        RoundRobin = "round-robin",
+    }
+}
+
+section! {
+    /// Traffic from one machine to another. Data goes from `from` to `to`.
+    pub struct Flow {
+        /// What to call it; figures are called after it.
+        name: String,
+        /// What kind of traffic.
+        kind: FlowKind,
+        /// The machine that sends, or machines as `sta*`: then there is a flow for each, called NAME.MACHINE.
+        from: String,
+        /// The machine that receives, or machines as `sta*`. With an interface, as `node:eth0`, that interface's address is used.
+        to: String,
+        /// When it starts.
+        start: Duration = Duration::ZERO,
+        /// When it stops; if not said, at the end of the run or when its bytes are through.
+        stop: Option<Duration>,
+        /// tcp, mptcp, udp: how much is sent. If not said, without end. request: the length of a response.
+        bytes: Option<Bytes>,
+        /// udp, video: how fast. If not said, udp sends as fast as the interface takes packets.
+        rate: Option<BitRate>,
+        /// udp, video: the length of IP packets. 1500, a full Ethernet frame. ping: of echo requests, 84 if not said.
+        packet: Option<Bytes>,
+        /// ping: the time between echo requests, 1 s if not said. request: the pause between a response and the next request, none if not said.
+        interval: Option<Duration>,
+        /// tcp: how many connections at once.
+        streams: Option<u16>,
+        /// tcp, mptcp, request, adaptive: congestion control. If not said, cubic.
+        congestion: Option<TcpControl>,
+        /// tcp, mptcp, request, adaptive: the receiver's buffer, which bounds the window. If not said, 6 MB, Linux's limit.
+        receive_buffer: Option<Bytes>,
+        /// tcp, mptcp, request, adaptive: the largest segment, bytes of payload. If not said, 1448 (1500 with IPv4, TCP and timestamps).
+        mss: Option<u16>,
+        /// tcp, mptcp, request, adaptive: ask for ECN. Off if not said, as Linux does.
+        ecn: Option<bool>,
+        /// mptcp: the interfaces that get a subflow, as `node:interface`. If not said, every interface with an address of the machine that
+        /// has more of them.
+        paths: Vec<String>,
+        /// mptcp: which subflow takes the next bytes. If not said, min-rtt.
+        scheduler: Option<MptcpScheduler>,
+        /// adaptive: the qualities on offer. If not said, 5, 10, 15 and 20 Mbit/s.
+        qualities: Vec<BitRate>,
+        /// adaptive: the length of a segment. If not said, 30 s.
+        segment: Option<Duration>,
+        /// The priority that 802.11 gives it.
+        category: AccessCategory = AccessCategory::BestEffort,
+    }
+}

@@ -1,0 +1,105 @@
+//! What all radios share: how signals fade with distance and time, and who disturbs.
+
+use crate::units::{Db, Dbm, Position};
+use crate::{choice, section};
+use std::time::Duration;
+
+section! {
+    /// What all radios share. Channels are apart by themselves, as far as their frequencies are.
+    pub struct Medium {
+        /// How a signal weakens with distance.
+        path_loss: PathLoss,
+        /// Pairs of radios whose path loss is given rather than worked out.
+        loss: Vec<PairLoss>,
+        /// Standard deviation of the lasting difference between pairs of radios (walls, furniture), drawn once per pair. 0, because a
+        /// figure that depends on luck needs many seeds.
+        shadowing: Db = Db(0.0),
+        /// How a signal comes and goes with time.
+        fading: Fading,
+    }
+}
+
+choice! {
+    /// How a signal weakens with distance.
+    pub enum PathLossModel {
+        /// By the logarithm of the distance.
+        LogDistance = "log-distance",
+        /// Only as `medium.loss` says; pairs that are not listed do not hear each other.
+        Matrix = "matrix",
+    }
+}
+
+section! {
+    /// How a signal weakens with distance: reference-loss + 10 · exponent · log10(metres).
+    pub struct PathLoss {
+        /// Which model.
+        model: PathLossModel = PathLossModel::LogDistance,
+        /// 2 is free space, 3 indoors; 3 is also what ns-3 takes, which our figures are held against.
+        exponent: f64 = 3.0,
+        /// At 1 m: 46.68 dB is free space at 5.15 GHz. The default suits 5 GHz; free space is 40.05 dB at 2.4 GHz and 68.0 dB at 60 GHz.
+        reference_loss: Db = Db(46.6777),
+    }
+}
+
+section! {
+    /// The path loss between two radios, in both directions.
+    pub struct PairLoss {
+        /// Two radios as `node:radio`, or two nodes if each has one radio.
+        between: Vec<String>,
+        /// The loss.
+        loss: Db,
+    }
+}
+
+choice! {
+    /// How a signal comes and goes.
+    pub enum FadingModel {
+        /// It does not.
+        None = "none",
+        /// No direct sight: the power is exponentially distributed.
+        Rayleigh = "rayleigh",
+        /// A direct ray and scattered ones.
+        Rician = "rician",
+    }
+}
+
+section! {
+    /// How a signal comes and goes with time, for each pair of radios by itself.
+    pub struct Fading {
+        /// Which model. None, because a figure that depends on luck needs many seeds.
+        model: FadingModel = FadingModel::None,
+        /// Rician only: how much stronger the direct ray is than all scattered ones together.
+        k_factor: Db = Db(6.0),
+        /// After this time the fading has changed. 20 ms is a walking person at 5 GHz.
+        coherence: Duration = Duration::from_millis(20),
+    }
+}
+
+section! {
+    /// A source of energy that is no radio of the scenario: a microwave oven, a camera, a foreign network.
+    pub struct Interferer {
+        /// What to call it.
+        name: String,
+        /// Where it stands.
+        position: Position = Position::default(),
+        /// The channel it disturbs.
+        channel: u16,
+        /// Width of what it sends, MHz.
+        width: u16 = 20,
+        /// What it sends with.
+        power: Dbm = Dbm(16.0),
+        /// How long it sends at a time.
+        on: Duration,
+        /// How long it is silent between. 0: it never stops.
+        off: Duration = Duration::ZERO,
+        /// Draw both times from exponential distributions with these means, rather than keeping to them.
+        random: bool = false,
+        /// It looks like Wi-Fi: radios defer to it as to a frame they cannot decode, from their preamble threshold on, not only from
+        /// the energy threshold.
+        wifi: bool = false,
+        /// When it is switched on.
+        start: Duration = Duration::ZERO,
+        /// When it is switched off; if not said, at the end.
+        stop: Option<Duration>,
+    }
+}

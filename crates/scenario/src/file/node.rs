@@ -1,0 +1,104 @@
+//! A machine: where it stands, its radios and interfaces, and how it forwards.
+
+use super::Radio;
+use crate::units::Position;
+use crate::{choice, section};
+use indexmap::IndexMap;
+use ipnet::Ipv4Net;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+section! {
+    /// A machine. A cable's end makes an interface by itself; radios need `interface` tables.
+    pub struct NodeSpec {
+        /// Make so many of it, called NAME1, NAME2 and so on. In its texts `{n}` becomes the number.
+        count: Option<u32>,
+        /// With `count`: stand on a circle of this radius in metres around `position`.
+        ring: Option<f64>,
+        /// With `count`: each stands this far, in metres, from the one before.
+        step: Option<Position>,
+        /// Where it stands.
+        position: Position = Position::default(),
+        /// Where it walks: a straight line from point to point.
+        walk: Vec<Waypoint>,
+        /// It passes packets on that are not for itself.
+        forward: bool = false,
+        /// Interfaces behind which it hides the addresses of the others (masquerading).
+        nat: Vec<String>,
+        /// Its routes. Without any, packets take the way with the fewest hops.
+        route: Vec<Route>,
+        /// Its radios, by name.
+        radio: IndexMap<String, Radio>,
+        /// Its interfaces, by name.
+        interface: IndexMap<String, Interface>,
+        /// Its bridges, by name.
+        bridge: IndexMap<String, Bridge>,
+    }
+}
+
+section! {
+    /// Interfaces joined to one network, as a switch joins them. There is no spanning tree: they must not close a loop.
+    pub struct Bridge {
+        /// The interfaces.
+        ports: Vec<String>,
+        /// The machine's own address on it. If not said, the next free one of the network.
+        address: Option<Ipv4Net>,
+    }
+}
+
+section! {
+    /// A point of a walk.
+    pub struct Waypoint {
+        /// When it is there.
+        at: Duration,
+        /// Where.
+        position: Position,
+    }
+}
+
+section! {
+    /// A route.
+    pub struct Route {
+        /// To which network; `0.0.0.0/0` is everything.
+        to: Ipv4Net,
+        /// By which neighbour's address. If not said, the network is on the wire of `interface`.
+        via: Option<Ipv4Addr>,
+        /// By which interface. If not said, the one that reaches `via`.
+        interface: Option<String>,
+        /// Among routes to equally large networks the smallest goes first.
+        metric: u32 = 0,
+    }
+}
+
+choice! {
+    /// What an interface does on its radio.
+    pub enum Mode {
+        /// An access point.
+        Ap = "ap",
+        /// A station of the access point with the same `ssid`.
+        Station = "station",
+        /// A peer among equals, of all that have the same `ssid`; nobody sends beacons.
+        Mesh = "mesh",
+    }
+}
+
+section! {
+    /// An interface.
+    pub struct Interface {
+        /// Its radio; none for a cable's end.
+        radio: Option<String>,
+        /// What it does on its radio; only with `radio`, and needed there.
+        mode: Option<Mode>,
+        /// The name of its network; only with `radio`, and needed there.
+        ssid: Option<String>,
+        /// Its address. If not said, the next free one of the network: 10.1.0.0/16 is cut into a /24 for each network.
+        /// Ports of a bridge have none.
+        address: Option<Ipv4Net>,
+        /// Longest IP packet, bytes. 1500, as Ethernet has it.
+        mtu: u16 = 1500,
+        /// Access points: time between beacons. `"0s"`: none are sent, as in most analyses.
+        beacon_interval: Duration = Duration::from_micros(102_400),
+        /// Stations: sleep between beacons, and let the access point keep what comes.
+        power_save: bool = false,
+    }
+}

@@ -1,0 +1,32 @@
+//! The scenario file: what a person writes, what a run needs, and what it leaves behind.
+//!
+//! The life of a file:
+//!
+//! 1. [`tree`]: TOML becomes values that know their lines. Options of the command line and the axes of a sweep change this tree, so
+//!    that they are checked like anything else.
+//! 2. [`mod@file`]: the tables, each declared once with its documentation ([`field`]), are read from the tree.
+//! 3. [`check`]: what types cannot say: names that nothing has, rates that a standard lacks.
+//!    Copies are made and addresses given out before that ([`document`]).
+//! 4. A driver (the simulator, later the live lab) builds the [`Scenario`], runs it, and fills a [`report::Report`].
+//! 5. The expectations judge the report.
+//!
+//! Every problem is found before anything runs, all of them together, each with file, line, key and remedy ([`problem`]). The
+//! crate knows nothing of the crates that do the work; they translate.
+#![forbid(unsafe_code)]
+
+mod address;
+pub mod check;
+pub mod document;
+mod expand;
+pub mod field;
+pub mod file;
+pub mod problem;
+pub mod report;
+pub mod tree;
+pub mod units;
+pub mod wifi;
+
+pub use document::{Document, Point};
+pub use file::Scenario;
+pub use problem::{Problem, Problems};
+pub use report::Report;

@@ -1,0 +1,61 @@
+//! What is wrong with a scenario: where, which key, why, and what to do.
+
+use crate::tree::Origin;
+use std::fmt;
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it was written.
+    pub origin: Origin,
+    /// The key, dotted, as `--set` takes it; empty if it concerns no key.
+    pub key: String,
+    /// What is wrong and what to do, one sentence.
+    pub sentence: String,
+}
+
+/// All that is wrong with a scenario, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Problems {
+    /// The file, as it was named.
+    pub file: String,
+    /// At least one.
+    pub list: Vec<Problem>,
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.list.iter().enumerate() {
+            f.write_str(if i == 0 { "" } else { "\n" })?;
+            match &problem.origin {
+                Origin::Line(0) => write!(f, "{}", self.file)?,
+                Origin::Line(line) => write!(f, "{}:{line}", self.file)?,
+                Origin::Given(text) => f.write_str(text)?,
+            }
+            f.write_str(if problem.key.is_empty() { "" } else { ": " })?;
+            write!(f, "{}: {}", problem.key, problem.sentence)?;
+        }
+        Ok(())
+    }
+}
+
+/// The known name that is most like `name`, if any is.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase().replace('_', "-");
+    let like = |k: &str| strsim::jaro_winkler(&name, &k.to_lowercase());
+    let best = known.into_iter().map(|k| (like(k), k)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > 0.75).then_some(best.1)
+}
+
+/// "; did you mean `x`?", or all that is known: the second half of a sentence about an unknown name.
+pub fn remedy<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    if let Some(near) = nearest(name, known.clone()) {
+        return format!("did you mean `{near}`?");
+    }
+    let known: Vec<&str> = known.into_iter().collect();
+    match known.len() {
+        0 => "there is none".into(),
+        1..=24 => format!("known are {}", known.join(", ")),
+        n => format!("known are {} and {} more", known[..24].join(", "), n - 24),
+    }
+}

@@ -1,0 +1,146 @@
+//! What a run leaves behind: a table for each kind of thing, a time series, and where all of it comes from.
+//!
+//! Every figure has a name, `TABLE.ROW.COLUMN`, such as `flow.down.goodput_mbps`: expectations, charts, tables on the terminal and
+//! columns of CSV files all call it so. Rows are named after the scenario: a flow by its name, a radio as `node:radio`.
+
+mod metric;
+mod rows;
+
+pub use metric::{Aggregate, Metric, MetricError};
+pub use rows::{BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, StationRow, SubflowRow};
+
+use serde::{Deserialize, Serialize};
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, with its unit.
+    pub doc: &'static str,
+}
+
+/// A row of a table.
+pub trait Row {
+    /// The table's name.
+    const TABLE: &'static str;
+    /// What the rows are.
+    const DOC: &'static str;
+    /// Columns with text, after the name.
+    const TEXTS: &'static [Column];
+    /// Columns with numbers.
+    const NUMBERS: &'static [Column];
+    /// The row's name.
+    fn name(&self) -> &str;
+    /// As [`Row::TEXTS`].
+    fn texts(&self) -> Vec<&str>;
+    /// As [`Row::NUMBERS`]; none where there is nothing to say.
+    fn numbers(&self) -> Vec<Option<f64>>;
+}
+
+/// Where results come from: with this, anyone can make them again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The scenario's title.
+    pub title: String,
+    /// The scenario file, as it was named.
+    pub file: String,
+    /// [`Scenario::hash`](crate::Scenario::hash) of what was run, settings of the command line and the sweep included.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// In a sweep: the axes with their labels.
+    pub point: Vec<(String, String)>,
+    /// Version of the program.
+    pub version: String,
+    /// Length of the run, seconds.
+    pub duration_s: f64,
+    /// Figures count from here, seconds.
+    pub warmup_s: f64,
+    /// Hash of all that arrived anywhere, and when: equal runs have equal ones.
+    pub trace: String,
+    /// Events that the simulator worked through.
+    pub events: u64,
+}
+
+/// Figures at regular times.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Time between rows, seconds.
+    pub interval_s: f64,
+    /// Names of figures, `TABLE.ROW.COLUMN`.
+    pub columns: Vec<String>,
+    /// A row for each interval that ended: its values in the order of the columns.
+    pub rows: Vec<Vec<Option<f64>>>,
+}
+
+/// What a run leaves behind. Figures count from the end of the warm-up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// Flows.
+    pub flow: Vec<FlowRow>,
+    /// Subflows of MPTCP flows.
+    pub subflow: Vec<SubflowRow>,
+    /// Who sent to whom by radio.
+    pub station: Vec<StationRow>,
+    /// Radios.
+    pub radio: Vec<RadioRow>,
+    /// Interfaces.
+    pub interface: Vec<InterfaceRow>,
+    /// Directions of links, with their queues.
+    pub link: Vec<LinkRow>,
+    /// Bonds.
+    pub bond: Vec<BondRow>,
+    /// Paths of bonds.
+    pub path: Vec<PathRow>,
+    /// The time series, if one was asked for.
+    pub series: Series,
+}
+
+/// Calls something once for each table, whatever its rows are.
+pub trait TableVisitor {
+    /// A table.
+    fn table<R: Row>(&mut self, rows: &[R]);
+}
+
+impl Report {
+    /// Shows every table.
+    pub fn visit(&self, visitor: &mut impl TableVisitor) {
+        visitor.table(&self.flow);
+        visitor.table(&self.subflow);
+        visitor.table(&self.station);
+        visitor.table(&self.radio);
+        visitor.table(&self.interface);
+        visitor.table(&self.link);
+        visitor.table(&self.bond);
+        visitor.table(&self.path);
+    }
+}
+
+/// A table without rows, for the reference and for the check of metrics.
+#[derive(Clone, Copy, Debug)]
+pub struct TableForm {
+    /// Its name.
+    pub name: &'static str,
+    /// What its rows are.
+    pub doc: &'static str,
+    /// Columns with text.
+    pub texts: &'static [Column],
+    /// Columns with numbers.
+    pub numbers: &'static [Column],
+}
+
+/// All tables.
+pub fn tables() -> Vec<TableForm> {
+    struct Collect(Vec<TableForm>);
+    impl TableVisitor for Collect {
+        fn table<R: Row>(&mut self, _: &[R]) {
+            self.0.push(TableForm { name: R::TABLE, doc: R::DOC, texts: R::TEXTS, numbers: R::NUMBERS });
+        }
+    }
+    let mut all = Collect(Vec::new());
+    Report::default().visit(&mut all);
+    all.0
+}

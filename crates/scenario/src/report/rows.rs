@@ -1,0 +1,292 @@
+//! The tables' columns, each with its meaning and unit.
+
+use super::{Column, Row};
+use serde::{Deserialize, Serialize};
+
+/// Numbers as figures.
+trait Number {
+    fn number(&self) -> Option<f64>;
+}
+
+impl Number for f64 {
+    fn number(&self) -> Option<f64> {
+        Some(*self)
+    }
+}
+
+impl Number for u64 {
+    fn number(&self) -> Option<f64> {
+        Some(*self as f64)
+    }
+}
+
+impl Number for Option<f64> {
+    fn number(&self) -> Option<f64> {
+        *self
+    }
+}
+
+impl Number for Option<u64> {
+    fn number(&self) -> Option<f64> {
+        self.map(|n| n as f64)
+    }
+}
+
+macro_rules! rows {
+    ($(
+        $(#[doc = $doc:literal])+
+        pub struct $name:ident as $table:literal {
+            texts { $( $(#[doc = $text_doc:literal])+ $text:ident, )* }
+            numbers { $( $(#[doc = $number_doc:literal])+ $number:ident: $type:ty, )* }
+        }
+    )*) => { $(
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct $name {
+            /// The row's name.
+            pub name: String,
+            $( $(#[doc = $text_doc])+ pub $text: String, )*
+            $( $(#[doc = $number_doc])+ pub $number: $type, )*
+        }
+
+        impl Row for $name {
+            const TABLE: &'static str = $table;
+            const DOC: &'static str = concat!($($doc),+);
+            const TEXTS: &'static [Column] = &[$( Column { name: stringify!($text), doc: concat!($($text_doc),+) } ),*];
+            const NUMBERS: &'static [Column] = &[$( Column { name: stringify!($number), doc: concat!($($number_doc),+) } ),*];
+            fn name(&self) -> &str {
+                &self.name
+            }
+            fn texts(&self) -> Vec<&str> {
+                vec![$( &self.$text ),*]
+            }
+            fn numbers(&self) -> Vec<Option<f64>> {
+                vec![$( self.$number.number() ),*]
+            }
+        }
+    )* };
+}
+
+rows! {
+    /// Flows, by name.
+    pub struct FlowRow as "flow" {
+        texts {
+            /// What kind of traffic.
+            kind,
+            /// The machine that sends.
+            from,
+            /// The machine that receives.
+            to,
+        }
+        numbers {
+            /// Bytes that the receiving application got, in order and once.
+            bytes: u64,
+            /// The same as a rate over the time that counts, Mbit/s.
+            goodput_mbps: f64,
+            /// When the last byte was through, seconds from the flow's start; none if it was not.
+            completion_s: Option<f64>,
+            /// Packets with data that were sent, repeated ones included.
+            sent_packets: u64,
+            /// udp, video, ping: packets that did not arrive, per cent.
+            loss_percent: Option<f64>,
+            /// tcp, mptcp: segments sent again.
+            retransmissions: Option<u64>,
+            /// tcp, mptcp: retransmission timeouts.
+            timeouts: Option<u64>,
+            /// Round trip, mean, ms: of the kernel's samples with TCP, of echoes with ping.
+            rtt_ms: Option<f64>,
+            /// Round trip, least, ms.
+            rtt_min_ms: Option<f64>,
+            /// Round trip, 99 of 100 are shorter, ms.
+            rtt_p99_ms: Option<f64>,
+            /// One-way delay of packets, mean, ms.
+            delay_ms: Option<f64>,
+            /// One-way delay of packets, 99 of 100 are shorter, ms.
+            delay_p99_ms: Option<f64>,
+            /// Packets that arrived after a later one.
+            reordered: u64,
+            /// request: responses that were complete.
+            responses: Option<u64>,
+            /// request: from request to the last byte of the response, half are shorter, ms.
+            response_ms: Option<f64>,
+            /// request: the same, 99 of 100 are shorter, ms.
+            response_p99_ms: Option<f64>,
+            /// video: the quality that was seen, dB (a proxy of PSNR; the model's page says how).
+            psnr_db: Option<f64>,
+            /// adaptive: mean quality of the segments, Mbit/s.
+            quality_mbps: Option<f64>,
+            /// adaptive: how often playing stood still.
+            stalls: Option<u64>,
+            /// adaptive: how long it stood still, seconds.
+            stall_s: Option<f64>,
+        }
+    }
+
+    /// Subflows of MPTCP flows, as `FLOW:node:interface`.
+    pub struct SubflowRow as "subflow" {
+        texts {
+            /// The flow.
+            flow,
+            /// The interface, as `node:interface`.
+            interface,
+        }
+        numbers {
+            /// Bytes of data that arrived by it.
+            bytes: u64,
+            /// The same as a rate over the time that counts, Mbit/s.
+            goodput_mbps: f64,
+            /// Segments sent again.
+            retransmissions: u64,
+            /// Retransmission timeouts.
+            timeouts: u64,
+            /// Round trip, mean, ms.
+            rtt_ms: Option<f64>,
+            /// Congestion window at the end, bytes.
+            cwnd_bytes: u64,
+        }
+    }
+
+    /// Who sent to whom by radio, as `node:interface>node:interface`.
+    pub struct StationRow as "station" {
+        texts {
+            /// The interface that sent, as `node:interface`.
+            from,
+            /// The interface that it was for; `*` is everybody.
+            to,
+        }
+        numbers {
+            /// Packets that were acknowledged.
+            delivered: u64,
+            /// Their IP bytes.
+            bytes: u64,
+            /// The same as a rate over the time that counts, Mbit/s.
+            goodput_mbps: f64,
+            /// Packets given up after the last attempt.
+            failed: u64,
+            /// Packets dropped by the queue, full or managed.
+            dropped: u64,
+            /// Packets that waited too long.
+            expired: u64,
+            /// Attempts per packet, mean.
+            attempts: f64,
+            /// Time on the air of its frames, per cent of the time that counts.
+            airtime_percent: f64,
+            /// Rate of its frames, mean by packets, Mbit/s.
+            rate_mbps: Option<f64>,
+            /// Received power of its frames, mean, dBm.
+            signal_dbm: Option<f64>,
+        }
+    }
+
+    /// Radios, as `node:radio`.
+    pub struct RadioRow as "radio" {
+        texts {
+            /// The channel at the end.
+            channel,
+        }
+        numbers {
+            /// Time in which it sent, per cent.
+            sending_percent: f64,
+            /// Time in which the channel was busy for it, its own sending included, per cent.
+            busy_percent: f64,
+            /// Frames (PPDUs) sent.
+            frames: u64,
+            /// Exchanges that were not answered.
+            unanswered: u64,
+            /// Preambles that it understood.
+            heard: u64,
+            /// Preambles that it understood, but whose body it did not.
+            garbled: u64,
+        }
+    }
+
+    /// Interfaces, as `node:interface`.
+    pub struct InterfaceRow as "interface" {
+        texts {}
+        numbers {
+            /// IP packets sent.
+            sent: u64,
+            /// Their bytes.
+            sent_bytes: u64,
+            /// IP packets received.
+            received: u64,
+            /// Their bytes.
+            received_bytes: u64,
+            /// Packets dropped for want of a way, of room for their length, or of a neighbour.
+            dropped: u64,
+        }
+    }
+
+    /// Directions of links with their queues, as `LINK:forward` and `LINK:back`.
+    pub struct LinkRow as "link" {
+        texts {
+            /// The end that sends, as `node:interface`.
+            from,
+        }
+        numbers {
+            /// Packets that arrived.
+            delivered: u64,
+            /// Their IP bytes.
+            bytes: u64,
+            /// The same as a rate over the time that counts, Mbit/s.
+            carried_mbps: f64,
+            /// Packets that found the queue full.
+            dropped_full: u64,
+            /// Packets that CoDel dropped.
+            dropped_aqm: u64,
+            /// Packets that CoDel marked.
+            marked: u64,
+            /// Packets lost on the wire.
+            lost: u64,
+            /// Wait in the queue, mean of what left it, ms.
+            wait_ms: Option<f64>,
+            /// Wait in the queue, 99 of 100 are shorter, ms.
+            wait_p99_ms: Option<f64>,
+        }
+    }
+
+    /// Bonds, as `BOND:client` and `BOND:gateway` for what each end sent.
+    pub struct BondRow as "bond" {
+        texts {
+            /// The end that sends.
+            from,
+        }
+        numbers {
+            /// Packets that the other end delivered.
+            delivered: u64,
+            /// Their bytes.
+            bytes: u64,
+            /// The same as a rate over the time that counts, Mbit/s.
+            carried_mbps: f64,
+            /// Packets dropped by its queue.
+            dropped: u64,
+            /// Bytes sent again.
+            resent_bytes: u64,
+        }
+    }
+
+    /// Paths of bonds, as `BOND:client:interface` and `BOND:gateway:interface` for what each end sent.
+    pub struct PathRow as "path" {
+        texts {
+            /// The bond.
+            bond,
+            /// The end that sends.
+            from,
+            /// Its state at the end.
+            state,
+        }
+        numbers {
+            /// Bytes sent, headers of the tunnel included.
+            sent_bytes: u64,
+            /// The same as a rate over the time that counts, Mbit/s.
+            sent_mbps: f64,
+            /// Datagrams lost.
+            lost: u64,
+            /// Round trip at the end, smoothed, ms.
+            rtt_ms: Option<f64>,
+            /// Share of all bytes that its end sent, per cent.
+            share_percent: f64,
+        }
+    }
+}

@@ -4,4 +4,5 @@
 //! * [`rate`] – rate control.
 
 pub mod phy;
+pub mod propagation;
 pub mod rate;

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Writes the cases of `cases.py` as scenario files, scenarios/validation/NAME.toml, for `ropewalk sim run`.
+
+    python3 bench/ns3/scenarios.py            # writes them
+    python3 bench/ns3/scenarios.py --check    # fails if one is not as it would be written
+"""
+import os, sys
+sys.path.insert(0, os.path.dirname(__file__))
+from cases import CASES, NEAR, Tcp, Udp
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+OUT = os.path.normpath(os.path.join(HERE, "..", "..", "scenarios", "validation"))
+CATEGORY = {"vo": "voice", "vi": "video", "be": "best-effort", "bk": "background"}
+TCP_WARM, UDP_WARM = 8, 4
+
+
+def fixed(rate):
+    if isinstance(rate, int):
+        return f"{rate}Mbit/s"
+    n = int(rate.removeprefix("vht").removeprefix("ht"))
+    return f"MCS{n % 8 if rate.startswith('ht') else n}"
+
+
+def radio(case, r):
+    """The keys of a radio, in order."""
+    rts = r.rts if r.rts is not None else case.rts
+    keys = [f'standard = "{case.standard}"', f"channel = {1 if case.standard == '11g' else 36}"]
+    if case.width != 20:
+        keys.append(f"width = {case.width}")
+    if case.streams != 1:
+        keys.append(f"streams = {case.streams}")
+    if case.short_guard:
+        keys.append('guard-interval = "short"')
+    if not case.short_slot:
+        keys.append("short-slot = false")
+    if case.standard in ("11n", "11ac") and case.ampdu == 0:
+        keys.append('ampdu = "0B"')
+    keys.append(f'rate-control = {{ fixed = "{fixed(r.rate or case.rate)}" }}')
+    if rts is not None:
+        keys.append(f'rts-threshold = "{rts}B"')
+    if case.retry_limit != 7:
+        keys.append(f"retry-limit = {case.retry_limit}")
+    if not case.capture:
+        keys.append("capture = false")
+    keys.append(f'queue = {{ packets = {case.queue}, lifetime = "500ms" }}')
+    if not case.txop:
+        keys += [f'edca.{c} = {{ txop = "0s" }}' for c in ("video", "voice")]
+    return keys
+
+
+def interface(r):
+    mode = "ap" if r.ap else "station"
+    beacons = '\nbeacon-interval = "0s"' if r.ap else ""
+    return f'radio = "r"\nmode = "{mode}"\nssid = "{r.bss}"{beacons}'
+
+
+def nodes(case):
+    """One table for each access point, and one with a count for stations that are alike."""
+    stations = [r for r in case.radios if not r.ap]
+    alike = [r.name for r in stations] == [f"sta{i}" for i in range(1, len(stations) + 1)] and len({(str(r.rate), r.rts, r.bss) for r in stations}) == 1
+    out = []
+    for r in case.radios:
+        if alike and not r.ap and r.name != "sta1":
+            continue
+        together = alike and not r.ap and len(stations) > 1
+        name = "sta" if together else r.name
+        head = f"[node.{name}]\n" + (f"count = {len(stations)}\n" if together else "") + ("forward = true\n" if r.ap and any(isinstance(f, Tcp) for f in case.flows) else "")
+        out.append(head + f"[node.{name}.radio.r]\n" + "\n".join(radio(case, r)) + f"\n[node.{name}.interface.wlan0]\n" + interface(r) + "\n")
+    return out, alike and len(stations) > 1
+
+
+def flows(case, alike):
+    out = []
+    ups = [f for f in case.flows if isinstance(f, Udp)]
+    if alike and len(ups) == len(case.flows) and len({(f.dst, f.mbps, f.ac) for f in ups}) == 1:
+        f = ups[0]
+        return [f'[[flow]]\nname = "up"\nkind = "udp"\nfrom = "sta*"\nto = "{f.dst}"\nrate = "{f.mbps:.6g}Mbit/s"\n']
+    for f in case.flows:
+        if isinstance(f, Udp):
+            name = f"{f.src}-{f.dst}" + ("" if f.ac == "be" else f"-{f.ac}")
+            category = "" if f.ac == "be" else f'category = "{CATEGORY[f.ac]}"\n'
+            out.append(f'[[flow]]\nname = "{name}"\nkind = "udp"\nfrom = "{f.src}"\nto = "{f.dst}"\nrate = "{f.mbps:.6g}Mbit/s"\n{category}')
+        else:
+            a, b = (f.radio, "server") if f.up else ("server", f.radio)
+            cc = "newreno" if case.tcp == "reno" else "cubic"
+            out.append(f'[[flow]]\nname = "{a}-{b}"\nkind = "tcp"\nfrom = "{a}"\nto = "{b}"\ncongestion = "{cc}"\nreceive-buffer = "8MiB"\n')
+    return out
+
+
+def flow_names(case):
+    """The name in our results of each flow of the case, in its order."""
+    _, alike = nodes(case)
+    written = flows(case, alike)
+    if len(written) == 1 and len(case.flows) > 1:
+        return [f"up-{f.src}" for f in case.flows]
+    return [text.split('name = "')[1].split('"')[0] for text in written]
+
+
+def scenario(case):
+    cable = any(isinstance(f, Tcp) for f in case.flows)
+    warm = TCP_WARM if cable else UDP_WARM
+    text = ["# Written by bench/ns3/scenarios.py: the case of the same name in bench/ns3/cases.py, held against ns-3.\n"
+            f'title = "{case.about}"\nduration = "{warm + case.seconds:g}s"\nwarmup = "{warm}s"\n'
+            f"\n# Every pair at the same loss, but for those below.\n[medium.path-loss]\nexponent = 0.0\nreference-loss = \"{NEAR:g}dB\"\n"]
+    text += [f'[[medium.loss]]\nbetween = ["{a}", "{b}"]\nloss = "{db:.4f}dB"\n' for (a, b), db in case.losses.items() if db != NEAR]
+    tables, alike = nodes(case)
+    text += tables
+    if cable:
+        text.append(f'[node.server]\n[[link]]\nends = ["server:eth0", "ap:eth0"]\nrate = "1Gbit/s"\ndelay = "{case.cable_ms:g}ms"\nqueue.limit = 100000\n')
+    text += flows(case, alike)
+    return "\n".join(text)
+
+
+def main():
+    os.makedirs(OUT, exist_ok=True)
+    stale = []
+    for case in CASES:
+        path, text = os.path.join(OUT, case.name + ".toml"), scenario(case)
+        old = open(path).read() if os.path.exists(path) else None
+        if old != text:
+            stale.append(case.name)
+            if "--check" not in sys.argv:
+                with open(path, "w") as f:
+                    f.write(text)
+    if "--check" in sys.argv and stale:
+        sys.exit(f"scenarios.py: not as written: {', '.join(stale)}; run bench/ns3/scenarios.py")
+
+
+if __name__ == "__main__":
+    main()

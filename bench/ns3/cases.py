@@ -62,6 +62,7 @@ class Case:
     rts: int = None             # RTS threshold in bytes, None for never
     retry_limit: int = 7
     queue: int = 500            # packets
+    lifetime: float = None      # seconds that a packet may wait, None for ever; ns-3's own default is 0.5
     capture: bool = False       # ns-3's SimpleFrameCaptureModel (5 dB, 16 µs)
     losses: dict = field(default_factory=dict)   # (a, b) -> dB, both ways; else NEAR
     txop: bool = True           # the default TXOP limits of VI and VO
@@ -107,6 +108,12 @@ for label, rts in (("", None), ("-rts", 0)):
     r = bss(2)
     case(f"hidden-ampdu{label}", "two hidden stations with aggregation", "11n", "ht7", r, uplink(r, 140), losses=hidden, ampdu=HT_MAX, rts=rts,
          seconds=60, band=3, station_band=8)
+
+# --- packets that grow too old between two attempts, as with ns-3's own settings ---
+r = bss(2)
+case("hidden-6-lifetime", "hidden stations whose packets expire after 500 ms", "11a", 6, r, uplink(r, 12), losses={("sta1", "sta2"): DEAF}, lifetime=0.5, seconds=120)
+r = bss(10)
+case("lifetime-6-n10", "ten stations at 6 Mb/s whose packets expire after 500 ms", "11a", 6, r, uplink(r, 10), lifetime=0.5, seconds=60, station_band=15)
 
 # --- one slow station among fast ones ---
 r = bss(2); r[2].rate = 6

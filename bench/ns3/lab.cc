@@ -32,7 +32,7 @@ static void OnAck(uint32_t node, Ptr<const WifiMpdu>) { g_acked[node]++; }
 
 class Lab {
   public:
-    void Start(uint32_t run, std::string standard, uint32_t width, std::string band, uint32_t streams, uint32_t retryLimit, std::string tcp)
+    void Start(uint32_t run, std::string standard, uint32_t width, std::string band, uint32_t streams, uint32_t retryLimit, double lifetime, std::string tcp)
     {
         RngSeedManager::SetSeed(20261120);
         RngSeedManager::SetRun(run);
@@ -43,6 +43,7 @@ class Lab {
         Config::SetDefault("ns3::WifiPhy::ChannelSettings", StringValue("{0, " + std::to_string(width) + ", " + band + ", 0}"));
         Config::SetDefault("ns3::WifiRemoteStationManager::FragmentationThreshold", StringValue("22000"));
         Config::SetDefault("ns3::WifiMac::FrameRetryLimit", UintegerValue(retryLimit));
+        Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(lifetime)));
         // TCP as ours: segments of 1448 B with timestamps, SACK, delayed acknowledgements of two segments or 40 ms, ample windows, RTO of at least 200 ms.
         Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName(tcp == "cubic" ? "ns3::TcpCubic" : "ns3::TcpLinuxReno")));
         Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
@@ -65,7 +66,7 @@ class Lab {
     }
 
     void Capture() { m_phy.SetFrameCaptureModel("ns3::SimpleFrameCaptureModel"); }
-    void DefaultLoss(double db) { m_loss->SetDefaultLoss(db); }
+    void DefaultLoss(double db) { m_loss_default = db; m_loss->SetDefaultLoss(db); }
 
     // Adds an access point (or a station of `ssid`); returns its index. All are a metre or so apart: the losses come from the matrix.
     uint32_t AddRadio(bool ap, std::string ssid, std::string mode, std::string control, uint32_t rtsThreshold, bool shortSlot, bool shortGuard,
@@ -117,9 +118,12 @@ class Lab {
             m_devices[radio]->GetMac()->GetQosTxop(ac)->SetTxopLimit(Seconds(0));
     }
 
+    // From 1.4 s on, after the traffic began at 1.3 s, so that every station has joined and has its Block Ack agreement.
     void Loss(uint32_t a, uint32_t b, double db)
     {
-        m_loss->SetLoss(m_nodes[a]->GetObject<MobilityModel>(), m_nodes[b]->GetObject<MobilityModel>(), db, true);
+        Ptr<MobilityModel> one = m_nodes[a]->GetObject<MobilityModel>(), other = m_nodes[b]->GetObject<MobilityModel>();
+        m_loss->SetLoss(one, other, m_loss_default, true);
+        Simulator::Schedule(Seconds(1.4), [this, one, other, db]() { m_loss->SetLoss(one, other, db, true); });
     }
 
     // Addresses: all radios in one subnet, which is fine because frames only pass inside a BSS; optionally a server on a cable behind radio `ap`.
@@ -199,6 +203,12 @@ class Lab {
         auto clear = [this]() {
             for (size_t i = 0; i < m_nodes.size(); i++) { g_drops[i] = Drops(); g_nacked[i] = 0; g_acked[i] = 0; }
         };
+        m_joined = false;
+        Simulator::Schedule(Seconds(1.29), [&]() {
+            m_joined = true;
+            for (auto& d : m_devices)
+                if (auto sta = DynamicCast<StaWifiMac>(d->GetMac())) m_joined = m_joined && sta->IsAssociated();
+        });
         Simulator::Schedule(Seconds(warm), [&]() { read(before); clear(); });
         Simulator::Schedule(Seconds(warm + secs), [&]() { read(after); });
         Simulator::Stop(Seconds(warm + secs));
@@ -217,6 +227,8 @@ class Lab {
         return mbps;
     }
 
+    // Whether every station had joined when the flows began.
+    bool AllJoined() { return m_joined; }
     double Wall() { return m_wall; }
     double Events() { return (double)m_events; }
     double RetryDrops(uint32_t radio) { return (double)g_drops[radio].retries; }
@@ -236,7 +248,8 @@ class Lab {
     std::vector<Ptr<UdpServer>> m_udp;
     std::vector<Ptr<PacketSink>> m_tcp;
     uint32_t m_run = 0;
-    double m_wall = 0;
+    double m_wall = 0, m_loss_default = 0;
+    bool m_joined = false;
     uint64_t m_events = 0;
 };
 } // namespace ropewalk

@@ -31,7 +31,7 @@ def control(standard):
 
 def build(lab, case, seed):
     band = "BAND_2_4GHZ" if case.standard == "11g" else "BAND_5GHZ"
-    lab.Start(seed, case.standard, case.width, band, case.streams, case.retry_limit, case.tcp)
+    lab.Start(seed, case.standard, case.width, band, case.streams, case.retry_limit, case.lifetime or 1000.0, case.tcp)
     if case.capture:
         lab.Capture()
     lab.DefaultLoss(NEAR)
@@ -50,9 +50,9 @@ def build(lab, case, seed):
     lab.Address(index["ap"] if cable else -1, 1000.0, case.cable_ms)
     for f in case.flows:
         if isinstance(f, Udp):
-            lab.Udp(index[f.src], index[f.dst], PAYLOAD, int(1500 * 8e3 / f.mbps), TOS[f.ac], 1.5, 1e6)
+            lab.Udp(index[f.src], index[f.dst], PAYLOAD, int(1500 * 8e3 / f.mbps), TOS[f.ac], 1.3, 1e6)
         else:
-            lab.Tcp(index[f.radio], f.up, 1.5)
+            lab.Tcp(index[f.radio], f.up, 1.3)
     return index
 
 
@@ -75,6 +75,8 @@ def run_case(ropewalk, case, seeds, scale):
         index = build(lab, case, seed)
         began = time.process_time()
         got.append(list(lab.Run(warm, secs, PAYLOAD)))
+        if not lab.AllJoined():
+            print(f"{case.name}, seed {seed}: a station had not joined when the flows began", flush=True)
         cpu.append((warm + secs) / max(1e-9, time.process_time() - began))
         drops.append([lab.RetryDrops(index[sender(f)]) / secs for f in case.flows])
         loss.append([100 * lab.Nacked(index[sender(f)]) / max(1.0, lab.Nacked(index[sender(f)]) + lab.Acked(index[sender(f)])) for f in case.flows])

@@ -42,7 +42,8 @@ def radio(case, r):
         keys.append(f"retry-limit = {case.retry_limit}")
     if not case.capture:
         keys.append("capture = false")
-    keys.append(f'queue = {{ packets = {case.queue}, lifetime = "500ms" }}')
+    lifetime = f', lifetime = "{case.lifetime * 1000:g}ms"' if case.lifetime else ""
+    keys.append(f"queue = {{ packets = {case.queue}{lifetime} }}")
     if not case.txop:
         keys += [f'edca.{c} = {{ txop = "0s" }}' for c in ("video", "voice")]
     return keys

@@ -214,3 +214,9 @@ case("tcp-up-ampdu", "one CUBIC flow up with aggregation", "11n", "ht7", r, [Tcp
 r = bss(2)
 case("tcp-up-down-ampdu", "one flow each way with aggregation", "11n", "ht7", r, [Tcp("sta1", False), Tcp("sta2", True)], tcp="cubic", ampdu=HT_MAX, seconds=60,
      band=3, station_band=20)
+
+# --- speed: `./run bench sim` runs these in both (scenarios/bench) ---
+BENCH = []
+r = bss(10)
+BENCH.append(Case("11a-54-n10", "ten saturated stations, 802.11a at 54 Mb/s", "11a", 54, r, uplink(r, 45), seconds=20, seeds=1))
+BENCH.append(Case("11n-ampdu-n10", "ten saturated stations, 802.11n MCS 7 with A-MPDU", "11n", "ht7", r, uplink(r, 90), ampdu=HT_MAX, seconds=20, seeds=1))

@@ -101,6 +101,7 @@ def load(path):
 
 
 def store(path, rows):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     order = {c.name: i for i, c in enumerate(CASES)}
     rows.sort(key=lambda r: order.get(r[0], 999))
     with open(path, "w", newline="") as f:
@@ -119,6 +120,16 @@ def cpu_name():
         return platform.machine()
 
 
+def load_lab():
+    """The classes of lab.cc."""
+    from ns import ns  # noqa: F401  loads the libraries of ns-3 into cppyy
+    import cppyy
+    with open(os.path.join(HERE, "lab.cc")) as f:
+        if not cppyy.cppdef(f.read()):
+            sys.exit("lab.cc does not compile with this version of ns-3")
+    return cppyy.gbl.ropewalk
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--only", action="append", help="run the cases whose name contains this")
@@ -127,18 +138,14 @@ def main():
     p.add_argument("--out", default=os.path.join(HERE, "results", "ns3.csv"))
     p.add_argument("--missing", action="store_true", help="only cases that have no result yet")
     a = p.parse_args()
-    from ns import ns  # noqa: F401  loads the libraries of ns-3 into cppyy
-    import cppyy
-    with open(os.path.join(HERE, "lab.cc")) as f:
-        if not cppyy.cppdef(f.read()):
-            sys.exit("run.py: lab.cc does not compile with this version of ns-3")
+    ropewalk = load_lab()
     for case in CASES:
         if a.only and not any(o in case.name for o in a.only):
             continue
         if a.missing and any(r[0] == case.name for r in load(a.out)):
             continue
         began = time.monotonic()
-        new = run_case(cppyy.gbl.ropewalk, case, a.seeds or case.seeds, a.scale)
+        new = run_case(ropewalk, case, a.seeds or case.seeds, a.scale)
         store(a.out, [r for r in load(a.out) if r[0] != case.name] + new)
         print(f"{case.name} ({time.monotonic() - began:.1f} s)", flush=True)
         for r in new:

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Writes the cases of `cases.py` as scenario files, scenarios/validation/NAME.toml, for `ropewalk sim run`.
+"""Writes the cases of `cases.py` as scenario files, scenarios/validation/NAME.toml and scenarios/bench/NAME.toml, for `ropewalk sim run`.
 
     python3 bench/ns3/scenarios.py            # writes them
     python3 bench/ns3/scenarios.py --check    # fails if one is not as it would be written
 """
 import os, sys
 sys.path.insert(0, os.path.dirname(__file__))
-from cases import CASES, NEAR, Tcp, Udp
+from cases import BENCH, CASES, NEAR, Tcp, Udp
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OUT = os.path.normpath(os.path.join(HERE, "..", "..", "scenarios", "validation"))
+OUT = os.path.normpath(os.path.join(HERE, "..", "..", "scenarios"))
 CATEGORY = {"vo": "voice", "vi": "video", "be": "best-effort", "bk": "background"}
 TCP_WARM, UDP_WARM = 8, 4
 
@@ -112,14 +112,34 @@ def scenario(case):
     return "\n".join(text)
 
 
+def dense():
+    """Fifty access points in three rows, a channel to a row, with four stations each; a server behind them."""
+    text = ["# Written by bench/ns3/scenarios.py.\n"
+            'title = "50 access points and 200 stations on three channels"\nduration = "10s"\nwarmup = "1s"\n']
+    keys = 'rate-control = "ideal"\nqueue = { packets = 100 }\n'
+    for row, (channel, count) in enumerate(((36, 17), (40, 17), (44, 16))):
+        name = "abc"[row]
+        radio = f'standard = "11n"\nchannel = {channel}\n{keys}'
+        text.append(f'[node.{name}]\ncount = {count}\nposition = [0, {12 * row}]\nstep = [12, 0]\nforward = true\n'
+                    f'[node.{name}.radio.r]\n{radio}[node.{name}.interface.wlan0]\nradio = "r"\nmode = "ap"\nssid = "{name}{{n}}"\n')
+        for i, (x, y) in enumerate(((4, 0), (-4, 0), (0, 4), (0, -4)), 1):
+            text.append(f'[node.s{name}{i}-]\ncount = {count}\nposition = [{x}, {12 * row + y}]\nstep = [12, 0]\n'
+                        f'[node.s{name}{i}-.radio.r]\n{radio}[node.s{name}{i}-.interface.wlan0]\nradio = "r"\nmode = "station"\nssid = "{name}{{n}}"\n')
+        text += [f'[[link]]\nends = ["server:{name}{n}", "{name}{n}:eth0"]\nrate = "1Gbit/s"\ndelay = "1ms"\n' for n in range(1, count + 1)]
+    text.append('[node.server]\n\n[[flow]]\nname = "down"\nkind = "udp"\nfrom = "server"\nto = "s*-*"\nrate = "2Mbit/s"\n'
+                '\n[[flow]]\nname = "up"\nkind = "udp"\nfrom = "s*-*"\nto = "server"\nrate = "500kbit/s"\n')
+    return "\n".join(text)
+
+
 def main():
-    os.makedirs(OUT, exist_ok=True)
     stale = []
-    for case in CASES:
-        path, text = os.path.join(OUT, case.name + ".toml"), scenario(case)
+    files = [("validation", c.name, scenario(c)) for c in CASES] + [("bench", c.name, scenario(c)) for c in BENCH] + [("bench", "dense", dense())]
+    for folder, name, text in files:
+        path = os.path.join(OUT, folder, name + ".toml")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         old = open(path).read() if os.path.exists(path) else None
         if old != text:
-            stale.append(case.name)
+            stale.append(name)
             if "--check" not in sys.argv:
                 with open(path, "w") as f:
                     f.write(text)

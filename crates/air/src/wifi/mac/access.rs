@@ -1,0 +1,313 @@
+//! Who may speak: carrier sense, virtual carrier sense and backoff of one radio (802.11-2020, 10.3.4 and 10.23.2).
+//!
+//! # How time is counted
+//! ```text
+//!  … busy │ idle_since          base           start                       expiry
+//!         ├── EIFS, if the last frame was broken, or the NAV ──┼── AIFS ──┼─ backoff · slot ─┤ transmit
+//! ```
+//! Nobody counts slots one by one. While the medium is idle the end of the shortest backoff stands in the timers; when
+//! it becomes busy, whole slots since `start` are taken off each backoff at once. An access that is due at the very instant at
+//! which the medium becomes busy still happens: nobody senses what begins in the same slot.
+
+use rand::RngCore;
+use rand_chacha::ChaCha8Rng;
+
+use crate::Time;
+
+/// The category of beacons, above the four of EDCA.
+pub(crate) const BEACON: usize = 4;
+/// Categories with a backoff of their own.
+pub(crate) const CATEGORIES: usize = 5;
+
+/// One category's backoff.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Category {
+    pub(crate) aifs_ns: u64,
+    pub(crate) cw_min: u32,
+    pub(crate) cw_max: u32,
+    /// Current contention window.
+    cw: u32,
+    /// Slots that are left.
+    backoff: u32,
+    /// Counting does not start before this, whatever the medium does.
+    from: u64,
+    /// It has found the medium idle and goes without a backoff, unless the medium becomes busy before AIFS is over.
+    fresh: bool,
+}
+
+/// The contention of one radio. Times in ns.
+#[derive(Debug)]
+pub(crate) struct Access {
+    slot_ns: u64,
+    eifs_extra_ns: u64,
+    busy: bool,
+    /// The radio is in an exchange of its own: nothing counts.
+    held: bool,
+    /// Categories that have something to send, by bit.
+    wants: u8,
+    idle_since: u64,
+    busy_since: u64,
+    nav_until: u64,
+    /// EIFS without the AIFS at its end, after a frame that was broken.
+    eifs_until: u64,
+    pub(crate) categories: [Category; CATEGORIES],
+    rng: ChaCha8Rng,
+}
+
+impl Access {
+    pub(crate) fn new(
+        slot_ns: u64,
+        eifs_extra_ns: u64,
+        categories: [(u64, u32, u32); CATEGORIES],
+        rng: ChaCha8Rng,
+    ) -> Access {
+        let category = |(aifs_ns, cw_min, cw_max)| Category {
+            aifs_ns,
+            cw_min,
+            cw_max,
+            cw: cw_min,
+            backoff: 0,
+            from: 0,
+            fresh: false,
+        };
+        Access {
+            slot_ns,
+            eifs_extra_ns,
+            busy: false,
+            held: false,
+            wants: 0,
+            idle_since: 0,
+            busy_since: 0,
+            nav_until: 0,
+            eifs_until: 0,
+            categories: categories.map(category),
+            rng,
+        }
+    }
+
+    /// From when slots are counted, if nothing happens.
+    #[inline]
+    fn base(&self) -> u64 {
+        self.idle_since.max(self.nav_until).max(self.eifs_until)
+    }
+
+    /// When the next category may transmit; never while the medium is busy.
+    #[inline]
+    pub(crate) fn expiry(&self) -> Time {
+        if self.busy || self.held || self.wants == 0 {
+            return Time::MAX;
+        }
+        let base = self.base();
+        let mut first = u64::MAX;
+        let mut wants = self.wants;
+        while wants != 0 {
+            let c = &self.categories[wants.trailing_zeros() as usize];
+            wants &= wants - 1;
+            let start = (base + c.aifs_ns).max(c.from);
+            first = first.min(start + u64::from(c.backoff) * self.slot_ns);
+        }
+        Time::from_nanos(first)
+    }
+
+    /// The medium becomes busy. Whole slots that have passed are taken off.
+    #[inline]
+    pub(crate) fn on_busy(&mut self, now: Time) {
+        if self.busy {
+            return;
+        }
+        let now = now.as_nanos();
+        if !self.held {
+            self.settle(now);
+            self.stop_fresh(now);
+        }
+        (self.busy, self.busy_since) = (true, now);
+    }
+
+    /// Categories that meant to go at once, and now cannot, draw a backoff.
+    fn stop_fresh(&mut self, now: u64) {
+        let base = self.base();
+        for category in 0..CATEGORIES {
+            let c = &mut self.categories[category];
+            if c.fresh && (base + c.aifs_ns).max(c.from) > now {
+                c.fresh = false;
+                c.backoff = self.rng.next_u32() & c.cw;
+            }
+        }
+    }
+
+    /// A frame was heard and was broken (EIFS), or was in order, which ends EIFS.
+    #[inline]
+    pub(crate) fn on_frame(&mut self, now: Time, broken: bool) {
+        self.eifs_until = if broken { now.as_nanos() + self.eifs_extra_ns } else { 0 };
+    }
+
+    /// The medium becomes idle.
+    #[inline]
+    pub(crate) fn on_idle(&mut self, now: Time) {
+        (self.busy, self.idle_since) = (false, now.as_nanos());
+    }
+
+    fn settle(&mut self, now: u64) {
+        if self.busy || self.held {
+            return;
+        }
+        let base = self.base();
+        for c in &mut self.categories {
+            let start = (base + c.aifs_ns).max(c.from);
+            if c.backoff > 0 && now > start {
+                let passed = u64::from(c.backoff).min((now - start) / self.slot_ns);
+                c.backoff -= passed as u32;
+                c.from = start + passed * self.slot_ns;
+            }
+        }
+    }
+
+    /// Something of this category waits to be sent. A category that finds the medium busy, with no backoff under way,
+    /// draws one (10.23.2.4); one that finds it idle goes after AIFS. True if it may go at this instant.
+    pub(crate) fn want(&mut self, category: usize, now: Time) -> bool {
+        let bit = 1 << category;
+        if self.wants & bit != 0 {
+            return false;
+        }
+        self.wants |= bit;
+        let now = now.as_nanos();
+        if !self.held && !self.busy {
+            self.settle(now);
+        }
+        let c = &self.categories[category];
+        let start = (self.base() + c.aifs_ns).max(c.from);
+        let idle = c.backoff == 0;
+        // What became busy at this very instant is not sensed yet.
+        let sensed_busy = self.held || (self.busy && self.busy_since < now) || self.nav_until > now;
+        if sensed_busy {
+            if idle {
+                self.draw(category);
+            }
+            return false;
+        }
+        self.categories[category].fresh = idle && start > now;
+        idle && start <= now
+    }
+
+    /// Nothing of this category waits any more.
+    pub(crate) fn rest(&mut self, category: usize) {
+        self.wants &= !(1 << category);
+    }
+
+    /// Whether something of this category waits.
+    #[cfg(test)]
+    pub(crate) fn is_wanting(&self, category: usize) -> bool {
+        self.wants & (1 << category) != 0
+    }
+
+    /// The access timer fired: the most urgent category that is due wins, and holds the radio. Others that were due as
+    /// well have collided within the radio: they back off as after a collision on the air (10.23.2.4).
+    pub(crate) fn grant(&mut self, now: Time) -> Option<usize> {
+        let now = now.as_nanos();
+        // Busy since earlier: the timer was not for this idle period.
+        if self.held || self.wants == 0 || (self.busy && self.busy_since < now) {
+            return None;
+        }
+        let base = self.base();
+        let due = |c: &Category| (base + c.aifs_ns).max(c.from) + u64::from(c.backoff) * self.slot_ns <= now;
+        let mut winner = None;
+        for category in (0..CATEGORIES).rev() {
+            if self.wants & (1 << category) == 0 || !due(&self.categories[category]) {
+                continue;
+            }
+            if winner.is_none() {
+                winner = Some(category);
+            } else {
+                let c = &mut self.categories[category];
+                c.cw = (2 * c.cw + 1).min(c.cw_max);
+                (c.backoff, c.from, c.fresh) = (self.rng.next_u32() & c.cw, now, false);
+            }
+        }
+        let winner = winner?;
+        self.settle(now);
+        (self.categories[winner].backoff, self.categories[winner].fresh) = (0, false);
+        self.held = true;
+        self.wants &= !(1 << winner);
+        for category in 0..CATEGORIES {
+            let c = &mut self.categories[category];
+            if category != winner {
+                c.from = c.from.max(now);
+            }
+        }
+        Some(winner)
+    }
+
+    /// The exchange of a category has ended well, or its frame was dropped: the window shrinks to its least, and a new
+    /// backoff begins, whether something waits or not.
+    pub(crate) fn release_after_success(&mut self, category: usize, now: Time) {
+        self.categories[category].cw = self.categories[category].cw_min;
+        self.release(category, now);
+    }
+
+    /// The exchange has failed: the window doubles.
+    pub(crate) fn release_after_failure(&mut self, category: usize, now: Time) {
+        let c = &mut self.categories[category];
+        c.cw = (2 * c.cw + 1).min(c.cw_max);
+        self.release(category, now);
+    }
+
+    fn release(&mut self, category: usize, now: Time) {
+        self.held = false;
+        for c in &mut self.categories {
+            c.from = c.from.max(now.as_nanos());
+        }
+        self.draw(category);
+    }
+
+    /// Nothing was sent after all: the radio goes on as if it had not been asked.
+    pub(crate) fn release_unused(&mut self) {
+        self.held = false;
+    }
+
+    fn draw(&mut self, category: usize) {
+        let c = &mut self.categories[category];
+        // cw + 1 is a power of two.
+        c.backoff = self.rng.next_u32() & c.cw;
+    }
+
+    /// Virtual carrier sense: somebody has announced that the medium is his until then.
+    #[inline]
+    pub(crate) fn set_nav(&mut self, until: Time) {
+        self.nav_until = self.nav_until.max(until.as_nanos());
+    }
+
+    /// Forgets the NAV: the RTS that set it was not followed by anything (10.3.2.4).
+    pub(crate) fn reset_nav(&mut self, now: Time) {
+        self.nav_until = self.nav_until.min(now.as_nanos());
+    }
+
+    /// Until when the NAV says busy.
+    pub(crate) fn nav_until(&self) -> Time {
+        Time::from_nanos(self.nav_until)
+    }
+
+    /// Whether the radio is in an exchange of its own.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Since when the medium has been idle.
+    pub(crate) fn idle_since(&self) -> Time {
+        Time::from_nanos(self.idle_since)
+    }
+
+    /// Whether the NAV was set by the last thing that was sensed.
+    pub(crate) fn nav_set_when_last_idle(&self) -> bool {
+        !self.busy && self.nav_until > self.idle_since
+    }
+
+    /// Back to the beginning: the radio was off, or changed channel. What waits keeps waiting.
+    pub(crate) fn reset(&mut self, now: Time) {
+        self.held = false;
+        self.eifs_until = 0;
+        self.nav_until = 0;
+        for c in &mut self.categories {
+            (c.cw, c.backoff, c.from, c.fresh) = (c.cw_min, 0, now.as_nanos(), false);
+        }
+    }
+}

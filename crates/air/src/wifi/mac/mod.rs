@@ -1,0 +1,28 @@
+//! The MAC: who sends what when, and what the receiver makes of it.
+//!
+//! # The walk of a frame
+//! ```text
+//!  Air::send ─▶ peer's queue ─▶ access: AIFS, backoff ─▶ window, aggregate ─▶ [RTS ─▶ CTS ─▶] PPDU ──▶ medium
+//!               (queue)         (access)                 (exchange)           (exchange)               │
+//!  Completion ◀── ACK or Block Ack ◀── SIFS ◀── answer ◀── MPDUs decoded? NAV, EIFS for others ◀───────┘
+//!               (exchange)                     (respond)  (receive) ─▶ order (reorder) ─▶ Received
+//! ```
+//! A missing answer doubles the contention window and leaves the MPDUs where they are; a missing Block Ack is asked
+//! for by a request. [`access`] keeps the time, [`exchange`] is the sender's side of one exchange, [`receive`] what every
+//! radio makes of what it heard, [`respond`] what follows a SIFS later.
+
+pub(crate) mod access;
+mod beacon;
+mod exchange;
+pub(crate) mod frame;
+pub(crate) mod peer;
+pub mod queue;
+mod radio;
+mod receive;
+mod reorder;
+mod respond;
+
+pub use peer::PeerStats;
+pub use radio::RadioStats;
+pub(crate) use radio::{Iface, Radio, Role};
+pub(crate) use reorder::Arrived;

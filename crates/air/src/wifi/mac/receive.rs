@@ -1,0 +1,317 @@
+//! What a radio makes of a frame that it heard.
+
+use super::exchange::after;
+use super::frame::{GROUP, Kind, Part};
+use super::queue::Content;
+use super::radio::{Chore, Reply, Step};
+use super::reorder::Arrived;
+use crate::Time;
+use crate::wifi::air::Air;
+use crate::wifi::api::{IfaceId, Mac, Output, Received};
+use crate::wifi::phy::decibel::dbm_from_mw;
+use crate::wifi::phy::duration;
+use crate::wifi::timers::Cause;
+
+/// How long MPDUs wait for a missing one before they are handed on without it (Linux's reorder timeout).
+const REORDER_TIMEOUT_MS: u64 = 100;
+
+impl<T: Clone> Air<T> {
+    /// `ear` has heard a frame from `emitter` to its end.
+    pub(crate) fn on_heard(&mut self, ear: usize, emitter: usize) {
+        let clean = self.medium.beyond_doubt(ear, emitter);
+        if !clean && !self.medium.header_decoded(ear, emitter) {
+            // The PHY never said that a frame had begun, so no EIFS follows (10.3.2.3.7; ns-3 does the same).
+            self.radios[ear].stats.headers_broken += 1;
+            return;
+        }
+        let to = self.radios[emitter].ppdu.to;
+        let mine = to != GROUP && usize::from(self.ifaces[usize::from(to)].radio) == ear;
+        if mine || to == GROUP {
+            self.on_addressed(ear, emitter, clean);
+        } else {
+            self.on_overheard(ear, emitter, clean);
+        }
+    }
+
+    /// A frame for others: it sets the NAV if it was understood.
+    fn on_overheard(&mut self, ear: usize, emitter: usize, clean: bool) {
+        let understood = clean || self.first_part_decoded(ear, emitter);
+        let ppdu = &self.radios[emitter].ppdu;
+        let access = &mut self.access[ear];
+        access.on_frame(self.now, !understood);
+        if understood {
+            access.set_nav(ppdu.nav_until);
+            let after_rts = (ppdu.kind == Kind::Rts).then_some(ppdu.rate);
+            self.radios[ear].stats.frames_heard += 1;
+            if let Some(rate) = after_rts {
+                self.watch_rts(ear, rate);
+            }
+        } else {
+            self.radios[ear].stats.frames_broken += 1;
+        }
+    }
+
+    fn first_part_decoded(&mut self, ear: usize, emitter: usize) -> bool {
+        let ppdu = &self.radios[emitter].ppdu;
+        let psdu = ppdu.psdu_bytes;
+        ppdu.parts.iter().any(|part| self.medium.decoded(ear, emitter, part.offset, part.bytes, psdu))
+    }
+
+    /// If nothing follows an RTS, its NAV may be forgotten after 2 SIFS, a CTS, a preamble and 2 slots (10.3.2.4).
+    fn watch_rts(&mut self, ear: usize, rts_rate: crate::wifi::phy::Rate) {
+        let r = &self.radios[ear];
+        let cts = r.answer_rate(rts_rate);
+        let wait = 2 * r.sifs_ns
+            + r.ppdu_ns(cts, duration::ACK_BYTES)
+            + duration::preamble(cts).as_nanos() as u64
+            + 2 * r.slot_ns;
+        self.schedule(ear, after(self.now, wait), Chore::NavAfterRts);
+    }
+
+    /// A frame for this radio, or for a group.
+    fn on_addressed(&mut self, ear: usize, emitter: usize, clean: bool) {
+        let (kind, to) = (self.radios[emitter].ppdu.kind, self.radios[emitter].ppdu.to);
+        if kind == Kind::Data && to != GROUP {
+            return self.on_data(ear, emitter, clean);
+        }
+        let understood = clean || self.first_part_decoded(ear, emitter);
+        self.access[ear].on_frame(self.now, !understood);
+        if !understood {
+            self.radios[ear].stats.frames_broken += 1;
+            return;
+        }
+        self.radios[ear].stats.frames_heard += 1;
+        let from = self.radios[emitter].ppdu.from;
+        match kind {
+            Kind::Rts => self.on_rts(ear, emitter),
+            Kind::Cts => self.on_cts(ear, from),
+            Kind::Ack => self.on_ack(ear, from),
+            Kind::BlockAck { start, bitmap } => self.on_block_ack_frame(ear, from, start, bitmap),
+            Kind::BlockAckRequest { start } => self.on_request(ear, emitter, start),
+            Kind::Data => self.on_group_data(ear, emitter),
+            Kind::Beacon => self.on_beacon(ear, emitter),
+            other => self.on_management(ear, emitter, other),
+        }
+    }
+
+    /// Whether the exchange awaits this step's answer from this interface.
+    fn awaits(&self, radio: usize, from: u16, step: Step) -> bool {
+        let e = &self.radios[radio].exchange;
+        e.step == step && self.peers[e.peer as usize].other == from
+    }
+
+    fn on_rts(&mut self, ear: usize, emitter: usize) {
+        // 10.3.2.9: no CTS while the NAV says busy.
+        if self.access[ear].nav_until() > self.now || self.radios[ear].exchange.step != Step::None {
+            return;
+        }
+        let ppdu = &self.radios[emitter].ppdu;
+        let rate = self.radios[ear].answer_rate(ppdu.rate);
+        let width = self.frame_width(emitter);
+        let reply =
+            Reply { kind: Kind::Cts, from: ppdu.to, to: ppdu.from, rate, nav_until: ppdu.nav_until, width };
+        self.prepare(ear, reply);
+    }
+
+    /// The width that a frame just heard had, for the answer.
+    fn frame_width(&self, emitter: usize) -> crate::wifi::phy::Width {
+        self.medium.width(emitter)
+    }
+
+    fn on_cts(&mut self, ear: usize, from: u16) {
+        if self.awaits(ear, from, Step::AwaitCts) {
+            self.timers.clear(ear, Cause::AnswerMissing);
+            self.radios[ear].exchange.step = Step::GotCts;
+            let at = after(self.now, self.radios[ear].sifs_ns);
+            self.timers.set(ear, Cause::Respond, at);
+        }
+    }
+
+    fn on_ack(&mut self, ear: usize, from: u16) {
+        if self.awaits(ear, from, Step::AwaitAck) {
+            self.on_acknowledged(ear);
+        }
+    }
+
+    fn on_block_ack_frame(&mut self, ear: usize, from: u16, start: u16, bitmap: u64) {
+        if self.awaits(ear, from, Step::AwaitBlockAck) || self.awaits(ear, from, Step::AwaitBarAnswer) {
+            self.on_block_ack(ear, start, bitmap);
+        }
+    }
+
+    /// Prepares an ACK or Block Ack to the frame just heard.
+    pub(crate) fn acknowledge(&mut self, ear: usize, emitter: usize, kind: Kind) {
+        let ppdu = &self.radios[emitter].ppdu;
+        let rate = self.radios[ear].answer_rate(ppdu.rate);
+        let width = self.frame_width(emitter);
+        let reply = Reply { kind, from: ppdu.to, to: ppdu.from, rate, nav_until: Time::ZERO, width };
+        self.prepare(ear, reply);
+    }
+
+    /// Data for this radio: what was decoded is acknowledged and handed on.
+    fn on_data(&mut self, ear: usize, emitter: usize, clean: bool) {
+        let ppdu = &self.radios[emitter].ppdu;
+        let (psdu, aggregate, from, to) = (ppdu.psdu_bytes, ppdu.aggregate, ppdu.from, ppdu.to);
+        let category = usize::from(ppdu.category);
+        let sender = ppdu.peer as usize;
+        let parts = core::mem::take(&mut self.radios[emitter].ppdu.parts);
+        let mut decoded = 0u64;
+        for (n, part) in parts.iter().enumerate() {
+            let ok = clean || self.medium.decoded(ear, emitter, part.offset, part.bytes, psdu);
+            decoded |= u64::from(ok) << n;
+        }
+        self.access[ear].on_frame(self.now, decoded == 0);
+        if decoded == 0 {
+            self.radios[ear].stats.frames_broken += 1;
+        } else {
+            self.radios[ear].stats.frames_heard += 1;
+            let receiver = self.ifaces[usize::from(to)].peer(from);
+            if let Some(receiver) = receiver {
+                self.take_parts(ear, emitter, &parts, decoded, (sender, receiver, category));
+            }
+            let kind = match receiver {
+                Some(receiver) if aggregate => {
+                    let start = parts[0].seq;
+                    let bitmap = self.peers[receiver].rx[category].bitmap(start);
+                    Kind::BlockAck { start, bitmap }
+                }
+                _ => Kind::Ack,
+            };
+            self.acknowledge(ear, emitter, kind);
+        }
+        self.radios[emitter].ppdu.parts = parts;
+    }
+
+    /// Puts the MPDUs that were decoded in order and hands on what may go.
+    fn take_parts(
+        &mut self,
+        ear: usize,
+        emitter: usize,
+        parts: &[Part],
+        decoded: u64,
+        (sender, receiver, category): (usize, usize, usize),
+    ) {
+        let signal_dbm = dbm_from_mw(self.medium.ears[ear].lock.signal_mw);
+        let rate = self.radios[emitter].ppdu.rate;
+        let airtime = self.medium.signals[emitter].end - self.medium.signals[emitter].start;
+        self.peers[receiver].stats.airtime_rx_ns += airtime.as_nanos() as u64;
+        let mut arrived = core::mem::take(&mut self.arrived);
+        let ordered = self.peers[receiver].bounds.qos && self.peers[sender].aggregates;
+        for (n, part) in parts.iter().enumerate().filter(|(n, _)| decoded >> n & 1 == 1) {
+            let _ = n;
+            let again = if ordered {
+                self.peers[receiver].rx[category].has(part.seq)
+            } else {
+                part.retry && self.peers[receiver].rx[category].last_seq == Some(part.seq)
+            };
+            if again {
+                self.peers[receiver].stats.duplicates += 1;
+                continue;
+            }
+            let Some(mpdu) = self.peers[sender].tx[category].find(part.seq) else { continue };
+            let content = mpdu.content.clone();
+            let one = Arrived { content, rate, signal_dbm };
+            let rx = &mut self.peers[receiver].rx[category];
+            if ordered {
+                rx.insert(self.now, part.seq, one, &mut arrived);
+            } else {
+                rx.last_seq = Some(part.seq);
+                arrived.push(one);
+            }
+        }
+        if let Some(since) = self.peers[receiver].rx[category].waiting_since {
+            if since == self.now {
+                let at = Time::from_nanos(since.as_nanos() + REORDER_TIMEOUT_MS * 1_000_000);
+                self.schedule(
+                    ear,
+                    at,
+                    Chore::FlushReorder { peer: receiver as u32, category: category as u8 },
+                );
+            }
+        }
+        self.hand_on(receiver, &mut arrived);
+        self.arrived = arrived;
+    }
+
+    /// A timer on missing MPDUs: if the same ones are still missing, they are given up.
+    pub(crate) fn flush_reorder(&mut self, peer: usize, category: usize) {
+        let rx = &mut self.peers[peer].rx[category];
+        let Some(since) = rx.waiting_since else { return };
+        let due = Time::from_nanos(since.as_nanos() + REORDER_TIMEOUT_MS * 1_000_000);
+        if due > self.now {
+            return;
+        }
+        let mut arrived = core::mem::take(&mut self.arrived);
+        rx.skip_missing(self.now, &mut arrived);
+        self.hand_on(peer, &mut arrived);
+        self.arrived = arrived;
+    }
+
+    /// The sender says where its window begins, and wants to know what has come.
+    fn on_request(&mut self, ear: usize, emitter: usize, start: u16) {
+        let ppdu = &self.radios[emitter].ppdu;
+        let (from, to, category) = (ppdu.from, ppdu.to, usize::from(ppdu.category));
+        let Some(receiver) = self.ifaces[usize::from(to)].peer(from) else { return };
+        let mut arrived = core::mem::take(&mut self.arrived);
+        let rx = &mut self.peers[receiver].rx[category];
+        rx.move_to(self.now, start, &mut arrived);
+        let bitmap = rx.bitmap(start);
+        self.hand_on(receiver, &mut arrived);
+        self.arrived = arrived;
+        self.acknowledge(ear, emitter, Kind::BlockAck { start, bitmap });
+    }
+
+    /// Data to a group, heard by a station of the cell, or by a member of the mesh.
+    fn on_group_data(&mut self, ear: usize, emitter: usize) {
+        let ppdu = &self.radios[emitter].ppdu;
+        let (from, category, sender) = (ppdu.from, usize::from(ppdu.category), ppdu.peer as usize);
+        let seq = ppdu.parts[0].seq;
+        let rate = ppdu.rate;
+        let signal_dbm = dbm_from_mw(self.medium.ears[ear].lock.signal_mw);
+        for place in 0..self.radios[ear].ifaces.len() {
+            let iface = self.radios[ear].ifaces[place];
+            let Some(receiver) = self.ifaces[usize::from(iface)].peer(from) else { continue };
+            if !self.peers[receiver].joined {
+                continue;
+            }
+            let Some(mpdu) = self.peers[sender].tx[category].find(seq) else { continue };
+            let one = Arrived { content: mpdu.content.clone(), rate, signal_dbm };
+            self.hand_on_to(receiver, one, Mac::BROADCAST);
+        }
+    }
+
+    fn hand_on(&mut self, receiver: usize, arrived: &mut Vec<Arrived<T>>) {
+        let to = self.ifaces[usize::from(self.peers[receiver].iface)].mac;
+        for one in arrived.drain(..) {
+            self.hand_on_to(receiver, one, to);
+        }
+    }
+
+    /// The packets of an MPDU leave the air.
+    fn hand_on_to(&mut self, receiver: usize, one: Arrived<T>, to: Mac) {
+        let p = &mut self.peers[receiver];
+        let from = self.ifaces[usize::from(p.other)].mac;
+        let (iface, at) = (IfaceId(p.iface), self.now);
+        let Arrived { content, rate, signal_dbm } = one;
+        let (single, several) = match content {
+            Content::Packet(one) => (Some(one), Vec::new()),
+            Content::Packets(several) => (None, several),
+            Content::Frame(_) => (None, Vec::new()),
+        };
+        for waiting in single.into_iter().chain(several) {
+            p.stats.received_packets += 1;
+            p.stats.received_bytes += u64::from(waiting.packet.len_bytes);
+            self.out.push_back(Output::Received(Received {
+                at,
+                iface,
+                from,
+                to,
+                len_bytes: waiting.packet.len_bytes,
+                ecn_marked: waiting.marked,
+                signal_dbm,
+                rate,
+                payload: waiting.packet.payload,
+            }));
+        }
+    }
+}

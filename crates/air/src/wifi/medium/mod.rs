@@ -1,0 +1,221 @@
+//! The medium: what each radio hears of what the others send.
+//!
+//! # The walk of a transmission
+//! ```text
+//!  start ──▶ neighbours of the sender ──▶ each one's ear ─────────────────────────────▶ end
+//!            power above the floor,       energy += power per 20 MHz                    energy −= power
+//!            part that falls into         ├─ not locked: preamble strong and clear?     ├─ it was the locked one:
+//!            their channel                │    → locked, medium busy                    │    heard: header, then MPDUs,
+//!                                         ├─ locked: interference from now on;          │    by SINR in each segment
+//!                                         │    stronger? → capture                      └─ nothing left? medium idle
+//!                                         └─ energy over the threshold? medium busy
+//! ```
+//! There is no propagation delay. Whatever is busy at an instant does not stop an access that is due at the same one,
+//! so equal slots collide (see `mac::access`).
+//!
+//! Each ear keeps the sum of what it receives per 20 MHz of its channel, the primary one first, so that a start or an
+//! end costs the same whatever else is on the air. Radios below [`AirSpec::floor_dbm`](super::AirSpec::floor_dbm) of
+//! each other are not neighbours and cost nothing. Lists of neighbours are made when a radio sends for the first time
+//! after something moved.
+//!
+//! *Reception in two stages.* A radio that is not busy with another frame locks on a preamble of at least
+//! `preamble_min_dbm` whose SINR is at least `preamble_min_snr_db`. If in the first 4 µs another one comes, the
+//! stronger is looked at again. A frame is *heard* when its header (the SIGNAL field at the lowest rate) was decoded,
+//! and its MPDUs are then drawn one by one.
+
+mod ear;
+mod neighbours;
+mod outcome;
+mod tuning;
+
+use rand_chacha::ChaCha8Rng;
+
+pub(crate) use ear::{CaptureLimits, Ear, SUBS, Thresholds};
+pub(crate) use neighbours::Paths;
+pub(crate) use tuning::{Decodes, TuningId, Tunings, parts};
+
+use self::neighbours::Neighbours;
+use self::outcome::Errors;
+use super::phy::{Rate, Width};
+use crate::Time;
+
+/// No emitter.
+pub(crate) const NOBODY: u16 = u16::MAX;
+
+/// What an emitter has on the air.
+#[derive(Debug, Clone)]
+pub(crate) struct Signal {
+    pub(crate) on: bool,
+    pub(crate) start: Time,
+    /// Where the data field begins.
+    pub(crate) data: Time,
+    pub(crate) end: Time,
+    pub(crate) rate: Rate,
+    pub(crate) tuning: TuningId,
+    /// A non-HT duplicate: each 20 MHz carries the whole frame.
+    pub(crate) duplicate: bool,
+    /// Who receives how much of it; kept so that the end takes away what the start gave.
+    reached: Vec<Reached>,
+}
+
+/// How much of a signal an ear receives, mW per 20 MHz.
+#[derive(Debug, Clone, Copy)]
+struct Reached {
+    ear: u16,
+    subs: [f64; SUBS],
+}
+
+/// An ear for which a start or an end changed something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Touch {
+    pub(crate) ear: u16,
+    /// The frame on which it was locked has ended.
+    pub(crate) heard: bool,
+    /// Its medium has become idle (at an end) or busy (at a start).
+    pub(crate) flipped: bool,
+}
+
+/// What a start needs to know.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Emission {
+    pub(crate) data: Time,
+    pub(crate) end: Time,
+    pub(crate) rate: Rate,
+    pub(crate) tuning: TuningId,
+    pub(crate) duplicate: bool,
+    /// Carries no preamble that anybody could lock on: an interferer.
+    pub(crate) noise: bool,
+}
+
+/// All ears, and all that is on the air. Emitters are the radios, then the interferers.
+#[derive(Debug)]
+pub(crate) struct Medium {
+    pub(crate) ears: Vec<Ear>,
+    pub(crate) signals: Vec<Signal>,
+    pub(crate) tunings: Tunings,
+    pub(crate) paths: Paths,
+    neighbours: Vec<Neighbours>,
+    capture: CaptureLimits,
+    errors: Errors,
+    /// Ears that the last start or end changed.
+    pub(crate) touched: Vec<Touch>,
+}
+
+impl Medium {
+    pub(crate) fn new(
+        ears: Vec<Ear>,
+        paths: Paths,
+        tunings: Tunings,
+        capture: CaptureLimits,
+        rng: ChaCha8Rng,
+        idle: Rate,
+    ) -> Medium {
+        let signal = Signal {
+            on: false,
+            start: Time::ZERO,
+            data: Time::ZERO,
+            end: Time::ZERO,
+            rate: idle,
+            tuning: TuningId(0),
+            duplicate: false,
+            reached: Vec::new(),
+        };
+        Medium {
+            signals: vec![signal; paths.emitters()],
+            neighbours: vec![Neighbours::default(); paths.emitters()],
+            touched: Vec::with_capacity(ears.len()),
+            ears,
+            tunings,
+            paths,
+            capture,
+            errors: Errors::new(rng),
+        }
+    }
+
+    /// Puts a signal on the air. `touched` then holds the ears whose medium became busy, the sender's among them.
+    pub(crate) fn start(&mut self, now: Time, emitter: usize, e: Emission) {
+        self.touched.clear();
+        self.paths.refresh(emitter, &mut self.neighbours[emitter], &self.ears, &self.tunings);
+        let signal = &mut self.signals[emitter];
+        debug_assert!(!signal.on, "an emitter sends one thing at a time");
+        (signal.on, signal.start, signal.data, signal.end) = (true, now, e.data, e.end);
+        (signal.rate, signal.tuning, signal.duplicate) = (e.rate, e.tuning, e.duplicate);
+        signal.reached.clear();
+        if let Some(ear) = self.ears.get_mut(emitter) {
+            if ear.begin_transmission(now) {
+                self.touched.push(Touch { ear: emitter as u16, heard: false, flipped: true });
+            }
+        }
+        let own = e.tuning == self.neighbours[emitter].tuning;
+        for n in &self.neighbours[emitter].list {
+            let ear = &mut self.ears[usize::from(n.ear)];
+            let (mut subs, mut decodes) = (n.subs, n.decodes);
+            if !own {
+                let coupling = self.tunings.coupling(e.tuning, ear.tuning);
+                subs = coupling.parts.map(|part| part * n.power_mw);
+                decodes = coupling.decodes;
+            }
+            if let Some(factor) = self.paths.fading(emitter, n.ear, now) {
+                subs = subs.map(|s| s * factor);
+            }
+            signal.reached.push(Reached { ear: n.ear, subs });
+            let decodes = if e.noise { Decodes::Nothing } else { decodes };
+            if ear.signal_starts(now, emitter as u16, &subs, decodes, &self.capture) {
+                self.touched.push(Touch { ear: n.ear, heard: false, flipped: true });
+            }
+        }
+    }
+
+    /// Takes a signal off the air. `touched` then holds the ears that heard it, or whose medium became idle.
+    pub(crate) fn end(&mut self, now: Time, emitter: usize) {
+        self.touched.clear();
+        let signal = &mut self.signals[emitter];
+        signal.on = false;
+        if let Some(ear) = self.ears.get_mut(emitter) {
+            if ear.end_transmission(now) {
+                self.touched.push(Touch { ear: emitter as u16, heard: false, flipped: true });
+            }
+        }
+        for r in &signal.reached {
+            let (heard, flipped) = self.ears[usize::from(r.ear)].signal_ends(now, emitter as u16, &r.subs);
+            if heard || flipped {
+                self.touched.push(Touch { ear: r.ear, heard, flipped });
+            }
+        }
+    }
+
+    /// Whether the header of the frame that `ear` has just heard from `emitter` was decoded.
+    #[inline]
+    pub(crate) fn header_decoded(&mut self, ear: usize, emitter: usize) -> bool {
+        self.errors.header(&self.ears[ear], &self.signals[emitter])
+    }
+
+    /// Whether a part of the PSDU was decoded: `bytes` of it from `offset` on, of `psdu_bytes` in all.
+    #[inline]
+    pub(crate) fn decoded(
+        &mut self,
+        ear: usize,
+        emitter: usize,
+        offset: u32,
+        bytes: u32,
+        psdu_bytes: u32,
+    ) -> bool {
+        self.errors.part(&self.ears[ear], &self.signals[emitter], (offset, bytes), psdu_bytes)
+    }
+
+    /// Whether whatever `ear` has just heard was far above any doubt.
+    #[inline]
+    pub(crate) fn beyond_doubt(&self, ear: usize, emitter: usize) -> bool {
+        self.errors.beyond_doubt(&self.ears[ear], &self.signals[emitter])
+    }
+
+    /// The width of what an emitter sends, or sent last.
+    pub(crate) fn width(&self, emitter: usize) -> Width {
+        self.tunings.width(self.signals[emitter].tuning)
+    }
+
+    /// Something that neighbours depend on has changed: all lists are made anew.
+    pub(crate) fn paths_changed(&mut self) {
+        self.paths.changed();
+    }
+}

@@ -1,0 +1,574 @@
+//! What a medium is made of: radios, interfaces, queues; and what is impossible.
+
+use core::time::Duration;
+
+use super::api::{AccessCategory, Mac, RadioId};
+use super::phy::{Channel, ChannelError, Rate, SlotLength, Standard, Timing, Width, decibel};
+
+pub use super::mac::queue::Discipline;
+
+/// A medium: all radios and interfaces of a run, on all channels.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AirSpec {
+    /// Radios; [`RadioId`] counts them.
+    pub radios: Vec<RadioSpec>,
+    /// Interfaces; [`IfaceId`](super::IfaceId) counts them.
+    pub ifaces: Vec<IfaceSpec>,
+    /// How power falls with distance.
+    pub path_loss: PathLoss,
+    /// Path losses between two radios that replace the model's, in both directions: (a, b, dB).
+    pub path_loss_overrides: Vec<(RadioId, RadioId, f64)>,
+    /// When a stronger frame takes a receiver from a weaker one.
+    pub capture: Capture,
+    /// Whether transmitters leak into neighbouring channels as much as the standard's masks allow. By default they do
+    /// not, and only channels that overlap disturb each other, in proportion.
+    pub strict_mask: bool,
+    /// Received power below which a radio is out of another's reach, dBm: it is not even noise, and costs nothing.
+    /// The default lies 16 dB below the noise in 20 MHz.
+    pub floor_dbm: Option<f64>,
+}
+
+/// The floor of received power unless told otherwise, dBm.
+pub const DEFAULT_FLOOR_DBM: f64 = -110.0;
+
+/// Log-distance path loss: `reference_db` at one metre, then 10·`exponent` dB per decade.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PathLoss {
+    /// 2 in free space, 3 to 4 indoors.
+    pub exponent: f64,
+    /// Loss at 1 m, dB; nearer than that it does not fall. 46.68 is free space at 5.15 GHz.
+    pub reference_db: f64,
+}
+
+impl Default for PathLoss {
+    fn default() -> PathLoss {
+        PathLoss { exponent: 3.0, reference_db: 46.6777 }
+    }
+}
+
+impl PathLoss {
+    /// Loss over a distance in metres, dB.
+    pub fn db(&self, metres: f64) -> f64 {
+        self.reference_db + 10.0 * self.exponent * libm::log10(metres.max(1.0))
+    }
+}
+
+/// When a stronger frame takes a receiver from a weaker one that came before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Capture {
+    /// How long after the first frame's start the second may come. ns-3: 16 µs, the training fields of OFDM.
+    pub window: Duration,
+    /// By how much the second must be stronger, dB; none: never. ns-3: 5 dB.
+    pub margin_db: Option<f64>,
+    /// The same for a second frame that comes after the window; none: never. Lee et al. (WiNTECH 2007) saw it on
+    /// Atheros cards from about 10 dB on.
+    pub late_margin_db: Option<f64>,
+}
+
+impl Default for Capture {
+    fn default() -> Capture {
+        Capture { window: Duration::from_micros(16), margin_db: Some(5.0), late_margin_db: None }
+    }
+}
+
+/// Parameters of an access category (802.11-2020, table 9-155).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EdcaParams {
+    /// Slots after SIFS, at least 1.
+    pub aifsn: u8,
+    /// Least contention window; one less than a power of two.
+    pub cw_min: u16,
+    /// Largest contention window; one less than a power of two.
+    pub cw_max: u16,
+    /// How long a transmit opportunity may last; zero: one exchange.
+    pub txop: Duration,
+}
+
+impl EdcaParams {
+    /// The defaults of an OFDM PHY by category, least urgent first. Best effort has no TXOP limit, as in ns-3 and Linux
+    /// (the standard's table says 2.528 ms).
+    pub fn defaults(timing: &Timing) -> [EdcaParams; 4] {
+        let (min, max) = (timing.cw_min, timing.cw_max);
+        let us = Duration::from_micros;
+        // 11b-only cells have longer opportunities (dot11PHYType DSSS), their slots being longer.
+        let (video, voice) = if min > 15 { (6016, 3264) } else { (4096, 2080) };
+        [
+            EdcaParams { aifsn: 7, cw_min: min, cw_max: max, txop: Duration::ZERO },
+            EdcaParams { aifsn: 3, cw_min: min, cw_max: max, txop: Duration::ZERO },
+            EdcaParams { aifsn: 2, cw_min: min.div_ceil(2) - 1, cw_max: min, txop: us(video) },
+            EdcaParams {
+                aifsn: 2,
+                cw_min: min.div_ceil(4) - 1,
+                cw_max: min.div_ceil(2) - 1,
+                txop: us(voice),
+            },
+        ]
+    }
+
+    /// Legacy access (DCF, 10.3): every category waits DIFS and has the PHY's window.
+    pub fn dcf(timing: &Timing) -> [EdcaParams; 4] {
+        [EdcaParams { aifsn: 2, cw_min: timing.cw_min, cw_max: timing.cw_max, txop: Duration::ZERO }; 4]
+    }
+}
+
+/// Bounds of aggregates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Aggregation {
+    /// Most bytes of an A-MPDU; 0: no A-MPDU, and plain ACKs. What the format allows bounds it too (65 535 for HT, 1 048
+    /// 575 for VHT, 262 143 for DMG).
+    pub ampdu_bytes: u32,
+    /// Most MPDUs of an A-MPDU, 1 to 64: the Block Ack window.
+    pub ampdu_mpdus: u8,
+    /// Longest PPDU of an A-MPDU. The standard's limit of 5.484 ms holds in any case; ath9k takes 4 ms.
+    pub ppdu: Duration,
+    /// Most bytes of an A-MSDU's frame body; 0: no A-MSDU. The standard has 3839 and 7935 for HT, 11 398 for VHT; under
+    /// HT Block Ack an MPDU has at most 4095 bytes in any case.
+    pub amsdu_bytes: u32,
+}
+
+impl Aggregation {
+    /// None at all.
+    pub const OFF: Aggregation =
+        Aggregation { ampdu_bytes: 0, ampdu_mpdus: 64, ppdu: Duration::from_micros(5484), amsdu_bytes: 0 };
+
+    /// A-MPDUs as large as the standard allows; no A-MSDU.
+    pub const AMPDU: Aggregation = Aggregation { ampdu_bytes: 1_048_575, ..Aggregation::OFF };
+}
+
+/// How packets wait for the air: per station and access category.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WifiQueue {
+    /// Most packets per station and category. A usual access point holds 500.
+    pub station_packets: usize,
+    /// Most packets of an interface, all its stations together.
+    pub iface_packets: usize,
+    /// How long a packet may wait before it expires; 500 ms in ns-3 and many drivers.
+    pub lifetime: Duration,
+    /// What a station's queue does besides being limited.
+    pub discipline: Discipline,
+}
+
+impl Default for WifiQueue {
+    fn default() -> WifiQueue {
+        WifiQueue {
+            station_packets: 500,
+            iface_packets: 4096,
+            lifetime: Duration::from_millis(500),
+            discipline: Discipline::TailDrop,
+        }
+    }
+}
+
+/// Who chooses rates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RateControlSpec {
+    /// Always this rate.
+    Fixed(Rate),
+    /// The best rate for the SNR at the receiver, which it is told.
+    Ideal,
+}
+
+/// A radio: one transceiver, with the MAC queues behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RadioSpec {
+    /// What it implements.
+    pub standard: Standard,
+    /// Where it works.
+    pub channel: Channel,
+    /// Metres.
+    pub position: [f64; 3],
+    /// Transmit power, dBm.
+    pub tx_power_dbm: f64,
+    /// Noise figure of its receiver, dB.
+    pub noise_figure_db: f64,
+    /// The weakest preamble that it notices, dBm (CCA sensitivity, 17.3.10.6: −82).
+    pub preamble_min_dbm: f64,
+    /// … and the least SINR that it needs for that, dB (ns-3's threshold: 4).
+    pub preamble_min_snr_db: f64,
+    /// Energy above which the primary channel is busy whatever it is, dBm (17.3.10.6: −62).
+    pub energy_detection_dbm: f64,
+    /// Energy above which a secondary channel is busy, dBm (21.3.18.5.4: −72 in VHT, −62 in HT; one value here).
+    pub secondary_detection_dbm: f64,
+    /// Spatial streams, 1 to 4.
+    pub streams: u8,
+    /// Whether it uses the short guard interval.
+    pub short_guard_interval: bool,
+    /// Who chooses its rates.
+    pub rate_control: RateControlSpec,
+    /// Frames with an MPDU (or A-MPDU) longer than this many bytes are protected by RTS and CTS; none: never.
+    pub rts_threshold: Option<u32>,
+    /// Transmissions of a frame before it is given up, at least 1.
+    pub retry_limit: u8,
+    /// Contention parameters by category, least urgent first; none: the standard's.
+    pub edca: Option<[EdcaParams; 4]>,
+    /// Aggregates; only 802.11n and later have them.
+    pub aggregation: Aggregation,
+    /// Queues.
+    pub queue: WifiQueue,
+    /// Packets that its driver keeps in the hardware towards one interface: what [`Air::room`](super::Air::room) counts
+    /// down from.
+    pub hardware_queue: u16,
+    /// Whether it reports every frame that it decodes.
+    pub monitor: bool,
+    /// How long it is deaf when it changes channels.
+    pub switch_time: Duration,
+}
+
+impl RadioSpec {
+    /// A radio with the standard's constants and one stream, at the lowest MCS or legacy rate but one that every channel carries.
+    pub fn new(standard: Standard, channel: Channel) -> RadioSpec {
+        let has_aggregation = standard.has_aggregation();
+        RadioSpec {
+            standard,
+            channel,
+            position: [0.0; 3],
+            tx_power_dbm: 16.0,
+            noise_figure_db: decibel::NOISE_FIGURE_DB,
+            preamble_min_dbm: if standard == Standard::Ad { -78.0 } else { -82.0 },
+            preamble_min_snr_db: super::phy::PREAMBLE_MIN_SNR_DB,
+            energy_detection_dbm: if standard == Standard::Ad { -48.0 } else { -62.0 },
+            secondary_detection_dbm: if standard == Standard::Ac { -72.0 } else { -62.0 },
+            streams: 1,
+            short_guard_interval: false,
+            rate_control: RateControlSpec::Ideal,
+            rts_threshold: None,
+            retry_limit: 7,
+            edca: None,
+            aggregation: if has_aggregation { Aggregation::AMPDU } else { Aggregation::OFF },
+            queue: WifiQueue::default(),
+            hardware_queue: 128,
+            monitor: false,
+            switch_time: Duration::from_millis(5),
+        }
+    }
+}
+
+/// An interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IfaceSpec {
+    /// Its radio.
+    pub radio: RadioId,
+    /// Its address: unique, and not a group.
+    pub mac: Mac,
+    /// What it is.
+    pub mode: Mode,
+}
+
+/// What an interface is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mode {
+    /// An access point.
+    AccessPoint(ApSpec),
+    /// A station.
+    Station(StationSpec),
+    /// It speaks with every other mesh interface of the same name, without association: what a mesh link gives, or an ad-hoc
+    /// network. It sends no beacons.
+    Mesh {
+        /// Name of the mesh.
+        id: String,
+    },
+}
+
+/// An access point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApSpec {
+    /// Name of its network.
+    pub ssid: String,
+    /// From beacon to beacon, in time units of 1024 µs; 100 is usual. 0: it sends none.
+    pub beacon_interval_tu: u16,
+    /// Every so many beacons group frames follow that were held back for dozing stations.
+    pub dtim_period: u8,
+}
+
+impl Default for ApSpec {
+    fn default() -> ApSpec {
+        ApSpec { ssid: String::from("air"), beacon_interval_tu: 100, dtim_period: 1 }
+    }
+}
+
+/// A station.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StationSpec {
+    /// Name of the network it belongs to.
+    pub ssid: String,
+    /// What it does at the start.
+    pub start: StationStart,
+    /// So many beacons missed in a row, and it gives its access point up.
+    pub beacon_loss: u8,
+}
+
+impl Default for StationSpec {
+    fn default() -> StationSpec {
+        StationSpec { ssid: String::from("air"), start: StationStart::Scan, beacon_loss: 7 }
+    }
+}
+
+/// What a station does at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StationStart {
+    /// It is associated with this access point already, without a frame.
+    Associated(Mac),
+    /// It looks for an access point and joins, as [`Command::Associate`](super::Command::Associate) says.
+    Scan,
+    /// Nothing, until told.
+    Idle,
+}
+
+/// What is impossible in a specification. `place` names the part, such as "radio 3".
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SpecError {
+    /// A number is out of its range.
+    #[error("{place}: {what} is {value}, and must be {range}")]
+    Range {
+        /// Where.
+        place: String,
+        /// Which number.
+        what: &'static str,
+        /// What it is.
+        value: f64,
+        /// What it may be.
+        range: &'static str,
+    },
+    /// The channel does not suit the standard.
+    #[error("{place}: {source}")]
+    Channel {
+        /// Where.
+        place: String,
+        /// Why.
+        source: ChannelError,
+    },
+    /// The rate does not suit the radio.
+    #[error("{place}: {rate} is not a rate of 802.11{standard:?} with {streams} streams in {} MHz", width.mhz())]
+    Rate {
+        /// Where.
+        place: String,
+        /// The rate.
+        rate: Rate,
+        /// The radio's standard.
+        standard: Standard,
+        /// Its streams.
+        streams: u8,
+        /// Its channel's width.
+        width: Width,
+    },
+    /// Aggregation on a standard that has none.
+    #[error("{place}: 802.11{standard:?} has no aggregates; leave them off or take n, ac or ad")]
+    NoAggregation {
+        /// Where.
+        place: String,
+        /// The standard.
+        standard: Standard,
+    },
+    /// Something names a radio that does not exist.
+    #[error("{place}: there is no radio {radio}")]
+    NoRadio {
+        /// Where.
+        place: String,
+        /// What was named.
+        radio: u16,
+    },
+    /// An address is a group's, or belongs to two.
+    #[error("{place}: the address {mac} {why}")]
+    Address {
+        /// Where.
+        place: String,
+        /// The address.
+        mac: Mac,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A station is to be associated with something that is not an access point of its channel and network.
+    #[error("{place}: {bssid} is no access point of network \"{ssid}\" on its channel")]
+    NoAccessPoint {
+        /// Where.
+        place: String,
+        /// What was named.
+        bssid: Mac,
+        /// The station's network.
+        ssid: String,
+    },
+}
+
+impl AirSpec {
+    /// Refuses what is impossible.
+    pub fn check(&self) -> Result<(), SpecError> {
+        let air = String::from("medium");
+        range(&air, "number of radios", self.radios.len() as f64, (0.0, 4096.0), "at most 4096")?;
+        range(&air, "number of interfaces", self.ifaces.len() as f64, (0.0, 8192.0), "at most 8192")?;
+        range(&air, "path loss exponent", self.path_loss.exponent, (0.0, 10.0), "0 to 10")?;
+        range(&air, "path loss at 1 m", self.path_loss.reference_db, (0.0, 200.0), "0 to 200 dB")?;
+        for &(a, b, db) in &self.path_loss_overrides {
+            for RadioId(radio) in [a, b] {
+                if usize::from(radio) >= self.radios.len() {
+                    return Err(SpecError::NoRadio { place: String::from("path loss override"), radio });
+                }
+            }
+            range(&air, "path loss", db, (0.0, 1000.0), "0 to 1000 dB")?;
+        }
+        self.capture.check()?;
+        if let Some(floor) = self.floor_dbm {
+            range(&air, "floor", floor, (-200.0, -82.0), "-200 to -82 dBm")?;
+        }
+        for (index, radio) in self.radios.iter().enumerate() {
+            radio.check(&format!("radio {index}"))?;
+        }
+        self.ifaces.iter().enumerate().try_for_each(|(index, iface)| self.check_iface(index, iface))
+    }
+
+    fn check_iface(&self, index: usize, iface: &IfaceSpec) -> Result<(), SpecError> {
+        let place = || format!("interface {index}");
+        let Some(radio) = self.radios.get(usize::from(iface.radio.0)) else {
+            return Err(SpecError::NoRadio { place: place(), radio: iface.radio.0 });
+        };
+        let address = |why| Err(SpecError::Address { place: place(), mac: iface.mac, why });
+        if iface.mac.is_group() {
+            return address("is a group's; take one whose first octet is even");
+        }
+        if self.ifaces[..index].iter().any(|other| other.mac == iface.mac) {
+            return address("belongs to another interface already (every station needs its own)");
+        }
+        match &iface.mode {
+            Mode::AccessPoint(ap) => {
+                range(&place(), "DTIM period", f64::from(ap.dtim_period), (1.0, 255.0), "1 to 255")
+            }
+            Mode::Station(StationSpec { ssid, start: StationStart::Associated(bssid), .. }) => {
+                let is_it = |other: &&IfaceSpec| {
+                    let there = self.radios.get(usize::from(other.radio.0)).map(|r| r.channel);
+                    let same = there.is_some_and(|c| c.shares_primary(&radio.channel));
+                    let ap = matches!(&other.mode, Mode::AccessPoint(ap) if ap.ssid == *ssid);
+                    other.mac == *bssid && same && ap
+                };
+                if self.ifaces.iter().any(|other| is_it(&other)) {
+                    return Ok(());
+                }
+                Err(SpecError::NoAccessPoint { place: place(), bssid: *bssid, ssid: ssid.clone() })
+            }
+            Mode::Station(station) => {
+                let beacons = f64::from(station.beacon_loss);
+                range(&place(), "beacon loss", beacons, (1.0, 255.0), "1 to 255")
+            }
+            Mode::Mesh { .. } => Ok(()),
+        }
+    }
+}
+
+impl Capture {
+    fn check(&self) -> Result<(), SpecError> {
+        for margin in [self.margin_db, self.late_margin_db].into_iter().flatten() {
+            range("capture", "margin", margin, (0.0, 100.0), "0 to 100 dB")?;
+        }
+        Ok(())
+    }
+}
+
+impl RadioSpec {
+    fn check(&self, place: &str) -> Result<(), SpecError> {
+        let channel_error = |source| SpecError::Channel { place: place.to_owned(), source };
+        self.channel.check_for(self.standard).map_err(channel_error)?;
+        if self.position.iter().any(|x| !x.is_finite()) {
+            return Err(out_of_range(place, "position", f64::NAN, "finite, in metres"));
+        }
+        check_power(place, self.tx_power_dbm)?;
+        range(place, "noise figure", self.noise_figure_db, (0.0, 40.0), "0 to 40 dB")?;
+        range(place, "preamble detection", self.preamble_min_dbm, (-120.0, 0.0), "-120 to 0 dBm")?;
+        range(place, "preamble SNR", self.preamble_min_snr_db, (-100.0, 40.0), "-100 to 40 dB")?;
+        range(place, "energy detection", self.energy_detection_dbm, (-120.0, 20.0), "-120 to 20 dBm")?;
+        range(place, "secondary detection", self.secondary_detection_dbm, (-120.0, 20.0), "-120 to 20 dBm")?;
+        range(place, "number of streams", f64::from(self.streams), (1.0, 4.0), "1 to 4")?;
+        range(place, "retry limit", f64::from(self.retry_limit), (1.0, 255.0), "1 to 255")?;
+        range(place, "hardware queue", f64::from(self.hardware_queue), (1.0, 65535.0), "at least 1")?;
+        let packets = self.queue.station_packets.min(self.queue.iface_packets);
+        range(place, "queue limit", packets as f64, (1.0, 1e6), "1 to 1000000 packets")?;
+        if let RateControlSpec::Fixed(rate) = self.rate_control {
+            self.check_rate(place, rate)?;
+        }
+        self.check_aggregation(place)?;
+        let edca = self.edca.iter().flatten();
+        edca.zip(AccessCategory::ALL).try_for_each(|(params, _)| params.check(place))
+    }
+
+    fn check_rate(&self, place: &str, rate: Rate) -> Result<(), SpecError> {
+        if self.rates().contains(&rate) {
+            return Ok(());
+        }
+        let width = self.channel.width();
+        let (standard, streams) = (self.standard, self.streams);
+        Err(SpecError::Rate { place: place.to_owned(), rate, standard, streams, width })
+    }
+
+    /// Every rate that it can send at in its channel: legacy ones first.
+    pub fn rates(&self) -> Vec<Rate> {
+        let mut rates = super::phy::legacy_rates(self.standard, self.channel.band());
+        let mcs = |standard| super::phy::mcs_rates(standard, self.channel.width(), self.streams, true);
+        rates.extend(mcs(self.standard));
+        if self.standard == Standard::Ac {
+            rates.extend(mcs(Standard::N));
+        }
+        rates
+    }
+
+    /// Its slots and interframe spaces.
+    pub fn timing(&self) -> Timing {
+        Timing::new(self.standard, self.channel.band(), SlotLength::Short)
+    }
+
+    /// Its contention parameters, least urgent category first.
+    pub fn edca_params(&self) -> [EdcaParams; 4] {
+        let timing = self.timing();
+        let qos = self.standard.has_aggregation();
+        let standard = if qos { EdcaParams::defaults(&timing) } else { EdcaParams::dcf(&timing) };
+        self.edca.unwrap_or(standard)
+    }
+
+    fn check_aggregation(&self, place: &str) -> Result<(), SpecError> {
+        let a = &self.aggregation;
+        if !self.standard.has_aggregation() && (a.ampdu_bytes > 0 || a.amsdu_bytes > 0) {
+            return Err(SpecError::NoAggregation { place: place.to_owned(), standard: self.standard });
+        }
+        range(place, "MPDUs of an A-MPDU", f64::from(a.ampdu_mpdus), (1.0, 64.0), "1 to 64")?;
+        let us = a.ppdu.as_micros() as f64;
+        range(place, "longest PPDU", us, (100.0, 5484.0), "100 to 5484 µs")?;
+        range(place, "A-MSDU", f64::from(a.amsdu_bytes), (0.0, 11398.0), "0 to 11398 bytes")
+    }
+}
+
+impl EdcaParams {
+    fn check(&self, place: &str) -> Result<(), SpecError> {
+        range(place, "AIFSN", f64::from(self.aifsn), (1.0, 15.0), "1 to 15")?;
+        for cw in [self.cw_min, self.cw_max] {
+            if !(u32::from(cw) + 1).is_power_of_two() || cw > 32767 {
+                return Err(out_of_range(
+                    place,
+                    "contention window",
+                    f64::from(cw),
+                    "one less than a power of two, at most 32767",
+                ));
+            }
+        }
+        let (min, max) = (f64::from(self.cw_min), f64::from(self.cw_max));
+        if min > max {
+            return Err(out_of_range(place, "least contention window", min, "at most the largest"));
+        }
+        let ms = self.txop.as_micros() as f64 / 1000.0;
+        range(place, "TXOP limit", ms, (0.0, 65.535 * 32.0 / 1000.0 * 1000.0), "0 to 2097 ms")
+    }
+}
+
+/// Refuses a transmit power that no radio has.
+pub(super) fn check_power(place: &str, dbm: f64) -> Result<(), SpecError> {
+    range(place, "transmit power", dbm, (-50.0, 50.0), "-50 to 50 dBm")
+}
+
+pub(super) fn range(
+    place: &str,
+    what: &'static str,
+    value: f64,
+    (low, high): (f64, f64),
+    text: &'static str,
+) -> Result<(), SpecError> {
+    if value >= low && value <= high { Ok(()) } else { Err(out_of_range(place, what, value, text)) }
+}
+
+fn out_of_range(place: &str, what: &'static str, value: f64, range: &'static str) -> SpecError {
+    SpecError::Range { place: place.to_owned(), what, value, range }
+}

@@ -4,7 +4,6 @@ use crate::file::{Interface, Mode, Scenario};
 use ipnet::Ipv4Net;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 /// An interface or a bridge of a node.
 type Port = (String, String);
@@ -47,22 +46,9 @@ fn make_ends(scenario: &mut Scenario) {
     for link in &scenario.link {
         for (node, interface) in link.ends.iter().filter_map(|end| end.split_once(':')) {
             if let Some(node) = scenario.node.get_mut(node) {
-                node.interface.entry(interface.to_owned()).or_insert_with(wired);
+                node.interface.entry(interface.to_owned()).or_insert_with(Interface::wired);
             }
         }
-    }
-}
-
-/// An interface of which nothing is said.
-fn wired() -> Interface {
-    Interface {
-        radio: None,
-        mode: None,
-        ssid: None,
-        address: None,
-        mtu: 1500,
-        beacon_interval: Duration::from_micros(102_400),
-        power_save: false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::check;
 use crate::field::{Field, Form, Reader, item_name};
-use crate::file::Scenario;
+use crate::file::{Scenario, Seeds, Sweep};
 use crate::problem::{Problem, Problems, remedy};
 use crate::tree::{self, Node, Origin, Table, Value};
 use crate::{address, expand};
@@ -18,19 +18,6 @@ pub const MAX_FILE_BYTES: u64 = 16 << 20;
 pub struct Document {
     file: String,
     root: Node,
-}
-
-/// A run of a sweep.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// Its number, from 0, in the order of the sweep.
-    pub index: usize,
-    /// What sets it apart: the axes with their labels.
-    pub labels: Vec<(String, String)>,
-    /// Its seed.
-    pub seed: u64,
-    /// The file with the point's settings.
-    pub document: Document,
 }
 
 impl Document {
@@ -116,6 +103,14 @@ impl Document {
     /// # Errors
     /// All that is wrong, in the order of the file.
     pub fn scenario(&self) -> Result<Scenario, Problems> {
+        self.scenario_at(&[])
+    }
+
+    /// The same at a point of a sweep, whose expectations may be about things that are only there.
+    ///
+    /// # Errors
+    /// As [`Document::scenario`].
+    pub fn scenario_at(&self, point: &[(String, String)]) -> Result<Scenario, Problems> {
         let mut reader = Reader::default();
         let root = expand::expand(&self.root, &mut reader);
         let scenario = Scenario::read(&root, &mut reader);
@@ -123,7 +118,7 @@ impl Document {
         let Some(mut scenario) = scenario else { return Err(self.problems(problems)) };
         if !incomplete {
             address::fill(&mut scenario);
-            let found = check::check(&scenario);
+            let found = check::check(&scenario, point);
             problems.extend(found.into_iter().map(|(key, sentence)| {
                 let origin = locate(&root, &key);
                 Problem { origin, key, sentence }
@@ -157,9 +152,12 @@ impl Scenario {
         toml::to_string(&value).unwrap_or_default()
     }
 
-    /// The first 16 hexadecimal digits of the SHA-256 of [`Scenario::canonical`], by which results name their scenario.
+    /// The first 16 hexadecimal digits of the SHA-256 of [`Scenario::canonical`], by which results name their scenario. What does not change
+    /// a run (title, sweep, expectations, figures) does not count.
     pub fn hash(&self) -> String {
-        let digest = Sha256::digest(self.canonical().as_bytes());
+        let (title, sweep) = (String::new(), Sweep { seeds: Seeds::Count(1), axis: Vec::new() });
+        let run = Scenario { title, sweep, expect: Vec::new(), figure: Vec::new(), ..self.clone() };
+        let digest = Sha256::digest(run.canonical().as_bytes());
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 }
@@ -216,7 +214,8 @@ fn set_below(node: &mut Node, form: &Form, segments: &[&str], value: &Node) -> R
             if fit.is_empty() {
                 return Err(nothing(segment, &names));
             }
-            fit.into_iter().try_for_each(|name| set_below(entry(table, name, value), form, rest, value))
+            let set = fit.into_iter().map(|name| set_below(entry(table, name, value), form, rest, value));
+            some(set.collect(), segment)
         }
         Form::Many(form) => {
             let Value::List(list) = &mut node.value else { return Err(nothing(segment, &[])) };
@@ -225,7 +224,8 @@ fn set_below(node: &mut Node, form: &Form, segments: &[&str], value: &Node) -> R
             if fit.is_empty() {
                 return Err(nothing(segment, &names));
             }
-            fit.into_iter().try_for_each(|i| set_below(&mut list[i], form, rest, value))
+            let set = fit.into_iter().map(|i| set_below(&mut list[i], form, rest, value));
+            some(set.collect(), segment)
         }
         Form::Either(a, b) => {
             let before = node.clone();
@@ -236,6 +236,11 @@ fn set_below(node: &mut Node, form: &Form, segments: &[&str], value: &Node) -> R
         }
         Form::One(_) => Err(format!("there is no key `{segment}` below a single value")),
     }
+}
+
+/// Of all that a `*` stands for, one at least has to have the key: `node.*.radio.*.channel` passes over machines without a radio.
+fn some(set: Vec<Result<(), String>>, segment: &str) -> Result<(), String> {
+    if segment.contains('*') && set.iter().any(Result::is_ok) { Ok(()) } else { set.into_iter().collect() }
 }
 
 fn nothing(name: &str, known: &[String]) -> String {

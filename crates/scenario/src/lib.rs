@@ -8,7 +8,7 @@
 //! 3. [`check`]: what types cannot say: names that nothing has, rates that a standard lacks.
 //!    Copies are made and addresses given out before that ([`document`]).
 //! 4. A driver (the simulator, later the live lab) builds the [`Scenario`], runs it, and fills a [`report::Report`].
-//! 5. The expectations judge the report.
+//! 5. [`verdict`] judges the report.
 //!
 //! Every problem is found before anything runs, all of them together, each with file, line, key and remedy ([`problem`]). The
 //! crate knows nothing of the crates that do the work; they translate.
@@ -22,11 +22,13 @@ pub mod field;
 pub mod file;
 pub mod problem;
 pub mod report;
+pub mod sweep;
 pub mod tree;
 pub mod units;
+pub mod verdict;
 pub mod wifi;
 
-pub use document::{Document, Point};
+pub use document::Document;
 pub use file::Scenario;
 pub use problem::{Problem, Problems};
 pub use report::Report;

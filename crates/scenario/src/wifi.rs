@@ -12,8 +12,11 @@ pub const CHANNELS_5: [u16; 25] = [
 ];
 /// Channels of 60 GHz.
 pub const CHANNELS_60: std::ops::RangeInclusive<u16> = 1..=6;
-/// Rates of 11a and 11g in Mb/s.
-pub const OFDM_MBPS: [u16; 8] = [6, 9, 12, 18, 24, 36, 48, 54];
+/// Rates of 11a and 11g.
+pub const OFDM_RATES: [&str; 8] =
+    ["6Mbit/s", "9Mbit/s", "12Mbit/s", "18Mbit/s", "24Mbit/s", "36Mbit/s", "48Mbit/s", "54Mbit/s"];
+/// Rates of 11b.
+pub const CCK_RATES: [&str; 4] = ["1Mbit/s", "2Mbit/s", "5.5Mbit/s", "11Mbit/s"];
 
 /// A frequency band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +34,7 @@ pub fn band(standard: Standard, channel: u16) -> Option<Band> {
     let two = CHANNELS_2_4.contains(&channel).then_some(Band::Ghz2);
     let five = CHANNELS_5.contains(&channel).then_some(Band::Ghz5);
     match standard {
-        Standard::G => two,
+        Standard::B | Standard::G => two,
         Standard::A | Standard::Ac => five,
         Standard::N => two.or(five),
         Standard::Ad => CHANNELS_60.contains(&channel).then_some(Band::Ghz60),
@@ -41,7 +44,7 @@ pub fn band(standard: Standard, channel: u16) -> Option<Band> {
 /// Widths that a standard has, MHz.
 pub fn widths(standard: Standard) -> &'static [u16] {
     match standard {
-        Standard::A | Standard::G => &[20],
+        Standard::A | Standard::B | Standard::G => &[20],
         Standard::N => &[20, 40],
         Standard::Ac => &[20, 40, 80],
         Standard::Ad => &[2160],
@@ -60,11 +63,15 @@ pub fn most_streams(standard: Standard) -> u8 {
 
 /// Whether a fixed rate is one that the radio has; otherwise what it has.
 pub fn check_rate(radio: &Radio, rate: &str) -> Result<(), String> {
-    let mbps: Vec<String> = OFDM_MBPS.iter().map(|m| format!("{m}Mbit/s")).collect();
-    if matches!(radio.standard, Standard::A | Standard::G) {
+    let legacy: &[&str] = match radio.standard {
+        Standard::B => &CCK_RATES,
+        Standard::A | Standard::G => &OFDM_RATES,
+        _ => &[],
+    };
+    if !legacy.is_empty() {
         let name = radio.standard.name();
-        let known = || format!("{name} has no rate \"{rate}\"; it has {}", mbps.join(", "));
-        return if mbps.iter().any(|m| m == rate) { Ok(()) } else { Err(known()) };
+        let known = || format!("{name} has no rate \"{rate}\"; it has {}", legacy.join(", "));
+        return if legacy.contains(&rate) { Ok(()) } else { Err(known()) };
     }
     let (least, most) = match radio.standard {
         Standard::N => (0, 7),
@@ -128,7 +135,7 @@ pub fn check_radio(radio: &Radio) -> Vec<(&'static str, String)> {
 fn no_channel(radio: &Radio) -> String {
     let (standard, channel) = (radio.standard.name(), radio.channel);
     let known = match radio.standard {
-        Standard::G => "1 to 13".to_owned(),
+        Standard::B | Standard::G => "1 to 13".to_owned(),
         Standard::Ad => "1 to 6".to_owned(),
         Standard::A | Standard::Ac => five(channel),
         Standard::N => format!("1 to 13 and {}", five(channel)),

@@ -13,8 +13,9 @@ use std::time::Duration;
 pub use names::Names;
 
 /// Everything that is wrong: the key, and the sentence.
-pub fn check(scenario: &Scenario) -> Vec<(String, String)> {
-    let mut judge = Judge { scenario, names: Names::of(scenario), found: Vec::new() };
+/// `point`: the labels of the axes, if the scenario is a point of a sweep.
+pub fn check(scenario: &Scenario, point: &[(String, String)]) -> Vec<(String, String)> {
+    let mut judge = Judge { scenario, point, names: Names::of(scenario), found: Vec::new() };
     judge.times();
     names::check(&mut judge);
     radios::check(&mut judge);
@@ -27,6 +28,7 @@ pub fn check(scenario: &Scenario) -> Vec<(String, String)> {
 /// A scenario being judged.
 pub struct Judge<'a> {
     scenario: &'a Scenario,
+    point: &'a [(String, String)],
     names: Names<'a>,
     found: Vec<(String, String)>,
 }

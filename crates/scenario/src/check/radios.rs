@@ -34,19 +34,30 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
         "11ad" => 262_143,
         _ => 0,
     };
-    if let Some(Bytes(bytes)) = radio.ampdu {
-        judge.fail_if(bytes > most, format!("{key}.ampdu"), || {
+    let aggregation = &radio.aggregation;
+    if let Some(Bytes(bytes)) = aggregation.ampdu {
+        judge.fail_if(bytes > most, format!("{key}.aggregation.ampdu"), || {
             format!("{} has A-MPDUs of at most {most} bytes", radio.standard.name())
         });
     }
-    judge.fail_if(radio.amsdu.0 > 0 && most == 0, format!("{key}.amsdu"), || {
+    judge.fail_if(aggregation.amsdu.0 > 0 && most == 0, format!("{key}.aggregation.amsdu"), || {
         format!("{} has no A-MSDU; take it out", radio.standard.name())
     });
-    judge.fail_if(radio.amsdu.0 > 7935, format!("{key}.amsdu"), || {
-        "an A-MSDU has at most 7935 bytes, 3839 in many stations".into()
+    judge.fail_if(aggregation.amsdu.0 > 11_398, format!("{key}.aggregation.amsdu"), || {
+        "an A-MSDU has at most 11398 bytes".into()
+    });
+    judge.fail_if(!(1..=64).contains(&aggregation.frames), format!("{key}.aggregation.frames"), || {
+        "an A-MPDU has 1 to 64 frames".into()
+    });
+    let time = aggregation.time.as_micros();
+    judge.fail_if(!(100..=5484).contains(&time), format!("{key}.aggregation.time"), || {
+        "an A-MPDU lasts from 100us to 5484us".into()
     });
     judge.fail_if(radio.retry_limit == 0, format!("{key}.retry-limit"), || {
         "a frame is tried at least once; write 1 or more".into()
+    });
+    judge.fail_if(radio.queue.station == 0, format!("{key}.queue.station"), || {
+        "nothing could wait; write 1 or more".into()
     });
     judge.fail_if(radio.queue.packets == 0, format!("{key}.queue.packets"), || {
         "nothing could wait; write 1 or more".into()
@@ -68,7 +79,9 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
         judge.fail_if(least > most, format!("{key}.cw-min"), || {
             "the least window is larger than the largest".into()
         });
-        judge.fail_if(edca.aifsn == Some(0), format!("{key}.aifsn"), || "AIFSN is at least 1".into());
+        judge.fail_if(edca.aifsn.is_some_and(|n| !(1..=15).contains(&n)), format!("{key}.aifsn"), || {
+            "AIFSN is from 1 to 15".into()
+        });
     }
 }
 

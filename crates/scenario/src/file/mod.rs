@@ -15,11 +15,11 @@ pub use event::{Event, What};
 pub use expect::{Expect, Ratio, Within};
 pub use flow::{Flow, FlowKind, MptcpScheduler, TcpControl};
 pub use link::{Discipline, Link, LinkQueue, Loss, OneWay, QueueLimit};
-pub use medium::{Fading, FadingModel, Interferer, Medium, PairLoss, PathLoss, PathLossModel};
-pub use node::{Bridge, Interface, Mode, NodeSpec, Route, Waypoint};
+pub use medium::{Capture, Fading, FadingModel, Interferer, Medium, PairLoss, PathLoss, PathLossModel};
+pub use node::{Bridge, Interface, Join, Mode, NodeSpec, Route, Waypoint};
 pub use radio::{
-    AccessCategory, Edca, GuardInterval, NamedRateControl, Radio, RadioQueue, RateControl, Secondary,
-    Standard,
+    AccessCategory, Aggregation, Edca, GuardInterval, NamedRateControl, Radio, RadioDiscipline, RadioQueue,
+    RateControl, Secondary, Standard,
 };
 pub use sweep::{Axis, Figure, Measure, Seeds, Sweep};
 

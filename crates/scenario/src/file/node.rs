@@ -82,6 +82,26 @@ choice! {
     }
 }
 
+choice! {
+    /// How a station comes to its access point.
+    pub enum Join {
+        /// It is there from the start, without a frame.
+        Associated = "associated",
+        /// It listens for beacons and joins the strongest.
+        Scan = "scan",
+        /// Not before an event says so.
+        Idle = "idle",
+    }
+}
+
+impl Interface {
+    /// An interface of which nothing is said.
+    pub fn wired() -> Interface {
+        // Every key has something that holds without it, or this would not compile as a table's default.
+        <Interface as crate::field::Field>::absent().expect("no key of an interface is required")
+    }
+}
+
 section! {
     /// An interface.
     pub struct Interface {
@@ -96,9 +116,15 @@ section! {
         address: Option<Ipv4Net>,
         /// Longest IP packet, bytes. 1500, as Ethernet has it.
         mtu: u16 = 1500,
-        /// Access points: time between beacons. `"0s"`: none are sent, as in most analyses.
+        /// Access points: time between beacons. 102.4 ms is usual; `"0s"`: none are sent, as in most analyses.
         beacon_interval: Duration = Duration::from_micros(102_400),
-        /// Stations: sleep between beacons, and let the access point keep what comes.
+        /// Access points: every so many beacons, frames for all follow that were held back for sleepers.
+        dtim_period: u8 = 1,
+        /// Stations: how they come to their access point.
+        join: Join = Join::Associated,
+        /// Stations: so many beacons missed in a row, and the access point is given up.
+        beacon_loss: u8 = 7,
+        /// Stations: sleep between beacons from the start, and let the access point keep what comes.
         power_save: bool = false,
     }
 }

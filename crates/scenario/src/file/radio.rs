@@ -10,6 +10,8 @@ use std::time::Duration;
 choice! {
     /// An amendment of IEEE 802.11.
     pub enum Standard {
+        /// DSSS and CCK in 2.4 GHz.
+        B = "11b",
         /// OFDM in 5 GHz.
         A = "11a",
         /// OFDM in 2.4 GHz.
@@ -116,18 +118,45 @@ section! {
     }
 }
 
+choice! {
+    /// How packets wait for a station.
+    pub enum RadioDiscipline {
+        /// First in, first out; what does not fit is dropped.
+        TailDrop = "tail-drop",
+        /// Flows take turns, each under CoDel, as Linux's mac80211 has it since 4.11.
+        FqCodel = "fq-codel",
+    }
+}
+
 section! {
     /// What waits for a radio.
     pub struct RadioQueue {
-        /// Most packets that wait, for each station and priority. 500 is what access points commonly hold.
-        packets: u32 = 500,
-        /// Most time that a packet waits; it is thrown away then. Without it packets wait for ever, as on most access points.
-        lifetime: Option<Duration>,
-        /// FQ-CoDel instead of one line with tail drop, as Linux's mac80211 does since 4.11.
-        fq_codel: bool = false,
-        /// Most packets that are handed to the hardware ahead of their turn. 64 covers an aggregate; a striper that wants to know
-        /// quickly where a packet went keeps it small.
-        hardware: u32 = 64,
+        /// Most packets that wait for one station in one priority. 500 is what access points commonly hold.
+        station: u32 = 500,
+        /// Most packets that wait for one interface, for all its stations together. Linux's mac80211 holds as many.
+        packets: u32 = 4096,
+        /// A packet that has waited longer is thrown away. 500 ms, as many drivers and ns-3 have it.
+        lifetime: Duration = Duration::from_millis(500),
+        /// How packets wait for a station.
+        kind: RadioDiscipline = RadioDiscipline::TailDrop,
+        /// Most packets towards one interface that the driver has handed to the hardware. 128 covers two aggregates; a striper that wants to
+        /// know quickly where a packet went keeps it small.
+        hardware: u16 = 128,
+    }
+}
+
+section! {
+    /// Aggregates; 11n, 11ac and 11ad only.
+    pub struct Aggregation {
+        /// Most bytes of an A-MPDU; `"0B"` switches A-MPDUs off. If not said, all that the standard allows: 65535 with 11n, 1048575 with 11ac,
+        /// 262143 with 11ad.
+        ampdu: Option<Bytes>,
+        /// Most frames in an A-MPDU, 1 to 64: the Block Ack window.
+        frames: u8 = 64,
+        /// Longest time of an A-MPDU on the air. The standard's limit; ath9k takes 4 ms.
+        time: Duration = Duration::from_micros(5484),
+        /// Most bytes of an A-MSDU. 0, because Linux drivers seldom send any.
+        amsdu: Bytes = Bytes(0),
     }
 }
 
@@ -140,7 +169,7 @@ section! {
         channel: u16,
         /// MHz: 20; 40 from 11n on; 80 with 11ac; always 2160 with 11ad. If not said, 20, or 2160 with 11ad.
         width: Option<u16>,
-        /// 2.4 GHz only: where the second half of a 40 MHz channel lies. In 5 GHz the channel's number says it. If not said, above for
+        /// 40 MHz in 2.4 GHz only: where the second half of the channel lies. In 5 GHz the channel's number says it. If not said, above for
         /// channels up to 7.
         secondary: Option<Secondary>,
         /// Spatial streams, 1 to 4; 11n and 11ac only.
@@ -149,30 +178,27 @@ section! {
         guard_interval: GuardInterval = GuardInterval::Long,
         /// What it sends with. 16 dBm is a usual laptop and ns-3's default.
         tx_power: Dbm = Dbm(16.0),
-        /// Gain of its antenna towards everyone, for sending and for receiving. 0, as ns-3 has it.
-        antenna_gain: Db = Db(0.0),
-        /// How much noise its receiver adds.
+        /// How much noise its receiver adds. ns-3's default.
         noise_figure: Db = Db(7.0),
-        /// A preamble weaker than this is not noticed.
-        preamble_detection: Dbm = Dbm(-82.0),
-        /// Energy above this makes the channel busy, whatever it is.
-        energy_detection: Dbm = Dbm(-62.0),
+        /// A preamble weaker than this is not noticed. If not said, -82 dBm, or -78 dBm with 11ad: the standard's sensitivity.
+        preamble_detection: Option<Dbm>,
+        /// Energy above this makes the channel busy, whatever it is. If not said, -62 dBm, or -48 dBm with 11ad.
+        energy_detection: Option<Dbm>,
         /// Which rate a frame is sent at. What Linux does, because it is what most radios do.
         rate_control: RateControl = RateControl::Named(NamedRateControl::MinstrelHt),
-        /// Frames longer than this ask first (RTS/CTS). If not said, none does. `"0B"`: all do.
+        /// Frames and aggregates of more bytes than this ask first (RTS/CTS). If not said, none does. `"0B"`: all do.
         rts_threshold: Option<Bytes>,
-        /// How often a frame is tried. 7, the usual limit of the MAC.
+        /// How often a frame is sent before it is given up. 7, the usual limit of the MAC.
         retry_limit: u8 = 7,
-        /// Most bytes in an A-MPDU; `"0B"` switches aggregation off. If not said, all that the standard allows: 65535 with 11n, 1048575
-        /// with 11ac, 262143 with 11ad.
-        ampdu: Option<Bytes>,
-        /// Most bytes in an A-MSDU. 0, because Linux drivers seldom use it to send.
-        amsdu: Bytes = Bytes(0),
+        /// Its aggregates.
+        aggregation: Aggregation,
         /// What waits for it.
         queue: RadioQueue,
         /// How its priorities contend, by `background`, `best-effort`, `video`, `voice`.
         edca: IndexMap<String, Edca>,
-        /// It reports every frame that it can decode, whoever it is for.
+        /// How long it is deaf when it changes channels. 5 ms is a usual card.
+        switch_time: Duration = Duration::from_millis(5),
+        /// It reports every frame that it can decode, whoever it is for. `--pcap` switches it on for the radio that it names.
         monitor: bool = false,
     }
 }

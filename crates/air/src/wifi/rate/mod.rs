@@ -8,14 +8,25 @@
 //! |---|---|
 //! | [`Fixed`] | one rate |
 //! | [`Ideal`] | knows the SNR and takes the rate that carries most; an upper bound |
+//! | [`Minstrel`] | Linux's for 802.11a/b/g: by measured throughput, many retries at high rates |
+//! | [`MinstrelHt`] | Linux's for 802.11n/ac |
+//! | [`PacketFair`] | the fastest rate that hardly ever fails; the multi-AP paper's bad case |
 
+mod cost;
 mod fixed;
 mod ideal;
+mod minstrel;
+mod minstrel_ht;
+mod packet_fair;
 
 use core::fmt;
 
+pub use cost::AccessCost;
 pub use fixed::Fixed;
 pub use ideal::{Ideal, best_rate};
+pub use minstrel::Minstrel;
+pub use minstrel_ht::MinstrelHt;
+pub use packet_fair::PacketFair;
 
 use super::phy::Rate;
 use crate::Time;
@@ -153,6 +164,9 @@ pub trait RateControl: fmt::Debug + Send {
     /// What came of it.
     fn report(&mut self, now: Time, report: &TxReport);
 }
+
+#[cfg(test)]
+mod steps;
 
 #[cfg(test)]
 mod tests {

@@ -31,17 +31,13 @@ def radio(case, r):
         keys.append(f"streams = {case.streams}")
     if case.short_guard:
         keys.append('guard-interval = "short"')
-    if not case.short_slot:
-        keys.append("short-slot = false")
     if case.standard in ("11n", "11ac") and case.ampdu == 0:
-        keys.append('ampdu = "0B"')
+        keys.append('aggregation.ampdu = "0B"')
     keys.append(f'rate-control = {{ fixed = "{fixed(r.rate or case.rate)}" }}')
     if rts is not None:
         keys.append(f'rts-threshold = "{rts}B"')
     if case.retry_limit != 7:
         keys.append(f"retry-limit = {case.retry_limit}")
-    if not case.capture:
-        keys.append("capture = false")
     lifetime = f', lifetime = "{case.lifetime * 1000:g}ms"' if case.lifetime else ""
     keys.append(f"queue = {{ packets = {case.queue}{lifetime} }}")
     if not case.txop:
@@ -103,6 +99,8 @@ def scenario(case):
     text = ["# Written by bench/ns3/scenarios.py: the case of the same name in bench/ns3/cases.py, held against ns-3.\n"
             f'title = "{case.about}"\nduration = "{warm + case.seconds:g}s"\nwarmup = "{warm}s"\n'
             f"\n# Every pair at the same loss, but for those below.\n[medium.path-loss]\nexponent = 0.0\nreference-loss = \"{NEAR:g}dB\"\n"]
+    if not case.capture:
+        text.append("[medium.capture]\nenabled = false\n")
     text += [f'[[medium.loss]]\nbetween = ["{a}", "{b}"]\nloss = "{db:.4f}dB"\n' for (a, b), db in case.losses.items() if db != NEAR]
     tables, alike = nodes(case)
     text += tables
@@ -133,7 +131,7 @@ def dense():
 
 def main():
     stale = []
-    files = [("validation", c.name, scenario(c)) for c in CASES] + [("bench", c.name, scenario(c)) for c in BENCH] + [("bench", "dense", dense())]
+    files = [("validation", c.name, scenario(c)) for c in CASES if c.short_slot] + [("bench", c.name, scenario(c)) for c in BENCH] + [("bench", "dense", dense())]
     for folder, name, text in files:
         path = os.path.join(OUT, folder, name + ".toml")
         os.makedirs(os.path.dirname(path), exist_ok=True)

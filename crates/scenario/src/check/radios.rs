@@ -56,10 +56,10 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
     judge.fail_if(radio.retry_limit == 0, format!("{key}.retry-limit"), || {
         "a frame is tried at least once; write 1 or more".into()
     });
-    judge.fail_if(radio.queue.station == 0, format!("{key}.queue.station"), || {
+    judge.fail_if(radio.queue.packets == 0, format!("{key}.queue.packets"), || {
         "nothing could wait; write 1 or more".into()
     });
-    judge.fail_if(radio.queue.packets == 0, format!("{key}.queue.packets"), || {
+    judge.fail_if(radio.queue.total == 0, format!("{key}.queue.total"), || {
         "nothing could wait; write 1 or more".into()
     });
     judge.fail_if(radio.queue.hardware == 0, format!("{key}.queue.hardware"), || {
@@ -153,8 +153,8 @@ fn access_points(scenario: &Scenario) -> Vec<(&str, &Radio)> {
 
 fn check_medium(judge: &mut Judge) {
     let medium = &judge.scenario.medium;
-    judge.fail_if(!(1.0..=10.0).contains(&medium.path_loss.exponent), "medium.path-loss.exponent", || {
-        "an exponent is between 1 (a corridor) and 10; free space is 2".into()
+    judge.fail_if(!(0.0..=10.0).contains(&medium.path_loss.exponent), "medium.path-loss.exponent", || {
+        "an exponent is from 0 (the same loss everywhere) to 10; free space is 2".into()
     });
     for (key, negative) in [
         ("medium.path-loss.reference-loss", medium.path_loss.reference_loss.0 < 0.0),

@@ -24,9 +24,11 @@ section! {
 section! {
     /// When a stronger frame takes a receiver from a weaker one that came before.
     pub struct Capture {
+        /// It happens at all.
+        enabled: bool = true,
         /// How long after the first frame's start the second may come: the training fields of OFDM, as in ns-3.
         window: Duration = Duration::from_micros(16),
-        /// By how much it must be stronger; `"300dB"` switches capture off. As in ns-3.
+        /// By how much it must be stronger. As in ns-3.
         margin: Db = Db(5.0),
         /// The same for a frame that comes after the window. If not said, it never takes the receiver, as in ns-3; a testbed (Lee et al., 2007)
         /// saw it from about 10 dB on.

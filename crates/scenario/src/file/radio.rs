@@ -132,11 +132,11 @@ section! {
     /// What waits for a radio.
     pub struct RadioQueue {
         /// Most packets that wait for one station in one priority. 500 is what access points commonly hold.
-        station: u32 = 500,
+        packets: u32 = 500,
         /// Most packets that wait for one interface, for all its stations together. Linux's mac80211 holds as many.
-        packets: u32 = 4096,
-        /// A packet that has waited longer is thrown away. 500 ms, as many drivers and ns-3 have it.
-        lifetime: Duration = Duration::from_millis(500),
+        total: u32 = 4096,
+        /// A packet that has waited longer is thrown away; 500 ms in ns-3 and many drivers. If not said, none is, as in Linux's mac80211.
+        lifetime: Option<Duration>,
         /// How packets wait for a station.
         kind: RadioDiscipline = RadioDiscipline::TailDrop,
         /// Most packets towards one interface that the driver has handed to the hardware. 128 covers two aggregates; a striper that wants to

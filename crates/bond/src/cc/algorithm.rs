@@ -3,6 +3,8 @@
 use super::Controller;
 use super::coupled::{Balia, BaliaLaw, Lia, LiaLaw, Olia, OliaLaw};
 use super::cubic::{Cubic, CubicLaw};
+use super::highspeed::{HighSpeed, HighSpeedLaw};
+use super::hystart::SlowStart;
 use super::newreno::{NewReno, NewRenoLaw};
 use super::tidal::Tidal;
 use core::fmt;
@@ -25,17 +27,20 @@ pub enum Algorithm {
     Olia,
     /// draft-walid-mptcp-congestion-control, coupled.
     Balia,
+    /// RFC 3649.
+    HighSpeed,
 }
 
 impl Algorithm {
     /// Every algorithm, the default first.
-    pub const ALL: [Algorithm; 6] = [
+    pub const ALL: [Algorithm; 7] = [
         Algorithm::Tidal,
         Algorithm::Cubic,
         Algorithm::NewReno,
         Algorithm::Lia,
         Algorithm::Olia,
         Algorithm::Balia,
+        Algorithm::HighSpeed,
     ];
 
     /// The name in config.
@@ -47,18 +52,25 @@ impl Algorithm {
             Algorithm::Lia => "lia",
             Algorithm::Olia => "olia",
             Algorithm::Balia => "balia",
+            Algorithm::HighSpeed => "highspeed",
         }
     }
 
     /// A fresh controller for a path whose largest datagram has `mtu` bytes on the wire.
     pub fn controller(self, mtu: u64) -> Box<dyn Controller> {
+        self.controller_with(mtu, SlowStart::default())
+    }
+
+    /// The same with another end of slow start, which tidal does not heed: it has its own start.
+    pub fn controller_with(self, mtu: u64, rule: SlowStart) -> Box<dyn Controller> {
         match self {
             Algorithm::Tidal => Box::new(Tidal::new(mtu)),
-            Algorithm::Cubic => Box::new(Cubic::new(CubicLaw::default(), mtu)),
-            Algorithm::NewReno => Box::new(NewReno::new(NewRenoLaw, mtu)),
-            Algorithm::Lia => Box::new(Lia::new(LiaLaw, mtu)),
-            Algorithm::Olia => Box::new(Olia::new(OliaLaw, mtu)),
-            Algorithm::Balia => Box::new(Balia::new(BaliaLaw, mtu)),
+            Algorithm::Cubic => Box::new(Cubic::new(CubicLaw::default(), mtu).with_slow_start(rule)),
+            Algorithm::NewReno => Box::new(NewReno::new(NewRenoLaw, mtu).with_slow_start(rule)),
+            Algorithm::Lia => Box::new(Lia::new(LiaLaw, mtu).with_slow_start(rule)),
+            Algorithm::Olia => Box::new(Olia::new(OliaLaw, mtu).with_slow_start(rule)),
+            Algorithm::Balia => Box::new(Balia::new(BaliaLaw, mtu).with_slow_start(rule)),
+            Algorithm::HighSpeed => Box::new(HighSpeed::new(HighSpeedLaw, mtu).with_slow_start(rule)),
         }
     }
 }
@@ -115,6 +127,9 @@ mod tests {
     #[test]
     fn an_unknown_name_is_told_the_known_ones() {
         let e = "vegas".parse::<Algorithm>().unwrap_err().to_string();
-        assert!(e.contains("\"vegas\"") && e.contains("tidal, cubic, newreno, lia, olia, balia"), "{e}");
+        assert!(
+            e.contains("\"vegas\"") && e.contains("tidal, cubic, newreno, lia, olia, balia, highspeed"),
+            "{e}"
+        );
     }
 }

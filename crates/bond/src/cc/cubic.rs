@@ -39,7 +39,7 @@ impl CubicLaw {
         // Without a reduction behind us (slow start ended by delay) the plateau is here (§4.2).
         self.w_max = self.w_max.max(window);
         self.w_prior = self.w_prior.max(window);
-        Stage { start: now, k: ((self.w_max - window) / C).cbrt(), w_est: window }
+        Stage { start: now, k: libm::cbrt((self.w_max - window) / C), w_est: window }
     }
 }
 

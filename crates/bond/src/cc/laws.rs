@@ -60,7 +60,7 @@ impl Bench {
 
 #[test]
 fn slow_start_doubles_and_a_loss_ends_it() {
-    for name in ["cubic", "newreno", "lia", "olia", "balia"] {
+    for name in ["cubic", "newreno", "highspeed", "lia", "olia", "balia"] {
         let mut b = Bench::new(name);
         let first = b.cc.window();
         b.round();
@@ -141,6 +141,42 @@ fn newreno_adds_one_datagram_per_round_trip() {
     }
     let grown = (b.cc.window() - before) as f64 / MTU as f64;
     assert!((9.0..=10.5).contains(&grown), "{grown}");
+}
+
+#[test]
+fn highspeed_is_steeper_where_the_window_is_large() {
+    let mut b = Bench::new("highspeed");
+    while b.cc.window() < 790 * MTU {
+        b.round();
+    }
+    let before = b.cc.window() as f64;
+    b.lose_newest();
+    // RFC 3649, Appendix B, near a window of 1280: a third is given up.
+    let kept = b.cc.window() as f64 / before;
+    assert!((0.66..0.70).contains(&kept), "{kept}");
+    b.now += RTT * 2;
+    let start = b.cc.window();
+    for _ in 0..4 {
+        b.round();
+    }
+    // a(851) = 7 a round trip; NewReno adds 1.
+    let grown = (b.cc.window() - start) as f64 / MTU as f64 / 4.0;
+    assert!((6.5..8.5).contains(&grown), "{grown}");
+}
+
+#[test]
+fn highspeed_and_newreno_are_one_below_38_datagrams() {
+    let run = |name| {
+        let mut b = Bench::new(name);
+        b.round();
+        b.lose_newest();
+        b.now += RTT * 2;
+        for _ in 0..5 {
+            b.round();
+        }
+        b.cc.window()
+    };
+    assert_eq!(run("highspeed"), run("newreno"));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! | `tidal` | the default: keeps the path full and its queue short, unmoved by random loss ([`tidal`]) |
 //! | `cubic` | RFC 9438 with HyStart++ ([`cubic`]) |
 //! | `newreno` | RFC 5681 in the form of RFC 9002 ([`newreno`]) |
+//! | `highspeed` | RFC 3649: steeper than NewReno where windows are large ([`highspeed`]) |
 //! | `lia`, `olia`, `balia` | coupled: all paths together take what one flow would ([`coupled`]) |
 //!
 //! Helpers for the path that feeds a controller: [`rate`] (delivery-rate samples) and [`filter`] (extremes over
@@ -22,6 +23,7 @@ pub mod cubic;
 pub mod filter;
 #[cfg(test)]
 mod harness;
+pub mod highspeed;
 mod hystart;
 #[cfg(test)]
 mod laws;
@@ -31,6 +33,7 @@ pub mod tidal;
 pub mod window;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm, by_name};
+pub use hystart::SlowStart;
 
 use crate::time::{Duration, Time};
 

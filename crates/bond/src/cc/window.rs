@@ -4,7 +4,7 @@
 //! A loss-based algorithm is a [`Law`]: how a window grows per acknowledgement in congestion avoidance and to
 //! what it shrinks. [`LossBased`] makes a [`Controller`] of it.
 
-use super::hystart::{Growth, HyStart};
+use super::hystart::{Growth, SlowStart, SlowStartExit};
 use super::{Ack, Controller, Loss, Sibling};
 use crate::time::{Duration, Time};
 use core::fmt::Debug;
@@ -83,7 +83,7 @@ struct Undo<L> {
 pub struct LossBased<L> {
     core: Core,
     law: L,
-    hystart: HyStart,
+    exit: SlowStartExit,
     /// Losses of packets sent before this belong to the congestion event already answered.
     recovery_start: Option<Time>,
     undo: Option<Undo<L>>,
@@ -98,12 +98,18 @@ impl<L: Law> LossBased<L> {
         LossBased {
             core: Core::new(mtu),
             law,
-            hystart: HyStart::new(),
+            exit: SlowStartExit::new(SlowStart::default()),
             recovery_start: None,
             undo: None,
             since_loss: 0,
             between_losses: 0,
         }
+    }
+
+    /// The same with another way to find the end of slow start.
+    pub fn with_slow_start(mut self, rule: SlowStart) -> Self {
+        self.exit = SlowStartExit::new(rule);
+        self
     }
 
     /// Begin in congestion avoidance at `window` bytes: the path's state is known from elsewhere.
@@ -118,7 +124,7 @@ impl<L: Law> LossBased<L> {
     }
 
     fn slow_start(&mut self, ack: &Ack) {
-        match self.hystart.on_ack(ack) {
+        match self.exit.on_ack(ack, self.core.window / self.core.mtu) {
             Growth::By(divisor) => {
                 let room = self.core.ssthresh - self.core.window;
                 self.core.window += (ack.bytes / divisor).min(room);
@@ -146,7 +152,7 @@ impl<L: Law> LossBased<L> {
     fn collapse(&mut self) {
         // RFC 9002 §7.6.2: the path may have changed entirely.
         self.core.window = self.core.min_window();
-        self.hystart = HyStart::new();
+        self.exit.restart();
         self.recovery_start = None;
         self.undo = None;
         self.law.reset();
@@ -208,7 +214,7 @@ impl<L: Law> Controller for LossBased<L> {
     fn reset(&mut self, _now: Time) {
         let mut law = self.law.clone();
         law.reset();
-        *self = LossBased::new(law, self.core.mtu);
+        *self = LossBased::new(law, self.core.mtu).with_slow_start(self.exit.rule());
     }
 
     fn set_mtu(&mut self, bytes: u64) {

@@ -123,7 +123,7 @@ pub struct Engine {
     /// `earliest-arrival`, the only one that fills unlike paths and keeps order by itself.
     #[schemars(with = "String")]
     pub scheduler: Name<Kind>,
-    /// Congestion control of each path: `tidal`, `cubic`, `newreno`, `lia`, `olia` or `balia`. Default: `tidal`, because it keeps the
+    /// Congestion control of each path: `tidal`, `cubic`, `newreno`, `lia`, `olia`, `balia` or `highspeed`. Default: `tidal`, because it keeps the
     /// queues of the paths short. Concerns paths made later.
     #[schemars(with = "String")]
     pub congestion: Name<Algorithm>,

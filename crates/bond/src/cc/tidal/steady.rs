@@ -163,7 +163,7 @@ impl Steady {
         let (memory, looseness) =
             if found { (FOUND_MEMORY, FOUND_SCATTER) } else { (RATE_MEMORY, RATE_SCATTER) };
         let scatter = i.delay.noise() / i.interval();
-        let weight = 1.0 - (-i.report.span / (i.interval() * (memory + looseness * scatter))).exp();
+        let weight = 1.0 - libm::exp(-i.report.span / (i.interval() * (memory + looseness * scatter)));
         if served > *rate || busy {
             // A link that was busy all the time served what it can.
             *rate += (served - *rate) * weight;

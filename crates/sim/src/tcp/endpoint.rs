@@ -198,7 +198,8 @@ impl TcpEndpoint {
         }
         self.tx.set_mss(self.payload_limit(options.mss.unwrap_or(536)));
         self.tx.set_window(1 + u64::from(syn.window), u64::from(syn.window));
-        let incoming = Incoming { seq: 0, payload_bytes: 0, syn: true, fin: false, ecn: Ecn::NotEct, reduced: false };
+        let incoming =
+            Incoming { seq: 0, payload_bytes: 0, syn: true, fin: false, ecn: Ecn::NotEct, reduced: false };
         self.rx.on_segment(now, &incoming, None, self.tx.rtt.rto());
     }
 
@@ -217,10 +218,14 @@ impl TcpEndpoint {
         let Some(peer_isn) = self.peer_isn else { return self.on_first_answer(now, segment) };
         let Some(at) = seq::offset(peer_isn, self.rx.next(), segment.seq) else { return };
         if segment.flags.has(Flags::RST) {
-            return if at <= self.rx.window.right() { self.fail(Failure::Reset) };
+            return if at <= self.rx.window.right() {
+                self.fail(Failure::Reset)
+            };
         }
         if segment.flags.has(Flags::SYN) {
-            return if self.connected { self.rx.acknowledge_at_once() };
+            return if self.connected {
+                self.rx.acknowledge_at_once()
+            };
         }
         if let Some(Timestamps { value, .. }) = segment.options.timestamps
             && at <= self.rx.acknowledged()
@@ -291,7 +296,8 @@ impl TcpEndpoint {
         let offset = |number| seq::offset(self.isn, self.tx.una, number);
         let sent = |block: &(u64, u64)| block.0 < block.1 && block.1 <= self.tx.next;
         let all = segment.options.sack.as_slice().iter();
-        let mut blocks: Vec<_> = all.filter_map(|b| Some((offset(b.0)?, offset(b.1)?))).filter(sent).collect();
+        let mut blocks: Vec<_> =
+            all.filter_map(|b| Some((offset(b.0)?, offset(b.1)?))).filter(sent).collect();
         let is_duplicate = match blocks.as_slice() {
             [first, ..] if first.1 <= ack => true,
             [first, second, ..] => first.0 >= second.0 && first.1 <= second.1,
@@ -312,7 +318,9 @@ impl TcpEndpoint {
         let fin = segment.flags.has(Flags::FIN);
         if segment.payload_bytes == 0 && !fin {
             // A probe with an old number wants an answer (RFC 9293 §3.10.7.4).
-            return if at < self.rx.acknowledged() { self.rx.acknowledge_at_once() };
+            return if at < self.rx.acknowledged() {
+                self.rx.acknowledge_at_once()
+            };
         }
         if let Some(echo) = segment.options.timestamps.map(|t| t.echo).filter(|echo| *echo != 0) {
             let rtt = now - clock_time(now, echo);
@@ -376,7 +384,11 @@ impl TcpEndpoint {
     /// The next segment to leave at `now`. To be called until it says none, after every other call.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if core::mem::take(&mut self.reset_due) {
-            return Some(self.build(now, Flags::RST | Flags::ACK, &Outgoing { seq: self.tx.next, ..Outgoing::default() }));
+            return Some(self.build(
+                now,
+                Flags::RST | Flags::ACK,
+                &Outgoing { seq: self.tx.next, ..Outgoing::default() },
+            ));
         }
         if self.over && !self.rx.is_ack_due() {
             return None;
@@ -445,7 +457,11 @@ impl TcpEndpoint {
         Segment {
             source: self.local,
             destination: self.remote,
-            ecn: if self.agreed.ecn && out.payload_bytes > 0 && !out.repeated { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: if self.agreed.ecn && out.payload_bytes > 0 && !out.repeated {
+                Ecn::Ect0
+            } else {
+                Ecn::NotEct
+            },
             flags,
             seq: seq::wire(self.isn, out.seq),
             ack: self.peer_isn.map_or(0, |isn| seq::wire(isn, self.rx.next())),
@@ -464,7 +480,8 @@ impl TcpEndpoint {
     fn syn_options(&self, now: Time) -> Options {
         let answers = self.peer_isn.is_some();
         let timestamps = if answers { self.agreed.timestamps } else { self.config.timestamps };
-        let scale = self.config.window_scaling && (!answers || self.agreed.our_scale > 0 || self.agreed.peer_scale > 0);
+        let scale = self.config.window_scaling
+            && (!answers || self.agreed.our_scale > 0 || self.agreed.peer_scale > 0);
         Options {
             mss: Some(self.config.mss),
             window_scale: scale.then_some(self.agreed.our_scale),

@@ -63,7 +63,12 @@ const SERVER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 5201)
 
 impl Pair {
     /// A pair with the same configuration at both ends, over a link with `forward` from client to server.
-    pub fn new(config: TcpConfig, forward: LinkSpec, backward: LinkSpec, seed: u64) -> Result<Pair, SpecError> {
+    pub fn new(
+        config: TcpConfig,
+        forward: LinkSpec,
+        backward: LinkSpec,
+        seed: u64,
+    ) -> Result<Pair, SpecError> {
         let isn = (seed as u32).wrapping_mul(0x9E37_79B9);
         Ok(Pair {
             client: TcpEndpoint::connect(config.clone(), CLIENT, SERVER, isn),
@@ -71,7 +76,10 @@ impl Pair {
             server_reads: true,
             client_events: Vec::new(),
             server_events: Vec::new(),
-            links: [Link::new(forward, seed.wrapping_mul(2))?, Link::new(backward, seed.wrapping_mul(2) + 1)?],
+            links: [
+                Link::new(forward, seed.wrapping_mul(2))?,
+                Link::new(backward, seed.wrapping_mul(2) + 1)?,
+            ],
             late: BTreeMap::new(),
             counts: [0; 2],
             filter: Box::new(|_, _, _, _| Fate::Pass),
@@ -237,8 +245,15 @@ impl Pair {
         let words = [
             self.now.as_nanos(),
             u64::from(segment.seq) << 32 | u64::from(segment.ack),
-            u64::from(segment.payload_bytes) << 32 | u64::from(segment.window) << 8 | u64::from(segment.flags.0),
-            segment.options.sack.as_slice().iter().fold(0, |h: u64, b| h.rotate_left(7) ^ u64::from(b.0 ^ b.1)),
+            u64::from(segment.payload_bytes) << 32
+                | u64::from(segment.window) << 8
+                | u64::from(segment.flags.0),
+            segment
+                .options
+                .sack
+                .as_slice()
+                .iter()
+                .fold(0, |h: u64, b| h.rotate_left(7) ^ u64::from(b.0 ^ b.1)),
         ];
         for byte in words.iter().flat_map(|word| word.to_le_bytes()) {
             self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3);

@@ -77,7 +77,11 @@ impl fmt::Debug for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = [(Flags::SYN, 'S'), (Flags::FIN, 'F'), (Flags::RST, 'R'), (Flags::PSH, 'P')];
         let more = [(Flags::ACK, '.'), (Flags::ECE, 'E'), (Flags::CWR, 'W')];
-        letters.into_iter().chain(more).filter(|(flag, _)| self.has(*flag)).try_for_each(|(_, c)| write!(f, "{c}"))
+        letters
+            .into_iter()
+            .chain(more)
+            .filter(|(flag, _)| self.has(*flag))
+            .try_for_each(|(_, c)| write!(f, "{c}"))
     }
 }
 

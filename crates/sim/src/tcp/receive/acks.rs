@@ -65,7 +65,14 @@ impl Acks {
 
     /// A segment in order; `unacknowledged` bytes have come since the last acknowledgement, `window_segments` fit the
     /// window, `rto` is our own timeout.
-    pub fn on_in_order(&mut self, now: Time, unacknowledged: u64, mss: u64, window_segments: u64, rto: Duration) {
+    pub fn on_in_order(
+        &mut self,
+        now: Time,
+        unacknowledged: u64,
+        mss: u64,
+        window_segments: u64,
+        rto: Duration,
+    ) {
         self.adapt(now, window_segments, rto);
         self.early = 0;
         if unacknowledged > mss || (self.quick > 0 && !self.interactive) {

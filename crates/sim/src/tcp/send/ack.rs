@@ -159,7 +159,8 @@ impl Sender {
     /// RFC 6298 §3 (no sample from what was repeated), except that an echoed timestamp tells which copy it was.
     fn sample_rtt(&mut self, now: Time, round: &Round) {
         let echoed = || round.echo.filter(|_| round.advanced).map(|at| now - at);
-        let smooth = round.acknowledged.map(|(first, _)| now - first).or(round.first_sacked.map(|at| now - at));
+        let smooth =
+            round.acknowledged.map(|(first, _)| now - first).or(round.first_sacked.map(|at| now - at));
         if let Some(rtt) = smooth.or_else(echoed) {
             self.rtt.sample(rtt, self.una, self.next);
             self.stats.rtt_sum += rtt;
@@ -218,7 +219,8 @@ impl Sender {
 
     fn tell_control(&mut self, now: Time, round: &Round, marked: bool) {
         let flight = self.board.flight();
-        let progress = Progress { delivered: round.delivered, lost: round.lost, flight, advanced: round.advanced };
+        let progress =
+            Progress { delivered: round.delivered, lost: round.lost, flight, advanced: round.advanced };
         if let Some((newest_sent, stamp)) = round.newest {
             let rtt = self.rtt.latest();
             let feedback = Feedback { newest_sent, rtt, app_limited: stamp.app_limited, marked };

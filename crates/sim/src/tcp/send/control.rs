@@ -139,7 +139,8 @@ impl Control {
             reduction.sent += bytes;
         }
         if let Some(bps) = self.cc.pacing_rate_bps() {
-            let gap = Duration::from_nanos((u128::from(bytes) * 8_000_000_000 / u128::from(bps.max(1))) as u64);
+            let gap =
+                Duration::from_nanos((u128::from(bytes) * 8_000_000_000 / u128::from(bps.max(1))) as u64);
             self.next_send = self.next_send.max(now) + gap;
         }
         stamp

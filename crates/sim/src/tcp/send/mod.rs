@@ -159,7 +159,8 @@ impl Sender {
     /// Takes as many of `bytes` as the send buffer has room for.
     pub fn write(&mut self, bytes: u64) -> u64 {
         let held = self.limit - self.una.max(1);
-        let taken = bytes.min(self.config.send_buffer_bytes.saturating_sub(held)).min(u64::MAX / 4 - self.limit);
+        let taken =
+            bytes.min(self.config.send_buffer_bytes.saturating_sub(held)).min(u64::MAX / 4 - self.limit);
         self.limit += taken;
         taken
     }

@@ -25,8 +25,6 @@ struct Undo {
     marker: u64,
     /// Retransmissions that the receiver has not reported as duplicates; none was made yet if `None`.
     unproven: Option<u64>,
-    /// When the first of them left.
-    first_copy: Option<Time>,
 }
 
 /// A tail loss probe that is out (RFC 8985 §7.3).
@@ -46,6 +44,8 @@ pub(crate) struct Recovery {
     /// When it began: later losses within it are of the same event.
     began: Time,
     undo: Option<Undo>,
+    /// When the first of the copies left that may still be on the way.
+    first_copy: Option<Time>,
     /// It may still turn out that the timeout was spurious (RFC 5682).
     frto: bool,
     /// Until the next acknowledgement, new data goes before retransmissions (RFC 5682 §3.1, step 2.b).
@@ -85,9 +85,9 @@ impl Recovery {
     pub fn on_retransmit(&mut self, now: Time) {
         if let Some(undo) = &mut self.undo {
             undo.unproven = Some(undo.unproven.unwrap_or(0) + 1);
-            // As timestamps have it: in whole milliseconds.
-            undo.first_copy.get_or_insert(Time::from_millis(now.as_nanos() / 1_000_000));
         }
+        // As timestamps have it: in whole milliseconds.
+        self.first_copy.get_or_insert(Time::from_millis(now.as_nanos() / 1_000_000));
     }
 
     /// The receiver had `start..end` twice; `mss` turns bytes into segments.
@@ -103,8 +103,9 @@ impl Recovery {
 impl Sender {
     fn begin_event(&mut self, now: Time, phase: Phase) {
         self.control.begin_event();
-        self.recovery.undo =
-            self.config.undo.then_some(Undo { marker: self.una, unproven: None, first_copy: None });
+        let copies = self.board.copies();
+        let unproven = (copies > 0).then_some(copies);
+        self.recovery.undo = self.config.undo.then_some(Undo { marker: self.una, unproven });
         self.recovery.began = now;
         self.recovery.phase = phase;
         self.recovery.end = self.next;
@@ -125,6 +126,9 @@ impl Sender {
         self.recovery.new_data_first = false;
         self.judge_probe(now, round);
         self.leave_if_done(now);
+        if self.recovery.phase == Phase::Open && self.board.copies() == 0 {
+            self.recovery.first_copy = None;
+        }
         match self.recovery.phase {
             Phase::Loss => {
                 self.after_timeout(now, round);
@@ -183,7 +187,7 @@ impl Sender {
     /// All copies were duplicates (RFC 3708), or the acknowledgement that echoes `echo` was for an original (RFC 3522).
     fn is_mistaken(&self, echo: Option<Time>) -> bool {
         let Some(undo) = self.recovery.undo else { return false };
-        let early = matches!((echo, undo.first_copy), (Some(echo), Some(copy)) if echo < copy);
+        let early = matches!((echo, self.recovery.first_copy), (Some(echo), Some(copy)) if echo < copy);
         undo.unproven == Some(0) || early
     }
 
@@ -243,7 +247,8 @@ impl Sender {
         }
         let again = self.rtt.backoff() > 0;
         let phase = self.recovery.phase;
-        let first = matches!(phase, Phase::Open) || self.una >= self.recovery.end || !again && phase == Phase::Loss;
+        let first =
+            matches!(phase, Phase::Open) || self.una >= self.recovery.end || !again && phase == Phase::Loss;
         if self.board.head().is_some_and(|head| head.sacked) {
             self.board.forget_sacks();
         }

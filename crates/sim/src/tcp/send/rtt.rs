@@ -113,7 +113,9 @@ impl RttEstimator {
         let plain = match (self.srtt, self.rule) {
             (None, _) => INITIAL_RTO,
             (Some(srtt), RtoRule::VarianceFloor(_)) => srtt + Duration::from_nanos(self.margin as u64),
-            (Some(srtt), RtoRule::Floor(floor)) => (srtt + Duration::from_nanos(self.margin as u64)).max(floor),
+            (Some(srtt), RtoRule::Floor(floor)) => {
+                (srtt + Duration::from_nanos(self.margin as u64)).max(floor)
+            }
         };
         plain.saturating_mul(1 << self.backoff.min(16)).min(MAX_RTO)
     }

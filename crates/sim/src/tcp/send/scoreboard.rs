@@ -34,6 +34,10 @@ impl Sent {
         self.transmissions > 1
     }
 
+    fn has_copy_out(&self) -> bool {
+        self.retransmitting && !self.sacked
+    }
+
     /// How many of its bytes are believed to be in the network (RFC 6675 §4, SetPipe).
     fn pipe(&self) -> u64 {
         let copies = u64::from(!self.lost) + u64::from(self.retransmitting);
@@ -58,6 +62,8 @@ pub(crate) struct Scoreboard {
     /// Lost segments of which no copy is on the way.
     lost: BTreeSet<u64>,
     flight: u64,
+    /// Copies on the way.
+    copies: u64,
     sacked_segments: usize,
     /// End of the highest SACKed segment.
     highest_sacked: u64,
@@ -78,6 +84,11 @@ impl Scoreboard {
     /// Bytes believed to be in the network.
     pub fn flight(&self) -> u64 {
         self.flight
+    }
+
+    /// Copies on the way.
+    pub fn copies(&self) -> u64 {
+        self.copies
     }
 
     pub fn sacked_segments(&self) -> usize {
@@ -120,10 +131,14 @@ impl Scoreboard {
 
     /// Applies `change` and keeps the pipe right.
     fn change(&mut self, id: u64, change: impl FnOnce(&mut Sent)) {
-        let Some(sent) = id.checked_sub(self.base).and_then(|i| self.queue.get_mut(i as usize)) else { return };
+        let Some(sent) = id.checked_sub(self.base).and_then(|i| self.queue.get_mut(i as usize)) else {
+            return;
+        };
         self.flight -= sent.pipe();
+        self.copies -= u64::from(sent.has_copy_out());
         change(sent);
         self.flight += sent.pipe();
+        self.copies += u64::from(sent.has_copy_out());
     }
 
     /// A copy leaves.
@@ -164,6 +179,7 @@ impl Scoreboard {
         while self.queue.front().is_some_and(|front| front.end() <= upto) {
             let front = self.queue.pop_front().expect("looked at above");
             self.flight -= front.pipe();
+            self.copies -= u64::from(front.has_copy_out());
             self.sacked_segments -= usize::from(front.sacked);
             self.lost.remove(&self.base);
             self.base += 1;
@@ -179,7 +195,8 @@ impl Scoreboard {
     pub fn sack(&mut self, blocks: &[(u64, u64)], mut delivered: impl FnMut(&Sent)) {
         for &block in blocks {
             let mut at = block.0;
-            let mut known: Vec<_> = self.seen.iter().copied().filter(|k| k.1 > block.0 && k.0 < block.1).collect();
+            let mut known: Vec<_> =
+                self.seen.iter().copied().filter(|k| k.1 > block.0 && k.0 < block.1).collect();
             known.sort_unstable();
             for k in known {
                 self.sack_part((at, k.0), block, &mut delivered);

@@ -118,8 +118,14 @@ impl Sender {
     /// RFC 8985 §7.2, TLP_calc_PTO; only where no loss is suspected.
     fn schedule_probe(&mut self, now: Time) {
         self.timers.probe = None;
-        let calm = matches!(self.recovery.phase, Phase::Open | Phase::Reducing) && self.board.sacked_segments() == 0;
-        if !calm || !self.uses_rack() || self.una == 0 || self.recovery.has_probe_out() || self.board.is_empty() {
+        let calm =
+            matches!(self.recovery.phase, Phase::Open | Phase::Reducing) && self.board.sacked_segments() == 0;
+        if !calm
+            || !self.uses_rack()
+            || self.una == 0
+            || self.recovery.has_probe_out()
+            || self.board.is_empty()
+        {
             return;
         }
         let lone = if self.board.len() == 1 { self.rtt.floor() } else { PROBE_SLACK };
@@ -134,7 +140,8 @@ impl Sender {
         if self.ignore_peer_window || !shut {
             return self.timers.reset_window_probe();
         }
-        let wait = self.rtt.rto().saturating_mul(1 << self.timers.window_probes.min(16)).min(MAX_WINDOW_PROBE);
+        let wait =
+            self.rtt.rto().saturating_mul(1 << self.timers.window_probes.min(16)).min(MAX_WINDOW_PROBE);
         self.timers.window_probe.get_or_insert(now + wait);
     }
 }

@@ -20,7 +20,8 @@ fn link(mbps: f64, rtt_ms: u64, bdp: f64) -> LinkSpec {
 }
 
 fn pair(config: TcpConfig, spec: LinkSpec) -> Pair {
-    Pair::new(config, spec.clone(), LinkSpec { loss: ropewalk_air::wired::Loss::default(), ..spec }, 1).unwrap()
+    Pair::new(config, spec.clone(), LinkSpec { loss: ropewalk_air::wired::Loss::default(), ..spec }, 1)
+        .unwrap()
 }
 
 /// Data rate at the server between two seconds, Mb/s.

@@ -13,14 +13,17 @@
 //! | `mac` | who sends what when: backoff, exchanges, aggregates, queues |
 //! | `timers` | what happens next |
 
+pub mod abstract_medium;
 mod air;
 mod api;
 mod build;
+pub mod interferer;
 mod mac;
 mod medium;
 pub mod phy;
 pub mod propagation;
 pub mod rate;
+pub mod slot_overlap;
 mod spec;
 mod timers;
 

@@ -259,5 +259,12 @@ fn access_of(radio: &RadioSpec, timing: &Timing, rng: rand_chacha::ChaCha8Rng) -
     for (category, p) in categories.iter_mut().zip(radio.edca_params()) {
         *category = (ns(p.aifsn), u32::from(p.cw_min), u32::from(p.cw_max));
     }
-    Access::new(timing.slot.as_nanos() as u64, timing.eifs_extra().as_nanos() as u64, categories, rng)
+    let (slot_ns, eifs_extra_ns) = (timing.slot.as_nanos() as u64, timing.eifs_extra().as_nanos() as u64);
+    Access::new(
+        slot_ns,
+        eifs_extra_ns,
+        (radio.retry_limit, radio.standard.has_aggregation()),
+        categories,
+        rng,
+    )
 }

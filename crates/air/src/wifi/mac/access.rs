@@ -25,6 +25,8 @@ pub(crate) struct Category {
     pub(crate) aifs_ns: u64,
     pub(crate) cw_min: u32,
     pub(crate) cw_max: u32,
+    /// Failures in a row, to the retry limit: QSRC\[AC\] of 10.23.2.2.
+    failures: u8,
     /// Current contention window.
     cw: u32,
     /// Slots that are left.
@@ -40,6 +42,9 @@ pub(crate) struct Category {
 pub(crate) struct Access {
     slot_ns: u64,
     eifs_extra_ns: u64,
+    retry_limit: u8,
+    /// EDCA's way of counting slots rather than DCF's.
+    edca: bool,
     busy: bool,
     /// The radio is in an exchange of its own: nothing counts.
     held: bool,
@@ -50,14 +55,29 @@ pub(crate) struct Access {
     nav_until: u64,
     /// EIFS without the AIFS at its end, after a frame that was broken.
     eifs_until: u64,
+    /// When an answer was last found missing.
+    failed_at: u64,
     pub(crate) categories: [Category; CATEGORIES],
     rng: ChaCha8Rng,
+}
+
+impl Category {
+    /// The window after a failure (10.23.2.2): the next larger one, or, once as many failures in a row as the retry limit
+    /// have been counted, the least again. Frames given up do not count: the next one begins with the window as it is.
+    fn widen(&mut self, retry_limit: u8) {
+        if self.failures < retry_limit {
+            (self.failures, self.cw) = (self.failures + 1, (2 * self.cw + 1).min(self.cw_max));
+        } else {
+            (self.failures, self.cw) = (0, self.cw_min);
+        }
+    }
 }
 
 impl Access {
     pub(crate) fn new(
         slot_ns: u64,
         eifs_extra_ns: u64,
+        (retry_limit, edca): (u8, bool),
         categories: [(u64, u32, u32); CATEGORIES],
         rng: ChaCha8Rng,
     ) -> Access {
@@ -65,6 +85,7 @@ impl Access {
             aifs_ns,
             cw_min,
             cw_max,
+            failures: 0,
             cw: cw_min,
             backoff: 0,
             from: 0,
@@ -73,6 +94,8 @@ impl Access {
         Access {
             slot_ns,
             eifs_extra_ns,
+            retry_limit,
+            edca,
             busy: false,
             held: false,
             wants: 0,
@@ -80,15 +103,16 @@ impl Access {
             busy_since: 0,
             nav_until: 0,
             eifs_until: 0,
+            failed_at: 0,
             categories: categories.map(category),
             rng,
         }
     }
 
-    /// From when slots are counted, if nothing happens.
+    /// From when AIFS is counted, if nothing happens. Time spent waiting for an answer in vain is not part of it, as in ns-3.
     #[inline]
     fn base(&self) -> u64 {
-        self.idle_since.max(self.nav_until).max(self.eifs_until)
+        self.idle_since.max(self.nav_until).max(self.eifs_until).max(self.failed_at)
     }
 
     /// When the next category may transmit; never while the medium is busy.
@@ -117,7 +141,7 @@ impl Access {
         }
         let now = now.as_nanos();
         if !self.held {
-            self.settle(now);
+            self.settle(now, self.edca);
             self.stop_fresh(now);
         }
         (self.busy, self.busy_since) = (true, now);
@@ -147,15 +171,17 @@ impl Access {
         (self.busy, self.idle_since) = (false, now.as_nanos());
     }
 
-    fn settle(&mut self, now: u64) {
+    /// Takes off the slots that have passed. Where the medium becomes busy, EDCA takes off one more: it counts at the
+    /// beginning of slots, that in which the medium becomes busy included, and DCF at the end of idle ones (10.23.2.4, 10.3.4.3).
+    fn settle(&mut self, now: u64, begun_too: bool) {
         if self.busy || self.held {
             return;
         }
         let base = self.base();
         for c in &mut self.categories {
             let start = (base + c.aifs_ns).max(c.from);
-            if c.backoff > 0 && now > start {
-                let passed = u64::from(c.backoff).min((now - start) / self.slot_ns);
+            if c.backoff > 0 && now >= start {
+                let passed = u64::from(c.backoff).min((now - start) / self.slot_ns + u64::from(begun_too));
                 c.backoff -= passed as u32;
                 c.from = start + passed * self.slot_ns;
             }
@@ -172,7 +198,7 @@ impl Access {
         self.wants |= bit;
         let now = now.as_nanos();
         if !self.held && !self.busy {
-            self.settle(now);
+            self.settle(now, false);
         }
         let c = &self.categories[category];
         let start = (self.base() + c.aifs_ns).max(c.from);
@@ -219,12 +245,12 @@ impl Access {
                 winner = Some(category);
             } else {
                 let c = &mut self.categories[category];
-                c.cw = (2 * c.cw + 1).min(c.cw_max);
+                c.widen(self.retry_limit);
                 (c.backoff, c.from, c.fresh) = (self.rng.next_u32() & c.cw, now, false);
             }
         }
         let winner = winner?;
-        self.settle(now);
+        self.settle(now, self.edca);
         (self.categories[winner].backoff, self.categories[winner].fresh) = (0, false);
         self.held = true;
         self.wants &= !(1 << winner);
@@ -237,17 +263,18 @@ impl Access {
         Some(winner)
     }
 
-    /// The exchange of a category has ended well, or its frame was dropped: the window shrinks to its least, and a new
-    /// backoff begins, whether something waits or not.
+    /// The exchange of a category has ended well: the window shrinks to its least, and a new backoff begins, whether
+    /// something waits or not.
     pub(crate) fn release_after_success(&mut self, category: usize, now: Time) {
-        self.categories[category].cw = self.categories[category].cw_min;
+        let c = &mut self.categories[category];
+        (c.cw, c.failures) = (c.cw_min, 0);
         self.release(category, now);
     }
 
-    /// The exchange has failed: the window doubles.
+    /// The exchange has failed: the window doubles, or begins anew; that a frame was given up changes nothing here.
     pub(crate) fn release_after_failure(&mut self, category: usize, now: Time) {
-        let c = &mut self.categories[category];
-        c.cw = (2 * c.cw + 1).min(c.cw_max);
+        self.categories[category].widen(self.retry_limit);
+        self.failed_at = now.as_nanos();
         self.release(category, now);
     }
 
@@ -304,10 +331,63 @@ impl Access {
     /// Back to the beginning: the radio was off, or changed channel. What waits keeps waiting.
     pub(crate) fn reset(&mut self, now: Time) {
         self.held = false;
-        self.eifs_until = 0;
-        self.nav_until = 0;
+        (self.eifs_until, self.nav_until, self.failed_at) = (0, 0, 0);
         for c in &mut self.categories {
-            (c.cw, c.backoff, c.from, c.fresh) = (c.cw_min, 0, now.as_nanos(), false);
+            (c.cw, c.failures, c.backoff, c.from, c.fresh) = (c.cw_min, 0, 0, now.as_nanos(), false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_chacha::rand_core::SeedableRng;
+
+    const SLOT: u64 = 9_000;
+    const AIFS: u64 = 34_000;
+
+    fn access(edca: bool) -> Access {
+        Access::new(SLOT, 60_000, (7, edca), [(AIFS, 15, 1023); CATEGORIES], ChaCha8Rng::seed_from_u64(1))
+    }
+
+    fn at(ns: u64) -> Time {
+        Time::from_nanos(ns)
+    }
+
+    #[test]
+    fn the_window_doubles_to_the_limit_and_begins_anew_whatever_frames_are_given_up() {
+        let mut a = access(true);
+        let mut seen = Vec::new();
+        for n in 1..=9 {
+            a.release_after_failure(0, at(n));
+            seen.push(a.categories[0].cw);
+        }
+        assert_eq!(seen, [31, 63, 127, 255, 511, 1023, 1023, 15, 31]);
+        a.release_after_success(0, at(10));
+        assert_eq!((a.categories[0].cw, a.categories[0].failures), (15, 0));
+    }
+
+    #[test]
+    fn after_a_missing_answer_aifs_begins_when_it_is_found_missing() {
+        let mut a = access(false);
+        a.wants = 1;
+        a.on_idle(at(100_000));
+        a.release_after_failure(0, at(145_000));
+        assert_eq!(a.expiry(), at(145_000 + AIFS + u64::from(a.categories[0].backoff) * SLOT));
+    }
+
+    #[test]
+    fn a_slot_that_becomes_busy_counts_in_edca_and_not_in_dcf() {
+        for (edca, left) in [(false, 7), (true, 6)] {
+            let mut a = access(edca);
+            a.wants = 1;
+            a.categories[0].backoff = 10;
+            // At the beginning of the fourth slot; and before AIFS is over nothing counts.
+            a.on_busy(at(AIFS + 3 * SLOT));
+            assert_eq!(a.categories[0].backoff, left);
+            a.on_idle(at(1_000_000));
+            a.on_busy(at(1_000_000 + AIFS - 1));
+            assert_eq!(a.categories[0].backoff, left);
         }
     }
 }

@@ -336,7 +336,7 @@ impl<T: Clone> Air<T> {
                 queue.bar_tries = queue.bar_tries.saturating_add(1);
                 if queue.bar_tries >= limit {
                     self.give_up_sent(radio, peer, category);
-                    return self.finish(radio, true);
+                    return self.finish_given_up(radio);
                 }
             }
             Step::AwaitBlockAck => {
@@ -349,13 +349,13 @@ impl<T: Clone> Air<T> {
                 let sent = self.radios[radio].planned.parts.len() as u16;
                 count(&mut self.peers[peer], category, e.stage, sent, 0);
                 if self.count_failed_rts(radio, peer, category, limit) {
-                    return self.finish(radio, true);
+                    return self.finish_given_up(radio);
                 }
             }
             _ => {
                 count(&mut self.peers[peer], category, e.stage, 1, 0);
                 if self.give_up_worn(radio, peer, category, limit) {
-                    return self.finish(radio, true);
+                    return self.finish_given_up(radio);
                 }
             }
         }
@@ -551,6 +551,13 @@ impl<T: Clone> Air<T> {
             }
         }
         self.release(radio, good);
+    }
+
+    /// An exchange failed once too often: the next peer has its turn, and the window goes on as after any failure.
+    fn finish_given_up(&mut self, radio: usize) {
+        self.timers.clear(radio, Cause::AnswerMissing);
+        self.rotate(radio, self.radios[radio].exchange.category);
+        self.release(radio, false);
     }
 
     /// The radio lets the medium go.

@@ -30,6 +30,7 @@
 
 mod config;
 mod endpoint;
+mod options;
 pub mod pair;
 mod receive;
 mod segment;
@@ -37,9 +38,11 @@ mod send;
 pub(crate) mod seq;
 #[cfg(test)]
 mod tests;
+pub mod wire;
 
 pub use config::{AckPolicy, LossDetection, Pacing, ReceiveBuffer, RtoRule, TcpConfig};
 pub use endpoint::{Event, Failure, State, TcpEndpoint, TcpStats};
+pub use options::BadOptions;
 pub use receive::ReceiveStats;
 pub use ropewalk_bond::cc::{Algorithm, SlowStart};
 pub use segment::{

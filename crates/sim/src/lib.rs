@@ -7,11 +7,19 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+pub mod build;
 pub mod clock;
 pub mod measure;
 pub mod mptcp;
 pub mod net;
 pub mod packet;
+pub mod run;
 pub mod seed;
 pub mod tcp;
+pub mod tunnel;
+mod walk;
+pub mod wire;
 pub mod world;
+
+pub use build::BuildError;
+pub use run::Simulation;

@@ -4,6 +4,8 @@
 //! payload is a length. Handles give their memory back to a pool when the last one goes, wherever that is: a queue that
 //! drops a packet, a wire that loses it, an endpoint that has read it. So a running world allocates nothing per packet.
 
+pub use crate::tcp::Ecn;
+use crate::tcp::Segment;
 use ropewalk_air::Time;
 use std::cell::RefCell;
 use std::net::Ipv4Addr;
@@ -48,28 +50,6 @@ impl FlowId {
     }
 }
 
-/// The ECN field of the IP header (RFC 3168 §5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Cannot be marked.
-    #[default]
-    NotEct = 0,
-    /// ECN-capable, ECT(1).
-    Ect1 = 1,
-    /// ECN-capable, ECT(0).
-    Ect0 = 2,
-    /// Congestion Experienced.
-    Ce = 3,
-}
-
-impl Ecn {
-    /// The code point with these two bits.
-    pub fn from_bits(bits: u8) -> Ecn {
-        [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(bits & 3)]
-    }
-}
-
 /// What the sender of a datagram wrote into it, as traffic generators do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpMark {
@@ -98,7 +78,7 @@ pub enum Body {
         sent: Time,
     },
     /// TCP.
-    Tcp,
+    Tcp(Segment),
 }
 
 /// IP protocol numbers, as far as they occur.
@@ -170,7 +150,7 @@ impl Packet {
         match self.body {
             Body::Udp(_) | Body::Datagram => protocol::UDP,
             Body::Echo { .. } => protocol::ICMP,
-            Body::Tcp => protocol::TCP,
+            Body::Tcp(_) => protocol::TCP,
         }
     }
 

@@ -51,6 +51,8 @@ pub struct Delivery<T> {
     pub at: Time,
     /// Length in bytes.
     pub len: u32,
+    /// How long it waited for the transmitter.
+    pub waited: Duration,
     /// What was carried.
     pub payload: T,
     /// The driver is to damage it.
@@ -74,6 +76,8 @@ pub struct Counters {
     pub bytes_out: u64,
     /// Dropped by the queue: full, or CoDel's choice.
     pub dropped_queue: u64,
+    /// Of these, CoDel's choice.
+    pub dropped_aqm: u64,
     /// Lost on the wire.
     pub dropped_loss: u64,
     /// Gone because the link was down, or went down while they were in it.
@@ -194,7 +198,8 @@ impl<T> Link<T> {
                 }
                 None if self.ready > self.now => return,
                 None => match self.queue.pop(self.ready, &mut self.count) {
-                    Some(next) => {
+                    Some(mut next) => {
+                        next.waited = self.ready - next.since;
                         let bytes = u64::from(next.packet.len) + u64::from(self.spec.overhead_bytes);
                         let done = self.server.serve(self.ready, bytes);
                         self.sending = Some((next, done));
@@ -216,6 +221,7 @@ impl<T> Link<T> {
             self.wire.push_back(Delivery {
                 at,
                 len: waited.packet.len,
+                waited: waited.waited,
                 payload: waited.packet.payload,
                 corrupted: chance(&mut self.corruption, self.spec.corruption),
                 marked: waited.marked,

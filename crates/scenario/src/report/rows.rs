@@ -261,8 +261,8 @@ rows! {
             carried_mbps: f64,
             /// Packets dropped by its queue.
             dropped: u64,
-            /// Bytes sent again.
-            resent_bytes: u64,
+            /// Chunks (parts of packets that a datagram carries) sent again.
+            resent_chunks: u64,
         }
     }
 

@@ -1,14 +1,22 @@
 //! Endpoints: whatever on a node sends packets and takes them in.
 
+mod adaptive;
 mod ping;
+mod stream;
+mod tcp;
 mod udp;
+mod video;
 
+pub use adaptive::Player;
 pub use ping::Ping;
+pub use stream::{BulkReceiver, BulkSender, Io, Orders, Requester, Server, StreamApp};
+pub use tcp::TcpHost;
 pub use udp::{Pace, UdpSink, UdpSource};
+pub use video::{VideoSink, VideoSource, psnr_db};
 
-use crate::measure::FlowRecord;
+use crate::measure::{FlowCounts, FlowRecord};
 use crate::net::{Net, NodeId, SendError};
-use crate::packet::{FlowId, IfIndex, Packet, PacketRef};
+use crate::packet::{FlowId, Packet, PacketRef};
 use ropewalk_air::Time;
 use std::fmt::Debug;
 
@@ -28,8 +36,6 @@ pub struct Context<'a> {
     pub node: NodeId,
     /// Its own port.
     pub port: u16,
-    /// The interface that it is bound to.
-    pub bound: Option<IfIndex>,
 }
 
 impl Context<'_> {
@@ -43,7 +49,7 @@ impl Context<'_> {
     /// # Errors
     /// What the network says at once.
     pub fn send(&mut self, packet: Packet) -> Result<(), SendError> {
-        self.net.send(self.node, self.bound, PacketRef::new(packet))
+        self.net.send(self.node, None, PacketRef::new(packet))
     }
 
     /// A flow's record.
@@ -62,10 +68,14 @@ pub trait Endpoint: Debug {
     fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef);
     /// A packet was routed into the tunnel that it is the end of.
     fn on_tunnel(&mut self, _cx: &mut Context<'_>, _packet: PacketRef) {}
-    /// A packet that it had sent has left its node's interface, or was lost there.
-    fn on_left(&mut self, _cx: &mut Context<'_>) {}
+    /// A packet that it had sent has left its radio's queue; `dropped` if that had no room for it.
+    fn on_left(&mut self, _cx: &mut Context<'_>, _dropped: bool) {}
     /// The time that it asked for has come.
     fn on_timer(&mut self, _cx: &mut Context<'_>) {}
+    /// The run is over: whatever is still to be judged is judged now.
+    fn finish(&mut self, _cx: &mut Context<'_>) {}
+    /// Adds what it counts itself to its flow's counts.
+    fn account(&self, _counts: &mut FlowCounts) {}
     /// When it wants to be called.
     fn next_timeout(&self) -> Option<Time> {
         None

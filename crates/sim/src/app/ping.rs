@@ -40,8 +40,9 @@ impl Endpoint for Ping {
         let now = cx.now();
         if let Body::Echo { request: false, seq, sent } = packet.body {
             let record = cx.flow(self.flow);
-            record.rtt.record(now - sent);
-            record.on_datagram(now, seq, sent, packet.len - ECHO_HEADERS);
+            if record.on_datagram(now, seq, sent, packet.len - ECHO_HEADERS) {
+                record.on_rtt(now - sent);
+            }
         }
     }
 

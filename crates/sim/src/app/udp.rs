@@ -33,6 +33,11 @@ pub struct UdpSource {
     rng: ChaCha8Rng,
     next: Option<Time>,
     seq: u32,
+    /// Datagrams that wait at a radio.
+    waiting: u32,
+    /// Datagrams to be sent at most.
+    limit: Option<u64>,
+    from: Ipv4Addr,
     running: bool,
 }
 
@@ -48,13 +53,32 @@ impl UdpSource {
             rng: ChaCha8Rng::seed_from_u64(seed),
             next: None,
             seq: 0,
+            waiting: 0,
+            limit: None,
+            from: Ipv4Addr::UNSPECIFIED,
             running: false,
         }
     }
 
+    /// The same from this address.
+    pub fn from(self, address: Ipv4Addr) -> UdpSource {
+        UdpSource { from: address, ..self }
+    }
+
+    /// The same with so many datagrams at most.
+    pub fn limit(self, datagrams: Option<u64>) -> UdpSource {
+        UdpSource { limit: datagrams, ..self }
+    }
+
+    /// False if nothing could be sent.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.limit == Some(0) {
+            (self.running, self.next) = (false, None);
+            return false;
+        }
+        self.limit = self.limit.map(|l| l - 1);
         let body = Body::Udp(UdpMark { seq: self.seq, tag: 0, sent: cx.now() });
-        let from = (Ipv4Addr::UNSPECIFIED, cx.port);
+        let from = (self.from, cx.port);
         let packet = Packet { dscp: self.dscp, ..Packet::new(from, self.to, self.len, self.flow, body) };
         self.seq = self.seq.wrapping_add(1);
         cx.flow(self.flow).on_sent(self.len - UDP_HEADERS);
@@ -72,6 +96,13 @@ impl UdpSource {
         Duration::from_nanos(u64::from(self.len * places / 2) * 8_000_000_000 / bps)
     }
 
+    /// Tops a radio's queue up; the radio tells when a packet has left.
+    fn fill_radio(&mut self, cx: &mut Context<'_>, places: u32) {
+        while self.running && self.waiting < places && self.send(cx) {
+            self.waiting += 1;
+        }
+    }
+
     fn gap(&mut self) -> Duration {
         match self.pace {
             Pace::Constant(gap) => gap,
@@ -83,8 +114,9 @@ impl UdpSource {
 
     fn fill(&mut self, cx: &mut Context<'_>) {
         let Pace::Saturating(places) = self.pace else { return };
-        let again = match cx.net.route(cx.node, self.to.0, cx.bound).map(|r| cx.net.room_at(r.0)) {
+        let again = match cx.net.route(cx.node, self.to.0, None).map(|r| cx.net.room_at(r.0)) {
             Some(Room::Cable { direction, bps }) => self.fill_cable(cx, places, direction, bps),
+            Some(Room::Radio { .. }) => return self.fill_radio(cx, places),
             Some(Room::None) => return,
             // No way now: look again soon.
             None => Duration::from_millis(10),
@@ -108,13 +140,23 @@ impl Endpoint for UdpSource {
 
     fn on_packet(&mut self, _: &mut Context<'_>, _: PacketRef) {}
 
+    fn on_left(&mut self, cx: &mut Context<'_>, dropped: bool) {
+        self.waiting = self.waiting.saturating_sub(1);
+        if dropped {
+            // Not at once, or a queue that others keep full would be asked for ever at one instant.
+            self.next = Some(cx.now() + Duration::from_millis(1));
+        } else {
+            self.fill(cx);
+        }
+    }
+
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         let Some(due) = self.next.take() else { return };
         if matches!(self.pace, Pace::Saturating(_)) {
             return self.fill(cx);
         }
-        self.send(cx);
         self.next = Some(due + self.gap());
+        self.send(cx);
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -140,7 +182,7 @@ impl Endpoint for UdpSink {
         let now = cx.now();
         if let Body::Udp(mark) = packet.body {
             let record = cx.flow(self.flow);
-            record.ce_marks += u64::from(packet.ecn == Ecn::Ce);
+            record.counts.ce_marks += u64::from(packet.ecn == Ecn::Ce);
             record.on_datagram(now, mark.seq, mark.sent, packet.len - UDP_HEADERS);
         }
     }

@@ -1,5 +1,6 @@
 //! What a flow got.
 
+use super::FlowCounts;
 use hdrhistogram::Histogram;
 use ropewalk_air::Time;
 use std::time::Duration;
@@ -34,9 +35,9 @@ impl Spans {
         (!self.0.is_empty()).then(|| self.0.value_at_percentile(percent) as f64 / 1e3)
     }
 
-    /// Their mean, milliseconds.
-    pub fn mean_ms(&self) -> Option<f64> {
-        (!self.0.is_empty()).then(|| self.0.mean() / 1e3)
+    /// The least, milliseconds.
+    pub fn least_ms(&self) -> Option<f64> {
+        (!self.0.is_empty()).then(|| self.0.min() as f64 / 1e3)
     }
 
     /// Forgets all.
@@ -87,36 +88,26 @@ impl Seen {
     }
 }
 
-/// One flow's record since the end of the warm-up.
+/// One flow's record.
 #[derive(Clone, Debug, Default)]
 pub struct FlowRecord {
-    /// Packets sent.
-    pub sent: u64,
-    /// Bytes of payload sent.
-    pub sent_bytes: u64,
-    /// Packets received, copies not counted.
-    pub received: u64,
-    /// Bytes of payload that the application got.
-    pub received_bytes: u64,
-    /// Packets that came after one sent later (RFC 4737 §3.3).
-    pub reordered: u64,
-    /// Packets that came again.
-    pub duplicates: u64,
-    /// Packets that came with Congestion Experienced (RFC 3168).
-    pub ce_marks: u64,
-    /// One way.
+    /// Since the start.
+    pub counts: FlowCounts,
+    /// One way, since the end of the warm-up, as everything below.
     pub delay: Spans,
     /// There and back.
     pub rtt: Spans,
     /// Requests or segments from the first byte asked for to the last byte got.
     pub completion: Spans,
+    /// Adaptive streaming: from the first request to the first picture.
+    pub startup: Option<Duration>,
     /// Longest time without anything.
     pub longest_gap: Duration,
-    /// Times that nothing came for longer than [`FlowRecord::STALL`].
-    pub stalls: u64,
     /// When something came last.
     pub last: Option<Time>,
-    /// When the flow had done all it had to do.
+    /// When the flow was started.
+    pub started: Option<Time>,
+    /// When it had done all it had to do.
     pub finished: Option<Time>,
     seen: Seen,
 }
@@ -125,40 +116,64 @@ impl FlowRecord {
     /// A flow that gets nothing for so long has stalled: people notice.
     pub const STALL: Duration = Duration::from_millis(200);
 
-    /// Forgets what was counted; numbers that have arrived stay known.
+    /// Forgets spans of time; counters stay, and so do numbers that have arrived.
     pub fn start_measuring(&mut self, now: Time) {
-        let seen = std::mem::take(&mut self.seen);
-        *self = FlowRecord { seen, last: self.last.map(|_| now), ..FlowRecord::default() };
+        self.delay.clear();
+        self.rtt.clear();
+        self.completion.clear();
+        self.longest_gap = Duration::ZERO;
+        self.last = self.last.map(|_| now);
     }
 
     /// A packet with so many bytes of payload was sent.
     pub fn on_sent(&mut self, payload: u32) {
-        self.sent += 1;
-        self.sent_bytes += u64::from(payload);
+        self.counts.sent += 1;
+        self.counts.sent_bytes += u64::from(payload);
     }
 
-    /// A numbered packet came that was sent at `sent`.
-    pub fn on_datagram(&mut self, now: Time, seq: u32, sent: Time, payload: u32) {
+    /// A numbered packet came that was sent at `sent`. False if it had come before.
+    pub fn on_datagram(&mut self, now: Time, seq: u32, sent: Time, payload: u32) -> bool {
         match self.seen.arrive(seq) {
             Arrival::Again => {
-                self.duplicates += 1;
-                return;
+                self.counts.duplicates += 1;
+                return false;
             }
-            Arrival::Late => self.reordered += 1,
+            Arrival::Late => self.counts.reordered += 1,
             Arrival::InOrder => {}
         }
-        self.received += 1;
-        self.delay.record(now - sent);
+        self.counts.received += 1;
+        self.on_delay(now - sent);
         self.on_bytes(now, u64::from(payload));
+        true
+    }
+
+    /// A packet took so long, one way.
+    pub fn on_delay(&mut self, delay: Duration) {
+        self.counts.delay_ns += delay.as_nanos() as u64;
+        self.counts.delays += 1;
+        self.delay.record(delay);
+    }
+
+    /// A round trip took so long.
+    pub fn on_rtt(&mut self, rtt: Duration) {
+        self.counts.rtt_ns += rtt.as_nanos() as u64;
+        self.counts.rtts += 1;
+        self.rtt.record(rtt);
+    }
+
+    /// A request was answered in full.
+    pub fn on_response(&mut self, took: Duration) {
+        self.counts.responses += 1;
+        self.completion.record(took);
     }
 
     /// The application got bytes.
     pub fn on_bytes(&mut self, now: Time, bytes: u64) {
-        self.received_bytes += bytes;
+        self.counts.received_bytes += bytes;
         if let Some(last) = self.last.replace(now) {
             let gap = now - last;
             self.longest_gap = self.longest_gap.max(gap);
-            self.stalls += u64::from(gap > FlowRecord::STALL);
+            self.counts.gaps += u64::from(gap > FlowRecord::STALL);
         }
     }
 }
@@ -171,15 +186,16 @@ mod tests {
     fn tells_late_from_again() {
         let mut f = FlowRecord::default();
         let now = Time::from_millis(10);
+        let counted = |f: &FlowRecord| (f.counts.received, f.counts.reordered, f.counts.duplicates);
         for seq in [0, 1, 3, 2, 2, 3, 5, 4] {
             f.on_datagram(now, seq, Time::ZERO, 100);
         }
-        assert_eq!((f.received, f.reordered, f.duplicates, f.received_bytes), (6, 2, 2, 600));
+        assert_eq!((counted(&f), f.counts.received_bytes), ((6, 2, 2), 600));
         // Far ahead, then back into the window: numbers of the lap before must not be taken for these.
         for seq in [5000, 4500, 4500] {
             f.on_datagram(now, seq, Time::ZERO, 100);
         }
-        assert_eq!((f.received, f.reordered, f.duplicates), (8, 3, 3));
+        assert_eq!(counted(&f), (8, 3, 3));
     }
 
     #[test]
@@ -188,10 +204,12 @@ mod tests {
         f.on_bytes(Time::from_millis(0), 1);
         f.on_bytes(Time::from_millis(300), 1);
         f.on_bytes(Time::from_millis(400), 1);
-        assert_eq!((f.stalls, f.longest_gap), (1, Duration::from_millis(300)));
+        assert_eq!((f.counts.gaps, f.longest_gap), (1, Duration::from_millis(300)));
+        let before = f.counts;
         f.start_measuring(Time::from_millis(450));
         f.on_bytes(Time::from_millis(500), 7);
-        assert_eq!((f.stalls, f.longest_gap, f.received_bytes), (0, Duration::from_millis(50), 7));
+        let since = f.counts.since(&before);
+        assert_eq!((since.gaps, f.longest_gap, since.received_bytes), (0, Duration::from_millis(50), 7));
     }
 
     #[test]

@@ -1,7 +1,12 @@
 //! What a run is measured by.
 
+mod counts;
 mod flow;
+pub mod rows;
+mod snapshot;
 mod trace;
 
+pub use counts::FlowCounts;
 pub use flow::{FlowRecord, Spans};
+pub use snapshot::{BondCounts, LinkCounts, PathCounts, Snapshot};
 pub use trace::Trace;

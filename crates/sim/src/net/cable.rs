@@ -1,6 +1,7 @@
 //! Cables between interfaces: two directions of [`ropewalk_air::wired`].
 
 use crate::clock::TimerId;
+use crate::measure::Spans;
 use crate::packet::{IfIndex, PacketRef};
 use ropewalk_air::wired::Link;
 
@@ -11,6 +12,10 @@ pub struct Direction {
     pub link: Link<PacketRef>,
     /// Interface at its end.
     pub to: IfIndex,
+    /// How long packets waited for the transmitter, since the end of the warm-up.
+    pub wait: Spans,
+    /// In sum since the start, ns.
+    pub wait_ns: u64,
     pub(super) timer: TimerId,
 }
 

@@ -6,6 +6,7 @@
 mod bridge;
 mod cable;
 mod nat;
+mod radio;
 mod route;
 mod segments;
 mod walk;
@@ -13,13 +14,16 @@ mod walk;
 pub use bridge::Bridge;
 pub use cable::{Cable, Direction};
 pub use nat::{FIRST_PORT as FIRST_NAT_PORT, Nat};
+pub use radio::{Radios, interface_of, mac_of};
 pub use route::{Route, Table, same_prefix};
+pub use segments::Prefix;
 pub use walk::SendError;
 
 use crate::clock::{TimerId, Timers};
-use crate::measure::Trace;
-use crate::packet::{IfIndex, PacketRef};
+use crate::measure::{Spans, Trace};
+use crate::packet::{FlowId, IfIndex, PacketRef};
 use ropewalk_air::Time;
+use ropewalk_air::wifi::IfaceId;
 use ropewalk_air::wired::{Link, LinkSpec, SpecError};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -41,6 +45,8 @@ pub enum Attach {
     Nothing,
     /// A cable; its packets go by this [`Direction`].
     Cable(usize),
+    /// The air; this is its number there.
+    Radio(IfaceId),
     /// The ports of a bridge of its node.
     Bridge(usize),
     /// A tunnel: packets become [`Work::Tunnel`] with this number.
@@ -56,6 +62,11 @@ pub enum Room {
         direction: usize,
         /// Bits per second.
         bps: u64,
+    },
+    /// A radio's, which holds so many packets and tells when each has left.
+    Radio {
+        /// Packets.
+        packets: u32,
     },
     /// It has no queue of its own.
     None,
@@ -76,6 +87,19 @@ pub struct IfCounters {
     pub dropped: u64,
 }
 
+impl IfCounters {
+    /// What has been added since `earlier`.
+    pub fn since(&self, earlier: &IfCounters) -> IfCounters {
+        IfCounters {
+            sent: self.sent - earlier.sent,
+            sent_bytes: self.sent_bytes - earlier.sent_bytes,
+            received: self.received - earlier.received,
+            received_bytes: self.received_bytes - earlier.received_bytes,
+            dropped: self.dropped - earlier.dropped,
+        }
+    }
+}
+
 /// A network interface.
 #[derive(Clone, Debug)]
 pub struct Interface {
@@ -89,6 +113,8 @@ pub struct Interface {
     pub mtu: u32,
     /// Packets that leave take its address as their source (masquerade).
     pub masquerade: bool,
+    /// Whether other nodes learn that its network is behind its node.
+    pub announced: bool,
     /// Whether it is switched on.
     pub up: bool,
     /// What it is joined to.
@@ -131,6 +157,8 @@ pub struct Node {
     pub routes: Table,
     /// Whether it passes packets on.
     pub forward: bool,
+    /// Whether [`Net::settle`] works routes out for it, beyond those to its own networks.
+    pub finds_routes: bool,
     /// Its address translation, used on interfaces that masquerade.
     pub nat: Nat,
     /// Counters.
@@ -142,6 +170,8 @@ pub struct Node {
 pub enum Owner {
     /// A direction of a cable.
     Direction(usize),
+    /// The air.
+    Air,
     /// An endpoint.
     Endpoint(usize),
 }
@@ -153,6 +183,13 @@ pub enum Work {
     Deliver(NodeId, PacketRef),
     /// A packet was routed into this tunnel.
     Tunnel(usize, PacketRef),
+    /// A datagram of an endpoint that wants to know has left its radio's queue.
+    Left {
+        /// The endpoint.
+        endpoint: usize,
+        /// The queue had no room for it.
+        dropped: bool,
+    },
 }
 
 /// Nodes and what joins them.
@@ -172,12 +209,16 @@ pub struct Net {
     pub cables: Vec<Cable>,
     /// Directions of cables.
     pub directions: Vec<Direction>,
+    /// The air, if anybody is on it.
+    pub radios: Option<Radios>,
     /// Bridges of all nodes.
     pub bridges: Vec<Bridge>,
     /// Hash over everything that arrived.
     pub trace: Trace,
     /// What the layer above has to do, in order.
     pub work: VecDeque<Work>,
+    /// The flow of each endpoint, for packets that come out of tunnels.
+    pub(crate) flow_of_endpoint: Vec<FlowId>,
     /// Who has an address on a segment.
     neighbours: BTreeMap<(u32, Ipv4Addr), IfIndex>,
 }
@@ -201,6 +242,7 @@ impl Net {
             interfaces: Vec::new(),
             routes: Table::default(),
             forward,
+            finds_routes: true,
             nat: Nat::default(),
             counters: NodeCounters::default(),
         });
@@ -216,6 +258,7 @@ impl Net {
             address,
             mtu: 1500,
             masquerade: false,
+            announced: true,
             up: true,
             attach: Attach::Nothing,
             bridge: None,
@@ -240,7 +283,13 @@ impl Net {
         for (i, spec) in [there, back].into_iter().enumerate() {
             let link = Link::new(spec, crate::seed::of(seed, "cable", (first + i) as u64))?;
             let timer = self.add_timer(Owner::Direction(first + i));
-            self.directions.push(Direction { link, to: ends[1 - i], timer });
+            self.directions.push(Direction {
+                link,
+                to: ends[1 - i],
+                wait: Spans::default(),
+                wait_ns: 0,
+                timer,
+            });
             self.interfaces[ends[i].index()].attach = Attach::Cable(first + i);
         }
         self.cables.push(Cable { ends, first });
@@ -292,9 +341,14 @@ impl Net {
 
     /// Where packets wait that leave by an interface.
     pub fn room_at(&self, interface: IfIndex) -> Room {
-        let Attach::Cable(direction) = self.interfaces[interface.index()].attach else { return Room::None };
-        let rate = self.directions[direction].link.spec().rate.mean_bps();
-        rate.map_or(Room::None, |bps| Room::Cable { direction, bps })
+        match self.interfaces[interface.index()].attach {
+            Attach::Cable(direction) => {
+                let rate = self.directions[direction].link.spec().rate.mean_bps();
+                rate.map_or(Room::None, |bps| Room::Cable { direction, bps })
+            }
+            Attach::Radio(iface) => Room::Radio { packets: self.queue_of_radio(iface) },
+            _ => Room::None,
+        }
     }
 
     /// Changes a direction of a cable, and looks anew when it wants to be called.

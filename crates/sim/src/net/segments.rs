@@ -1,25 +1,40 @@
 //! What follows from the wiring: who shares a segment, and which routes lead everywhere.
 
 use super::{Attach, IfIndex, Net, NodeId, Route, same_prefix};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
-/// Metric of routes that were worked out: any route that the scenario names goes first.
+/// Metric of routes that were worked out, to which the number of routers is added: any route that the scenario names goes first.
 const FOUND: u32 = 1000;
 
+/// A network: an address in it, and the length of its prefix.
+pub type Prefix = (Ipv4Addr, u8);
+
+/// Interfaces of routers by which one may go further, by segment.
+type Routers = BTreeMap<u32, Vec<IfIndex>>;
+
+/// A network that was found, and the way to it.
+struct Found {
+    prefix: Prefix,
+    via: Ipv4Addr,
+    routers: u32,
+}
+
 impl Net {
-    /// Joins the segments of two interfaces, as an association on air or the two ends of a tunnel do.
+    /// Joins the segments of two interfaces, as an association on air does.
     pub fn join_segments(&mut self, a: IfIndex, b: IfIndex) {
         let (keep, gone) = (self.interfaces[a.index()].segment, self.interfaces[b.index()].segment);
-        for i in self.interfaces.iter_mut().filter(|i| i.segment == gone) {
-            i.segment = keep;
+        if keep != gone {
+            self.interfaces.iter_mut().filter(|i| i.segment == gone).for_each(|i| i.segment = keep);
         }
     }
 
-    /// Works out segments and routes. Call it once everything is wired; segments on air are joined before.
+    /// Works out segments and routes, and forgets the routes there were. Call it once everything is wired; segments on air
+    /// are joined before.
     ///
-    /// Every node gets a route to the prefixes of its own interfaces and, by the fewest routers, to all others: as a
-    /// routing protocol would have found them. Nothing is routed into what an address translation hides.
+    /// Every node gets a route to the networks of its own interfaces and, by each interface, to all others that can be reached by
+    /// it, fewest routers first: as a routing protocol would have found them. Nothing is routed into what an address
+    /// translation hides.
     pub fn settle(&mut self) {
         for i in 0..self.cables.len() {
             let [a, b] = self.cables[i].ends;
@@ -38,60 +53,82 @@ impl Net {
                 self.neighbours.entry((interface.segment, address)).or_insert(IfIndex(i as u32));
             }
         }
+        let routers = self.routers(None);
         for node in 0..self.nodes.len() {
-            self.find_routes(NodeId(node as u32));
+            self.find_routes(NodeId(node as u32), &routers);
         }
     }
 
-    /// Interfaces with an address, by segment, would be a map; worlds are small enough to search.
-    fn find_routes(&mut self, node: NodeId) {
-        let mut seen = vec![false; self.interfaces.len()];
-        let mut queue: VecDeque<(u32, IfIndex, Option<Ipv4Addr>)> = VecDeque::new();
-        for &i in &self.nodes[node.index()].interfaces.clone() {
-            let interface = &self.interfaces[i.index()];
-            if let Some((address, len)) = interface.address {
-                let route = Route { prefix: address, len, out: i, via: None, metric: 0 };
-                queue.push_back((interface.segment, i, None));
-                self.nodes[node.index()].routes.add(route);
+    /// Networks that a node can reach without passing `not`.
+    pub fn reachable(&self, node: NodeId, not: NodeId) -> Vec<Prefix> {
+        let routers = self.routers(Some(not));
+        let mut all = Vec::new();
+        for &i in &self.nodes[node.index()].interfaces {
+            all.extend(self.interfaces[i.index()].address);
+            all.extend(self.search(node, i, &routers).into_iter().map(|f| f.prefix));
+        }
+        all
+    }
+
+    fn routers(&self, not: Option<NodeId>) -> Routers {
+        let mut routers = Routers::new();
+        for (k, i) in self.interfaces.iter().enumerate() {
+            let forwards = self.nodes[i.node.index()].forward && Some(i.node) != not;
+            if forwards && i.address.is_some() && !i.masquerade {
+                routers.entry(i.segment).or_default().push(IfIndex(k as u32));
             }
         }
-        while let Some((segment, out, via)) = queue.pop_front() {
-            if std::mem::replace(&mut seen[segment as usize], true) {
-                continue;
+        routers
+    }
+
+    fn find_routes(&mut self, node: NodeId, routers: &Routers) {
+        self.nodes[node.index()].routes = super::Table::default();
+        for out in self.nodes[node.index()].interfaces.clone() {
+            let Some((prefix, len)) = self.interfaces[out.index()].address else { continue };
+            let route = Route { prefix, len, out, via: None, metric: 0 };
+            let found = if self.nodes[node.index()].finds_routes {
+                self.search(node, out, routers)
+            } else {
+                Vec::new()
+            };
+            let routes = &mut self.nodes[node.index()].routes;
+            routes.add(route);
+            for Found { prefix: (prefix, len), via, routers } in found {
+                routes.add(Route { prefix, len, out, via: Some(via), metric: FOUND + routers });
             }
-            for i in self.routers_on(segment, node) {
-                let (address, _) = self.interfaces[i.index()].address.unwrap_or((Ipv4Addr::UNSPECIFIED, 0));
+        }
+    }
+
+    /// Networks beyond an interface of a node, nearest first.
+    fn search(&self, node: NodeId, out: IfIndex, routers: &Routers) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::new();
+        let start = self.interfaces[out.index()].segment;
+        if self.interfaces[out.index()].address.is_none() {
+            return found;
+        }
+        let mut seen = vec![start];
+        let mut queue: VecDeque<(u32, Option<Ipv4Addr>, u32)> = VecDeque::from([(start, None, 0)]);
+        while let Some((segment, via, hops)) = queue.pop_front() {
+            for &router in routers.get(&segment).map_or(&[][..], |r| r) {
+                let (owner, address) = (self.node_of(router), self.interfaces[router.index()].address);
+                let Some((address, _)) = address.filter(|_| owner != node) else { continue };
                 let via = via.unwrap_or(address);
-                for &other in &self.nodes[self.node_of(i).index()].interfaces.clone() {
-                    self.route_beyond(node, other, out, via);
-                    let far = &self.interfaces[other.index()];
-                    if far.address.is_some() && !seen[far.segment as usize] {
-                        queue.push_back((far.segment, out, Some(via)));
+                for &far in &self.nodes[owner.index()].interfaces {
+                    let far = &self.interfaces[far.index()];
+                    let Some(prefix) = far.address.filter(|_| far.announced) else { continue };
+                    if seen.contains(&far.segment) {
+                        continue;
+                    }
+                    seen.push(far.segment);
+                    queue.push_back((far.segment, Some(via), hops + 1));
+                    let same =
+                        |f: &Found| f.prefix.1 == prefix.1 && same_prefix(f.prefix.0, prefix.0, prefix.1);
+                    if !found.iter().any(same) {
+                        found.push(Found { prefix, via, routers: hops + 1 });
                     }
                 }
             }
         }
-    }
-
-    /// Interfaces of routers on a segment by which one may go further.
-    fn routers_on(&self, segment: u32, not: NodeId) -> Vec<IfIndex> {
-        let is_way = |i: &super::Interface| {
-            i.segment == segment
-                && i.address.is_some()
-                && i.node != not
-                && !i.masquerade
-                && self.nodes[i.node.index()].forward
-        };
-        let found = self.interfaces.iter().enumerate().filter(|(_, i)| is_way(i));
-        found.map(|(k, _)| IfIndex(k as u32)).collect()
-    }
-
-    fn route_beyond(&mut self, node: NodeId, far: IfIndex, out: IfIndex, via: Ipv4Addr) {
-        let Some((address, len)) = self.interfaces[far.index()].address else { return };
-        let routes = &mut self.nodes[node.index()].routes;
-        let known = routes.iter().any(|r| r.len == len && same_prefix(r.prefix, address, len));
-        if !known {
-            routes.add(Route { prefix: address, len, out, via: Some(via), metric: FOUND });
-        }
+        found
     }
 }

@@ -8,7 +8,7 @@
 //! ```
 
 use super::{Attach, Net, NodeId, Work};
-use crate::packet::{Body, Ecn, IfIndex, PacketRef};
+use crate::packet::{Body, Ecn, FlowId, IfIndex, Packet, PacketRef};
 use ropewalk_air::wired;
 use std::net::Ipv4Addr;
 
@@ -24,8 +24,9 @@ pub enum SendError {
 }
 
 impl Net {
-    /// Sends a packet of an endpoint on `node`; by `bound` only, if the endpoint is bound to an interface. A packet
-    /// without a source address gets that of the interface by which it leaves.
+    /// Sends a packet of an endpoint on `node`; by `bound` only, if the endpoint is bound to an interface. A packet with a
+    /// source address leaves by the interface that has it, if that leads to the destination: as hosts with several uplinks are set up
+    /// (`ip rule from`). A packet without one gets that of the interface by which it leaves.
     ///
     /// # Errors
     /// What a socket would tell its program. A full queue says nothing, as on Linux for UDP.
@@ -42,7 +43,8 @@ impl Net {
             self.work.push_back(Work::Deliver(node, packet));
             return Ok(());
         }
-        let Some((out, to)) = self.route(node, packet.dst, bound) else {
+        let by_source = || self.route(node, packet.dst, Some(self.interface_with(node, packet.src)?));
+        let Some((out, to)) = by_source().or_else(|| self.route(node, packet.dst, bound)) else {
             self.nodes[node.index()].counters.unroutable += 1;
             return Err(SendError::Unroutable);
         };
@@ -75,10 +77,23 @@ impl Net {
         }
     }
 
+    /// The address by which a node reaches another: that of the interface that leads there; 0.0.0.0 if none does.
+    pub fn source_towards(&self, node: NodeId, dst: Ipv4Addr) -> Ipv4Addr {
+        if self.is_local(node, dst) {
+            return dst;
+        }
+        let out = self.route(node, dst, None).map(|r| r.0);
+        out.and_then(|o| self.interfaces[o.index()].address).map_or(Ipv4Addr::UNSPECIFIED, |a| a.0)
+    }
+
+    fn interface_with(&self, node: NodeId, address: Ipv4Addr) -> Option<IfIndex> {
+        let mine = &self.nodes[node.index()].interfaces;
+        mine.iter().copied().find(|i| self.interfaces[i.index()].address.is_some_and(|a| a.0 == address))
+    }
+
     /// Whether an address is one of the node's own.
     pub fn is_local(&self, node: NodeId, address: Ipv4Addr) -> bool {
-        let mine = &self.nodes[node.index()].interfaces;
-        mine.iter().any(|i| self.interfaces[i.index()].address.is_some_and(|a| a.0 == address))
+        self.interface_with(node, address).is_some()
     }
 
     /// Puts a packet on what the interface is joined to. Its `from` and `to` are set.
@@ -98,16 +113,31 @@ impl Net {
                 d.link.enqueue(now, on_cable(packet));
                 self.timers.set(d.timer, d.link.next_timeout());
             }
+            Attach::Radio(iface) => self.transmit_by_radio(out, iface, packet),
             Attach::Bridge(bridge) => self.bridge_out(bridge, out, packet),
             Attach::Tunnel(tunnel) => self.work.push_back(Work::Tunnel(tunnel, packet)),
         }
+    }
+
+    /// A packet has come out of a tunnel by its device. It belongs to the flow of the endpoint that one of its ports names.
+    pub(crate) fn deliver_from_tunnel(&mut self, device: IfIndex, mut packet: Packet) {
+        packet.flow = self.flow_of(packet.dport).or(self.flow_of(packet.sport)).unwrap_or(FlowId::NONE);
+        self.receive(device, PacketRef::new(packet));
+    }
+
+    fn flow_of(&self, port: u16) -> Option<FlowId> {
+        let endpoint = usize::from(port.checked_sub(crate::app::FIRST_PORT)?);
+        self.flow_of_endpoint.get(endpoint).copied().filter(|f| *f != FlowId::NONE)
     }
 
     /// Takes what has come out of a direction of a cable.
     pub(crate) fn run_direction(&mut self, direction: usize) {
         let now = self.now;
         while let Some(delivery) = self.directions[direction].link.poll(now) {
-            let to = self.directions[direction].to;
+            let d = &mut self.directions[direction];
+            d.wait.record(delivery.waited);
+            d.wait_ns += delivery.waited.as_nanos() as u64;
+            let to = d.to;
             let mut packet = delivery.payload;
             if delivery.marked {
                 packet.edit().ecn = Ecn::Ce;

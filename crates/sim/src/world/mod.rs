@@ -7,9 +7,9 @@
 
 use crate::app::{Context, Endpoint, FIRST_PORT, MAX_ENDPOINTS};
 use crate::clock::TimerId;
-use crate::measure::FlowRecord;
+use crate::measure::{FlowCounts, FlowRecord};
 use crate::net::{Net, NodeId, Owner, Work};
-use crate::packet::{FlowId, IfIndex};
+use crate::packet::FlowId;
 use ropewalk_air::Time;
 
 /// An endpoint, in order of creation.
@@ -26,7 +26,6 @@ impl EndpointId {
 #[derive(Debug)]
 struct Slot {
     node: NodeId,
-    bound: Option<IfIndex>,
     timer: TimerId,
     endpoint: Box<dyn Endpoint>,
 }
@@ -64,14 +63,14 @@ impl World {
         EndpointId(self.slots.len() as u32)
     }
 
-    /// Puts an endpoint on a node.
+    /// Puts an endpoint of a flow, or of none, on a node.
     ///
     /// # Errors
     /// All ports are taken.
     pub fn add_endpoint(
         &mut self,
         node: NodeId,
-        bound: Option<IfIndex>,
+        flow: FlowId,
         endpoint: Box<dyn Endpoint>,
     ) -> Result<EndpointId, Full> {
         if self.slots.len() >= MAX_ENDPOINTS {
@@ -79,7 +78,8 @@ impl World {
         }
         let id = self.next_endpoint();
         let timer = self.net.add_timer(Owner::Endpoint(self.slots.len()));
-        self.slots.push(Slot { node, bound, timer, endpoint });
+        self.net.flow_of_endpoint.push(flow);
+        self.slots.push(Slot { node, timer, endpoint });
         Ok(id)
     }
 
@@ -95,6 +95,31 @@ impl World {
         self.settle();
     }
 
+    /// The run is over: what is still to be judged is judged.
+    pub fn finish(&mut self) {
+        for slot in 0..self.slots.len() {
+            self.call(slot, |e, cx| e.finish(cx));
+        }
+    }
+
+    /// The warm-up is over: spans of time are forgotten, counters go on.
+    pub fn start_measuring(&mut self) {
+        let now = self.net.now;
+        self.flows.iter_mut().for_each(|f| f.start_measuring(now));
+        self.net.directions.iter_mut().for_each(|d| d.wait.clear());
+    }
+
+    /// Counts of all flows, what their endpoints count themselves included.
+    pub fn flow_counts(&self) -> Vec<FlowCounts> {
+        let mut all: Vec<FlowCounts> = self.flows.iter().map(|f| f.counts).collect();
+        for (slot, flow) in self.slots.iter().zip(&self.net.flow_of_endpoint) {
+            if let Some(counts) = all.get_mut(flow.index()) {
+                slot.endpoint.account(counts);
+            }
+        }
+        all
+    }
+
     /// How often a timer was due.
     pub fn events(&self) -> u64 {
         self.events
@@ -107,6 +132,7 @@ impl World {
             self.events += 1;
             match self.net.owners[timer.0 as usize] {
                 Owner::Direction(d) => self.net.run_direction(d),
+                Owner::Air => self.net.run_air(),
                 Owner::Endpoint(e) => self.call(e, |e, cx| e.on_timer(cx)),
             }
             self.settle();
@@ -126,15 +152,16 @@ impl World {
                         self.net.nodes[node.index()].counters.unclaimed += 1;
                     }
                 }
+                Work::Left { endpoint, dropped } => self.call(endpoint, |e, cx| e.on_left(cx, dropped)),
                 Work::Tunnel(slot, packet) => self.call(slot, |e, cx| e.on_tunnel(cx, packet)),
             }
         }
     }
 
     fn call(&mut self, slot: usize, what: impl FnOnce(&mut dyn Endpoint, &mut Context<'_>)) {
-        let Slot { node, bound, timer, endpoint } = &mut self.slots[slot];
+        let Slot { node, timer, endpoint } = &mut self.slots[slot];
         let port = FIRST_PORT + slot as u16;
-        let mut cx = Context { net: &mut self.net, flows: &mut self.flows, node: *node, port, bound: *bound };
+        let mut cx = Context { net: &mut self.net, flows: &mut self.flows, node: *node, port };
         what(endpoint.as_mut(), &mut cx);
         self.net.timers.set(*timer, endpoint.next_timeout());
     }

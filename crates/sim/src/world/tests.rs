@@ -28,9 +28,9 @@ fn nat_chain(rate_mbps: f64, masquerade: bool) -> (World, [NodeId; 3]) {
 
 fn udp(w: &mut World, from: NodeId, to: (NodeId, Ipv4Addr), len: u32, pace: Pace) -> (FlowId, EndpointId) {
     let flow = w.add_flow();
-    let sink = w.add_endpoint(to.0, None, Box::new(UdpSink::new(flow))).unwrap();
+    let sink = w.add_endpoint(to.0, flow, Box::new(UdpSink::new(flow))).unwrap();
     let source = UdpSource::new(flow, (to.1, sink.port()), len, pace, 0, 7);
-    (flow, w.add_endpoint(from, None, Box::new(source)).unwrap())
+    (flow, w.add_endpoint(from, flow, Box::new(source)).unwrap())
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn udp_at_a_rate_crosses_a_router() {
     w.run_until(Time::from_secs(10));
     let f = &w.flows[flow.index()];
     // One every 2 ms from 0 to 10 s, both included; the last three are on the way still (1 ms to send, 5 ms delay).
-    assert_eq!((f.sent, f.received, f.reordered), (5001, 4998, 0));
+    assert_eq!((f.counts.sent, f.counts.received, f.counts.reordered), (5001, 4998, 0));
     assert_eq!(f.delay.percentile_ms(50.0).map(f64::round), Some(6.0));
     assert_eq!(w.net.nodes[router.index()].counters.forwarded, 5001);
 }
@@ -55,7 +55,7 @@ fn a_queue_drops_what_is_too_much() {
     w.start(source);
     w.run_until(Time::from_secs(10));
     let f = &w.flows[flow.index()];
-    assert!((9_900..=10_000).contains(&f.received), "{}", f.received);
+    assert!((9_900..=10_000).contains(&f.counts.received), "{}", f.counts.received);
 }
 
 #[test]
@@ -63,16 +63,16 @@ fn ping_goes_through_address_translation_and_back() {
     let (mut w, [host, _, server]) = nat_chain(10.0, true);
     let flow = w.add_flow();
     let ping = Ping::new(flow, ip(2, 2), 84, Duration::from_millis(100), 0);
-    let ping = w.add_endpoint(host, None, Box::new(ping)).unwrap();
+    let ping = w.add_endpoint(host, flow, Box::new(ping)).unwrap();
     let (hidden, into) =
         udp(&mut w, server, (host, ip(1, 2)), 100, Pace::Constant(Duration::from_millis(100)));
     w.start(ping);
     w.start(into);
     w.run_until(Time::from_secs(1));
     let f = &w.flows[flow.index()];
-    assert_eq!((f.sent, f.received), (11, 10));
+    assert_eq!((f.counts.sent, f.counts.received), (11, 10));
     assert_eq!(f.rtt.percentile_ms(50.0).map(f64::round), Some(10.0));
-    assert_eq!(w.flows[hidden.index()].received, 0, "nothing is routed to what is hidden");
+    assert_eq!(w.flows[hidden.index()].counts.received, 0, "nothing is routed to what is hidden");
     assert_eq!(w.net.nodes[server.index()].counters.unroutable, 11);
 }
 
@@ -92,14 +92,14 @@ fn a_bridge_learns_and_joins_segments() {
     w.net.settle();
     let flow = w.add_flow();
     let ping = Ping::new(flow, ip(0, 2), 84, Duration::from_millis(100), 0);
-    let ping = w.add_endpoint(hosts[0], None, Box::new(ping)).unwrap();
+    let ping = w.add_endpoint(hosts[0], flow, Box::new(ping)).unwrap();
     let own = w.add_flow();
     let to_switch = Ping::new(own, ip(0, 100), 84, Duration::from_millis(100), 0);
-    let to_switch = w.add_endpoint(hosts[2], None, Box::new(to_switch)).unwrap();
+    let to_switch = w.add_endpoint(hosts[2], own, Box::new(to_switch)).unwrap();
     w.start(ping);
     w.start(to_switch);
     w.run_until(Time::from_millis(950));
-    assert_eq!((w.flows[flow.index()].received, w.flows[own.index()].received), (10, 10));
+    assert_eq!((w.flows[flow.index()].counts.received, w.flows[own.index()].counts.received), (10, 10));
     // Only the first request was flooded; what was learnt from its answer holds.
     let third = &w.net.interfaces[w.net.nodes[hosts[2].index()].interfaces[0].index()];
     assert_eq!(third.counters.received, 11);
@@ -122,6 +122,6 @@ fn saturating_keeps_a_cable_full_and_memory_flat() {
     let pooled = crate::packet::pooled();
     w.run_until(Time::from_secs(50));
     let f = &w.flows[flow.index()];
-    assert!((49_800..=50_000).contains(&f.received), "{}", f.received);
+    assert!((49_800..=50_000).contains(&f.counts.received), "{}", f.counts.received);
     assert_eq!(crate::packet::pooled(), pooled);
 }

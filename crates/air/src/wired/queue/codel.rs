@@ -107,6 +107,7 @@ fn punish<T>(head: Option<Waiting<T>>, aqm: &Aqm, count: &mut Counters) -> Optio
         return Some(head);
     }
     count.dropped_queue += 1;
+    count.dropped_aqm += 1;
     None
 }
 
@@ -185,6 +186,7 @@ mod tests {
         assert!((lost[2] - lost[1]).abs_diff(71) < 5, "{lost:?}");
         assert!((lost[3] - lost[2]).abs_diff(58) < 5, "{lost:?}");
         assert!(count.dropped_queue >= 4);
+        assert_eq!(count.dropped_aqm, count.dropped_queue);
     }
 
     #[test]

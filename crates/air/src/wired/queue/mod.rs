@@ -8,6 +8,7 @@ mod fq_codel;
 mod strict;
 mod tail_drop;
 
+use core::time::Duration;
 use std::collections::VecDeque;
 
 pub(super) use codel::Codel;
@@ -23,6 +24,8 @@ use crate::Time;
 pub(super) struct Waiting<T> {
     pub(super) packet: Packet<T>,
     pub(super) since: Time,
+    /// How long it had waited when its turn came.
+    pub(super) waited: Duration,
     /// Congestion Experienced is to be set on it (RFC 3168).
     pub(super) marked: bool,
 }
@@ -43,7 +46,7 @@ impl<T> Default for Line<T> {
 impl<T> Line<T> {
     pub(super) fn push(&mut self, now: Time, packet: Packet<T>) {
         self.bytes += u64::from(packet.len);
-        self.packets.push_back(Waiting { packet, since: now, marked: false });
+        self.packets.push_back(Waiting { packet, since: now, waited: Duration::ZERO, marked: false });
     }
 
     pub(super) fn pop(&mut self) -> Option<Waiting<T>> {

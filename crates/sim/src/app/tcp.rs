@@ -1,0 +1,201 @@
+//! TCP as a host: one connection of [`crate::tcp`] and the application on it.
+
+use super::stream::{Io, StreamApp};
+use super::{Context, Endpoint};
+use crate::measure::FlowCounts;
+use crate::packet::{Body, FlowId, Packet, PacketRef};
+use crate::tcp::{Event, Segment, TcpConfig, TcpEndpoint, TcpStats};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use ropewalk_air::Time;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+/// Bytes of IPv4 and TCP headers without options, by which the MSS is less than the MTU (RFC 9293 §3.7.1).
+const HEADERS: u32 = 40;
+
+/// Which side opens.
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    Opens(SocketAddrV4),
+    Waits,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct TcpHost {
+    flow: FlowId,
+    side: Side,
+    config: TcpConfig,
+    dscp: u8,
+    /// Own address; none: that of the interface that leads to the other end.
+    local: Option<Ipv4Addr>,
+    rng: ChaCha8Rng,
+    tcp: Option<TcpEndpoint>,
+    app: Box<dyn StreamApp>,
+    established: bool,
+    closed: bool,
+    /// Samples that the flow's record has.
+    seen: (std::time::Duration, u64),
+}
+
+impl TcpHost {
+    /// The end that opens a connection to `to` when it is started.
+    pub fn opens(
+        flow: FlowId,
+        to: SocketAddrV4,
+        config: TcpConfig,
+        app: Box<dyn StreamApp>,
+        dscp: u8,
+        seed: u64,
+    ) -> TcpHost {
+        TcpHost { side: Side::Opens(to), ..TcpHost::waits(flow, config, app, dscp, seed) }
+    }
+
+    /// The end that takes one connection.
+    pub fn waits(flow: FlowId, config: TcpConfig, app: Box<dyn StreamApp>, dscp: u8, seed: u64) -> TcpHost {
+        TcpHost {
+            flow,
+            side: Side::Waits,
+            config,
+            dscp,
+            local: None,
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            tcp: None,
+            app,
+            established: false,
+            closed: false,
+            seen: Default::default(),
+        }
+    }
+
+    /// The same from this address.
+    pub fn from(self, address: Ipv4Addr) -> TcpHost {
+        TcpHost { local: Some(address), ..self }
+    }
+
+    /// The connection's figures; none before there is one.
+    pub fn stats(&self) -> Option<TcpStats> {
+        self.tcp.as_ref().map(TcpEndpoint::stats)
+    }
+
+    /// The configuration for the way to `to`: no segment is longer than the first interface takes.
+    fn config_for(&self, cx: &Context<'_>, to: Ipv4Addr) -> TcpConfig {
+        let mtu = cx.net.route(cx.node, to, None).map_or(1500, |r| cx.net.interfaces[r.0.index()].mtu);
+        let fits = mtu.saturating_sub(HEADERS).min(u32::from(u16::MAX)) as u16;
+        TcpConfig { mss: self.config.mss.min(fits), ..self.config.clone() }
+    }
+
+    fn open(&mut self, cx: &mut Context<'_>) {
+        let Side::Opens(to) = self.side else { return };
+        let local = self.local.unwrap_or_else(|| cx.net.source_towards(cx.node, *to.ip()));
+        let local = SocketAddrV4::new(local, cx.port);
+        let config = self.config_for(cx, *to.ip());
+        self.tcp = Some(TcpEndpoint::connect(config, local, to, self.rng.random()));
+    }
+
+    /// Lets the application see what there is, and sends what follows.
+    fn pump(&mut self, cx: &mut Context<'_>) {
+        let now = cx.now();
+        let Some(tcp) = &mut self.tcp else { return };
+        while let Some(event) = tcp.poll_event() {
+            self.established |= event == Event::Connected;
+        }
+        let got = if tcp.readable() > 0 { tcp.read(now, u64::MAX) } else { 0 };
+        let mut io = Io {
+            now,
+            established: self.established,
+            got,
+            write: 0,
+            close: false,
+            abort: false,
+            record: &mut cx.flows[self.flow.index()],
+        };
+        self.app.on_progress(&mut io);
+        let (write, close, abort) = (io.write, io.close, io.abort);
+        if write > 0 {
+            tcp.write(write);
+        }
+        if close && !self.closed {
+            self.closed = true;
+            tcp.close();
+        }
+        if abort {
+            tcp.abort();
+        }
+        while let Some(segment) = tcp.poll_transmit(now) {
+            send(cx, self.flow, self.dscp, segment);
+        }
+    }
+}
+
+/// Sends a segment as a packet.
+fn send(cx: &mut Context<'_>, flow: FlowId, dscp: u8, segment: Segment) {
+    let (from, to) = (segment.source, segment.destination);
+    let (from, to) = ((*from.ip(), from.port()), (*to.ip(), to.port()));
+    let packet = Packet::new(from, to, segment.ip_bytes(), flow, Body::Tcp(segment));
+    // What finds no way is lost; the endpoint will notice.
+    let _ = cx.send(Packet { dscp, ecn: segment.ecn, ..packet });
+}
+
+/// The segment in a packet, with what happened to it on the way: address translation, and marks.
+fn segment_of(packet: &Packet) -> Option<Segment> {
+    let Body::Tcp(segment) = packet.body else { return None };
+    let source = SocketAddrV4::new(packet.src, packet.sport);
+    let destination = SocketAddrV4::new(packet.dst, packet.dport);
+    Some(Segment { source, destination, ecn: packet.ecn, ..segment })
+}
+
+impl Endpoint for TcpHost {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.open(cx);
+        self.pump(cx);
+    }
+
+    fn stop(&mut self, cx: &mut Context<'_>) {
+        self.app.stop();
+        self.pump(cx);
+    }
+
+    fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
+        let Some(segment) = segment_of(&packet) else { return };
+        drop(packet);
+        let now = cx.now();
+        match &mut self.tcp {
+            Some(tcp) => {
+                tcp.on_segment(now, &segment);
+                let send = tcp.stats().send;
+                let (sum, count) = (send.rtt_sum - self.seen.0, send.rtt_samples - self.seen.1);
+                if count > 0 {
+                    cx.flow(self.flow).on_rtt(sum / count as u32);
+                    self.seen = (send.rtt_sum, send.rtt_samples);
+                }
+            }
+            None => {
+                let config = self.config_for(cx, *segment.source.ip());
+                self.tcp = TcpEndpoint::accept(config, self.rng.random(), now, &segment);
+            }
+        }
+        self.pump(cx);
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        if let Some(tcp) = &mut self.tcp {
+            tcp.on_timer(cx.now());
+        }
+        self.pump(cx);
+    }
+
+    fn account(&self, counts: &mut FlowCounts) {
+        if let Some(stats) = self.stats() {
+            counts.sent += stats.send.segments;
+            counts.retransmissions += stats.send.retransmits;
+            counts.timeouts += stats.send.timeouts;
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        let tcp = self.tcp.as_ref().and_then(TcpEndpoint::next_timeout);
+        let app = self.app.next_timeout().filter(|_| self.established);
+        [tcp, app].into_iter().flatten().min()
+    }
+}

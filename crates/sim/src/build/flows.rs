@@ -1,0 +1,235 @@
+//! Traffic.
+
+use super::{Action, BuildError, Built};
+use crate::app::{
+    BulkReceiver, BulkSender, Orders, Pace, Ping, Player, Requester, Server, StreamApp, TcpHost, UdpSink,
+    UdpSource, VideoSink, VideoSource,
+};
+use crate::net::{NodeId, Room};
+use crate::packet::{FlowId, UDP_HEADERS};
+use crate::seed;
+use crate::tcp::{Algorithm, ReceiveBuffer, TcpConfig};
+use crate::world::EndpointId;
+use ropewalk_air::Time;
+use ropewalk_scenario::Scenario;
+use ropewalk_scenario::file::{AccessCategory, Flow, FlowKind, TcpControl};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::time::Duration;
+
+/// Datagrams that a saturating source keeps at its interface: three times what an A-MPDU takes.
+const SATURATED: u32 = 192;
+/// IP length of packets, bytes, where the scenario says none.
+const FULL_PACKET: u32 = 1500;
+const PING_PACKET: u32 = 84;
+/// A TCP segment's options in steady state, bytes: timestamps.
+const TCP_OPTIONS: u16 = 12;
+/// Seconds of video in a segment, and the qualities on offer (MF-32).
+const SEGMENT: Duration = Duration::from_secs(30);
+const QUALITIES: [u64; 4] = [5_000_000, 10_000_000, 15_000_000, 20_000_000];
+
+/// A flow in a world.
+#[derive(Clone, Debug)]
+pub struct BuiltFlow {
+    /// Its record.
+    pub id: FlowId,
+    /// Endpoints that send data or ask for it, to be started.
+    pub starts: Vec<EndpointId>,
+}
+
+/// Both ends of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    flow: FlowId,
+    from: NodeId,
+    to: NodeId,
+    from_address: Ipv4Addr,
+    to_address: Ipv4Addr,
+    dscp: u8,
+    seed: u64,
+}
+
+pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildError> {
+    for (i, flow) in scenario.flow.iter().enumerate() {
+        let ends = ends(built, flow, seed::of(scenario.seed, "flow", i as u64))?;
+        let starts = match flow.kind {
+            FlowKind::Tcp => tcp(built, flow, ends)?,
+            FlowKind::Mptcp => return Err(BuildError::new(format!("flow.{}.kind", flow.name), "not yet")),
+            FlowKind::Udp => udp(built, flow, ends)?,
+            FlowKind::Ping => ping(built, flow, ends)?,
+            FlowKind::Request => request(built, flow, ends)?,
+            FlowKind::Video => video(built, flow, ends)?,
+            FlowKind::Adaptive => adaptive(built, flow, ends)?,
+        };
+        for &e in &starts {
+            built.agenda.add(Time::ZERO + flow.start, Action::Start(e, ends.flow));
+            if let Some(stop) = flow.stop {
+                built.agenda.add(Time::ZERO + stop, Action::Stop(e));
+            }
+        }
+        built.flows.push(BuiltFlow { id: ends.flow, starts });
+    }
+    Ok(())
+}
+
+/// The code point that asks for a category (RFC 8325 §4.3): CS1, default, AF41, EF's neighbour VA.
+fn dscp(category: AccessCategory) -> u8 {
+    match category {
+        AccessCategory::Background => 8,
+        AccessCategory::BestEffort => 0,
+        AccessCategory::Video => 34,
+        AccessCategory::Voice => 46,
+    }
+}
+
+fn ends(built: &mut Built, flow: &Flow, seed: u64) -> Result<Ends, BuildError> {
+    let end = |built: &Built, below: &str, text: &str| {
+        let key = format!("flow.{}.{below}", flow.name);
+        let (node, interface) = text.split_once(':').map_or((text, None), |(n, _)| (n, Some(text)));
+        let named = interface.map(|i| built.interface(&key, i)).transpose()?;
+        let address = named.and_then(|i| built.world.net.interfaces[i.index()].address).map(|a| a.0);
+        Ok::<_, BuildError>((built.node(&key, node)?, address))
+    };
+    let (from, from_named) = end(built, "from", &flow.from)?;
+    let (to, to_named) = end(built, "to", &flow.to)?;
+    let net = &built.world.net;
+    let first = |node: NodeId| {
+        let all = net.nodes[node.index()].interfaces.iter();
+        all.filter_map(|i| net.interfaces[i.index()].address).map(|a| a.0).next()
+    };
+    // Each is called by the address of the interface that leads to the other.
+    let by_way = |node: NodeId, other: Option<Ipv4Addr>| {
+        let way = other.map(|o| net.source_towards(node, o)).filter(|a| *a != Ipv4Addr::UNSPECIFIED);
+        way.or_else(|| first(node)).unwrap_or(Ipv4Addr::UNSPECIFIED)
+    };
+    let to_address = to_named.unwrap_or_else(|| by_way(to, from_named.or_else(|| first(from))));
+    let from_address = from_named.unwrap_or_else(|| by_way(from, Some(to_address)));
+    let dscp = dscp(flow.category);
+    let flow = built.world.add_flow();
+    Ok(Ends { flow, from, to, from_address, to_address, dscp, seed })
+}
+
+fn udp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
+    let len = flow.packet.map_or(FULL_PACKET, |p| p.0 as u32);
+    let pace = match flow.rate {
+        Some(rate) => Pace::Constant(Duration::from_nanos(u64::from(len) * 8_000_000_000 / rate.bps.max(1))),
+        None => saturating(built, flow, ends)?,
+    };
+    let sink = built.world.add_endpoint(ends.to, ends.flow, Box::new(UdpSink::new(ends.flow)))?;
+    let to = (ends.to_address, sink.port());
+    let limit = flow.bytes.map(|b| b.0.div_ceil(u64::from(len - UDP_HEADERS)));
+    let source =
+        UdpSource::new(ends.flow, to, len, pace, ends.dscp, ends.seed).from(ends.from_address).limit(limit);
+    let source = built.world.add_endpoint(ends.from, ends.flow, Box::new(source))?;
+    built.world.net.tell_when_left(source.0 as usize);
+    Ok(vec![source])
+}
+
+fn saturating(built: &Built, flow: &Flow, ends: Ends) -> Result<Pace, BuildError> {
+    let net = &built.world.net;
+    let out = net.route(ends.from, ends.to_address, None).map(|r| r.0);
+    match out.map(|o| net.room_at(o)) {
+        Some(Room::None) => {
+            let key = format!("flow.{}.rate", flow.name);
+            Err(BuildError::new(key, "what it leaves by has no queue that could be kept full; give a rate"))
+        }
+        Some(Room::Radio { packets }) => Ok(Pace::Saturating(SATURATED.min(packets))),
+        _ => Ok(Pace::Saturating(SATURATED)),
+    }
+}
+
+fn ping(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
+    let len = flow.packet.map_or(PING_PACKET, |p| p.0 as u32);
+    let every = flow.interval.unwrap_or(Duration::from_secs(1));
+    let ping = Ping::new(ends.flow, ends.to_address, len, every, ends.dscp);
+    Ok(vec![built.world.add_endpoint(ends.from, ends.flow, Box::new(ping))?])
+}
+
+fn video(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
+    let len = flow.packet.map_or(FULL_PACKET, |p| p.0 as u32);
+    let rate = flow.rate.map_or(1, |r| r.bps);
+    let port = EndpointId(built.world.next_endpoint().0 + 1).port();
+    let source = VideoSource::new(ends.flow, (ends.to_address, port), rate, len, ends.dscp, ends.seed);
+    let begun = source.frame_count();
+    let source = built.world.add_endpoint(ends.from, ends.flow, Box::new(source))?;
+    built.world.add_endpoint(ends.to, ends.flow, Box::new(VideoSink::new(ends.flow, begun)))?;
+    Ok(vec![source])
+}
+
+fn algorithm(control: TcpControl) -> Algorithm {
+    match control {
+        TcpControl::Cubic => Algorithm::Cubic,
+        TcpControl::NewReno => Algorithm::NewReno,
+        TcpControl::HighSpeed => Algorithm::HighSpeed,
+        TcpControl::Lia => Algorithm::Lia,
+        TcpControl::Olia => Algorithm::Olia,
+        TcpControl::Balia => Algorithm::Balia,
+    }
+}
+
+fn tcp_config(flow: &Flow) -> TcpConfig {
+    let default = TcpConfig::default();
+    TcpConfig {
+        mss: flow.mss.map_or(default.mss, |m| m.saturating_add(TCP_OPTIONS)),
+        congestion_control: flow.congestion.map_or(default.congestion_control, algorithm),
+        receive_buffer: flow.receive_buffer.map_or(default.receive_buffer, |b| ReceiveBuffer::Fixed(b.0)),
+        ecn: flow.ecn.unwrap_or(false),
+        ..default
+    }
+}
+
+/// Two ends of a connection; `from` opens it, or, if nothing leads from it to the other (which address translation hides), `to`.
+fn connection(
+    built: &mut Built,
+    flow: &Flow,
+    ends: Ends,
+    from_opens: bool,
+    apps: [Box<dyn StreamApp>; 2],
+    seed: u64,
+) -> Result<EndpointId, BuildError> {
+    let [at_from, at_to] = apps;
+    let config = tcp_config(flow);
+    let (opener, opening, waiter, waiting, local, address) = match from_opens {
+        true => (ends.from, at_from, ends.to, at_to, ends.from_address, ends.to_address),
+        false => (ends.to, at_to, ends.from, at_from, ends.to_address, ends.from_address),
+    };
+    let waits = TcpHost::waits(ends.flow, config.clone(), waiting, ends.dscp, seed::of(seed, "waits", 0));
+    let waits = built.world.add_endpoint(waiter, ends.flow, Box::new(waits))?;
+    let to = SocketAddrV4::new(address, waits.port());
+    let opens =
+        TcpHost::opens(ends.flow, to, config, opening, ends.dscp, seed::of(seed, "opens", 0)).from(local);
+    Ok(built.world.add_endpoint(opener, ends.flow, Box::new(opens))?)
+}
+
+fn tcp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
+    let streams = u64::from(flow.streams.unwrap_or(1));
+    let total = flow.bytes.map(|b| b.0);
+    // Whoever cannot be reached calls.
+    let from_opens = built.world.net.route(ends.from, ends.to_address, None).is_some();
+    let mut starts = Vec::new();
+    for i in 0..streams {
+        let share = total.map(|t| t / streams + u64::from(i < t % streams));
+        let apps: [Box<dyn StreamApp>; 2] =
+            [Box::new(BulkSender::new(share)), Box::new(BulkReceiver::new(total))];
+        starts.push(connection(built, flow, ends, from_opens, apps, seed::of(ends.seed, "stream", i))?);
+    }
+    Ok(starts)
+}
+
+fn request(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
+    let orders = Orders::default();
+    let bytes = flow.bytes.map_or(1, |b| b.0);
+    let client = Requester::new(orders.clone(), bytes, flow.interval.unwrap_or(Duration::ZERO));
+    let apps: [Box<dyn StreamApp>; 2] = [Box::new(Server::new(orders)), Box::new(client)];
+    Ok(vec![connection(built, flow, ends, false, apps, ends.seed)?])
+}
+
+fn adaptive(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
+    let orders = Orders::default();
+    let qualities = match &flow.qualities[..] {
+        [] => QUALITIES.to_vec(),
+        given => given.iter().map(|q| q.bps).collect(),
+    };
+    let player = Player::new(orders.clone(), qualities, flow.segment.unwrap_or(SEGMENT));
+    let apps: [Box<dyn StreamApp>; 2] = [Box::new(Server::new(orders)), Box::new(player)];
+    Ok(vec![connection(built, flow, ends, false, apps, ends.seed)?])
+}

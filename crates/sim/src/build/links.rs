@@ -1,0 +1,94 @@
+//! Cables.
+
+use super::{BuildError, Built};
+use crate::seed;
+use ropewalk_air::wired::{Aqm, Jitter, Limit, LinkSpec, Loss, QueueSpec, Rate, Trace};
+use ropewalk_scenario::Scenario;
+use ropewalk_scenario::file::{self, Discipline, Link, LinkQueue, OneWay, QueueLimit};
+use std::path::Path;
+
+/// Packets that CoDel and FQ-CoDel hold unless told otherwise: RFC 8289 §5.1 and RFC 8290 §5.2.
+const CODEL_PACKETS: usize = 1000;
+const FQ_CODEL_PACKETS: usize = 10_240;
+
+pub(super) fn add(built: &mut Built, scenario: &Scenario, directory: &Path) -> Result<(), BuildError> {
+    for (i, link) in scenario.link.iter().enumerate() {
+        let key = format!("link.{}", link.name.clone().unwrap_or_else(|| i.to_string()));
+        let ends_key = format!("{key}.ends");
+        let [a, b] = &link.ends[..] else { return Err(BuildError::new(ends_key, "a link has two ends")) };
+        let ends = [built.interface(&ends_key, a)?, built.interface(&ends_key, b)?];
+        let specs = [
+            direction(&key, "forward", link, &link.forward, directory)?,
+            direction(&key, "back", link, &link.back, directory)?,
+        ];
+        let cable = built
+            .world
+            .net
+            .add_cable(ends, specs, seed::of(scenario.seed, "link", i as u64))
+            .map_err(|e| BuildError::new(&key, e))?;
+        built.world.net.set_cable_up(cable, link.up);
+        built.links.push(link.label());
+    }
+    Ok(())
+}
+
+fn direction(
+    key: &str,
+    way: &str,
+    link: &Link,
+    own: &OneWay,
+    directory: &Path,
+) -> Result<LinkSpec, BuildError> {
+    let spec = LinkSpec {
+        rate: rate(key, way, link, own, directory)?,
+        overhead_bytes: link.overhead.0 as u32,
+        delay: own.delay.unwrap_or(link.delay),
+        jitter: Jitter { std_dev: own.jitter.unwrap_or(link.jitter), coherence: link.jitter_coherence },
+        loss: own.loss.as_ref().or(link.loss.as_ref()).map_or(Loss::default(), loss),
+        corruption: 0.0,
+        duplication: link.duplication.0,
+        mtu_blackhole: link.mtu_blackhole.map(|b| b.0 as u32),
+        queue: queue(own.queue.as_ref().unwrap_or(&link.queue)),
+    };
+    Ok(spec)
+}
+
+fn rate(key: &str, way: &str, link: &Link, own: &OneWay, directory: &Path) -> Result<Rate, BuildError> {
+    let (key, rate, trace) = match (&own.rate, &own.trace) {
+        (None, None) => (format!("{key}.trace"), link.rate, &link.trace),
+        _ => (format!("{key}.{way}.trace"), own.rate, &own.trace),
+    };
+    if let Some(rate) = rate {
+        return Ok(Rate::Constant { bps: rate.bps });
+    }
+    let Some(file) = trace else { return Ok(Rate::Unlimited) };
+    let path = directory.join(file);
+    let unreadable = |e| format!("the trace {} cannot be read: {e}", path.display());
+    let text = std::fs::read_to_string(&path).map_err(|e| BuildError::new(&key, unreadable(e)))?;
+    Ok(Rate::Traced(Trace::parse(&text).map_err(|e| BuildError::new(&key, e))?))
+}
+
+pub(super) fn loss(loss: &file::Loss) -> Loss {
+    match *loss {
+        file::Loss::Random(share) => Loss::percent(share.0 * 100.0),
+        file::Loss::Bursts { share, length } => Loss::bursts(share.0, length),
+    }
+}
+
+fn queue(queue: &LinkQueue) -> QueueSpec {
+    let limit = |default| match queue.limit {
+        None => default,
+        Some(QueueLimit::Time(time)) => Limit::Time(time),
+        Some(QueueLimit::Bytes(bytes)) => Limit::Bytes(bytes.0),
+        Some(QueueLimit::Packets(packets)) => Limit::Packets(packets as usize),
+    };
+    let aqm = Aqm { target: queue.target, interval: queue.interval, ecn: queue.ecn };
+    match queue.kind {
+        Discipline::TailDrop => QueueSpec::TailDrop { limit: limit(Limit::Home) },
+        Discipline::Codel => QueueSpec::Codel { limit: limit(Limit::Packets(CODEL_PACKETS)), aqm },
+        Discipline::FqCodel => {
+            let limit = limit(Limit::Packets(FQ_CODEL_PACKETS));
+            QueueSpec::FqCodel { limit, aqm, flows: 1024, quantum_bytes: 1514 }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The tables of a report, from the difference of two snapshots.
+
+use super::snapshot::{PathCounts, Snapshot};
+use crate::app::psnr_db;
+use crate::build::Built;
+use ropewalk_scenario::Scenario;
+use ropewalk_scenario::file::{Flow, FlowKind};
+use ropewalk_scenario::report::{
+    BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, Report, Row, TableVisitor,
+};
+
+/// Figures that go into the time series: a series of what only a whole run can tell would be of no use.
+const SERIES: [(&str, &str); 12] = [
+    ("flow", "goodput_mbps"),
+    ("flow", "rtt_ms"),
+    ("flow", "delay_ms"),
+    ("flow", "retransmissions"),
+    ("subflow", "goodput_mbps"),
+    ("subflow", "cwnd_bytes"),
+    ("station", "goodput_mbps"),
+    ("station", "airtime_percent"),
+    ("radio", "busy_percent"),
+    ("link", "carried_mbps"),
+    ("link", "wait_ms"),
+    ("path", "sent_mbps"),
+];
+
+/// What happened between two snapshots.
+struct Span<'a> {
+    built: &'a Built,
+    from: &'a Snapshot,
+    to: &'a Snapshot,
+    seconds: f64,
+}
+
+impl Span<'_> {
+    fn mbps(&self, bytes: u64) -> f64 {
+        if self.seconds > 0.0 { bytes as f64 * 8.0 / self.seconds / 1e6 } else { 0.0 }
+    }
+}
+
+/// All tables.
+pub fn tables(built: &Built, scenario: &Scenario, from: &Snapshot, to: &Snapshot) -> Report {
+    let span = Span { built, from, to, seconds: (to.at - from.at).as_secs_f64() };
+    Report {
+        flow: scenario.flow.iter().enumerate().map(|(i, f)| flow(&span, i, f)).collect(),
+        interface: interfaces(&span),
+        link: links(&span),
+        bond: bonds(&span, scenario),
+        path: paths(&span, scenario),
+        ..Report::default()
+    }
+}
+
+fn flow(span: &Span<'_>, index: usize, flow: &Flow) -> FlowRow {
+    let record = &span.built.world.flows[span.built.flows[index].id.index()];
+    let c = span.to.flows[index].since(&span.from.flows[index]);
+    let only = |kinds: &[FlowKind]| kinds.contains(&flow.kind);
+    let stream = only(&[FlowKind::Tcp, FlowKind::Mptcp, FlowKind::Request, FlowKind::Adaptive]);
+    let numbered = only(&[FlowKind::Udp, FlowKind::Video, FlowKind::Ping]);
+    let lost = c.sent.saturating_sub(c.received);
+    let responses = only(&[FlowKind::Request]);
+    let completion = record.finished.zip(record.started).map(|(end, start)| (end - start).as_secs_f64());
+    let video = only(&[FlowKind::Video]) && c.frames > 0;
+    FlowRow {
+        name: flow.name.clone(),
+        kind: flow.kind.name().to_owned(),
+        from: flow.from.clone(),
+        to: flow.to.clone(),
+        bytes: c.received_bytes,
+        goodput_mbps: span.mbps(c.received_bytes),
+        completion_s: completion,
+        sent_packets: c.sent,
+        loss_percent: (numbered && c.sent > 0).then(|| 100.0 * lost as f64 / c.sent as f64),
+        retransmissions: stream.then_some(c.retransmissions),
+        timeouts: stream.then_some(c.timeouts),
+        rtt_ms: c.rtt_ms(),
+        rtt_min_ms: record.rtt.least_ms(),
+        rtt_p99_ms: record.rtt.percentile_ms(99.0),
+        delay_ms: c.delay_ms(),
+        delay_p99_ms: record.delay.percentile_ms(99.0),
+        reordered: c.reordered,
+        responses: responses.then_some(c.responses),
+        response_ms: responses.then(|| record.completion.percentile_ms(50.0)).flatten(),
+        response_p99_ms: responses.then(|| record.completion.percentile_ms(99.0)).flatten(),
+        psnr_db: video.then(|| psnr_db(1.0 - c.frames_good as f64 / c.frames as f64)),
+        quality_mbps: (c.segments > 0).then(|| c.bitrate_sum as f64 / c.segments as f64 / 1e6),
+        stalls: only(&[FlowKind::Adaptive]).then_some(c.freezes),
+        stall_s: only(&[FlowKind::Adaptive]).then(|| c.frozen_ns as f64 / 1e9),
+    }
+}
+
+fn interfaces(span: &Span<'_>) -> Vec<InterfaceRow> {
+    let all = span.built.names.iter().zip(span.from.interfaces.iter().zip(&span.to.interfaces));
+    all.map(|(name, (from, to))| {
+        let c = to.since(from);
+        InterfaceRow {
+            name: name.clone(),
+            sent: c.sent,
+            sent_bytes: c.sent_bytes,
+            received: c.received,
+            received_bytes: c.received_bytes,
+            dropped: c.dropped,
+        }
+    })
+    .collect()
+}
+
+fn links(span: &Span<'_>) -> Vec<LinkRow> {
+    let mut rows = Vec::new();
+    for (name, cable) in span.built.links.iter().zip(&span.built.world.net.cables) {
+        for (way, end) in ["forward", "back"].into_iter().zip(cable.ends) {
+            let direction = cable.first + usize::from(way == "back");
+            let (from, to) = (&span.from.links[direction], &span.to.links[direction]);
+            let (a, b) = (&from.link, &to.link);
+            let (delivered, aqm) = (b.packets_out - a.packets_out, b.dropped_aqm - a.dropped_aqm);
+            let wait = &span.built.world.net.directions[direction].wait;
+            rows.push(LinkRow {
+                name: format!("{name}:{way}"),
+                from: span.built.names[end.index()].clone(),
+                delivered,
+                bytes: b.bytes_out - a.bytes_out,
+                carried_mbps: span.mbps(b.bytes_out - a.bytes_out),
+                dropped_full: b.dropped_queue - a.dropped_queue - aqm,
+                dropped_aqm: aqm,
+                marked: b.marked - a.marked,
+                lost: b.dropped_loss - a.dropped_loss,
+                wait_ms: (delivered > 0).then(|| (to.wait_ns - from.wait_ns) as f64 / delivered as f64 / 1e6),
+                wait_p99_ms: wait.percentile_ms(99.0),
+            });
+        }
+    }
+    rows
+}
+
+/// Names of the two ends of a bond.
+const ENDS: [&str; 2] = ["client", "gateway"];
+
+fn bonds(span: &Span<'_>, scenario: &Scenario) -> Vec<BondRow> {
+    let mut rows = Vec::new();
+    for (i, (name, bond)) in span.built.bonds.iter().enumerate() {
+        let spec = &scenario.bond[i];
+        for end in 0..2 {
+            let other = bond.devices[1 - end].index();
+            let c = span.to.interfaces[other].since(&span.from.interfaces[other]);
+            let (from, to) = (&span.from.bonds[i][end], &span.to.bonds[i][end]);
+            rows.push(BondRow {
+                name: format!("{name}:{}", ENDS[end]),
+                from: [&spec.client, &spec.gateway][end].clone(),
+                delivered: c.received,
+                bytes: c.received_bytes,
+                carried_mbps: span.mbps(c.received_bytes),
+                dropped: to.dropped.saturating_sub(from.dropped),
+                resent_chunks: to.resent.saturating_sub(from.resent),
+            });
+        }
+    }
+    rows
+}
+
+fn paths(span: &Span<'_>, scenario: &Scenario) -> Vec<PathRow> {
+    let mut rows = Vec::new();
+    for (i, (name, _)) in span.built.bonds.iter().enumerate() {
+        let spec = &scenario.bond[i];
+        for end in 0..2 {
+            let (from, to) = (&span.from.bonds[i][end], &span.to.bonds[i][end]);
+            let sent = |p: &PathCounts| {
+                let before = from.paths.iter().find(|q| q.id == p.id).copied().unwrap_or_default();
+                (p.sent_bytes.saturating_sub(before.sent_bytes), p.lost.saturating_sub(before.lost))
+            };
+            let all: u64 = to.paths.iter().map(|p| sent(p).0).sum();
+            for p in &to.paths {
+                let (bytes, lost) = sent(p);
+                let interface = spec.paths.get(usize::from(p.id)).map_or("?", |q| &q.interface);
+                rows.push(PathRow {
+                    name: format!("{name}:{}:{interface}", ENDS[end]),
+                    bond: name.clone(),
+                    from: [&spec.client, &spec.gateway][end].clone(),
+                    state: p.state.to_owned(),
+                    sent_bytes: bytes,
+                    sent_mbps: span.mbps(bytes),
+                    lost,
+                    rtt_ms: p.rtt_ns.map(|ns| ns as f64 / 1e6),
+                    share_percent: if all > 0 { 100.0 * bytes as f64 / all as f64 } else { 0.0 },
+                });
+            }
+        }
+    }
+    rows
+}
+
+struct Names(Vec<String>);
+
+impl TableVisitor for Names {
+    fn table<R: Row>(&mut self, rows: &[R]) {
+        for (_, column) in SERIES.iter().filter(|s| s.0 == R::TABLE) {
+            self.0.extend(rows.iter().map(|r| format!("{}.{}.{column}", R::TABLE, r.name())));
+        }
+    }
+}
+
+/// Names of the figures that a time series of this report has.
+pub fn series_columns(report: &Report) -> Vec<String> {
+    let mut names = Names(Vec::new());
+    report.visit(&mut names);
+    names.0
+}
+
+struct Values(Vec<Option<f64>>);
+
+impl TableVisitor for Values {
+    fn table<R: Row>(&mut self, rows: &[R]) {
+        for (_, column) in SERIES.iter().filter(|s| s.0 == R::TABLE) {
+            let place = R::NUMBERS.iter().position(|c| c.name == *column);
+            self.0.extend(rows.iter().map(|r| place.and_then(|p| r.numbers()[p])));
+        }
+    }
+}
+
+/// The values of [`series_columns`], in their order.
+pub fn series_row(report: &Report) -> Vec<Option<f64>> {
+    let mut values = Values(Vec::new());
+    report.visit(&mut values);
+    values.0
+}

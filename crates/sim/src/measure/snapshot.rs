@@ -1,0 +1,94 @@
+//! All counters of a world at one time, so that figures of any span are differences.
+
+use super::FlowCounts;
+use crate::build::Built;
+use crate::net::IfCounters;
+use crate::tunnel;
+use ropewalk_air::Time;
+use ropewalk_air::wired;
+
+/// Counters of a direction of a cable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounts {
+    /// The model's.
+    pub link: wired::Counters,
+    /// Waits in its queue, ns in sum.
+    pub wait_ns: u64,
+}
+
+/// Counters of one end of a path of a bond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathCounts {
+    /// Its number.
+    pub id: u8,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Datagrams lost.
+    pub lost: u64,
+    /// Smoothed round trip now, ns; none before the first.
+    pub rtt_ns: Option<u64>,
+    /// State now.
+    pub state: &'static str,
+}
+
+/// Counters of one end of a bond.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BondCounts {
+    /// Packets that its queue dropped.
+    pub dropped: u64,
+    /// Chunks sent again.
+    pub resent: u64,
+    /// Its paths.
+    pub paths: Vec<PathCounts>,
+}
+
+/// Everything that counts.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// When.
+    pub at: Time,
+    /// Flows.
+    pub flows: Vec<FlowCounts>,
+    /// Interfaces.
+    pub interfaces: Vec<IfCounters>,
+    /// Directions of cables.
+    pub links: Vec<LinkCounts>,
+    /// Client and gateway of each bond.
+    pub bonds: Vec<[BondCounts; 2]>,
+}
+
+impl Snapshot {
+    /// As things stand now.
+    pub fn take(built: &Built) -> Snapshot {
+        let (world, net) = (&built.world, &built.world.net);
+        let bond = |engine: &tunnel::Shared| bond_counts(&tunnel::status(engine, net.now));
+        Snapshot {
+            at: net.now,
+            flows: world.flow_counts(),
+            interfaces: net.interfaces.iter().map(|i| i.counters).collect(),
+            links: net
+                .directions
+                .iter()
+                .map(|d| LinkCounts { link: d.link.counters(), wait_ns: d.wait_ns })
+                .collect(),
+            bonds: built.bonds.iter().map(|(_, b)| [bond(&b.engines[0]), bond(&b.engines[1])]).collect(),
+        }
+    }
+}
+
+fn bond_counts(status: &ropewalk_bond::engine::Status) -> BondCounts {
+    let Some(peer) = status.peers.first() else { return BondCounts::default() };
+    let paths = peer.paths.iter().map(|p| PathCounts {
+        id: p.id,
+        sent_bytes: p.traffic.sent_bytes,
+        lost: p.traffic.lost,
+        rtt_ns: p.rtt.map(|r| r.as_nanos() as u64),
+        state: p.state.name(),
+    });
+    let queue = peer.queue;
+    BondCounts {
+        dropped: queue.codel_drops + queue.overflow_drops,
+        resent: peer.resent,
+        paths: paths.collect(),
+    }
+}

@@ -1,0 +1,222 @@
+//! Interfaces on air: the border between the network and [`ropewalk_air::wifi`].
+
+use super::{Attach, IfIndex, Net, Owner, Work};
+use crate::clock::TimerId;
+use crate::packet::{Body, Ecn, PacketRef};
+use ropewalk_air::wifi::{
+    AccessCategory, Air, AirSpec, Command, CommandError, Event, IfaceId, IfaceSpec, Mac, Mode, Output,
+    Packet, Received, SpecError, StationStart, Status,
+};
+
+/// What an interface on air is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    AccessPoint,
+    /// Of this access point, if of any now.
+    Station(Option<IfIndex>),
+    Mesh,
+}
+
+/// The air of a world, and who is on it.
+#[derive(Debug)]
+pub struct Radios {
+    /// The model.
+    pub air: Air<PacketRef>,
+    /// Interfaces of the world by interfaces of the air.
+    pub interfaces: Vec<IfIndex>,
+    roles: Vec<Role>,
+    /// Places in the queue of each interface, per station.
+    places: Vec<u32>,
+    timer: TimerId,
+    /// Saturating senders by endpoint, told when a packet of theirs is done with.
+    told: Vec<bool>,
+}
+
+/// The address on air of an interface of the world.
+pub fn mac_of(interface: IfIndex) -> Mac {
+    Mac::local(interface.0)
+}
+
+/// The interface of the world that has an address on air.
+pub fn interface_of(mac: Mac) -> IfIndex {
+    let [_, _, a, b, c, d] = mac.0;
+    IfIndex(u32::from_be_bytes([a, b, c, d]))
+}
+
+/// The access category of a DSCP. What scenarios ask for by name is mapped to CS1, AF41 and EF (RFC 8325 §4.3).
+fn category(dscp: u8) -> AccessCategory {
+    AccessCategory::from_dscp(dscp)
+}
+
+impl Net {
+    /// Puts the air into the world. `interfaces` are the world's, in the order of the specification's, whose addresses must be
+    /// [`mac_of`] them.
+    ///
+    /// # Errors
+    /// What no medium can be.
+    pub fn add_air(&mut self, spec: AirSpec, interfaces: Vec<IfIndex>, seed: u64) -> Result<(), SpecError> {
+        let role = |i: &IfaceSpec| match &i.mode {
+            Mode::AccessPoint(_) => Role::AccessPoint,
+            Mode::Station(s) => Role::Station(match s.start {
+                StationStart::Associated(mac) => Some(interface_of(mac)),
+                _ => None,
+            }),
+            Mode::Mesh { .. } => Role::Mesh,
+        };
+        let roles = spec.ifaces.iter().map(role).collect();
+        let place = |i: &IfaceSpec| {
+            spec.radios.get(usize::from(i.radio.0)).map_or(0, |r| r.queue.station_packets as u32)
+        };
+        let places = spec.ifaces.iter().map(place).collect();
+        for (i, interface) in interfaces.iter().enumerate() {
+            self.interfaces[interface.index()].attach = Attach::Radio(IfaceId(i as u16));
+        }
+        let air = Air::new(spec, crate::seed::of(seed, "air", 0))?;
+        let timer = self.add_timer(Owner::Air);
+        self.timers.set(timer, air.next_timeout());
+        self.radios = Some(Radios { air, interfaces, roles, places, timer, told: Vec::new() });
+        Ok(())
+    }
+
+    /// Tells the air to change something.
+    ///
+    /// # Errors
+    /// What it says.
+    pub fn command_air(&mut self, command: Command) -> Result<(), CommandError> {
+        let now = self.now;
+        let Some(radios) = &mut self.radios else { return Ok(()) };
+        let result = radios.air.command(now, command);
+        self.timers.set(radios.timer, radios.air.next_timeout());
+        result
+    }
+
+    /// An endpoint wants [`Work::Left`] for its datagrams.
+    pub(crate) fn tell_when_left(&mut self, endpoint: usize) {
+        if let Some(radios) = &mut self.radios {
+            radios.told.resize(radios.told.len().max(endpoint + 1), false);
+            radios.told[endpoint] = true;
+        }
+    }
+
+    /// Hands a packet to the air.
+    pub(super) fn transmit_by_radio(&mut self, out: IfIndex, iface: IfaceId, packet: PacketRef) {
+        let now = self.now;
+        let Some(radios) = &mut self.radios else { return };
+        let neighbour = match radios.roles[usize::from(iface.0)] {
+            Role::Station(ap) => ap,
+            Role::Mesh => Some(packet.to),
+            Role::AccessPoint => {
+                Some(packet.to).filter(|to| radios.is_station_of(*to, out, &self.interfaces))
+            }
+        };
+        let Some(to) = neighbour else {
+            self.interfaces[out.index()].counters.dropped += 1;
+            return;
+        };
+        let told = match packet.body {
+            Body::Udp(_) => radios.token(packet.sport),
+            _ => 0,
+        };
+        let frame = Packet {
+            len_bytes: packet.len,
+            ac: category(packet.dscp),
+            token: told,
+            ecn_capable: packet.ecn != Ecn::NotEct,
+            flow: packet.flow_hash(),
+            payload: packet,
+        };
+        if radios.air.send(now, iface, mac_of(to), frame).is_err() {
+            self.interfaces[out.index()].counters.dropped += 1;
+        }
+        self.timers.set(radios.timer, radios.air.next_timeout());
+    }
+
+    /// Takes what the air has to say.
+    pub(crate) fn run_air(&mut self) {
+        let now = self.now;
+        while let Some(output) = self.radios.as_mut().and_then(|r| r.air.poll(now)) {
+            match output {
+                Output::Received(received) => self.on_received(received),
+                Output::Completion(done) => {
+                    if done.token > 0 {
+                        let dropped = done.status == Status::Dropped;
+                        self.work.push_back(Work::Left { endpoint: done.token as usize - 1, dropped });
+                    }
+                }
+                Output::Captured(_) => {}
+                Output::Event(event) => self.on_radio_event(event),
+            }
+        }
+        if let Some(radios) = &self.radios {
+            self.timers.set(radios.timer, radios.air.next_timeout());
+        }
+    }
+
+    /// Packets that the queue of an interface's radio holds for one station.
+    pub(super) fn queue_of_radio(&self, iface: IfaceId) -> u32 {
+        let places = self.radios.as_ref().map(|r| r.places[usize::from(iface.0)]);
+        places.unwrap_or(0)
+    }
+
+    /// The interface of the air that an interface of the world is.
+    pub fn iface_of(&self, interface: IfIndex) -> Option<IfaceId> {
+        match self.interfaces[interface.index()].attach {
+            Attach::Radio(iface) => Some(iface),
+            _ => None,
+        }
+    }
+
+    fn on_received(&mut self, received: Received<PacketRef>) {
+        let Some(radios) = &self.radios else { return };
+        let iface = usize::from(received.iface.0);
+        let by = radios.interfaces[iface];
+        let mut packet = received.payload;
+        if received.ecn_marked {
+            packet.edit().ecn = Ecn::Ce;
+        }
+        // An access point passes on what one of its stations has for another.
+        let relay = radios.roles[iface] == Role::AccessPoint
+            && packet.to != by
+            && radios.is_station_of(packet.to, by, &self.interfaces);
+        if relay && self.interfaces[by.index()].up {
+            return self.transmit(by, packet);
+        }
+        self.receive(by, packet);
+    }
+
+    fn on_radio_event(&mut self, event: Event) {
+        let Some(radios) = &mut self.radios else { return };
+        let (iface, ap) = match event {
+            Event::Associated { iface, peer, .. } => (iface, Some(interface_of(peer))),
+            Event::Disassociated { iface, .. } => (iface, None),
+            _ => return,
+        };
+        let Role::Station(now_of) = &mut radios.roles[usize::from(iface.0)] else { return };
+        *now_of = ap;
+        let station = radios.interfaces[usize::from(iface.0)];
+        // What bridges had learnt about the station holds no more; its access point's knows it.
+        for bridge in &mut self.bridges {
+            bridge.forget(station);
+        }
+        if let Some(ap) = ap
+            && let Some(bridge) = self.interfaces[ap.index()].bridge
+        {
+            self.bridges[bridge].learn(station, ap);
+        }
+    }
+}
+
+impl Radios {
+    /// Whether `station` is joined to the access point `ap`.
+    fn is_station_of(&self, station: IfIndex, ap: IfIndex, interfaces: &[super::Interface]) -> bool {
+        let attach = interfaces.get(station.index()).map(|i| i.attach);
+        let Some(Attach::Radio(iface)) = attach else { return false };
+        self.roles[usize::from(iface.0)] == Role::Station(Some(ap))
+    }
+
+    /// Number of the endpoint with this port, plus one, if it wants to be told; 0 otherwise.
+    fn token(&self, port: u16) -> u64 {
+        let endpoint = usize::from(port.wrapping_sub(crate::app::FIRST_PORT));
+        if self.told.get(endpoint).copied().unwrap_or(false) { endpoint as u64 + 1 } else { 0 }
+    }
+}

@@ -1,0 +1,240 @@
+//! An engine with the simulated network around it.
+
+use crate::app::{Context, Endpoint};
+use crate::net::SendError;
+use crate::packet::{Body, Ecn, FlowId, IfIndex, Packet, PacketRef, UDP_HEADERS};
+use crate::wire;
+use ropewalk_air::Time;
+use ropewalk_bond::api::{Event, Input, Output, PathSpec, Transmit};
+use ropewalk_bond::engine::{Engine, Status};
+use ropewalk_bond::path::{Class, Route};
+use ropewalk_bond::time as bond;
+use ropewalk_bond::vnet::Vnet;
+use std::cell::RefCell;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+
+/// Engines take times since their machine started; theirs have been up for a second when a run begins.
+const UPTIME_NS: u64 = 1_000_000_000;
+
+fn engine_time(now: Time) -> bond::Time {
+    bond::Time::from_nanos(now.as_nanos().saturating_add(UPTIME_NS))
+}
+
+fn world_time(at: bond::Time) -> Option<Time> {
+    (at != bond::Time::NEVER).then(|| Time::from_nanos(at.as_nanos().saturating_sub(UPTIME_NS)))
+}
+
+/// One path of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct Outer {
+    /// The client's interface.
+    pub interface: IfIndex,
+    /// The gateway's address.
+    pub to: Ipv4Addr,
+    /// What it may be used for.
+    pub class: Class,
+    /// Its share under the weighted scheduler.
+    pub weight: u32,
+}
+
+/// An engine that the world and whoever measures share.
+pub type Shared = Rc<RefCell<Engine>>;
+
+/// What client and gateway have in common.
+#[derive(Debug)]
+struct Host {
+    engine: Shared,
+    /// The tunnel's device.
+    device: IfIndex,
+    timeout: Option<Time>,
+    /// For packets on their way into the engine.
+    scratch: Vec<u8>,
+    /// When the session came up first.
+    connected: Option<Time>,
+}
+
+impl Host {
+    fn new(engine: Engine, device: IfIndex) -> Host {
+        let engine = Rc::new(RefCell::new(engine));
+        Host { engine, device, timeout: None, scratch: Vec::new(), connected: None }
+    }
+
+    /// A packet for the device.
+    fn device(&mut self, cx: &mut Context<'_>, packet: &Packet, paths: &[Outer]) {
+        wire::encode(packet, &mut self.scratch);
+        let input = Input::Device { vnet: Vnet::default(), packet: &self.scratch };
+        self.engine.borrow_mut().handle(input, engine_time(cx.now()));
+        self.pump(cx, paths);
+    }
+
+    /// A datagram of the network. `link` is the client's path, 0 at a gateway.
+    fn datagram(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut packet: PacketRef,
+        link: u32,
+        local: bool,
+        paths: &[Outer],
+    ) {
+        let Body::Datagram = packet.body else { return };
+        let remote = SocketAddr::from((packet.src, packet.sport));
+        let local = local.then_some(IpAddr::V4(packet.dst));
+        let ecn = packet.ecn.bits();
+        let bytes = &mut packet.edit().bytes[..];
+        let input = Input::Datagrams { link, remote, local, segment: bytes.len(), bytes, ecn };
+        self.engine.borrow_mut().handle(input, engine_time(cx.now()));
+        self.pump(cx, paths);
+    }
+
+    /// Does what the engine says, until it has nothing more to say.
+    fn pump(&mut self, cx: &mut Context<'_>, paths: &[Outer]) {
+        let (engine, now) = (self.engine.clone(), engine_time(cx.now()));
+        let mut refused = None;
+        loop {
+            let mut engine = engine.borrow_mut();
+            if let Some((route, mtu)) = refused.take() {
+                engine.on_too_big(route, mtu, now);
+            }
+            match engine.poll_output(now) {
+                Output::Transmit(t) => refused = transmit(cx, &t, paths),
+                Output::Deliver { packet, .. } => {
+                    if let Some(packet) = wire::decode(packet) {
+                        cx.net.deliver_from_tunnel(self.device, packet);
+                    }
+                }
+                Output::Event(Event::Connected(_) | Event::ClientUp { .. }) => {
+                    self.connected.get_or_insert(cx.now());
+                }
+                Output::Event(_) => {}
+                Output::Timeout(at, _) => {
+                    self.timeout = world_time(at);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>, paths: &[Outer]) {
+        self.engine.borrow_mut().handle(Input::Timeout, engine_time(cx.now()));
+        self.pump(cx, paths);
+    }
+}
+
+/// Sends a batch, datagram by datagram. The route and what its interface takes, if that is too little.
+fn transmit(cx: &mut Context<'_>, batch: &Transmit<'_>, paths: &[Outer]) -> Option<(Route, u16)> {
+    let SocketAddr::V4(to) = batch.route.remote else { return None };
+    let bound = paths.get(batch.route.link as usize).map(|p| p.interface);
+    let source = match batch.route.local {
+        Some(IpAddr::V4(local)) => local,
+        _ => Ipv4Addr::UNSPECIFIED,
+    };
+    for bytes in batch.bytes.chunks(batch.segment.max(1)) {
+        let len = bytes.len() as u32 + UDP_HEADERS;
+        let head = Packet::new((source, cx.port), (*to.ip(), to.port()), len, FlowId::NONE, Body::Datagram);
+        // ECT(0), as the daemon's sockets are set.
+        let mut packet = PacketRef::new(Packet { ecn: Ecn::Ect0, ..head });
+        packet.edit().bytes.extend_from_slice(bytes);
+        if let Err(SendError::TooBig(mtu)) = cx.net.send(cx.node, bound, packet) {
+            return Some((batch.route, mtu.min(u32::from(u16::MAX)) as u16));
+        }
+    }
+    None
+}
+
+/// The end that has several ways.
+#[derive(Debug)]
+pub struct BondClient {
+    host: Host,
+    paths: Vec<Outer>,
+    /// The gateway's port.
+    port: u16,
+}
+
+impl BondClient {
+    /// A client that reaches its gateway's `port` by `paths`; `device` is its tunnel's device.
+    pub fn new(engine: Engine, device: IfIndex, paths: Vec<Outer>, port: u16) -> BondClient {
+        BondClient { host: Host::new(engine, device), paths, port }
+    }
+
+    /// The engine, for looking at.
+    pub fn engine(&self) -> Shared {
+        self.host.engine.clone()
+    }
+}
+
+impl Endpoint for BondClient {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        for (link, path) in self.paths.iter().enumerate() {
+            let remote = SocketAddr::from((path.to, self.port));
+            let route = Route { link: link as u32, remote, local: None };
+            let interface_mtu = cx.net.interfaces[path.interface.index()].mtu.min(u32::from(u16::MAX)) as u16;
+            let spec = PathSpec { route, interface_mtu, class: path.class, weight: path.weight };
+            self.host.engine.borrow_mut().add_path(spec, engine_time(cx.now()));
+        }
+        self.host.pump(cx, &self.paths);
+    }
+
+    fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
+        let address = |p: &Outer| cx.net.interfaces[p.interface.index()].address.map(|a| a.0);
+        let Some(link) = self.paths.iter().position(|p| address(p) == Some(packet.dst)) else { return };
+        self.host.datagram(cx, packet, link as u32, false, &self.paths);
+    }
+
+    fn on_tunnel(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
+        self.host.device(cx, &packet, &self.paths);
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        self.host.on_timer(cx, &self.paths);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.host.timeout
+    }
+}
+
+/// The end that is reached.
+#[derive(Debug)]
+pub struct BondGateway {
+    host: Host,
+}
+
+impl BondGateway {
+    /// A gateway; `device` is its tunnel's device.
+    pub fn new(engine: Engine, device: IfIndex) -> BondGateway {
+        BondGateway { host: Host::new(engine, device) }
+    }
+
+    /// The engine, for looking at.
+    pub fn engine(&self) -> Shared {
+        self.host.engine.clone()
+    }
+}
+
+impl Endpoint for BondGateway {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.host.pump(cx, &[]);
+    }
+
+    fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
+        self.host.datagram(cx, packet, 0, true, &[]);
+    }
+
+    fn on_tunnel(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
+        self.host.device(cx, &packet, &[]);
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        self.host.on_timer(cx, &[]);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.host.timeout
+    }
+}
+
+/// An engine's account of itself at a time of the world.
+pub fn status(engine: &Shared, now: Time) -> Status {
+    engine.borrow().status(engine_time(now))
+}

@@ -9,6 +9,10 @@
 //! | `spec` | what a medium is made of, and what is impossible |
 //! | [`phy`] | rates, times, channels, error rates |
 //! | [`rate`] | which rate next |
+//! | [`propagation`] | how strongly: path loss, shadowing, fading, 60 GHz |
+//! | [`interferer`] | energy that is no frame |
+//! | [`monitor`] | captured frames as bytes |
+//! | [`abstract_medium`], [`slot_overlap`] | models without 802.11, as papers made them |
 //! | `medium` | who hears what, and whether it is understood: power, carrier sense, capture |
 //! | `mac` | who sends what when: backoff, exchanges, aggregates, queues |
 //! | `timers` | what happens next |
@@ -20,6 +24,7 @@ mod build;
 pub mod interferer;
 mod mac;
 mod medium;
+pub mod monitor;
 pub mod phy;
 pub mod propagation;
 pub mod rate;

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::api::{Command, CommandError, IfaceId, Mac, Output, Packet, RadioId, SendError, Status};
+use super::api::{IfaceId, Mac, Output, Packet, RadioId, SendError, Status};
+use super::interferer::Bursts;
 use super::mac::access::Access;
 use super::mac::peer::Peer;
 use super::mac::queue::Waiting;
@@ -24,6 +25,11 @@ use crate::Time;
 #[derive(Debug)]
 pub struct Air<T> {
     pub(super) spec: AirSpec,
+    pub(super) seed: u64,
+    /// Losses by something that stands in the way: (a, b, dB).
+    pub(super) blockage: Vec<(u16, u16, f64)>,
+    /// What is left of each interferer's bursts.
+    pub(super) bursts: Vec<Bursts>,
     pub(super) now: Time,
     pub(super) medium: Medium,
     pub(super) timers: Timers,
@@ -109,9 +115,6 @@ impl<T: Clone> Air<T> {
     }
 }
 
-/// The longest packet that fits an MSDU with LLC and SNAP (9.2.4.8.1: 2304 bytes).
-pub const MAX_PACKET_BYTES: u32 = 2304 - super::mac::frame::LLC_BYTES;
-
 impl<T: Clone> Air<T> {
     /// Everything that is due before or at `now` happens.
     pub(super) fn run(&mut self, now: Time) {
@@ -125,6 +128,9 @@ impl<T: Clone> Air<T> {
     fn step(&mut self) {
         let Some((at, radio, cause)) = self.timers.pop() else { return };
         self.now = self.now.max(at);
+        if radio >= self.radios.len() {
+            return self.on_interferer(radio, cause);
+        }
         match cause {
             Cause::TransmitEnd => self.on_transmit_end(radio),
             Cause::AnswerMissing => self.on_answer_missing(radio),
@@ -134,9 +140,14 @@ impl<T: Clone> Air<T> {
         }
     }
 
-    /// A transmission has ended: its receivers make of it what they can, then its sender goes on, then who finds the medium
-    /// idle counts again.
+    /// A transmission has ended: its receivers make of it what they can, then its sender goes on.
     fn on_transmit_end(&mut self, emitter: usize) {
+        self.end_signal(emitter);
+        self.on_sent(emitter);
+    }
+
+    /// A signal has ended; who finds the medium idle counts again.
+    pub(super) fn end_signal(&mut self, emitter: usize) {
         let now = self.now;
         self.medium.end(now, emitter);
         for place in 0..self.medium.touched.len() {
@@ -152,7 +163,6 @@ impl<T: Clone> Air<T> {
                 self.arm(ear);
             }
         }
-        self.on_sent(emitter);
     }
 
     /// Who receives what an interface sends to this address.
@@ -160,7 +170,7 @@ impl<T: Clone> Air<T> {
         let other = if to.is_group() { super::mac::frame::GROUP } else { self.iface_of(to)? };
         // A station sends to groups through its access point.
         let other = match &here.role {
-            super::mac::Role::Station(_) if to.is_group() => here.peers.first()?.0,
+            super::mac::Role::Station(..) if to.is_group() => here.peers.first()?.0,
             _ => other,
         };
         let peer = here.peer(other)?;
@@ -183,11 +193,7 @@ impl<T: Clone> Air<T> {
             (mac, &self.peers[peer as usize].stats)
         })
     }
-
-    /// Puts a change into effect at `now`.
-    pub fn command(&mut self, now: Time, command: Command) -> Result<(), CommandError> {
-        self.run(now);
-        let _ = command;
-        Ok(())
-    }
 }
+
+/// The longest packet that fits an MSDU with LLC and SNAP (9.2.4.8.1: 2304 bytes).
+pub const MAX_PACKET_BYTES: u32 = 2304 - super::mac::frame::LLC_BYTES;

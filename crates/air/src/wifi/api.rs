@@ -165,6 +165,15 @@ pub enum Command {
         /// dB.
         loss_db: Option<f64>,
     },
+    /// Something stands between two radios, or goes away again: a loss on top of all others, in both directions.
+    SetBlockage {
+        /// One end.
+        a: RadioId,
+        /// The other.
+        b: RadioId,
+        /// dB; 0: nothing.
+        loss_db: f64,
+    },
     /// Switches a radio on or off. Off, it neither sends nor hears; its queues stay, its associations are gone.
     SetRadioUp {
         /// The radio.

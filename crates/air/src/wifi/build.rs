@@ -2,19 +2,21 @@
 
 use std::collections::VecDeque;
 
+use rand::Rng;
+
 use super::air::{Air, stream};
 use super::api::Mac;
+use super::interferer::Bursts;
 use super::mac::access::{Access, BEACON, CATEGORIES};
 use super::mac::frame::GROUP;
 use super::mac::peer::Peer;
-use super::mac::{Iface, PeerStats, Radio, Role};
+use super::mac::{Iface, PeerStats, Radio, Role, Station};
 use super::medium::{CaptureLimits, Ear, Medium, Paths, Thresholds, TuningId, Tunings, parts};
 use super::phy::decibel::{mw_from_dbm, noise_mw, ratio_from_db};
-use super::phy::{Channel, ErrorModel, Rate, Standard, Timing, Width, legacy_rates, mcs_rates};
-use super::rate::{Fixed, Ideal, RateControl};
+use super::phy::{Channel, ErrorModel, Format, Rate, Standard, Timing, Width, legacy_rates, mcs_rates};
+use super::rate::{AccessCost, Fixed, Ideal, Minstrel, MinstrelHt, PacketFair, RateControl};
 use super::spec::{
-    AirSpec, Capture, DEFAULT_FLOOR_DBM, Mode, RadioSpec, RateControlSpec, SpecError, StationSpec,
-    StationStart,
+    AirSpec, Capture, DEFAULT_FLOOR_DBM, Mode, PlacedInterferer, RadioSpec, RateControlSpec, SpecError,
 };
 use super::timers::Timers;
 use crate::Time;
@@ -23,6 +25,8 @@ use crate::Time;
 const RECEPTION: u64 = 1;
 const GENERAL: u64 = 2;
 const BACKOFF: u64 = 1 << 16;
+const INTERFERERS: u64 = 2 << 16;
+const RATES: u64 = 1 << 32;
 
 impl<T: Clone> Air<T> {
     /// A medium, with all radios on. The same `seed` and the same calls give the same outputs.
@@ -33,7 +37,8 @@ impl<T: Clone> Air<T> {
         let mut access = Vec::new();
         let mut ears = Vec::new();
         let floor = mw_from_dbm(spec.floor_dbm.unwrap_or(DEFAULT_FLOOR_DBM));
-        let mut paths = Paths::new(spec.radios.len(), spec.radios.len(), floor);
+        let emitters = spec.radios.len() + spec.interferers.len();
+        let mut paths = Paths::new(emitters, spec.radios.len(), floor);
         for (index, radio) in spec.radios.iter().enumerate() {
             let timing = radio.timing();
             let ids = tunings_of(&mut tunings, radio.channel);
@@ -45,12 +50,21 @@ impl<T: Clone> Air<T> {
             access.push(access_of(radio, &timing, stream(seed, BACKOFF + index as u64)));
             radios.push(own);
         }
+        for (index, interferer) in spec.interferers.iter().enumerate() {
+            let emitter = spec.radios.len() + index;
+            paths.set_power_mw(emitter, mw_from_dbm(interferer.spec.power_dbm));
+            paths.set_tuning(emitter, tunings.energy(interferer.spec.span, interferer.spec.wifi_like));
+        }
+        let bursts = bursts_of(&spec, seed)?;
         let idle = Rate::lowest(Standard::A, super::phy::Band::Ghz5);
         let medium = Medium::new(ears, paths, tunings, limits(&spec.capture), stream(seed, RECEPTION), idle);
         let mut air = Air {
             now: Time::ZERO,
             medium,
-            timers: Timers::new(radios.len()),
+            timers: Timers::new(emitters),
+            seed,
+            blockage: Vec::new(),
+            bursts,
             radios,
             access,
             ifaces: Vec::new(),
@@ -62,38 +76,17 @@ impl<T: Clone> Air<T> {
             rng: stream(seed, GENERAL),
             spec,
         };
-        air.set_losses();
+        air.place();
+        air.start_interferers();
         air.add_ifaces();
         Ok(air)
-    }
-
-    /// Path losses between all radios, from positions and overrides.
-    pub(super) fn set_losses(&mut self) {
-        let n = self.radios.len();
-        for a in 0..n {
-            for b in (0..n).filter(|&b| b != a) {
-                let db = self.model_loss_db(a, b);
-                self.medium.paths.set_loss_db(a, b, db);
-            }
-        }
-        for &(a, b, db) in &self.spec.path_loss_overrides {
-            let (a, b) = (usize::from(a.0), usize::from(b.0));
-            self.medium.paths.set_loss_db(a, b, db);
-            self.medium.paths.set_loss_db(b, a, db);
-        }
-    }
-
-    fn model_loss_db(&self, a: usize, b: usize) -> f64 {
-        let (p, q) = (self.radios[a].spec.position, self.radios[b].spec.position);
-        let square: f64 = (0..3).map(|k| (p[k] - q[k]) * (p[k] - q[k])).sum();
-        self.spec.path_loss.db(square.sqrt())
     }
 
     fn add_ifaces(&mut self) {
         for (index, iface) in self.spec.ifaces.clone().into_iter().enumerate() {
             let role = match iface.mode {
-                Mode::AccessPoint(ap) => Role::AccessPoint(ap),
-                Mode::Station(station) => Role::Station(station),
+                Mode::AccessPoint(ap) => Role::AccessPoint(ap, 0),
+                Mode::Station(station) => Role::Station(station, Station::default()),
                 Mode::Mesh { id } => Role::Mesh(id),
             };
             self.radios[usize::from(iface.radio.0)].ifaces.push(index as u16);
@@ -118,14 +111,8 @@ impl<T: Clone> Air<T> {
     /// What an interface does at the start.
     fn start_iface(&mut self, index: usize) {
         match &self.ifaces[index].role {
-            Role::Station(StationSpec { start: StationStart::Associated(bssid), .. }) => {
-                let ap = self.iface_of(*bssid).map(usize::from);
-                if let Some(ap) = ap {
-                    self.join(index, ap);
-                }
-            }
-            Role::Station(_) => {}
-            Role::AccessPoint(_) => {
+            Role::Station(..) => self.start_station(index),
+            Role::AccessPoint(..) => {
                 self.ensure_peer(index, GROUP);
                 self.start_beacons(index);
             }
@@ -139,14 +126,6 @@ impl<T: Clone> Air<T> {
                     self.peers[peer].joined = true;
                 }
             }
-        }
-    }
-
-    /// Makes two interfaces know each other as associated.
-    pub(super) fn join(&mut self, station: usize, ap: usize) {
-        for (here, there) in [(station, ap), (ap, station)] {
-            let peer = self.ensure_peer(here, there as u16);
-            self.peers[peer].joined = true;
         }
     }
 
@@ -165,13 +144,14 @@ impl<T: Clone> Air<T> {
     }
 
     fn new_peer(&self, iface: usize, other: u16) -> Peer<T> {
+        let seed = stream(self.seed, RATES + self.peers.len() as u64).random();
         let radio = &self.radios[usize::from(self.ifaces[iface].radio)];
         let there =
             (other != GROUP).then(|| &self.radios[usize::from(self.ifaces[usize::from(other)].radio)]);
         let qos = |r: &Radio| r.spec.standard.has_aggregation();
         let both_qos = qos(radio) && there.is_some_and(qos);
         let spec = there.map_or(&radio.spec, |t| &t.spec);
-        let (control, wants_snr) = rate_control(&radio.spec, spec);
+        let (control, wants_snr) = rate_control(&radio.spec, spec, &radio.basic, seed);
         Peer {
             iface: iface as u16,
             other,
@@ -185,6 +165,8 @@ impl<T: Clone> Air<T> {
             aggregates: both_qos && radio.spec.aggregation.ampdu_bytes > 0,
             basic_rate: radio.lowest,
             dozing: false,
+            polled: false,
+            held_after: false,
             joined: false,
             stats: PeerStats::default(),
         }
@@ -197,13 +179,33 @@ impl<T: Clone> Air<T> {
     }
 }
 
-/// The rates that both radios have, and who chooses among them; whether he needs the SNR.
-fn rate_control(here: &RadioSpec, there: &RadioSpec) -> (Box<dyn RateControl>, bool) {
+/// Each interferer's bursts, from its own stream.
+fn bursts_of(spec: &AirSpec, seed: u64) -> Result<Vec<Bursts>, SpecError> {
+    let make = |(index, interferer): (usize, &PlacedInterferer)| {
+        Bursts::new(&interferer.spec, stream(seed, INTERFERERS + index as u64).random())
+            .map_err(|source| SpecError::Interferer { place: format!("interferer {index}"), source })
+    };
+    spec.interferers.iter().enumerate().map(make).collect()
+}
+
+/// Who chooses among the rates that both radios have; whether it needs the SNR.
+fn rate_control(
+    here: &RadioSpec,
+    there: &RadioSpec,
+    basic: &[Rate],
+    seed: u64,
+) -> (Box<dyn RateControl>, bool) {
+    let rates = common_rates(here, there);
+    let cost = AccessCost { timing: here.timing(), band: here.channel.band(), basic: basic.to_vec() };
+    let has_mcs = rates.iter().any(|rate| !matches!(rate.format(), Format::Dsss | Format::Ofdm));
     match here.rate_control {
         RateControlSpec::Fixed(rate) => (Box::new(Fixed::new(rate)), false),
-        RateControlSpec::Ideal => {
-            (Box::new(Ideal::new(&common_rates(here, there), &ErrorModel::new())), true)
+        RateControlSpec::Ideal => (Box::new(Ideal::new(&rates, &ErrorModel::new())), true),
+        RateControlSpec::MinstrelHt if has_mcs => (Box::new(MinstrelHt::new(&rates, &cost, seed)), false),
+        RateControlSpec::Minstrel | RateControlSpec::MinstrelHt => {
+            (Box::new(Minstrel::new(&rates, &cost, seed)), false)
         }
+        RateControlSpec::PacketFair => (Box::new(PacketFair::new(&rates)), false),
     }
 }
 
@@ -230,15 +232,18 @@ pub(super) fn tunings_of(tunings: &mut Tunings, channel: Channel) -> [TuningId; 
     [Width::Mhz20, Width::Mhz40, channel.width()].map(|width| tunings.id(channel, width))
 }
 
+/// The width for which noise and energy are counted: 20 MHz, or a whole DMG channel.
+pub(super) fn part_mhz(channel: Channel) -> f64 {
+    if channel.width() == Width::Mhz2160 { 2160.0 } else { 20.0 }
+}
+
 pub(super) fn thresholds(radio: &RadioSpec) -> Thresholds {
-    // Noise counts per 20 MHz part; a DMG channel is one part.
-    let part_mhz = if radio.channel.width() == Width::Mhz2160 { 2160.0 } else { 20.0 };
     Thresholds {
         energy_detection_mw: mw_from_dbm(radio.energy_detection_dbm),
         secondary_detection_mw: mw_from_dbm(radio.secondary_detection_dbm),
         preamble_min_mw: mw_from_dbm(radio.preamble_min_dbm),
         preamble_min_snr: ratio_from_db(radio.preamble_min_snr_db),
-        noise_mw: noise_mw(part_mhz, radio.noise_figure_db),
+        noise_mw: noise_mw(part_mhz(radio.channel), radio.noise_figure_db),
     }
 }
 

@@ -21,11 +21,13 @@ pub mod abstract_medium;
 mod air;
 mod api;
 mod build;
+mod control;
 pub mod interferer;
 mod mac;
 mod medium;
 pub mod monitor;
 pub mod phy;
+mod place;
 pub mod propagation;
 pub mod rate;
 pub mod slot_overlap;
@@ -40,7 +42,7 @@ pub use api::{
 pub use mac::{PeerStats, RadioStats};
 pub use spec::{
     Aggregation, AirSpec, ApSpec, Capture, DEFAULT_FLOOR_DBM, Discipline, EdcaParams, IfaceSpec, Mode,
-    PathLoss, RadioSpec, RateControlSpec, SpecError, StationSpec, StationStart, WifiQueue,
+    PathLoss, PlacedInterferer, RadioSpec, RateControlSpec, SpecError, StationSpec, StationStart, WifiQueue,
 };
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 use core::time::Duration;
 
 use super::api::{AccessCategory, Mac, RadioId};
-use super::phy::{Channel, ChannelError, Rate, SlotLength, Standard, Timing, Width, decibel};
+use super::interferer::{InterfererError, InterfererSpec};
+use super::phy::{Band, Channel, ChannelError, Rate, SlotLength, Standard, Timing, Width, decibel};
+
+use super::propagation::{Fading, LogDistance, PropagationError, Shadowing};
 
 pub use super::mac::queue::Discipline;
 
@@ -16,8 +19,14 @@ pub struct AirSpec {
     pub ifaces: Vec<IfaceSpec>,
     /// How power falls with distance.
     pub path_loss: PathLoss,
-    /// Path losses between two radios that replace the model's, in both directions: (a, b, dB).
+    /// Path losses between two radios that replace the model's and the shadowing, in both directions: (a, b, dB).
     pub path_loss_overrides: Vec<(RadioId, RadioId, f64)>,
+    /// Lasting differences between links.
+    pub shadowing: Shadowing,
+    /// How links change with time; none by default.
+    pub fading: Fading,
+    /// Energy that is no frame of the medium.
+    pub interferers: Vec<PlacedInterferer>,
     /// When a stronger frame takes a receiver from a weaker one.
     pub capture: Capture,
     /// Whether transmitters leak into neighbouring channels as much as the standard's masks allow. By default they do
@@ -31,26 +40,42 @@ pub struct AirSpec {
 /// The floor of received power unless told otherwise, dBm.
 pub const DEFAULT_FLOOR_DBM: f64 = -110.0;
 
-/// Log-distance path loss: `reference_db` at one metre, then 10·`exponent` dB per decade.
+/// How power falls from radio to radio where nothing else was told: `reference_db` at one metre, then 10·`exponent` dB per
+/// decade ([`LogDistance`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PathLoss {
     /// 2 in free space, 3 to 4 indoors.
     pub exponent: f64,
-    /// Loss at 1 m, dB; nearer than that it does not fall. 46.68 is free space at 5.15 GHz.
+    /// Loss at 1 m, dB; nearer than that it does not fall. 46.68 is free space at 5.15 GHz, 40.05 at 2.4 GHz, 68 at 60 GHz.
     pub reference_db: f64,
+    /// Only pairs with an override hear each other.
+    pub told_only: bool,
 }
 
 impl Default for PathLoss {
     fn default() -> PathLoss {
-        PathLoss { exponent: 3.0, reference_db: 46.6777 }
+        let LogDistance { exponent, at_1_m_db } = LogDistance::of_band(Band::Ghz5);
+        PathLoss { exponent, reference_db: at_1_m_db, told_only: false }
     }
 }
 
 impl PathLoss {
     /// Loss over a distance in metres, dB.
     pub fn db(&self, metres: f64) -> f64 {
-        self.reference_db + 10.0 * self.exponent * libm::log10(metres.max(1.0))
+        if self.told_only {
+            return f64::INFINITY;
+        }
+        LogDistance { exponent: self.exponent, at_1_m_db: self.reference_db }.loss_db(metres)
     }
+}
+
+/// An interferer, and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlacedInterferer {
+    /// Metres.
+    pub position: [f64; 3],
+    /// What it sends.
+    pub spec: InterfererSpec,
 }
 
 /// When a stronger frame takes a receiver from a weaker one that came before.
@@ -166,6 +191,12 @@ pub enum RateControlSpec {
     Fixed(Rate),
     /// The best rate for the SNR at the receiver, which it is told.
     Ideal,
+    /// Linux's for 802.11a, b and g.
+    Minstrel,
+    /// Linux's for 802.11n and ac; towards legacy stations it is [`Minstrel`](Self::Minstrel), as in Linux.
+    MinstrelHt,
+    /// The fastest rate that hardly ever fails, whatever airtime that costs: the multi-AP paper's bad case.
+    PacketFair,
 }
 
 /// A radio: one transceiver, with the MAC queues behind it.
@@ -197,7 +228,8 @@ pub struct RadioSpec {
     pub rate_control: RateControlSpec,
     /// Frames with an MPDU (or A-MPDU) longer than this many bytes are protected by RTS and CTS; none: never.
     pub rts_threshold: Option<u32>,
-    /// Transmissions of a frame before it is given up, at least 1.
+    /// Transmissions of a frame before it is given up, at least 1. A Block Ack request is repeated until it is answered or
+    /// what it asks about has expired.
     pub retry_limit: u8,
     /// Contention parameters by category, least urgent first; none: the standard's.
     pub edca: Option<[EdcaParams; 4]>,
@@ -295,11 +327,18 @@ pub struct StationSpec {
     pub start: StationStart,
     /// So many beacons missed in a row, and it gives its access point up.
     pub beacon_loss: u8,
+    /// Whether each beacon that it hears is reported, whosever: many outputs.
+    pub report_beacons: bool,
 }
 
 impl Default for StationSpec {
     fn default() -> StationSpec {
-        StationSpec { ssid: String::from("air"), start: StationStart::Scan, beacon_loss: 7 }
+        StationSpec {
+            ssid: String::from("air"),
+            start: StationStart::Scan,
+            beacon_loss: 7,
+            report_beacons: false,
+        }
     }
 }
 
@@ -337,6 +376,16 @@ pub enum SpecError {
         /// Why.
         source: ChannelError,
     },
+    /// A radio cannot leave its band.
+    #[error("{place}: it works in {from:?} and cannot go to {to:?}")]
+    Band {
+        /// Where.
+        place: String,
+        /// Its band.
+        from: Band,
+        /// What was asked for.
+        to: Band,
+    },
     /// The rate does not suit the radio.
     #[error("{place}: {rate} is not a rate of 802.11{standard:?} with {streams} streams in {} MHz", width.mhz())]
     Rate {
@@ -358,6 +407,17 @@ pub enum SpecError {
         place: String,
         /// The standard.
         standard: Standard,
+    },
+    /// A propagation model cannot be.
+    #[error("medium: {0}")]
+    Propagation(#[from] PropagationError),
+    /// An interferer cannot be.
+    #[error("{place}: {source}")]
+    Interferer {
+        /// Where.
+        place: String,
+        /// Why.
+        source: InterfererError,
     },
     /// Something names a radio that does not exist.
     #[error("{place}: there is no radio {radio}")]
@@ -395,8 +455,17 @@ impl AirSpec {
         let air = String::from("medium");
         range(&air, "number of radios", self.radios.len() as f64, (0.0, 4096.0), "at most 4096")?;
         range(&air, "number of interfaces", self.ifaces.len() as f64, (0.0, 8192.0), "at most 8192")?;
-        range(&air, "path loss exponent", self.path_loss.exponent, (0.0, 10.0), "0 to 10")?;
-        range(&air, "path loss at 1 m", self.path_loss.reference_db, (0.0, 200.0), "0 to 200 dB")?;
+        LogDistance { exponent: self.path_loss.exponent, at_1_m_db: self.path_loss.reference_db }.check()?;
+        self.shadowing.check()?;
+        self.fading.check()?;
+        for (index, interferer) in self.interferers.iter().enumerate() {
+            let place = format!("interferer {index}");
+            interferer
+                .spec
+                .check()
+                .map_err(|source| SpecError::Interferer { place: place.clone(), source })?;
+            check_power(&place, interferer.spec.power_dbm)?;
+        }
         for &(a, b, db) in &self.path_loss_overrides {
             for RadioId(radio) in [a, b] {
                 if usize::from(radio) >= self.radios.len() {
@@ -569,6 +638,6 @@ pub(super) fn range(
     if value >= low && value <= high { Ok(()) } else { Err(out_of_range(place, what, value, text)) }
 }
 
-fn out_of_range(place: &str, what: &'static str, value: f64, range: &'static str) -> SpecError {
+pub(super) fn out_of_range(place: &str, what: &'static str, value: f64, range: &'static str) -> SpecError {
     SpecError::Range { place: place.to_owned(), what, value, range }
 }

@@ -215,17 +215,6 @@ impl Access {
         idle && start <= now
     }
 
-    /// Nothing of this category waits any more.
-    pub(crate) fn rest(&mut self, category: usize) {
-        self.wants &= !(1 << category);
-    }
-
-    /// Whether something of this category waits.
-    #[cfg(test)]
-    pub(crate) fn is_wanting(&self, category: usize) -> bool {
-        self.wants & (1 << category) != 0
-    }
-
     /// The access timer fired: the most urgent category that is due wins, and holds the radio. Others that were due as
     /// well have collided within the radio: they back off as after a collision on the air (10.23.2.4).
     pub(crate) fn grant(&mut self, now: Time) -> Option<usize> {
@@ -321,11 +310,6 @@ impl Access {
     /// Since when the medium has been idle.
     pub(crate) fn idle_since(&self) -> Time {
         Time::from_nanos(self.idle_since)
-    }
-
-    /// Whether the NAV was set by the last thing that was sensed.
-    pub(crate) fn nav_set_when_last_idle(&self) -> bool {
-        !self.busy && self.nav_until > self.idle_since
     }
 
     /// Back to the beginning: the radio was off, or changed channel. What waits keeps waiting.

@@ -31,18 +31,22 @@ impl<T: Clone> Air<T> {
                 Chore::FlushReorder { peer, category } => {
                     self.flush_reorder(peer as usize, usize::from(category))
                 }
-                Chore::NavAfterRts => self.nav_after_rts(radio),
+                Chore::NavAfterRts { since } => self.nav_after_rts(radio, since),
+                Chore::Join { iface, attempt } => self.join_due(usize::from(iface), attempt),
+                Chore::Watch { iface, attempt } => self.watch_due(usize::from(iface), attempt),
+                Chore::Switch => self.switch_due(radio),
+                Chore::Tuned => self.tuned(radio),
             }
         }
         let next = self.radios[radio].chores.iter().map(|(at, _)| *at).min().unwrap_or(Time::MAX);
         self.timers.set(radio, Cause::Housekeeping, next);
     }
 
-    /// Nothing has been sensed since the RTS: its NAV is forgotten.
-    fn nav_after_rts(&mut self, radio: usize) {
-        let ear = &self.medium.ears[radio];
-        if !ear.is_busy() && self.access[radio].nav_set_when_last_idle() {
-            self.access[radio].reset_nav(self.now);
+    /// If nothing has been sensed since the RTS, its NAV is forgotten.
+    fn nav_after_rts(&mut self, radio: usize, since: Time) {
+        let access = &mut self.access[radio];
+        if !self.medium.ears[radio].is_busy() && access.idle_since() <= since && !access.is_held() {
+            access.reset_nav(self.now);
             self.arm(radio);
         }
     }
@@ -50,7 +54,7 @@ impl<T: Clone> Air<T> {
     /// The first beacon comes at a random time of the interval, as access points are switched on at random times.
     pub(crate) fn start_beacons(&mut self, iface: usize) {
         use rand::Rng;
-        let Role::AccessPoint(ap) = &self.ifaces[iface].role else { return };
+        let Role::AccessPoint(ap, _) = &self.ifaces[iface].role else { return };
         let interval = u64::from(ap.beacon_interval_tu) * TU_NS;
         if interval > 0 {
             let first = self.rng.random_range(0..interval / 1000) * 1000;
@@ -60,10 +64,13 @@ impl<T: Clone> Air<T> {
     }
 
     fn beacon_due(&mut self, iface: usize) {
-        let Role::AccessPoint(ap) = &self.ifaces[iface].role else { return };
+        let Role::AccessPoint(ap, _) = &self.ifaces[iface].role else { return };
         let interval = u64::from(ap.beacon_interval_tu) * TU_NS;
         let radio = usize::from(self.ifaces[iface].radio);
         self.schedule(radio, after(self.now, interval), Chore::Beacon(iface as u16));
+        if !self.radios[radio].up {
+            return;
+        }
         let waiting = &mut self.radios[radio].beacons;
         if !waiting.contains(&(iface as u16)) {
             waiting.push_back(iface as u16);
@@ -87,19 +94,17 @@ impl<T: Clone> Air<T> {
 
     pub(crate) fn on_beacon_sent(&mut self, radio: usize) {
         self.radios[radio].exchange.step = Step::None;
+        let iface = usize::from(self.radios[radio].exchange.iface);
+        if let Role::AccessPoint(ap, sent) = &mut self.ifaces[iface].role {
+            *sent = sent.wrapping_add(1);
+            if *sent % u32::from(ap.dtim_period) == 0 {
+                self.release_groups(iface);
+            }
+        }
         self.access[radio].release_after_success(BEACON, self.now);
         if !self.radios[radio].beacons.is_empty() {
             self.want(radio, BEACON);
         }
         self.arm(radio);
     }
-
-    pub(crate) fn on_beacon(&mut self, _ear: usize, _emitter: usize) {}
-
-    pub(crate) fn on_management(&mut self, ear: usize, emitter: usize, _kind: Kind) {
-        self.acknowledge(ear, emitter, Kind::Ack);
-    }
-
-    /// A frame of the MAC's own is done with.
-    pub(crate) fn on_frame_done(&mut self, _peer: usize, _kind: Kind, _delivered: bool) {}
 }

@@ -13,16 +13,24 @@
 
 pub(crate) mod access;
 mod beacon;
+mod capture;
 mod exchange;
+mod fate;
 pub(crate) mod frame;
 pub(crate) mod peer;
+mod plan;
+mod power_save;
 pub mod queue;
 mod radio;
 mod receive;
 mod reorder;
 mod respond;
+mod station;
+mod switch;
+mod transmit;
 
 pub use peer::PeerStats;
 pub use radio::RadioStats;
-pub(crate) use radio::{Iface, Radio, Role};
+pub(crate) use radio::{Chore, Iface, Radio, Role};
 pub(crate) use reorder::Arrived;
+pub(crate) use station::Station;

@@ -55,6 +55,10 @@ pub(crate) struct Peer<T> {
     pub(crate) basic_rate: Rate,
     /// It dozes, so nothing is sent to it but what it asks for.
     pub(crate) dozing: bool,
+    /// It dozes and has asked for one frame.
+    pub(crate) polled: bool,
+    /// Frames to groups that were held back are being let go; afterwards waiting begins again.
+    pub(crate) held_after: bool,
     /// The two may exchange packets.
     pub(crate) joined: bool,
     pub(crate) stats: PeerStats,

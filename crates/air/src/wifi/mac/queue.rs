@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::frame::{self, Kind, seq_add, seq_diff};
 use crate::Time;
-use crate::wifi::api::Packet;
+use crate::wifi::api::{Packet, Status};
 use crate::wifi::phy::Rate;
 use crate::wifi::rate::{RateChain, TxReport};
 
@@ -54,8 +54,8 @@ pub(crate) struct Mpdu<T> {
     pub(crate) attempts: u8,
     /// On the air, or waiting for its acknowledgement.
     pub(crate) sent: bool,
-    /// Acknowledged or given up; it leaves when those before it have left.
-    pub(crate) done: bool,
+    /// Acknowledged or given up, once it is; it leaves when those before it have left.
+    pub(crate) fate: Option<Status>,
     pub(crate) airtime_ns: u64,
     pub(crate) rate: Option<Rate>,
     pub(crate) content: Content<T>,
@@ -159,7 +159,7 @@ impl<T> TxQueue<T> {
 
     pub(crate) fn push_mpdu(&mut self, seq: u16, bytes: u32, content: Content<T>) {
         let fresh =
-            Mpdu { seq, bytes, attempts: 0, sent: false, done: false, airtime_ns: 0, rate: None, content };
+            Mpdu { seq, bytes, attempts: 0, sent: false, fate: None, airtime_ns: 0, rate: None, content };
         self.window.push_back(fresh);
     }
 
@@ -171,11 +171,11 @@ impl<T> TxQueue<T> {
 
     /// Takes out the oldest if it is done.
     pub(crate) fn pop_done(&mut self) -> Option<Mpdu<T>> {
-        if self.window.front()?.done { self.window.pop_front() } else { None }
+        if self.window.front()?.fate.is_some() { self.window.pop_front() } else { None }
     }
 
     /// MPDUs that have not been acknowledged, and packets behind them: what could go together.
     pub(crate) fn available(&self) -> usize {
-        self.window.iter().filter(|m| !m.done).count() + self.waiting.len()
+        self.window.iter().filter(|m| m.fate.is_none()).count() + self.waiting.len()
     }
 }

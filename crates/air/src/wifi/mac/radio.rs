@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use super::frame::{Kind, Ppdu};
 use super::queue::Bounds;
+use super::station::Station;
+use super::switch::Switch;
 use crate::Time;
 use crate::wifi::api::Mac;
 use crate::wifi::medium::TuningId;
@@ -85,7 +87,15 @@ pub(crate) enum Chore {
     /// MPDUs have waited long for one that does not come.
     FlushReorder { peer: u32, category: u8 },
     /// An RTS set the NAV: did anything follow?
-    NavAfterRts,
+    NavAfterRts { since: Time },
+    /// A station has listened, or tried to join, long enough.
+    Join { iface: u16, attempt: u32 },
+    /// A station asks itself whether its access point is still there.
+    Watch { iface: u16, attempt: u32 },
+    /// An announced channel switch happens.
+    Switch,
+    /// The radio has settled on its new channel.
+    Tuned,
 }
 
 /// A radio's MAC.
@@ -118,6 +128,8 @@ pub(crate) struct Radio {
     pub(crate) most_bytes: Vec<u32>,
     pub(crate) ifaces: Vec<u16>,
     pub(crate) chores: Vec<(Time, Chore)>,
+    /// A switch that its beacons announce, or that it follows.
+    pub(crate) switch: Option<Switch>,
     pub(crate) stats: RadioStats,
 }
 
@@ -147,6 +159,7 @@ impl Radio {
             most_bytes: vec![0; Rate::COUNT],
             ifaces: Vec::new(),
             chores: Vec::new(),
+            switch: None,
             stats: RadioStats::default(),
             spec,
         }
@@ -159,6 +172,12 @@ impl Radio {
             Width::Mhz40 => self.tunings[1],
             Width::Mhz80 | Width::Mhz2160 => self.tunings[2],
         }
+    }
+
+    /// The radio works on another channel.
+    pub(crate) fn set_tunings(&mut self, tunings: [TuningId; 3]) {
+        self.tunings = tunings;
+        self.most_bytes.fill(0);
     }
 
     /// How long a PPDU takes, ns.
@@ -212,8 +231,9 @@ pub(crate) struct Iface {
 /// What an interface is, with its state.
 #[derive(Debug)]
 pub(crate) enum Role {
-    AccessPoint(ApSpec),
-    Station(StationSpec),
+    /// With the number of its beacons so far.
+    AccessPoint(ApSpec, u32),
+    Station(StationSpec, Station),
     Mesh(String),
 }
 

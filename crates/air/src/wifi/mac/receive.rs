@@ -3,7 +3,7 @@
 use super::exchange::after;
 use super::frame::{GROUP, Kind, Part};
 use super::queue::Content;
-use super::radio::{Chore, Reply, Step};
+use super::radio::{Chore, Reply, Role, Step};
 use super::reorder::Arrived;
 use crate::Time;
 use crate::wifi::air::Air;
@@ -24,37 +24,52 @@ impl<T: Clone> Air<T> {
             self.radios[ear].stats.headers_broken += 1;
             return;
         }
-        let to = self.radios[emitter].ppdu.to;
-        let mine = to != GROUP && usize::from(self.ifaces[usize::from(to)].radio) == ear;
-        if mine || to == GROUP {
-            self.on_addressed(ear, emitter, clean);
-        } else {
-            self.on_overheard(ear, emitter, clean);
-        }
-    }
-
-    /// A frame for others: it sets the NAV if it was understood.
-    fn on_overheard(&mut self, ear: usize, emitter: usize, clean: bool) {
-        let understood = clean || self.first_part_decoded(ear, emitter);
-        let ppdu = &self.radios[emitter].ppdu;
-        let access = &mut self.access[ear];
-        access.on_frame(self.now, !understood);
-        if understood {
-            access.set_nav(ppdu.nav_until);
-            let after_rts = (ppdu.kind == Kind::Rts).then_some(ppdu.rate);
-            self.radios[ear].stats.frames_heard += 1;
-            if let Some(rate) = after_rts {
-                self.watch_rts(ear, rate);
-            }
-        } else {
+        let Some(sender) = self.radios.get(emitter) else {
+            // An interferer that looked like Wi-Fi.
             self.radios[ear].stats.frames_broken += 1;
+            return self.access[ear].on_frame(self.now, true);
+        };
+        let to = sender.ppdu.to;
+        let mine = to != GROUP && usize::from(self.ifaces[usize::from(to)].radio) == ear;
+        let monitors = self.radios[ear].spec.monitor;
+        let decoded = if clean { u64::MAX } else { self.decode(ear, emitter, mine || monitors) };
+        self.access[ear].on_frame(self.now, decoded == 0);
+        if decoded == 0 {
+            self.radios[ear].stats.frames_broken += 1;
+            return;
+        }
+        self.radios[ear].stats.frames_heard += 1;
+        if monitors {
+            self.capture(ear, emitter, decoded);
+        }
+        if mine || to == GROUP {
+            self.on_addressed(ear, emitter, decoded);
+        } else {
+            self.on_overheard(ear, emitter);
         }
     }
 
-    fn first_part_decoded(&mut self, ear: usize, emitter: usize) -> bool {
+    /// Which MPDUs were decoded, by bit; unless `all` are asked for, one is enough.
+    fn decode(&mut self, ear: usize, emitter: usize, all: bool) -> u64 {
         let ppdu = &self.radios[emitter].ppdu;
-        let psdu = ppdu.psdu_bytes;
-        ppdu.parts.iter().any(|part| self.medium.decoded(ear, emitter, part.offset, part.bytes, psdu))
+        let mut decoded = 0;
+        for (n, part) in ppdu.parts.iter().enumerate() {
+            let ok = self.medium.decoded(ear, emitter, part.offset, part.bytes, ppdu.psdu_bytes);
+            decoded |= u64::from(ok) << n;
+            if ok && !all {
+                break;
+            }
+        }
+        decoded
+    }
+
+    /// A frame for others: its Duration sets the NAV.
+    fn on_overheard(&mut self, ear: usize, emitter: usize) {
+        let ppdu = &self.radios[emitter].ppdu;
+        self.access[ear].set_nav(ppdu.nav_until);
+        if ppdu.kind == Kind::Rts {
+            self.watch_rts(ear, ppdu.rate);
+        }
     }
 
     /// If nothing follows an RTS, its NAV may be forgotten after 2 SIFS, a CTS, a preamble and 2 slots (10.3.2.4).
@@ -65,22 +80,15 @@ impl<T: Clone> Air<T> {
             + r.ppdu_ns(cts, duration::ACK_BYTES)
             + duration::preamble(cts).as_nanos() as u64
             + 2 * r.slot_ns;
-        self.schedule(ear, after(self.now, wait), Chore::NavAfterRts);
+        self.schedule(ear, after(self.now, wait), Chore::NavAfterRts { since: self.now });
     }
 
     /// A frame for this radio, or for a group.
-    fn on_addressed(&mut self, ear: usize, emitter: usize, clean: bool) {
+    fn on_addressed(&mut self, ear: usize, emitter: usize, decoded: u64) {
         let (kind, to) = (self.radios[emitter].ppdu.kind, self.radios[emitter].ppdu.to);
         if kind == Kind::Data && to != GROUP {
-            return self.on_data(ear, emitter, clean);
+            return self.on_data(ear, emitter, decoded);
         }
-        let understood = clean || self.first_part_decoded(ear, emitter);
-        self.access[ear].on_frame(self.now, !understood);
-        if !understood {
-            self.radios[ear].stats.frames_broken += 1;
-            return;
-        }
-        self.radios[ear].stats.frames_heard += 1;
         let from = self.radios[emitter].ppdu.from;
         match kind {
             Kind::Rts => self.on_rts(ear, emitter),
@@ -90,6 +98,15 @@ impl<T: Clone> Air<T> {
             Kind::BlockAckRequest { start } => self.on_request(ear, emitter, start),
             Kind::Data => self.on_group_data(ear, emitter),
             Kind::Beacon => self.on_beacon(ear, emitter),
+            Kind::Null | Kind::PsPoll => {
+                self.acknowledge(ear, emitter, Kind::Ack);
+                if kind == Kind::PsPoll {
+                    self.on_ps_poll(usize::from(to), from);
+                } else {
+                    let saving = self.radios[emitter].ppdu.power_management;
+                    self.note_power_management(usize::from(to), from, saving);
+                }
+            }
             other => self.on_management(ear, emitter, other),
         }
     }
@@ -149,36 +166,33 @@ impl<T: Clone> Air<T> {
     }
 
     /// Data for this radio: what was decoded is acknowledged and handed on.
-    fn on_data(&mut self, ear: usize, emitter: usize, clean: bool) {
+    fn on_data(&mut self, ear: usize, emitter: usize, decoded: u64) {
         let ppdu = &self.radios[emitter].ppdu;
-        let (psdu, aggregate, from, to) = (ppdu.psdu_bytes, ppdu.aggregate, ppdu.from, ppdu.to);
+        let (aggregate, from, to) = (ppdu.aggregate, ppdu.from, ppdu.to);
         let category = usize::from(ppdu.category);
         let sender = ppdu.peer as usize;
         let parts = core::mem::take(&mut self.radios[emitter].ppdu.parts);
-        let mut decoded = 0u64;
-        for (n, part) in parts.iter().enumerate() {
-            let ok = clean || self.medium.decoded(ear, emitter, part.offset, part.bytes, psdu);
-            decoded |= u64::from(ok) << n;
+        let receiver = self.ifaces[usize::from(to)].peer(from).filter(|&peer| self.peers[peer].joined);
+        if receiver.is_none() && matches!(self.ifaces[usize::from(to)].role, Role::AccessPoint(..)) {
+            // Data of a station that is not associated: it is told (11.3.4.1, class 3 frames).
+            self.send_frame(usize::from(to), from, Kind::Deauthentication);
         }
-        self.access[ear].on_frame(self.now, decoded == 0);
-        if decoded == 0 {
-            self.radios[ear].stats.frames_broken += 1;
-        } else {
-            self.radios[ear].stats.frames_heard += 1;
-            let receiver = self.ifaces[usize::from(to)].peer(from);
-            if let Some(receiver) = receiver {
-                self.take_parts(ear, emitter, &parts, decoded, (sender, receiver, category));
+        if let Some(receiver) = receiver {
+            self.take_parts(ear, emitter, &parts, decoded, (sender, receiver, category));
+        }
+        let kind = match receiver {
+            Some(receiver) if aggregate => {
+                let start = parts[0].seq;
+                let bitmap = self.peers[receiver].rx[category].bitmap(start);
+                Kind::BlockAck { start, bitmap }
             }
-            let kind = match receiver {
-                Some(receiver) if aggregate => {
-                    let start = parts[0].seq;
-                    let bitmap = self.peers[receiver].rx[category].bitmap(start);
-                    Kind::BlockAck { start, bitmap }
-                }
-                _ => Kind::Ack,
-            };
-            self.acknowledge(ear, emitter, kind);
-        }
+            _ => Kind::Ack,
+        };
+        self.acknowledge(ear, emitter, kind);
+        let ppdu = &self.radios[emitter].ppdu;
+        let (saving, more) = (ppdu.power_management, ppdu.more_data);
+        self.note_power_management(usize::from(to), from, saving);
+        self.fetch_more(usize::from(to), from, more);
         self.radios[emitter].ppdu.parts = parts;
     }
 

@@ -27,11 +27,19 @@ pub(crate) struct Reorder<T> {
     pub(crate) waiting_since: Option<Time>,
     /// Without an agreement: the last sequence number, by which retries are told from new frames (10.3.2.14).
     pub(crate) last_seq: Option<u16>,
+    /// The same for management frames.
+    pub(crate) last_management: Option<u16>,
 }
 
 impl<T> Default for Reorder<T> {
     fn default() -> Reorder<T> {
-        Reorder { start: 0, held: VecDeque::new(), waiting_since: None, last_seq: None }
+        Reorder {
+            start: 0,
+            held: VecDeque::new(),
+            waiting_since: None,
+            last_seq: None,
+            last_management: None,
+        }
     }
 }
 

@@ -61,8 +61,10 @@ pub(crate) struct Ear {
     busy: bool,
     busy_since: Time,
     busy_ns: u64,
-    /// Since when each part but the primary has been idle; `Time::MAX` while it is busy.
+    /// Since when each part but the primary has been idle, or was before it became busy.
     secondary_idle: [Time; SUBS],
+    /// Since when it has been busy; `Time::MAX` while it is idle.
+    secondary_busy: [Time; SUBS],
     /// Thresholds and noise per part, mW.
     pub(crate) energy_detection_mw: f64,
     pub(crate) secondary_detection_mw: f64,
@@ -104,6 +106,7 @@ impl Ear {
             busy_since: Time::ZERO,
             busy_ns: 0,
             secondary_idle: [Time::ZERO; SUBS],
+            secondary_busy: [Time::MAX; SUBS],
             energy_detection_mw: t.energy_detection_mw,
             secondary_detection_mw: t.secondary_detection_mw,
             preamble_min_mw: t.preamble_min_mw,
@@ -129,10 +132,12 @@ impl Ear {
         self.busy_ns + if self.busy { (now - self.busy_since).as_nanos() as u64 } else { 0 }
     }
 
-    /// How many 20 MHz parts (1, 2 or 4) have been idle since `since`, the primary taken for idle.
-    pub(crate) fn idle_parts(&self, since: Time) -> usize {
-        let idle = self.secondary_idle[1..self.parts].iter().take_while(|&&at| at <= since).count() + 1;
-        if idle >= 4 { 4 } else { idle.min(2) }
+    /// How many 20 MHz parts (1, 2 or 4) were idle from `since` until now, the primary taken for idle. What starts at this
+    /// very instant is not sensed yet.
+    pub(crate) fn idle_parts(&self, since: Time, now: Time) -> usize {
+        let idle = |k: &usize| self.secondary_busy[*k] >= now && self.secondary_idle[*k] <= since;
+        let parts = 1 + (1..self.parts).take_while(idle).count();
+        if parts >= 4 { 4 } else { parts.min(2) }
     }
 
     /// A signal starts. True if the medium became busy by it.
@@ -319,20 +324,29 @@ impl Ear {
     fn sense_secondary(&mut self, now: Time) {
         for k in 1..self.parts {
             let busy = self.energy[k] >= self.secondary_detection_mw;
-            match (busy, self.secondary_idle[k] == Time::MAX) {
-                (true, false) => self.secondary_idle[k] = Time::MAX,
-                (false, true) => self.secondary_idle[k] = now,
+            match (busy, self.secondary_busy[k] != Time::MAX) {
+                (true, false) => self.secondary_busy[k] = now,
+                (false, true) => (self.secondary_busy[k], self.secondary_idle[k]) = (Time::MAX, now),
                 _ => {}
             }
         }
     }
 
-    /// Moves the ear to another channel. What is on the air there is not known; `energy` says how much it is.
+    /// Counts a signal that was on the air before the ear came.
+    pub(crate) fn overhear(&mut self, subs: &[f64; SUBS]) {
+        self.signals += 1;
+        for (energy, mw) in self.energy.iter_mut().zip(subs) {
+            *energy += mw;
+        }
+    }
+
+    /// Moves the ear to another channel, where it has heard nothing yet.
     pub(crate) fn retune(&mut self, tuning: TuningId, parts: usize, noise_mw: f64) {
         (self.tuning, self.parts, self.noise_mw) = (tuning, parts, noise_mw);
         self.energy = [0.0; SUBS];
         self.signals = 0;
         self.lock.from = NOBODY;
         self.secondary_idle = [Time::ZERO; SUBS];
+        self.secondary_busy = [Time::MAX; SUBS];
     }
 }

@@ -32,7 +32,7 @@ use rand_chacha::ChaCha8Rng;
 
 pub(crate) use ear::{CaptureLimits, Ear, SUBS, Thresholds};
 pub(crate) use neighbours::Paths;
-pub(crate) use tuning::{Decodes, TuningId, Tunings, parts};
+pub(crate) use tuning::{TuningId, Tunings, parts};
 
 use self::neighbours::Neighbours;
 use self::outcome::Errors;
@@ -83,8 +83,6 @@ pub(crate) struct Emission {
     pub(crate) rate: Rate,
     pub(crate) tuning: TuningId,
     pub(crate) duplicate: bool,
-    /// Carries no preamble that anybody could lock on: an interferer.
-    pub(crate) noise: bool,
 }
 
 /// All ears, and all that is on the air. Emitters are the radios, then the interferers.
@@ -146,6 +144,7 @@ impl Medium {
                 self.touched.push(Touch { ear: emitter as u16, heard: false, flipped: true });
             }
         }
+        let fades = self.paths.is_fading();
         let own = e.tuning == self.neighbours[emitter].tuning;
         for n in &self.neighbours[emitter].list {
             let ear = &mut self.ears[usize::from(n.ear)];
@@ -155,11 +154,11 @@ impl Medium {
                 subs = coupling.parts.map(|part| part * n.power_mw);
                 decodes = coupling.decodes;
             }
-            if let Some(factor) = self.paths.fading(emitter, n.ear, now) {
+            if fades {
+                let factor = self.paths.fading(emitter, usize::from(n.ear), now);
                 subs = subs.map(|s| s * factor);
             }
             signal.reached.push(Reached { ear: n.ear, subs });
-            let decodes = if e.noise { Decodes::Nothing } else { decodes };
             if ear.signal_starts(now, emitter as u16, &subs, decodes, &self.capture) {
                 self.touched.push(Touch { ear: n.ear, heard: false, flipped: true });
             }
@@ -214,8 +213,22 @@ impl Medium {
         self.tunings.width(self.signals[emitter].tuning)
     }
 
-    /// Something that neighbours depend on has changed: all lists are made anew.
-    pub(crate) fn paths_changed(&mut self) {
-        self.paths.changed();
+    /// Moves an ear to another channel. What is on the air there is heard as energy: its preambles have gone by.
+    pub(crate) fn retune(&mut self, ear: usize, tuning: TuningId, parts: usize, noise_mw: f64) {
+        self.ears[ear].retune(tuning, parts, noise_mw);
+        self.paths.set_tuning(ear, tuning);
+        for emitter in (0..self.signals.len()).filter(|&e| e != ear) {
+            let signal = &mut self.signals[emitter];
+            signal.reached.retain(|r| usize::from(r.ear) != ear);
+            if !signal.on {
+                continue;
+            }
+            let power_mw = self.paths.received_mw(emitter, ear);
+            let subs = self.tunings.coupling(signal.tuning, tuning).parts.map(|part| part * power_mw);
+            if subs.iter().any(|&mw| self.paths.reaches(mw)) {
+                signal.reached.push(Reached { ear: ear as u16, subs });
+                self.ears[ear].overhear(&subs);
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::ear::{Ear, SUBS};
 use super::tuning::{Decodes, TuningId, Tunings};
 use crate::Time;
 use crate::wifi::phy::decibel::ratio_from_db;
+use crate::wifi::propagation::{Fading, Link};
 
 /// A radio that receives an emitter.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +44,21 @@ pub(crate) struct Paths {
     /// Where each emitter sends: a radio's own tuning.
     tuning: Vec<TuningId>,
     floor_mw: f64,
+    fading: Option<FadingPaths>,
 }
+
+/// Fading of all paths, and the values of their present blocks.
+#[derive(Debug)]
+struct FadingPaths {
+    model: Fading,
+    seed: u64,
+    /// By emitter and ear: the link, its block, and the gain in it.
+    now: Vec<(Link, u64, f64)>,
+}
+
+/// How far above its mean a fading path is reckoned with when neighbours are looked for: a Rayleigh path is above it for
+/// 5·10⁻⁵ of the time.
+const FADING_MARGIN: f64 = 10.0;
 
 impl Paths {
     /// `emitters` of them, the first `ears` being radios; all out of reach of each other.
@@ -55,7 +70,27 @@ impl Paths {
             power_mw: vec![0.0; emitters],
             tuning: vec![TuningId(0); emitters],
             floor_mw,
+            fading: None,
         }
+    }
+
+    /// Lets all paths fade. `links` are by emitter, then ear.
+    pub(crate) fn set_fading(&mut self, model: Fading, seed: u64, links: Vec<Link>) {
+        self.floor_mw /= FADING_MARGIN;
+        let now = links.into_iter().map(|link| (link, u64::MAX, 1.0)).collect();
+        self.fading = Some(FadingPaths { model, seed, now });
+    }
+
+    /// A radio is on another channel, where its paths fade otherwise.
+    pub(crate) fn set_link(&mut self, emitter: usize, ear: usize, link: Link) {
+        if let Some(fading) = &mut self.fading {
+            fading.now[emitter * self.ears + ear] = (link, u64::MAX, 1.0);
+        }
+    }
+
+    /// Whether paths fade.
+    pub(crate) fn is_fading(&self) -> bool {
+        self.fading.is_some()
     }
 
     pub(crate) fn emitters(&self) -> usize {
@@ -84,15 +119,31 @@ impl Paths {
         self.changed();
     }
 
+    /// Where an emitter sends.
+    pub(crate) fn tuning(&self, emitter: usize) -> TuningId {
+        self.tuning[emitter]
+    }
+
     /// The mean power that an ear receives from an emitter, mW, whatever the channel.
     pub(crate) fn received_mw(&self, emitter: usize, ear: usize) -> f64 {
         self.gain[emitter * self.ears + ear] * self.power_mw[emitter]
     }
 
-    /// The factor by which fading changes the power of what is sent now; none without fading.
+    /// The factor by which fading changes the power of what is sent now; 1 without fading.
     #[inline]
-    pub(crate) fn fading(&mut self, _emitter: usize, _ear: u16, _now: Time) -> Option<f64> {
-        None
+    pub(crate) fn fading(&mut self, emitter: usize, ear: usize, now: Time) -> f64 {
+        let Some(fading) = &mut self.fading else { return 1.0 };
+        let block = fading.model.block_index(now);
+        let path = &mut fading.now[emitter * self.ears + ear];
+        if path.1 != block {
+            (path.1, path.2) = (block, fading.model.gain(fading.seed, path.0, block));
+        }
+        path.2
+    }
+
+    /// Whether this power counts at all.
+    pub(crate) fn reaches(&self, mw: f64) -> bool {
+        mw >= self.floor_mw
     }
 
     /// Makes the list anew if anything has changed since it was made.

@@ -29,10 +29,26 @@ pub(crate) struct Coupling {
     pub(crate) decodes: Decodes,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Tuning {
-    channel: Channel,
-    width: Width,
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Tuning {
+    Channel {
+        channel: Channel,
+        width: Width,
+    },
+    /// An interferer's energy; `wifi_like` if it begins with a preamble.
+    Energy {
+        span: Span,
+        wifi_like: bool,
+    },
+}
+
+impl Tuning {
+    fn span(&self) -> Span {
+        match self {
+            Tuning::Channel { channel, width } => channel.span(*width),
+            Tuning::Energy { span, .. } => *span,
+        }
+    }
 }
 
 /// All tunings that a run has seen; few.
@@ -52,9 +68,17 @@ impl Tunings {
 
     /// The tuning of frames of this width in this channel.
     pub(crate) fn id(&mut self, channel: Channel, width: Width) -> TuningId {
-        let width = width.min(channel.width());
-        let known = self.list.iter().position(|t| t.channel == channel && t.width == width);
-        TuningId(known.unwrap_or_else(|| self.add(Tuning { channel, width })) as u16)
+        self.find_or_add(Tuning::Channel { channel, width: width.min(channel.width()) })
+    }
+
+    /// The tuning of an interferer.
+    pub(crate) fn energy(&mut self, span: Span, wifi_like: bool) -> TuningId {
+        self.find_or_add(Tuning::Energy { span, wifi_like })
+    }
+
+    fn find_or_add(&mut self, tuning: Tuning) -> TuningId {
+        let known = self.list.iter().position(|t| *t == tuning);
+        TuningId(known.unwrap_or_else(|| self.add(tuning)) as u16)
     }
 
     fn add(&mut self, tuning: Tuning) -> usize {
@@ -69,7 +93,10 @@ impl Tunings {
 
     /// The width that a tuning stands for.
     pub(crate) fn width(&self, id: TuningId) -> Width {
-        self.list[usize::from(id.0)].width
+        match self.list[usize::from(id.0)] {
+            Tuning::Channel { width, .. } => width,
+            Tuning::Energy { .. } => Width::Mhz20,
+        }
     }
 
     pub(crate) fn coupling(&self, frame: TuningId, receiver: TuningId) -> &Coupling {
@@ -86,18 +113,19 @@ pub(crate) fn parts(width: Width) -> usize {
     }
 }
 
-/// The parts of a channel, primary first, then what is nearest to it.
+/// The parts of a channel, primary first, then what is nearest to it; none of an interferer, which does not listen.
 fn part_spans(tuning: &Tuning) -> [Option<Span>; SUBS] {
     let mut spans = [None; SUBS];
-    if tuning.width == Width::Mhz2160 {
-        spans[0] = Some(tuning.channel.span(Width::Mhz2160));
+    let Tuning::Channel { channel, width } = *tuning else { return spans };
+    if width == Width::Mhz2160 {
+        spans[0] = Some(channel.span(width));
         return spans;
     }
     let mut count = 0;
-    for width in [Width::Mhz20, Width::Mhz40, Width::Mhz80].into_iter().filter(|&w| w <= tuning.width) {
-        let whole = tuning.channel.span(width);
+    for narrower in [Width::Mhz20, Width::Mhz40, Width::Mhz80].into_iter().filter(|&w| w <= width) {
+        let whole = channel.span(narrower);
         let lowest = whole.centre_mhz - whole.width_mhz / 2.0 + 10.0;
-        for k in 0..parts(width) {
+        for k in 0..parts(narrower) {
             let centre_mhz = lowest + 20.0 * k as f64;
             let have = spans[..count].iter().flatten().any(|s: &Span| s.centre_mhz == centre_mhz);
             if !have && count < SUBS {
@@ -110,12 +138,13 @@ fn part_spans(tuning: &Tuning) -> [Option<Span>; SUBS] {
 }
 
 fn couple(frame: &Tuning, receiver: &Tuning, strict_mask: bool) -> Coupling {
-    let span = frame.channel.span(frame.width);
-    let mask = if strict_mask {
-        let format = if frame.channel.band() == Band::Ghz60 { Format::DmgSc } else { Format::Ofdm };
-        SpectralMask::standard(format, frame.width)
-    } else {
-        SpectralMask::rectangular(span.width_mhz)
+    let span = frame.span();
+    let mask = match frame {
+        Tuning::Channel { channel, width } if strict_mask => {
+            let format = if channel.band() == Band::Ghz60 { Format::DmgSc } else { Format::Ofdm };
+            SpectralMask::standard(format, *width)
+        }
+        _ => SpectralMask::rectangular(span.width_mhz),
     };
     let spans = part_spans(receiver);
     let share = |part: Option<Span>| part.map_or(0.0, |part| mask.share(span.centre_mhz, &part));
@@ -123,15 +152,23 @@ fn couple(frame: &Tuning, receiver: &Tuning, strict_mask: bool) -> Coupling {
 }
 
 fn decodes(frame: &Tuning, receiver: &Tuning) -> Decodes {
-    if frame.channel.band() != receiver.channel.band() {
+    let Tuning::Channel { channel: there, width: listening } = *receiver else { return Decodes::Nothing };
+    let (channel, width) = match *frame {
+        Tuning::Channel { channel, width } => (channel, width),
+        Tuning::Energy { span, wifi_like } => {
+            let primary = there.span(Width::Mhz20);
+            let preamble = wifi_like && primary.overlap(&span) >= 1.0;
+            return if preamble { Decodes::Legacy } else { Decodes::Nothing };
+        }
+    };
+    if channel.band() != there.band() {
         return Decodes::Nothing;
     }
-    let (inner, outer) = (frame.channel.span(frame.width), receiver.channel.span(receiver.width));
-    let inside = inner.overlap(&outer) >= 1.0;
-    if frame.channel.shares_primary(&receiver.channel) && inside {
-        return Decodes::All { parts: parts(frame.width) as u8 };
+    let inside = channel.span(width).overlap(&there.span(listening)) >= 1.0;
+    if channel.shares_primary(&there) && inside {
+        return Decodes::All { parts: parts(width) as u8 };
     }
-    let primary = f64::from(receiver.channel.primary_mhz());
+    let primary = f64::from(there.primary_mhz());
     let covers = part_spans(frame).iter().flatten().any(|part| part.centre_mhz == primary);
     if covers { Decodes::Legacy } else { Decodes::Nothing }
 }
@@ -175,7 +212,7 @@ mod tests {
 
     #[test]
     fn parts_start_at_the_primary() {
-        let tuning = Tuning { channel: five(44, Width::Mhz80), width: Width::Mhz80 };
+        let tuning = Tuning::Channel { channel: five(44, Width::Mhz80), width: Width::Mhz80 };
         let centres = part_spans(&tuning).map(|s| s.unwrap().centre_mhz);
         assert_eq!(centres, [5220.0, 5240.0, 5180.0, 5200.0]);
     }

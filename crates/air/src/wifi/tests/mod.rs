@@ -11,7 +11,6 @@ use crate::Time;
 pub(super) struct Cell {
     pub(super) radio: RadioSpec,
     pub(super) stations: u32,
-    pub(super) packet_bytes: u32,
 }
 
 pub(super) fn five_ghz(width: Width) -> Channel {
@@ -79,29 +78,49 @@ impl Outcome {
     }
 }
 
-/// Stations always have packets for the access point; bits counted between `warm` and the end, in seconds.
-pub(super) fn saturate(spec: AirSpec, packet_bytes: u32, warm_ms: u64, run_ms: u64, seed: u64) -> Outcome {
-    let stations = spec.ifaces.len() - 1;
-    let mut air: Air<u64> = Air::new(spec, seed).unwrap();
-    let packet = |n: u64| Packet {
-        len_bytes: packet_bytes,
+/// How stations get their packets.
+#[derive(Clone, Copy)]
+pub(super) enum Offer {
+    /// Each has 200 packets under way all the time.
+    Always,
+    /// One each so many ns, as from a constant-rate source; queues overflow and packets grow old.
+    Every(u64),
+}
+
+fn packet(n: u64) -> Packet<u64> {
+    Packet {
+        len_bytes: 1500,
         ac: AccessCategory::BestEffort,
         token: n,
         ecn_capable: false,
         flow: 0,
         payload: n,
-    };
-    for station in 1..=stations {
-        // Stations begin one after the other, so that the first frames do not all collide.
-        let at = Time::from_micros(station as u64 * 137);
-        for n in 0..200 {
-            air.send(at, IfaceId(station as u16), AP, packet(n)).unwrap();
+    }
+}
+
+/// Stations send packets of 1500 bytes to the access point; bits are counted between `warm` and the end.
+pub(super) fn saturate(spec: AirSpec, offer: Offer, (warm_ms, run_ms): (u64, u64), seed: u64) -> Outcome {
+    let stations = spec.ifaces.len() - 1;
+    let mut air: Air<u64> = Air::new(spec, seed).unwrap();
+    // Stations begin one after the other, so that the first frames do not all collide.
+    let mut next: Vec<Time> = (1..=stations).map(|s| Time::from_micros(s as u64 * 137)).collect();
+    if let Offer::Always = offer {
+        for (station, at) in next.iter_mut().enumerate() {
+            for n in 0..200 {
+                air.send(*at, IfaceId(station as u16 + 1), AP, packet(n)).unwrap();
+            }
+            *at = Time::MAX;
         }
     }
     let (from, to) = (Time::from_millis(warm_ms), Time::from_millis(warm_ms + run_ms));
     let mut bits = vec![0u64; stations];
     let mut outputs = 0;
-    while let Some(at) = air.next_timeout().filter(|&at| at <= to) {
+    loop {
+        let (due, station) = next.iter().zip(0..).min().map(|(at, s)| (*at, s)).unwrap();
+        let at = air.next_timeout().unwrap_or(Time::MAX).min(due);
+        if at > to {
+            break;
+        }
         while let Some(output) = air.poll(at) {
             outputs += 1;
             match output {
@@ -109,11 +128,15 @@ pub(super) fn saturate(spec: AirSpec, packet_bytes: u32, warm_ms: u64, run_ms: u
                     let station = (0..stations).find(|&s| Mac::local(s as u32) == r.from).unwrap();
                     bits[station] += u64::from(r.len_bytes) * 8;
                 }
-                Output::Completion(done) => {
+                Output::Completion(done) if matches!(offer, Offer::Always) => {
                     air.send(done.at, done.iface, AP, packet(done.token + 200)).unwrap();
                 }
                 _ => {}
             }
+        }
+        if let (true, Offer::Every(ns)) = (due == at, offer) {
+            air.send(at, IfaceId(station + 1), AP, packet(0)).unwrap();
+            next[usize::from(station)] = due + core::time::Duration::from_nanos(ns);
         }
     }
     let bps = bits.into_iter().map(|b| b as f64 * 1000.0 / run_ms as f64).collect();

@@ -10,6 +10,8 @@
 //! The probability per bit is tabulated by SINR, 32 pieces per factor of two, each a cubic of its logarithm; the index comes
 //! from the float's own bits. A look-up and two exponentials answer; far above or below the threshold not even these.
 
+use std::sync::LazyLock;
+
 use super::cck::Distances;
 use super::decibel::{db_from_ratio, ratio_from_db};
 use super::{Format, Rate};
@@ -125,12 +127,21 @@ const VHT_SIG_BITS: f64 = 48.0 + 29.0;
 const PLCP_HEADER_BITS: f64 = 48.0;
 const DMG_HEADER_BITS: f64 = 88.0;
 
-/// Error rates of every PHY. Build one and share it.
-#[derive(Debug, Clone)]
+/// Error rates of every PHY. A handle: copies cost nothing.
+#[derive(Debug, Clone, Copy)]
 pub struct ErrorModel {
+    shared: &'static Shared,
+}
+
+/// Tables, and the table of each rate.
+#[derive(Debug)]
+struct Shared {
     tables: Vec<Table>,
     class_of: Vec<u8>,
 }
+
+/// Constants, but for the milliseconds that it takes to work them out: once in a process, whoever asks first.
+static SHARED: LazyLock<Shared> = LazyLock::new(|| Shared { tables: tables(), class_of: class_of_rates() });
 
 impl Default for ErrorModel {
     fn default() -> Self {
@@ -138,27 +149,31 @@ impl Default for ErrorModel {
     }
 }
 
+fn tables() -> Vec<Table> {
+    let (five, eleven) = (Distances::at_5_5_mbps(), Distances::at_11_mbps());
+    let dmg = |mcs| move |sinr| dmg_bit_error(mcs, sinr);
+    let mut tables: Vec<Table> = CONVOLUTIONAL
+        .iter()
+        .map(|(size, code)| Table::new(|sinr| decoded_bit_error(*size, code, sinr)))
+        .collect();
+    tables.push(Table::new(|sinr| 0.5 * libm::exp(-20.0 * sinr)));
+    tables.push(Table::new(|sinr| dqpsk_bit_error(10.0 * sinr)));
+    for code in [&five, &eleven] {
+        tables.push(Table::new(|sinr| code.word_error(sinr) / f64::from(code.bits)));
+    }
+    tables.extend((0..13).map(|mcs| Table::new(dmg(mcs))));
+    debug_assert_eq!(tables.len(), CLASSES);
+    tables
+}
+
 impl ErrorModel {
-    /// Works the tables out, which takes a millisecond or so.
+    /// The model. The first call of a process works the tables out, which takes some milliseconds.
     pub fn new() -> ErrorModel {
-        let (five, eleven) = (Distances::at_5_5_mbps(), Distances::at_11_mbps());
-        let dmg = |mcs| move |sinr| dmg_bit_error(mcs, sinr);
-        let mut tables: Vec<Table> = CONVOLUTIONAL
-            .iter()
-            .map(|(size, code)| Table::new(|sinr| decoded_bit_error(*size, code, sinr)))
-            .collect();
-        tables.push(Table::new(|sinr| 0.5 * libm::exp(-20.0 * sinr)));
-        tables.push(Table::new(|sinr| dqpsk_bit_error(10.0 * sinr)));
-        for code in [&five, &eleven] {
-            tables.push(Table::new(|sinr| code.word_error(sinr) / f64::from(code.bits)));
-        }
-        tables.extend((0..13).map(|mcs| Table::new(dmg(mcs))));
-        debug_assert_eq!(tables.len(), CLASSES);
-        ErrorModel { tables, class_of: class_of_rates() }
+        ErrorModel { shared: &SHARED }
     }
 
     fn table(&self, rate: Rate) -> &Table {
-        &self.tables[usize::from(self.class_of[rate.index()])]
+        &self.shared.tables[usize::from(self.shared.class_of[rate.index()])]
     }
 
     /// How quickly bits are lost at this rate and linear SINR: λ ≥ 0 such that `bits` of them arrive with probability
@@ -184,7 +199,7 @@ impl ErrorModel {
             Format::DmgControl => (DMG_CLASS, DMG_HEADER_BITS),
             Format::DmgSc => (DMG_CLASS + 1, DMG_HEADER_BITS),
         };
-        survival(self.tables[usize::from(class)].loss_per_bit(sinr) * bits)
+        survival(self.shared.tables[usize::from(class)].loss_per_bit(sinr) * bits)
     }
 
     /// The SINR, dB, at which `bits` bits arrive with probability `success` (above 0, below 1).

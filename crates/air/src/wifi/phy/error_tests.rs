@@ -54,7 +54,7 @@ fn tables_follow_the_formulas() {
             let error = decoded_bit_error(*size, code, sinr);
             for bits in [24.0, 112.0, 12_288.0, 524_280.0] {
                 let exact = if error >= 1.0 { 0.0 } else { libm::exp(bits * libm::log1p(-error)) };
-                let got = survival(model.tables[class].loss_per_bit(sinr) * bits);
+                let got = survival(model.shared.tables[class].loss_per_bit(sinr) * bits);
                 worst = worst.max((got - exact).abs());
             }
         }

@@ -4,6 +4,14 @@
 use ropewalk_lab::{End, Iperf, Ping, Topology};
 use std::time::Duration;
 
+/// Processor time that a process has had, seconds.
+fn processor_seconds(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields: Vec<f64> = stat.rsplit(')').next().unwrap_or("").split(' ').filter_map(|f| f.parse().ok()).collect();
+    // Without pid, name and state: utime and stime, in ticks of 10 ms.
+    fields.get(10..12).map_or(0.0, |t| (t[0] + t[1]) / 100.0)
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     ropewalk_lab::clean_on_interrupt()?;
     Topology::cleanup_stale();
@@ -27,6 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bare = Ping::new("10.1.1.2".parse()?).count(200).interval(Duration::from_millis(5)).run(&c)?;
     let idle = Ping::new("10.77.0.1".parse()?).count(200).interval(Duration::from_millis(5)).run(&c)?;
     println!("ping: bare {:?}, bond {:?}", bare.median(), idle.median());
+    let before = [cl.id(), gw.id()].map(processor_seconds);
     let flow = Iperf::tcp("10.77.0.1".parse()?).seconds(secs).interval(0.5).start(&c, &g)?;
     std::thread::sleep(Duration::from_millis(1500));
     if std::env::var("PERF").is_ok() {
@@ -41,6 +50,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", String::from_utf8_lossy(&out.stdout));
     let r = flow.finish()?;
     let series: Vec<String> = r.series.iter().map(|i| format!("{:.0}", i.mbps)).collect();
+    let gigabytes = r.received_mbps * f64::from(secs) / 8e3;
+    let used = [(cl.id(), before[0]), (gw.id(), before[1])].map(|(id, was)| processor_seconds(id) - was);
+    println!("processor: client {:.0} ms, gateway {:.0} ms per GB", used[0] * 1e3 / gigabytes, used[1] * 1e3 / gigabytes);
     println!("bond: {:.0} Mb/s retransmits {:?}\n  {}", r.received_mbps, r.retransmits, series.join(" "));
     cl.stop();
     gw.stop();

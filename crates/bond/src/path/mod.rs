@@ -212,13 +212,25 @@ impl Path {
         if room < mtu || self.sent.is_full() { 0 } else { room }
     }
 
-    /// When pacing will let the next datagram go, if only pacing holds it.
-    pub fn paced_until(&self) -> Option<Time> {
+    /// Bytes of room from which on a batch is begun. A quarter of the window is always enough, so that nothing waits for room that cannot come.
+    fn quantum(&self) -> u64 {
         let mtu = u64::from(self.mtu.current());
-        if self.cc.window() < self.sent.inflight() + mtu || self.sent.is_full() {
+        let rate = self.pacing_bps().unwrap_or_else(|| self.cc.bandwidth_bps());
+        Pacer::quantum(rate, mtu).min(self.cc.window() / 4).max(mtu)
+    }
+
+    /// There is room for a batch that is worth its system call.
+    pub fn is_ready(&mut self, now: Time) -> bool {
+        self.room(now) >= self.quantum()
+    }
+
+    /// When pacing will let the next batch go, if only pacing holds it.
+    pub fn paced_until(&self) -> Option<Time> {
+        let quantum = self.quantum();
+        if self.cc.window() < self.sent.inflight() + quantum || self.sent.is_full() {
             return None;
         }
-        self.pacing_bps().map(|rate| self.pacer.ready_at(rate, mtu))
+        self.pacing_bps().map(|rate| self.pacer.ready_at(rate, quantum))
     }
 
     /// Accounts a datagram of `datagram` UDP payload bytes that is about to leave.

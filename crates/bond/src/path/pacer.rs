@@ -5,8 +5,12 @@ use crate::time::{Duration, Time};
 /// What may leave at once, as time at the pacing rate. Timers are late by tens of microseconds; a burst of 500 µs hides that and
 /// is still short beside a path's delay.
 const BURST: Duration = Duration::from_micros(500);
-/// One GSO batch; more at once gains nothing.
-const MAX_BURST: u64 = 65_536;
+/// Four GSO batches: with less, a sender that sleeps while others have the processor loses at Gb/s what it was owed.
+const MAX_BURST: u64 = 4 * 65_536;
+/// What is worth a system call, as time at the pacing rate: from 250 Mb/s on several datagrams leave together.
+const QUANTUM: Duration = Duration::from_micros(50);
+/// Most of a GSO batch.
+const MAX_QUANTUM: u64 = 49_152;
 
 /// Bytes by which packets that did not wait may run ahead.
 const MAX_DEBT: f64 = 6000.0;
@@ -31,6 +35,12 @@ impl Pacer {
         self.at = self.at.max(now);
         self.tokens = (self.tokens + earned).min(Self::burst(rate_bps, mtu));
         self.tokens.max(0.0) as u64
+    }
+
+    /// Bytes that should be free before a batch is begun: one datagram at low rates, most of a GSO batch at several Gb/s.
+    pub fn quantum(rate_bps: u64, mtu: u64) -> u64 {
+        let by_time = rate_bps as f64 / 8.0 * QUANTUM.as_secs_f64();
+        (by_time as u64).clamp(mtu, MAX_QUANTUM.max(mtu))
     }
 
     /// `bytes` left.

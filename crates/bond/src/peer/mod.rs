@@ -283,7 +283,7 @@ impl Peer {
         for p in self.paths.iter_mut().filter(|p| p.is_usable() && !(any_active && backup(p))) {
             self.views.push(View {
                 id: p.id,
-                has_room: p.room(now) > 0,
+                has_room: p.is_ready(now),
                 one_way_us: p.rtt.one_way_us().unwrap_or(p.rtt.smoothed().as_micros() as f64 / 2.0),
                 jitter: p.rtt.one_way_deviation(),
                 srtt: p.rtt.smoothed(),

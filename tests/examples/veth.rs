@@ -7,7 +7,8 @@ use std::time::Duration;
 /// Processor time that a process has had, seconds.
 fn processor_seconds(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields: Vec<f64> = stat.rsplit(')').next().unwrap_or("").split(' ').filter_map(|f| f.parse().ok()).collect();
+    let fields: Vec<f64> =
+        stat.rsplit(')').next().unwrap_or("").split(' ').filter_map(|f| f.parse().ok()).collect();
     // Without pid, name and state: utime and stime, in ticks of 10 ms.
     fields.get(10..12).map_or(0.0, |t| (t[0] + t[1]) / 100.0)
 }
@@ -52,7 +53,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let series: Vec<String> = r.series.iter().map(|i| format!("{:.0}", i.mbps)).collect();
     let gigabytes = r.received_mbps * f64::from(secs) / 8e3;
     let used = [(cl.id(), before[0]), (gw.id(), before[1])].map(|(id, was)| processor_seconds(id) - was);
-    println!("processor: client {:.0} ms, gateway {:.0} ms per GB", used[0] * 1e3 / gigabytes, used[1] * 1e3 / gigabytes);
+    println!(
+        "processor: client {:.0} ms, gateway {:.0} ms per GB",
+        used[0] * 1e3 / gigabytes,
+        used[1] * 1e3 / gigabytes
+    );
     println!("bond: {:.0} Mb/s retransmits {:?}\n  {}", r.received_mbps, r.retransmits, series.join(" "));
     cl.stop();
     gw.stop();

@@ -16,6 +16,13 @@ pub enum Input<'a> {
         /// The IP packet, up to 64 KiB.
         packet: &'a [u8],
     },
+    /// The same, where the packet was read into the buffer of [`crate::engine::Engine::device_buffer`].
+    DeviceLent {
+        /// Its offload header.
+        vnet: Vnet,
+        /// Bytes of the IP packet.
+        len: usize,
+    },
     /// Datagrams arrived on a socket: one, or several of equal length that the kernel joined (UDP GRO; the last may be shorter).
     Datagrams {
         /// The driver's handle of the socket.

@@ -87,6 +87,15 @@ impl Pool {
         &c.arena[at..at + c.size]
     }
 
+    /// Copies the first `len` bytes of a buffer to another; `false`, and nothing done, if both are of one class.
+    pub fn copy(&mut self, from: Buf, to: Buf, len: usize) -> bool {
+        let ((a, i), (b, j)) = (Self::split(from), Self::split(to));
+        let Ok([source, target]) = self.classes.get_disjoint_mut([a, b]) else { return false };
+        let (i, j) = (i as usize * source.size, j as usize * target.size);
+        target.arena[j..j + len].copy_from_slice(&source.arena[i..i + len]);
+        true
+    }
+
     /// Bytes of all buffers now handed out.
     pub fn used_bytes(&self) -> usize {
         self.classes.iter().map(|c| c.used() * c.size).sum()

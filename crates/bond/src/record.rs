@@ -1,6 +1,6 @@
 //! Records: packets read from the device, from the queue until the last of their bytes is acknowledged.
 
-use crate::pool::{Buf, Pool};
+use crate::pool::{Buf, CLASS_BYTES, Pool};
 use crate::time::Time;
 use crate::vnet::Vnet;
 
@@ -57,6 +57,15 @@ impl Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
+/// A packet of the device on its way into a [`Store`].
+#[derive(Clone, Copy, Debug)]
+pub enum Packet<'a> {
+    /// It lies with the caller, and is copied.
+    Borrowed(&'a [u8]),
+    /// It lies in the buffer of [`Store::lend`], so many bytes of it. A large one stays there.
+    Lent(usize),
+}
+
 /// All records of an engine and the memory of their packets.
 #[derive(Debug)]
 pub struct Store {
@@ -65,24 +74,63 @@ pub struct Store {
     slots: Vec<Record>,
     free: Vec<u32>,
     limit: usize,
+    lent: Option<Buf>,
 }
 
 impl Store {
     /// A store of at most `records` records over `pool`.
     pub fn new(pool: Pool, records: usize) -> Self {
-        Store { pool, slots: Vec::new(), free: Vec::new(), limit: records }
+        Store { pool, slots: Vec::new(), free: Vec::new(), limit: records, lent: None }
     }
 
-    /// Copies `packet` in. The record is linked nowhere yet.
-    pub fn insert(&mut self, packet: &[u8], vnet: Vnet, now: Time) -> Result<u32, Full> {
+    /// Room of 64 KiB for the next packet, so that a super-packet need not be copied; `None` when there is none.
+    pub fn lend(&mut self) -> Option<&mut [u8]> {
+        let largest = CLASS_BYTES[CLASS_BYTES.len() - 1];
+        let buf = self.lent.take().or_else(|| self.pool.alloc(largest))?;
+        self.lent = Some(buf);
+        Some(self.pool.bytes_mut(buf))
+    }
+
+    /// The bytes of a packet that is not in the store yet; none if it is said to be lent and is not.
+    pub fn bytes_of<'a>(&'a self, packet: Packet<'a>) -> &'a [u8] {
+        match packet {
+            Packet::Borrowed(bytes) => bytes,
+            Packet::Lent(len) => self.lent.and_then(|b| self.pool.bytes(b).get(..len)).unwrap_or_default(),
+        }
+    }
+
+    /// A buffer that holds the packet: a new one of its size, or the one that was lent if the packet would not fit a smaller kind.
+    fn keep(&mut self, packet: Packet<'_>) -> Option<(Buf, usize)> {
+        match packet {
+            Packet::Borrowed(bytes) => {
+                let buf = self.pool.alloc(bytes.len())?;
+                self.pool.bytes_mut(buf)[..bytes.len()].copy_from_slice(bytes);
+                Some((buf, bytes.len()))
+            }
+            Packet::Lent(len) => {
+                if len <= CLASS_BYTES[1]
+                    && let Some(buf) = self.pool.alloc(len)
+                {
+                    if self.pool.copy(self.lent?, buf, len) {
+                        return Some((buf, len));
+                    }
+                    // The smaller kinds are used up; then there is nothing to save.
+                    self.pool.free(buf);
+                }
+                self.lent.take().map(|buf| (buf, len))
+            }
+        }
+    }
+
+    /// Takes `packet` in. The record is linked nowhere yet.
+    pub fn insert(&mut self, packet: Packet<'_>, vnet: Vnet, now: Time) -> Result<u32, Full> {
         if self.free.is_empty() && self.slots.len() >= self.limit {
             return Err(Full);
         }
-        let buf = self.pool.alloc(packet.len()).ok_or(Full)?;
-        self.pool.bytes_mut(buf)[..packet.len()].copy_from_slice(packet);
+        let (buf, len) = self.keep(packet).ok_or(Full)?;
         let record = Record {
             buf: Some(buf),
-            len: packet.len() as u32,
+            len: len as u32,
             vnet,
             flow: 0,
             seq: 0,

@@ -15,7 +15,7 @@ use crate::inner::{Inner, edit};
 use crate::path::sent::ChunkRef;
 use crate::peer::{Peer, Shared};
 use crate::queue::Taker;
-use crate::record::URGENT;
+use crate::record::{Packet, URGENT};
 use crate::schedule::Grant;
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
@@ -57,17 +57,17 @@ impl Peer {
         &mut self,
         shared: &mut Shared,
         inner: &Inner,
-        packet: &[u8],
+        packet: Packet<'_>,
         vnet: Vnet,
         now: Time,
     ) -> Option<usize> {
         self.last_data = now;
-        if vnet.gso_type == Vnet::GSO_NONE && packet.len() > self.peer_mtu as usize {
+        let bytes = shared.store.bytes_of(packet);
+        if vnet.gso_type == Vnet::GSO_NONE && bytes.len() > self.peer_mtu as usize {
             let from = self.own_inside.iter().find(|a| a.is_ipv4() == inner.src.is_ipv4());
             let mtu = self.peer_mtu;
             shared.tx.resize(BATCH_BYTES, 0);
-            let error =
-                from.and_then(|a| crate::inner::icmp::too_big(packet, inner, *a, mtu, &mut shared.tx));
+            let error = from.and_then(|a| crate::inner::icmp::too_big(bytes, inner, *a, mtu, &mut shared.tx));
             if error.is_some() {
                 return error;
             }
@@ -307,7 +307,7 @@ impl Peer {
         w.ping();
         w.pad_to(len);
         let end = w.len();
-        let done = self.seal(path, number, &mut shared.tx[..end + TAG])?;
+        let done = self.seal(path, number, &mut shared.tx[..end + TAG], &[])?;
         self.paths[path].on_sent(now, done, true, &[], Some(size));
         Some((path, done, done))
     }
@@ -363,8 +363,10 @@ impl Peer {
         let mut w = Writer::new(&mut tx[at..at + size], header, Stamp::of(now));
         let asked = self.put_control(path, now, &mut w);
         let chunks = fill(self, shared, &mut w);
-        let (end, empty) = (at + w.len(), w.is_empty());
-        let done = if empty { None } else { self.seal(path, number, &mut tx[at..end + TAG]) };
+        let (end, empty, left_out) = (at + w.len(), w.is_empty(), w.left_out());
+        // The last chunk's data goes from the record to the datagram by being sealed.
+        let tail = chunks.last().filter(|_| left_out > 0).map_or(&[][..], |c| chunk_data(shared, c));
+        let done = if empty { None } else { self.seal(path, number, &mut tx[at..end + TAG], tail) };
         shared.tx = tx;
         let len = done?;
         self.paths[path].on_sent(now, len, asked || !chunks.is_empty(), &chunks, None);
@@ -378,10 +380,10 @@ impl Peer {
         Some((Header { path: p.id, index: epoch.remote.get(), number: number as u32 }, number))
     }
 
-    fn seal(&mut self, path: usize, number: u64, datagram: &mut [u8]) -> Option<usize> {
+    fn seal(&mut self, path: usize, number: u64, datagram: &mut [u8], tail: &[u8]) -> Option<usize> {
         let epoch = self.keys.current.as_mut()?;
         let (head, body) = datagram.split_at_mut(HEADER);
-        epoch.sealer.seal(self.paths[path].id, number, head, body).ok()?;
+        epoch.sealer.seal_with_tail(self.paths[path].id, number, head, body, tail).ok()?;
         epoch.sealed += 1;
         Some(HEADER + body.len())
     }
@@ -578,9 +580,12 @@ fn put(w: &mut Writer<'_>, shared: &Shared, c: &ChunkRef) -> bool {
     if c.len == 0 || r.is_void() {
         return w.void(r.flow, r.seq, r.at_head);
     }
-    let data = &shared.store.packet(c.record)[c.offset as usize..(c.offset + c.len) as usize];
-    w.chunk(r.flow, r.seq, c.offset, r.len, &r.vnet, r.at_head, data);
+    w.chunk_to_seal(r.flow, r.seq, c.offset, r.len, &r.vnet, r.at_head, chunk_data(shared, c));
     true
+}
+
+fn chunk_data<'a>(shared: &'a Shared, c: &ChunkRef) -> &'a [u8] {
+    &shared.store.packet(c.record)[c.offset as usize..(c.offset + c.len) as usize]
 }
 
 /// Lowers the MSS of a SYN to what the bond carries; `packet` is a copy that may be changed.

@@ -15,7 +15,7 @@ use crate::path::{Class, Route};
 use crate::peer::{Drops, Peer, Shared};
 use crate::pool::Pool;
 use crate::receive::{Heard, Origin};
-use crate::record::Store;
+use crate::record::{Packet, Store};
 use crate::session::{Index, MessageType, PublicKey, StaticKey};
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
@@ -120,7 +120,8 @@ impl Engine {
     /// Takes in something that happened; `now` never goes back. Poll afterwards.
     pub fn handle(&mut self, input: Input<'_>, now: Time) {
         match input {
-            Input::Device { vnet, packet } => self.on_device(vnet, packet, now),
+            Input::Device { vnet, packet } => self.on_device(vnet, Packet::Borrowed(packet), now),
+            Input::DeviceLent { vnet, len } => self.on_device(vnet, Packet::Lent(len), now),
             Input::Datagrams { link, remote, local, segment, bytes, ecn } => {
                 let route = Route { link, remote, local };
                 for datagram in bytes.chunks_mut(segment.max(1)) {
@@ -130,6 +131,12 @@ impl Engine {
             // Only here, and not after every input: when the process was held up, what the sockets hold is read before silence is judged.
             Input::Timeout => self.run_timers(now),
         }
+    }
+
+    /// Room of 64 KiB for the next packet of the device: read there, a super-packet need not be copied. Then call with
+    /// [`Input::DeviceLent`]. `None` when packet memory is short.
+    pub fn device_buffer(&mut self) -> Option<&mut [u8]> {
+        self.shared.store.lend()
     }
 
     /// Gives out one thing to do. Call until it answers [`Output::Timeout`].
@@ -228,8 +235,8 @@ impl Engine {
         }
     }
 
-    fn on_device(&mut self, vnet: Vnet, packet: &[u8], now: Time) {
-        let inner = Inner::parse(packet);
+    fn on_device(&mut self, vnet: Vnet, packet: Packet<'_>, now: Time) {
+        let inner = Inner::parse(self.shared.store.bytes_of(packet));
         let id = match (&self.role, &inner) {
             (_, None) => None,
             (Role::Client(_), Some(_)) => self.peers.keys().next().copied(),

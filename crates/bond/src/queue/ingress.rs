@@ -3,7 +3,7 @@
 use super::codel::Limits;
 use super::flow::{Class, FLOWS, Flow};
 use crate::inner::{Inner, edit};
-use crate::record::{Full, NIL, Record, Store, URGENT};
+use crate::record::{Full, NIL, Packet, Record, Store, URGENT};
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
 use std::collections::VecDeque;
@@ -122,13 +122,13 @@ impl Ingress {
         self.counters
     }
 
-    /// Takes in a packet of the device; it is copied to `store`.
+    /// Takes in a packet of the device; `store` keeps it.
     pub fn push(
         &mut self,
         store: &mut Store,
         key: &[u8; 16],
         inner: &Inner,
-        packet: &[u8],
+        packet: Packet<'_>,
         vnet: Vnet,
         now: Time,
     ) -> Result<(), Full> {
@@ -136,7 +136,7 @@ impl Ingress {
             self.flows.resize_with(FLOWS, Flow::default);
         }
         self.counters.packets += 1;
-        let len = packet.len() as u64;
+        let len = store.bytes_of(packet).len() as u64;
         if self.bytes + len > self.limit_bytes || store.pool.is_tight() {
             self.drop_from_fattest(store);
         }

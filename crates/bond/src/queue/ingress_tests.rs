@@ -32,7 +32,16 @@ impl Bench {
 
     fn push(&mut self, port: u16, len: usize, ms: u64) {
         let (inner, packet) = udp(port, len);
-        self.q.push(&mut self.store, &KEY, &inner, &packet, Vnet::default(), Time::from_millis(ms)).unwrap();
+        self.q
+            .push(
+                &mut self.store,
+                &KEY,
+                &inner,
+                Packet::Borrowed(&packet),
+                Vnet::default(),
+                Time::from_millis(ms),
+            )
+            .unwrap();
     }
 
     fn take(&mut self, skip_bytes: u64, room: u32, ms: u64) -> Option<Chunk> {

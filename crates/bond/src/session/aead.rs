@@ -100,6 +100,36 @@ impl Sealer {
         Ok(())
     }
 
+    /// As [`Sealer::seal`], where the end of the plaintext is not in `buf` yet but in `tail`: `buf` has room for it before the tag. Sealing is then
+    /// what copies it.
+    ///
+    /// # Errors
+    /// [`SealError::Room`] if `buf` is shorter than `tail` and a tag.
+    #[inline]
+    pub fn seal_with_tail(
+        &self,
+        path: u8,
+        pn: u64,
+        aad: &[u8],
+        buf: &mut [u8],
+        tail: &[u8],
+    ) -> Result<(), SealError> {
+        let front = buf.len().checked_sub(tail.len() + TAG_LEN).ok_or(SealError::Room)?;
+        let (text, rest) = buf.split_at_mut(front);
+        match self.cipher() {
+            Cipher::Aes128Gcm => {
+                let (nonce, aad) = (self.0.nonce(path, pn), Aad::from(aad));
+                let done = self.0.key.seal_in_place_scatter(nonce, aad, text, tail, rest);
+                done.map_err(|_| SealError::Library)
+            }
+            // The library seals a second part of ChaCha20 64 bytes at a time; a copy is cheaper.
+            Cipher::ChaCha20Poly1305 => {
+                rest[..tail.len()].copy_from_slice(tail);
+                self.seal(path, pn, aad, buf)
+            }
+        }
+    }
+
     /// Seals `text` into `out`, which is [`TAG_LEN`] bytes longer: for a plaintext that has to be copied anyway.
     ///
     /// # Errors

@@ -9,8 +9,12 @@ use crate::vnet::Vnet;
 pub struct Writer<'a> {
     out: &'a mut [u8],
     at: usize,
+    /// Bytes at the end that are counted and not written.
+    left_out: usize,
 }
 
+/// Data of at least this length that ends a datagram is left out: sealing copies it.
+const LEAVE_OUT: usize = 256;
 /// A smaller beginning of a record is not worth its header.
 const MIN_CHUNK: usize = 32;
 
@@ -19,7 +23,7 @@ impl<'a> Writer<'a> {
     pub fn new(out: &'a mut [u8], header: Header, stamp: Stamp) -> Self {
         out[..HEADER].copy_from_slice(&header.encode());
         out[HEADER..HEADER + STAMP].copy_from_slice(&stamp.to_bytes());
-        Writer { out, at: HEADER + STAMP }
+        Writer { out, at: HEADER + STAMP, left_out: 0 }
     }
 
     /// Bytes still free for frames.
@@ -35,6 +39,12 @@ impl<'a> Writer<'a> {
     /// Length of header, stamp and frames so far, without the tag.
     pub fn len(&self) -> usize {
         self.at
+    }
+
+    /// Bytes of the last chunk's data, which are in [`Writer::len`] and were not written; whoever seals the datagram has them from the record. 0 if all
+    /// is written.
+    pub fn left_out(&self) -> usize {
+        self.left_out
     }
 
     fn put(&mut self, bytes: &[u8]) {
@@ -138,11 +148,45 @@ impl<'a> Writer<'a> {
         at_head: bool,
         data: &[u8],
     ) {
-        let whole = data.len() as u32 == total;
+        self.chunk_header(flow, seq, offset, total, vnet, at_head, data.len());
+        self.put(data);
+    }
+
+    /// As [`Writer::chunk`], but long data that ends the datagram may be left out: see [`Writer::left_out`].
+    pub fn chunk_to_seal(
+        &mut self,
+        flow: u16,
+        seq: u32,
+        offset: u32,
+        total: u32,
+        vnet: &Vnet,
+        at_head: bool,
+        data: &[u8],
+    ) {
+        self.chunk_header(flow, seq, offset, total, vnet, at_head, data.len());
+        if data.len() == self.room() && data.len() >= LEAVE_OUT {
+            self.at += data.len();
+            self.left_out = data.len();
+        } else {
+            self.put(data);
+        }
+    }
+
+    fn chunk_header(
+        &mut self,
+        flow: u16,
+        seq: u32,
+        offset: u32,
+        total: u32,
+        vnet: &Vnet,
+        at_head: bool,
+        len: usize,
+    ) {
+        let whole = len as u32 == total;
         let has_vnet = offset == 0 && !vnet.is_plain();
         let head = 1 + 2 + 3 + if whole { 0 } else { 2 } + if offset == 0 && !whole { 2 } else { 0 };
         let head = head + if has_vnet { Vnet::LEN } else { 0 };
-        let rest = head + data.len() == self.room();
+        let rest = head + len == self.room();
         let kind = frame::DATA
             | if rest { frame::D_REST } else { 0 }
             | if whole { frame::D_WHOLE } else { 0 }
@@ -161,8 +205,7 @@ impl<'a> Writer<'a> {
             self.put(&vnet.to_wire());
         }
         if !rest {
-            self.put(&(data.len() as u16).to_be_bytes());
+            self.put(&(len as u16).to_be_bytes());
         }
-        self.put(data);
     }
 }

@@ -70,7 +70,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Room for one packet of the device and one receive call.
+    /// Room for one packet of the device, where the engine has none to lend, and one receive call.
     pub fn new() -> Buffers {
         Buffers { packet: vec![0; PACKET].into(), batch: RecvBatch::new(SLOTS) }
     }
@@ -94,7 +94,9 @@ impl Core {
     pub fn read_device(&mut self, buffers: &mut Buffers) -> anyhow::Result<()> {
         let mut taken = 0;
         for n in 0..DEVICE_READS {
-            let received = match self.tun.recv(&mut buffers.packet) {
+            let lent = self.engine.device_buffer();
+            let is_lent = lent.is_some();
+            let received = match self.tun.recv(lent.unwrap_or(&mut buffers.packet)) {
                 Ok(Some(received)) => received,
                 Ok(None) => break,
                 Err(TunError::Down) => break,
@@ -102,8 +104,12 @@ impl Core {
             };
             self.counters.device_in += 1;
             taken += received.len;
-            let packet = &buffers.packet[..received.len];
-            self.engine.handle(Input::Device { vnet: to_engine(received.header), packet }, clock::now());
+            let (vnet, len) = (to_engine(received.header), received.len);
+            let input = match is_lent {
+                true => Input::DeviceLent { vnet, len },
+                false => Input::Device { vnet, packet: &buffers.packet[..len] },
+            };
+            self.engine.handle(input, clock::now());
             // On an idle bond the one packet leaves before the device is asked in vain for another.
             if taken >= TURN_BYTES || n == 0 && taken < ALONE {
                 self.pump()?;

@@ -1,6 +1,6 @@
 //! The real client and gateway over an unshaped veth pair, for people who tune speed.
 //!
-//! `SECS=5 PERF=1 cargo run --release -p ropewalk-tests --example veth`
+//! `SECS=5 PERF=1 CONFIG=file.toml cargo run --release -p ropewalk-tests --example veth`
 use ropewalk_lab::{End, Iperf, Ping, Topology};
 use std::time::Duration;
 
@@ -24,14 +24,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = std::env::temp_dir().join(format!("rw-veth-{}", std::process::id()));
     std::fs::create_dir_all(&dir)?;
     let (gd, cd) = (dir.join("g").display().to_string(), dir.join("c").display().to_string());
-    let mut gw = g.start(
-        &bin,
-        ["serve", "--state", &gd, "--listen", "0.0.0.0:4500", "--tun", "rw0", "--address", "10.77.0.1/24"],
-    )?;
+    let config: Vec<String> =
+        std::env::var("CONFIG").map(|file| vec!["--config".to_owned(), file]).unwrap_or_default();
+    let serve =
+        ["serve", "--state", &gd, "--listen", "0.0.0.0:4500", "--tun", "rw0", "--address", "10.77.0.1/24"];
+    let mut gw = g.start(&bin, serve.map(String::from).into_iter().chain(config.clone()))?;
     std::thread::sleep(Duration::from_millis(700));
     let out = g.exec(&bin, ["invite", "alice", "--state", &gd, "--endpoint", "10.1.1.2:4500"])?;
     let token = String::from_utf8(out.stdout)?.trim().to_owned();
-    let mut cl = c.start(&bin, ["up", &token, "--state", &cd, "--path", "wan1"])?;
+    let up = ["up", &token, "--state", &cd, "--path", "wan1"];
+    let mut cl = c.start(&bin, up.map(String::from).into_iter().chain(config))?;
     std::thread::sleep(Duration::from_millis(1500));
     let bare = Ping::new("10.1.1.2".parse()?).count(200).interval(Duration::from_millis(5)).run(&c)?;
     let idle = Ping::new("10.77.0.1".parse()?).count(200).interval(Duration::from_millis(5)).run(&c)?;

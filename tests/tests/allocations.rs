@@ -94,7 +94,7 @@ impl Rig {
 
     fn input(&mut self, end: usize, input: Input<'_>) {
         let kind = match input {
-            Input::Device { .. } => 0,
+            Input::Device { .. } | Input::DeviceLent { .. } => 0,
             Input::Datagrams { .. } => 1,
             Input::Timeout => 2,
         };
@@ -102,6 +102,13 @@ impl Rig {
         self.engines[end].handle(input, self.now);
         self.by_call[kind] += taken() - before;
         self.poll(end);
+    }
+
+    /// As the data loop does it: the packet is read into the engine's buffer.
+    fn device(&mut self, end: usize, vnet: Vnet, packet: &[u8]) {
+        let room = self.engines[end].device_buffer().unwrap();
+        room[..packet.len()].copy_from_slice(packet);
+        self.input(end, Input::DeviceLent { vnet, len: packet.len() });
     }
 
     fn poll(&mut self, end: usize) {
@@ -164,13 +171,13 @@ impl Rig {
         for k in 0..steps {
             for (end, [full, large, small]) in packets.iter().enumerate() {
                 if k % 4 == 0 {
-                    self.input(end, Input::Device { vnet: Vnet::default(), packet: full });
+                    self.device(end, Vnet::default(), full);
                 }
                 if k % 80 == 0 {
-                    self.input(end, Input::Device { vnet: gso, packet: large });
+                    self.device(end, gso, large);
                 }
                 if k % 50 == 0 {
-                    self.input(end, Input::Device { vnet: Vnet::default(), packet: small });
+                    self.device(end, Vnet::default(), small);
                 }
             }
             self.step();

@@ -210,3 +210,41 @@ impl Store {
         self.slots.len() - self.free.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lent_buffer_stays_with_a_large_packet_only() {
+        let mut store = Store::new(Pool::new(1 << 20), 8);
+        let mut packet = |len: usize, fill: u8| {
+            store.lend().unwrap()[..len].fill(fill);
+            let record = store.insert(Packet::Lent(len), Vnet::default(), Time::ZERO).unwrap();
+            (record, store.lent.is_some(), store.pool.used_bytes())
+        };
+        let (small, kept, used) = packet(100, 1);
+        assert!(kept && used == CLASS_BYTES[0] + CLASS_BYTES[2]);
+        let (large, kept, used) = packet(60_000, 2);
+        assert!(!kept && used == CLASS_BYTES[0] + CLASS_BYTES[2]);
+        packet(60_000, 3);
+        assert_eq!((store.packet(small), store.packet(large)), (&[1; 100][..], &[2; 60_000][..]));
+    }
+
+    #[test]
+    fn a_packet_that_was_not_lent_is_empty() {
+        let mut store = Store::new(Pool::new(1 << 20), 8);
+        assert!(store.bytes_of(Packet::Lent(10)).is_empty());
+        assert_eq!(store.insert(Packet::Lent(10), Vnet::default(), Time::ZERO), Err(Full));
+    }
+
+    #[test]
+    fn without_small_buffers_the_lent_one_is_kept() {
+        let mut store = Store::new(Pool::new(1 << 20), 1000);
+        store.lend().unwrap()[..100].fill(7);
+        while store.pool.alloc(100).is_some() {}
+        let record = store.insert(Packet::Lent(100), Vnet::default(), Time::ZERO).unwrap();
+        assert_eq!(store.packet(record), [7; 100]);
+        assert!(store.lend().is_none());
+    }
+}

@@ -327,10 +327,14 @@ impl Peer {
             Fill::Resend => 8,
             _ => 1,
         };
+        // Urgent packets and what a path must say wait for nothing; a batch of the others uses up the room that there is at its beginning.
+        let bound = matches!(fill, Fill::Ordered(_) | Fill::Resend);
+        let room = if bound { self.paths[path].room(now) as usize } else { usize::MAX };
+        let overhead = self.paths[path].overhead();
         let (mut at, mut segment) = (0, 0);
         for k in 0..limit {
-            let bound = matches!(fill, Fill::Ordered(_) | Fill::Resend);
-            if at + size > BATCH_BYTES || (bound && self.paths[path].room(now) == 0) {
+            let used = at + (k + 1) * overhead + size;
+            if at + size > BATCH_BYTES || used > room || (bound && self.paths[path].sent.is_full()) {
                 break;
             }
             let len =

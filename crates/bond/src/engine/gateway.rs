@@ -69,9 +69,11 @@ impl Engine {
     }
 
     fn on_hello(&mut self, incoming: Incoming, route: Route, now: Time) {
-        let known = self.peer_by_key(&incoming.client());
-        let waiting = known.iter().any(|id| self.peers.get(id).is_some_and(|p| p.keys.offered.is_some()));
-        let full = known.is_empty() && self.peers.len() >= self.shared.config.max_peers;
+        let client = incoming.client();
+        let is_offered = |id: u32| self.peers.get(&id).is_some_and(|p| p.keys.offered.is_some());
+        let waiting = self.peers_of(&client).any(is_offered);
+        let full =
+            self.peers_of(&client).next().is_none() && self.peers.len() >= self.shared.config.max_peers;
         let Role::Gateway(g) = &mut self.role else { return };
         if waiting && !incoming.proven() {
             // Replays of an INIT must not push out the keys that the true client is about to use.
@@ -101,8 +103,8 @@ impl Engine {
     ) -> Option<Vec<u8>> {
         let (client, hello) = (incoming.client(), incoming.hello().clone());
         let resumed = hello.resume.and_then(|s| {
-            let found = self.peers.iter().find(|(_, p)| p.key == client && p.session == Some(s));
-            found.map(|(id, _)| (*id, s))
+            let is_it = |id: &u32| self.peers.get(id).is_some_and(|p| p.session == Some(s));
+            self.peers_of(&client).find(is_it).map(|id| (id, s))
         });
         let session = resumed.map_or_else(|| self.shared.rng.random::<SessionId>(), |r| r.1);
         let index = self.fresh_index();
@@ -142,18 +144,16 @@ impl Engine {
 
     /// One half-open session per client is enough.
     fn drop_unconfirmed(&mut self, client: &PublicKey) {
-        for id in self.peer_by_key(client) {
-            if self.peers.get(&id).is_some_and(|p| !p.confirmed) {
-                self.remove(id);
-            }
-        }
+        let is_unconfirmed = |id: &u32| self.peers.get(id).is_some_and(|p| !p.confirmed);
+        let unconfirmed: Vec<u32> = self.peers_of(client).filter(is_unconfirmed).collect();
+        unconfirmed.into_iter().for_each(|id| self.remove(id));
     }
 
     /// A client has used its keys for the first time: an older session of it is over, and packets for it have a way.
     pub(super) fn on_client_confirmed(&mut self, id: u32, route: Route, _now: Time) {
         let Some(peer) = self.peers.get(&id) else { return };
         let (client, inside) = (peer.key, peer.inside.clone());
-        let others: Vec<u32> = self.peer_by_key(&client).into_iter().filter(|o| *o != id).collect();
+        let others: Vec<u32> = self.peers_of(&client).filter(|o| *o != id).collect();
         let new = inside.iter().any(|a| self.inside.get(a) != Some(&id));
         for other in others {
             self.remove(other);
@@ -183,7 +183,8 @@ impl Engine {
 
     /// Gateway: a client's right to be here ends now. It is told why.
     pub fn revoke(&mut self, client: &PublicKey) {
-        for id in self.peer_by_key(client) {
+        let sessions: Vec<u32> = self.peers_of(client).collect();
+        for id in sessions {
             self.close_peer(id, Refusal::Revoked.code());
             self.event(Event::ClientDown { client: *client, why: "revoked" });
         }

@@ -1,17 +1,18 @@
 //! The engine: all sessions of one process, as a client or as a gateway.
 
 mod client;
+mod commands;
 mod gateway;
 mod status;
 
 pub use client::ClientConfig;
 pub use status::{PathStatus, PeerStatus, Status};
 
-use crate::api::{Event, Input, Output, PathSpec, Registry};
+use crate::api::{Event, Input, Output, Registry};
 use crate::config::Config;
 use crate::inner::Inner;
 use crate::order::Delivery;
-use crate::path::{Class, Route};
+use crate::path::Route;
 use crate::peer::{Drops, Peer, Shared};
 use crate::pool::Pool;
 use crate::receive::{Heard, Origin};
@@ -45,6 +46,8 @@ pub struct Engine {
     next_peer: u32,
     /// Which session an index belongs to.
     indices: BTreeMap<u32, u32>,
+    /// Sessions by whose they are: several of one client while a new one takes over from the old.
+    of_key: BTreeSet<(PublicKey, u32)>,
     /// Which session an inner address belongs to.
     inside: BTreeMap<IpAddr, u32>,
     /// Sessions with something to do now.
@@ -105,6 +108,7 @@ impl Engine {
             peers: BTreeMap::new(),
             next_peer: 0,
             indices: BTreeMap::new(),
+            of_key: BTreeSet::new(),
             inside: BTreeMap::new(),
             ready: VecDeque::new(),
             timers: BinaryHeap::new(),
@@ -294,6 +298,7 @@ impl Engine {
     fn insert(&mut self, peer: Peer) -> u32 {
         let id = self.next_peer;
         self.next_peer += 1;
+        self.of_key.insert((peer.key, id));
         self.peers.insert(id, peer);
         id
     }
@@ -313,7 +318,13 @@ impl Engine {
         for i in peer.keys.indices() {
             self.indices.remove(&i.get());
         }
-        self.inside.retain(|_, p| *p != id);
+        self.of_key.remove(&(peer.key, id));
+        for address in &peer.inside {
+            // Another session of the same client may have it by now.
+            if self.inside.get(address) == Some(&id) {
+                self.inside.remove(address);
+            }
+        }
         self.timer_of.remove(&id);
         peer.dispose(&mut self.shared);
     }
@@ -322,102 +333,6 @@ impl Engine {
         if self.peers.get(&id).is_some_and(|p| p.closing.is_some()) {
             self.remove(id);
         }
-    }
-
-    /// Ends sessions in an orderly way: the peers are told. Poll afterwards, then stop.
-    pub fn close(&mut self) {
-        let ids: Vec<u32> = self.peers.keys().copied().collect();
-        ids.into_iter().for_each(|id| self.close_peer(id, 0));
-    }
-
-    fn close_peer(&mut self, id: u32, code: u8) {
-        let Some(peer) = self.peers.get_mut(&id) else { return };
-        peer.closing = Some(code);
-        peer.paths.iter_mut().for_each(|p| p.close_due = true);
-        self.mark_ready(id);
-    }
-
-    /// Client: adds a path; its identifier, or `None` when there are sixteen already.
-    pub fn add_path(&mut self, spec: PathSpec, now: Time) -> Option<u8> {
-        let (&id, peer) = self.peers.iter_mut().next()?;
-        let path = peer.add_path(spec, &self.shared.config)?;
-        let index = peer.paths.len() - 1;
-        peer.challenge_path(index, &mut self.shared);
-        self.mark_ready(id);
-        self.on_path_added(now);
-        Some(path)
-    }
-
-    /// Client: takes a path away; what was on its way there goes elsewhere.
-    pub fn remove_path(&mut self, path: u8, now: Time) {
-        let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
-        peer.remove_path(path, now, &mut self.shared);
-        peer.on_timers(now, &mut self.shared);
-        self.mark_ready(id);
-    }
-
-    /// Client: changes what a path may be used for; the gateway follows.
-    pub fn set_class(&mut self, path: u8, class: Class) {
-        let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
-        peer.status_seq = peer.status_seq.wrapping_add(1);
-        if let Some(p) = peer.path_mut(path) {
-            (p.class, p.status_due, p.exhausted_told) = (class, true, false);
-        }
-        peer.on_queue_changed();
-        self.mark_ready(id);
-    }
-
-    /// Client: changes a path's weight for the weighted scheduler.
-    pub fn set_weight(&mut self, path: u8, weight: u32) {
-        if let (Some(peer), true) = (self.peers.values_mut().next(), path < 16) {
-            peer.weights[path as usize] = weight.max(1);
-        }
-    }
-
-    /// The interface under a path is gone, or the kernel has no route: use it no more until it answers.
-    pub fn fail_path(&mut self, link: u32, now: Time) {
-        let ids: Vec<u32> = self.peers.keys().copied().collect();
-        for id in ids {
-            let Some(peer) = self.peers.get_mut(&id) else { continue };
-            for i in 0..peer.paths.len() {
-                if peer.paths[i].route.link == link && peer.paths[i].live.state == crate::path::State::Active
-                {
-                    peer.paths[i].live.die(now);
-                    peer.evacuate(i, now, &mut self.shared);
-                    peer.announce(i, &mut self.shared);
-                    peer.on_queue_changed();
-                }
-            }
-            self.mark_ready(id);
-        }
-    }
-
-    /// The kernel refused a datagram of a path as too long: an IP packet of `mtu` bytes does not pass.
-    pub fn on_too_big(&mut self, route: Route, mtu: u16, now: Time) {
-        for peer in self.peers.values_mut() {
-            for p in peer.paths.iter_mut().filter(|p| p.route == route) {
-                p.mtu.on_too_big(now, mtu);
-                p.cc.set_mtu(u64::from(p.mtu.current()));
-            }
-        }
-    }
-
-    /// Changes what can be changed while running: scheduler, controller of new paths, limits.
-    pub fn reconfigure(&mut self, config: Config) {
-        let rebuild = config.scheduler != self.shared.config.scheduler
-            || config.max_spread != self.shared.config.max_spread;
-        if let Role::Gateway(g) = &mut self.role {
-            g.responder.set_config(&config.responder);
-        }
-        for peer in self.peers.values_mut().filter(|_| rebuild) {
-            peer.scheduler = config.scheduler.scheduler(config.max_spread);
-        }
-        self.shared.config = config;
-    }
-
-    /// The configuration in force.
-    pub fn config(&self) -> &Config {
-        &self.shared.config
     }
 
     fn role_timeout(&self) -> (Time, &'static str) {
@@ -466,8 +381,9 @@ impl Engine {
         }
     }
 
-    fn peer_by_key(&self, key: &PublicKey) -> BTreeSet<u32> {
-        self.peers.iter().filter(|(_, p)| p.key == *key).map(|(id, _)| *id).collect()
+    /// The sessions of the client with this key, the oldest first.
+    fn peers_of(&self, key: &PublicKey) -> impl Iterator<Item = u32> {
+        self.of_key.range((*key, 0)..=(*key, u32::MAX)).map(|(_, id)| *id)
     }
 
     /// Where datagrams of a route would go now, for tests.

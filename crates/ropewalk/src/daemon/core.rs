@@ -5,7 +5,7 @@ use anyhow::Context;
 use ropewalk_bond::api::{Event, Input, Output};
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::path::Route;
-use ropewalk_bond::time::Time;
+use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::clock;
 use ropewalk_net::tun::{Tun, TunError, VnetHdr};
@@ -14,8 +14,10 @@ use std::collections::VecDeque;
 
 /// Bytes taken in before the engine is asked what to send: one super-packet. More would delay what is ready.
 const TURN_BYTES: usize = 64 << 10;
-/// A first packet that is shorter does not wait for company.
+/// A first packet that is shorter does not wait for company, if the device was quiet before: two datagrams where one would do cost both ends.
 const ALONE: usize = 2048;
+/// So long is quiet.
+const QUIET: Duration = Duration::from_micros(500);
 /// Packets read from the device before the sockets get their turn.
 const DEVICE_READS: usize = 32;
 /// Receive calls on one socket before the others get their turn.
@@ -61,6 +63,8 @@ pub struct Core {
     /// Whether replies have to leave from the address that was reached: a gateway's sockets have several.
     pub keep_local: bool,
     device_down_said: bool,
+    /// When the device last had something.
+    last_device: Time,
 }
 
 /// Room for what is being read.
@@ -87,6 +91,7 @@ impl Core {
             events: VecDeque::new(),
             keep_local,
             device_down_said: false,
+            last_device: Time::ZERO,
         }
     }
 
@@ -109,9 +114,11 @@ impl Core {
                 true => Input::DeviceLent { vnet, len },
                 false => Input::Device { vnet, packet: &buffers.packet[..len] },
             };
-            self.engine.handle(input, clock::now());
+            let now = clock::now();
+            let was_quiet = now.since(std::mem::replace(&mut self.last_device, now)) > QUIET;
+            self.engine.handle(input, now);
             // On an idle bond the one packet leaves before the device is asked in vain for another.
-            if taken >= TURN_BYTES || n == 0 && taken < ALONE {
+            if taken >= TURN_BYTES || n == 0 && taken < ALONE && was_quiet {
                 self.pump()?;
                 taken = 0;
             }

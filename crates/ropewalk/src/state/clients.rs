@@ -9,7 +9,6 @@ use base64::engine::general_purpose::STANDARD;
 use ropewalk_bond::api::Admission;
 use ropewalk_bond::session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The file in the state directory.
@@ -174,13 +173,15 @@ impl Clients {
     fn free(&self, pool: &Pool, index: usize) -> Option<(Ipv4Addr, Option<Ipv6Addr>)> {
         let own = &self.clients[index];
         let others = || self.clients.iter().enumerate().filter(|(i, c)| *i != index && !c.revoked);
-        let v4: BTreeSet<Ipv4Addr> = others().filter_map(|(_, c)| c.ipv4).collect();
-        let v6: BTreeSet<Ipv6Addr> = others().filter_map(|(_, c)| c.ipv6).collect();
-        let ipv4 = match own.ipv4.filter(|a| pool.holds_v4(*a) && !v4.contains(a)) {
+        let mut v4: Vec<Ipv4Addr> = others().filter_map(|(_, c)| c.ipv4).collect();
+        let mut v6: Vec<Ipv6Addr> = others().filter_map(|(_, c)| c.ipv6).collect();
+        v4.sort_unstable();
+        v6.sort_unstable();
+        let ipv4 = match own.ipv4.filter(|a| pool.holds_v4(*a) && v4.binary_search(a).is_err()) {
             Some(kept) => kept,
             None => pool.free_v4(&v4)?,
         };
-        let ipv6 = match own.ipv6.filter(|a| pool.holds_v6(Some(*a)) && !v6.contains(a)) {
+        let ipv6 = match own.ipv6.filter(|a| pool.holds_v6(Some(*a)) && v6.binary_search(a).is_err()) {
             Some(kept) => Some(kept),
             None => pool.free_v6(&v6)?,
         };

@@ -28,7 +28,12 @@ use serde::de::DeserializeOwned;
 use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a command such as `invite` may have a state directory that a daemon wants.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A state directory.
 #[derive(Clone, Debug)]
@@ -69,13 +74,26 @@ impl StateDir {
         self.0.join("control.sock")
     }
 
-    /// Takes the directory for this process. Fails if another has it.
+    /// Takes the directory for this process. A command that edits it is waited for; a daemon that has it is a failure.
     pub fn lock(&self) -> anyhow::Result<Lock> {
-        self.try_lock()?.ok_or_else(|| {
-            let place = self.0.display();
-            let words = "another ropewalk runs with the state directory";
-            failure(Code::Taken, format!("{words} {place}: stop it, or choose another with --state"))
-        })
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(lock) = self.try_lock()? {
+                return Ok(lock);
+            }
+            if self.has_daemon() || Instant::now() >= until {
+                let place = self.0.display();
+                let words = "another ropewalk runs with the state directory";
+                let sentence = format!("{words} {place}: stop it, or choose another with --state");
+                return Err(failure(Code::Taken, sentence));
+            }
+            std::thread::sleep(PATIENCE / 100);
+        }
+    }
+
+    /// A daemon listens at the directory's socket.
+    fn has_daemon(&self) -> bool {
+        UnixStream::connect(self.socket()).is_ok()
     }
 
     /// Takes the directory if nobody has it.
@@ -136,6 +154,7 @@ impl StateDir {
 pub(crate) mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     /// A state directory that goes away by itself.
@@ -173,9 +192,23 @@ pub(crate) mod tests {
     fn only_one_has_the_lock() {
         let scratch = Scratch::new();
         let lock = scratch.0.lock().unwrap();
+        let daemon = UnixListener::bind(scratch.0.socket()).unwrap();
         let error = scratch.0.lock().unwrap_err().to_string();
         assert!(error.starts_with("another ropewalk runs with the state directory"), "{error}");
-        drop(lock);
+        drop((lock, daemon));
         scratch.0.lock().unwrap();
+    }
+
+    #[test]
+    fn a_command_that_has_the_lock_is_waited_for() {
+        let scratch = Scratch::new();
+        let lock = scratch.0.lock().unwrap();
+        assert!(scratch.0.try_lock().unwrap().is_none());
+        std::thread::scope(|s| {
+            let waiting = s.spawn(|| scratch.0.lock());
+            std::thread::sleep(Duration::from_millis(50));
+            drop(lock);
+            waiting.join().unwrap().unwrap();
+        });
     }
 }

@@ -2,7 +2,6 @@
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use ropewalk_bond::session::Inner;
-use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// How many addresses of a pool are looked at: an IPv6 network has more than anybody could hand out.
@@ -53,17 +52,17 @@ impl Pool {
         self.v4.map(IpNet::V4).into_iter().chain(self.v6.map(IpNet::V6)).collect()
     }
 
-    /// A free IPv4 address; the unspecified one if this pool has no IPv4, `None` if none is free.
-    pub fn free_v4(&self, taken: &BTreeSet<Ipv4Addr>) -> Option<Ipv4Addr> {
+    /// A free IPv4 address; the unspecified one if this pool has no IPv4, `None` if none is free. `taken` is sorted.
+    pub fn free_v4(&self, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
         let Some(net) = self.v4 else { return Some(Ipv4Addr::UNSPECIFIED) };
-        net.hosts().take(LOOK_AT).find(|a| *a != net.addr() && !taken.contains(a))
+        first_free(net.hosts(), net.addr(), taken)
     }
 
-    /// A free IPv6 address; `Some(None)` if this pool has no IPv6, `None` if none is free.
-    pub fn free_v6(&self, taken: &BTreeSet<Ipv6Addr>) -> Option<Option<Ipv6Addr>> {
+    /// A free IPv6 address; `Some(None)` if this pool has no IPv6, `None` if none is free. `taken` is sorted.
+    pub fn free_v6(&self, taken: &[Ipv6Addr]) -> Option<Option<Ipv6Addr>> {
         let Some(net) = self.v6 else { return Some(None) };
         // The first is the routers' anycast address (RFC 4291 §2.6.1).
-        net.hosts().skip(1).take(LOOK_AT).find(|a| *a != net.addr() && !taken.contains(a)).map(Some)
+        first_free(net.hosts().skip(1), net.addr(), taken).map(Some)
     }
 
     /// Whether an address given out earlier still belongs to the pool.
@@ -98,6 +97,15 @@ impl Pool {
     }
 }
 
+/// The first host that is neither `own` nor among the `taken`. Hosts and taken ones are both in order, so one walk along both finds it.
+fn first_free<A: Ord + Copy>(hosts: impl Iterator<Item = A>, own: A, taken: &[A]) -> Option<A> {
+    let mut taken = taken.iter().peekable();
+    hosts.take(LOOK_AT).find(|host| {
+        while taken.next_if(|t| *t < host).is_some() {}
+        *host != own && taken.peek() != Some(&host)
+    })
+}
+
 fn check(address: &IpNet) -> Result<(), PoolError> {
     let host = match address {
         IpNet::V4(net) => {
@@ -122,22 +130,25 @@ mod tests {
     #[test]
     fn addresses_are_given_out_until_there_are_none() {
         let pool = pool(&["10.77.0.1/29", "fd77::1/64"]).unwrap();
-        let mut taken = BTreeSet::new();
+        let mut taken = Vec::new();
         while let Some(a) = pool.free_v4(&taken) {
-            assert!(pool.holds_v4(a) && taken.insert(a));
+            assert!(pool.holds_v4(a) && !taken.contains(&a));
+            taken.push(a);
+            taken.sort_unstable();
         }
         assert_eq!(taken.len(), 5);
+        assert_eq!(pool.free_v4(&[taken[0], taken[1], taken[3]]), Some(taken[2]));
         assert!(!pool.holds_v4(Ipv4Addr::new(10, 77, 0, 1)));
-        assert_eq!(pool.free_v6(&BTreeSet::new()).unwrap().unwrap(), "fd77::2".parse::<Ipv6Addr>().unwrap());
+        assert_eq!(pool.free_v6(&[]).unwrap().unwrap(), "fd77::2".parse::<Ipv6Addr>().unwrap());
     }
 
     #[test]
     fn either_kind_may_be_missing() {
         let six = pool(&["fd77::1/64"]).unwrap();
-        assert_eq!(six.free_v4(&BTreeSet::new()), Some(Ipv4Addr::UNSPECIFIED));
+        assert_eq!(six.free_v4(&[]), Some(Ipv4Addr::UNSPECIFIED));
         assert_eq!(six.inner_v4(Ipv4Addr::UNSPECIFIED).prefix, 0);
         let four = pool(&["10.77.0.1/24"]).unwrap();
-        assert_eq!(four.free_v6(&BTreeSet::new()), Some(None));
+        assert_eq!(four.free_v6(&[]), Some(None));
         assert!(four.holds_v6(None) && !four.holds_v6(Some(Ipv6Addr::LOCALHOST)));
     }
 

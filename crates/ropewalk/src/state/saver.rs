@@ -5,6 +5,10 @@ use anyhow::Context;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long something is kept back for which nobody waits.
+const SOON: Duration = Duration::from_millis(100);
 
 /// Who wants to know when it is written; `None` if nobody.
 type Order = Option<SyncSender<anyhow::Result<()>>>;
@@ -30,7 +34,7 @@ impl Saver {
         Ok(Saver { orders: Mutex::new(Some(orders)), thread: Some(thread) })
     }
 
-    /// Writes the file in a while.
+    /// Writes the file in a while: a tenth of a second, and at the latest when the daemon ends.
     pub fn save_soon(&self) {
         self.order(None);
     }
@@ -58,6 +62,19 @@ impl Drop for Saver {
     }
 }
 
+/// An order and those that come with it. Nobody waits for a thousand clients to be written down one by one.
+fn gather(first: Order, inbox: &Receiver<Order>) -> Vec<Order> {
+    let until = Instant::now() + SOON;
+    let mut waiting = vec![first];
+    while waiting.iter().all(Option::is_none)
+        && let Ok(order) = inbox.recv_timeout(until.saturating_duration_since(Instant::now()))
+    {
+        waiting.push(order);
+    }
+    waiting.extend(inbox.try_iter());
+    waiting
+}
+
 /// Orders that wait are served together.
 fn work(
     dir: &StateDir,
@@ -66,7 +83,7 @@ fn work(
     inbox: &Receiver<Order>,
 ) {
     while let Ok(first) = inbox.recv() {
-        let waiting: Vec<Order> = std::iter::once(first).chain(inbox.try_iter()).collect();
+        let waiting = gather(first, inbox);
         let outcome = contents().map_err(Into::into).and_then(|bytes| dir.write(file, &bytes));
         if let Err(error) = &outcome {
             tracing::error!("{error:#}: what changed just now will not be known after a restart");

@@ -73,3 +73,21 @@ fn wrong_buffers_are_errors() {
     assert_eq!(opener.open(0, 0, b"", &mut [0; TAG_LEN - 1]).err(), Some(OpenError::Short));
     assert_eq!(opener.open_into(0, 0, b"", &[0; 8 + TAG_LEN], &mut [0; 9]), Err(OpenError::Short));
 }
+
+#[test]
+fn a_tail_is_sealed_as_if_it_had_been_there() {
+    for cipher in BOTH {
+        let (sealer, _) = ends(cipher);
+        let text: Vec<u8> = (0..1400u32).map(|i| (i * 7) as u8).collect();
+        for tail in [0, 1, 15, 16, 17, 700, 1390, 1400] {
+            let front = text.len() - tail;
+            let (mut whole, mut parts) = (vec![0; text.len() + TAG_LEN], vec![0; text.len() + TAG_LEN]);
+            whole[..text.len()].copy_from_slice(&text);
+            parts[..front].copy_from_slice(&text[..front]);
+            sealer.seal(2, 9, b"header 8", &mut whole).unwrap();
+            sealer.seal_with_tail(2, 9, b"header 8", &mut parts, &text[front..]).unwrap();
+            assert_eq!(whole, parts, "{tail} bytes of tail");
+        }
+        assert_eq!(sealer.seal_with_tail(0, 0, b"", &mut [0; 20], &[0; 5]), Err(SealError::Room));
+    }
+}

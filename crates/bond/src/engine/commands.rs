@@ -1,0 +1,105 @@
+//! What the driver orders: paths, classes, limits, the end.
+
+use super::{Engine, Role};
+use crate::api::PathSpec;
+use crate::config::Config;
+use crate::path::{Class, Route};
+use crate::time::Time;
+
+impl Engine {
+    /// Ends sessions in an orderly way: the peers are told. Poll afterwards, then stop.
+    pub fn close(&mut self) {
+        let ids: Vec<u32> = self.peers.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.close_peer(id, 0));
+    }
+
+    pub(super) fn close_peer(&mut self, id: u32, code: u8) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        peer.closing = Some(code);
+        peer.paths.iter_mut().for_each(|p| p.close_due = true);
+        self.mark_ready(id);
+    }
+
+    /// Client: adds a path; its identifier, or `None` when there are sixteen already.
+    pub fn add_path(&mut self, spec: PathSpec, now: Time) -> Option<u8> {
+        let (&id, peer) = self.peers.iter_mut().next()?;
+        let path = peer.add_path(spec, &self.shared.config)?;
+        let index = peer.paths.len() - 1;
+        peer.challenge_path(index, &mut self.shared);
+        self.mark_ready(id);
+        self.on_path_added(now);
+        Some(path)
+    }
+
+    /// Client: takes a path away; what was on its way there goes elsewhere.
+    pub fn remove_path(&mut self, path: u8, now: Time) {
+        let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
+        peer.remove_path(path, now, &mut self.shared);
+        peer.on_timers(now, &mut self.shared);
+        self.mark_ready(id);
+    }
+
+    /// Client: changes what a path may be used for; the gateway follows.
+    pub fn set_class(&mut self, path: u8, class: Class) {
+        let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
+        peer.status_seq = peer.status_seq.wrapping_add(1);
+        if let Some(p) = peer.path_mut(path) {
+            (p.class, p.status_due, p.exhausted_told) = (class, true, false);
+        }
+        peer.on_queue_changed();
+        self.mark_ready(id);
+    }
+
+    /// Client: changes a path's weight for the weighted scheduler.
+    pub fn set_weight(&mut self, path: u8, weight: u32) {
+        if let (Some(peer), true) = (self.peers.values_mut().next(), path < 16) {
+            peer.weights[path as usize] = weight.max(1);
+        }
+    }
+
+    /// The interface under a path is gone, or the kernel has no route: use it no more until it answers.
+    pub fn fail_path(&mut self, link: u32, now: Time) {
+        let ids: Vec<u32> = self.peers.keys().copied().collect();
+        for id in ids {
+            let Some(peer) = self.peers.get_mut(&id) else { continue };
+            for i in 0..peer.paths.len() {
+                if peer.paths[i].route.link == link && peer.paths[i].live.state == crate::path::State::Active
+                {
+                    peer.paths[i].live.die(now);
+                    peer.evacuate(i, now, &mut self.shared);
+                    peer.announce(i, &mut self.shared);
+                    peer.on_queue_changed();
+                }
+            }
+            self.mark_ready(id);
+        }
+    }
+
+    /// The kernel refused a datagram of a path as too long: an IP packet of `mtu` bytes does not pass.
+    pub fn on_too_big(&mut self, route: Route, mtu: u16, now: Time) {
+        for peer in self.peers.values_mut() {
+            for p in peer.paths.iter_mut().filter(|p| p.route == route) {
+                p.mtu.on_too_big(now, mtu);
+                p.cc.set_mtu(u64::from(p.mtu.current()));
+            }
+        }
+    }
+
+    /// Changes what can be changed while running: scheduler, controller of new paths, limits.
+    pub fn reconfigure(&mut self, config: Config) {
+        let rebuild = config.scheduler != self.shared.config.scheduler
+            || config.max_spread != self.shared.config.max_spread;
+        if let Role::Gateway(g) = &mut self.role {
+            g.responder.set_config(&config.responder);
+        }
+        for peer in self.peers.values_mut().filter(|_| rebuild) {
+            peer.scheduler = config.scheduler.scheduler(config.max_spread);
+        }
+        self.shared.config = config;
+    }
+
+    /// The configuration in force.
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+}

@@ -41,6 +41,8 @@ pub fn configure(config: &DeviceConfig<'_>) -> Result<(), SetupError> {
     netlink
         .change(RouteNetlinkMessage::SetLink(link(config)), 0)
         .map_err(|e| SetupError::system(format!("bringing {} up", config.name), e))?;
+    // Only speed hangs on it, and not every emulated kernel knows it.
+    let _ = netlink.change(RouteNetlinkMessage::SetLink(super_packets(config)), 0);
     for address in config.addresses {
         netlink
             .change(
@@ -85,8 +87,15 @@ fn link(config: &DeviceConfig<'_>) -> LinkMessage {
         change_mask: LinkFlags::Up,
         ..LinkHeader::default()
     };
-    message.attributes = vec![LinkAttribute::Mtu(config.mtu), LinkAttribute::GsoMaxSize(SUPER_PACKET)];
+    message.attributes = vec![LinkAttribute::Mtu(config.mtu)];
     message.attributes.extend(config.queue.map(LinkAttribute::TxQueueLen));
+    message
+}
+
+fn super_packets(config: &DeviceConfig<'_>) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header = LinkHeader { index: config.index, ..LinkHeader::default() };
+    message.attributes = vec![LinkAttribute::GsoMaxSize(SUPER_PACKET)];
     message
 }
 

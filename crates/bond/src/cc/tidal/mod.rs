@@ -306,7 +306,7 @@ impl Controller for Tidal {
         match &mut self.phase {
             Phase::Startup(s) => {
                 let threshold = target.max(self.min_rtt / 16.0).max(0.001) + 4.0 * self.delay.noise();
-                over = s.on_ack(ack, queue, threshold);
+                over = s.on_ack(ack, queue, threshold, self.mtu);
                 self.rate = s.rate();
             }
             Phase::Contest(c) => c.on_ack(ack, queue),
@@ -339,8 +339,10 @@ impl Controller for Tidal {
             e.on_loss(loss.bytes);
         }
         let queue = self.delay.latest();
-        if let Phase::Contest(c) = &mut self.phase {
-            c.on_loss(loss, queue);
+        match &mut self.phase {
+            Phase::Startup(s) => s.on_loss(loss.bytes),
+            Phase::Contest(c) => c.on_loss(loss, queue),
+            Phase::Steady(_) => {}
         }
     }
 
@@ -357,9 +359,11 @@ impl Controller for Tidal {
     fn window(&self) -> u64 {
         let least = INITIAL_DATAGRAMS * self.mtu;
         let bytes = match &self.phase {
-            Phase::Startup(_) => {
+            Phase::Startup(s) => {
+                // On a path that jitters the least round trip is a lucky one, and most take longer without a queue.
+                let rtt = self.srtt.min(self.min_rtt + s.swing()).max(self.min_rtt);
                 let gain = startup::GAIN;
-                gain * self.rate * self.min_rtt + (gain * self.rate * self.gap()).min(MAX_SLACK) + least
+                gain * self.rate * rtt + (gain * self.rate * self.gap()).min(MAX_SLACK) + least
             }
             Phase::Steady(s) => self.flight(s.gain()),
             Phase::Contest(c) => c.window() as f64 + (self.rate * self.gap()).min(MAX_SLACK),

@@ -19,6 +19,12 @@ const GROWTH: f64 = 1.25;
 const JITTER_ROOM: f64 = 3.0;
 /// Rounds before a queue is believed: the first flight leaves as one burst, and is a queue of its own.
 const BURST_ROUNDS: u32 = 2;
+/// Acknowledgements of a round that must all have met a queue before the round has (HyStart++ wants as many samples). Of a few,
+/// each may have been late by chance.
+const FULL_ACKS: u32 = 8;
+/// A round that loses more than this part, and so many datagrams, has filled the path's queue: random loss is less, or counts less.
+const FULL_LOSS: f64 = 0.05;
+const FULL_LOST: f64 = 8.0;
 
 #[derive(Clone, Debug)]
 pub(super) struct Startup {
@@ -31,8 +37,12 @@ pub(super) struct Startup {
     swings: Swings,
     flat: u32,
     flat_best: f64,
-    /// Least queue of the round.
+    /// Least queue of the round, and of how many acknowledgements.
     least: f64,
+    acks: u32,
+    /// Bytes acknowledged and lost in the round.
+    acked: f64,
+    lost: f64,
 }
 
 impl Startup {
@@ -47,6 +57,9 @@ impl Startup {
             flat: 0,
             flat_best: 0.0,
             least: f64::INFINITY,
+            acks: 0,
+            acked: 0.0,
+            lost: 0.0,
         }
     }
 
@@ -55,32 +68,47 @@ impl Startup {
         self.best.max(self.previous)
     }
 
+    /// Typical swing of the delay, seconds: 0 on a path that does not jitter.
+    pub(super) fn swing(&self) -> f64 {
+        self.swings.size()
+    }
+
     /// Take in an acknowledgement; true when startup is over. `threshold` is the queue delay, in seconds, that
     /// ends it.
-    pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64, threshold: f64) -> bool {
-        if ack.newest_sent >= self.round_end && self.next_round(ack, threshold) {
+    pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64, threshold: f64, mtu: f64) -> bool {
+        self.acked += ack.bytes as f64;
+        if ack.newest_sent >= self.round_end && self.next_round(ack, threshold, mtu) {
             return true;
         }
         self.least = self.least.min(queue);
+        self.acks += 1;
         self.best = self.best.max(ack.delivery_rate_bps as f64 / 8.0);
         self.swings.add(queue);
         let crest = self.crest.on_ack(ack, queue, threshold + JITTER_ROOM * self.swings.size());
         crest && self.rounds > BURST_ROUNDS && !ack.app_limited
     }
 
-    fn next_round(&mut self, ack: &Ack, threshold: f64) -> bool {
+    /// Bytes were lost.
+    pub(super) fn on_loss(&mut self, bytes: u64) {
+        self.lost += bytes as f64;
+    }
+
+    fn next_round(&mut self, ack: &Ack, threshold: f64, mtu: f64) -> bool {
+        let grows = self.best >= self.flat_best * GROWTH;
+        let lossy = self.lost > FULL_LOST * mtu && self.lost > FULL_LOSS * (self.acked + self.lost);
+        let overflows = lossy && !grows && self.rounds >= BURST_ROUNDS;
         // Bursts of flows that are not held back here have queues of their own, but begin without one. A round that never does has
         // filled the path. (Where the path itself sets the pace, the crest tells sooner.)
         let full = ack.app_limited
-            && self.least.is_finite()
+            && self.acks >= FULL_ACKS
             && self.least > threshold + JITTER_ROOM * self.swings.size();
-        self.least = f64::INFINITY;
+        (self.least, self.acks) = (f64::INFINITY, 0);
         self.round_end = ack.now;
         self.rounds += 1;
         if self.rounds == BURST_ROUNDS {
             self.swings = Swings::default();
         }
-        if self.best >= self.flat_best * GROWTH {
+        if grows {
             self.flat_best = self.best;
             self.flat = 0;
         } else if !ack.app_limited {
@@ -88,8 +116,8 @@ impl Startup {
         }
         // What was seen before it became too little to send still holds.
         self.previous = if ack.app_limited { self.rate() } else { self.best };
-        self.best = 0.0;
-        self.flat >= FLAT_ROUNDS || full && self.rounds > BURST_ROUNDS
+        (self.best, self.acked, self.lost) = (0.0, 0.0, 0.0);
+        overflows || self.flat >= FLAT_ROUNDS || full && self.rounds > BURST_ROUNDS
     }
 }
 

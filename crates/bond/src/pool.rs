@@ -106,6 +106,11 @@ impl Pool {
         self.classes.iter().map(|c| c.count as usize * c.size).sum()
     }
 
+    /// Bytes of all buffers that can still be handed out.
+    pub fn free_bytes(&self) -> usize {
+        self.capacity_bytes() - self.used_bytes()
+    }
+
     /// Under an eighth of some class is left: time to drop rather than to fail.
     pub fn is_tight(&self) -> bool {
         self.classes.iter().any(|c| c.used() * 8 > c.count as usize * 7)

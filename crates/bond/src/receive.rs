@@ -251,6 +251,14 @@ impl Peer {
         self.inspect(first, shared);
     }
 
+    /// Gives up what came in part, long ago, and was never completed.
+    pub(crate) fn sweep_order(&mut self, now: Time, shared: &mut Shared) {
+        self.order_swept = now;
+        let first = shared.deliveries.len();
+        self.order.expire(&mut shared.store.pool, now, &mut shared.deliveries);
+        self.inspect(first, shared);
+    }
+
     /// Last look at packets for the device: a client sends from its own addresses only, the kernel must be able to take the offload header, and
     /// TCP learns what fits.
     fn inspect(&mut self, first: usize, shared: &mut Shared) {

@@ -10,6 +10,9 @@ pub const NIL: u32 = u32::MAX;
 /// Flow identifiers with this bit set belong to the urgent channel: unordered, never held.
 pub const URGENT: u16 = 0x8000;
 
+/// Longest record: its length travels in 16 bits, and an IP packet is no longer.
+const LARGEST: usize = u16::MAX as usize;
+
 /// One device packet (often a super-packet) and how far it has come.
 #[derive(Debug)]
 pub struct Record {
@@ -53,7 +56,7 @@ impl Record {
     }
 }
 
-/// Why a packet found no place.
+/// Why a packet found no place: too many, or too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -64,6 +67,15 @@ pub enum Packet<'a> {
     Borrowed(&'a [u8]),
     /// It lies in the buffer of [`Store::lend`], so many bytes of it. A large one stays there.
     Lent(usize),
+}
+
+impl Packet<'_> {
+    fn len(self) -> usize {
+        match self {
+            Packet::Borrowed(bytes) => bytes.len(),
+            Packet::Lent(len) => len,
+        }
+    }
 }
 
 /// All records of an engine and the memory of their packets.
@@ -124,7 +136,7 @@ impl Store {
 
     /// Takes `packet` in. The record is linked nowhere yet.
     pub fn insert(&mut self, packet: Packet<'_>, vnet: Vnet, now: Time) -> Result<u32, Full> {
-        if self.free.is_empty() && self.slots.len() >= self.limit {
+        if packet.len() > LARGEST || self.free.is_empty() && self.slots.len() >= self.limit {
             return Err(Full);
         }
         let (buf, len) = self.keep(packet).ok_or(Full)?;

@@ -1,6 +1,7 @@
 //! One record put together from its chunks.
 
 use crate::pool::{Buf, Pool};
+use crate::time::Time;
 use crate::vnet::Vnet;
 use crate::wire::Chunk;
 use arrayvec::ArrayVec;
@@ -15,6 +16,8 @@ pub(super) struct Assembly {
     room: u32,
     total: Option<u32>,
     vnet: Vnet,
+    /// When its first chunk came.
+    pub since: Time,
     /// Stretches [from, to) that are there, in order, never touching.
     have: ArrayVec<(u32, u32), MAX_STRETCHES>,
 }
@@ -34,11 +37,11 @@ pub(super) enum Added {
 
 impl Assembly {
     /// An empty record with room for `chunk`.
-    pub fn new(pool: &mut Pool, chunk: &Chunk<'_>) -> Option<Assembly> {
+    pub fn new(pool: &mut Pool, chunk: &Chunk<'_>, now: Time) -> Option<Assembly> {
         let end = chunk.offset as usize + chunk.data.len();
         let buf = pool.alloc(chunk.total.map_or(end, |t| t as usize))?;
         let room = pool.bytes(buf).len() as u32;
-        Some(Assembly { buf, room, total: None, vnet: Vnet::default(), have: ArrayVec::new() })
+        Some(Assembly { buf, room, total: None, vnet: Vnet::default(), since: now, have: ArrayVec::new() })
     }
 
     /// Adds a chunk.
@@ -155,7 +158,7 @@ mod tests {
                     at_head: false,
                     data: &record[*from..*to],
                 };
-                let a = assembly.get_or_insert_with(|| Assembly::new(&mut pool, &chunk).unwrap());
+                let a = assembly.get_or_insert_with(|| Assembly::new(&mut pool, &chunk, Time::ZERO).unwrap());
                 whole += (a.add(&mut pool, &chunk) == Added::Whole) as u32;
             }
             let (buf, len, _) = assembly.unwrap().finish();
@@ -171,7 +174,7 @@ mod tests {
         let data = [1u8; 100];
         let chunk =
             |offset, total| Chunk { flow: 0, seq: 0, offset, total, vnet: None, at_head: false, data: &data };
-        let mut a = Assembly::new(&mut pool, &chunk(500, None)).unwrap();
+        let mut a = Assembly::new(&mut pool, &chunk(500, None), Time::ZERO).unwrap();
         assert_eq!(a.add(&mut pool, &chunk(500, None)), Added::Partial);
         assert_eq!(a.add(&mut pool, &chunk(0, Some(550))), Added::Refused);
         assert_eq!(a.add(&mut pool, &chunk(0, Some(600))), Added::Partial);

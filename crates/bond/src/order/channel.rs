@@ -50,11 +50,11 @@ impl Slot {
         }
     }
 
-    fn with_chunk(self, pool: &mut Pool, c: &Chunk<'_>) -> (Slot, Took) {
+    fn with_chunk(self, pool: &mut Pool, c: &Chunk<'_>, now: Time) -> (Slot, Took) {
         let mut assembly = match self {
             Slot::Ready(..) | Slot::Void => return (self, Took::Duplicate),
             Slot::Partial(a) => a,
-            Slot::Missing => match Assembly::new(pool, c) {
+            Slot::Missing => match Assembly::new(pool, c, now) {
                 Some(a) => a,
                 None => return (Slot::Missing, Took::NoRoom),
             },
@@ -133,7 +133,7 @@ impl Channel {
     }
 
     /// Takes a chunk in. `Late`: its record was given up before; the caller passes it on if it is whole.
-    pub fn on_chunk(&mut self, pool: &mut Pool, c: &Chunk<'_>) -> Took {
+    pub fn on_chunk(&mut self, pool: &mut Pool, c: &Chunk<'_>, now: Time) -> Took {
         let ahead = seq_after(c.seq, self.next);
         if ahead < 0 {
             return self.on_late(c, ahead);
@@ -145,7 +145,7 @@ impl Channel {
         let before = slot.memory(pool);
         let taken = std::mem::replace(slot, Slot::Missing);
         let was_missing = taken.is_missing();
-        let (kept, took) = taken.with_chunk(pool, c);
+        let (kept, took) = taken.with_chunk(pool, c, now);
         let newly = was_missing && !kept.is_missing();
         let after = kept.memory(pool);
         *slot = kept;
@@ -208,10 +208,14 @@ impl Channel {
         }
     }
 
-    /// Gives up what is missing at the front, up to the next record that is there. Returns how many records were given up.
+    /// Gives up the record at the front and those after it of which nothing is there. One that is there in part may still become whole:
+    /// it is the next gap, and has been one since its first chunk came. Returns how many records were given up.
     pub fn give_up(&mut self, pool: &mut Pool) -> u64 {
         let mut given_up = 0;
         while let Some(Slot::Missing | Slot::Partial(_)) = self.slots.front() {
+            if given_up > 0 && !self.slots.front().is_some_and(Slot::is_missing) {
+                break;
+            }
             let Some(slot) = self.slots.pop_front() else { break };
             self.held_bytes -= slot.memory(pool);
             self.filled -= usize::from(!slot.is_missing());
@@ -219,8 +223,29 @@ impl Channel {
             self.advance(false);
             given_up += 1;
         }
-        (self.gap_since, self.sent_before, self.lost_since) = (None, None, None);
+        let next_gap = self.partial_front().filter(|_| self.filled > 1);
+        (self.gap_since, self.sent_before, self.lost_since) = (next_gap, None, None);
         given_up
+    }
+
+    /// Since when the next record has been there in part.
+    fn partial_front(&self) -> Option<Time> {
+        match self.slots.front() {
+            Some(Slot::Partial(a)) => Some(a.since),
+            _ => None,
+        }
+    }
+
+    /// The next record has been there in part since `before` or longer, and nothing after it has come that would make this a gap.
+    pub fn is_abandoned(&self, before: Time) -> bool {
+        self.gap_since.is_none() && self.partial_front().is_some_and(|since| since <= before)
+    }
+
+    /// Whether a chunk would begin a record that is not delivered at once.
+    pub fn would_hold(&self, c: &Chunk<'_>) -> bool {
+        let ahead = seq_after(c.seq, self.next);
+        let whole = c.total.is_some_and(|t| t as usize == c.data.len());
+        ahead >= 0 && !(ahead == 0 && whole) && self.slots.get(ahead as usize).is_none_or(Slot::is_missing)
     }
 
     /// Notes that everything before `seq` left before `stamp`; the earliest such word about the gap counts.

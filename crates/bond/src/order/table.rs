@@ -15,6 +15,9 @@ const URGENT_WINDOW: i32 = 1024;
 /// Records of one session that may be held or missing at once: four full windows. A place is about 300 bytes.
 const MAX_PLACES: usize = 32_768;
 
+/// A record that is there in part, with nothing after it, is given up after this: by then the sender has long done so, and its notice was lost.
+const ABANDONED_AFTER: Duration = Duration::from_secs(5);
+
 /// A packet for the device. Its buffer is the receiver's to free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
@@ -63,6 +66,8 @@ pub struct Table {
     urgent: Vec<Option<Box<UrgentSeen>>>,
     /// Channels with a gap.
     gapped: Vec<u16>,
+    /// Memory held in all channels, bytes.
+    held: u64,
     counters: Counters,
 }
 
@@ -74,7 +79,7 @@ impl Table {
 
     /// Memory held for order, bytes.
     pub fn held_bytes(&self) -> u64 {
-        self.gapped.iter().filter_map(|f| self.channels[*f as usize].as_ref()).map(|c| c.held_bytes).sum()
+        self.held
     }
 
     /// Channels in which something is missing.
@@ -102,11 +107,20 @@ impl Table {
             self.counters.refused += 1;
             return self.give_up(c.flow, pool, now, out);
         }
+        let over_share = self.held > pool.free_bytes() as u64;
         let Some(channel) = self.channel(c.flow, c.seq) else { return };
         if c.at_head {
             channel.note_sent_before(c.seq, stamp);
         }
-        match channel.on_chunk(pool, c) {
+        let before = channel.held_bytes;
+        // What one session holds is never more than what it leaves to the others.
+        let took = match over_share && channel.would_hold(c) {
+            true => Took::NoRoom,
+            false => channel.on_chunk(pool, c, now),
+        };
+        let after = channel.held_bytes;
+        self.held = self.held + after - before;
+        match took {
             Took::Kept => self.settle(c.flow, pool, now, out),
             Took::Late => {
                 self.counters.late += 1;
@@ -131,7 +145,10 @@ impl Table {
             return;
         }
         let Some(channel) = self.channel(flow, seq) else { return };
+        let before = channel.held_bytes;
         channel.on_void(pool, seq);
+        let after = channel.held_bytes;
+        self.held = self.held + after - before;
         self.settle(flow, pool, now, out);
     }
 
@@ -155,8 +172,9 @@ impl Table {
     /// Delivers what can be and keeps the list of gaps.
     fn settle(&mut self, flow: u16, pool: &Pool, now: Time, out: &mut VecDeque<Delivery>) {
         let Some(channel) = &mut self.channels[flow as usize] else { return };
-        let before = out.len();
+        let (before, held) = (out.len(), channel.held_bytes);
         channel.release(pool, now, out);
+        self.held -= held - channel.held_bytes;
         self.counters.delivered += (out.len() - before) as u64;
         let listed = self.gapped.iter().position(|f| *f == flow);
         match (channel.gap_since.is_some(), listed) {
@@ -170,7 +188,9 @@ impl Table {
 
     fn give_up(&mut self, flow: u16, pool: &mut Pool, now: Time, out: &mut VecDeque<Delivery>) {
         let Some(channel) = &mut self.channels[flow as usize] else { return };
+        let held = channel.held_bytes;
         self.counters.given_up += channel.give_up(pool);
+        self.held -= held - channel.held_bytes;
         self.settle(flow, pool, now, out);
     }
 
@@ -199,6 +219,16 @@ impl Table {
             }
         }
         next
+    }
+
+    /// Gives up records that have been there in part for long, with nothing after them. To be called now and then.
+    pub fn expire(&mut self, pool: &mut Pool, now: Time, out: &mut VecDeque<Delivery>) {
+        let before = Time::from_nanos(now.as_nanos().saturating_sub(ABANDONED_AFTER.as_nanos() as u64));
+        for flow in 0..self.channels.len() {
+            if self.channels[flow].as_ref().is_some_and(|c| c.is_abandoned(before)) {
+                self.give_up(flow as u16, pool, now, out);
+            }
+        }
     }
 
     fn on_urgent(&mut self, pool: &mut Pool, c: &Chunk<'_>, out: &mut VecDeque<Delivery>) {
@@ -237,6 +267,7 @@ impl Table {
         self.channels.clear();
         self.urgent.clear();
         self.gapped.clear();
+        self.held = 0;
     }
 }
 

@@ -21,6 +21,21 @@ impl End {
         self.t.on_chunk(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
     }
 
+    /// The first of two chunks of a record.
+    fn part(&mut self, flow: u16, seq: u32, ms: u64) {
+        let data = seq.to_be_bytes();
+        let c = Chunk { flow, seq, offset: 0, total: Some(8), vnet: None, at_head: true, data: &data };
+        let t = Time::from_millis(ms);
+        self.t.on_chunk(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
+    }
+
+    /// The second.
+    fn rest(&mut self, flow: u16, seq: u32, ms: u64) {
+        let c = Chunk { flow, seq, offset: 4, total: None, vnet: None, at_head: true, data: &[0; 4] };
+        let t = Time::from_millis(ms);
+        self.t.on_chunk(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
+    }
+
     fn check(&mut self, ms: u64, newest_ms: u64) -> Option<Time> {
         let newest = Some(Stamp::of(Time::from_millis(newest_ms)));
         self.t.check(&mut self.pool, Time::from_millis(ms), newest, HOLD, &mut self.out)
@@ -118,6 +133,62 @@ fn numbers_far_ahead_cost_a_bounded_number_of_places() {
     let places: usize = e.t.channels.iter().flatten().map(|c| c.places()).sum();
     assert!(places <= MAX_PLACES, "{places}");
     assert!(e.t.counters().refused > 1000);
+}
+
+#[test]
+fn a_record_that_is_partly_there_is_not_given_up_with_the_missing_one_before_it() {
+    let mut e = End::new();
+    e.whole(1, 0, 0);
+    e.part(1, 2, 100);
+    e.whole(1, 3, 100);
+    assert_eq!(e.check(100, 50), Some(Time::from_millis(300)));
+    e.check(160, 150);
+    assert_eq!(e.check(210, 150), Some(Time::from_millis(300)), "the second gap dates from its first chunk");
+    assert_eq!(e.t.counters().given_up, 1);
+    e.rest(1, 2, 220);
+    assert_eq!(e.got(), [0, 2, 3]);
+    assert_eq!((e.t.held_bytes(), e.pool.used_bytes()), (0, 0));
+    // One that nobody completes is, in its turn.
+    e.part(1, 5, 300);
+    e.part(1, 6, 310);
+    e.whole(1, 7, 320);
+    assert_eq!(e.check(510, 0), None);
+    assert_eq!((e.got(), e.t.counters().given_up), (vec![7], 4));
+    assert_eq!((e.t.held_bytes(), e.pool.used_bytes()), (0, 0));
+}
+
+#[test]
+fn a_part_with_nothing_after_it_is_held_for_seconds_and_not_for_ever() {
+    let mut e = End::new();
+    e.whole(1, 0, 0);
+    e.part(1, 1, 1000);
+    let expire = |e: &mut End, ms| e.t.expire(&mut e.pool, Time::from_millis(ms), &mut e.out);
+    expire(&mut e, 5900);
+    assert!(e.t.held_bytes() > 0 && e.t.gaps() == 0);
+    expire(&mut e, 6000);
+    assert_eq!((e.t.held_bytes(), e.t.counters().given_up), (0, 1));
+    e.whole(1, 2, 6001);
+    assert_eq!(e.got(), [0, 2]);
+    assert_eq!(e.pool.used_bytes(), 0);
+}
+
+#[test]
+fn one_session_leaves_memory_to_the_others() {
+    let mut e = End::new();
+    for flow in 0..1024 {
+        for seq in 0..40 {
+            e.part(flow, seq, 0);
+        }
+    }
+    let (held, free) = (e.t.held_bytes() as usize, e.pool.free_bytes());
+    assert!(held > 1 << 20 && held <= free + 2 * 65_536, "{held} held, {free} free");
+    assert_eq!(held, e.pool.used_bytes());
+    // What need not be held still passes, and another session has room.
+    e.whole(1023, 0, 1);
+    let mut other = Table::default();
+    let c = Chunk { flow: 1, seq: 0, offset: 0, total: Some(8), vnet: None, at_head: true, data: &[0; 4] };
+    other.on_chunk(&mut e.pool, &c, Stamp::of(Time::ZERO), Time::ZERO, &mut e.out);
+    assert_eq!((other.counters().refused, e.t.counters().refused > 0), (0, true));
 }
 
 proptest! {

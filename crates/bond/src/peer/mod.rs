@@ -118,6 +118,8 @@ pub struct Peer {
     pub(crate) probe_since: Time,
     /// When the gaps in the order are to be looked at.
     pub(crate) order_due: Option<Time>,
+    /// When records that nobody completes were last looked for.
+    pub(crate) order_swept: Time,
     /// Paths that found nothing to send since the queue last changed.
     pub(crate) declined: u16,
     pub(crate) views: Vec<View>,
@@ -159,6 +161,7 @@ impl Peer {
             probe_turn: 0,
             probe_since: now,
             order_due: None,
+            order_swept: now,
             declined: 0,
             views: Vec::new(),
             siblings: Vec::new(),

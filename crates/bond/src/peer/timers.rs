@@ -16,6 +16,8 @@ const VALIDATION: Duration = Duration::from_secs(3);
 const PROBE_TURN: Duration = Duration::from_millis(600);
 /// A gateway forgets a dead path after this.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
+/// How often records are looked for that nobody completes.
+const SWEEP: Duration = Duration::from_secs(1);
 /// Acknowledgement delay of the peer, at most: `recv`'s bound.
 const ACK_DELAY: Duration = Duration::from_millis(6);
 /// CoDel's least target (RFC 8289 §4.2), and its interval beside the bond's own round trip: the interval is to cover that of the flows (§4.3), part of which
@@ -38,6 +40,9 @@ impl Peer {
         }
         if self.order_due.is_none_or(|t| t <= now) {
             self.check_order(now, shared);
+        }
+        if now.since(self.order_swept) >= SWEEP {
+            self.sweep_order(now, shared);
         }
         self.forget_dead_paths(now, shared);
         self.pass_probe_turn(now);

@@ -153,3 +153,60 @@ impl Crest {
         risen
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Duration;
+
+    const RTT_MS: u64 = 40;
+
+    fn ack(ms: u64, mbps: u64) -> Ack {
+        Ack {
+            now: Time::from_millis(ms),
+            bytes: 1500,
+            lost_bytes: 0,
+            newest_sent: Time::from_millis(ms - RTT_MS),
+            rtt: Duration::from_millis(RTT_MS),
+            min_rtt: Duration::from_millis(RTT_MS),
+            queue_delay: None,
+            delivery_rate_bps: mbps * 1_000_000,
+            app_limited: true,
+            round_start: false,
+            ce_packets: 0,
+            inflight: 1500,
+        }
+    }
+
+    /// Rounds of `acks` acknowledgements each, all of them `queue_ms` late; in which round startup ended.
+    fn ends(acks: u64, queue_ms: f64) -> Option<u64> {
+        let mut s = Startup::new();
+        (0..20).find(|round| {
+            (0..acks).any(|k| {
+                let at = 100 + round * (RTT_MS + 1) + k * RTT_MS / acks;
+                s.on_ack(&ack(at, 4), queue_ms * 1e-3, 0.0025, 1500.0)
+            })
+        })
+    }
+
+    #[test]
+    fn a_few_late_probes_are_no_queue_and_a_round_of_late_acknowledgements_is() {
+        assert_eq!(ends(2, 30.0), None);
+        assert_eq!(ends(20, 0.5), None);
+        assert!(ends(20, 30.0).is_some_and(|round| round < 5));
+    }
+
+    #[test]
+    fn losing_what_was_added_ends_it_and_a_few_losses_do_not() {
+        let over = |lost: u64| {
+            let mut s = Startup::new();
+            (0..400).any(|k| {
+                if k % 40 == 0 {
+                    s.on_loss(lost * 1500);
+                }
+                s.on_ack(&ack(100 + k, 4), 0.0, 0.0025, 1500.0)
+            })
+        };
+        assert!(over(20) && !over(1));
+    }
+}

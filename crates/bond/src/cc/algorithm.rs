@@ -61,6 +61,14 @@ impl Algorithm {
         self.controller_with(mtu, SlowStart::default())
     }
 
+    /// The controller as Linux has it, where the two differ: CUBIC. For models of Linux senders.
+    pub fn controller_of_linux(self, mtu: u64, rule: SlowStart) -> Box<dyn Controller> {
+        match self {
+            Algorithm::Cubic => Box::new(Cubic::new(CubicLaw::of_linux(), mtu).with_slow_start(rule)),
+            _ => self.controller_with(mtu, rule),
+        }
+    }
+
     /// The same with another end of slow start, which tidal does not heed: it has its own start.
     pub fn controller_with(self, mtu: u64, rule: SlowStart) -> Box<dyn Controller> {
         match self {

@@ -21,9 +21,24 @@ struct Stage {
     w_est: f64,
 }
 
+/// Additive increase before any loss, as Linux bounds it from below: a datagram per so many acknowledged.
+const LINUX_FIRST_STAGE: f64 = 20.0;
+
+/// Whose CUBIC it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Style {
+    /// The RFC's.
+    #[default]
+    Rfc,
+    /// Linux's `tcp_cubic.c`, which counts whole datagrams, stays at the weaker additive increase beyond the old window,
+    /// and grows by at least a twentieth in a round trip until the first loss.
+    Linux,
+}
+
 /// The law of CUBIC.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CubicLaw {
+    style: Style,
     w_max: f64,
     /// Window just before the last reduction.
     w_prior: f64,
@@ -35,10 +50,33 @@ pub struct CubicLaw {
 pub type Cubic = LossBased<CubicLaw>;
 
 impl CubicLaw {
+    /// As Linux has it, for models of Linux senders.
+    pub fn of_linux() -> CubicLaw {
+        CubicLaw { style: Style::Linux, ..CubicLaw::default() }
+    }
+
+    /// Growth in datagrams as Linux has it, `t` seconds after the stage began and `rtt` at its least.
+    fn linux_increase(&self, stage: &Stage, window: f64, acked: f64, t: f64, rtt: f64) -> f64 {
+        let window = window.floor().max(1.0);
+        let target = C * (t + rtt - stage.k).powi(3) + self.w_max;
+        let mut per = if target > window { window / (target - window) } else { 100.0 * window };
+        if self.w_prior == 0.0 {
+            per = per.min(LINUX_FIRST_STAGE);
+        }
+        // What Reno would have counts when it is a whole datagram ahead.
+        let behind = stage.w_est.floor() - window;
+        if behind >= 1.0 {
+            per = per.min(window / behind);
+        }
+        acked / per.max(2.0)
+    }
+
     fn begin(&mut self, now: Time, window: f64) -> Stage {
         // Without a reduction behind us (slow start ended by delay) the plateau is here (§4.2).
         self.w_max = self.w_max.max(window);
-        self.w_prior = self.w_prior.max(window);
+        if self.style == Style::Rfc {
+            self.w_prior = self.w_prior.max(window);
+        }
         Stage { start: now, k: libm::cbrt((self.w_max - window) / C), w_est: window }
     }
 }
@@ -52,10 +90,15 @@ impl Law for CubicLaw {
         let mut stage = self.stage.unwrap_or_else(|| self.begin(ack.now, window));
         self.last_ack = ack.now;
         // Once Reno would have reached the old window, it grows by one a round trip as Reno does (§4.3).
-        let alpha = if stage.w_est >= self.w_prior { 1.0 } else { ALPHA };
+        let strong = self.style == Style::Rfc && stage.w_est >= self.w_prior;
+        let alpha = if strong { 1.0 } else { ALPHA };
         stage.w_est += alpha * acked / window;
         self.stage = Some(stage);
 
+        if self.style == Style::Linux {
+            let t = ack.now.since(stage.start).as_secs_f64();
+            return self.linux_increase(&stage, window, acked, t, ack.min_rtt.as_secs_f64()) * mtu;
+        }
         let cubic = |t: f64| C * (t - stage.k).powi(3) + self.w_max;
         let t = ack.now.since(stage.start).as_secs_f64();
         if cubic(t) < stage.w_est {
@@ -72,7 +115,10 @@ impl Law for CubicLaw {
         self.w_max = if window < self.w_max { window * (1.0 + BETA) / 2.0 } else { window };
         self.w_prior = window;
         self.stage = None;
-        core.window as f64 * BETA
+        match self.style {
+            Style::Rfc => core.window as f64 * BETA,
+            Style::Linux => (window.floor() * BETA).floor() * core.mtu as f64,
+        }
     }
 
     fn on_app_limited(&mut self, ack: &Ack) {
@@ -84,6 +130,6 @@ impl Law for CubicLaw {
     }
 
     fn reset(&mut self) {
-        *self = CubicLaw::default();
+        *self = CubicLaw { style: self.style, ..CubicLaw::default() };
     }
 }

@@ -1,7 +1,7 @@
 //! What an endpoint is to be like.
 
 use core::time::Duration;
-use ropewalk_bond::cc::{Algorithm, SlowStart};
+use ropewalk_bond::cc::{Algorithm, Controller, SlowStart};
 
 /// How much the receiver is ready to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +112,8 @@ pub struct TcpConfig {
     pub mss: u16,
     /// Congestion control.
     pub congestion_control: Algorithm,
+    /// Growth as Linux has it where that is not the RFC's: CUBIC.
+    pub linux_growth: bool,
     /// How slow start ends before a loss; none: as Linux does for this algorithm ([`TcpConfig::slow_start`]).
     pub slow_start: Option<SlowStart>,
     /// Receive buffer.
@@ -153,6 +155,7 @@ impl Default for TcpConfig {
         TcpConfig {
             mss: 1460,
             congestion_control: Algorithm::Cubic,
+            linux_growth: true,
             slow_start: None,
             receive_buffer: ReceiveBuffer::default(),
             send_buffer_bytes: u64::MAX,
@@ -191,5 +194,13 @@ impl TcpConfig {
             Algorithm::Cubic => SlowStart::HyStart,
             _ => SlowStart::Standard,
         })
+    }
+
+    /// A fresh controller for segments of `mss` bytes.
+    pub(crate) fn controller(&self, mss: u64) -> Box<dyn Controller> {
+        match self.linux_growth {
+            true => self.congestion_control.controller_of_linux(mss, self.slow_start()),
+            false => self.congestion_control.controller_with(mss, self.slow_start()),
+        }
     }
 }

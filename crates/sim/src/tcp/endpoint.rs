@@ -95,8 +95,6 @@ pub(crate) struct SubflowPart {
     pub data_ack: Option<u64>,
     /// The connection's window, bytes, from `data_ack` on.
     pub window: u64,
-    /// One past the last byte of the data stream, when it is known.
-    pub data_fin: bool,
     /// To be sent once, in place of the data sequence signal.
     pub once: VecDeque<MptcpOption>,
     /// Options received, with the window of their segment (bytes) and the offset of its payload.
@@ -160,6 +158,38 @@ impl TcpEndpoint {
             events: VecDeque::new(),
         };
         endpoint.agreed.our_scale = endpoint.rx.window.scale();
+        endpoint
+    }
+
+    /// The same for a subflow of an MPTCP connection: `option` goes on its SYN.
+    pub(crate) fn connect_subflow(
+        config: TcpConfig,
+        local: SocketAddrV4,
+        remote: SocketAddrV4,
+        isn: u32,
+        option: MptcpOption,
+    ) -> TcpEndpoint {
+        let mut endpoint = TcpEndpoint::connect(config, local, remote, isn);
+        endpoint.make_subflow(option);
+        endpoint
+    }
+
+    fn make_subflow(&mut self, option: MptcpOption) {
+        self.subflow = Some(SubflowPart { handshake: Some(option), ..SubflowPart::default() });
+        self.tx.ignore_peer_window = true;
+    }
+
+    /// Answers the SYN of a subflow.
+    pub(crate) fn accept_subflow(
+        config: TcpConfig,
+        isn: u32,
+        now: Time,
+        syn: &Segment,
+        option: MptcpOption,
+    ) -> TcpEndpoint {
+        let mut endpoint = TcpEndpoint::connect(config, syn.destination, syn.source, isn);
+        endpoint.make_subflow(option);
+        endpoint.agree(now, syn);
         endpoint
     }
 
@@ -515,8 +545,7 @@ impl TcpEndpoint {
             return Some(option);
         }
         let data_ack = part.data_ack?;
-        let data_fin = part.data_fin && self.tx.unsent() == 0;
-        Some(MptcpOption::Dss { data_ack: Some(data_ack), mapping, data_fin })
+        Some(MptcpOption::Dss { data_ack: Some(data_ack), mapping, data_fin: false })
     }
 
     /// What has happened, oldest first.
@@ -553,6 +582,11 @@ impl TcpEndpoint {
     pub fn abort(&mut self) {
         self.reset_due = !self.over && self.peer_isn.is_some();
         self.over = true;
+    }
+
+    /// The handshake is over.
+    pub fn is_connected(&self) -> bool {
+        self.connected
     }
 
     /// Where the connection stands.

@@ -29,12 +29,12 @@
 //! | `receive` | what arrived, when to say so, how much more to take |
 
 mod config;
-mod endpoint;
+pub(crate) mod endpoint;
 mod options;
 pub mod pair;
-mod receive;
+pub(crate) mod receive;
 mod segment;
-mod send;
+pub(crate) mod send;
 pub(crate) mod seq;
 #[cfg(test)]
 mod tests;

@@ -171,7 +171,7 @@ fn decode_mptcp(body: &[u8]) -> Result<Option<MptcpOption>, BadOptions> {
 
 fn decode_dss(mut rest: &[u8]) -> Result<MptcpOption, BadOptions> {
     let [flags]: [u8; 1] = take(&mut rest)?;
-    let mut number = |has, is_long, rest: &mut &[u8]| match (flags & has != 0, flags & is_long != 0) {
+    let number = |has, is_long, rest: &mut &[u8]| match (flags & has != 0, flags & is_long != 0) {
         (false, _) => Ok(None),
         (true, true) => huge(rest).map(Some),
         (true, false) => long(rest).map(|n| Some(u64::from(n))),

@@ -1,7 +1,7 @@
 //! The receiving half of a connection: reassembly, acknowledgements, the window.
 
 mod acks;
-mod reassembly;
+pub(crate) mod reassembly;
 mod window;
 
 use super::{Ecn, TcpConfig};

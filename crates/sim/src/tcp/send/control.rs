@@ -82,7 +82,7 @@ impl Control {
             Pacing::IfNeeded => config.congestion_control == Algorithm::Tidal,
         };
         Control {
-            cc: config.congestion_control.controller_with(mss, config.slow_start()),
+            cc: config.controller(mss),
             sampler: RateSampler::new(),
             min_rtt: WindowedMin::new(MIN_RTT_MEMORY),
             mss,
@@ -103,11 +103,6 @@ impl Control {
             (None, Some(window)) => window.min(self.cc.window()),
             (None, None) => self.cc.window(),
         }
-    }
-
-    /// The controller's own window: where a reduction or a rebuilding ends.
-    pub fn target(&self) -> u64 {
-        self.cc.window()
     }
 
     pub fn controller(&self) -> &dyn Controller {
@@ -241,6 +236,12 @@ impl Control {
         if self.rebuilt.is_none() && timeouts > 0 && kept < self.cc.window() {
             self.rebuilt = Some(kept);
         }
+    }
+
+    /// Makes the window smaller as if a segment had just been lost.
+    pub fn penalise(&mut self, now: Time, flight: u64) {
+        self.on_loss(now, self.mss, now, flight);
+        self.reduction = None;
     }
 
     /// The event was a mistake: nothing was lost.

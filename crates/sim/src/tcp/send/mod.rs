@@ -205,9 +205,22 @@ impl Sender {
         self.board.flight()
     }
 
-    /// The controller may send this much more now, bytes.
-    pub fn room(&self) -> u64 {
-        self.control.window().saturating_sub(self.board.flight())
+    /// A full segment that came now could leave now.
+    pub fn is_ready(&self, now: Time) -> bool {
+        let idle = self.unsent() == 0 && self.board.next_lost().is_none();
+        self.una > 0 && idle && now >= self.control.release() && self.may_send(self.mss)
+    }
+
+    /// There is room, and nothing that may be sent: what is on the way says little of the path's rate.
+    pub fn note_idle_room(&mut self) {
+        self.control.on_idle_room(self.board.flight());
+    }
+
+    /// Adds `len` bytes that belong at `data_sequence` of an MPTCP connection's stream.
+    pub fn write_mapped(&mut self, data_sequence: u64, len: u64) {
+        let offset = self.limit;
+        self.limit += len;
+        self.mappings.push_back(Mapped { offset, data_sequence, len });
     }
 
     /// A timeout is being recovered from.
@@ -247,8 +260,10 @@ impl Sender {
             return None;
         }
         let Some(new) = self.next_new() else {
-            self.control.on_idle_room(self.board.flight());
-            self.await_window(now);
+            if !self.ignore_peer_window {
+                self.note_idle_room();
+                self.await_window(now);
+            }
             return None;
         };
         self.may_send(u64::from(new.payload_bytes)).then(|| self.send_new(now, new))

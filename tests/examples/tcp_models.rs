@@ -22,7 +22,7 @@ type R<T> = Result<T, Box<dyn std::error::Error>>;
 /// Where the start of a flow ends and its steady part begins, seconds.
 const START_S: u64 = 5;
 /// Link rates, Mb/s, with as many cases of each at once as the machine can emulate well.
-const RATES: [(u64, usize); 3] = [(10, 9), (50, 3), (100, 2)];
+const RATES: [(u64, usize); 3] = [(10, 6), (50, 3), (100, 2)];
 const RTTS_MS: [u64; 3] = [10, 40, 100];
 /// Random loss, per mille.
 const LOSSES: [u64; 3] = [0, 1, 10];
@@ -92,17 +92,18 @@ impl Figures {
     }
 }
 
-/// Samples of a tenth of a second: bytes received, segments repeated, smoothed round-trip time in ms.
-fn figures(bytes: &[f64], repeated: &[f64], rtts: &[f64], tenth: f64) -> Figures {
-    let start = (START_S as f64 / tenth).round() as usize;
+/// Samples of a tenth of a second: bytes received and in how many seconds, segments repeated, smoothed round-trip time
+/// in ms.
+fn figures(bytes: &[f64], spans: &[f64], repeated: &[f64], rtts: &[f64]) -> Figures {
+    let start = START_S as usize * 10;
     let sum = |all: &[f64]| all.iter().sum::<f64>();
     let split = |all: &[f64]| (sum(&all[..start.min(all.len())]), sum(&all[start.min(all.len())..]));
-    let seconds = (bytes.len().saturating_sub(start)) as f64 * tenth;
     let (early, late) = split(bytes);
+    let (early_seconds, seconds) = split(spans);
     let (early_repeated, late_repeated) = split(repeated);
     let steady = &rtts[start.min(rtts.len())..];
     Figures {
-        start_mbps: early * 8e-6 / START_S as f64,
+        start_mbps: early * 8e-6 / early_seconds,
         mbps: late * 8e-6 / seconds,
         rtt_ms: sum(steady) / steady.len().max(1) as f64,
         retransmits: late_repeated / seconds,
@@ -131,7 +132,7 @@ fn model(case: &Case, seconds: u64, seed: u64) -> R<Figures> {
         rtts.push(stats.srtt.as_secs_f64() * 1e3);
         (last_bytes, last_repeated) = (pair.received(), stats.send.retransmits);
     }
-    Ok(figures(&bytes, &repeated, &rtts, 0.1))
+    Ok(figures(&bytes, &vec![0.1; bytes.len()], &repeated, &rtts))
 }
 
 /// Runs the cases at once, a cable each, with the kernel's TCP at both ends.
@@ -191,10 +192,13 @@ fn one_kernel_run(lab: &Paths, n: u64, case: &Case, seconds: u64) -> R<Figures> 
         let intervals = side["intervals"].as_array().cloned().unwrap_or_default();
         intervals.iter().map(|i| i["streams"][0][key].as_f64().unwrap_or(0.0)).collect()
     };
-    let mut bytes = column(&said["server_output_json"], "bytes");
-    bytes.truncate(said["intervals"].as_array().map_or(0, Vec::len));
+    let server = &said["server_output_json"];
+    let (mut bytes, mut spans) = (column(server, "bytes"), column(server, "seconds"));
+    for all in [&mut bytes, &mut spans] {
+        all.truncate(said["intervals"].as_array().map_or(0, Vec::len));
+    }
     let rtts: Vec<f64> = column(&said, "rtt").iter().map(|us| us / 1e3).collect();
-    Ok(figures(&bytes, &column(&said, "retransmits"), &rtts, 0.1))
+    Ok(figures(&bytes, &spans, &column(&said, "retransmits"), &rtts))
 }
 
 fn cases() -> Vec<Case> {

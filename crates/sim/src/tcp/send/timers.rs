@@ -136,7 +136,7 @@ impl Sender {
 
     /// Nothing is on the way, something waits, and the peer's window is shut: ask it now and then.
     pub(super) fn await_window(&mut self, now: Time) {
-        let shut = self.board.is_empty() && self.unsent() > 0 && self.una > 0 && self.next >= self.right;
+        let shut = self.board.is_empty() && self.unsent() > 0 && self.una > 0 && self.next_new().is_none();
         if self.ignore_peer_window || !shut {
             return self.timers.reset_window_probe();
         }

@@ -1,12 +1,14 @@
 //! Tests of whole connections over small networks.
 
+mod order;
+mod recovery;
 mod steady;
 
 use super::pair::{Fate, Pair};
 use super::*;
 use core::time::Duration;
 use ropewalk_air::Time;
-use ropewalk_air::wired::{Limit, LinkSpec, QueueSpec};
+use ropewalk_air::wired::{Limit, LinkSpec, Loss, QueueSpec};
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -19,9 +21,10 @@ fn link(mbps: f64, rtt_ms: u64, bdp: f64) -> LinkSpec {
         .queue(QueueSpec::TailDrop { limit: Limit::Bytes(bytes.max(10 * 1500)) })
 }
 
+/// Both ends with `config`; what the link loses, it loses on the way there.
 fn pair(config: TcpConfig, spec: LinkSpec) -> Pair {
-    Pair::new(config, spec.clone(), LinkSpec { loss: ropewalk_air::wired::Loss::default(), ..spec }, 1)
-        .unwrap()
+    let backward = LinkSpec { loss: Loss::default(), ..spec.clone() };
+    Pair::new(config, spec, backward, 1).unwrap()
 }
 
 /// Data rate at the server between two seconds, Mb/s.

@@ -56,7 +56,7 @@ pub(super) fn stream(seed: u64, number: u64) -> ChaCha8Rng {
 }
 
 impl<T: Clone> Air<T> {
-    /// Takes a packet in for `to`, a neighbour's address or a group. What becomes of it is told by a [`Completion`], also when
+    /// Takes a packet in for `to`, a neighbour's address or a group. What becomes of it is told by a [`Completion`](super::Completion), also when
     /// the queue has no room for it.
     pub fn send(&mut self, now: Time, iface: IfaceId, to: Mac, packet: Packet<T>) -> Result<(), SendError> {
         self.run(now);

@@ -50,6 +50,8 @@ pub(crate) struct Access {
     held: bool,
     /// Categories that have something to send, by bit.
     wants: u8,
+    /// Categories that want, or whose backoff may be under way: all others need no look.
+    active: u8,
     idle_since: u64,
     busy_since: u64,
     nav_until: u64,
@@ -99,6 +101,7 @@ impl Access {
             busy: false,
             held: false,
             wants: 0,
+            active: 0,
             idle_since: 0,
             busy_since: 0,
             nav_until: 0,
@@ -150,7 +153,10 @@ impl Access {
     /// Categories that meant to go at once, and now cannot, draw a backoff.
     fn stop_fresh(&mut self, now: u64) {
         let base = self.base();
-        for category in 0..CATEGORIES {
+        let mut left = self.wants;
+        while left != 0 {
+            let category = left.trailing_zeros() as usize;
+            left &= left - 1;
             let c = &mut self.categories[category];
             if c.fresh && (base + c.aifs_ns).max(c.from) > now {
                 c.fresh = false;
@@ -178,12 +184,21 @@ impl Access {
             return;
         }
         let base = self.base();
-        for c in &mut self.categories {
+        let mut left = self.active;
+        while left != 0 {
+            let category = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let c = &mut self.categories[category];
             let start = (base + c.aifs_ns).max(c.from);
             if c.backoff > 0 && now >= start {
-                let passed = u64::from(c.backoff).min((now - start) / self.slot_ns + u64::from(begun_too));
-                c.backoff -= passed as u32;
-                c.from = start + passed * self.slot_ns;
+                // Backoffs fit 32 bits, and 32-bit divisions are the faster ones.
+                let since = u32::try_from(now - start).unwrap_or(u32::MAX);
+                let passed = c.backoff.min(since / self.slot_ns as u32 + u32::from(begun_too));
+                c.backoff -= passed;
+                c.from = start + u64::from(passed) * self.slot_ns;
+            }
+            if c.backoff == 0 && self.wants & (1 << category) == 0 {
+                self.active &= !(1 << category);
             }
         }
     }
@@ -196,6 +211,7 @@ impl Access {
             return false;
         }
         self.wants |= bit;
+        self.active |= bit;
         let now = now.as_nanos();
         if !self.held && !self.busy {
             self.settle(now, false);
@@ -284,6 +300,7 @@ impl Access {
         let c = &mut self.categories[category];
         // cw + 1 is a power of two.
         c.backoff = self.rng.next_u32() & c.cw;
+        self.active |= 1 << category;
     }
 
     /// Virtual carrier sense: somebody has announced that the medium is his until then.
@@ -364,7 +381,7 @@ mod tests {
     fn a_slot_that_becomes_busy_counts_in_edca_and_not_in_dcf() {
         for (edca, left) in [(false, 7), (true, 6)] {
             let mut a = access(edca);
-            a.wants = 1;
+            (a.wants, a.active) = (1, 1);
             a.categories[0].backoff = 10;
             // At the beginning of the fourth slot; and before AIFS is over nothing counts.
             a.on_busy(at(AIFS + 3 * SLOT));

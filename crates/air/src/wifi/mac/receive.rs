@@ -13,7 +13,7 @@ use crate::wifi::phy::duration;
 use crate::wifi::timers::Cause;
 
 /// How long MPDUs wait for a missing one before they are handed on without it (Linux's reorder timeout).
-const REORDER_TIMEOUT_MS: u64 = 100;
+const REORDER_TIMEOUT_NS: u64 = 100_000_000;
 
 impl<T: Clone> Air<T> {
     /// `ear` has heard a frame from `emitter` to its end.
@@ -233,32 +233,39 @@ impl<T: Clone> Air<T> {
                 arrived.push(one);
             }
         }
-        if let Some(since) = self.peers[receiver].rx[category].waiting_since {
-            if since == self.now {
-                let at = Time::from_nanos(since.as_nanos() + REORDER_TIMEOUT_MS * 1_000_000);
-                self.schedule(
-                    ear,
-                    at,
-                    Chore::FlushReorder { peer: receiver as u32, category: category as u8 },
-                );
-            }
+        let rx = &mut self.peers[receiver].rx[category];
+        if rx.waiting_since.is_some() && !rx.is_watched {
+            rx.is_watched = true;
+            self.watch_reorder(ear, receiver, category);
         }
         self.hand_on(receiver, &mut arrived);
         self.arrived = arrived;
     }
 
-    /// A timer on missing MPDUs: if the same ones are still missing, they are given up.
+    /// Looks again when what is missing has been missing for too long.
+    fn watch_reorder(&mut self, radio: usize, peer: usize, category: usize) {
+        let since = self.peers[peer].rx[category].waiting_since.unwrap_or(self.now);
+        let chore = Chore::FlushReorder { peer: peer as u32, category: category as u8 };
+        self.schedule(radio, after(since, REORDER_TIMEOUT_NS), chore);
+    }
+
+    /// MPDUs that have been missing for too long are given up.
     pub(crate) fn flush_reorder(&mut self, peer: usize, category: usize) {
         let rx = &mut self.peers[peer].rx[category];
+        rx.is_watched = false;
         let Some(since) = rx.waiting_since else { return };
-        let due = Time::from_nanos(since.as_nanos() + REORDER_TIMEOUT_MS * 1_000_000);
-        if due > self.now {
-            return;
+        if after(since, REORDER_TIMEOUT_NS) <= self.now {
+            let mut arrived = core::mem::take(&mut self.arrived);
+            self.peers[peer].rx[category].skip_missing(self.now, &mut arrived);
+            self.hand_on(peer, &mut arrived);
+            self.arrived = arrived;
         }
-        let mut arrived = core::mem::take(&mut self.arrived);
-        rx.skip_missing(self.now, &mut arrived);
-        self.hand_on(peer, &mut arrived);
-        self.arrived = arrived;
+        let rx = &mut self.peers[peer].rx[category];
+        if rx.waiting_since.is_some() {
+            rx.is_watched = true;
+            let radio = usize::from(self.peers[peer].radio);
+            self.watch_reorder(radio, peer, category);
+        }
     }
 
     /// The sender says where its window begins, and wants to know what has come.

@@ -25,6 +25,8 @@ pub(crate) struct Reorder<T> {
     held: VecDeque<Option<Arrived<T>>>,
     /// Since when the head has been missing while others waited.
     pub(crate) waiting_since: Option<Time>,
+    /// A chore watches over it.
+    pub(crate) is_watched: bool,
     /// Without an agreement: the last sequence number, by which retries are told from new frames (10.3.2.14).
     pub(crate) last_seq: Option<u16>,
     /// The same for management frames.
@@ -37,6 +39,7 @@ impl<T> Default for Reorder<T> {
             start: 0,
             held: VecDeque::new(),
             waiting_since: None,
+            is_watched: false,
             last_seq: None,
             last_management: None,
         }

@@ -308,16 +308,14 @@ impl Ear {
     }
 
     fn add_secondary(&mut self, now: Time, subs: &[f64; SUBS]) {
-        for k in 1..self.parts {
-            self.energy[k] += subs[k];
-        }
+        let parts = 1..self.parts;
+        self.energy[parts.clone()].iter_mut().zip(&subs[parts]).for_each(|(energy, mw)| *energy += mw);
         self.sense_secondary(now);
     }
 
     fn remove_secondary(&mut self, now: Time, subs: &[f64; SUBS]) {
-        for k in 1..self.parts {
-            self.energy[k] -= subs[k];
-        }
+        let parts = 1..self.parts;
+        self.energy[parts.clone()].iter_mut().zip(&subs[parts]).for_each(|(energy, mw)| *energy -= mw);
         self.sense_secondary(now);
     }
 

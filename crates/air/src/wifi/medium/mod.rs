@@ -139,10 +139,8 @@ impl Medium {
         (signal.on, signal.start, signal.data, signal.end) = (true, now, e.data, e.end);
         (signal.rate, signal.tuning, signal.duplicate) = (e.rate, e.tuning, e.duplicate);
         signal.reached.clear();
-        if let Some(ear) = self.ears.get_mut(emitter) {
-            if ear.begin_transmission(now) {
-                self.touched.push(Touch { ear: emitter as u16, heard: false, flipped: true });
-            }
+        if self.ears.get_mut(emitter).is_some_and(|ear| ear.begin_transmission(now)) {
+            self.touched.push(Touch { ear: emitter as u16, heard: false, flipped: true });
         }
         let fades = self.paths.is_fading();
         let own = e.tuning == self.neighbours[emitter].tuning;
@@ -170,10 +168,8 @@ impl Medium {
         self.touched.clear();
         let signal = &mut self.signals[emitter];
         signal.on = false;
-        if let Some(ear) = self.ears.get_mut(emitter) {
-            if ear.end_transmission(now) {
-                self.touched.push(Touch { ear: emitter as u16, heard: false, flipped: true });
-            }
+        if self.ears.get_mut(emitter).is_some_and(|ear| ear.end_transmission(now)) {
+            self.touched.push(Touch { ear: emitter as u16, heard: false, flipped: true });
         }
         for r in &signal.reached {
             let (heard, flipped) = self.ears[usize::from(r.ear)].signal_ends(now, emitter as u16, &r.subs);

@@ -1,7 +1,9 @@
 //! Whole media: throughput against closed forms, Bianchi's model and ns-3; stations that do not hear each other; what
 //! stays the same.
 
+mod reach;
 mod saturation;
+mod stations;
 
 use super::phy::{Band, Channel, GuardInterval, Rate, Standard, Width};
 use super::*;
@@ -87,7 +89,7 @@ pub(super) enum Offer {
     Every(u64),
 }
 
-fn packet(n: u64) -> Packet<u64> {
+pub(super) fn packet(n: u64) -> Packet<u64> {
     Packet {
         len_bytes: 1500,
         ac: AccessCategory::BestEffort,

@@ -6,6 +6,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::api::{IfaceId, Mac, Output, Packet, RadioId, SendError, Status};
+use super::beams::Training;
 use super::interferer::Bursts;
 use super::mac::access::Access;
 use super::mac::peer::Peer;
@@ -28,6 +29,8 @@ pub struct Air<T> {
     pub(super) seed: u64,
     /// Losses by something that stands in the way: (a, b, dB).
     pub(super) blockage: Vec<(u16, u16, f64)>,
+    /// Paths whose antennas look for each other.
+    pub(super) training: Vec<Training>,
     /// What is left of each interferer's bursts.
     pub(super) bursts: Vec<Bursts>,
     pub(super) now: Time,

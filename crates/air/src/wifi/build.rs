@@ -64,6 +64,7 @@ impl<T: Clone> Air<T> {
             timers: Timers::new(emitters),
             seed,
             blockage: Vec::new(),
+            training: Vec::new(),
             bursts,
             radios,
             access,

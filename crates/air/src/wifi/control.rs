@@ -42,8 +42,7 @@ impl<T: Clone> Air<T> {
                     let place = format!("radio {radio}");
                     return Err(spec::out_of_range(&place, "position", f64::NAN, "finite, in metres").into());
                 }
-                self.radios[radio].spec.position = position;
-                self.place_radio(radio);
+                self.move_radio(radio, position);
             }
             Command::SetTxPower { radio, dbm } => {
                 let radio = self.radio(radio)?;
@@ -57,6 +56,7 @@ impl<T: Clone> Air<T> {
                 self.blockage.retain(|o| (o.0, o.1) != (a.0, b.0) && (o.0, o.1) != (b.0, a.0));
                 self.blockage.push((a.0, b.0, loss_db));
                 self.place_radio(usize::from(a.0));
+                self.train(usize::from(a.0), usize::from(b.0));
             }
             Command::SetRadioUp { radio, up } => {
                 let radio = self.radio(radio)?;

@@ -20,6 +20,7 @@
 pub mod abstract_medium;
 mod air;
 mod api;
+mod beams;
 mod build;
 mod control;
 pub mod interferer;

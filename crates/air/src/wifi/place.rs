@@ -33,7 +33,7 @@ impl<T: Clone> Air<T> {
         }
     }
 
-    fn position(&self, emitter: usize) -> [f64; 3] {
+    pub(super) fn position(&self, emitter: usize) -> [f64; 3] {
         match self.radios.get(emitter) {
             Some(radio) => radio.spec.position,
             None => self.spec.interferers[emitter - self.radios.len()].position,
@@ -50,6 +50,9 @@ impl<T: Clone> Air<T> {
             let (a, b) = (usize::from(a), usize::from(b));
             (a, b) == (emitter, ear) || (b, a) == (emitter, ear)
         };
+        if self.is_training(emitter, ear) {
+            return f64::INFINITY;
+        }
         let in_the_way = self.blockage.iter().find(|b| pair(b.0, b.1)).map_or(0.0, |b| b.2);
         // The last word counts.
         let told = self.spec.path_loss_overrides.iter().rev().find(|o| pair(o.0.0, o.1.0));
@@ -60,7 +63,7 @@ impl<T: Clone> Air<T> {
         let square: f64 = (0..3).map(|k| (p[k] - q[k]) * (p[k] - q[k])).sum();
         let model = self.spec.path_loss.db(square.sqrt());
         let link = Link::new(emitter as u16, ear as u16, 0);
-        model + self.spec.shadowing.loss_db(self.seed, link) + in_the_way
+        model + self.spec.shadowing.loss_db(self.seed, link) + in_the_way - self.antenna_gain_db(emitter, ear)
     }
 
     /// The link of two radios at the frequency of the sender's channel.

@@ -6,7 +6,7 @@ use super::api::{AccessCategory, Mac, RadioId};
 use super::interferer::{InterfererError, InterfererSpec};
 use super::phy::{Band, Channel, ChannelError, Rate, SlotLength, Standard, Timing, Width, decibel};
 
-use super::propagation::{Fading, LogDistance, PropagationError, Shadowing};
+use super::propagation::{Fading, LogDistance, PropagationError, SectorAntenna, Shadowing};
 
 pub use super::mac::queue::Discipline;
 
@@ -244,6 +244,8 @@ pub struct RadioSpec {
     pub monitor: bool,
     /// How long it is deaf when it changes channels.
     pub switch_time: Duration,
+    /// Its sectors; none: it sends and hears alike in all directions. Losses that are told pair by pair have antennas in them.
+    pub antenna: Option<SectorAntenna>,
 }
 
 impl RadioSpec {
@@ -271,6 +273,7 @@ impl RadioSpec {
             hardware_queue: 128,
             monitor: false,
             switch_time: Duration::from_millis(5),
+            antenna: None,
         }
     }
 }
@@ -548,6 +551,9 @@ impl RadioSpec {
         range(place, "hardware queue", f64::from(self.hardware_queue), (1.0, 65535.0), "at least 1")?;
         let packets = self.queue.station_packets.min(self.queue.iface_packets);
         range(place, "queue limit", packets as f64, (1.0, 1e6), "1 to 1000000 packets")?;
+        if let Some(antenna) = self.antenna {
+            antenna.check()?;
+        }
         if let RateControlSpec::Fixed(rate) = self.rate_control {
             self.check_rate(place, rate)?;
         }

@@ -36,6 +36,7 @@ impl<T: Clone> Air<T> {
                 Chore::Watch { iface, attempt } => self.watch_due(usize::from(iface), attempt),
                 Chore::Switch => self.switch_due(radio),
                 Chore::Tuned => self.tuned(radio),
+                Chore::Trained => self.trained(radio),
             }
         }
         let next = self.radios[radio].chores.iter().map(|(at, _)| *at).min().unwrap_or(Time::MAX);

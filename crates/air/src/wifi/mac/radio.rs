@@ -96,6 +96,8 @@ pub(crate) enum Chore {
     Switch,
     /// The radio has settled on its new channel.
     Tuned,
+    /// A sweep of sectors has ended.
+    Trained,
 }
 
 /// A radio's MAC.

@@ -18,6 +18,7 @@ pub mod sixty;
 pub use chance::Link;
 pub use fading::{Fading, FadingKind};
 pub use loss::{LogDistance, LossMatrix, Shadowing};
+pub use sixty::SectorAntenna;
 
 /// A value that a propagation model cannot take.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]

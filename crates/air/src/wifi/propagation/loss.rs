@@ -1,7 +1,5 @@
 //! The mean loss between two radios.
 
-use std::collections::BTreeMap;
-
 use super::chance::{Link, Purpose, draw, normal_pair};
 use super::{PropagationError, within};
 use crate::wifi::phy::Band;
@@ -43,38 +41,6 @@ impl LogDistance {
     }
 }
 
-/// Losses between pairs of radios as they were told, in place of the model's.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct LossMatrix {
-    db: BTreeMap<(u16, u16), f64>,
-}
-
-impl LossMatrix {
-    /// Sets the loss in both directions, dB; infinity cuts the link.
-    pub fn set(&mut self, a: u16, b: u16, loss_db: f64) -> Result<(), PropagationError> {
-        self.set_one_way(a, b, loss_db)?;
-        self.set_one_way(b, a, loss_db)
-    }
-
-    /// Sets the loss from `from` to `to` alone, dB.
-    pub fn set_one_way(&mut self, from: u16, to: u16, loss_db: f64) -> Result<(), PropagationError> {
-        within("the path loss", loss_db, (0.0, f64::INFINITY), "0 dB or more; \"inf\" cuts the link")?;
-        self.db.insert((from, to), loss_db);
-        Ok(())
-    }
-
-    /// Gives a pair back to the model, in both directions.
-    pub fn clear(&mut self, a: u16, b: u16) {
-        self.db.remove(&(a, b));
-        self.db.remove(&(b, a));
-    }
-
-    /// The loss from `from` to `to`, if it was told.
-    pub fn get(&self, from: u16, to: u16) -> Option<f64> {
-        self.db.get(&(from, to)).copied()
-    }
-}
-
 /// Log-normal shadowing: each link has an extra loss, drawn once, the same in both directions and at all times.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Shadowing {
@@ -110,20 +76,6 @@ mod tests {
         assert!((law.distance_m(98.0) - 51.374).abs() < 0.001, "{}", law.distance_m(98.0));
         assert_eq!(law.loss_db(0.0), law.loss_db(1.0));
         assert!(LogDistance { exponent: f64::NAN, ..law }.check().is_err() && law.check().is_ok());
-    }
-
-    #[test]
-    fn a_matrix_overrides_both_directions_or_one() {
-        let mut matrix = LossMatrix::default();
-        matrix.set(1, 2, 80.0).unwrap();
-        matrix.set_one_way(2, 1, f64::INFINITY).unwrap();
-        assert_eq!(
-            (matrix.get(1, 2), matrix.get(2, 1), matrix.get(1, 3)),
-            (Some(80.0), Some(f64::INFINITY), None)
-        );
-        matrix.clear(2, 1);
-        assert_eq!(matrix, LossMatrix::default());
-        assert!(matrix.set(0, 1, -3.0).is_err() && matrix.set(0, 1, f64::NAN).is_err());
     }
 
     #[test]

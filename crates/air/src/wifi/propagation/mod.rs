@@ -2,7 +2,8 @@
 //!
 //! Received power = transmit power + antenna gains − path loss − shadowing + fading − blockage. Each term is a model of its own:
 //!
-//! * [`LogDistance`] and [`LossMatrix`] – the mean, by distance or as told.
+//! * [`LogDistance`] – the mean, by distance, where it is not told pair by pair
+//!   ([`AirSpec::path_loss_overrides`](crate::wifi::AirSpec)).
 //! * [`Shadowing`] – what stands in the way, drawn once per link.
 //! * [`Fading`] – Rayleigh or Rician, correlated in time.
 //! * [`sixty`] – sectors, blockage and beam training of 60 GHz.
@@ -17,7 +18,7 @@ pub mod sixty;
 
 pub use chance::Link;
 pub use fading::{Fading, FadingKind};
-pub use loss::{LogDistance, LossMatrix, Shadowing};
+pub use loss::{LogDistance, Shadowing};
 pub use sixty::SectorAntenna;
 
 /// A value that a propagation model cannot take.

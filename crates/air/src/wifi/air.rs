@@ -9,8 +9,8 @@ use super::api::{IfaceId, Mac, Output, Packet, RadioId, SendError, Status};
 use super::beams::Training;
 use super::interferer::Bursts;
 use super::mac::access::Access;
+use super::mac::backlog::{Discipline, Waiting};
 use super::mac::peer::Peer;
-use super::mac::queue::Waiting;
 use super::mac::{Iface, PeerStats, Radio, RadioStats};
 use super::medium::Medium;
 use super::spec::AirSpec;
@@ -71,8 +71,10 @@ impl<T: Clone> Air<T> {
         let peer = self.peer_towards(here, to).ok_or(SendError::NoPeer(to))?;
         let queue = self.radios[usize::from(here.radio)].spec.queue;
         let category = packet.ac as usize;
-        let waiting = &self.peers[peer].tx[category].waiting;
-        let full = waiting.len() >= queue.station_packets || here.queued >= queue.iface_packets;
+        let backlog = &mut self.peers[peer].tx[category].waiting;
+        // A managed queue makes room for a packet by dropping another.
+        let managed = queue.discipline == Discipline::FqCodel;
+        let full = (!managed && backlog.len() >= queue.station_packets) || here.queued >= queue.iface_packets;
         self.ifaces[index].outstanding += 1;
         let waiting = Waiting { packet, since: self.now, marked: false };
         if full {
@@ -81,7 +83,13 @@ impl<T: Clone> Air<T> {
             return Ok(());
         }
         self.ifaces[index].queued += 1;
-        self.peers[peer].tx[category].waiting.push_back(waiting);
+        if managed {
+            let perturbation = self.seed ^ (peer as u64) << 2 ^ category as u64;
+            backlog.push_managed(self.now, waiting, queue.station_packets, perturbation);
+            self.complete_lost(peer, category);
+        } else {
+            backlog.push(waiting);
+        }
         self.offer(peer, category);
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::phy::{Band, Channel, ChannelError, Rate, SlotLength, Standard, Timing
 
 use super::propagation::{Fading, LogDistance, PropagationError, SectorAntenna, Shadowing};
 
-pub use super::mac::queue::Discipline;
+pub use super::mac::backlog::Discipline;
 
 /// A medium: all radios and interfaces of a run, on all channels.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -21,7 +21,7 @@
 mod delay;
 mod link;
 mod loss;
-mod queue;
+pub(crate) mod queue;
 mod random;
 mod server;
 mod spec;

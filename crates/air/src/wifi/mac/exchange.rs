@@ -81,7 +81,9 @@ impl<T: Clone> Air<T> {
                 self.unlist(radio, category);
                 continue;
             }
-            if !self.plan(radio, index, category) || (continues && !self.fits_txop(radio)) {
+            let planned = self.plan(radio, index, category);
+            self.complete_lost(index, category);
+            if !planned || (continues && !self.fits_txop(radio)) {
                 return false;
             }
             self.radios[radio].exchange.peer = peer;

@@ -1,7 +1,8 @@
 //! How MPDUs end: given up, delivered, expired; and what the driver is told.
 
+use super::backlog::Waiting;
 use super::frame;
-use super::queue::{Content, Mpdu, Waiting};
+use super::queue::{Content, Mpdu};
 use crate::wifi::air::Air;
 use crate::wifi::api::{Completion, IfaceId, Mac, Output, Status};
 use crate::wifi::phy::Rate;
@@ -71,6 +72,18 @@ impl<T: Clone> Air<T> {
         }
         if let Content::Frame(kind) = mpdu.content {
             self.on_frame_done(peer, kind, status == Status::Delivered);
+        }
+    }
+
+    /// Completes what a managed queue has dropped.
+    pub(crate) fn complete_lost(&mut self, peer: usize, category: usize) {
+        if self.peers[peer].tx[category].waiting.lost.is_empty() {
+            return;
+        }
+        for one in core::mem::take(&mut self.peers[peer].tx[category].waiting.lost) {
+            self.peers[peer].stats.dropped_packets += 1;
+            self.leave_queue(peer, 1);
+            self.complete(peer, &one, Status::Dropped, 0, None, 0);
         }
     }
 

@@ -12,6 +12,7 @@
 //! radio makes of what it heard, [`respond`] what follows a SIFS later.
 
 pub(crate) mod access;
+pub mod backlog;
 mod beacon;
 mod capture;
 mod exchange;
@@ -20,7 +21,7 @@ pub(crate) mod frame;
 pub(crate) mod peer;
 mod plan;
 mod power_save;
-pub mod queue;
+pub(crate) mod queue;
 mod radio;
 mod receive;
 mod reorder;

@@ -1,8 +1,9 @@
 //! What the next PPDU to a peer is: its rate, and the MPDUs that go in it.
 
+use super::backlog::Waiting;
 use super::frame::{self, GROUP, Kind, Part, seq_add};
 use super::peer::Peer;
-use super::queue::{Content, Waiting};
+use super::queue::Content;
 use crate::Time;
 use crate::wifi::air::Air;
 use crate::wifi::api::Status;
@@ -32,12 +33,13 @@ impl<T: Clone> Air<T> {
             self.fail_done(peer, category);
             self.report(peer, category);
         }
-        while self.peers[peer].tx[category].waiting.front().is_some_and(old) {
-            let Some(oldest) = self.peers[peer].tx[category].waiting.pop_front() else { return };
+        while self.peers[peer].tx[category].waiting.front(now).is_some_and(old) {
+            let Some(oldest) = self.peers[peer].tx[category].waiting.pop_front(now) else { return };
             self.peers[peer].stats.expired_packets += 1;
             self.leave_queue(peer, 1);
             self.complete(peer, &oldest, Status::Expired, 0, None, 0);
         }
+        self.complete_lost(peer, category);
     }
 
     pub(crate) fn leave_queue(&mut self, peer: usize, packets: usize) {
@@ -75,9 +77,9 @@ impl<T: Clone> Air<T> {
             } else {
                 let before = queue.waiting.len();
                 let own = (!p.bounds.qos).then_some(iface.next_seq);
-                queue.make_mpdu(own, &p.bounds);
+                let made = queue.make_mpdu(*now, own, &p.bounds);
                 iface.queued -= before - queue.waiting.len();
-                if own.is_some() {
+                if made && own.is_some() {
                     iface.next_seq = seq_add(iface.next_seq, 1);
                 }
             }
@@ -109,7 +111,7 @@ impl<T: Clone> Air<T> {
         let formats = matches!(stage.rate.format(), Format::Ht | Format::Vht | Format::DmgSc);
         if p.aggregates && formats && !probe && !p.polled {
             let before = p.tx[category].waiting.len();
-            aggregate(p, r, category, stage.rate);
+            aggregate(p, r, category, (stage.rate, *now));
             ifaces[usize::from(p.iface)].queued -= before - p.tx[category].waiting.len();
         } else if let Some(first) = p.tx[category].window.iter().find(|m| m.fate.is_none()) {
             r.planned.set_single(first.seq, first.bytes, first.attempts > 0);
@@ -146,7 +148,7 @@ fn choose<T>(
 }
 
 /// Plans an A-MPDU: MPDUs of the window that are not done, oldest first, then new ones, as many as fit.
-fn aggregate<T>(p: &mut Peer<T>, r: &mut super::radio::Radio, category: usize, rate: Rate) {
+fn aggregate<T>(p: &mut Peer<T>, r: &mut super::radio::Radio, category: usize, (rate, now): (Rate, Time)) {
     let most = r.most_bytes(rate);
     let most_mpdus = usize::from(r.spec.aggregation.ampdu_mpdus);
     let queue = &mut p.tx[category];
@@ -157,7 +159,7 @@ fn aggregate<T>(p: &mut Peer<T>, r: &mut super::radio::Radio, category: usize, r
     while planned.parts.len() < most_mpdus {
         if next == queue.window.len() {
             let room = next < usize::from(BLOCK_ACK_WINDOW);
-            if !room || !queue.frames.is_empty() || !queue.make_mpdu(None, &p.bounds) {
+            if !room || !queue.frames.is_empty() || !queue.make_mpdu(now, None, &p.bounds) {
                 break;
             }
         }

@@ -2,28 +2,12 @@
 
 use std::collections::VecDeque;
 
+use super::backlog::{Backlog, Waiting};
 use super::frame::{self, Kind, seq_add, seq_diff};
 use crate::Time;
-use crate::wifi::api::{Packet, Status};
+use crate::wifi::api::Status;
 use crate::wifi::phy::Rate;
 use crate::wifi::rate::{RateChain, TxReport};
-
-/// What a station's queue does besides being limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Discipline {
-    /// First in, first out; the newest is dropped when it is full.
-    #[default]
-    TailDrop,
-}
-
-/// A packet that waits.
-#[derive(Debug, Clone)]
-pub(crate) struct Waiting<T> {
-    pub(crate) packet: Packet<T>,
-    pub(crate) since: Time,
-    /// Congestion Experienced is to be set on it.
-    pub(crate) marked: bool,
-}
 
 /// What an MPDU carries.
 #[derive(Debug, Clone)]
@@ -64,7 +48,7 @@ pub(crate) struct Mpdu<T> {
 /// The queue of one receiver and category.
 #[derive(Debug)]
 pub(crate) struct TxQueue<T> {
-    pub(crate) waiting: VecDeque<Waiting<T>>,
+    pub(crate) waiting: Backlog<T>,
     /// Management and Null frames; they go before packets, alone.
     pub(crate) frames: VecDeque<Kind>,
     /// MPDUs in order of sequence numbers, the oldest not yet done first.
@@ -84,7 +68,7 @@ pub(crate) struct TxQueue<T> {
 impl<T> Default for TxQueue<T> {
     fn default() -> TxQueue<T> {
         TxQueue {
-            waiting: VecDeque::new(),
+            waiting: Backlog::default(),
             frames: VecDeque::new(),
             window: VecDeque::new(),
             next_seq: 0,
@@ -119,12 +103,12 @@ impl<T> TxQueue<T> {
     }
 
     /// Makes the next MPDU, with this sequence number or the queue's own, if something waits.
-    pub(crate) fn make_mpdu(&mut self, own_seq: Option<u16>, bounds: &Bounds) -> bool {
-        let Some(first) = self.waiting.pop_front() else { return false };
+    pub(crate) fn make_mpdu(&mut self, now: Time, own_seq: Option<u16>, bounds: &Bounds) -> bool {
+        let Some(first) = self.waiting.pop_front(now) else { return false };
         let mut body = first.packet.len_bytes + frame::LLC_BYTES;
         let mut content = Content::Packet(first);
         if bounds.amsdu_bytes > 0 {
-            (content, body) = self.make_amsdu(content, body, bounds);
+            (content, body) = self.make_amsdu(now, content, body, bounds);
         }
         let seq = own_seq.unwrap_or(self.next_seq);
         if own_seq.is_none() {
@@ -136,19 +120,19 @@ impl<T> TxQueue<T> {
     }
 
     /// Puts more packets into the frame body as long as they fit. Each but the last is padded to 4 bytes (9.3.2.2).
-    fn make_amsdu(&mut self, first: Content<T>, body: u32, bounds: &Bounds) -> (Content<T>, u32) {
+    fn make_amsdu(&mut self, now: Time, first: Content<T>, body: u32, bounds: &Bounds) -> (Content<T>, u32) {
         let subframe = |len: u32| frame::AMSDU_HEADER_BYTES + frame::LLC_BYTES + len;
         let most = bounds.amsdu_bytes.min(bounds.mpdu_bytes.saturating_sub(frame::data_mpdu_bytes(0, true)));
         let Content::Packet(first) = first else { return (first, body) };
         let mut total = subframe(first.packet.len_bytes);
         let mut packets = Vec::new();
-        while let Some(next) = self.waiting.front() {
+        while let Some(next) = self.waiting.front(now) {
             let longer = total.next_multiple_of(4) + subframe(next.packet.len_bytes);
             if longer > most {
                 break;
             }
             total = longer;
-            packets.extend(self.waiting.pop_front());
+            packets.extend(self.waiting.pop_front(now));
         }
         if packets.is_empty() {
             return (Content::Packet(first), body);

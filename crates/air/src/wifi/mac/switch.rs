@@ -89,7 +89,7 @@ impl<T: Clone> Air<T> {
     /// Empties the queues towards a peer.
     pub(crate) fn clear_queues(&mut self, peer: usize, status: Status) {
         for category in 0..4 {
-            let waiting = core::mem::take(&mut self.peers[peer].tx[category].waiting);
+            let waiting = self.peers[peer].tx[category].waiting.take_all(self.now);
             let window = core::mem::take(&mut self.peers[peer].tx[category].window);
             let queue = &mut self.peers[peer].tx[category];
             queue.frames.clear();

@@ -308,3 +308,49 @@ fn commands_that_make_no_sense_say_why() {
     let two = Channel::new(Band::Ghz2_4, 6, Width::Mhz20, None).unwrap();
     assert!(told(Command::Tune { radio: RadioId(0), channel: two }).contains("802.11a does not have"));
 }
+
+#[test]
+fn fq_codel_lets_a_thin_flow_pass_a_queue_and_completes_what_it_drops() {
+    let run = |discipline| {
+        let queue = WifiQueue {
+            discipline,
+            station_packets: 300,
+            lifetime: Duration::from_secs(9),
+            ..WifiQueue::default()
+        };
+        let radios = vec![RadioSpec { queue, ..at(0.0, 36) }, at(5.0, 36)];
+        let mut run = Run::new(radios, vec![(0, ap(0, "air")), (1, station(1, JOINED))]);
+        for ms in 0..1000 {
+            // Twice what 24 Mb/s carry, and a thin flow beside it.
+            for n in 0..3 {
+                let bulk = super::packet(ms * 10 + n);
+                run.air.send(Time::from_millis(ms), IfaceId(0), Mac::local(1), bulk).unwrap();
+            }
+            if ms % 100 == 50 {
+                let thin = Packet { flow: 7, ..super::packet(1_000_000 + ms) };
+                run.air.send(Time::from_millis(ms), IfaceId(0), Mac::local(1), thin).unwrap();
+            }
+            run.until(ms + 1);
+        }
+        run.until(3000);
+        let mut worst = Duration::ZERO;
+        let (mut done, mut dropped) = (0, 0);
+        for output in &run.seen {
+            match output {
+                Output::Received(r) if r.payload >= 1_000_000 => {
+                    worst = worst.max(r.at - Time::from_millis(r.payload - 1_000_000));
+                }
+                Output::Completion(c) => {
+                    done += 1;
+                    dropped += u32::from(c.status == Status::Dropped);
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(done, 3010, "one completion for each packet");
+        assert!(dropped > 900, "{dropped}");
+        worst.as_millis()
+    };
+    let (fifo, fair) = (run(Discipline::TailDrop), run(Discipline::FqCodel));
+    assert!(fifo > 150 && fair < 10, "{fifo} and {fair} ms");
+}

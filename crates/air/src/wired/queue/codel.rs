@@ -33,20 +33,21 @@ impl Control {
         }
     }
 
-    /// Takes the next packet, after dropping those that must go (section 5.4, `deque`).
+    /// Takes the next packet, after dropping those that must go (section 5.4, `deque`); `lost` gets them.
     pub(super) fn pop<T>(
         &mut self,
         now: Time,
         line: &mut Line<T>,
         aqm: &Aqm,
         count: &mut Counters,
+        lost: &mut impl FnMut(Waiting<T>),
     ) -> Option<Waiting<T>> {
         let (mut head, mut too_long) = self.take(now, line, aqm);
         if self.dropping {
             self.dropping = too_long;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
-                let kept = punish(head, aqm, count);
+                let kept = punish(head, aqm, count, lost);
                 let marked = kept.is_some();
                 (head, too_long) = if marked { (kept, true) } else { self.take(now, line, aqm) };
                 self.dropping = too_long;
@@ -58,7 +59,7 @@ impl Control {
                 }
             }
         } else if too_long {
-            head = match punish(head, aqm, count) {
+            head = match punish(head, aqm, count, lost) {
                 None => self.take(now, line, aqm).0,
                 kept => kept,
             };
@@ -99,7 +100,12 @@ impl Control {
 }
 
 /// Marks the packet if that is allowed and it can be marked, and gives it back; drops it otherwise.
-fn punish<T>(head: Option<Waiting<T>>, aqm: &Aqm, count: &mut Counters) -> Option<Waiting<T>> {
+fn punish<T>(
+    head: Option<Waiting<T>>,
+    aqm: &Aqm,
+    count: &mut Counters,
+    lost: &mut impl FnMut(Waiting<T>),
+) -> Option<Waiting<T>> {
     let mut head = head?;
     if aqm.ecn && head.packet.ecn_capable {
         head.marked = true;
@@ -108,6 +114,7 @@ fn punish<T>(head: Option<Waiting<T>>, aqm: &Aqm, count: &mut Counters) -> Optio
     }
     count.dropped_queue += 1;
     count.dropped_aqm += 1;
+    lost(head);
     None
 }
 
@@ -140,7 +147,7 @@ impl<T> Codel<T> {
     }
 
     pub(super) fn pop(&mut self, now: Time, count: &mut Counters) -> Option<Waiting<T>> {
-        self.control.pop(now, &mut self.line, &self.aqm, count)
+        self.control.pop(now, &mut self.line, &self.aqm, count, &mut |_| {})
     }
 
     pub(super) fn backlog(&self) -> (usize, u64) {

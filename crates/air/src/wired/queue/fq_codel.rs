@@ -35,7 +35,7 @@ pub(crate) struct FqCodel<T> {
 }
 
 impl<T> FqCodel<T> {
-    pub(super) fn new(aqm: Aqm, flows: u16, quantum: u32, room: Room, perturbation: u64) -> FqCodel<T> {
+    pub(crate) fn new(aqm: Aqm, flows: u16, quantum: u32, room: Room, perturbation: u64) -> FqCodel<T> {
         let flow = || Flow { line: Line::default(), control: Control::new(), credits: 0, listed: false };
         FqCodel {
             flows: (0..flows.max(1)).map(|_| flow()).collect(),
@@ -50,8 +50,14 @@ impl<T> FqCodel<T> {
         }
     }
 
-    /// Section 4.1.
-    pub(super) fn push(&mut self, now: Time, packet: Packet<T>, count: &mut Counters) {
+    /// Section 4.1. `lost` gets what is dropped.
+    pub(crate) fn push(
+        &mut self,
+        now: Time,
+        packet: Packet<T>,
+        count: &mut Counters,
+        lost: &mut impl FnMut(Waiting<T>),
+    ) {
         let index = self.index(packet.flow);
         let full = !self.room.has(packet.len, self.packets, self.bytes);
         let flow = &mut self.flows[index];
@@ -64,7 +70,7 @@ impl<T> FqCodel<T> {
             self.new.push_back(index as u32);
         }
         if full {
-            self.shorten(count);
+            self.shorten(count, lost);
         }
     }
 
@@ -78,7 +84,7 @@ impl<T> FqCodel<T> {
     }
 
     /// Drops from the head of the flow with the most bytes, up to half of it (section 4.1, last paragraph).
-    fn shorten(&mut self, count: &mut Counters) {
+    fn shorten(&mut self, count: &mut Counters, lost: &mut impl FnMut(Waiting<T>)) {
         let Some(longest) = self.flows.iter_mut().max_by_key(|f| f.line.bytes()) else { return };
         let goal = longest.line.bytes() / 2;
         for _ in 0..DROP_BATCH {
@@ -86,14 +92,20 @@ impl<T> FqCodel<T> {
             self.packets -= 1;
             self.bytes -= u64::from(dropped.packet.len);
             count.dropped_queue += 1;
+            lost(dropped);
             if longest.line.bytes() <= goal {
                 break;
             }
         }
     }
 
-    /// Section 4.2.
-    pub(super) fn pop(&mut self, now: Time, count: &mut Counters) -> Option<Waiting<T>> {
+    /// Section 4.2. `lost` gets what is dropped.
+    pub(crate) fn pop(
+        &mut self,
+        now: Time,
+        count: &mut Counters,
+        lost: &mut impl FnMut(Waiting<T>),
+    ) -> Option<Waiting<T>> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -106,7 +118,7 @@ impl<T> FqCodel<T> {
                 continue;
             }
             let (packets, bytes) = (flow.line.len(), flow.line.bytes());
-            let head = flow.control.pop(now, &mut flow.line, &self.aqm, count);
+            let head = flow.control.pop(now, &mut flow.line, &self.aqm, count, lost);
             self.packets -= packets - flow.line.len();
             self.bytes -= bytes - flow.line.bytes();
             if let Some(head) = head {
@@ -123,7 +135,7 @@ impl<T> FqCodel<T> {
         }
     }
 
-    pub(super) fn backlog(&self) -> (usize, u64) {
+    pub(crate) fn backlog(&self) -> (usize, u64) {
         (self.packets, self.bytes)
     }
 }
@@ -144,31 +156,31 @@ mod tests {
     fn flows_share_by_bytes_and_a_new_one_goes_first() {
         let (mut queue, mut count) = (queue(10_000), Counters::default());
         for _ in 0..900 {
-            queue.push(Time::ZERO, packet(1, 1500), &mut count);
-            (0..3).for_each(|_| queue.push(Time::ZERO, packet(2, 500), &mut count));
+            queue.push(Time::ZERO, packet(1, 1500), &mut count, &mut |_| {});
+            (0..3).for_each(|_| queue.push(Time::ZERO, packet(2, 500), &mut count, &mut |_| {}));
         }
         let mut bytes = [0u64; 3];
         for _ in 0..1000 {
-            let head = queue.pop(Time::ZERO, &mut count).unwrap();
+            let head = queue.pop(Time::ZERO, &mut count, &mut |_| {}).unwrap();
             bytes[head.packet.payload as usize] += u64::from(head.packet.len);
         }
         assert!(bytes[1].abs_diff(bytes[2]) <= 3000, "{bytes:?}");
-        queue.push(Time::ZERO, packet(3, 100), &mut count);
-        assert_eq!(queue.pop(Time::ZERO, &mut count).unwrap().packet.payload, 3);
+        queue.push(Time::ZERO, packet(3, 100), &mut count, &mut |_| {});
+        assert_eq!(queue.pop(Time::ZERO, &mut count, &mut |_| {}).unwrap().packet.payload, 3);
     }
 
     #[test]
     fn a_full_queue_takes_from_the_longest_flow() {
         let (mut queue, mut count) = (queue(100), Counters::default());
         for _ in 0..10 {
-            queue.push(Time::ZERO, packet(5, 1000), &mut count);
+            queue.push(Time::ZERO, packet(5, 1000), &mut count, &mut |_| {});
         }
         for _ in 0..500 {
-            queue.push(Time::ZERO, packet(6, 1000), &mut count);
+            queue.push(Time::ZERO, packet(6, 1000), &mut count, &mut |_| {});
         }
         assert!(queue.backlog().0 <= 100);
         let mut left = [0; 7];
-        while let Some(head) = queue.pop(Time::ZERO, &mut count) {
+        while let Some(head) = queue.pop(Time::ZERO, &mut count, &mut |_| {}) {
             left[head.packet.payload as usize] += 1;
         }
         assert_eq!(left[5], 10);

@@ -12,7 +12,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 pub(super) use codel::Codel;
-pub(super) use fq_codel::FqCodel;
+pub(crate) use fq_codel::FqCodel;
 pub(super) use strict::Strict;
 pub(super) use tail_drop::TailDrop;
 
@@ -21,13 +21,13 @@ use crate::Time;
 
 /// A packet that waits, and since when.
 #[derive(Debug)]
-pub(super) struct Waiting<T> {
-    pub(super) packet: Packet<T>,
+pub(crate) struct Waiting<T> {
+    pub(crate) packet: Packet<T>,
     pub(super) since: Time,
     /// How long it had waited when its turn came.
     pub(super) waited: Duration,
     /// Congestion Experienced is to be set on it (RFC 3168).
-    pub(super) marked: bool,
+    pub(crate) marked: bool,
 }
 
 /// A line of packets that knows its length.
@@ -66,9 +66,9 @@ impl<T> Line<T> {
 
 /// The most that may wait: whichever is reached first. Bytes come from the spec and the rate.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
-    pub(super) packets: usize,
-    pub(super) bytes: u64,
+pub(crate) struct Room {
+    pub(crate) packets: usize,
+    pub(crate) bytes: u64,
 }
 
 impl Room {
@@ -105,7 +105,7 @@ impl<T> Queue<T> {
         match self {
             Queue::TailDrop(q) => q.push(now, packet, count),
             Queue::Codel(q) => q.push(now, packet, count),
-            Queue::FqCodel(q) => q.push(now, packet, count),
+            Queue::FqCodel(q) => q.push(now, packet, count, &mut |_| {}),
             Queue::Strict(q) => q.push(now, packet, count),
         }
     }
@@ -115,7 +115,7 @@ impl<T> Queue<T> {
         match self {
             Queue::TailDrop(q) => q.pop(),
             Queue::Codel(q) => q.pop(now, count),
-            Queue::FqCodel(q) => q.pop(now, count),
+            Queue::FqCodel(q) => q.pop(now, count, &mut |_| {}),
             Queue::Strict(q) => q.pop(),
         }
     }

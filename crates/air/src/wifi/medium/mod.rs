@@ -198,6 +198,12 @@ impl Medium {
         self.errors.part(&self.ears[ear], &self.signals[emitter], (offset, bytes), psdu_bytes)
     }
 
+    /// Whether interference did not change while `ear` received what it has just heard.
+    #[inline]
+    pub(crate) fn was_steady(&self, ear: usize) -> bool {
+        self.ears[ear].lock.segments.len() == 1
+    }
+
     /// Whether whatever `ear` has just heard was far above any doubt.
     #[inline]
     pub(crate) fn beyond_doubt(&self, ear: usize, emitter: usize) -> bool {

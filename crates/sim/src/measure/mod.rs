@@ -8,5 +8,5 @@ mod trace;
 
 pub use counts::FlowCounts;
 pub use flow::{FlowRecord, Spans};
-pub use snapshot::{BondCounts, LinkCounts, PathCounts, Snapshot};
+pub use snapshot::{BondCounts, LinkCounts, PathCounts, Snapshot, StationCounts};
 pub use trace::Trace;

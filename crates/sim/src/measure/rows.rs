@@ -1,12 +1,14 @@
 //! The tables of a report, from the difference of two snapshots.
 
-use super::snapshot::{PathCounts, Snapshot};
+use super::snapshot::{PathCounts, Snapshot, StationCounts};
 use crate::app::psnr_db;
 use crate::build::Built;
+use crate::net::interface_of;
+use ropewalk_air::wifi::RadioStats;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Flow, FlowKind};
 use ropewalk_scenario::report::{
-    BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, Report, Row, TableVisitor,
+    BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, Row, StationRow, TableVisitor,
 };
 
 /// Figures that go into the time series: a series of what only a whole run can tell would be of no use.
@@ -44,6 +46,8 @@ pub fn tables(built: &Built, scenario: &Scenario, from: &Snapshot, to: &Snapshot
     let span = Span { built, from, to, seconds: (to.at - from.at).as_secs_f64() };
     Report {
         flow: scenario.flow.iter().enumerate().map(|(i, f)| flow(&span, i, f)).collect(),
+        station: stations(&span),
+        radio: radios(&span),
         interface: interfaces(&span),
         link: links(&span),
         bond: bonds(&span, scenario),
@@ -104,6 +108,82 @@ fn interfaces(span: &Span<'_>) -> Vec<InterfaceRow> {
         }
     })
     .collect()
+}
+
+fn stations(span: &Span<'_>) -> Vec<StationRow> {
+    let Some(radios) = &span.built.world.net.radios else { return Vec::new() };
+    let mut rows = Vec::new();
+    for (i, now) in span.to.stations.iter().enumerate() {
+        let before = span.from.stations.get(i).map_or(&[][..], |b| b);
+        let from = &span.built.names[radios.interfaces[i].index()];
+        for n in now {
+            let b = before.iter().find(|b| b.to == n.to).copied();
+            if let Some(row) = station(span, from, n, b) {
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+/// None if nothing was ever sent.
+fn station(
+    span: &Span<'_>,
+    from: &str,
+    now: &StationCounts,
+    before: Option<StationCounts>,
+) -> Option<StationRow> {
+    let (p, h) = (&now.peer, &now.heard);
+    let (q, g) = before.map(|b| (b.peer, b.heard)).unwrap_or_default();
+    if p.mpdus_sent == 0 && p.dropped_packets == 0 && p.expired_packets == 0 {
+        return None;
+    }
+    let to = match now.to.is_group() {
+        true => "*",
+        false => span.built.names.get(interface_of(now.to).index())?,
+    };
+    let (delivered, failed) =
+        (p.delivered_packets - q.delivered_packets, p.failed_packets - q.failed_packets);
+    let (sent, retries) = (p.mpdus_sent - q.mpdus_sent, p.retries - q.retries);
+    let (acknowledged, received) = (h.acknowledged - g.acknowledged, h.received - g.received);
+    let share = |ns: u64| if span.seconds > 0.0 { ns as f64 / span.seconds / 1e7 } else { 0.0 };
+    let mean = |sum: u64, n: u64| (n > 0).then(|| sum as f64 / n as f64);
+    Some(StationRow {
+        name: format!("{from}>{to}"),
+        from: from.to_owned(),
+        to: to.to_owned(),
+        delivered,
+        bytes: p.delivered_bytes - q.delivered_bytes,
+        goodput_mbps: span.mbps(p.delivered_bytes - q.delivered_bytes),
+        failed,
+        dropped: p.dropped_packets - q.dropped_packets,
+        expired: p.expired_packets - q.expired_packets,
+        attempts: mean(sent, sent - retries).unwrap_or(0.0),
+        airtime_percent: share(p.airtime_tx_ns - q.airtime_tx_ns),
+        rate_mbps: mean(h.rate_bps - g.rate_bps, acknowledged).map(|bps| bps / 1e6),
+        signal_dbm: mean(h.minus_mdbm - g.minus_mdbm, received).map(|mdb| -mdb / 1e3),
+    })
+}
+
+fn radios(span: &Span<'_>) -> Vec<RadioRow> {
+    let Some(radios) = &span.built.world.net.radios else { return Vec::new() };
+    let share = |ns: u64| if span.seconds > 0.0 { ns as f64 / span.seconds / 1e7 } else { 0.0 };
+    let mut rows = Vec::new();
+    for (i, name) in span.built.radios.iter().enumerate() {
+        let (a, b) = (&span.from.radios[i], &span.to.radios[i]);
+        let broken = |r: &RadioStats| r.frames_broken;
+        rows.push(RadioRow {
+            name: name.clone(),
+            channel: radios.channel(i),
+            sending_percent: share(b.airtime_tx_ns - a.airtime_tx_ns),
+            busy_percent: share(b.busy_ns - a.busy_ns),
+            frames: b.ppdus_sent - a.ppdus_sent,
+            unanswered: b.answers_missing - a.answers_missing,
+            heard: (b.frames_heard + broken(b)) - (a.frames_heard + broken(a)),
+            garbled: broken(b) - broken(a),
+        });
+    }
+    rows
 }
 
 fn links(span: &Span<'_>) -> Vec<LinkRow> {

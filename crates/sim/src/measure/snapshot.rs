@@ -2,9 +2,10 @@
 
 use super::FlowCounts;
 use crate::build::Built;
-use crate::net::IfCounters;
+use crate::net::{Heard, IfCounters, Radios, interface_of};
 use crate::tunnel;
 use ropewalk_air::Time;
+use ropewalk_air::wifi::{IfaceId, Mac, PeerStats, RadioId, RadioStats};
 use ropewalk_air::wired;
 
 /// Counters of a direction of a cable.
@@ -14,6 +15,17 @@ pub struct LinkCounts {
     pub link: wired::Counters,
     /// Waits in its queue, ns in sum.
     pub wait_ns: u64,
+}
+
+/// Counters of one interface of the air towards a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StationCounts {
+    /// The neighbour; a group's address stands for everybody.
+    pub to: Mac,
+    /// The model's.
+    pub peer: PeerStats,
+    /// Rates and powers.
+    pub heard: Heard,
 }
 
 /// Counters of one end of a path of a bond.
@@ -53,6 +65,10 @@ pub struct Snapshot {
     pub interfaces: Vec<IfCounters>,
     /// Directions of cables.
     pub links: Vec<LinkCounts>,
+    /// Radios.
+    pub radios: Vec<RadioStats>,
+    /// Interfaces of the air, each towards its neighbours.
+    pub stations: Vec<Vec<StationCounts>>,
     /// Client and gateway of each bond.
     pub bonds: Vec<[BondCounts; 2]>,
 }
@@ -71,9 +87,29 @@ impl Snapshot {
                 .iter()
                 .map(|d| LinkCounts { link: d.link.counters(), wait_ns: d.wait_ns })
                 .collect(),
+            radios: radio_counts(built),
+            stations: net.radios.as_ref().map(station_counts).unwrap_or_default(),
             bonds: built.bonds.iter().map(|(_, b)| [bond(&b.engines[0]), bond(&b.engines[1])]).collect(),
         }
     }
+}
+
+fn radio_counts(built: &Built) -> Vec<RadioStats> {
+    let Some(radios) = &built.world.net.radios else { return Vec::new() };
+    let stats = |i: usize| radios.air.radio_stats(RadioId(i as u16)).unwrap_or_default();
+    (0..built.radios.len()).map(stats).collect()
+}
+
+fn station_counts(radios: &Radios) -> Vec<Vec<StationCounts>> {
+    let of = |iface: IfaceId| {
+        let peers = radios.air.peer_stats(iface);
+        let counts = |(to, peer): (Mac, &PeerStats)| {
+            let heard = radios.heard(iface, interface_of(to));
+            StationCounts { to, peer: *peer, heard }
+        };
+        peers.map(counts).collect()
+    };
+    (0..radios.interfaces.len()).map(|i| of(IfaceId(i as u16))).collect()
 }
 
 fn bond_counts(status: &ropewalk_bond::engine::Status) -> BondCounts {

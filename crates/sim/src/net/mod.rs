@@ -14,7 +14,7 @@ mod walk;
 pub use bridge::Bridge;
 pub use cable::{Cable, Direction};
 pub use nat::{FIRST_PORT as FIRST_NAT_PORT, Nat};
-pub use radio::{Radios, interface_of, mac_of};
+pub use radio::{Heard, Radios, interface_of, mac_of};
 pub use route::{Route, Table, same_prefix};
 pub use segments::Prefix;
 pub use walk::SendError;

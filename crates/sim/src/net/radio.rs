@@ -3,9 +3,10 @@
 use super::{Attach, IfIndex, Net, Owner, Work};
 use crate::clock::TimerId;
 use crate::packet::{Body, Ecn, PacketRef};
+use ropewalk_air::wifi::phy::Channel;
 use ropewalk_air::wifi::{
     AccessCategory, Air, AirSpec, Command, CommandError, Event, IfaceId, IfaceSpec, Mac, Mode, Output,
-    Packet, Received, SpecError, StationStart, Status,
+    Packet, RadioId, Received, SpecError, StationStart, Status,
 };
 
 /// What an interface on air is.
@@ -27,9 +28,28 @@ pub struct Radios {
     roles: Vec<Role>,
     /// Places in the queue of each interface, per station.
     places: Vec<u32>,
+    /// What completions and receptions say of each neighbour, by interface of the air and then by neighbour.
+    heard: Vec<Vec<(IfIndex, Heard)>>,
+    /// Radios of interfaces.
+    radio_of: Vec<RadioId>,
+    /// Channels of radios now.
+    channels: Vec<Channel>,
     timer: TimerId,
     /// Saturating senders by endpoint, told when a packet of theirs is done with.
     told: Vec<bool>,
+}
+
+/// Sums over packets that went from one interface to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Packets acknowledged.
+    pub acknowledged: u64,
+    /// Their rates, bit/s in sum.
+    pub rate_bps: u64,
+    /// Packets received.
+    pub received: u64,
+    /// Their powers, 1/1000 dBm in sum, negated.
+    pub minus_mdbm: u64,
 }
 
 /// The address on air of an interface of the world.
@@ -71,10 +91,23 @@ impl Net {
         for (i, interface) in interfaces.iter().enumerate() {
             self.interfaces[interface.index()].attach = Attach::Radio(IfaceId(i as u16));
         }
+        let radio_of = spec.ifaces.iter().map(|i| i.radio).collect();
+        let channels = spec.radios.iter().map(|r| r.channel).collect();
+        let heard = vec![Vec::new(); interfaces.len()];
         let air = Air::new(spec, crate::seed::of(seed, "air", 0))?;
         let timer = self.add_timer(Owner::Air);
         self.timers.set(timer, air.next_timeout());
-        self.radios = Some(Radios { air, interfaces, roles, places, timer, told: Vec::new() });
+        self.radios = Some(Radios {
+            air,
+            interfaces,
+            roles,
+            places,
+            heard,
+            radio_of,
+            channels,
+            timer,
+            told: Vec::new(),
+        });
         Ok(())
     }
 
@@ -138,6 +171,13 @@ impl Net {
             match output {
                 Output::Received(received) => self.on_received(received),
                 Output::Completion(done) => {
+                    if let (Status::Delivered, Some(rate), Some(radios)) =
+                        (done.status, done.rate, &mut self.radios)
+                    {
+                        let heard = radios.heard_mut(done.iface, interface_of(done.to));
+                        heard.acknowledged += 1;
+                        heard.rate_bps += rate.bps();
+                    }
                     if done.token > 0 {
                         let dropped = done.status == Status::Dropped;
                         self.work.push_back(Work::Left { endpoint: done.token as usize - 1, dropped });
@@ -167,9 +207,17 @@ impl Net {
     }
 
     fn on_received(&mut self, received: Received<PacketRef>) {
-        let Some(radios) = &self.radios else { return };
+        let Some(radios) = &mut self.radios else { return };
         let iface = usize::from(received.iface.0);
         let by = radios.interfaces[iface];
+        // Kept at the sender's, where the rest of what is known about the pair is.
+        if let Some(Attach::Radio(sender)) =
+            self.interfaces.get(interface_of(received.from).index()).map(|i| i.attach)
+        {
+            let heard = radios.heard_mut(sender, by);
+            heard.received += 1;
+            heard.minus_mdbm += (received.signal_dbm * -1000.0) as u64;
+        }
         let mut packet = received.payload;
         if received.ecn_marked {
             packet.edit().ecn = Ecn::Ce;
@@ -187,6 +235,11 @@ impl Net {
     fn on_radio_event(&mut self, event: Event) {
         let Some(radios) = &mut self.radios else { return };
         let (iface, ap) = match event {
+            Event::ChannelSwitched { iface, channel, .. } => {
+                let radio = radios.radio_of[usize::from(iface.0)];
+                radios.channels[usize::from(radio.0)] = channel;
+                return;
+            }
             Event::Associated { iface, peer, .. } => (iface, Some(interface_of(peer))),
             Event::Disassociated { iface, .. } => (iface, None),
             _ => return,
@@ -212,6 +265,31 @@ impl Radios {
         let attach = interfaces.get(station.index()).map(|i| i.attach);
         let Some(Attach::Radio(iface)) = attach else { return false };
         self.roles[usize::from(iface.0)] == Role::Station(Some(ap))
+    }
+
+    fn heard_mut(&mut self, iface: IfaceId, neighbour: IfIndex) -> &mut Heard {
+        let list = &mut self.heard[usize::from(iface.0)];
+        let place = match list.binary_search_by_key(&neighbour, |h| h.0) {
+            Ok(place) => place,
+            Err(place) => {
+                list.insert(place, (neighbour, Heard::default()));
+                place
+            }
+        };
+        &mut list[place].1
+    }
+
+    /// The channel of a radio now: number of its primary, and width.
+    pub fn channel(&self, radio: usize) -> String {
+        let channel = self.channels.get(radio);
+        channel.map_or_else(String::new, |c| format!("{} ({} MHz)", c.primary(), c.width().mhz()))
+    }
+
+    /// What is known about packets from an interface of the air to a neighbour.
+    pub fn heard(&self, iface: IfaceId, neighbour: IfIndex) -> Heard {
+        let list = self.heard.get(usize::from(iface.0)).map_or(&[][..], |l| l);
+        let found = list.binary_search_by_key(&neighbour, |h| h.0);
+        found.map_or(Heard::default(), |place| list[place].1)
     }
 
     /// Number of the endpoint with this port, plus one, if it wants to be told; 0 otherwise.

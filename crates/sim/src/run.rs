@@ -13,11 +13,13 @@
 //! ```
 
 use crate::build::{Action, BuildError, Built};
-use crate::measure::{Snapshot, rows};
+use crate::measure::{CaptureError, Snapshot, rows};
 use crate::walk::Walks;
 use ropewalk_air::Time;
+use ropewalk_air::wifi::RadioId;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::report::{Provenance, Report, Series};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -114,6 +116,35 @@ impl Simulation {
     /// The same, to be changed: captures are asked for by it.
     pub fn built_mut(&mut self) -> &mut Built {
         &mut self.built
+    }
+
+    /// Writes what an interface (`node:interface`) sends and receives to `out` as a pcap file of IP packets, or what a
+    /// radio (`node:radio`) that monitors decodes, as one of 802.11 frames with radiotap headers. Ask before the run begins.
+    ///
+    /// # Errors
+    /// There is no such interface or radio, the radio does not monitor, or nothing can be written.
+    pub fn capture(&mut self, name: &str, out: Box<dyn Write>) -> Result<(), CaptureError> {
+        let net = &mut self.built.world.net;
+        if let Some(&interface) = self.built.interfaces.get(name) {
+            return net.captures.add_interface(interface, out);
+        }
+        let Some(radio) = self.built.radios.iter().position(|r| r == name) else {
+            return Err(CaptureError::Unknown(name.to_owned()));
+        };
+        let (node, radio_name) = name.split_once(':').unwrap_or((name, ""));
+        let spec = self.scenario.node.get(node).and_then(|n| n.radio.get(radio_name));
+        if spec.is_none_or(|r| !r.monitor) {
+            return Err(CaptureError::Deaf(name.to_owned()));
+        }
+        net.captures.add_radio(RadioId(radio as u16), out)
+    }
+
+    /// Ends the capture files.
+    ///
+    /// # Errors
+    /// The first thing that could not be written, now or during the run.
+    pub fn end_captures(&mut self) -> Result<(), CaptureError> {
+        self.built.world.net.captures.end()
     }
 
     /// Figures from the end of the warm-up until now.

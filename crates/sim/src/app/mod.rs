@@ -4,6 +4,7 @@ mod adaptive;
 mod ping;
 mod stream;
 mod tcp;
+mod transport;
 mod udp;
 mod video;
 
@@ -11,6 +12,7 @@ pub use adaptive::Player;
 pub use ping::Ping;
 pub use stream::{BulkReceiver, BulkSender, Io, Orders, Requester, Server, StreamApp};
 pub use tcp::TcpHost;
+pub use transport::{StreamConfig, StreamFigures, SubflowCounts};
 pub use udp::{Pace, UdpSink, UdpSource};
 pub use video::{VideoSink, VideoSource, psnr_db};
 
@@ -74,6 +76,10 @@ pub trait Endpoint: Debug {
     fn on_timer(&mut self, _cx: &mut Context<'_>) {}
     /// The run is over: whatever is still to be judged is judged now.
     fn finish(&mut self, _cx: &mut Context<'_>) {}
+    /// Its subflows, if it has any.
+    fn subflows(&self) -> Vec<SubflowCounts> {
+        Vec::new()
+    }
     /// Adds what it counts itself to its flow's counts.
     fn account(&self, _counts: &mut FlowCounts) {}
     /// When it wants to be called.

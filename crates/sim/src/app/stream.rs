@@ -80,17 +80,19 @@ impl StreamApp for BulkSender {
 #[derive(Debug)]
 pub struct BulkReceiver {
     expected: Option<u64>,
+    stopped: bool,
 }
 
 impl BulkReceiver {
     /// The flow is finished when `expected` bytes have come.
     pub fn new(expected: Option<u64>) -> BulkReceiver {
-        BulkReceiver { expected }
+        BulkReceiver { expected, stopped: false }
     }
 }
 
 impl StreamApp for BulkReceiver {
     fn on_progress(&mut self, io: &mut Io<'_>) {
+        io.abort = self.stopped;
         if io.got > 0 {
             io.record.on_bytes(io.now, io.got);
         }
@@ -99,6 +101,10 @@ impl StreamApp for BulkReceiver {
         if *left == 0 {
             io.record.finished.get_or_insert(io.now);
         }
+    }
+
+    fn stop(&mut self) {
+        self.stopped = true;
     }
 }
 

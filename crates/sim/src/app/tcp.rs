@@ -1,10 +1,11 @@
-//! TCP as a host: one connection of [`crate::tcp`] and the application on it.
+//! TCP and MPTCP as a host: one connection of [`crate::tcp`] or [`crate::mptcp`], and the application on it.
 
 use super::stream::{Io, StreamApp};
+use super::transport::{Stream, StreamConfig, SubflowCounts};
 use super::{Context, Endpoint};
 use crate::measure::FlowCounts;
 use crate::packet::{Body, FlowId, Packet, PacketRef};
-use crate::tcp::{Event, Segment, TcpConfig, TcpEndpoint, TcpStats};
+use crate::tcp::{Event, Segment};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_air::Time;
@@ -25,12 +26,14 @@ enum Side {
 pub struct TcpHost {
     flow: FlowId,
     side: Side,
-    config: TcpConfig,
+    config: StreamConfig,
     dscp: u8,
     /// Own address; none: that of the interface that leads to the other end.
     local: Option<Ipv4Addr>,
     rng: ChaCha8Rng,
-    tcp: Option<TcpEndpoint>,
+    stream: Option<Stream>,
+    /// Further subflows of a connection that this end opens: own address, and the other's.
+    more: Vec<(Ipv4Addr, Ipv4Addr)>,
     app: Box<dyn StreamApp>,
     established: bool,
     closed: bool,
@@ -43,7 +46,7 @@ impl TcpHost {
     pub fn opens(
         flow: FlowId,
         to: SocketAddrV4,
-        config: TcpConfig,
+        config: StreamConfig,
         app: Box<dyn StreamApp>,
         dscp: u8,
         seed: u64,
@@ -52,7 +55,13 @@ impl TcpHost {
     }
 
     /// The end that takes one connection.
-    pub fn waits(flow: FlowId, config: TcpConfig, app: Box<dyn StreamApp>, dscp: u8, seed: u64) -> TcpHost {
+    pub fn waits(
+        flow: FlowId,
+        config: StreamConfig,
+        app: Box<dyn StreamApp>,
+        dscp: u8,
+        seed: u64,
+    ) -> TcpHost {
         TcpHost {
             flow,
             side: Side::Waits,
@@ -60,7 +69,8 @@ impl TcpHost {
             dscp,
             local: None,
             rng: ChaCha8Rng::seed_from_u64(seed),
-            tcp: None,
+            stream: None,
+            more: Vec::new(),
             app,
             established: false,
             closed: false,
@@ -73,16 +83,15 @@ impl TcpHost {
         TcpHost { local: Some(address), ..self }
     }
 
-    /// The connection's figures; none before there is one.
-    pub fn stats(&self) -> Option<TcpStats> {
-        self.tcp.as_ref().map(TcpEndpoint::stats)
+    /// The same with further subflows between these addresses, once the first stands.
+    pub fn subflows(self, more: Vec<(Ipv4Addr, Ipv4Addr)>) -> TcpHost {
+        TcpHost { more, ..self }
     }
 
     /// The configuration for the way to `to`: no segment is longer than the first interface takes.
-    fn config_for(&self, cx: &Context<'_>, to: Ipv4Addr) -> TcpConfig {
+    fn config_for(&self, cx: &Context<'_>, to: Ipv4Addr) -> StreamConfig {
         let mtu = cx.net.route(cx.node, to, None).map_or(1500, |r| cx.net.interfaces[r.0.index()].mtu);
-        let fits = mtu.saturating_sub(HEADERS).min(u32::from(u16::MAX)) as u16;
-        TcpConfig { mss: self.config.mss.min(fits), ..self.config.clone() }
+        self.config.clone().mss_at_most(mtu.saturating_sub(HEADERS).min(u32::from(u16::MAX)) as u16)
     }
 
     fn open(&mut self, cx: &mut Context<'_>) {
@@ -90,17 +99,26 @@ impl TcpHost {
         let local = self.local.unwrap_or_else(|| cx.net.source_towards(cx.node, *to.ip()));
         let local = SocketAddrV4::new(local, cx.port);
         let config = self.config_for(cx, *to.ip());
-        self.tcp = Some(TcpEndpoint::connect(config, local, to, self.rng.random()));
+        self.stream = Some(Stream::connect(config, local, to, self.rng.random()));
     }
 
     /// Lets the application see what there is, and sends what follows.
     fn pump(&mut self, cx: &mut Context<'_>) {
         let now = cx.now();
-        let Some(tcp) = &mut self.tcp else { return };
-        while let Some(event) = tcp.poll_event() {
-            self.established |= event == Event::Connected;
+        let Some(stream) = &mut self.stream else { return };
+        while let Some(event) = stream.poll_event() {
+            if event != Event::Connected || std::mem::replace(&mut self.established, true) {
+                continue;
+            }
+            if let Side::Opens(to) = self.side {
+                for (i, (local, remote)) in self.more.drain(..).enumerate() {
+                    let (local, remote) =
+                        (SocketAddrV4::new(local, cx.port), SocketAddrV4::new(remote, to.port()));
+                    stream.add_subflow(local, remote, i as u8 + 1);
+                }
+            }
         }
-        let got = if tcp.readable() > 0 { tcp.read(now, u64::MAX) } else { 0 };
+        let got = stream.read(now);
         let mut io = Io {
             now,
             established: self.established,
@@ -113,16 +131,16 @@ impl TcpHost {
         self.app.on_progress(&mut io);
         let (write, close, abort) = (io.write, io.close, io.abort);
         if write > 0 {
-            tcp.write(write);
+            stream.write(write);
         }
         if close && !self.closed {
             self.closed = true;
-            tcp.close();
+            stream.close();
         }
         if abort {
-            tcp.abort();
+            stream.abort();
         }
-        while let Some(segment) = tcp.poll_transmit(now) {
+        while let Some(segment) = stream.poll_transmit(now) {
             send(cx, self.flow, self.dscp, segment);
         }
     }
@@ -160,42 +178,46 @@ impl Endpoint for TcpHost {
         let Some(segment) = segment_of(&packet) else { return };
         drop(packet);
         let now = cx.now();
-        match &mut self.tcp {
-            Some(tcp) => {
-                tcp.on_segment(now, &segment);
-                let send = tcp.stats().send;
-                let (sum, count) = (send.rtt_sum - self.seen.0, send.rtt_samples - self.seen.1);
+        match &mut self.stream {
+            Some(stream) => {
+                stream.on_segment(now, &segment);
+                let figures = stream.figures();
+                let (sum, count) = (figures.rtt_sum - self.seen.0, figures.rtt_samples - self.seen.1);
                 if count > 0 {
                     cx.flow(self.flow).on_rtt(sum / count as u32);
-                    self.seen = (send.rtt_sum, send.rtt_samples);
+                    self.seen = (figures.rtt_sum, figures.rtt_samples);
                 }
             }
             None => {
                 let config = self.config_for(cx, *segment.source.ip());
-                self.tcp = TcpEndpoint::accept(config, self.rng.random(), now, &segment);
+                self.stream = Stream::accept(config, self.rng.random(), now, &segment);
             }
         }
         self.pump(cx);
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
-        if let Some(tcp) = &mut self.tcp {
-            tcp.on_timer(cx.now());
+        if let Some(stream) = &mut self.stream {
+            stream.on_timer(cx.now());
         }
         self.pump(cx);
     }
 
     fn account(&self, counts: &mut FlowCounts) {
-        if let Some(stats) = self.stats() {
-            counts.sent += stats.send.segments;
-            counts.retransmissions += stats.send.retransmits;
-            counts.timeouts += stats.send.timeouts;
+        if let Some(figures) = self.stream.as_ref().map(Stream::figures) {
+            counts.sent += figures.segments;
+            counts.retransmissions += figures.retransmissions;
+            counts.timeouts += figures.timeouts;
         }
     }
 
+    fn subflows(&self) -> Vec<SubflowCounts> {
+        self.stream.as_ref().map(Stream::subflows).unwrap_or_default()
+    }
+
     fn next_timeout(&self) -> Option<Time> {
-        let tcp = self.tcp.as_ref().and_then(TcpEndpoint::next_timeout);
+        let stream = self.stream.as_ref().and_then(Stream::next_timeout);
         let app = self.app.next_timeout().filter(|_| self.established);
-        [tcp, app].into_iter().flatten().min()
+        [stream, app].into_iter().flatten().min()
     }
 }

@@ -1,16 +1,19 @@
 //! Radios and the interfaces on them.
 
-use super::{BuildError, Built};
+use super::{Action, BuildError, Built};
 use crate::net::mac_of;
 use crate::packet::IfIndex;
 use crate::seed;
-use ropewalk_air::wifi::phy::{Band, Channel, GuardInterval, Rate, Secondary, Standard, Width};
+use ropewalk_air::Time;
+use ropewalk_air::wifi::interferer::{InterfererSpec, Pattern};
+use ropewalk_air::wifi::phy::{Band, Channel, GuardInterval, Rate, Secondary, Span, Standard, Width};
+use ropewalk_air::wifi::propagation::{Fading, FadingKind, Shadowing};
 use ropewalk_air::wifi::{
-    Aggregation, AirSpec, ApSpec, Capture, Discipline, EdcaParams, IfaceId, IfaceSpec, Mac, Mode, RadioId,
-    RadioSpec, RateControlSpec, StationSpec, StationStart, WifiQueue,
+    Aggregation, AirSpec, ApSpec, Capture, Command, Discipline, EdcaParams, IfaceId, IfaceSpec, Mac, Mode,
+    PlacedInterferer, PowerSave, RadioId, RadioSpec, RateControlSpec, StationSpec, StationStart, WifiQueue,
 };
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{self, Event, Interface, NodeSpec, Radio};
+use ropewalk_scenario::file::{self, Event, Interface, Interferer, NodeSpec, Radio};
 use ropewalk_scenario::wifi as rules;
 use std::time::Duration;
 
@@ -48,6 +51,12 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
     medium(built, scenario, &mut spec)?;
     spec.ifaces = on_air.iter().map(|i| iface_spec(i, &on_air, &spec)).collect();
     let interfaces = on_air.iter().map(|i| i.index).collect();
+    for (i, station) in on_air.iter().enumerate().filter(|(_, i)| i.spec.power_save) {
+        if station.spec.mode == Some(file::Mode::Station) {
+            let command = Command::PowerSave { iface: IfaceId(i as u16), mode: PowerSave::Doze };
+            built.agenda.add(Time::ZERO, Action::Air(Box::new(command)));
+        }
+    }
     let seed = seed::of(scenario.seed, "air", 0);
     built.world.net.add_air(spec, interfaces, seed).map_err(|e| BuildError::new("medium", e))
 }
@@ -71,11 +80,46 @@ fn medium(built: &Built, scenario: &Scenario, spec: &mut AirSpec) -> Result<(), 
         margin_db: m.capture.enabled.then_some(m.capture.margin.0),
         late_margin_db: m.capture.late_margin.map(|l| l.0),
     };
+    spec.path_loss.told_only = m.path_loss.model == file::PathLossModel::Matrix;
+    spec.shadowing = Shadowing { deviation_db: m.shadowing.0 };
+    let kind = match m.fading.model {
+        file::FadingModel::None => FadingKind::None,
+        file::FadingModel::Rayleigh => FadingKind::Rayleigh,
+        file::FadingModel::Rician => FadingKind::Rician { k_db: m.fading.k_factor.0 },
+    };
+    spec.fading = Fading { kind, coherence: m.fading.coherence };
+    spec.interferers = scenario.interferer.iter().map(interferer).collect::<Result<_, _>>()?;
     for (i, pair) in m.loss.iter().enumerate() {
         let [a, b] = self::pair(built, &format!("medium.loss.{i}.between"), &pair.between)?;
         spec.path_loss_overrides.push((a, b, pair.loss.0));
     }
     Ok(())
+}
+
+fn interferer(i: &Interferer) -> Result<PlacedInterferer, BuildError> {
+    let key = format!("interferer.{}.channel", i.name);
+    let (band, width) = match (i.channel, i.width) {
+        // 60 GHz has channels 1 to 6 too, but none that is narrower.
+        (_, 2160) => (Band::Ghz60, Width::Mhz2160),
+        (1..=14, _) => (Band::Ghz2_4, Width::Mhz20),
+        _ => (Band::Ghz5, Width::Mhz20),
+    };
+    let channel = Channel::new(band, i.channel as u8, width, None).map_err(|e| BuildError::new(&key, e))?;
+    let span = Span { centre_mhz: f64::from(channel.centre_mhz()), width_mhz: f64::from(i.width) };
+    let pattern = match (i.off.is_zero(), i.random) {
+        (true, _) => Pattern::Always,
+        (false, false) => Pattern::Periodic { on: i.on, off: i.off },
+        (false, true) => Pattern::Random { mean_on: i.on, mean_off: i.off },
+    };
+    let spec = InterfererSpec {
+        power_dbm: i.power.0,
+        span,
+        pattern,
+        wifi_like: i.wifi,
+        start: Time::ZERO + i.start,
+        stop: i.stop.map_or(Time::MAX, |s| Time::ZERO + s),
+    };
+    Ok(PlacedInterferer { position: [i.position.x_m, i.position.y_m, i.position.z_m], spec })
 }
 
 fn standard(standard: file::Standard) -> Standard {
@@ -121,6 +165,10 @@ fn width(radio: &Radio) -> Width {
 
 fn radio_spec(key: &str, node: &NodeSpec, radio: &Radio) -> Result<RadioSpec, BuildError> {
     let at = node.position;
+    if radio.queue.kind == file::RadioDiscipline::FqCodel {
+        let sentence = "the simulator's radios have no FQ-CoDel yet; write \"tail-drop\"";
+        return Err(BuildError::new(format!("{key}.queue.kind"), sentence));
+    }
     let new = RadioSpec::new(standard(radio.standard), channel(key, radio, radio.channel)?);
     Ok(RadioSpec {
         position: [at.x_m, at.y_m, at.z_m],
@@ -163,9 +211,9 @@ fn rate_control(key: &str, radio: &Radio) -> Result<RateControlSpec, BuildError>
     match &radio.rate_control {
         file::RateControl::Fixed(rate) => Ok(RateControlSpec::Fixed(fixed(&key, radio, rate)?)),
         file::RateControl::Named(file::NamedRateControl::Ideal) => Ok(RateControlSpec::Ideal),
-        file::RateControl::Named(other) => {
-            Err(BuildError::new(key, format!("{} is not there yet", other.name())))
-        }
+        file::RateControl::Named(file::NamedRateControl::Minstrel) => Ok(RateControlSpec::Minstrel),
+        file::RateControl::Named(file::NamedRateControl::MinstrelHt) => Ok(RateControlSpec::MinstrelHt),
+        file::RateControl::Named(file::NamedRateControl::PerPacketFair) => Ok(RateControlSpec::PacketFair),
     }
 }
 

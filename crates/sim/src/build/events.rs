@@ -75,6 +75,12 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
         for action in actions(built, scenario, &key, event)? {
             built.agenda.add(Time::ZERO + event.at, action);
         }
+        if event.what == What::Blockage
+            && let Some(duration) = event.duration
+        {
+            let gone = blockage(built, &key, event, 0.0)?;
+            built.agenda.add(Time::ZERO + event.at + duration, gone);
+        }
     }
     Ok(())
 }
@@ -133,8 +139,13 @@ fn actions(built: &Built, scenario: &Scenario, key: &str, event: &Event) -> Resu
             let mode = if event.what == What::PowerSaveOn { PowerSave::Doze } else { PowerSave::Off };
             one(Command::PowerSave { iface, mode })
         }
-        What::Blockage => Err(BuildError::new(key, "not yet")),
+        What::Blockage => Ok(vec![blockage(built, key, event, event.loss.map_or(0.0, |l| l.0))?]),
     }
+}
+
+fn blockage(built: &Built, key: &str, event: &Event, loss_db: f64) -> Result<Action, BuildError> {
+    let [a, b] = air::pair(built, &format!("{key}.between"), &event.between)?;
+    Ok(Action::Air(Box::new(Command::SetBlockage { a, b, loss_db })))
 }
 
 /// Beacons that announce a switch (MF-16).

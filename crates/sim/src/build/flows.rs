@@ -2,17 +2,18 @@
 
 use super::{Action, BuildError, Built};
 use crate::app::{
-    BulkReceiver, BulkSender, Orders, Pace, Ping, Player, Requester, Server, StreamApp, TcpHost, UdpSink,
-    UdpSource, VideoSink, VideoSource,
+    BulkReceiver, BulkSender, Orders, Pace, Ping, Player, Requester, Server, StreamApp, StreamConfig,
+    SubflowCounts, TcpHost, UdpSink, UdpSource, VideoSink, VideoSource,
 };
-use crate::net::{NodeId, Room};
+use crate::mptcp::{MptcpConfig, SchedulerKind};
+use crate::net::{Attach, NodeId, Room};
 use crate::packet::{FlowId, UDP_HEADERS};
 use crate::seed;
 use crate::tcp::{Algorithm, ReceiveBuffer, TcpConfig};
 use crate::world::EndpointId;
 use ropewalk_air::Time;
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{AccessCategory, Flow, FlowKind, TcpControl};
+use ropewalk_scenario::file::{AccessCategory, Flow, FlowKind, MptcpScheduler, TcpControl};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
@@ -34,6 +35,25 @@ pub struct BuiltFlow {
     pub id: FlowId,
     /// Endpoints that send data or ask for it, to be started.
     pub starts: Vec<EndpointId>,
+    /// MPTCP: the end that sends the data.
+    pub sender: Option<EndpointId>,
+    /// MPTCP: the machine whose interfaces tell subflows apart.
+    pub homed: Option<NodeId>,
+}
+
+impl BuiltFlow {
+    /// The interface, `node:interface`, by which a subflow is told from its siblings.
+    pub fn interface_of(&self, built: &Built, subflow: &SubflowCounts) -> String {
+        let of = |address: Ipv4Addr| {
+            let all = built.world.net.interfaces.iter().enumerate();
+            let mut mine =
+                all.filter(|(_, i)| Some(i.node) == self.homed && i.address.is_some_and(|a| a.0 == address));
+            mine.next().and_then(|(k, _)| built.names.get(k).cloned())
+        };
+        let (local, remote) = (*subflow.local.ip(), *subflow.remote.ip());
+        // Behind an address translation the far end knows another address: that is told then.
+        of(local).or_else(|| of(remote)).unwrap_or_else(|| remote.to_string())
+    }
 }
 
 /// Both ends of a flow.
@@ -53,22 +73,33 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
         let ends = ends(built, flow, seed::of(scenario.seed, "flow", i as u64))?;
         let starts = match flow.kind {
             FlowKind::Tcp => tcp(built, flow, ends)?,
-            FlowKind::Mptcp => return Err(BuildError::new(format!("flow.{}.kind", flow.name), "not yet")),
+            FlowKind::Mptcp => {
+                let made = mptcp(built, flow, ends)?;
+                built.flows.push(made);
+                start(built, flow, i);
+                continue;
+            }
             FlowKind::Udp => udp(built, flow, ends)?,
             FlowKind::Ping => ping(built, flow, ends)?,
             FlowKind::Request => request(built, flow, ends)?,
             FlowKind::Video => video(built, flow, ends)?,
             FlowKind::Adaptive => adaptive(built, flow, ends)?,
         };
-        for &e in &starts {
-            built.agenda.add(Time::ZERO + flow.start, Action::Start(e, ends.flow));
-            if let Some(stop) = flow.stop {
-                built.agenda.add(Time::ZERO + stop, Action::Stop(e));
-            }
-        }
-        built.flows.push(BuiltFlow { id: ends.flow, starts });
+        built.flows.push(BuiltFlow { id: ends.flow, starts, sender: None, homed: None });
+        start(built, flow, i);
     }
     Ok(())
+}
+
+/// Puts the start and the stop of a flow on the agenda.
+fn start(built: &mut Built, flow: &Flow, index: usize) {
+    let BuiltFlow { id, starts, .. } = built.flows[index].clone();
+    for e in starts {
+        built.agenda.add(Time::ZERO + flow.start, Action::Start(e, id));
+        if let Some(stop) = flow.stop {
+            built.agenda.add(Time::ZERO + stop, Action::Stop(e));
+        }
+    }
 }
 
 /// The code point that asks for a category (RFC 8325 §4.3): CS1, default, AF41, EF's neighbour VA.
@@ -166,6 +197,10 @@ fn algorithm(control: TcpControl) -> Algorithm {
     }
 }
 
+fn tcp_only(flow: &Flow) -> (StreamConfig, Vec<(Ipv4Addr, Ipv4Addr)>) {
+    (StreamConfig::Tcp(tcp_config(flow)), Vec::new())
+}
+
 fn tcp_config(flow: &Flow) -> TcpConfig {
     let default = TcpConfig::default();
     TcpConfig {
@@ -177,17 +212,73 @@ fn tcp_config(flow: &Flow) -> TcpConfig {
     }
 }
 
+/// Ends of an MPTCP connection: a subflow for each pair of addresses that reach each other.
+fn mptcp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<BuiltFlow, BuildError> {
+    let from_opens = built.world.net.route(ends.from, ends.to_address, None).is_some();
+    let named = |node: NodeId| -> Result<Vec<Ipv4Addr>, BuildError> {
+        let key = format!("flow.{}.paths", flow.name);
+        let all = flow.paths.iter().map(|p| built.interface(&key, p));
+        let all: Vec<_> = all.collect::<Result<_, _>>()?;
+        let mine = all.into_iter().map(|i| &built.world.net.interfaces[i.index()]).filter(|i| i.node == node);
+        Ok(mine.filter_map(|i| i.address).map(|a| a.0).collect())
+    };
+    let addresses = |node: NodeId| -> Vec<Ipv4Addr> {
+        let net = &built.world.net;
+        let all = net.nodes[node.index()].interfaces.iter().map(|i| &net.interfaces[i.index()]);
+        let real = all.filter(|i| !matches!(i.attach, Attach::Tunnel(_)));
+        real.filter_map(|i| i.address).map(|a| a.0).collect()
+    };
+    let (mut at_from, mut at_to) = (named(ends.from)?, named(ends.to)?);
+    if flow.paths.is_empty() {
+        (at_from, at_to) = (addresses(ends.from), addresses(ends.to));
+        // The machine with fewer interfaces is known by one address.
+        if at_from.len() > at_to.len() { at_to.clear() } else { at_from.clear() }
+    }
+    let homed = if at_from.len() > at_to.len() { ends.from } else { ends.to };
+    at_from = if at_from.is_empty() { vec![ends.from_address] } else { at_from };
+    at_to = if at_to.is_empty() { vec![ends.to_address] } else { at_to };
+    let (opener, opening, waiting) =
+        if from_opens { (ends.from, at_from, at_to) } else { (ends.to, at_to, at_from) };
+    let net = &built.world.net;
+    let reaches = |(local, remote): &(Ipv4Addr, Ipv4Addr)| net.leads_by(opener, *local, *remote);
+    let all = opening.iter().flat_map(|l| waiting.iter().map(move |r| (*l, *r)));
+    let mut pairs: Vec<(Ipv4Addr, Ipv4Addr)> = all.filter(reaches).collect();
+    if pairs.is_empty() {
+        let sentence = "none of the interfaces of one machine leads to the other";
+        return Err(BuildError::new(format!("flow.{}.paths", flow.name), sentence));
+    }
+    let first = pairs.remove(0);
+    let config = StreamConfig::Mptcp(MptcpConfig {
+        tcp: tcp_config(flow),
+        scheduler: match flow.scheduler {
+            Some(MptcpScheduler::RoundRobin) => SchedulerKind::RoundRobin,
+            _ => SchedulerKind::MinRtt,
+        },
+        ..MptcpConfig::default()
+    });
+    let bytes = flow.bytes.map(|b| b.0);
+    let apps: [Box<dyn StreamApp>; 2] =
+        [Box::new(BulkSender::new(bytes)), Box::new(BulkReceiver::new(bytes))];
+    let ends = match from_opens {
+        true => Ends { from_address: first.0, to_address: first.1, ..ends },
+        false => Ends { to_address: first.0, from_address: first.1, ..ends },
+    };
+    let opens = connection(built, (config, pairs), ends, from_opens, apps, ends.seed)?;
+    // The end that waits was made just before the one that opens.
+    let sender = if from_opens { opens } else { EndpointId(opens.0 - 1) };
+    Ok(BuiltFlow { id: ends.flow, starts: vec![opens], sender: Some(sender), homed: Some(homed) })
+}
+
 /// Two ends of a connection; `from` opens it, or, if nothing leads from it to the other (which address translation hides), `to`.
 fn connection(
     built: &mut Built,
-    flow: &Flow,
+    (config, more): (StreamConfig, Vec<(Ipv4Addr, Ipv4Addr)>),
     ends: Ends,
     from_opens: bool,
     apps: [Box<dyn StreamApp>; 2],
     seed: u64,
 ) -> Result<EndpointId, BuildError> {
     let [at_from, at_to] = apps;
-    let config = tcp_config(flow);
     let (opener, opening, waiter, waiting, local, address) = match from_opens {
         true => (ends.from, at_from, ends.to, at_to, ends.from_address, ends.to_address),
         false => (ends.to, at_to, ends.from, at_from, ends.to_address, ends.from_address),
@@ -195,8 +286,9 @@ fn connection(
     let waits = TcpHost::waits(ends.flow, config.clone(), waiting, ends.dscp, seed::of(seed, "waits", 0));
     let waits = built.world.add_endpoint(waiter, ends.flow, Box::new(waits))?;
     let to = SocketAddrV4::new(address, waits.port());
-    let opens =
-        TcpHost::opens(ends.flow, to, config, opening, ends.dscp, seed::of(seed, "opens", 0)).from(local);
+    let opens = TcpHost::opens(ends.flow, to, config, opening, ends.dscp, seed::of(seed, "opens", 0))
+        .from(local)
+        .subflows(more);
     Ok(built.world.add_endpoint(opener, ends.flow, Box::new(opens))?)
 }
 
@@ -210,7 +302,14 @@ fn tcp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, Bu
         let share = total.map(|t| t / streams + u64::from(i < t % streams));
         let apps: [Box<dyn StreamApp>; 2] =
             [Box::new(BulkSender::new(share)), Box::new(BulkReceiver::new(total))];
-        starts.push(connection(built, flow, ends, from_opens, apps, seed::of(ends.seed, "stream", i))?);
+        starts.push(connection(
+            built,
+            tcp_only(flow),
+            ends,
+            from_opens,
+            apps,
+            seed::of(ends.seed, "stream", i),
+        )?);
     }
     Ok(starts)
 }
@@ -220,7 +319,7 @@ fn request(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>
     let bytes = flow.bytes.map_or(1, |b| b.0);
     let client = Requester::new(orders.clone(), bytes, flow.interval.unwrap_or(Duration::ZERO));
     let apps: [Box<dyn StreamApp>; 2] = [Box::new(Server::new(orders)), Box::new(client)];
-    Ok(vec![connection(built, flow, ends, false, apps, ends.seed)?])
+    Ok(vec![connection(built, tcp_only(flow), ends, false, apps, ends.seed)?])
 }
 
 fn adaptive(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
@@ -231,5 +330,5 @@ fn adaptive(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId
     };
     let player = Player::new(orders.clone(), qualities, flow.segment.unwrap_or(SEGMENT));
     let apps: [Box<dyn StreamApp>; 2] = [Box::new(Server::new(orders)), Box::new(player)];
-    Ok(vec![connection(built, flow, ends, false, apps, ends.seed)?])
+    Ok(vec![connection(built, tcp_only(flow), ends, false, apps, ends.seed)?])
 }

@@ -1,14 +1,15 @@
 //! The tables of a report, from the difference of two snapshots.
 
 use super::snapshot::{PathCounts, Snapshot, StationCounts};
-use crate::app::psnr_db;
+use crate::app::{SubflowCounts, psnr_db};
 use crate::build::Built;
 use crate::net::interface_of;
 use ropewalk_air::wifi::RadioStats;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Flow, FlowKind};
 use ropewalk_scenario::report::{
-    BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, Row, StationRow, TableVisitor,
+    BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, Row, StationRow, SubflowRow,
+    TableVisitor,
 };
 
 /// Figures that go into the time series: a series of what only a whole run can tell would be of no use.
@@ -46,6 +47,7 @@ pub fn tables(built: &Built, scenario: &Scenario, from: &Snapshot, to: &Snapshot
     let span = Span { built, from, to, seconds: (to.at - from.at).as_secs_f64() };
     Report {
         flow: scenario.flow.iter().enumerate().map(|(i, f)| flow(&span, i, f)).collect(),
+        subflow: subflows(&span, scenario),
         station: stations(&span),
         radio: radios(&span),
         interface: interfaces(&span),
@@ -92,6 +94,33 @@ fn flow(span: &Span<'_>, index: usize, flow: &Flow) -> FlowRow {
         stalls: only(&[FlowKind::Adaptive]).then_some(c.freezes),
         stall_s: only(&[FlowKind::Adaptive]).then(|| c.frozen_ns as f64 / 1e9),
     }
+}
+
+fn subflows(span: &Span<'_>, scenario: &Scenario) -> Vec<SubflowRow> {
+    let mut rows = Vec::new();
+    for (i, flow) in scenario.flow.iter().enumerate() {
+        for now in &span.to.subflows[i] {
+            let same = |s: &&SubflowCounts| (s.local, s.remote) == (now.local, now.remote);
+            let before = span.from.subflows[i].iter().find(same).copied();
+            let zero =
+                SubflowCounts { bytes: 0, retransmissions: 0, timeouts: 0, rtt_ns: 0, rtts: 0, ..*now };
+            let before = before.unwrap_or(zero);
+            let interface = span.built.flows[i].interface_of(span.built, now);
+            let (bytes, rtts) = (now.bytes - before.bytes, now.rtts - before.rtts);
+            rows.push(SubflowRow {
+                name: format!("{}:{interface}", flow.name),
+                flow: flow.name.clone(),
+                interface,
+                bytes,
+                goodput_mbps: span.mbps(bytes),
+                retransmissions: now.retransmissions - before.retransmissions,
+                timeouts: now.timeouts - before.timeouts,
+                rtt_ms: (rtts > 0).then(|| (now.rtt_ns - before.rtt_ns) as f64 / rtts as f64 / 1e6),
+                cwnd_bytes: now.window,
+            });
+        }
+    }
+    rows
 }
 
 fn interfaces(span: &Span<'_>) -> Vec<InterfaceRow> {

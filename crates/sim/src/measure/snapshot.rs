@@ -1,6 +1,7 @@
 //! All counters of a world at one time, so that figures of any span are differences.
 
 use super::FlowCounts;
+use crate::app::SubflowCounts;
 use crate::build::Built;
 use crate::net::{Heard, IfCounters, Radios, interface_of};
 use crate::tunnel;
@@ -61,6 +62,8 @@ pub struct Snapshot {
     pub at: Time,
     /// Flows.
     pub flows: Vec<FlowCounts>,
+    /// Subflows of each flow, at the end that sends.
+    pub subflows: Vec<Vec<SubflowCounts>>,
     /// Interfaces.
     pub interfaces: Vec<IfCounters>,
     /// Directions of cables.
@@ -81,6 +84,11 @@ impl Snapshot {
         Snapshot {
             at: net.now,
             flows: world.flow_counts(),
+            subflows: built
+                .flows
+                .iter()
+                .map(|f| f.sender.map(|s| world.subflows(s)).unwrap_or_default())
+                .collect(),
             interfaces: net.interfaces.iter().map(|i| i.counters).collect(),
             links: net
                 .directions

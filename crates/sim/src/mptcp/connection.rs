@@ -568,6 +568,11 @@ impl MptcpConnection {
         MptcpStats { acknowledged_bytes: self.una, received_bytes: self.order.next(), ..self.stats }
     }
 
+    /// Addresses of a subflow, here and there.
+    pub fn addresses(&self, id: SubflowId) -> Option<(SocketAddrV4, SocketAddrV4)> {
+        self.subflows.get(id.0).map(|s| (s.endpoint.local(), s.endpoint.remote()))
+    }
+
     /// The subflows, in order of creation, with their state and figures.
     pub fn subflows(&self) -> impl Iterator<Item = (SubflowId, SubflowState, TcpStats)> + '_ {
         self.subflows.iter().enumerate().map(|(index, s)| (SubflowId(index), s.state(), s.endpoint.stats()))

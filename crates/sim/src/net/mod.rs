@@ -20,7 +20,7 @@ pub use segments::Prefix;
 pub use walk::SendError;
 
 use crate::clock::{TimerId, Timers};
-use crate::measure::{Spans, Trace};
+use crate::measure::{Captures, Spans, Trace};
 use crate::packet::{FlowId, IfIndex, PacketRef};
 use ropewalk_air::Time;
 use ropewalk_air::wifi::IfaceId;
@@ -215,6 +215,8 @@ pub struct Net {
     pub bridges: Vec<Bridge>,
     /// Hash over everything that arrived.
     pub trace: Trace,
+    /// Capture files that are written.
+    pub captures: Captures,
     /// What the layer above has to do, in order.
     pub work: VecDeque<Work>,
     /// The flow of each endpoint, for packets that come out of tunnels.

@@ -183,7 +183,7 @@ impl Net {
                         self.work.push_back(Work::Left { endpoint: done.token as usize - 1, dropped });
                     }
                 }
-                Output::Captured(_) => {}
+                Output::Captured(frame) => self.captures.frame(&frame),
                 Output::Event(event) => self.on_radio_event(event),
             }
         }

@@ -86,6 +86,12 @@ impl Net {
         out.and_then(|o| self.interfaces[o.index()].address).map_or(Ipv4Addr::UNSPECIFIED, |a| a.0)
     }
 
+    /// Whether the interface of a node that has `local` leads to `remote`.
+    pub fn leads_by(&self, node: NodeId, local: Ipv4Addr, remote: Ipv4Addr) -> bool {
+        let by = self.interface_with(node, local);
+        by.is_some_and(|by| self.route(node, remote, Some(by)).is_some())
+    }
+
     fn interface_with(&self, node: NodeId, address: Ipv4Addr) -> Option<IfIndex> {
         let mine = &self.nodes[node.index()].interfaces;
         mine.iter().copied().find(|i| self.interfaces[i.index()].address.is_some_and(|a| a.0 == address))
@@ -106,6 +112,7 @@ impl Net {
         }
         interface.counters.sent += 1;
         interface.counters.sent_bytes += u64::from(packet.len);
+        self.captures.packet(now, out, &packet);
         match interface.attach {
             Attach::Nothing => interface.counters.dropped += 1,
             Attach::Cable(direction) => {
@@ -163,6 +170,7 @@ impl Net {
         interface.counters.received += 1;
         interface.counters.received_bytes += u64::from(packet.len);
         let (node, bridge) = (interface.node, interface.bridge);
+        self.captures.packet(self.now, by, &packet);
         self.trace.arrival(self.now, node, packet.len, packet.flow);
         match bridge {
             Some(bridge) => self.bridge_in(bridge, by, packet),

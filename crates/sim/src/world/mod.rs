@@ -5,7 +5,7 @@
 //! answers, packets for tunnels) in the order in which it came up, until nothing is left to do at this instant. Endpoints
 //! never call each other. Time jumps; nothing waits.
 
-use crate::app::{Context, Endpoint, FIRST_PORT, MAX_ENDPOINTS};
+use crate::app::{Context, Endpoint, FIRST_PORT, MAX_ENDPOINTS, SubflowCounts};
 use crate::clock::TimerId;
 use crate::measure::{FlowCounts, FlowRecord};
 use crate::net::{Net, NodeId, Owner, Work};
@@ -118,6 +118,11 @@ impl World {
             }
         }
         all
+    }
+
+    /// The subflows of an endpoint.
+    pub fn subflows(&self, id: EndpointId) -> Vec<SubflowCounts> {
+        self.slots.get(id.0 as usize).map(|s| s.endpoint.subflows()).unwrap_or_default()
     }
 
     /// How often a timer was due.

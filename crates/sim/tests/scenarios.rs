@@ -1,0 +1,325 @@
+//! Scenarios from text to report.
+
+use ropewalk_scenario::Document;
+use ropewalk_scenario::report::{FlowRow, Report};
+use ropewalk_sim::Simulation;
+use std::path::Path;
+
+fn simulation(text: &str) -> Simulation {
+    let scenario =
+        Document::parse("test.toml", text).and_then(|d| d.scenario()).unwrap_or_else(|e| panic!("{e}"));
+    Simulation::new(&scenario, Path::new(".")).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(text: &str) -> Report {
+    let mut simulation = simulation(text);
+    simulation.run();
+    simulation.report()
+}
+
+fn flow<'a>(report: &'a Report, name: &str) -> &'a FlowRow {
+    report.flow.iter().find(|f| f.name == name).unwrap_or_else(|| panic!("no flow {name}"))
+}
+
+fn near(value: f64, of: f64, tolerance: f64) -> bool {
+    (value / of - 1.0).abs() <= tolerance
+}
+
+/// `client — home (NAT) — server`, 20 Mbit/s down and 5 up.
+const HOME: &str = r#"
+duration = "20s"
+warmup = "2s"
+[node.client]
+[node.home]
+forward = true
+nat = ["wan"]
+[node.server]
+[[link]]
+ends = ["client:eth0", "home:lan"]
+[[link]]
+name = "access"
+ends = ["home:wan", "server:eth0"]
+delay = "10ms"
+forward = { rate = "5Mbit/s" }
+back = { rate = "20Mbit/s" }
+"#;
+
+#[test]
+fn tcp_fills_a_home_link_through_address_translation_in_both_directions() {
+    let flows = r#"
+[[flow]]
+name = "down"
+kind = "tcp"
+from = "server"
+to = "client"
+[[flow]]
+name = "up"
+kind = "tcp"
+from = "client"
+to = "server"
+start = "8s"
+stop = "14s"
+"#;
+    let report = run(&format!("{HOME}{flows}"));
+    let down = flow(&report, "down");
+    // 1448 of 1500 bytes are payload; while the upload fills its queue, acknowledgements wait, and CUBIC does not mind.
+    assert!(near(down.goodput_mbps, 20.0 * 1448.0 / 1500.0, 0.05), "{down:?}");
+    assert!(down.rtt_min_ms.is_some_and(|ms| (20.0..25.0).contains(&ms)), "{down:?}");
+    let up = flow(&report, "up");
+    // Six of the 18 seconds that count. Of the 5 Mb/s the download's acknowledgements take 0.35: 833 of 52 bytes a second.
+    assert!(near(up.goodput_mbps, (5.0 - 0.35) * 1448.0 / 1500.0 * 6.0 / 18.0, 0.08), "{up:?}");
+    let link = report.link.iter().find(|l| l.name == "access:back").unwrap();
+    assert!(near(link.carried_mbps, 20.0, 0.02) && link.wait_ms > Some(10.0), "{link:?}");
+}
+
+#[test]
+fn requests_video_and_adaptive_streaming_say_what_people_got() {
+    let flows = r#"
+[[flow]]
+name = "page"
+kind = "request"
+from = "server"
+to = "client"
+bytes = "100kB"
+interval = "1s"
+[[flow]]
+name = "call"
+kind = "video"
+from = "client"
+to = "server"
+rate = "1Mbit/s"
+[[flow]]
+name = "film"
+kind = "adaptive"
+from = "server"
+to = "client"
+segment = "2s"
+"#;
+    let report = run(&format!("{HOME}{flows}"));
+    let page = flow(&report, "page");
+    assert!(page.responses.is_some_and(|n| (14..=18).contains(&n)), "{page:?}");
+    assert!(page.response_ms.is_some_and(|ms| (60.0..400.0).contains(&ms)), "{page:?}");
+    let call = flow(&report, "call");
+    assert!(call.psnr_db == Some(40.0) && near(call.goodput_mbps, 1.0, 0.1), "{call:?}");
+    let film = flow(&report, "film");
+    assert!(film.quality_mbps.is_some_and(|q| q > 5.0) && film.stalls == Some(0), "{film:?}");
+}
+
+#[test]
+fn video_over_a_link_that_loses_much_is_bad() {
+    let flows = "[[flow]]\nname = \"call\"\nkind = \"video\"\nfrom = \"client\"\nto = \"server\"\nrate = \"20Mbit/s\"\n";
+    let report = run(&format!("{HOME}{flows}"));
+    let call = flow(&report, "call");
+    // Three quarters of the packets find the queue full: no frame is whole.
+    assert!(call.psnr_db.is_some_and(|db| db < 12.0), "{call:?}");
+}
+
+#[test]
+fn links_change_and_break_when_events_say_so() {
+    let events = r#"
+[[flow]]
+name = "probe"
+kind = "udp"
+from = "client"
+to = "server"
+rate = "1Mbit/s"
+packet = "250B"
+[[event]]
+at = "5s"
+what = "link-down"
+link = "access"
+[[event]]
+at = "7s"
+what = "link-up"
+link = "access"
+[[event]]
+at = "10s"
+what = "link-set"
+link = "access"
+rate = "500kbit/s"
+[measure]
+interval = "1s"
+"#;
+    let report = run(&format!("{HOME}{events}"));
+    let series = &report.series;
+    let column = series.columns.iter().position(|c| c == "flow.probe.goodput_mbps").unwrap();
+    let at = |second: usize| series.rows[second][column].unwrap();
+    assert_eq!(series.rows.len(), 20);
+    // 222 of 250 bytes are payload.
+    for (second, mbps) in [(3, 0.888), (5, 0.0), (6, 0.0), (8, 0.888), (15, 0.444)] {
+        assert!((at(second) - mbps).abs() < 0.02, "second {second}: {}", at(second));
+    }
+}
+
+const TWO_WAYS: &str = r#"
+duration = "12s"
+warmup = "4s"
+[node.client]
+[node.dsl]
+forward = true
+nat = ["wan"]
+[node.lte]
+forward = true
+nat = ["wan"]
+[node.gate]
+forward = true
+[node.server]
+[[link]]
+ends = ["client:eth0", "dsl:lan"]
+[[link]]
+ends = ["client:eth1", "lte:lan"]
+[[link]]
+name = "a"
+ends = ["dsl:wan", "gate:dsl"]
+rate = "30Mbit/s"
+delay = "8ms"
+[[link]]
+name = "b"
+ends = ["lte:wan", "gate:lte"]
+rate = "20Mbit/s"
+delay = "20ms"
+[[link]]
+ends = ["gate:lan", "server:eth0"]
+"#;
+
+#[test]
+fn a_bond_carries_tcp_over_both_ways_in_both_directions() {
+    let rest = r#"
+[bond.rope]
+client = "client"
+gateway = "gate"
+paths = ["eth0", "eth1"]
+[[flow]]
+name = "up"
+kind = "tcp"
+from = "client"
+to = "server"
+[[flow]]
+name = "down"
+kind = "tcp"
+from = "server"
+to = "client"
+"#;
+    let report = run(&format!("{TWO_WAYS}{rest}"));
+    for name in ["up", "down"] {
+        let row = flow(&report, name);
+        assert!(row.goodput_mbps > 36.0, "{row:?}");
+    }
+    assert_eq!(report.path.len(), 4);
+    for path in &report.path {
+        assert!(path.state == "active" && path.share_percent > 20.0, "{path:?}");
+    }
+}
+
+#[test]
+fn mptcp_carries_more_than_one_way_does() {
+    let rest = r#"
+[[flow]]
+name = "up"
+kind = "mptcp"
+from = "client"
+to = "server"
+congestion = "olia"
+"#;
+    let report = run(&format!("{TWO_WAYS}{rest}"));
+    let row = flow(&report, "up");
+    assert!(row.goodput_mbps > 36.0, "{row:?}");
+    let names: Vec<&str> = report.subflow.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["up:client:eth0", "up:client:eth1"]);
+    assert!(report.subflow.iter().all(|s| s.goodput_mbps > 10.0), "{:?}", report.subflow);
+}
+
+/// An access point bridged to a wire, with stations on the same radio channel.
+fn cell(standard: &str, rate: &str, stations: u32, flows: &str) -> String {
+    format!(
+        r#"
+duration = "3s"
+warmup = "1s"
+[node.server]
+[node.ap]
+[node.ap.radio.r]
+standard = "{standard}"
+channel = 36
+rate-control = {{ fixed = "{rate}" }}
+[node.ap.interface.wlan0]
+radio = "r"
+mode = "ap"
+ssid = "lab"
+beacon-interval = "0s"
+[node.ap.interface.eth0]
+[node.ap.bridge.br0]
+ports = ["eth0", "wlan0"]
+[node.sta]
+count = {stations}
+ring = 2.0
+[node.sta.radio.r]
+standard = "{standard}"
+channel = 36
+rate-control = {{ fixed = "{rate}" }}
+[node.sta.interface.wlan0]
+radio = "r"
+mode = "station"
+ssid = "lab"
+[[link]]
+ends = ["server:eth0", "ap:eth0"]
+rate = "1Gbit/s"
+{flows}"#
+    )
+}
+
+#[test]
+fn one_saturated_sender_gets_what_the_standard_leaves_it() {
+    let up = "[[flow]]\nname = \"up\"\nkind = \"udp\"\nfrom = \"sta1\"\nto = \"server\"\n";
+    // The closed form of wifi-model.md, which counts IP bytes; a flow counts 1472 of 1500.
+    for (standard, rate, mbps) in [("11a", "54Mbit/s", 30.496), ("11n", "MCS7", 60.886)] {
+        let report = run(&cell(standard, rate, 1, up));
+        let row = flow(&report, "up");
+        assert!(near(row.goodput_mbps, mbps * 1472.0 / 1500.0, 0.005), "{standard}: {row:?}");
+        let station = report.station.iter().find(|s| s.name == "sta1:wlan0>ap:wlan0").unwrap();
+        assert!(near(station.goodput_mbps, mbps, 0.005) && station.failed == 0, "{station:?}");
+        assert!(near(station.attempts, 1.0, 1e-9), "{station:?}");
+    }
+}
+
+#[test]
+fn stations_reach_each_other_and_the_wire_through_their_access_point() {
+    let flows = r#"
+[[flow]]
+name = "ping"
+kind = "ping"
+from = "server"
+to = "sta1"
+interval = "100ms"
+[[flow]]
+name = "across"
+kind = "udp"
+from = "sta1"
+to = "sta2"
+rate = "1Mbit/s"
+[[flow]]
+name = "down"
+kind = "tcp"
+from = "server"
+to = "sta2"
+"#;
+    let report = run(&cell("11n", "MCS7", 2, flows));
+    assert_eq!(flow(&report, "ping").loss_percent, Some(0.0));
+    assert!(near(flow(&report, "across").goodput_mbps, 1472.0 / 1500.0, 0.02));
+    assert!(flow(&report, "down").goodput_mbps > 35.0, "{:?}", flow(&report, "down"));
+    let fair: f64 = report.radio.iter().map(|r| r.sending_percent).sum();
+    assert!((50.0..101.0).contains(&fair), "a channel has only so much time: {fair}");
+}
+
+#[test]
+fn what_the_models_lack_is_refused_with_its_key() {
+    let text =
+        cell("11n", "MCS7", 1, "").replace("channel = 36", "channel = 36\nqueue = { kind = \"fq-codel\" }");
+    let scenario = Document::parse("test.toml", &text).and_then(|d| d.scenario()).unwrap();
+    let error = Simulation::new(&scenario, Path::new(".")).unwrap_err();
+    assert_eq!(error.key, "node.ap.radio.r.queue.kind");
+    let bond = "[bond.rope]\nclient = \"client\"\ngateway = \"gate\"\npaths = [\"eth0\"]\n";
+    let saturating = "[[flow]]\nname = \"up\"\nkind = \"udp\"\nfrom = \"client\"\nto = \"server\"\n";
+    let document = Document::parse("test.toml", &format!("{TWO_WAYS}{bond}{saturating}")).unwrap();
+    let error = Simulation::new(&document.scenario().unwrap(), Path::new(".")).unwrap_err();
+    assert_eq!(error.key, "flow.up.rate");
+}

@@ -69,7 +69,7 @@ stop = "14s"
     // Six of the 18 seconds that count. Of the 5 Mb/s the download's acknowledgements take 0.35: 833 of 52 bytes a second.
     assert!(near(up.goodput_mbps, (5.0 - 0.35) * 1448.0 / 1500.0 * 6.0 / 18.0, 0.08), "{up:?}");
     let link = report.link.iter().find(|l| l.name == "access:back").unwrap();
-    assert!(near(link.carried_mbps, 20.0, 0.02) && link.wait_ms > Some(10.0), "{link:?}");
+    assert!(near(link.carried_mbps, 20.0, 0.04) && link.wait_ms > Some(10.0), "{link:?}");
 }
 
 #[test]

@@ -34,9 +34,9 @@ impl LogDistance {
         libm::pow(10.0, (loss_db - self.at_1_m_db) / (10.0 * self.exponent))
     }
 
-    /// Refuses an exponent outside 1 to 10 and a loss outside 0 to 200 dB.
+    /// Refuses an exponent outside 0 (the same loss everywhere) to 10 and a loss outside 0 to 200 dB.
     pub fn check(&self) -> Result<(), PropagationError> {
-        within("the path loss exponent", self.exponent, (1.0, 10.0), "from 1 to 10")?;
+        within("the path loss exponent", self.exponent, (0.0, 10.0), "from 0 to 10")?;
         within("the path loss at 1 m", self.at_1_m_db, (0.0, 200.0), "from 0 to 200 dB")
     }
 }

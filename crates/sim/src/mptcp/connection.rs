@@ -1,6 +1,7 @@
 //! One end of an MPTCP connection.
 
 use super::scheduler::{self, Ready, SchedulerKind};
+use super::subflow::{Subflow, SubflowState};
 use crate::tcp::receive::reassembly::{Arrival, Reassembly};
 use crate::tcp::{
     Event, Failure, Flags, Mapping, MptcpOption, ReceiveBuffer, Segment, TcpConfig, TcpEndpoint, TcpStats,
@@ -38,19 +39,6 @@ impl Default for MptcpConfig {
     }
 }
 
-/// How a subflow stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SubflowState {
-    /// In its handshake.
-    Joining,
-    /// Used.
-    Active,
-    /// Used when no other works.
-    Backup,
-    /// Over.
-    Gone,
-}
-
 /// Figures of a connection; those of its subflows are apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MptcpStats {
@@ -68,18 +56,6 @@ pub struct MptcpStats {
     pub duplicate_bytes: u64,
     /// Times at which a subflow was ready, data waited, and the peer's window was full.
     pub window_blocked: u64,
-}
-
-#[derive(Debug)]
-struct Subflow {
-    endpoint: TcpEndpoint,
-    address_id: u8,
-    backup: bool,
-    gone: bool,
-    /// Places in the data stream of what has arrived, by offset in the subflow, until it is in order there.
-    arrived: BTreeMap<u64, (u64, u64)>,
-    timeouts_seen: u64,
-    penalised: Time,
 }
 
 /// One end of an MPTCP connection; see the [module](super).
@@ -576,38 +552,5 @@ impl MptcpConnection {
     /// The subflows, in order of creation, with their state and figures.
     pub fn subflows(&self) -> impl Iterator<Item = (SubflowId, SubflowState, TcpStats)> + '_ {
         self.subflows.iter().enumerate().map(|(index, s)| (SubflowId(index), s.state(), s.endpoint.stats()))
-    }
-}
-
-impl Subflow {
-    fn new(endpoint: TcpEndpoint, address_id: u8, backup: bool) -> Subflow {
-        Subflow {
-            endpoint,
-            address_id,
-            backup,
-            gone: false,
-            arrived: BTreeMap::new(),
-            timeouts_seen: 0,
-            penalised: Time::ZERO,
-        }
-    }
-
-    fn is_usable(&self) -> bool {
-        !self.gone && self.endpoint.is_connected()
-    }
-
-    /// The byte at this place of the data stream is on the way here.
-    fn has_on_the_way(&self, place: u64) -> bool {
-        let mut mappings = self.endpoint.tx.mappings.iter();
-        !self.gone && mappings.any(|m| m.data_sequence <= place && place < m.data_sequence + m.len)
-    }
-
-    fn state(&self) -> SubflowState {
-        match (self.gone, self.endpoint.is_connected(), self.backup) {
-            (true, ..) => SubflowState::Gone,
-            (_, false, _) => SubflowState::Joining,
-            (.., true) => SubflowState::Backup,
-            _ => SubflowState::Active,
-        }
     }
 }

@@ -17,8 +17,10 @@
 
 mod connection;
 mod scheduler;
+mod subflow;
 #[cfg(test)]
 mod tests;
 
-pub use connection::{MptcpConfig, MptcpConnection, MptcpStats, SubflowId, SubflowState};
+pub use connection::{MptcpConfig, MptcpConnection, MptcpStats, SubflowId};
 pub use scheduler::SchedulerKind;
+pub use subflow::SubflowState;

@@ -1,0 +1,63 @@
+//! One subflow of a connection.
+
+use crate::tcp::TcpEndpoint;
+use ropewalk_air::Time;
+use std::collections::BTreeMap;
+
+/// How a subflow stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubflowState {
+    /// In its handshake.
+    Joining,
+    /// Used.
+    Active,
+    /// Used when no other works.
+    Backup,
+    /// Over.
+    Gone,
+}
+
+#[derive(Debug)]
+pub(super) struct Subflow {
+    pub endpoint: TcpEndpoint,
+    pub address_id: u8,
+    pub backup: bool,
+    pub gone: bool,
+    /// Places in the data stream of what has arrived, by offset in the subflow, until it is in order there.
+    pub arrived: BTreeMap<u64, (u64, u64)>,
+    pub timeouts_seen: u64,
+    pub penalised: Time,
+}
+
+impl Subflow {
+    pub fn new(endpoint: TcpEndpoint, address_id: u8, backup: bool) -> Subflow {
+        Subflow {
+            endpoint,
+            address_id,
+            backup,
+            gone: false,
+            arrived: BTreeMap::new(),
+            timeouts_seen: 0,
+            penalised: Time::ZERO,
+        }
+    }
+
+    pub fn is_usable(&self) -> bool {
+        !self.gone && self.endpoint.is_connected()
+    }
+
+    /// The byte at this place of the data stream is on the way here.
+    pub fn has_on_the_way(&self, place: u64) -> bool {
+        let mut mappings = self.endpoint.tx.mappings.iter();
+        !self.gone && mappings.any(|m| m.data_sequence <= place && place < m.data_sequence + m.len)
+    }
+
+    pub fn state(&self) -> SubflowState {
+        match (self.gone, self.endpoint.is_connected(), self.backup) {
+            (true, ..) => SubflowState::Gone,
+            (_, false, _) => SubflowState::Joining,
+            (.., true) => SubflowState::Backup,
+            _ => SubflowState::Active,
+        }
+    }
+}

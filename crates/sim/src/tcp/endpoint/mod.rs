@@ -125,6 +125,9 @@ pub struct TcpEndpoint {
     events: VecDeque<Event>,
 }
 
+/// A range of offsets, from its first to one past its last.
+type Block = (u64, u64);
+
 /// Our timestamp clock: milliseconds, never zero at the start (RFC 7323 §5.4).
 fn clock(now: Time) -> u32 {
     (now.as_nanos() / 1_000_000 + 1) as u32
@@ -324,7 +327,7 @@ impl TcpEndpoint {
 
     /// SACK blocks as offsets, and the DSACK apart from them (RFC 2883 §4: below the acknowledgement, or within the
     /// second block).
-    fn blocks(&self, segment: &Segment, ack: u64) -> (Vec<(u64, u64)>, Option<(u64, u64)>) {
+    fn blocks(&self, segment: &Segment, ack: u64) -> (Vec<Block>, Option<Block>) {
         let offset = |number| seq::offset(self.isn, self.tx.una, number);
         let sent = |block: &(u64, u64)| block.0 < block.1 && block.1 <= self.tx.next;
         let all = segment.options.sack.as_slice().iter();

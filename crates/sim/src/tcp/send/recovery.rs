@@ -227,7 +227,7 @@ impl Sender {
         }
         if self.recovery.frto {
             if self.next > self.recovery.end {
-                self.recovery.frto &= !(round.sacked || !round.advanced);
+                self.recovery.frto &= round.advanced && !round.sacked;
             } else if round.advanced && !done {
                 self.recovery.end = self.next;
                 self.recovery.new_data_first = self.next_new().is_some();

@@ -74,7 +74,9 @@ impl<T: Clone> Air<T> {
         let backlog = &mut self.peers[peer].tx[category].waiting;
         // A managed queue makes room for a packet by dropping another.
         let managed = queue.discipline == Discipline::FqCodel;
-        let full = (!managed && backlog.len() >= queue.station_packets) || here.queued >= queue.iface_packets;
+        let off = !self.radios[usize::from(here.radio)].up;
+        let full =
+            off || (!managed && backlog.len() >= queue.station_packets) || here.queued >= queue.iface_packets;
         self.ifaces[index].outstanding += 1;
         let waiting = Waiting { packet, since: self.now, marked: false };
         if full {
@@ -100,6 +102,11 @@ impl<T: Clone> Air<T> {
         let Some(iface) = self.ifaces.get(usize::from(iface.0)) else { return 0 };
         let limit = usize::from(self.radios[usize::from(iface.radio)].spec.hardware_queue);
         limit.saturating_sub(iface.outstanding)
+    }
+
+    /// The latest time seen.
+    pub fn now(&self) -> Time {
+        self.now
     }
 
     /// The next thing that has happened by `now`.

@@ -174,7 +174,8 @@ pub enum Command {
         /// dB; 0: nothing.
         loss_db: f64,
     },
-    /// Switches a radio on or off. Off, it neither sends nor hears; its queues stay, its associations are gone.
+    /// Switches a radio on or off. Off, it neither sends nor hears, what waits is dropped, and its associations are gone; on
+    /// again, its stations that had been told to seek an access point do so.
     SetRadioUp {
         /// The radio.
         radio: RadioId,

@@ -2,11 +2,12 @@
 
 use super::air::Air;
 use super::api::{Command, CommandError, Event, IfaceId, Output, RadioId};
+use super::check;
 use super::mac::{Chore, Role};
 use super::medium::parts;
 use super::phy::Channel;
 use super::phy::decibel::{mw_from_dbm, noise_mw};
-use super::spec::{self, SpecError};
+use super::spec::SpecError;
 use crate::Time;
 
 impl<T: Clone> Air<T> {
@@ -40,13 +41,13 @@ impl<T: Clone> Air<T> {
                 let radio = self.radio(radio)?;
                 if position.iter().any(|x| !x.is_finite()) {
                     let place = format!("radio {radio}");
-                    return Err(spec::out_of_range(&place, "position", f64::NAN, "finite, in metres").into());
+                    return Err(check::out_of_range(&place, "position", f64::NAN, "finite, in metres").into());
                 }
                 self.move_radio(radio, position);
             }
             Command::SetTxPower { radio, dbm } => {
                 let radio = self.radio(radio)?;
-                spec::check_power(&format!("radio {radio}"), dbm)?;
+                check::check_power(&format!("radio {radio}"), dbm)?;
                 self.radios[radio].spec.tx_power_dbm = dbm;
                 self.medium.paths.set_power_mw(radio, mw_from_dbm(dbm));
             }
@@ -103,7 +104,7 @@ impl<T: Clone> Air<T> {
     fn check_pair(&self, a: RadioId, b: RadioId, db: f64) -> Result<(), CommandError> {
         self.radio(a)?;
         self.radio(b)?;
-        spec::range("medium", "path loss", db, (0.0, 1000.0), "0 to 1000 dB")?;
+        check::range("medium", "path loss", db, (0.0, 1000.0), "0 to 1000 dB")?;
         Ok(())
     }
 

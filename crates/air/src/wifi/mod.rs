@@ -22,6 +22,7 @@ mod air;
 mod api;
 mod beams;
 mod build;
+mod check;
 mod control;
 pub mod interferer;
 mod mac;

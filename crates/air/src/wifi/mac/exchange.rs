@@ -54,6 +54,10 @@ impl<T: Clone> Air<T> {
 
     /// The access timer has fired.
     pub(crate) fn on_access(&mut self, radio: usize) {
+        // A radio that was halted and resumed in the midst of a frame still has it on the air; it counts anew when that ends.
+        if self.medium.signals[radio].on {
+            return;
+        }
         let Some(category) = self.access[radio].grant(self.now) else {
             self.arm(radio);
             return;

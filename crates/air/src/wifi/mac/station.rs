@@ -368,6 +368,9 @@ impl<T: Clone> Air<T> {
     pub(crate) fn forget_iface(&mut self, iface: usize) {
         for (other, _) in self.ifaces[iface].peers.clone() {
             if other == super::frame::GROUP {
+                if let Some(peer) = self.ifaces[iface].peer(other) {
+                    self.clear_queues(peer, Status::Dropped);
+                }
                 continue;
             }
             let was = self.ifaces[iface].peer(other).is_some_and(|peer| self.peers[peer].joined);

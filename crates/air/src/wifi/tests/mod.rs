@@ -1,6 +1,7 @@
 //! Whole media: throughput against closed forms, Bianchi's model and ns-3; stations that do not hear each other; what
 //! stays the same.
 
+mod operations;
 mod reach;
 mod saturation;
 mod stations;

@@ -144,11 +144,13 @@ impl Peer {
         if n == 0 || now.since(self.probe_since) < PROBE_TURN {
             return;
         }
-        let holder = &self.paths[self.probe_turn % n];
-        if holder.cc.is_probing() && now.since(self.probe_since) < PROBE_TURN * 4 {
+        // A path that is starting needs no leave, so it does not hold the turn against the others.
+        let holder = &self.paths[self.probe_turn % n].cc;
+        if holder.is_probing() && !holder.is_starting() && now.since(self.probe_since) < PROBE_TURN * 4 {
             return;
         }
-        self.probe_turn = (self.probe_turn + 1) % n;
+        let next = (1..=n).map(|k| (self.probe_turn + k) % n).find(|i| !self.paths[*i].cc.is_starting());
+        self.probe_turn = next.unwrap_or((self.probe_turn + 1) % n);
         self.probe_since = now;
         for (i, p) in self.paths.iter_mut().enumerate() {
             p.cc.allow_probe(n == 1 || i == self.probe_turn);

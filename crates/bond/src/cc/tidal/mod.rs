@@ -360,8 +360,7 @@ impl Controller for Tidal {
         let least = INITIAL_DATAGRAMS * self.mtu;
         let bytes = match &self.phase {
             Phase::Startup(s) => {
-                // On a path that jitters the least round trip is a lucky one, and most take longer without a queue.
-                let rtt = self.srtt.min(self.min_rtt + s.swing()).max(self.min_rtt);
+                let rtt = self.srtt.min(self.min_rtt + s.room()).max(self.min_rtt);
                 let gain = startup::GAIN;
                 gain * self.rate * rtt + (gain * self.rate * self.gap()).min(MAX_SLACK) + least
             }

@@ -68,9 +68,10 @@ impl Startup {
         self.best.max(self.previous)
     }
 
-    /// Typical swing of the delay, seconds: 0 on a path that does not jitter.
-    pub(super) fn swing(&self) -> f64 {
-        self.swings.size()
+    /// How much more than the least round trip the window makes room for, seconds. On a path that jitters the least is a lucky one and most
+    /// take longer without a queue. A round that did not grow may have been held by the window, and the next gets more.
+    pub(super) fn room(&self) -> f64 {
+        f64::from(1 + 2 * self.flat) * self.swings.size()
     }
 
     /// Take in an acknowledgement; true when startup is over. `threshold` is the queue delay, in seconds, that

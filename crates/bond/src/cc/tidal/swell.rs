@@ -93,7 +93,12 @@ impl Swell {
             true => grown > 0.5 * visible + 0.5 * noise,
             false => grown > visible + 2.0 * noise,
         } || i.loss_now() > i.loss.made_up() + NEW_LOSS;
-        if i.report.app_limited || filled {
+        if i.report.app_limited {
+            // The flows had nothing to push with: that tells nothing, and what was pushed has gone.
+            self.stage = Stage::Rest(1);
+            return None;
+        }
+        if filled {
             self.rest = if epochs > 4 { LEAST_REST } else { (2 * self.rest).min(MOST_REST) };
             // Room that was found first took part of it; the delay says how much it did not take.
             let queue = grown.max(pushed[0] - pushed[2]).min(pushed[0]);

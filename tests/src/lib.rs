@@ -1,4 +1,5 @@
 //! What the tests of the whole house share.
 
 pub mod fuzzing;
+pub mod models;
 pub mod pair;

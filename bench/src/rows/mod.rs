@@ -6,6 +6,7 @@ mod crowd;
 mod environments;
 mod failover;
 mod latency;
+mod sim;
 mod sums;
 mod throughput;
 mod udp;
@@ -37,7 +38,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 11] = [
+pub const ALL: [Row; 12] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -103,6 +104,12 @@ pub const ALL: [Row; 11] = [
         what: "a gateway with 1,000 idle clients, and how fast it lets them in",
         measurements: crowd::measurements,
         run: crowd::run,
+    },
+    Row {
+        name: "sim",
+        what: "the simulator's speed, beside ns-3 if ROPEWALK_NS3 names a Python with its wheel",
+        measurements: sim::measurements,
+        run: sim::run,
     },
 ];
 

@@ -79,7 +79,7 @@ impl Cell {
     /// An access point, interface 0, and `stations`, all near one another, none sending anything yet.
     pub fn new(standard: Standard, rate: Rate, stations: u16) -> Cell {
         let mut cell = Cell { spec: AirSpec::default(), flows: Vec::new() };
-        cell.spec.path_loss = PathLoss { exponent: 0.0, reference_db: NEAR_DB };
+        cell.spec.path_loss = PathLoss { exponent: 0.0, reference_db: NEAR_DB, ..PathLoss::default() };
         cell.add_cell("cell", standard, rate, stations);
         cell
     }
@@ -90,6 +90,8 @@ impl Cell {
         radio.rate_control = RateControlSpec::Fixed(rate);
         radio.streams = rate.streams().max(1);
         radio.short_guard_interval = rate.guard_interval() == GuardInterval::Short;
+        // Theory knows no packets that grow too old; a saturated queue of a slow station would lose many.
+        radio.queue.lifetime = Duration::from_secs(3600);
         let first = self.spec.ifaces.len() as u16;
         let bssid = Mac::local(u32::from(first) + 1);
         for index in first..=first + stations {

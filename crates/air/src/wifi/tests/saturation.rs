@@ -41,6 +41,18 @@ fn many_senders_are_within_1_5_per_cent_of_bianchi() {
     }
 }
 
+/// Bianchi's model leaves out that a station that has just collided begins later than the others. At n = 50 that shows
+/// where frames are long: ns-3 3.44 itself carries 3.61 Mb/s at 6 Mb/s (8 s, one seed), 3 % above the upper curve.
+#[test]
+fn fifty_slow_senders_are_above_bianchi_as_in_ns3() {
+    for (mbps, upper) in [(24, 12.41), (6, 3.507)] {
+        let queue = WifiQueue { lifetime: core::time::Duration::from_secs(1000), ..WifiQueue::default() };
+        let radio = RadioSpec { retry_limit: 255, queue, ..as_oracle(legacy(mbps)) };
+        let got = saturate(Cell { radio, stations: 50 }.spec(), Offer::Always, (5000, 40_000), 1).mbps();
+        assert!((0.0..0.03).contains(&(got / upper - 1.0)), "{mbps} Mb/s: {got} for {upper}");
+    }
+}
+
 /// `oracle/ns3_dcf.txt`, ns-3 3.44: IP bits of stations that send to an access point as its script has them, with its
 /// receivers, its queues of 500 packets and its lifetime of 500 ms.
 #[test]

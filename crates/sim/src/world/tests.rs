@@ -112,8 +112,7 @@ fn saturating_keeps_a_cable_full_and_memory_flat() {
     for d in 0..2 {
         w.net.change_direction(d, |link, _| {
             *link =
-                ropewalk_air::wired::Link::new(LinkSpec::new(20.0, Duration::ZERO).queue(queue), 1)
-                    .unwrap();
+                ropewalk_air::wired::Link::new(LinkSpec::new(20.0, Duration::ZERO).queue(queue), 1).unwrap();
         });
     }
     let (flow, source) = udp(&mut w, host, (server, ip(2, 2)), 1250, Pace::Saturating(20));

@@ -1,0 +1,196 @@
+//! What happens on air during a run, seen from the network above it.
+
+use ropewalk_scenario::Document;
+use ropewalk_scenario::report::Report;
+use ropewalk_sim::Simulation;
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::path::Path;
+use std::rc::Rc;
+
+fn simulation(text: &str) -> Simulation {
+    let scenario =
+        Document::parse("test.toml", text).and_then(|d| d.scenario()).unwrap_or_else(|e| panic!("{e}"));
+    Simulation::new(&scenario, Path::new(".")).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(text: &str) -> Report {
+    let mut simulation = simulation(text);
+    simulation.run();
+    simulation.report()
+}
+
+/// Values of a column of the time series.
+fn series(report: &Report, name: &str) -> Vec<f64> {
+    let column = report.series.columns.iter().position(|c| c == name).unwrap_or_else(|| panic!("no {name}"));
+    report.series.rows.iter().map(|row| row[column].unwrap_or(0.0)).collect()
+}
+
+/// Two access points, wired to a switch, and a station that begins at the first.
+fn two_cells(rest: &str) -> String {
+    let ap = |n: u32, x: u32| {
+        format!(
+            "[node.ap{n}]\nposition = [{x}, 0]\n[node.ap{n}.radio.r]\nstandard = \"11n\"\nchannel = 36\nrate-control = \"ideal\"\n\
+             [node.ap{n}.interface.wlan0]\nradio = \"r\"\nmode = \"ap\"\nssid = \"lab\"\n[node.ap{n}.interface.eth0]\n\
+             [node.ap{n}.bridge.br0]\nports = [\"eth0\", \"wlan0\"]\n"
+        )
+    };
+    format!(
+        r#"
+duration = "10s"
+[measure]
+interval = "1s"
+{}{}
+[node.sta]
+position = [2, 0]
+[node.sta.radio.r]
+standard = "11n"
+channel = 36
+rate-control = "ideal"
+[node.sta.interface.wlan0]
+radio = "r"
+mode = "station"
+ssid = "lab"
+[node.server]
+[node.switch]
+[node.switch.interface.p1]
+[node.switch.interface.p2]
+[node.switch.interface.p3]
+[node.switch.bridge.br0]
+ports = ["p1", "p2", "p3"]
+[[link]]
+ends = ["ap1:eth0", "switch:p1"]
+[[link]]
+ends = ["ap2:eth0", "switch:p2"]
+[[link]]
+ends = ["server:eth0", "switch:p3"]
+{rest}"#,
+        ap(1, 0),
+        ap(2, 40)
+    )
+}
+
+#[test]
+fn a_station_that_changes_its_access_point_is_found_again() {
+    let rest = r#"
+[[flow]]
+name = "ping"
+kind = "ping"
+from = "server"
+to = "sta"
+interval = "50ms"
+[[event]]
+at = "3s"
+what = "move"
+node = "sta"
+position = [38, 0]
+[[event]]
+at = "4s"
+what = "disassociate"
+interface = "sta:wlan0"
+[[event]]
+at = "5s"
+what = "associate"
+interface = "sta:wlan0"
+"#;
+    let report = run(&two_cells(rest));
+    let got = series(&report, "flow.ping.goodput_mbps");
+    assert!(got[1] > 0.0 && got[4] == 0.0 && got[7] > 0.0 && got[9] > 0.0, "{got:?}");
+    let by = |name: &str| report.station.iter().find(|s| s.name == name).map_or(0, |s| s.delivered);
+    assert!(by("ap1:wlan0>sta:wlan0") > 30 && by("ap2:wlan0>sta:wlan0") > 30, "{:?}", report.station);
+}
+
+#[test]
+fn who_walks_away_is_served_more_slowly() {
+    let rest = r#"
+[[flow]]
+name = "down"
+kind = "udp"
+from = "server"
+to = "sta"
+rate = "80Mbit/s"
+"#;
+    let still = two_cells(rest);
+    let walking = still
+        .replace("[node.sta.radio.r]", "walk = [{ at = \"10s\", position = [30, 25] }]\n[node.sta.radio.r]");
+    let got = series(&run(&walking), "flow.down.goodput_mbps");
+    assert!(got[0] > 1.5 * got[9] && got[9] > 1.0, "{got:?}");
+    assert!(got.windows(2).all(|w| w[1] < w[0] * 1.05), "{got:?}");
+    let got = series(&run(&still), "flow.down.goodput_mbps");
+    assert!(got[9] > 0.95 * got[0], "{got:?}");
+}
+
+#[test]
+fn an_access_point_takes_its_station_to_another_channel() {
+    let rest = r#"
+[[flow]]
+name = "ping"
+kind = "ping"
+from = "server"
+to = "sta"
+interval = "50ms"
+[[event]]
+at = "3s"
+what = "switch-channel"
+interface = "ap1:wlan0"
+channel = 44
+"#;
+    let report = run(&two_cells(rest));
+    let channel = |name: &str| &report.radio.iter().find(|r| r.name == name).unwrap().channel;
+    assert_eq!(
+        [channel("ap1:r"), channel("sta:r"), channel("ap2:r")],
+        ["44 (20 MHz)", "44 (20 MHz)", "36 (20 MHz)"]
+    );
+    let got = series(&report, "flow.ping.goodput_mbps");
+    assert!(got[9] >= got[1], "{got:?}");
+}
+
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn captures_hold_what_passed() {
+    let rest =
+        "[[flow]]\nname = \"up\"\nkind = \"udp\"\nfrom = \"sta\"\nto = \"server\"\nrate = \"1Mbit/s\"\n";
+    let text = two_cells(rest).replace(
+        "rate-control = \"ideal\"\n[node.ap2",
+        "rate-control = \"ideal\"\nmonitor = true\n[node.ap2",
+    );
+    let text = text.replace("duration = \"10s\"", "duration = \"1s\"");
+    let mut simulation = simulation(&text);
+    let (ip, air) = (Shared::default(), Shared::default());
+    simulation.capture("server:eth0", Box::new(ip.clone())).unwrap();
+    simulation.capture("ap2:r", Box::new(air.clone())).unwrap();
+    assert!(simulation.capture("ap1:r", Box::new(Shared::default())).is_err(), "it does not monitor");
+    assert!(simulation.capture("nobody:eth0", Box::new(Shared::default())).is_err());
+    simulation.run();
+    simulation.end_captures().unwrap();
+    let packets = |file: &Shared| {
+        let bytes = file.0.borrow().clone();
+        let mut reader = pcap_file::pcap::PcapReader::new(&bytes[..]).unwrap();
+        let mut lengths = Vec::new();
+        while let Some(packet) = reader.next_packet() {
+            lengths.push(packet.unwrap().orig_len);
+        }
+        (reader.header().datalink, lengths)
+    };
+    let (link, lengths) = packets(&ip);
+    let received = simulation.report().flow[0].bytes / 1472;
+    assert_eq!((link, lengths.len() as u64), (pcap_file::DataLink::RAW, received));
+    assert!(lengths.iter().all(|l| *l == 1500));
+    let (link, lengths) = packets(&air);
+    assert_eq!(link, pcap_file::DataLink::IEEE802_11_RADIOTAP);
+    // Its neighbour, 40 m away, hears beacons at the least.
+    assert!(lengths.len() > 5, "{}", lengths.len());
+}

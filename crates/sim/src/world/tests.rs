@@ -48,6 +48,26 @@ fn udp_at_a_rate_crosses_a_router() {
 }
 
 #[test]
+fn poisson_traffic_has_its_mean_and_its_spread() {
+    let (mut w, [host, router, server]) = nat_chain(1000.0, false);
+    let pace = Pace::Poisson(Duration::from_millis(1));
+    let (flow, source) = udp(&mut w, host, (server, ip(2, 2)), 100, pace);
+    w.start(source);
+    let (mut before, mut counts) = (0, Vec::new());
+    for tenth in 1..=1000 {
+        w.run_until(Time::from_millis(100 * tenth));
+        let now = w.flows[flow.index()].counts.sent;
+        counts.push((now - before) as f64);
+        before = now;
+    }
+    let mean = counts.iter().sum::<f64>() / 1000.0;
+    let variance = counts.iter().map(|c| (c - mean) * (c - mean)).sum::<f64>() / 1000.0;
+    // Of a Poisson process both are 100; the bands are five standard errors.
+    assert!((mean - 100.0).abs() < 1.6 && (variance - 100.0).abs() < 23.0, "{mean}, {variance}");
+    assert!(w.net.nodes[router.index()].counters.forwarded > 0);
+}
+
+#[test]
 fn a_queue_drops_what_is_too_much() {
     let (mut w, [host, _, server]) = nat_chain(10.0, false);
     let pace = Pace::Constant(Duration::from_micros(500));

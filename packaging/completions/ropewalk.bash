@@ -43,6 +43,9 @@ _ropewalk() {
             ropewalk,serve)
                 cmd="ropewalk__subcmd__serve"
                 ;;
+            ropewalk,sim)
+                cmd="ropewalk__subcmd__sim"
+                ;;
             ropewalk,status)
                 cmd="ropewalk__subcmd__status"
                 ;;
@@ -79,6 +82,9 @@ _ropewalk() {
             ropewalk__subcmd__help,serve)
                 cmd="ropewalk__subcmd__help__subcmd__serve"
                 ;;
+            ropewalk__subcmd__help,sim)
+                cmd="ropewalk__subcmd__help__subcmd__sim"
+                ;;
             ropewalk__subcmd__help,status)
                 cmd="ropewalk__subcmd__help__subcmd__status"
                 ;;
@@ -96,6 +102,15 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__path,set)
                 cmd="ropewalk__subcmd__help__subcmd__path__subcmd__set"
+                ;;
+            ropewalk__subcmd__help__subcmd__sim,check)
+                cmd="ropewalk__subcmd__help__subcmd__sim__subcmd__check"
+                ;;
+            ropewalk__subcmd__help__subcmd__sim,run)
+                cmd="ropewalk__subcmd__help__subcmd__sim__subcmd__run"
+                ;;
+            ropewalk__subcmd__help__subcmd__sim,sweep)
+                cmd="ropewalk__subcmd__help__subcmd__sim__subcmd__sweep"
                 ;;
             ropewalk__subcmd__path,add)
                 cmd="ropewalk__subcmd__path__subcmd__add"
@@ -121,6 +136,30 @@ _ropewalk() {
             ropewalk__subcmd__path__subcmd__help,set)
                 cmd="ropewalk__subcmd__path__subcmd__help__subcmd__set"
                 ;;
+            ropewalk__subcmd__sim,check)
+                cmd="ropewalk__subcmd__sim__subcmd__check"
+                ;;
+            ropewalk__subcmd__sim,help)
+                cmd="ropewalk__subcmd__sim__subcmd__help"
+                ;;
+            ropewalk__subcmd__sim,run)
+                cmd="ropewalk__subcmd__sim__subcmd__run"
+                ;;
+            ropewalk__subcmd__sim,sweep)
+                cmd="ropewalk__subcmd__sim__subcmd__sweep"
+                ;;
+            ropewalk__subcmd__sim__subcmd__help,check)
+                cmd="ropewalk__subcmd__sim__subcmd__help__subcmd__check"
+                ;;
+            ropewalk__subcmd__sim__subcmd__help,help)
+                cmd="ropewalk__subcmd__sim__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__sim__subcmd__help,run)
+                cmd="ropewalk__subcmd__sim__subcmd__help__subcmd__run"
+                ;;
+            ropewalk__subcmd__sim__subcmd__help,sweep)
+                cmd="ropewalk__subcmd__sim__subcmd__help__subcmd__sweep"
+                ;;
             *)
                 ;;
         esac
@@ -128,7 +167,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up status top path revoke check completions man reference help"
+            opts="-h -V --help --version serve invite up status top path revoke sim check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -170,7 +209,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="serve invite up status top path revoke check completions man reference help"
+            opts="serve invite up status top path revoke sim check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -340,6 +379,62 @@ _ropewalk() {
         ropewalk__subcmd__help__subcmd__serve)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__sim)
+            opts="run sweep check"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__sim__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__sim__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__sim__subcmd__sweep)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -667,6 +762,164 @@ _ropewalk() {
                     return 0
                     ;;
                 --address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__sim)
+            opts="-h --help run sweep check help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__sim__subcmd__check)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__sim__subcmd__help)
+            opts="run sweep check help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__sim__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__sim__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__sim__subcmd__help__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__sim__subcmd__help__subcmd__sweep)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__sim__subcmd__run)
+            opts="-h --seed --set --out --pcap --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pcap)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__sim__subcmd__sweep)
+            opts="-h --seed --set --jobs --out --resume --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

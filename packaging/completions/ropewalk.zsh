@@ -180,6 +180,87 @@ _arguments "${_arguments_options[@]}" : \
 ':name -- What the device is called:_default' \
 && ret=0
 ;;
+(sim)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__sim_commands" \
+"*::: :->sim" \
+&& ret=0
+
+    case $state in
+    (sim)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-sim-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
+'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
+'*--pcap=[Write what an interface carries, or all that a radio hears, to NODE-NAME.pcap, in the output directory or here; give it again for more]:NODE:NAME:_default' \
+'--json[Print the report as JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The scenario file (TOML):_files' \
+&& ret=0
+;;
+(sweep)
+_arguments "${_arguments_options[@]}" : \
+'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
+'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'--jobs=[How many runs at once \[default\: one for each core\]]:N:_default' \
+'--out=[Directory for results; made if it is not there \[default\: FILE without its ending, and -sweep\]]:DIR:_files' \
+'--resume[Keep what is finished in the directory, and run the rest]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The scenario file (TOML):_files' \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::files -- The scenario files:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__sim__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-sim-help-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(sweep)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (check)
 _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
@@ -272,6 +353,34 @@ esac
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(sim)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__sim_commands" \
+"*::: :->sim" \
+&& ret=0
+
+    case $state in
+    (sim)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-sim-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(sweep)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (check)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -311,6 +420,7 @@ _ropewalk_commands() {
 'top:Watch the running bond' \
 'path:Change the paths of the running bond' \
 'revoke:Let a device in no more, and end its session' \
+'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
 'check:Check a configuration file' \
 'completions:Print the completions for a shell' \
 'man:Write the manual pages into a directory' \
@@ -339,6 +449,7 @@ _ropewalk__subcmd__help_commands() {
 'top:Watch the running bond' \
 'path:Change the paths of the running bond' \
 'revoke:Let a device in no more, and end its session' \
+'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
 'check:Check a configuration file' \
 'completions:Print the completions for a shell' \
 'man:Write the manual pages into a directory' \
@@ -410,6 +521,30 @@ _ropewalk__subcmd__help__subcmd__revoke_commands() {
 _ropewalk__subcmd__help__subcmd__serve_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help serve commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__sim_commands] )) ||
+_ropewalk__subcmd__help__subcmd__sim_commands() {
+    local commands; commands=(
+'run:Run a scenario once and print what every flow and station got' \
+'sweep:Run a scenario at every point of its sweep, on all cores' \
+'check:Check scenario files, and say how many runs their sweeps have' \
+    )
+    _describe -t commands 'ropewalk help sim commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__sim__subcmd__check_commands] )) ||
+_ropewalk__subcmd__help__subcmd__sim__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help sim check commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__sim__subcmd__run_commands] )) ||
+_ropewalk__subcmd__help__subcmd__sim__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help sim run commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__sim__subcmd__sweep_commands] )) ||
+_ropewalk__subcmd__help__subcmd__sim__subcmd__sweep_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help sim sweep commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__status_commands] )) ||
 _ropewalk__subcmd__help__subcmd__status_commands() {
@@ -505,6 +640,61 @@ _ropewalk__subcmd__revoke_commands() {
 _ropewalk__subcmd__serve_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk serve commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__sim_commands] )) ||
+_ropewalk__subcmd__sim_commands() {
+    local commands; commands=(
+'run:Run a scenario once and print what every flow and station got' \
+'sweep:Run a scenario at every point of its sweep, on all cores' \
+'check:Check scenario files, and say how many runs their sweeps have' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk sim commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__sim__subcmd__check_commands] )) ||
+_ropewalk__subcmd__sim__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk sim check commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__sim__subcmd__help_commands] )) ||
+_ropewalk__subcmd__sim__subcmd__help_commands() {
+    local commands; commands=(
+'run:Run a scenario once and print what every flow and station got' \
+'sweep:Run a scenario at every point of its sweep, on all cores' \
+'check:Check scenario files, and say how many runs their sweeps have' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk sim help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__sim__subcmd__help__subcmd__check_commands] )) ||
+_ropewalk__subcmd__sim__subcmd__help__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk sim help check commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__sim__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__sim__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk sim help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__sim__subcmd__help__subcmd__run_commands] )) ||
+_ropewalk__subcmd__sim__subcmd__help__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk sim help run commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__sim__subcmd__help__subcmd__sweep_commands] )) ||
+_ropewalk__subcmd__sim__subcmd__help__subcmd__sweep_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk sim help sweep commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__sim__subcmd__run_commands] )) ||
+_ropewalk__subcmd__sim__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk sim run commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__sim__subcmd__sweep_commands] )) ||
+_ropewalk__subcmd__sim__subcmd__sweep_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk sim sweep commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__status_commands] )) ||
 _ropewalk__subcmd__status_commands() {

@@ -34,6 +34,8 @@ pub enum Command {
     Path(PathArgs),
     /// Let a device in no more, and end its session
     Revoke(Revoke),
+    /// Simulate a scenario: radios, links, TCP and bonds in virtual time
+    Sim(crate::sim::Sim),
     /// Check a configuration file
     Check(Check),
     /// Print the completions for a shell
@@ -324,6 +326,9 @@ mod tests {
             "ropewalk revoke alice --state d",
             "ropewalk check file.toml",
             "ropewalk serve --config f --state d",
+            "ropewalk sim run f.toml --seed 3 --set a.b=1 --set c=2 --out d --pcap ap:wlan0 --pcap sta:r0 --json",
+            "ropewalk sim sweep f.toml --jobs 2 --out d --resume",
+            "ropewalk sim check f.toml g.toml",
         ] {
             assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
         }

@@ -9,6 +9,7 @@ use ropewalk_net::privileges::PrivilegeError;
 use ropewalk_net::setup::SetupError;
 use ropewalk_net::tun::TunError;
 use ropewalk_net::udp::OpenError;
+use ropewalk_scenario::Problems;
 use std::process::ExitCode;
 
 /// Kinds of failure, by their exit codes.
@@ -29,6 +30,12 @@ pub enum Code {
     Unreachable = 6,
     /// No daemon runs with the state directory.
     NotRunning = 7,
+    /// A figure is outside the band that the scenario expects.
+    Unexpected = 8,
+    /// Results cannot be written.
+    Unwritable = 9,
+    /// Ctrl-C; what was finished is kept.
+    Interrupted = 130,
 }
 
 /// A failure that this crate names itself.
@@ -57,8 +64,22 @@ pub fn kind_of(error: &anyhow::Error) -> Code {
 impl Code {
     /// The kind with this number.
     pub fn from_number(number: u8) -> Code {
-        use Code::{Failure, NotRunning, Refused, Rights, Taken, Unreachable, Usage};
-        let all = [Failure, Usage, Rights, Taken, Refused, Unreachable, NotRunning];
+        use Code::{
+            Failure, Interrupted, NotRunning, Refused, Rights, Taken, Unexpected, Unreachable, Unwritable,
+            Usage,
+        };
+        let all = [
+            Failure,
+            Usage,
+            Rights,
+            Taken,
+            Refused,
+            Unreachable,
+            NotRunning,
+            Unexpected,
+            Unwritable,
+            Interrupted,
+        ];
         all.into_iter().find(|c| *c as u8 == number).unwrap_or(Failure)
     }
 }
@@ -70,7 +91,11 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if error.is::<TokenError>() || error.is::<Refusal>() {
         return Some(Code::Refused);
     }
-    if error.is::<EndpointError>() || error.is::<ConfigError>() || error.is::<PoolError>() {
+    if error.is::<EndpointError>()
+        || error.is::<ConfigError>()
+        || error.is::<PoolError>()
+        || error.is::<Problems>()
+    {
         return Some(Code::Usage);
     }
     if let Some(book) = error.downcast_ref::<BookError>() {

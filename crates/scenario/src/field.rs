@@ -217,7 +217,9 @@ impl<T: Field> Field for IndexMap<String, T> {
         Some(out)
     }
     fn write(&self) -> Option<toml::Value> {
-        let entries = self.iter().filter_map(|(k, v)| Some((k.clone(), v.write()?)));
+        // What has a name is there, even if nothing more is said of it.
+        let nothing = || toml::Value::Table(toml::Table::new());
+        let entries = self.iter().map(|(k, v)| (k.clone(), v.write().unwrap_or_else(nothing)));
         (!self.is_empty()).then(|| toml::Value::Table(entries.collect()))
     }
     fn form() -> Form {

@@ -21,6 +21,7 @@ mod expand;
 pub mod field;
 pub mod file;
 pub mod problem;
+pub mod reference;
 pub mod report;
 pub mod sweep;
 pub mod tree;

@@ -42,7 +42,11 @@ impl fmt::Display for Problems {
 /// The known name that is most like `name`, if any is.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase().replace('_', "-");
-    let like = |k: &str| strsim::jaro_winkler(&name, &k.to_lowercase());
+    // One slip of the finger is near, however short the name.
+    let like = |k: &str| match strsim::osa_distance(&name, &k.to_lowercase()) {
+        1 => 0.95,
+        _ => strsim::jaro_winkler(&name, &k.to_lowercase()),
+    };
     let best = known.into_iter().map(|k| (like(k), k)).max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 > 0.75).then_some(best.1)
 }

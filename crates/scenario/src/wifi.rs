@@ -1,14 +1,14 @@
 //! What the standards allow, as far as a file can get it wrong: channels, widths, rates. How long a frame takes or how often it is
-//! lost is the business of the model; a test of `ropewalk-sim` holds both to the same lists.
+//! lost is the business of the model; a test of `ropewalk` (`tests/wifi_rules.rs`) holds both to the same lists.
 
-use crate::file::{GuardInterval, Radio, RateControl, Standard};
+use crate::file::{GuardInterval, Radio, RateControl, Secondary, Standard};
 
-/// 20 MHz channels of 2.4 GHz (14 is Japan's, for 11b only).
+/// 20 MHz channels of 2.4 GHz; 11b also has 14.
 pub const CHANNELS_2_4: std::ops::RangeInclusive<u16> = 1..=13;
-/// 20 MHz channels of 5 GHz.
-pub const CHANNELS_5: [u16; 25] = [
+/// 20 MHz channels of 5 GHz. They come in fours, so each has its partners for 40 and 80 MHz.
+pub const CHANNELS_5: [u16; 28] = [
     36, 40, 44, 48, 52, 56, 60, 64, 100, 104, 108, 112, 116, 120, 124, 128, 132, 136, 140, 144, 149, 153,
-    157, 161, 165,
+    157, 161, 165, 169, 173, 177,
 ];
 /// Channels of 60 GHz.
 pub const CHANNELS_60: std::ops::RangeInclusive<u16> = 1..=6;
@@ -34,7 +34,8 @@ pub fn band(standard: Standard, channel: u16) -> Option<Band> {
     let two = CHANNELS_2_4.contains(&channel).then_some(Band::Ghz2);
     let five = CHANNELS_5.contains(&channel).then_some(Band::Ghz5);
     match standard {
-        Standard::B | Standard::G => two,
+        Standard::B => two.or((channel == 14).then_some(Band::Ghz2)),
+        Standard::G => two,
         Standard::A | Standard::Ac => five,
         Standard::N => two.or(five),
         Standard::Ad => CHANNELS_60.contains(&channel).then_some(Band::Ghz60),
@@ -135,7 +136,8 @@ pub fn check_radio(radio: &Radio) -> Vec<(&'static str, String)> {
 fn no_channel(radio: &Radio) -> String {
     let (standard, channel) = (radio.standard.name(), radio.channel);
     let known = match radio.standard {
-        Standard::B | Standard::G => "1 to 13".to_owned(),
+        Standard::B => "1 to 14".to_owned(),
+        Standard::G => "1 to 13".to_owned(),
         Standard::Ad => "1 to 6".to_owned(),
         Standard::A | Standard::Ac => five(channel),
         Standard::N => format!("1 to 13 and {}", five(channel)),
@@ -146,26 +148,18 @@ fn no_channel(radio: &Radio) -> String {
 /// The channels of 5 GHz, the nearest first said.
 fn five(channel: u16) -> String {
     let near = CHANNELS_5.iter().min_by_key(|c| c.abs_diff(channel)).copied().unwrap_or(36);
-    format!("36 to 64, 100 to 144 and 149 to 161 in steps of 4, and 165; {near} is the nearest")
+    format!("36 to 64, 100 to 144 and 149 to 177 in steps of 4; {near} is the nearest")
 }
 
+/// In 2.4 GHz a 40 MHz channel may reach beyond the band.
 fn does_not_fit(radio: &Radio, width: u16) -> Option<String> {
     let channel = radio.channel;
-    match band(radio.standard, channel)? {
-        Band::Ghz2 if width == 40 => {
-            let below = match radio.secondary {
-                Some(secondary) => secondary == crate::file::Secondary::Below,
-                None => channel > 7,
-            };
-            let fits = if below { channel > 4 } else { CHANNELS_2_4.contains(&(channel + 4)) };
-            (!fits).then(|| {
-                format!("channel {channel} has no room for 40 MHz on that side; choose the other `secondary`")
-            })
-        }
-        // 144 has no 40 MHz partner's partner above it, and 165 stands alone.
-        Band::Ghz5 if width > 20 && channel == 165 => {
-            Some("channel 165 stands alone, with 20 MHz only; take 149 to 161".into())
-        }
-        _ => None,
+    if band(radio.standard, channel)? != Band::Ghz2 || width != 40 {
+        return None;
     }
+    let below = radio.secondary.map_or(channel > 7, |secondary| secondary == Secondary::Below);
+    let fits = if below { channel > 4 } else { CHANNELS_2_4.contains(&(channel + 4)) };
+    let sentence =
+        || format!("channel {channel} has no room for 40 MHz on that side; choose the other `secondary`");
+    (!fits).then(sentence)
 }

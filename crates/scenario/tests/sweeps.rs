@@ -49,7 +49,7 @@ fn what_an_axis_makes_impossible_is_said_before_anything_runs() {
     assert_eq!(
         channels.unwrap_err(),
         "s.toml, with channel = 41: node.ap.radio.r0.channel: 11n has no channel 41; it has 1 to 13 and 36 to 64, 100 to \
-         144 and 149 to 161 in steps of 4, and 165; 40 is the nearest"
+         144 and 149 to 177 in steps of 4; 40 is the nearest"
     );
     let unknown = plan("[[sweep.axis]]\nkey = \"node.sta.radio.r0.chanel\"\nvalues = [40]");
     assert_eq!(

@@ -62,9 +62,6 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
     judge.fail_if(radio.queue.total == 0, format!("{key}.queue.total"), || {
         "nothing could wait; write 1 or more".into()
     });
-    judge.fail_if(radio.queue.hardware == 0, format!("{key}.queue.hardware"), || {
-        "nothing would ever be sent; write 1 or more".into()
-    });
     let categories: Vec<&str> = AccessCategory::ALL.iter().map(|c| c.name()).collect();
     for (category, edca) in &radio.edca {
         let key = format!("{key}.edca.{category}");
@@ -209,7 +206,7 @@ fn check_interferers(judge: &mut Judge) {
         let channel = interferer.channel;
         let known = wifi::CHANNELS_2_4.contains(&channel) || wifi::CHANNELS_5.contains(&channel);
         judge.fail_if(!known, format!("{key}.channel"), || {
-            format!("there is no channel {channel}; write one of 2.4 GHz (1 to 13) or 5 GHz (36 to 165)")
+            format!("there is no channel {channel}; write one of 2.4 GHz (1 to 13) or 5 GHz (36 to 177)")
         });
         judge.fail_if(![20, 40, 80].contains(&interferer.width), format!("{key}.width"), || {
             "a width is 20, 40 or 80 MHz".into()

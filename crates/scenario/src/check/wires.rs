@@ -100,7 +100,8 @@ fn check_bridges(judge: &mut Judge, name: &str, node: &NodeSpec) {
         }
     }
     for (i, interface) in node.nat.iter().enumerate() {
-        let bonds = judge.scenario.bond.iter().filter(|(_, b)| b.client == name || b.gateway == name).map(|b| b.0);
+        let bonds =
+            judge.scenario.bond.iter().filter(|(_, b)| b.client == name || b.gateway == name).map(|b| b.0);
         let all: Vec<&String> = node.interface.keys().chain(node.bridge.keys()).chain(bonds).collect();
         judge.known(&format!("node.{name}.nat.{i}"), "interface", interface, all.iter().map(|n| n.as_str()));
     }

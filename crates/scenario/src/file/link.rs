@@ -1,6 +1,6 @@
 //! A cable, and whatever else behaves like one.
 
-use crate::field::{Field, Form, Reader};
+use crate::field::{Absent, Field, Form, KeyForm, Reader};
 use crate::tree::{Node, Value};
 use crate::units::{BitRate, Bytes, Share};
 use crate::{choice, section};
@@ -98,8 +98,18 @@ impl Field for Loss {
         }
     }
     fn form() -> Form {
-        let bursts = "`{ share = \"1%\", length = 8.0 }` (whole bursts of this mean length in packets)";
-        Form::Either(Box::new(Share::form()), Box::new(Form::one(bursts)))
+        let key = |name: &str, doc: &str, form| KeyForm {
+            name: name.into(),
+            doc: doc.into(),
+            form,
+            absent: Absent::Refused,
+        };
+        let keys = vec![
+            key("share", "Of all packets.", Share::form()),
+            key("length", "Mean number of packets lost in a row, at least 1.", f64::form()),
+        ];
+        let doc = "Whole bursts of lost packets: `{ share = \"1%\", length = 8.0 }`.".into();
+        Form::Either(Box::new(Share::form()), Box::new(Form::Section { doc, keys }))
     }
 }
 

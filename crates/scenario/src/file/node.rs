@@ -118,8 +118,6 @@ section! {
         mtu: u16 = 1500,
         /// Access points: time between beacons. 102.4 ms is usual; `"0s"`: none are sent, as in most analyses.
         beacon_interval: Duration = Duration::from_micros(102_400),
-        /// Access points: every so many beacons, frames for all follow that were held back for sleepers.
-        dtim_period: u8 = 1,
         /// Stations: how they come to their access point.
         join: Join = Join::Associated,
         /// Stations: so many beacons missed in a row, and the access point is given up.

@@ -1,6 +1,6 @@
 //! A radio: its standard, channel and settings, as a driver would be told them.
 
-use crate::field::{Field, Form, Reader};
+use crate::field::{Absent, Field, Form, KeyForm, Reader};
 use crate::tree::{Node, Value};
 use crate::units::{Bytes, Db, Dbm};
 use crate::{choice, section};
@@ -85,8 +85,14 @@ impl Field for RateControl {
         }
     }
     fn form() -> Form {
-        let fixed = Form::one("`{ fixed = \"MCS7\" }` or `{ fixed = \"54Mbit/s\" }` (always this rate)");
-        Form::Either(Box::new(NamedRateControl::form()), Box::new(fixed))
+        let keys = vec![KeyForm {
+            name: "fixed".into(),
+            doc: "`\"54Mbit/s\"` with 11a, 11b and 11g, `\"MCS7\"` with 11n, 11ac and 11ad.".into(),
+            form: Form::one("a rate"),
+            absent: Absent::Refused,
+        }];
+        let table = Form::Section { doc: "Always this rate: `{ fixed = \"MCS7\" }`.".into(), keys };
+        Form::Either(Box::new(NamedRateControl::form()), Box::new(table))
     }
 }
 
@@ -139,9 +145,6 @@ section! {
         lifetime: Option<Duration>,
         /// How packets wait for a station.
         kind: RadioDiscipline = RadioDiscipline::TailDrop,
-        /// Most packets towards one interface that the driver has handed to the hardware. 128 covers two aggregates; a striper that wants to
-        /// know quickly where a packet went keeps it small.
-        hardware: u16 = 128,
     }
 }
 
@@ -165,7 +168,7 @@ section! {
     pub struct Radio {
         /// Its standard.
         standard: Standard,
-        /// The primary channel's number: 1 to 13 in 2.4 GHz, 36 to 165 in 5 GHz, 1 to 6 in 60 GHz.
+        /// The primary channel's number: 1 to 13 in 2.4 GHz, 36 to 177 in 5 GHz, 1 to 6 in 60 GHz.
         channel: u16,
         /// MHz: 20; 40 from 11n on; 80 with 11ac; always 2160 with 11ad. If not said, 20, or 2160 with 11ad.
         width: Option<u16>,
@@ -198,7 +201,7 @@ section! {
         edca: IndexMap<String, Edca>,
         /// How long it is deaf when it changes channels. 5 ms is a usual card.
         switch_time: Duration = Duration::from_millis(5),
-        /// It reports every frame that it can decode, whoever it is for. `--pcap` switches it on for the radio that it names.
+        /// It reports every frame that it can decode, whoever it is for.
         monitor: bool = false,
     }
 }

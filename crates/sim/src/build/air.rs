@@ -165,10 +165,6 @@ fn width(radio: &Radio) -> Width {
 
 fn radio_spec(key: &str, node: &NodeSpec, radio: &Radio) -> Result<RadioSpec, BuildError> {
     let at = node.position;
-    if radio.queue.kind == file::RadioDiscipline::FqCodel {
-        let sentence = "the simulator's radios have no FQ-CoDel yet; write \"tail-drop\"";
-        return Err(BuildError::new(format!("{key}.queue.kind"), sentence));
-    }
     let new = RadioSpec::new(standard(radio.standard), channel(key, radio, radio.channel)?);
     Ok(RadioSpec {
         position: [at.x_m, at.y_m, at.z_m],
@@ -187,9 +183,11 @@ fn radio_spec(key: &str, node: &NodeSpec, radio: &Radio) -> Result<RadioSpec, Bu
             station_packets: radio.queue.packets as usize,
             iface_packets: radio.queue.total as usize,
             lifetime: radio.queue.lifetime.unwrap_or(Duration::MAX),
-            discipline: Discipline::TailDrop,
+            discipline: match radio.queue.kind {
+                file::RadioDiscipline::TailDrop => Discipline::TailDrop,
+                file::RadioDiscipline::FqCodel => Discipline::FqCodel,
+            },
         },
-        hardware_queue: radio.queue.hardware,
         monitor: radio.monitor,
         switch_time: radio.switch_time,
         ..new
@@ -272,8 +270,19 @@ fn iface_spec(of: &OnAir<'_>, all: &[OnAir<'_>], air: &AirSpec) -> IfaceSpec {
         }
         Some(file::Mode::Mesh) => Mode::Mesh { id: ssid },
         _ => {
-            let start = strongest(of, all, air).map_or(StationStart::Scan, StationStart::Associated);
-            Mode::Station(StationSpec { ssid, start, ..StationSpec::default() })
+            let start = match of.spec.join {
+                file::Join::Associated => {
+                    strongest(of, all, air).map_or(StationStart::Scan, StationStart::Associated)
+                }
+                file::Join::Scan => StationStart::Scan,
+                file::Join::Idle => StationStart::Idle,
+            };
+            Mode::Station(StationSpec {
+                ssid,
+                start,
+                beacon_loss: of.spec.beacon_loss,
+                ..StationSpec::default()
+            })
         }
     };
     IfaceSpec { radio: of.radio, mac: mac_of(of.index), mode }

@@ -1,0 +1,211 @@
+//! Charts: a figure over an axis of a sweep, or over time.
+
+use super::output;
+use anyhow::{Result, anyhow};
+use plotters::prelude::*;
+use ropewalk_scenario::Scenario;
+use ropewalk_scenario::document::fits;
+use ropewalk_scenario::file::Figure;
+use ropewalk_scenario::report::{Metric, Report};
+use ropewalk_scenario::sweep::Plan;
+use std::path::Path;
+
+const SIZE: (u32, u32) = (800, 480);
+const INK: RGBColor = RGBColor(60, 60, 60);
+/// Colours that the colour-blind tell apart (Okabe and Ito).
+static COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(213, 94, 0),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(60, 60, 60),
+];
+
+/// A value with the least and the largest of its seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Dot {
+    x: f64,
+    mean: f64,
+    least: f64,
+    most: f64,
+}
+
+/// A line of a chart.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    name: String,
+    dots: Vec<Dot>,
+}
+
+/// A chart before it is drawn.
+struct Chart<'a> {
+    title: &'a str,
+    x: &'a str,
+    y: String,
+    lines: Vec<Line>,
+    /// Names along the x axis where they are no numbers.
+    names: Option<Vec<String>>,
+}
+
+/// Draws the charts over time of a run.
+pub fn write_of_time(directory: &Path, scenario: &Scenario, report: &Report) -> Result<()> {
+    for figure in scenario.figure.iter().filter(|f| f.x == "time") {
+        let lines = over_time(figure, report);
+        write(
+            directory,
+            figure,
+            scenario,
+            Chart { title: "", x: "seconds", y: String::new(), lines, names: None },
+        )?;
+    }
+    Ok(())
+}
+
+/// Draws the charts over axes of a sweep.
+pub fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Result<()> {
+    for figure in plan.base.figure.iter().filter(|f| f.x != "time") {
+        let Some(scale) = plan.scales.iter().find(|s| s.name == figure.x) else { continue };
+        let labels: Vec<String> = scale.steps.iter().map(|s| s.0.clone()).collect();
+        let numbers: Option<Vec<f64>> = labels.iter().map(|l| number(l)).collect();
+        let by = figure.by.as_ref().and_then(|by| plan.scales.iter().find(|s| s.name == *by));
+        let by: Vec<Option<&str>> =
+            by.map_or(vec![None], |s| s.steps.iter().map(|s| Some(s.0.as_str())).collect());
+        let mut lines = Vec::new();
+        for metric in &figure.y {
+            for label in &by {
+                let place = |i: usize| numbers.as_ref().map_or(i as f64, |n| n[i]);
+                let at = |(i, x): (usize, &String)| dot(figure, reports, metric, (x, *label), place(i));
+                let dots = labels.iter().enumerate().filter_map(at).collect();
+                lines.push(Line { name: name(figure, metric, *label), dots });
+            }
+        }
+        let names = numbers.is_none().then_some(labels);
+        write(
+            directory,
+            figure,
+            &plan.base,
+            Chart { title: "", x: &figure.x, y: String::new(), lines, names },
+        )?;
+    }
+    Ok(())
+}
+
+/// The number that a label begins with: 20 of `20ms`.
+fn number(label: &str) -> Option<f64> {
+    let end = label.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-')).unwrap_or(label.len());
+    label[..end].parse().ok()
+}
+
+fn name(figure: &Figure, metric: &str, by: Option<&str>) -> String {
+    match (by, figure.y.len()) {
+        (None, _) => metric.to_owned(),
+        (Some(label), 1) => label.to_owned(),
+        (Some(label), _) => format!("{metric}, {label}"),
+    }
+}
+
+/// One place of a line: all runs with these labels, whatever their seeds and other axes.
+fn dot(
+    figure: &Figure,
+    reports: &[Report],
+    metric: &str,
+    (x_label, by): (&str, Option<&str>),
+    x: f64,
+) -> Option<Dot> {
+    let metric: Metric = metric.parse().ok()?;
+    let has = |report: &Report, axis: &str, label: &str| {
+        report.provenance.point.iter().any(|(a, l)| a == axis && l == label)
+    };
+    let fits = |report: &&Report| {
+        has(report, &figure.x, x_label)
+            && by.is_none_or(|label| has(report, figure.by.as_deref().unwrap_or_default(), label))
+    };
+    let values: Vec<f64> = reports.iter().filter(fits).filter_map(|report| metric.value(report)).collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let (least, most) = (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
+    Some(Dot { x, mean, least, most })
+}
+
+fn over_time(figure: &Figure, report: &Report) -> Vec<Line> {
+    let wanted: Vec<Metric> = figure.y.iter().filter_map(|text| text.parse().ok()).collect();
+    let is = |column: &str| {
+        let Ok(metric) = column.parse::<Metric>() else { return false };
+        wanted
+            .iter()
+            .any(|w| w.table == metric.table && w.column == metric.column && fits(&w.row, &metric.row))
+    };
+    let line = |(i, column): (usize, &String)| {
+        let x = |row: usize| (row + 1) as f64 * report.series.interval_s;
+        let dot = |(row, values): (usize, &Vec<Option<f64>>)| {
+            values.get(i).copied().flatten().map(|v| Dot { x: x(row), mean: v, least: v, most: v })
+        };
+        Line { name: column.clone(), dots: report.series.rows.iter().enumerate().filter_map(dot).collect() }
+    };
+    report.series.columns.iter().enumerate().filter(|(_, column)| is(column)).map(line).collect()
+}
+
+fn write(directory: &Path, figure: &Figure, scenario: &Scenario, chart: Chart<'_>) -> Result<()> {
+    let title = figure.title.as_deref().unwrap_or(&scenario.title);
+    let column = |text: &String| text.parse::<Metric>().map(|m| m.column).ok();
+    let y = figure.y.iter().filter_map(column).next().unwrap_or_default();
+    let mut svg = String::new();
+    draw(&Chart { title, y, ..chart }, &mut svg)
+        .map_err(|e| anyhow!("the chart {} cannot be drawn: {e}", figure.name))?;
+    output::write(&directory.join(format!("{}.svg", figure.name)), svg.as_bytes())
+}
+
+fn draw(chart: &Chart<'_>, svg: &mut String) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let canvas = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    canvas.fill(&WHITE)?;
+    let dots = || chart.lines.iter().flat_map(|line| &line.dots);
+    let (left, right) = dots().fold((f64::MAX, f64::MIN), |(a, b), d| (a.min(d.x), b.max(d.x)));
+    let top = dots().map(|d| d.most).fold(0.0, f64::max);
+    let bottom = dots().map(|d| d.least).fold(0.0, f64::min);
+    let pad = if right > left { (right - left) * 0.03 } else { 0.5 };
+    let (left, right) = if left > right { (0.0, 1.0) } else { (left - pad, right + pad) };
+    let mut graph = ChartBuilder::on(&canvas)
+        .caption(chart.title, ("sans-serif", 18).into_font().color(&INK))
+        .margin(16)
+        .x_label_area_size(44)
+        .y_label_area_size(64)
+        .build_cartesian_2d(left..right, bottom..if top > bottom { top * 1.08 } else { bottom + 1.0 })?;
+    let small = ("sans-serif", 14).into_font().color(&INK);
+    let text = |x: &f64| match &chart.names {
+        Some(names) if x.fract() == 0.0 => names.get(*x as usize).cloned().unwrap_or_default(),
+        Some(_) => String::new(),
+        None => format!("{}", (x * 1000.0).round() / 1000.0),
+    };
+    graph
+        .configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(BLACK.mix(0.1))
+        .axis_style(INK)
+        .x_desc(chart.x)
+        .y_desc(&chart.y)
+        .x_labels(chart.names.as_ref().map_or(10, |n| 2 * n.len()))
+        .x_label_formatter(&text)
+        .label_style(small.clone())
+        .axis_desc_style(small.clone())
+        .draw()?;
+    for (line, colour) in chart.lines.iter().zip(COLOURS.iter().cycle()) {
+        graph
+            .draw_series(LineSeries::new(line.dots.iter().map(|d| (d.x, d.mean)), colour.stroke_width(2)))?
+            .label(&line.name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+        // Over time there are too many dots to mark; seeds that differ show as a bar.
+        let few = line.dots.len() <= 40;
+        let marks = line.dots.iter().filter(|_| few).map(|d| Circle::new((d.x, d.mean), 3, colour.filled()));
+        graph.draw_series(marks)?;
+        let apart = line.dots.iter().filter(|d| d.most > d.least);
+        graph.draw_series(
+            apart.map(|d| PathElement::new([(d.x, d.least), (d.x, d.most)], colour.stroke_width(1))),
+        )?;
+    }
+    graph.configure_series_labels().background_style(WHITE.mix(0.85)).label_font(small).margin(10).draw()?;
+    canvas.present()?;
+    drop(graph);
+    Ok(())
+}

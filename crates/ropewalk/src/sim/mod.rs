@@ -1,0 +1,113 @@
+//! `ropewalk sim`: scenarios in virtual time.
+//!
+//! The simulation itself is `ropewalk-sim`, the file and the report are `ropewalk-scenario`. Here is what a person meets: options,
+//! progress, tables, files, and exit codes.
+
+mod check;
+mod figure;
+mod interrupt;
+mod once;
+mod output;
+mod runner;
+mod show;
+mod store;
+mod sweep;
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// `ropewalk sim`.
+#[derive(Debug, Args)]
+pub struct Sim {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: SimCommand,
+}
+
+/// What can be done with scenarios.
+#[derive(Debug, Subcommand)]
+pub enum SimCommand {
+    /// Run a scenario once and print what every flow and station got
+    Run(Run),
+    /// Run a scenario at every point of its sweep, on all cores
+    Sweep(Sweep),
+    /// Check scenario files, and say how many runs their sweeps have
+    Check(Check),
+}
+
+/// A scenario with changes.
+#[derive(Clone, Debug, Args)]
+pub struct Which {
+    /// The scenario file (TOML)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Seed of all chance, in place of the scenario's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+}
+
+/// `ropewalk sim run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    #[command(flatten)]
+    pub which: Which,
+    /// Write report.json, a CSV file for each table, and charts into this directory; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write what an interface carries, or all that a radio hears, to NODE-NAME.pcap, in the output directory or here; give it again for more
+    #[arg(long, value_name = "NODE:NAME")]
+    pub pcap: Vec<String>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ropewalk sim sweep`.
+#[derive(Debug, Args)]
+pub struct Sweep {
+    #[command(flatten)]
+    pub which: Which,
+    /// How many runs at once [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+    /// Directory for results; made if it is not there [default: FILE without its ending, and -sweep]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Keep what is finished in the directory, and run the rest
+    #[arg(long)]
+    pub resume: bool,
+}
+
+/// `ropewalk sim check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The scenario files
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Does what the command line says.
+pub fn run(args: &Sim) -> anyhow::Result<()> {
+    match &args.command {
+        SimCommand::Run(args) => once::run(args),
+        SimCommand::Sweep(args) => sweep::run(args),
+        SimCommand::Check(args) => check::run(args),
+    }
+}
+
+impl Which {
+    /// The file with its changes.
+    fn document(&self) -> anyhow::Result<ropewalk_scenario::Document> {
+        let mut document = ropewalk_scenario::Document::read(&self.file)?;
+        if let Some(seed) = self.seed {
+            document.set_text(&format!("seed={seed}"))?;
+        }
+        for setting in &self.settings {
+            document.set_text(setting)?;
+        }
+        Ok(document)
+    }
+}

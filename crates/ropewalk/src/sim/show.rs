@@ -1,0 +1,109 @@
+//! A report as a person wants to read it: what each flow and each station got, not only sums.
+
+use ropewalk_scenario::report::{Report, Row, TableVisitor};
+use ropewalk_scenario::verdict::{Verdict, round};
+use std::fmt::Write;
+
+/// What `ropewalk sim run` prints.
+pub fn render(report: &Report, verdicts: &[Verdict]) -> String {
+    let mut out = String::new();
+    let p = &report.provenance;
+    let title = if p.title.is_empty() { &p.file } else { &p.title };
+    let counted = p.duration_s - p.warmup_s;
+    let _ = writeln!(out, "{title}: {counted} s counted of {} s, seed {}", p.duration_s, p.seed);
+    report.visit(&mut Printer { out: &mut out });
+    if !verdicts.is_empty() {
+        out.push('\n');
+        verdicts.iter().for_each(|verdict| out.push_str(&format!("{verdict}\n")));
+    }
+    out
+}
+
+struct Printer<'a> {
+    out: &'a mut String,
+}
+
+/// Tables that only a file is wanted of: their rows are many and seldom the question.
+const QUIET: [&str; 1] = ["interface"];
+
+impl TableVisitor for Printer<'_> {
+    fn table<R: Row>(&mut self, rows: &[R]) {
+        if rows.is_empty() || QUIET.contains(&R::TABLE) {
+            return;
+        }
+        let numbers: Vec<Vec<Option<f64>>> = rows.iter().map(Row::numbers).collect();
+        // A column of nothing but gaps and zeros says nothing.
+        let says = |i: usize| numbers.iter().any(|row| row[i].is_some_and(|n| n != 0.0));
+        let shown: Vec<usize> = (0..R::NUMBERS.len()).filter(|i| says(*i)).collect();
+        let mut lines = vec![head::<R>(&shown)];
+        for (row, numbers) in rows.iter().zip(&numbers) {
+            let cells = shown.iter().map(|i| numbers[*i].map_or("-".to_owned(), round));
+            lines.push([row.name().to_owned()].into_iter().chain(cells).collect());
+        }
+        self.out.push('\n');
+        self.out.push_str(&aligned(&lines));
+    }
+}
+
+fn head<R: Row>(shown: &[usize]) -> Vec<String> {
+    let columns = shown.iter().map(|i| R::NUMBERS[*i].name.to_owned());
+    [R::TABLE.to_owned()].into_iter().chain(columns).collect()
+}
+
+/// Columns under each other: the name to the left, numbers to the right.
+fn aligned(lines: &[Vec<String>]) -> String {
+    let columns = lines.first().map_or(0, Vec::len);
+    let width = |i: usize| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for line in lines {
+        let cell = |(i, text): (usize, &String)| match i {
+            0 => format!("{text:<0$}", widths[i]),
+            _ => format!("{text:>0$}", widths[i]),
+        };
+        let cells: Vec<String> = line.iter().enumerate().map(cell).collect();
+        let _ = writeln!(out, "{}", cells.join("  ").trim_end());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_scenario::report::{FlowRow, Provenance};
+
+    #[test]
+    fn a_report_reads_like_this() {
+        let flow = |name: &str, goodput_mbps, rtt_ms| FlowRow {
+            name: name.into(),
+            goodput_mbps,
+            rtt_ms,
+            ..FlowRow::default()
+        };
+        let provenance = Provenance {
+            title: "two".into(),
+            seed: 7,
+            duration_s: 10.0,
+            warmup_s: 2.0,
+            ..Provenance::default()
+        };
+        let flow = vec![flow("down-sta1", 12.345678, Some(20.0)), flow("up", 0.5, None)];
+        let verdict = Verdict {
+            metric: "flow.up.goodput_mbps".into(),
+            value: Some(0.5),
+            wanted: "at least 1".into(),
+            holds: false,
+        };
+        let text = render(&Report { provenance, flow, ..Report::default() }, &[verdict]);
+        let want = "\
+two: 8 s counted of 10 s, seed 7
+
+flow       goodput_mbps  rtt_ms
+down-sta1         12.35      20
+up               0.5000       -
+
+FAILS: flow.up.goodput_mbps is 0.5000, expected at least 1
+";
+        assert_eq!(text, want, "\n{text}");
+    }
+}

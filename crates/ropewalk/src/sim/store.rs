@@ -1,0 +1,44 @@
+//! Where a sweep keeps its finished runs: a file for each, so that an interrupted sweep has lost nothing but what was running.
+
+use super::output;
+use anyhow::Result;
+use ropewalk_scenario::report::Report;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The runs' directory.
+#[derive(Debug)]
+pub struct Store {
+    runs: PathBuf,
+}
+
+impl Store {
+    /// Below a sweep's directory.
+    pub fn open(directory: &Path) -> Result<Store> {
+        let runs = directory.join("runs");
+        output::prepare(&runs)?;
+        Ok(Store { runs })
+    }
+
+    /// Whether there is any run.
+    pub fn is_empty(&self) -> bool {
+        fs::read_dir(&self.runs).map_or(true, |mut entries| entries.next().is_none())
+    }
+
+    /// Where a run is kept.
+    pub fn path(&self, index: usize) -> PathBuf {
+        self.runs.join(format!("{index:06}.json"))
+    }
+
+    /// Keeps a finished run.
+    pub fn keep(&self, index: usize, report: &Report) -> Result<()> {
+        output::write_json(&self.path(index), report)
+    }
+
+    /// A finished run, if it is one of this scenario, seed and version; what was run of another is run again.
+    pub fn finished(&self, index: usize, scenario: &str, seed: u64) -> Option<Report> {
+        let report: Report = serde_json::from_slice(&fs::read(self.path(index)).ok()?).ok()?;
+        let p = &report.provenance;
+        (p.scenario == scenario && p.seed == seed && p.version == env!("CARGO_PKG_VERSION")).then_some(report)
+    }
+}

@@ -39,7 +39,7 @@ impl Sender {
                 let (place, stage) = chain.stage_of(transmission);
                 let acked = (0..left).filter(|_| self.arrives(stage.rate, snr_db)).count() as u16;
                 report.count(place, left, acked);
-                self.now = self.now + airtime(stage.rate, left);
+                self.now += airtime(stage.rate, left);
                 bits += f64::from(acked) * f64::from(MPDU_BYTES) * 8.0;
                 left -= acked;
                 if left == 0 {

@@ -57,7 +57,7 @@ fn run(case: &str, seeds: u64) -> BTreeMap<String, f64> {
 
 /// The name in our results of one of ns-3's flows.
 fn our_name(theirs: &str, ours: &BTreeMap<String, f64>) -> String {
-    let plain = theirs.replace('>', "-").replace(':', "-");
+    let plain = theirs.replace(['>', ':'], "-");
     let station = theirs.split('>').next().unwrap_or_default();
     if ours.contains_key(&plain) { plain } else { format!("up-{station}") }
 }

@@ -43,9 +43,9 @@ choice! {
 section! {
     /// Something that happens at a time.
     pub struct Event {
-        /// When.
+        /// When it happens.
         at: Duration,
-        /// What.
+        /// What happens.
         what: What,
         /// link-…: the link's name.
         link: Option<String>,

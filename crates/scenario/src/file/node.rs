@@ -51,7 +51,7 @@ section! {
     pub struct Waypoint {
         /// When it is there.
         at: Duration,
-        /// Where.
+        /// Where it is then.
         position: Position,
     }
 }

@@ -33,12 +33,24 @@ const FORBIDDEN: [(&str, &str); 22] = [
 ];
 
 /// Which members of the workspace a crate may depend on, outside tests.
-const ARROWS: [(&str, &[&str]); 5] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     ("bond", &[]),
     ("air", &[]),
+    ("scenario", &[]),
+    ("sim", &["ropewalk-bond", "ropewalk-air", "ropewalk-scenario"]),
     ("net", &["ropewalk-bond"]),
     ("lab", &["ropewalk-air"]),
-    ("ropewalk", &["ropewalk-bond", "ropewalk-net", "ropewalk-lab", "ropewalk-air"]),
+    (
+        "ropewalk",
+        &[
+            "ropewalk-bond",
+            "ropewalk-net",
+            "ropewalk-lab",
+            "ropewalk-air",
+            "ropewalk-scenario",
+            "ropewalk-sim",
+        ],
+    ),
 ];
 
 fn root() -> PathBuf {

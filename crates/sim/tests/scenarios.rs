@@ -312,14 +312,9 @@ to = "sta2"
 
 #[test]
 fn what_the_models_lack_is_refused_with_its_key() {
-    let text =
-        cell("11n", "MCS7", 1, "").replace("channel = 36", "channel = 36\nqueue = { kind = \"fq-codel\" }");
-    let scenario = Document::parse("test.toml", &text).and_then(|d| d.scenario()).unwrap();
-    let error = Simulation::new(&scenario, Path::new(".")).unwrap_err();
-    assert_eq!(error.key, "node.ap.radio.r.queue.kind");
     let bond = "[bond.rope]\nclient = \"client\"\ngateway = \"gate\"\npaths = [\"eth0\"]\n";
     let saturating = "[[flow]]\nname = \"up\"\nkind = \"udp\"\nfrom = \"client\"\nto = \"server\"\n";
     let document = Document::parse("test.toml", &format!("{TWO_WAYS}{bond}{saturating}")).unwrap();
-    let error = Simulation::new(&document.scenario().unwrap(), Path::new(".")).unwrap_err();
-    assert_eq!(error.key, "flow.up.rate");
+    let error = Simulation::new(&document.scenario().unwrap(), Path::new(".")).err();
+    assert_eq!(error.map(|e| e.key).as_deref(), Some("flow.up.rate"));
 }

@@ -163,6 +163,9 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> std::result::Result<(), Box<dyn 
     let (left, right) = dots().fold((f64::MAX, f64::MIN), |(a, b), d| (a.min(d.x), b.max(d.x)));
     let top = dots().map(|d| d.most).fold(0.0, f64::max);
     let bottom = dots().map(|d| d.least).fold(0.0, f64::min);
+    // Room above the lines for their names, so that the legend hides none.
+    let span = if top > bottom { top - bottom } else { 1.0 };
+    let head = bottom + span * (1.1 + 0.07 * chart.lines.len() as f64);
     let pad = if right > left { (right - left) * 0.03 } else { 0.5 };
     let (left, right) = if left > right { (0.0, 1.0) } else { (left - pad, right + pad) };
     let mut graph = ChartBuilder::on(&canvas)
@@ -170,7 +173,7 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> std::result::Result<(), Box<dyn 
         .margin(16)
         .x_label_area_size(44)
         .y_label_area_size(64)
-        .build_cartesian_2d(left..right, bottom..if top > bottom { top * 1.08 } else { bottom + 1.0 })?;
+        .build_cartesian_2d(left..right, bottom..head)?;
     let small = ("sans-serif", 14).into_font().color(&INK);
     let text = |x: &f64| match &chart.names {
         Some(names) if x.fract() == 0.0 => names.get(*x as usize).cloned().unwrap_or_default(),
@@ -204,7 +207,13 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> std::result::Result<(), Box<dyn 
             apart.map(|d| PathElement::new([(d.x, d.least), (d.x, d.most)], colour.stroke_width(1))),
         )?;
     }
-    graph.configure_series_labels().background_style(WHITE.mix(0.85)).label_font(small).margin(10).draw()?;
+    graph
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.85))
+        .label_font(small)
+        .margin(4)
+        .draw()?;
     canvas.present()?;
     drop(graph);
     Ok(())

@@ -1,6 +1,6 @@
 //! How fast the medium runs: simulated seconds per second, for saturated cells and for a dense network.
 //!
-//! `cargo run --release -p ropewalk-air --example speed [SIMULATED SECONDS]`
+//! `cargo run --release -p ropewalk-air --example air_speed [SIMULATED SECONDS]`
 
 use std::time::Instant;
 

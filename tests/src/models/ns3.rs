@@ -62,7 +62,8 @@ fn our_name(theirs: &str, ours: &BTreeMap<String, f64>) -> String {
     if ours.contains_key(&plain) { plain } else { format!("up-{station}") }
 }
 
-/// The bands: per cent of the total, and per cent of a fair share that a station may be off. As in `bench/ns3/cases.py`.
+/// The bands: per cent of the total, and per cent of a fair share that a station may be off. Those of stations are wider than in
+/// `bench/ns3/cases.py`: they see a starved station, not a small bias.
 fn bands(case: &str) -> (f64, f64) {
     let aggregated = ["ampdu", "ht", "mixed"].iter().any(|part| case.contains(part));
     let total = match case {

@@ -261,6 +261,8 @@ impl Sender {
         self.recovery.phase = Phase::Loss;
         self.recovery.end = self.next;
         self.recovery.probe = None;
+        // No acknowledgement came for the new data: the head goes first again.
+        self.recovery.new_data_first = false;
         self.control.collapse(self.board.flight());
         self.rtt.back_off();
         self.stats.timeouts += 1;
@@ -344,6 +346,7 @@ impl Sender {
     pub(super) fn on_reordering_timer(&mut self, now: Time) {
         let mut round = Round::default();
         let before = self.board.flight();
+        self.recovery.new_data_first = false;
         self.find_losses(now, &mut round);
         if self.recovery.phase == Phase::Loss {
             if round.lost > 0 {

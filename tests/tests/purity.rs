@@ -39,7 +39,7 @@ const ARROWS: [(&str, &[&str]); 7] = [
     ("scenario", &[]),
     ("sim", &["ropewalk-bond", "ropewalk-air", "ropewalk-scenario"]),
     ("net", &["ropewalk-bond"]),
-    ("lab", &["ropewalk-air"]),
+    ("lab", &["ropewalk-air", "ropewalk-scenario", "ropewalk-sim"]),
     (
         "ropewalk",
         &[

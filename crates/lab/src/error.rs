@@ -77,6 +77,17 @@ pub enum LabError {
         /// The beginning of what it said.
         said: String,
     },
+    /// A scenario that the models refuse.
+    #[error(transparent)]
+    Build(#[from] ropewalk_sim::BuildError),
+    /// A node that the scenario does not have.
+    #[error("there is no node `{name}`; there are {known}")]
+    NoNode {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
     /// The emulator's thread is gone.
     #[error("the emulator has stopped; its panic is on standard error")]
     EmulatorGone,

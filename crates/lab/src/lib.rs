@@ -42,6 +42,7 @@ mod frame;
 mod interrupt;
 mod iperf;
 mod lateness;
+pub mod live;
 mod namespace;
 mod ping;
 mod process;

@@ -17,7 +17,7 @@ pub mod run;
 pub mod seed;
 pub mod tcp;
 pub mod tunnel;
-mod walk;
+pub mod walk;
 pub mod wire;
 pub mod world;
 

@@ -181,7 +181,10 @@ impl Simulation {
 
     fn act(&mut self) {
         let now = self.now();
-        self.walks.step(&mut self.built, now);
+        for step in self.walks.due(now) {
+            // A position is finite, which is all that a radio asks of it.
+            let _ = self.built.world.net.command_air(step);
+        }
         while let Some(action) = self.built.agenda.take(now) {
             self.do_action(action);
         }

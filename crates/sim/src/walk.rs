@@ -47,17 +47,16 @@ impl Walks {
         self.0.iter().filter_map(|w| w.next).min()
     }
 
-    /// Takes the steps that are due.
-    pub fn step(&mut self, built: &mut Built, now: Time) {
+    /// The steps that are due, as commands to the air.
+    pub fn due(&mut self, now: Time) -> Vec<Command> {
+        let mut steps = Vec::new();
         for walk in self.0.iter_mut().filter(|w| w.next.is_some_and(|at| at <= now)) {
             let position = place(&walk.points, now);
-            for &radio in &walk.radios {
-                // A position is finite, which is all that a radio asks of it.
-                let _ = built.world.net.command_air(Command::Move { radio, position });
-            }
+            steps.extend(walk.radios.iter().map(|&radio| Command::Move { radio, position }));
             let arrived = walk.points.last().is_none_or(|p| p.at <= now);
             walk.next = (!arrived).then(|| now + STEP);
         }
+        steps
     }
 }
 

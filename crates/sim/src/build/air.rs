@@ -57,7 +57,8 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
             built.agenda.add(Time::ZERO, Action::Air(Box::new(command)));
         }
     }
-    let seed = seed::of(scenario.seed, "air", 0);
+    let seed = seed::of(seed::of(scenario.seed, "air", 0), "air", 0);
+    built.air = Some((spec.clone(), seed));
     built.world.net.add_air(spec, interfaces, seed).map_err(|e| BuildError::new("medium", e))
 }
 

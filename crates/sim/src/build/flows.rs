@@ -113,15 +113,29 @@ fn dscp(category: AccessCategory) -> u8 {
 }
 
 fn ends(built: &mut Built, flow: &Flow, seed: u64) -> Result<Ends, BuildError> {
-    let end = |built: &Built, below: &str, text: &str| {
-        let key = format!("flow.{}.{below}", flow.name);
+    let [(from, from_address), (to, to_address)] =
+        addresses(built, &format!("flow.{}", flow.name), &flow.from, &flow.to)?;
+    let dscp = dscp(flow.category);
+    let flow = built.world.add_flow();
+    Ok(Ends { flow, from, to, from_address, to_address, dscp, seed })
+}
+
+/// Both ends of a flow, each with its address.
+pub(super) fn addresses(
+    built: &Built,
+    key: &str,
+    from: &str,
+    to: &str,
+) -> Result<[(NodeId, Ipv4Addr); 2], BuildError> {
+    let end = |below: &str, text: &str| {
+        let key = format!("{key}.{below}");
         let (node, interface) = text.split_once(':').map_or((text, None), |(n, _)| (n, Some(text)));
         let named = interface.map(|i| built.interface(&key, i)).transpose()?;
         let address = named.and_then(|i| built.world.net.interfaces[i.index()].address).map(|a| a.0);
         Ok::<_, BuildError>((built.node(&key, node)?, address))
     };
-    let (from, from_named) = end(built, "from", &flow.from)?;
-    let (to, to_named) = end(built, "to", &flow.to)?;
+    let (from, from_named) = end("from", from)?;
+    let (to, to_named) = end("to", to)?;
     let net = &built.world.net;
     let first = |node: NodeId| {
         let all = net.nodes[node.index()].interfaces.iter();
@@ -134,9 +148,7 @@ fn ends(built: &mut Built, flow: &Flow, seed: u64) -> Result<Ends, BuildError> {
     };
     let to_address = to_named.unwrap_or_else(|| by_way(to, from_named.or_else(|| first(from))));
     let from_address = from_named.unwrap_or_else(|| by_way(from, Some(to_address)));
-    let dscp = dscp(flow.category);
-    let flow = built.world.add_flow();
-    Ok(Ends { flow, from, to, from_address, to_address, dscp, seed })
+    Ok([(from, from_address), (to, to_address)])
 }
 
 fn udp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {

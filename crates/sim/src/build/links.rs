@@ -24,12 +24,17 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario, directory: &Path) -> R
         let cable = built
             .world
             .net
-            .add_cable(ends, specs, seed::of(scenario.seed, "link", i as u64))
+            .add_cable(ends, specs, seed_of(scenario.seed, i))
             .map_err(|e| BuildError::new(&key, e))?;
         built.world.net.set_cable_up(cable, link.up);
         built.links.push(link.label());
     }
     Ok(())
+}
+
+/// The seed of a cable.
+pub(super) fn seed_of(seed: u64, cable: usize) -> u64 {
+    seed::of(seed, "link", cable as u64)
 }
 
 fn direction(

@@ -15,12 +15,14 @@ pub use flows::BuiltFlow;
 
 use crate::net::NodeId;
 use crate::packet::IfIndex;
+use crate::seed;
 use crate::tunnel::{Bond, BondError};
 use crate::world::{Full, World};
-use ropewalk_air::wifi::RadioId;
+use ropewalk_air::wifi::{AirSpec, RadioId};
 use ropewalk_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 /// Why a scenario cannot be simulated.
@@ -61,6 +63,8 @@ pub struct Built {
     pub flows: Vec<BuiltFlow>,
     /// Bonds by name, in the scenario's order.
     pub bonds: Vec<(String, Bond)>,
+    /// What the air was made of, and its seed; none without radios.
+    pub air: Option<(AirSpec, u64)>,
 }
 
 impl Built {
@@ -69,6 +73,27 @@ impl Built {
     /// # Errors
     /// What the models refuse.
     pub fn new(scenario: &Scenario, directory: &Path) -> Result<Built, BuildError> {
+        let mut built = Built::wired(scenario, directory)?;
+        bonds::add(&mut built, scenario)?;
+        built.world.net.settle();
+        nodes::route(&mut built, scenario);
+        bonds::route(&mut built, scenario);
+        flows::add(&mut built, scenario)?;
+        events::add(&mut built, scenario)?;
+        Ok(built)
+    }
+
+    /// Builds the network alone, with its routes and events, without flows and bonds: what the live lab makes of real parts.
+    ///
+    /// # Errors
+    /// What the models refuse.
+    pub fn network(scenario: &Scenario, directory: &Path) -> Result<Built, BuildError> {
+        let mut built = Built::wired(scenario, directory)?;
+        events::add(&mut built, scenario)?;
+        Ok(built)
+    }
+
+    fn wired(scenario: &Scenario, directory: &Path) -> Result<Built, BuildError> {
         let mut built = Built {
             world: World::new(),
             agenda: Agenda::default(),
@@ -79,6 +104,7 @@ impl Built {
             radios: Vec::new(),
             flows: Vec::new(),
             bonds: Vec::new(),
+            air: None,
         };
         nodes::add(&mut built, scenario);
         links::add(&mut built, scenario, directory)?;
@@ -86,13 +112,22 @@ impl Built {
         // Paths of bonds look for their gateways by the routes that there are without them.
         built.world.net.settle();
         nodes::route(&mut built, scenario);
-        bonds::add(&mut built, scenario)?;
-        built.world.net.settle();
-        nodes::route(&mut built, scenario);
-        bonds::route(&mut built, scenario);
-        flows::add(&mut built, scenario)?;
-        events::add(&mut built, scenario)?;
         Ok(built)
+    }
+
+    /// The addresses by which two ends of a flow call each other, each `node` or `node:interface`: unless an interface is named, that of the
+    /// interface that leads to the other.
+    ///
+    /// # Errors
+    /// There is no such node or interface.
+    pub fn addresses(&self, from: &str, to: &str) -> Result<[Ipv4Addr; 2], BuildError> {
+        let ends = flows::addresses(self, "flow", from, to)?;
+        Ok([ends[0].1, ends[1].1])
+    }
+
+    /// The seed of a cable's direction, 0 or 1.
+    pub fn seed_of_direction(seed: u64, cable: usize, direction: usize) -> u64 {
+        seed::of(links::seed_of(seed, cable), "cable", (2 * cable + direction) as u64)
     }
 
     /// The radios of a node.

@@ -321,6 +321,13 @@ impl Net {
         self.interfaces[interface.index()].node
     }
 
+    /// Who else is on the segment of an interface, by address: its neighbours without a router between.
+    pub fn neighbours(&self, interface: IfIndex) -> impl Iterator<Item = (Ipv4Addr, IfIndex)> + '_ {
+        let segment = self.interfaces[interface.index()].segment;
+        let all = self.neighbours.iter().filter(move |((s, _), who)| *s == segment && **who != interface);
+        all.map(|((_, address), who)| (*address, *who))
+    }
+
     /// Switches an interface on or off. A cable notices at once: what is in it, both ways, is lost.
     pub fn set_interface_up(&mut self, interface: IfIndex, up: bool) {
         self.interfaces[interface.index()].up = up;

@@ -94,7 +94,7 @@ impl Net {
         let radio_of = spec.ifaces.iter().map(|i| i.radio).collect();
         let channels = spec.radios.iter().map(|r| r.channel).collect();
         let heard = vec![Vec::new(); interfaces.len()];
-        let air = Air::new(spec, crate::seed::of(seed, "air", 0))?;
+        let air = Air::new(spec, seed)?;
         let timer = self.add_timer(Owner::Air);
         self.timers.set(timer, air.next_timeout());
         self.radios = Some(Radios {

@@ -267,6 +267,20 @@ mod regressions {
         run(120_000, &[RemovePath { path: 0 }, RestartGateway]);
     }
 
+    /// It asked to be called at once, again and again, for an MTU probe that waits for the first round trip.
+    #[test]
+    fn a_gateway_that_knows_no_round_trip_yet_waits_for_it() {
+        run(
+            701,
+            &[
+                Send { from: End::Gateway, flow: 0, len: 1785, count: 15, gap_us: 0 },
+                RestartGateway,
+                Send { from: End::Client, flow: 0, len: 40, count: 100, gap_us: 1905 },
+                Advance { ms: 68 },
+            ],
+        );
+    }
+
     #[test]
     fn a_class_that_was_changed_on_a_lossy_path_reaches_the_gateway() {
         for class in [1, 0, 1, 0, 1] {

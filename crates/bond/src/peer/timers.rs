@@ -202,7 +202,8 @@ impl Peer {
             if p.live.state != State::Active {
                 continue;
             }
-            at(Some(p.mtu.next_probe()), "MTU search");
+            // A probe is spaced by the round trip: before there is one, none leaves.
+            at(p.rtt.is_known().then(|| p.mtu.next_probe()), "MTU search");
             if flowing || self.is_client {
                 at(Some(p.last_eliciting + if flowing { REFRESH } else { keepalive }), "keepalive");
             }

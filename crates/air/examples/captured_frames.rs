@@ -50,6 +50,7 @@ fn frames() -> Result<Vec<Frame>, Box<dyn std::error::Error>> {
         FrameType::Ack,
         FrameType::Cts,
         FrameType::Rts,
+        FrameType::CfEnd,
         FrameType::PsPoll,
         FrameType::BlockAckRequest { start: 291 },
         FrameType::BlockAck { start: 291, bitmap: 7 },

@@ -67,8 +67,6 @@ fn our_name(theirs: &str, ours: &BTreeMap<String, f64>) -> String {
 fn bands(case: &str) -> (f64, f64) {
     let aggregated = ["ampdu", "ht", "mixed"].iter().any(|part| case.contains(part));
     let total = match case {
-        // Transmit opportunities end without CF-End here: see docs/models/validation.md.
-        "edca-four-stations" => 4.0,
         // The TCPs differ in how they treat a full queue of their own host and in when they acknowledge: see there, too.
         "tcp-up-ampdu" | "tcp-down-54-n3" | "tcp-up-54-n3" => 5.0,
         _ if aggregated => 3.0,

@@ -397,6 +397,8 @@ pub enum FrameType {
     Rts,
     /// Clear to send.
     Cts,
+    /// The end of a transmit opportunity that was not used up.
+    CfEnd,
     /// PS-Poll.
     PsPoll,
     /// Beacon.

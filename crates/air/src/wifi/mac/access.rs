@@ -276,9 +276,14 @@ impl Access {
         self.release(category, now);
     }
 
-    /// The exchange has failed: the window doubles, or begins anew; that a frame was given up changes nothing here.
-    pub(crate) fn release_after_failure(&mut self, category: usize, now: Time) {
+    /// An exchange has failed: the window doubles, or begins anew; that a frame was given up changes nothing here.
+    pub(crate) fn note_failure(&mut self, category: usize) {
         self.categories[category].widen(self.retry_limit);
+    }
+
+    /// The exchange has failed, and the medium is let go.
+    pub(crate) fn release_after_failure(&mut self, category: usize, now: Time) {
+        self.note_failure(category);
         self.failed_at = now.as_nanos();
         self.release(category, now);
     }

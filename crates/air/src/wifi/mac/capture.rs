@@ -73,6 +73,7 @@ impl<T: Clone> Air<T> {
             Kind::BlockAckRequest { start } => FrameType::BlockAckRequest { start },
             Kind::Rts => FrameType::Rts,
             Kind::Cts => FrameType::Cts,
+            Kind::CfEnd => FrameType::CfEnd,
             Kind::PsPoll => FrameType::PsPoll,
             Kind::Beacon => {
                 let role = &self.ifaces[usize::from(ppdu.from)].role;

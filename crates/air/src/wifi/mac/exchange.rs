@@ -65,7 +65,8 @@ impl<T: Clone> Air<T> {
         let exchange = &mut self.radios[radio].exchange;
         exchange.category = category;
         let txop = if category == BEACON { 0 } else { self.radios[radio].txop_ns[category] };
-        self.radios[radio].exchange.txop_end = after(self.now, txop);
+        let exchange = &mut self.radios[radio].exchange;
+        (exchange.txop_end, exchange.continued) = (after(self.now, txop), false);
         let began =
             if category == BEACON { self.send_beacon(radio) } else { self.serve(radio, category, false) };
         if !began {
@@ -87,10 +88,11 @@ impl<T: Clone> Air<T> {
             }
             let planned = self.plan(radio, index, category);
             self.complete_lost(index, category);
-            if !planned || (continues && !self.fits_txop(radio)) {
+            if !planned || (continues && !self.fits_txop(radio, index, category)) {
                 return false;
             }
-            self.radios[radio].exchange.peer = peer;
+            let exchange = &mut self.radios[radio].exchange;
+            (exchange.peer, exchange.continued) = (peer, continues);
             self.begin(radio, index, category);
             return true;
         }
@@ -104,9 +106,9 @@ impl<T: Clone> Air<T> {
     }
 
     /// Whether the planned PPDU and its answer end within the transmit opportunity.
-    pub(crate) fn fits_txop(&self, radio: usize) -> bool {
-        let r = &self.radios[radio];
-        r.planned.nav_until <= r.exchange.txop_end
+    fn fits_txop(&self, radio: usize, peer: usize, category: usize) -> bool {
+        let takes_ns = self.exchange_times(radio, peer, category).total_ns();
+        after(self.now, takes_ns) <= self.radios[radio].exchange.txop_end
     }
 
     /// The radio's own PPDU has ended: it waits for the answer, or is done.
@@ -122,6 +124,7 @@ impl<T: Clone> Air<T> {
             Step::Bar => Step::AwaitBarAnswer,
             Step::Unanswered => return self.on_group_sent(radio),
             Step::Beacon => return self.on_beacon_sent(radio),
+            Step::CfEnd => return self.release(radio, true),
             _ => return,
         };
         r.exchange.step = next;
@@ -168,17 +171,17 @@ impl<T: Clone> Air<T> {
                 let sent = self.radios[radio].planned.parts.len() as u16;
                 count(&mut self.peers[peer], category, e.stage, sent, 0);
                 if self.count_failed_rts(radio, peer, category, limit) {
-                    return self.finish_given_up(radio);
+                    self.rotate(radio, category);
                 }
             }
             _ => {
                 count(&mut self.peers[peer], category, e.stage, 1, 0);
                 if self.give_up_worn(peer, category, limit) {
-                    return self.finish_given_up(radio);
+                    self.rotate(radio, category);
                 }
             }
         }
-        self.finish(radio, false);
+        self.fail(radio);
     }
 
     /// An acknowledgement has come for the one MPDU that was sent.
@@ -191,7 +194,7 @@ impl<T: Clone> Air<T> {
         }
         self.pop_done(peer, category);
         self.report(peer, category);
-        self.finish(radio, true);
+        self.succeed(radio);
     }
 
     /// A Block Ack has come: for an A-MPDU, or for a request.
@@ -229,7 +232,7 @@ impl<T: Clone> Air<T> {
             self.pop_done(peer, category);
         }
         self.report(peer, category);
-        self.finish(radio, true);
+        self.succeed(radio);
     }
 
     /// A frame to a group has been sent: that is all.
@@ -240,7 +243,7 @@ impl<T: Clone> Air<T> {
             mpdu.fate = Some(Status::Delivered);
         }
         self.pop_done(peer, category);
-        self.finish(radio, true);
+        self.succeed(radio);
     }
 
     /// The frame at hand is done with: rate control learns what came of it.
@@ -252,29 +255,39 @@ impl<T: Clone> Air<T> {
         }
     }
 
-    /// An exchange is over. After a good one the next peer has its turn, within the transmit opportunity if there is one.
-    pub(crate) fn finish(&mut self, radio: usize, good: bool) {
+    /// An exchange is over, and was answered. The next peer has its turn, within the transmit opportunity if there is one.
+    fn succeed(&mut self, radio: usize) {
         self.timers.clear(radio, Cause::AnswerMissing);
+        let category = self.radios[radio].exchange.category;
+        self.rotate(radio, category);
         let r = &mut self.radios[radio];
-        let category = r.exchange.category;
-        if good {
-            self.rotate(radio, category);
-            let r = &mut self.radios[radio];
-            let more = !r.ready[category].is_empty();
-            if more && r.exchange.txop_end > after(self.now, r.sifs_ns) {
-                r.exchange.step = Step::Continue;
-                self.timers.set(radio, Cause::Respond, after(self.now, r.sifs_ns));
-                return;
-            }
+        let next = after(self.now, r.sifs_ns);
+        if r.exchange.txop_end > next {
+            r.exchange.step = Step::Continue;
+            return self.timers.set(radio, Cause::Respond, next);
         }
-        self.release(radio, good);
+        self.release(radio, true);
     }
 
-    /// An exchange failed once too often: the next peer has its turn, and the window goes on as after any failure.
-    fn finish_given_up(&mut self, radio: usize) {
+    /// An exchange has failed. The first one of a transmit opportunity ends it; after a later one the holder goes on if
+    /// the medium stays idle for PIFS (10.23.2.8).
+    fn fail(&mut self, radio: usize) {
         self.timers.clear(radio, Cause::AnswerMissing);
-        self.rotate(radio, self.radios[radio].exchange.category);
+        let r = &mut self.radios[radio];
+        let next = after(self.now, r.sifs_ns + r.slot_ns);
+        if r.exchange.continued && r.exchange.txop_end > next && !self.medium.ears[radio].is_busy() {
+            r.exchange.step = Step::Recover { since: self.now };
+            return self.timers.set(radio, Cause::Respond, next);
+        }
         self.release(radio, false);
+    }
+
+    /// Goes on within the transmit opportunity, or ends it.
+    pub(crate) fn go_on(&mut self, radio: usize) {
+        let category = self.radios[radio].exchange.category;
+        if !self.serve(radio, category, true) && !self.send_cf_end(radio) {
+            self.release(radio, true);
+        }
     }
 
     /// The radio lets the medium go.

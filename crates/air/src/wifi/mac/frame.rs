@@ -17,6 +17,8 @@ pub(crate) const LLC_BYTES: u32 = 8;
 pub(crate) const AMSDU_HEADER_BYTES: u32 = 14;
 /// A PS-Poll (9.3.1.5).
 pub(crate) const PS_POLL_BYTES: u32 = 20;
+/// A CF-End (9.3.1.6).
+const CF_END_BYTES: u32 = 20;
 /// Bodies of management frames, with the information elements that access points of today send.
 const AUTHENTICATION_BYTES: u32 = 6;
 const DEAUTHENTICATION_BYTES: u32 = 2;
@@ -38,6 +40,7 @@ pub(crate) enum Kind {
     },
     Rts,
     Cts,
+    CfEnd,
     PsPoll,
     Beacon,
     Authentication,
@@ -136,6 +139,7 @@ pub(crate) fn frame_bytes(kind: Kind, standard: Standard) -> u32 {
         Kind::BlockAck { .. } => duration::BLOCK_ACK_BYTES,
         Kind::BlockAckRequest { .. } => duration::BLOCK_ACK_REQUEST_BYTES,
         Kind::PsPoll => PS_POLL_BYTES,
+        Kind::CfEnd => CF_END_BYTES,
         Kind::Null | Kind::Data => data_mpdu_bytes(0, standard.has_aggregation()),
         Kind::Authentication => management(AUTHENTICATION_BYTES),
         Kind::Deauthentication => management(DEAUTHENTICATION_BYTES),

@@ -1,5 +1,7 @@
 //! What the next PPDU to a peer is: its rate, and the MPDUs that go in it.
 
+use core::time::Duration;
+
 use super::backlog::Waiting;
 use super::frame::{self, GROUP, Kind, Part, seq_add};
 use super::peer::Peer;
@@ -149,7 +151,7 @@ fn choose<T>(
 
 /// Plans an A-MPDU: MPDUs of the window that are not done, oldest first, then new ones, as many as fit.
 fn aggregate<T>(p: &mut Peer<T>, r: &mut super::radio::Radio, category: usize, (rate, now): (Rate, Time)) {
-    let most = r.most_bytes(rate);
+    let most = r.most_bytes(rate).min(most_within_txop(r, rate, now));
     let most_mpdus = usize::from(r.spec.aggregation.ampdu_mpdus);
     let queue = &mut p.tx[category];
     let planned = &mut r.planned;
@@ -185,6 +187,17 @@ fn aggregate<T>(p: &mut Peer<T>, r: &mut super::radio::Radio, category: usize, (
         [_] => planned.aggregate = false,
         _ => planned.aggregate = true,
     }
+}
+
+/// The most bytes of an A-MPDU for which a transmit opportunity with a limit has time, with their Block Ack; one MPDU may be
+/// longer than the first PPDU's time (10.23.2.9).
+fn most_within_txop(r: &super::radio::Radio, rate: Rate, now: Time) -> u32 {
+    let left = r.exchange.txop_end.saturating_since(now);
+    if left.is_zero() {
+        return u32::MAX;
+    }
+    let answer_ns = r.sifs_ns + r.ppdu_ns(r.answer_rate(rate), duration::BLOCK_ACK_BYTES);
+    duration::psdu_bytes_within(rate, left.saturating_sub(Duration::from_nanos(answer_ns)), r.band)
 }
 
 /// The rate in as much of the channel as has been idle for PIFS: 10.23.2.5 lets a wide PPDU shrink to its primary part.

@@ -51,6 +51,12 @@ pub(crate) enum Step {
     Beacon,
     /// One exchange is over; another may follow in the same transmit opportunity.
     Continue,
+    /// An exchange within a transmit opportunity has failed; after PIFS of silence the next may follow (10.23.2.8).
+    Recover {
+        since: Time,
+    },
+    /// The rest of a transmit opportunity is given back.
+    CfEnd,
 }
 
 /// The exchange that a radio has going.
@@ -61,6 +67,8 @@ pub(crate) struct Exchange {
     pub(crate) peer: u32,
     /// End of the transmit opportunity; the grant's time if it has no limit.
     pub(crate) txop_end: Time,
+    /// Something of this transmit opportunity has been answered already.
+    pub(crate) continued: bool,
     /// Place in the rate chain.
     pub(crate) stage: usize,
     /// Interface of the beacon.
@@ -120,6 +128,8 @@ pub(crate) struct Radio {
     pub(crate) beacons: VecDeque<u16>,
     pub(crate) exchange: Exchange,
     pub(crate) reply: Option<Reply>,
+    /// The interface whose exchange or transmit opportunity set the NAV last.
+    pub(crate) nav_holder: u16,
     /// What is on the air is an answer, not a step of the exchange.
     pub(crate) replying: bool,
     /// On the air, or last there.
@@ -140,8 +150,15 @@ impl Radio {
         let band = spec.channel.band();
         let lowest = Rate::lowest(spec.standard, band);
         let ns = |d: core::time::Duration| d.as_nanos() as u64;
-        let exchange =
-            Exchange { step: Step::None, category: 0, peer: 0, txop_end: Time::ZERO, stage: 0, iface: 0 };
+        let exchange = Exchange {
+            step: Step::None,
+            category: 0,
+            peer: 0,
+            txop_end: Time::ZERO,
+            continued: false,
+            stage: 0,
+            iface: 0,
+        };
         Radio {
             band,
             sifs_ns: ns(timing.sifs),
@@ -155,6 +172,7 @@ impl Radio {
             beacons: VecDeque::new(),
             exchange,
             reply: None,
+            nav_holder: super::frame::GROUP,
             replying: false,
             ppdu: Ppdu::none(lowest),
             planned: Ppdu::none(lowest),

@@ -5,7 +5,6 @@ use super::frame::{GROUP, Kind, Part};
 use super::queue::Content;
 use super::radio::{Chore, Reply, Role, Step};
 use super::reorder::Arrived;
-use crate::Time;
 use crate::wifi::air::Air;
 use crate::wifi::api::{IfaceId, Mac, Output, Received};
 use crate::wifi::phy::decibel::dbm_from_mw;
@@ -72,9 +71,16 @@ impl<T: Clone> Air<T> {
     /// A frame for others: its Duration sets the NAV.
     fn on_overheard(&mut self, ear: usize, emitter: usize) {
         let ppdu = &self.radios[emitter].ppdu;
-        self.access[ear].set_nav(ppdu.nav_until);
-        if ppdu.kind == Kind::Rts {
-            self.watch_rts(ear, ppdu.rate);
+        let (kind, rate) = (ppdu.kind, ppdu.rate);
+        if ppdu.nav_until > self.access[ear].nav_until() {
+            // Answers go to the holder of the transmit opportunity.
+            let answers = matches!(kind, Kind::Cts | Kind::Ack | Kind::BlockAck { .. });
+            let (until, holder) = (ppdu.nav_until, if answers { ppdu.to } else { ppdu.from });
+            self.access[ear].set_nav(until);
+            self.radios[ear].nav_holder = holder;
+        }
+        if kind == Kind::Rts {
+            self.watch_rts(ear, rate);
         }
     }
 
@@ -98,6 +104,7 @@ impl<T: Clone> Air<T> {
         let from = self.radios[emitter].ppdu.from;
         match kind {
             Kind::Rts => self.on_rts(ear, emitter),
+            Kind::CfEnd => self.access[ear].reset_nav(self.now),
             Kind::Cts => self.on_cts(ear, from),
             Kind::Ack => self.on_ack(ear, from),
             Kind::BlockAck { start, bitmap } => self.on_block_ack_frame(ear, from, start, bitmap),
@@ -124,11 +131,12 @@ impl<T: Clone> Air<T> {
     }
 
     fn on_rts(&mut self, ear: usize, emitter: usize) {
-        // 10.3.2.9: no CTS while the NAV says busy.
-        if self.access[ear].nav_until() > self.now || self.radios[ear].exchange.step != Step::None {
+        let ppdu = &self.radios[emitter].ppdu;
+        // 10.3.2.9: no CTS while the NAV says busy, unless it was set by the one who asks (10.23.2.4).
+        let reserved = self.access[ear].nav_until() > self.now && self.radios[ear].nav_holder != ppdu.from;
+        if reserved || self.radios[ear].exchange.step != Step::None {
             return;
         }
-        let ppdu = &self.radios[emitter].ppdu;
         let rate = self.radios[ear].answer_rate(ppdu.rate);
         let width = self.frame_width(emitter);
         let reply =
@@ -167,7 +175,9 @@ impl<T: Clone> Air<T> {
         let ppdu = &self.radios[emitter].ppdu;
         let rate = self.radios[ear].answer_rate(ppdu.rate);
         let width = self.frame_width(emitter);
-        let reply = Reply { kind, from: ppdu.to, to: ppdu.from, rate, nav_until: Time::ZERO, width };
+        // Beyond the answer this is only within a transmit opportunity.
+        let nav_until = ppdu.nav_until;
+        let reply = Reply { kind, from: ppdu.to, to: ppdu.from, rate, nav_until, width };
         self.prepare(ear, reply);
     }
 

@@ -21,11 +21,15 @@ impl<T: Clone> Air<T> {
         }
         match self.radios[radio].exchange.step {
             Step::GotCts => self.send_planned(radio),
-            Step::Continue => {
-                let category = self.radios[radio].exchange.category;
-                if !self.serve(radio, category, true) {
-                    self.release(radio, true);
+            Step::Continue => self.go_on(radio),
+            Step::Recover { since } => {
+                let idle = !self.medium.ears[radio].is_busy() && self.access[radio].idle_since() <= since;
+                if !idle {
+                    return self.release(radio, false);
                 }
+                let category = self.radios[radio].exchange.category;
+                self.access[radio].note_failure(category);
+                self.go_on(radio);
             }
             _ => {}
         }

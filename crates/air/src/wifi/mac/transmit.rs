@@ -1,7 +1,7 @@
 //! From a plan to a signal: RTS or not, durations, what the medium is told.
 
 use super::exchange::after;
-use super::frame::{self, GROUP, Kind};
+use super::frame::{self, GROUP, Kind, Ppdu};
 use super::radio::Step;
 use crate::Time;
 use crate::wifi::air::Air;
@@ -10,30 +10,45 @@ use crate::wifi::phy::{Format, Width, duration};
 use crate::wifi::timers::Cause;
 
 impl<T: Clone> Air<T> {
-    /// Puts the planned PPDU on the air, behind an RTS if it needs one.
-    pub(crate) fn begin(&mut self, radio: usize, peer: usize, category: usize) {
-        let now = self.now;
-        let p = &self.peers[peer];
-        let r = &mut self.radios[radio];
-        let (rate, bytes) = (r.planned.rate, r.planned.psdu_bytes);
-        let answer_ns = if r.planned.to == GROUP { 0 } else { r.sifs_ns + answer_ns(r) };
+    /// How long the planned PPDU takes with all that belongs to it.
+    pub(crate) fn exchange_times(&self, radio: usize, peer: usize, category: usize) -> ExchangeTimes {
+        let r = &self.radios[radio];
+        let planned = &r.planned;
+        let (rate, bytes) = (planned.rate, planned.psdu_bytes);
+        let to_group = planned.to == GROUP;
+        let answer_ns = if to_group { 0 } else { r.sifs_ns + answer_ns(r, planned) };
         let data_ns = r.ppdu_ns(rate, bytes);
-        let stage_rts = p.tx[category].chain.as_ref().is_some_and(|(c, _)| c.stages()[r.exchange.stage].rts);
+        let chain = self.peers[peer].tx[category].chain.as_ref();
+        let stage_rts = chain.is_some_and(|(c, _)| c.stages()[r.exchange.stage].rts);
         let long = r.spec.rts_threshold.is_some_and(|limit| bytes > limit);
-        let is_data = r.planned.kind == Kind::Data && r.planned.to != GROUP;
-        if !(is_data && (stage_rts || long)) {
-            r.planned.nav_until = after(now, data_ns + answer_ns);
+        let rts = planned.kind == Kind::Data && !to_group && (stage_rts || long);
+        let protection_ns = if rts {
+            let rts_rate = r.answer_rate(rate);
+            let rts_ns = r.ppdu_ns(rts_rate, frame::frame_bytes(Kind::Rts, r.spec.standard));
+            let cts_ns = r.ppdu_ns(r.answer_rate(rts_rate), frame::frame_bytes(Kind::Cts, r.spec.standard));
+            rts_ns + cts_ns + 2 * r.sifs_ns
+        } else {
+            0
+        };
+        ExchangeTimes { protection_ns, data_ns, answer_ns }
+    }
+
+    /// Puts the planned PPDU on the air, behind an RTS if it needs one. Within a transmit opportunity its Duration covers
+    /// all that is left of it (9.2.5.2, multiple protection).
+    pub(crate) fn begin(&mut self, radio: usize, peer: usize, category: usize) {
+        let times = self.exchange_times(radio, peer, category);
+        let r = &mut self.radios[radio];
+        let until = after(self.now, times.total_ns()).max(r.exchange.txop_end);
+        r.planned.nav_until = until;
+        if times.protection_ns == 0 {
             self.send_planned(radio);
             return;
         }
-        let rts_rate = r.answer_rate(rate);
+        let rate = r.planned.rate;
         let rts_bytes = frame::frame_bytes(Kind::Rts, r.spec.standard);
-        let rts_ns = r.ppdu_ns(rts_rate, rts_bytes);
-        let cts_ns = r.ppdu_ns(r.answer_rate(rts_rate), frame::frame_bytes(Kind::Cts, r.spec.standard));
-        let until = after(now, rts_ns + cts_ns + data_ns + answer_ns + 2 * r.sifs_ns);
-        r.planned.nav_until = until;
         let ppdu = &mut r.ppdu;
-        (ppdu.kind, ppdu.from, ppdu.to, ppdu.rate) = (Kind::Rts, r.planned.from, r.planned.to, rts_rate);
+        (ppdu.kind, ppdu.from, ppdu.to) = (Kind::Rts, r.planned.from, r.planned.to);
+        ppdu.rate = duration::response_rate(rate, &r.basic);
         (ppdu.nav_until, ppdu.peer, ppdu.category) = (until, peer as u32, category as u8);
         ppdu.power_management = false;
         ppdu.set_single(0, rts_bytes, false);
@@ -41,6 +56,26 @@ impl<T: Clone> Air<T> {
         r.stats.rts_sent += 1;
         let width = rate.width();
         self.put_on_air(radio, width);
+    }
+
+    /// Gives back what is left of the transmit opportunity (10.23.2.10), if there is time to say so. Whoever hears it
+    /// forgets its NAV.
+    pub(crate) fn send_cf_end(&mut self, radio: usize) -> bool {
+        let r = &mut self.radios[radio];
+        let bytes = frame::frame_bytes(Kind::CfEnd, r.spec.standard);
+        if after(self.now, r.ppdu_ns(r.lowest, bytes)) > r.exchange.txop_end {
+            return false;
+        }
+        let ppdu = &mut r.ppdu;
+        (ppdu.kind, ppdu.to, ppdu.rate) = (Kind::CfEnd, GROUP, r.lowest);
+        ppdu.from = self.peers[r.exchange.peer as usize].iface;
+        (ppdu.nav_until, ppdu.power_management) = (Time::ZERO, false);
+        ppdu.set_single(0, bytes, false);
+        r.exchange.step = Step::CfEnd;
+        // As wide as what set the NAV.
+        let width = self.medium.width(radio);
+        self.put_on_air(radio, width);
+        true
     }
 
     /// Puts the planned PPDU on the air, and counts the attempt.
@@ -113,9 +148,25 @@ impl<T: Clone> Air<T> {
     }
 }
 
+/// What an exchange takes, ns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExchangeTimes {
+    /// RTS, CTS and the SIFS after each; 0 without.
+    pub(crate) protection_ns: u64,
+    data_ns: u64,
+    /// SIFS and the answer; 0 for a frame to a group.
+    answer_ns: u64,
+}
+
+impl ExchangeTimes {
+    pub(crate) fn total_ns(&self) -> u64 {
+        self.protection_ns + self.data_ns + self.answer_ns
+    }
+}
+
 /// How long the answer to the planned PPDU takes, ns.
-pub(crate) fn answer_ns(r: &super::radio::Radio) -> u64 {
-    let block = r.planned.aggregate || matches!(r.planned.kind, Kind::BlockAckRequest { .. });
+fn answer_ns(r: &super::radio::Radio, planned: &Ppdu) -> u64 {
+    let block = planned.aggregate || matches!(planned.kind, Kind::BlockAckRequest { .. });
     let bytes = if block { duration::BLOCK_ACK_BYTES } else { duration::ACK_BYTES };
-    r.ppdu_ns(r.answer_rate(r.planned.rate), bytes)
+    r.ppdu_ns(r.answer_rate(planned.rate), bytes)
 }

@@ -29,6 +29,7 @@ fn first_byte(frame_type: FrameType) -> u8 {
         FrameType::Rts => (1, 11),
         FrameType::Cts => (1, 12),
         FrameType::Ack => (1, 13),
+        FrameType::CfEnd => (1, 14),
         FrameType::Data => (2, 0),
         FrameType::Null => (2, 4),
         FrameType::QosData => (2, 8),
@@ -56,7 +57,7 @@ pub(super) fn write<T>(
     let tid = u16::from(frame.tid.unwrap_or(0));
     match frame.frame_type {
         FrameType::Ack | FrameType::Cts => {}
-        FrameType::Rts | FrameType::PsPoll => transmitter(frame, out),
+        FrameType::Rts | FrameType::PsPoll | FrameType::CfEnd => transmitter(frame, out),
         FrameType::BlockAckRequest { start } => {
             transmitter(frame, out);
             out.extend((COMPRESSED | tid << 12).to_le_bytes());

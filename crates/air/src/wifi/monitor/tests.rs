@@ -142,6 +142,7 @@ fn control_and_management_frames_have_their_lengths() {
     let body = |frame_type| encoded(&frame(frame_type, rate)).bytes[24..].to_vec();
     assert_eq!(body(FrameType::Cts).len(), 10);
     assert_eq!(body(FrameType::Rts).len(), 16);
+    assert_eq!((body(FrameType::CfEnd).len(), body(FrameType::CfEnd)[0]), (16, 0xe4));
     assert_eq!(body(FrameType::BlockAckRequest { start: 1 }).len(), 20);
     let answer = body(FrameType::BlockAck { start: 0x123, bitmap: 0x8000_0000_0000_0001 });
     assert_eq!(answer[16..], [4, 0, 0x30, 0x12, 1, 0, 0, 0, 0, 0, 0, 0x80]);

@@ -2,6 +2,7 @@
 //! stays the same.
 
 mod operations;
+mod opportunities;
 mod reach;
 mod saturation;
 mod stations;

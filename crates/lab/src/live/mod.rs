@@ -21,6 +21,7 @@
 //!
 //! A [`Lab`] may be shared between threads by reference. [`Lab::change`] does at once what an event of the file would do.
 
+pub mod flows;
 mod node;
 
 pub use node::Node;

@@ -10,11 +10,11 @@ mod video;
 
 pub use adaptive::Player;
 pub use ping::Ping;
-pub use stream::{BulkReceiver, BulkSender, Io, Orders, Requester, Server, StreamApp};
+pub use stream::{BulkReceiver, BulkSender, Io, Orders, REQUEST_BYTES, Requester, Server, StreamApp};
 pub use tcp::TcpHost;
 pub use transport::{StreamConfig, StreamFigures, SubflowCounts};
 pub use udp::{Pace, UdpSink, UdpSource};
-pub use video::{VideoSink, VideoSource, psnr_db};
+pub use video::{VideoFrames, VideoJudge, VideoPacket, VideoSink, VideoSource, psnr_db};
 
 use crate::measure::{FlowCounts, FlowRecord};
 use crate::net::{Net, NodeId, SendError};

@@ -14,6 +14,7 @@
 //! runs; it is no measurement of a codec.
 
 use super::{Context, Endpoint};
+use crate::measure::FlowCounts;
 use crate::packet::{Body, FlowId, Packet, PacketRef, UDP_HEADERS, UDP_MARK, UdpMark};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -46,51 +47,71 @@ fn untag(tag: u32) -> (u32, u32, u32) {
 /// Frames that a source has begun to send: its sink must know at the end, or a stream that broke off would look whole.
 pub type FrameCount = Rc<Cell<u32>>;
 
-/// Sends frames.
+/// A packet of a frame that is to be sent now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VideoPacket {
+    /// Says which packet of which frame it is.
+    pub tag: u32,
+    /// When the next one goes.
+    pub next: Time,
+}
+
+/// Makes frames, whatever carries their packets.
 #[derive(Debug)]
-pub struct VideoSource {
-    flow: FlowId,
-    to: (Ipv4Addr, u16),
+pub struct VideoFrames {
+    /// IP length of packets, bytes.
     len: u32,
     /// Mean, bits per second.
     rate: u64,
-    dscp: u8,
     rng: ChaCha8Rng,
     frame: u32,
-    begun: FrameCount,
+    begun: u32,
     /// Packets of the present frame: next and all.
     packets: (u32, u32),
-    seq: u32,
     /// When the next frame begins.
     next_frame: Time,
-    next: Option<Time>,
 }
 
-impl VideoSource {
-    /// A stream of `rate` bits per second in packets of `len` bytes, IP header included.
-    pub fn new(flow: FlowId, to: (Ipv4Addr, u16), rate: u64, len: u32, dscp: u8, seed: u64) -> VideoSource {
-        let len = len.max(UDP_HEADERS + RTP_HEADER + UDP_MARK);
-        let rng = ChaCha8Rng::seed_from_u64(seed);
-        let zero = Time::ZERO;
-        VideoSource {
-            flow,
-            to,
-            len,
+impl VideoFrames {
+    /// A stream of `rate` bits per second in packets of `len` bytes, IP header included, that begins now.
+    pub fn new(rate: u64, len: u32, seed: u64, now: Time) -> VideoFrames {
+        VideoFrames {
+            len: len.max(UDP_HEADERS + RTP_HEADER + UDP_MARK),
             rate: rate.max(1),
-            dscp,
-            rng,
+            rng: ChaCha8Rng::seed_from_u64(seed),
             frame: 0,
-            begun: FrameCount::default(),
+            begun: 0,
             packets: (0, 0),
-            seq: 0,
-            next_frame: zero,
-            next: None,
+            next_frame: now,
         }
     }
 
-    /// The frames that it has begun to send.
-    pub fn frame_count(&self) -> FrameCount {
-        self.begun.clone()
+    /// IP length of packets, bytes.
+    pub fn packet_len(&self) -> u32 {
+        self.len
+    }
+
+    /// Frames that it has begun to send.
+    pub fn begun(&self) -> u32 {
+        self.begun
+    }
+
+    /// The next packet, sent now.
+    pub fn next(&mut self, now: Time) -> VideoPacket {
+        if self.packets.0 == self.packets.1 {
+            self.packets = (0, self.packets_of_frame());
+            self.begun = self.frame + 1;
+            self.next_frame += Duration::from_nanos(1_000_000_000 / FPS);
+        }
+        let (index, count) = self.packets;
+        let tag = tag(self.frame, index, count);
+        self.packets.0 += 1;
+        let spaced = now + Duration::from_nanos(u64::from(self.len) * 8 * 1_000_000_000 / (2 * self.rate));
+        if self.packets.0 < count {
+            return VideoPacket { tag, next: spaced };
+        }
+        self.frame += 1;
+        VideoPacket { tag, next: self.next_frame.max(spaced) }
     }
 
     /// Packets of a frame. At most 4095: 6 MB in full packets.
@@ -106,9 +127,35 @@ impl VideoSource {
     }
 }
 
+/// Sends frames.
+#[derive(Debug)]
+pub struct VideoSource {
+    flow: FlowId,
+    to: (Ipv4Addr, u16),
+    dscp: u8,
+    /// Made when it is started.
+    frames: VideoFrames,
+    begun: FrameCount,
+    seq: u32,
+    next: Option<Time>,
+}
+
+impl VideoSource {
+    /// A stream of `rate` bits per second in packets of `len` bytes, IP header included.
+    pub fn new(flow: FlowId, to: (Ipv4Addr, u16), rate: u64, len: u32, dscp: u8, seed: u64) -> VideoSource {
+        let frames = VideoFrames::new(rate, len, seed, Time::ZERO);
+        VideoSource { flow, to, dscp, frames, begun: FrameCount::default(), seq: 0, next: None }
+    }
+
+    /// The frames that it has begun to send.
+    pub fn frame_count(&self) -> FrameCount {
+        self.begun.clone()
+    }
+}
+
 impl Endpoint for VideoSource {
     fn start(&mut self, cx: &mut Context<'_>) {
-        (self.next_frame, self.next) = (cx.now(), Some(cx.now()));
+        (self.frames.next_frame, self.next) = (cx.now(), Some(cx.now()));
     }
 
     fn stop(&mut self, _: &mut Context<'_>) {
@@ -119,28 +166,18 @@ impl Endpoint for VideoSource {
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         let now = cx.now();
-        if self.packets.0 == self.packets.1 {
-            self.packets = (0, self.packets_of_frame());
-            self.begun.set(self.frame + 1);
-            self.next_frame += Duration::from_nanos(1_000_000_000 / FPS);
-        }
-        let (index, count) = self.packets;
-        let body = Body::Udp(UdpMark { seq: self.seq, tag: tag(self.frame, index, count), sent: now });
+        let VideoPacket { tag, next } = self.frames.next(now);
+        self.begun.set(self.frames.begun);
+        let (body, len) = (Body::Udp(UdpMark { seq: self.seq, tag, sent: now }), self.frames.len);
         let packet = Packet {
             dscp: self.dscp,
-            ..Packet::new((Ipv4Addr::UNSPECIFIED, cx.port), self.to, self.len, self.flow, body)
+            ..Packet::new((Ipv4Addr::UNSPECIFIED, cx.port), self.to, len, self.flow, body)
         };
-        cx.flow(self.flow).on_sent(self.len - UDP_HEADERS);
+        cx.flow(self.flow).on_sent(len - UDP_HEADERS);
         // What finds no way is lost.
         let _ = cx.send(packet);
         self.seq = self.seq.wrapping_add(1);
-        self.packets.0 += 1;
-        let spacing = u64::from(self.len) * 8 * 1_000_000_000 / (2 * self.rate);
-        self.next = Some(now + Duration::from_nanos(spacing));
-        if self.packets.0 == count {
-            self.frame += 1;
-            self.next = Some(self.next_frame.max(now + Duration::from_nanos(spacing)));
-        }
+        self.next = Some(next);
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -169,11 +206,9 @@ struct Frame {
     complete: bool,
 }
 
-/// Takes frames in and judges them.
-#[derive(Debug)]
-pub struct VideoSink {
-    flow: FlowId,
-    begun: FrameCount,
+/// Judges frames as their packets come.
+#[derive(Debug, Default)]
+pub struct VideoJudge {
     frames: [Frame; OPEN],
     /// The last frame that was judged good, if the next one may refer to it.
     good: Option<u32>,
@@ -182,12 +217,7 @@ pub struct VideoSink {
     judged: u32,
 }
 
-impl VideoSink {
-    /// The end of a flow whose source has begun so many frames.
-    pub fn new(flow: FlowId, begun: FrameCount) -> VideoSink {
-        VideoSink { flow, begun, frames: [Frame::default(); OPEN], good: None, newest: 0, judged: 0 }
-    }
-
+impl VideoJudge {
     /// The frame that eight bits of its number stand for, near the newest.
     fn full_number(&self, low: u32) -> u32 {
         let ahead = (low.wrapping_sub(self.newest) & 0xff) as i32;
@@ -196,12 +226,11 @@ impl VideoSink {
     }
 
     /// Judges all frames before `number`; those between were not seen at all.
-    fn judge(&mut self, cx: &mut Context<'_>, number: u32) {
+    fn judge(&mut self, counts: &mut FlowCounts, number: u32) {
         while self.judged < number {
             let f = self.frames[self.judged as usize % OPEN];
             let whole = f.number == self.judged && f.complete;
             let refers = self.judged.is_multiple_of(GROUP) || self.good == self.judged.checked_sub(1);
-            let counts = &mut cx.flow(self.flow).counts;
             counts.frames += 1;
             if whole && refers {
                 self.good = Some(self.judged);
@@ -210,38 +239,60 @@ impl VideoSink {
             self.judged += 1;
         }
     }
+
+    /// A packet with this tag came for the first time, sent at `sent`.
+    pub fn on_packet(&mut self, now: Time, tag: u32, sent: Time, counts: &mut FlowCounts) {
+        let (low, _, count) = untag(tag);
+        let number = self.full_number(low);
+        if number + OPEN as u32 <= self.newest || number < self.judged {
+            return;
+        }
+        self.newest = self.newest.max(number);
+        // A frame half a second old is judged as it stands.
+        self.judge(counts, (self.newest + 1).saturating_sub(OPEN as u32 - 1));
+        let f = &mut self.frames[number as usize % OPEN];
+        if f.number != number || f.deadline == Time::ZERO {
+            *f = Frame { number, missing: count, deadline: sent + PLAYOUT, complete: false };
+        }
+        f.deadline = f.deadline.min(sent + PLAYOUT);
+        f.missing = f.missing.saturating_sub(1);
+        f.complete |= f.missing == 0 && now <= f.deadline;
+    }
+
+    /// The run is over, and the source has begun so many frames.
+    pub fn finish(&mut self, begun: u32, counts: &mut FlowCounts) {
+        // What was sent within the playout time may still come.
+        let open = (PLAYOUT.as_millis() as u64 * FPS).div_ceil(1000) as u32;
+        self.judge(counts, begun.saturating_sub(open));
+    }
+}
+
+/// Takes frames in.
+#[derive(Debug)]
+pub struct VideoSink {
+    flow: FlowId,
+    begun: FrameCount,
+    judge: VideoJudge,
+}
+
+impl VideoSink {
+    /// The end of a flow whose source has begun so many frames.
+    pub fn new(flow: FlowId, begun: FrameCount) -> VideoSink {
+        VideoSink { flow, begun, judge: VideoJudge::default() }
+    }
 }
 
 impl Endpoint for VideoSink {
     fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
         let now = cx.now();
         let Body::Udp(mark) = packet.body else { return };
-        if !cx.flow(self.flow).on_datagram(now, mark.seq, mark.sent, packet.len - UDP_HEADERS) {
-            return;
+        if cx.flow(self.flow).on_datagram(now, mark.seq, mark.sent, packet.len - UDP_HEADERS) {
+            self.judge.on_packet(now, mark.tag, mark.sent, &mut cx.flow(self.flow).counts);
         }
-        let (low, _, count) = untag(mark.tag);
-        let number = self.full_number(low);
-        if number + OPEN as u32 <= self.newest || number < self.judged {
-            return;
-        }
-        if number > self.newest {
-            self.newest = number;
-        }
-        // A frame half a second old is judged as it stands.
-        self.judge(cx, (self.newest + 1).saturating_sub(OPEN as u32 - 1));
-        let f = &mut self.frames[number as usize % OPEN];
-        if f.number != number || f.deadline == Time::ZERO {
-            *f = Frame { number, missing: count, deadline: mark.sent + PLAYOUT, complete: false };
-        }
-        f.deadline = f.deadline.min(mark.sent + PLAYOUT);
-        f.missing = f.missing.saturating_sub(1);
-        f.complete |= f.missing == 0 && now <= f.deadline;
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) {
-        // What was sent within the playout time may still come.
-        let open = (PLAYOUT.as_millis() as u64 * FPS).div_ceil(1000) as u32;
-        self.judge(cx, self.begun.get().saturating_sub(open));
+        self.judge.finish(self.begun.get(), &mut cx.flow(self.flow).counts);
     }
 }
 
@@ -259,7 +310,7 @@ mod tests {
 
     #[test]
     fn frames_are_numbered_through() {
-        let mut sink = VideoSink::new(FlowId(0), FrameCount::default());
+        let mut sink = VideoJudge::default();
         for n in [0u32, 1, 200, 300, 520, 519] {
             let number = sink.full_number(n & 0xff);
             if n == 200 {

@@ -20,13 +20,15 @@ use std::time::Duration;
 /// Datagrams that a saturating source keeps at its interface: three times what an A-MPDU takes.
 const SATURATED: u32 = 192;
 /// IP length of packets, bytes, where the scenario says none.
-const FULL_PACKET: u32 = 1500;
-const PING_PACKET: u32 = 84;
+pub const FULL_PACKET: u32 = 1500;
+/// The same of echo requests.
+pub const PING_PACKET: u32 = 84;
 /// A TCP segment's options in steady state, bytes: timestamps.
 const TCP_OPTIONS: u16 = 12;
-/// Seconds of video in a segment, and the qualities on offer (MF-32).
-const SEGMENT: Duration = Duration::from_secs(30);
-const QUALITIES: [u64; 4] = [5_000_000, 10_000_000, 15_000_000, 20_000_000];
+/// Seconds of video in a segment, and the qualities on offer, bits per second, where a scenario says none (MF-32).
+pub const SEGMENT: Duration = Duration::from_secs(30);
+/// See [`SEGMENT`].
+pub const QUALITIES: [u64; 4] = [5_000_000, 10_000_000, 15_000_000, 20_000_000];
 
 /// A flow in a world.
 #[derive(Clone, Debug)]
@@ -103,7 +105,7 @@ fn start(built: &mut Built, flow: &Flow, index: usize) {
 }
 
 /// The code point that asks for a category (RFC 8325 §4.3): CS1, default, AF41, EF's neighbour VA.
-fn dscp(category: AccessCategory) -> u8 {
+pub fn dscp(category: AccessCategory) -> u8 {
     match category {
         AccessCategory::Background => 8,
         AccessCategory::BestEffort => 0,

@@ -11,7 +11,7 @@ mod links;
 mod nodes;
 
 pub use events::{Action, Agenda};
-pub use flows::BuiltFlow;
+pub use flows::{BuiltFlow, FULL_PACKET, PING_PACKET, QUALITIES, SEGMENT, dscp};
 
 use crate::net::NodeId;
 use crate::packet::IfIndex;

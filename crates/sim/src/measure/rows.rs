@@ -1,6 +1,7 @@
 //! The tables of a report, from the difference of two snapshots.
 
 use super::snapshot::{PathCounts, Snapshot, StationCounts};
+use super::{FlowCounts, FlowRecord};
 use crate::app::{SubflowCounts, psnr_db};
 use crate::build::Built;
 use crate::net::interface_of;
@@ -38,8 +39,12 @@ struct Span<'a> {
 
 impl Span<'_> {
     fn mbps(&self, bytes: u64) -> f64 {
-        if self.seconds > 0.0 { bytes as f64 * 8.0 / self.seconds / 1e6 } else { 0.0 }
+        mbps(bytes, self.seconds)
     }
+}
+
+fn mbps(bytes: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e6 } else { 0.0 }
 }
 
 /// All tables.
@@ -60,7 +65,13 @@ pub fn tables(built: &Built, scenario: &Scenario, from: &Snapshot, to: &Snapshot
 
 fn flow(span: &Span<'_>, index: usize, flow: &Flow) -> FlowRow {
     let record = &span.built.world.flows[span.built.flows[index].id.index()];
-    let c = span.to.flows[index].since(&span.from.flows[index]);
+    flow_row(flow, record, &span.to.flows[index].since(&span.from.flows[index]), span.seconds)
+}
+
+/// A flow's row, from its record and from what it counted in so many seconds. Whoever makes the packets, the simulator or the lab, tells
+/// them in this form.
+pub fn flow_row(flow: &Flow, record: &FlowRecord, counts: &FlowCounts, seconds: f64) -> FlowRow {
+    let c = counts;
     let only = |kinds: &[FlowKind]| kinds.contains(&flow.kind);
     let stream = only(&[FlowKind::Tcp, FlowKind::Mptcp, FlowKind::Request, FlowKind::Adaptive]);
     let numbered = only(&[FlowKind::Udp, FlowKind::Video, FlowKind::Ping]);
@@ -74,7 +85,7 @@ fn flow(span: &Span<'_>, index: usize, flow: &Flow) -> FlowRow {
         from: flow.from.clone(),
         to: flow.to.clone(),
         bytes: c.received_bytes,
-        goodput_mbps: span.mbps(c.received_bytes),
+        goodput_mbps: mbps(c.received_bytes, seconds),
         completion_s: completion,
         sent_packets: c.sent,
         loss_percent: (numbered && c.sent > 0).then(|| 100.0 * lost as f64 / c.sent as f64),

@@ -1,0 +1,235 @@
+//! A flow with its sockets, before it begins.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use ropewalk_air::Time;
+use ropewalk_scenario::Scenario;
+use ropewalk_scenario::file::{Flow, FlowKind, TcpControl};
+use ropewalk_sim::app::{
+    BulkReceiver, BulkSender, Orders, Player, Requester, Server, StreamApp, VideoFrames,
+};
+use ropewalk_sim::build::{FULL_PACKET, PING_PACKET, QUALITIES, SEGMENT, dscp};
+use ropewalk_sim::seed;
+
+use super::clock::Clock;
+use super::datagram::{self, DatagramPlan, Pace, Window};
+use super::echo::{self, EchoPlan};
+use super::hosts::Hosts;
+use super::paths::{self, Home};
+use super::record::Shared;
+use super::refuse::kernel_name;
+use super::socket::{self, StreamOptions};
+use super::stream::{self, Connection, ConnectionPlan, Span};
+use crate::{Namespace, Result};
+
+/// A TCP segment's options in steady state, bytes: timestamps. Linux counts them into the MSS that is set.
+const TCP_OPTIONS: u16 = 12;
+
+/// What a flow's thread will do.
+pub(crate) enum Plan {
+    Streams(Vec<ConnectionPlan>, Vec<Apps>),
+    Datagrams(Box<DatagramPlan>),
+    Echo(EchoPlan),
+}
+
+/// The applications of a connection. They are made on the flow's thread, which both share.
+#[derive(Clone, Debug)]
+pub(crate) enum Apps {
+    /// So many bytes; none: without end.
+    Bulk(Option<u64>),
+    /// Answers of so many bytes, with a pause between.
+    Request(u64, Duration),
+    /// Bit rates on offer, and the length of a segment.
+    Adaptive(Vec<u64>, Duration),
+}
+
+impl Apps {
+    /// The application at the end that sends data, and the other.
+    fn make(self) -> [Box<dyn StreamApp>; 2] {
+        let orders = Orders::default();
+        let server = Box::new(Server::new(orders.clone()));
+        match self {
+            Apps::Bulk(bytes) => [Box::new(BulkSender::new(bytes)), Box::new(BulkReceiver::new(bytes))],
+            Apps::Request(bytes, pause) => [server, Box::new(Requester::new(orders, bytes, pause))],
+            Apps::Adaptive(qualities, segment) => [server, Box::new(Player::new(orders, qualities, segment))],
+        }
+    }
+}
+
+impl Plan {
+    /// Carries the flow until `quit`.
+    pub fn run(self, clock: Clock, span: Span, quit: &AtomicBool, shared: &Shared) {
+        match self {
+            Plan::Streams(plans, apps) => {
+                let connect = |(plan, apps): (ConnectionPlan, Apps)| {
+                    let [data, other] = apps.make();
+                    let ends = if plan.data_opens { [data, other] } else { [other, data] };
+                    Connection::new(plan, ends)
+                };
+                let mut all: Vec<Connection> = plans.into_iter().zip(apps).map(connect).collect();
+                stream::run(&mut all, clock, span, quit, shared);
+            }
+            Plan::Datagrams(plan) => datagram::run(*plan, clock, span, quit, shared),
+            Plan::Echo(plan) => echo::run(&plan, clock, span, quit, shared),
+        }
+    }
+}
+
+/// Both ends of a flow: namespaces and addresses.
+struct Ends {
+    from: Namespace,
+    to: Namespace,
+    from_address: Ipv4Addr,
+    to_address: Ipv4Addr,
+    /// The routes of `from` lead to `to`.
+    reaches: bool,
+}
+
+/// The address of a bond's device, if that is what an end names: the client has the bond's own, the gateway the first of its network.
+fn tunnel_address(scenario: &Scenario, end: &str) -> Option<Ipv4Addr> {
+    let (node, device) = end.split_once(':')?;
+    let bond = scenario.bond.get(device)?;
+    let net = bond.address?;
+    match (node == bond.client, node == bond.gateway) {
+        (true, _) => Some(net.addr()),
+        (_, true) => net.hosts().next(),
+        _ => None,
+    }
+}
+
+fn ends(scenario: &Scenario, flow: &Flow, hosts: &impl Hosts) -> Result<Ends> {
+    let node = |end: &str| end.split(':').next().unwrap_or(end).to_owned();
+    let [from_node, to_node] = [node(&flow.from), node(&flow.to)];
+    let (from, to) = (hosts.namespace(&from_node)?, hosts.namespace(&to_node)?);
+    let tunnels = [&flow.from, &flow.to].map(|end| tunnel_address(scenario, end));
+    let plain =
+        |end: &str, tunnel: Option<Ipv4Addr>| if tunnel.is_some() { node(end) } else { end.to_owned() };
+    let called = hosts.addresses(&plain(&flow.from, tunnels[0]), &plain(&flow.to, tunnels[1]))?;
+    let to_address = tunnels[1].unwrap_or(called[1]);
+    let mut from_address = tunnels[0].unwrap_or(called[0]);
+    // A bond brings routes of its own, of which the kernel knows.
+    if !scenario.bond.is_empty() && tunnels[0].is_none() && !flow.from.contains(':') {
+        from_address = socket::source_towards(&from, to_address)?.unwrap_or(from_address);
+    }
+    let reaches = tunnels[1].is_some() || hosts.reaches(&from_node, to_address);
+    Ok(Ends { from, to, from_address, to_address, reaches })
+}
+
+/// Opens the sockets of a flow; gives also what tells the subflows of MPTCP apart.
+pub(crate) fn plan(scenario: &Scenario, index: usize, hosts: &impl Hosts) -> Result<(Plan, Vec<Home>)> {
+    let flow = &scenario.flow[index];
+    let ends = ends(scenario, flow, hosts)?;
+    let seed = seed::of(scenario.seed, "flow", index as u64);
+    let streams = |apps: Vec<Apps>| Ok((streams(flow, &ends, apps)?, Vec::new()));
+    match flow.kind {
+        FlowKind::Tcp => {
+            let streams_wanted = u64::from(flow.streams.unwrap_or(1));
+            let share = |i: u64| {
+                let total = flow.bytes?.0;
+                Some(total / streams_wanted + u64::from(i < total % streams_wanted))
+            };
+            streams((0..streams_wanted).map(|i| Apps::Bulk(share(i))).collect())
+        }
+        FlowKind::Request => streams(vec![Apps::Request(
+            flow.bytes.map_or(1, |b| b.0),
+            flow.interval.unwrap_or(Duration::ZERO),
+        )]),
+        FlowKind::Adaptive => {
+            let qualities = match &flow.qualities[..] {
+                [] => QUALITIES.to_vec(),
+                given => given.iter().map(|q| q.bps).collect(),
+            };
+            streams(vec![Apps::Adaptive(qualities, flow.segment.unwrap_or(SEGMENT))])
+        }
+        FlowKind::Mptcp => mptcp(scenario, flow, ends, hosts),
+        FlowKind::Udp | FlowKind::Video => {
+            Ok((Plan::Datagrams(Box::new(datagrams(flow, &ends, seed)?)), Vec::new()))
+        }
+        FlowKind::Ping => {
+            let len = flow.packet.map_or(PING_PACKET, |p| p.0 as u32);
+            let every = flow.interval.unwrap_or(Duration::from_secs(1));
+            let socket = socket::echo(&ends.from, dscp(flow.category))?;
+            Ok((Plan::Echo(EchoPlan { socket, to: ends.to_address, len, every }), Vec::new()))
+        }
+    }
+}
+
+fn options(flow: &Flow) -> StreamOptions {
+    let congestion = flow.congestion.unwrap_or(TcpControl::Cubic);
+    StreamOptions {
+        mptcp: flow.kind == FlowKind::Mptcp,
+        // What has no name in the kernel was refused before.
+        congestion: kernel_name(congestion).unwrap_or("cubic"),
+        window: flow.receive_buffer.map(|b| b.0 as usize),
+        mss: flow.mss.map(|m| m.saturating_add(TCP_OPTIONS)),
+        ecn: flow.ecn.unwrap_or(false),
+        dscp: dscp(flow.category),
+    }
+}
+
+/// One connection for each pair of applications.
+fn streams(flow: &Flow, ends: &Ends, apps: Vec<Apps>) -> Result<Plan> {
+    let bulk = flow.kind == FlowKind::Tcp;
+    // Who asks opens; of a bulk flow the end that sends, unless it cannot reach the other: who cannot be reached calls.
+    let from_opens = bulk && ends.reaches;
+    let plans = apps.iter().map(|_| connection(flow, ends, from_opens)).collect::<Result<_>>()?;
+    Ok(Plan::Streams(plans, apps))
+}
+
+fn connection(flow: &Flow, ends: &Ends, from_opens: bool) -> Result<ConnectionPlan> {
+    let options = options(flow);
+    let Ends { from, to, from_address, to_address, .. } = ends;
+    let (opens, at, waits, there) = match from_opens {
+        true => (from, *from_address, to, *to_address),
+        false => (to, *to_address, from, *from_address),
+    };
+    let (listener, port) = socket::listen(waits, there, &options, from_opens)?;
+    let opener = socket::opener(opens, at, &options, !from_opens)?;
+    Ok(ConnectionPlan {
+        namespace: opens.clone(),
+        opener,
+        listener,
+        to: SocketAddrV4::new(there, port),
+        data_opens: from_opens,
+        options,
+    })
+}
+
+/// One connection with a subflow by each interface of the machine that has several. That machine opens it if it can, and its path manager
+/// the further subflows; if not, it tells the other end of its addresses.
+fn mptcp(scenario: &Scenario, flow: &Flow, mut ends: Ends, hosts: &impl Hosts) -> Result<(Plan, Vec<Home>)> {
+    let (at_from, homes) = paths::homes(scenario, flow);
+    let first = homes.first().map(|h| h.1);
+    let to_node = flow.to.split(':').next().unwrap_or(&flow.to);
+    let home_opens = if at_from { ends.reaches } else { hosts.reaches(to_node, ends.from_address) };
+    let (home, other) = if at_from { (&ends.from, &ends.to) } else { (&ends.to, &ends.from) };
+    paths::offer(home, &homes, home_opens)?;
+    paths::allow(other)?;
+    match at_from {
+        true => ends.from_address = first.unwrap_or(ends.from_address),
+        false => ends.to_address = first.unwrap_or(ends.to_address),
+    }
+    let connection = connection(flow, &ends, at_from == home_opens)?;
+    Ok((Plan::Streams(vec![connection], vec![Apps::Bulk(flow.bytes.map(|b| b.0))]), homes))
+}
+
+fn datagrams(flow: &Flow, ends: &Ends, seed: u64) -> Result<DatagramPlan> {
+    let len =
+        flow.packet.map_or(FULL_PACKET, |p| p.0 as u32).max(datagram::HEADERS + super::content::MARK as u32);
+    let dscp = dscp(flow.category);
+    let (sink, port) = socket::datagram(&ends.to, ends.to_address, dscp)?;
+    let (source, _) = socket::datagram(&ends.from, ends.from_address, dscp)?;
+    let video = flow.kind == FlowKind::Video;
+    let (len, pace) = match flow.rate.map(|r| r.bps.max(1)) {
+        _ if video => {
+            let frames = VideoFrames::new(flow.rate.map_or(1, |r| r.bps), len, seed, Time::ZERO + flow.start);
+            (frames.packet_len(), Pace::Video(Box::new(frames)))
+        }
+        Some(bps) => (len, Pace::Constant(Duration::from_nanos(u64::from(len) * 8_000_000_000 / bps))),
+        None => (len, Pace::Saturating(Window::default())),
+    };
+    let limit = flow.bytes.map(|b| b.0.div_ceil(u64::from(len - datagram::HEADERS)));
+    Ok(DatagramPlan { source, sink, to: SocketAddrV4::new(ends.to_address, port), len, pace, limit })
+}

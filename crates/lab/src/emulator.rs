@@ -1,40 +1,26 @@
 //! The thread that is the cables of a topology.
 //!
-//! One thread owns every device and every link. It waits until a device can be read or the next packet is due, then
-//! ```text
-//! reads every ready device ──▶ stamps and enqueues ──▶ delivers all that is due ──▶ carries out orders ──▶ waits
-//! ```
-//! Links keep logical time, so a late wake-up delays what is due now and nothing after it. Orders from outside are
-//! closures, run by the thread between two rounds; nothing is shared, nothing is locked.
+//! One thread ([`crate::realtime`]) owns every device and every link.
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::num::NonZeroU64;
-use std::os::fd::OwnedFd;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use ropewalk_air::Time;
 use ropewalk_air::wired::Link;
-use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 
+use crate::Result;
 use crate::frame::{self, Damage, Frame};
 use crate::lateness::Lateness;
-use crate::{LabError, Result};
+use crate::realtime::{Driven, Keeper, Reactor};
 
 /// Packets read from one device before the next has its turn: a batch of these takes less than 100 µs.
 const READ_BATCH: usize = 64;
 /// Buffers kept for the next packets; more are given back to the allocator.
 const SPARE_BUFFERS: usize = 4096;
-/// The priority under `SCHED_FIFO`: any is above all ordinary threads.
-const PRIORITY: libc::c_int = 1;
-/// The mark of the eventfd among the events.
-const ORDERS: u64 = u64::MAX;
-
 /// How the emulator keeps time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
@@ -78,170 +64,64 @@ pub(crate) struct Wire {
 pub(crate) struct State {
     pub(crate) wires: Vec<Wire>,
     pub(crate) lateness: Lateness,
-    epoll: OwnedFd,
-    start: Instant,
+    reactor: Arc<Reactor>,
     spare: Vec<Box<[u8]>>,
     chance: ChaCha8Rng,
-    stop: bool,
 }
 
 /// A link of the lab.
 pub(crate) type FrameLink = Link<Frame>;
 
-type Order = Box<dyn FnOnce(&mut State) + Send>;
+/// A handle of the thread of a topology's cables.
+pub(crate) type Emulator = Keeper<State>;
 
-/// A handle of the thread; the thread ends with it.
-pub(crate) struct Emulator {
-    orders: Mutex<Sender<Order>>,
-    bell: Arc<OwnedFd>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-impl Emulator {
-    pub(crate) fn start(name: &str, timing: Timing, seed: u64) -> Result<Emulator> {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(LabError::kernel("make an eventfd"))?;
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(LabError::kernel("make an epoll"))?;
-        epoll::add(&epoll, &bell, epoll::EventData::new_u64(ORDERS), epoll::EventFlags::IN)
-            .map_err(LabError::kernel("watch an eventfd"))?;
-        let (sender, receiver) = channel();
-        let bell = Arc::new(bell);
-        let heard = Arc::clone(&bell);
-        let state = State {
-            wires: Vec::new(),
-            lateness: Lateness::default(),
-            epoll,
-            start: Instant::now(),
-            spare: Vec::new(),
-            chance: ChaCha8Rng::seed_from_u64(seed),
-            stop: false,
-        };
-        let thread = std::thread::Builder::new()
-            .name(format!("{name}-air"))
-            .spawn(move || {
-                keep_time(timing);
-                state.work(&receiver, &heard, timing);
+impl Keeper<State> {
+    /// Starts the thread, with no cable yet.
+    pub(crate) fn of_cables(name: &str, timing: Timing, seed: u64) -> Result<Emulator> {
+        Keeper::start(name, timing, |reactor| {
+            Ok(State {
+                wires: Vec::new(),
+                lateness: Lateness::default(),
+                reactor: Arc::clone(reactor),
+                spare: Vec::new(),
+                chance: ChaCha8Rng::seed_from_u64(seed),
             })
-            .map_err(LabError::kernel("start the emulator's thread"))?;
-        Ok(Emulator { orders: Mutex::new(sender), bell, thread: Mutex::new(Some(thread)) })
-    }
-
-    /// Has the thread run `order`, and waits for what it gives.
-    pub(crate) fn ask<R: Send + 'static>(
-        &self,
-        order: impl FnOnce(&mut State) -> R + Send + 'static,
-    ) -> Result<R> {
-        let (sender, receiver) = channel();
-        let order: Order = Box::new(move |state| drop(sender.send(order(state))));
-        let orders = self.orders.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        orders.send(order).map_err(|_| LabError::EmulatorGone)?;
-        drop(orders);
-        rustix::io::write(&*self.bell, &1u64.to_ne_bytes()).map_err(LabError::kernel("ring the emulator"))?;
-        receiver.recv().map_err(|_| LabError::EmulatorGone)
+        })
     }
 }
 
-impl Emulator {
-    /// Ends the thread, and with it the devices. Later orders fail.
-    pub(crate) fn stop(&self) {
-        let _ = self.ask(|state| state.stop = true);
-        let thread = self.thread.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
-        }
+impl Driven for State {
+    fn next_due(&self) -> Option<Time> {
+        self.wires.iter().flat_map(|w| &w.links).filter_map(Link::next_timeout).min()
     }
-}
 
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        self.stop();
+    fn read(&mut self, mark: u64) {
+        self.read_end((mark / 2) as usize, (mark % 2) as usize);
     }
-}
 
-/// Makes the calling thread wake on time: timers without slack, and a class above the load.
-fn keep_time(timing: Timing) {
-    if let Err(error) = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)) {
-        tracing::warn!("cannot set the timer slack, packets will be up to 50 µs later: {error}");
-    }
-    if timing.real_time {
-        let priority = libc::sched_param { sched_priority: PRIORITY };
-        // SAFETY: the call reads `priority`, which lives through it; thread 0 is the calling one.
-        if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) } != 0 {
-            let error = std::io::Error::last_os_error();
-            tracing::warn!("cannot run the emulator in real time, packets may be late under load: {error}");
-        }
+    fn run(&mut self, written: &mut Vec<u64>) {
+        self.deliver(written);
     }
 }
 
 impl State {
     /// The time of the models.
     pub(crate) fn now(&self) -> Time {
-        Time::ZERO + self.start.elapsed()
+        self.reactor.now()
     }
 
     /// Adds a cable; gives its number.
     pub(crate) fn add(&mut self, wire: Wire) -> std::io::Result<usize> {
         let number = self.wires.len();
         for (end, file) in wire.ends.iter().enumerate() {
-            let mark = epoll::EventData::new_u64((number * 2 + end) as u64);
-            epoll::add(&self.epoll, file, mark, epoll::EventFlags::IN)?;
+            self.reactor.watch(file, (number * 2 + end) as u64)?;
         }
         self.wires.push(wire);
         Ok(number)
     }
 
-    fn work(mut self, orders: &Receiver<Order>, bell: &OwnedFd, timing: Timing) {
-        let mut events = Vec::with_capacity(64);
-        let mut written = Vec::with_capacity(64);
-        let mut round = Instant::now();
-        while !self.stop {
-            let rested = round.elapsed();
-            if rested < timing.rest {
-                std::thread::sleep(timing.rest - rested);
-            }
-            self.wait(&mut events, timing.spin);
-            round = Instant::now();
-            let mut rung = false;
-            for event in &events {
-                match event.data.u64() {
-                    ORDERS => rung = true,
-                    mark => self.read((mark / 2) as usize, (mark % 2) as usize),
-                }
-            }
-            self.deliver(&mut written);
-            // The kernel answers acknowledgements and echoes while it takes a packet: read them before the rest.
-            for mark in written.drain(..) {
-                self.read(mark / 2, mark % 2);
-            }
-            if rung {
-                // Cleared before the orders are taken, so that one that comes meanwhile rings again.
-                let _ = rustix::io::read(bell, &mut [0u8; 8]);
-                orders.try_iter().for_each(|order| order(&mut self));
-            }
-        }
-    }
-
-    /// Waits for something to read, until the next packet is due.
-    fn wait(&self, events: &mut Vec<epoll::Event>, spin: Duration) {
-        let due = self.wires.iter().flat_map(|w| &w.links).filter_map(Link::next_timeout).min();
-        let left = due.map(|due| due - self.now());
-        let sleep = left.map(|left| left.saturating_sub(spin));
-        let timeout = sleep.map(|sleep| Timespec {
-            tv_sec: i64::try_from(sleep.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(sleep.subsec_nanos()),
-        });
-        events.clear();
-        // Interrupted or not, the next round looks at everything anew.
-        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), timeout.as_ref());
-        if let Some(due) = due.filter(|_| events.is_empty() && !spin.is_zero()) {
-            while self.now() < due {
-                std::hint::spin_loop();
-            }
-        }
-    }
-
     /// Reads what waits at one end of a cable into the link that leads away from it.
-    fn read(&mut self, wire: usize, end: usize) {
+    fn read_end(&mut self, wire: usize, end: usize) {
         for _ in 0..READ_BATCH {
             let wire = &mut self.wires[wire];
             let mut buffer = match self.spare.pop() {
@@ -251,7 +131,7 @@ impl State {
             let got = (&wire.ends[end]).read(&mut buffer);
             match got {
                 Ok(len) if len > 0 => {
-                    let now = Time::ZERO + self.start.elapsed();
+                    let now = self.reactor.now();
                     wire.links[end].enqueue(now, frame::packet(Frame { buffer, len }));
                 }
                 // Nothing left, or the interface is down; either way there is no packet.
@@ -265,11 +145,11 @@ impl State {
 
     /// Writes every packet that is due at the other end of its cable. Ends that something was written to are noted as
     /// twice the cable's number plus the end's.
-    fn deliver(&mut self, written: &mut Vec<usize>) {
+    fn deliver(&mut self, written: &mut Vec<u64>) {
         for (number, wire) in self.wires.iter_mut().enumerate() {
             for direction in 0..2 {
                 let (delivered, end) = (self.lateness.count(), 1 - direction);
-                while let Some(mut delivery) = wire.links[direction].poll(Time::ZERO + self.start.elapsed()) {
+                while let Some(mut delivery) = wire.links[direction].poll(self.reactor.now()) {
                     if delivery.marked {
                         frame::mark(delivery.payload.bytes_mut());
                     }
@@ -282,13 +162,13 @@ impl State {
                         }
                     }
                     // Counted after the write, because that is when the packet is there.
-                    self.lateness.record((Time::ZERO + self.start.elapsed()) - delivery.at);
+                    self.lateness.record(self.reactor.now() - delivery.at);
                     if self.spare.len() < SPARE_BUFFERS {
                         self.spare.push(delivery.payload.buffer);
                     }
                 }
                 if self.lateness.count() > delivered {
-                    written.push(number * 2 + end);
+                    written.push((number * 2 + end) as u64);
                 }
             }
         }

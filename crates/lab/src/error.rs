@@ -88,6 +88,24 @@ pub enum LabError {
         /// Those that there are.
         known: String,
     },
+    /// An interface without an address, or no interface.
+    #[error("there is no interface `{0}` with an address; write node:interface")]
+    NoAddress(String),
+    /// Something that is on no radio.
+    #[error(
+        "`{0}` is on no radio; a cable's end is captured by tcpdump inside its node: `ropewalk lab exec NODE -- tcpdump -i IFACE`"
+    )]
+    NotOnAir(String),
+    /// The kernel's TUN driver is not there.
+    #[error(
+        "/dev/net/tun is missing: load the driver with `modprobe tun`, or pass the device into the container"
+    )]
+    NoTun,
+    /// The TUN driver is there, but not for this user.
+    #[error(
+        "/dev/net/tun may not be opened: run as root, or have root allow it with `chmod 0666 /dev/net/tun`"
+    )]
+    TunForbidden,
     /// The emulator's thread is gone.
     #[error("the emulator has stopped; its panic is on standard error")]
     EmulatorGone,

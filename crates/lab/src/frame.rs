@@ -80,9 +80,26 @@ fn transport(packet: &[u8], headers: &Headers) -> Option<(usize, usize)> {
     (headers.has_ports && data < packet.len() && checksum + 2 <= data).then_some((checksum, data))
 }
 
-/// Wraps a frame for a link: its flow by addresses, protocol and ports, its class by the DS field.
-pub(crate) fn packet(frame: Frame) -> Packet<Frame> {
-    let bytes = frame.bytes();
+/// What models ask about an IP packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Description {
+    /// By addresses, protocol and ports.
+    pub(crate) flow: u64,
+    /// The six bits of the DS field (RFC 2474).
+    pub(crate) dscp: u8,
+    /// Whether its sender understands congestion marks (ECT in RFC 3168).
+    pub(crate) ecn_capable: bool,
+}
+
+impl Description {
+    /// The class of a strict-priority queue: precedence 7 is the most urgent, class 0.
+    pub(crate) fn class(&self) -> u8 {
+        7 - (self.dscp >> 3)
+    }
+}
+
+/// Looks at a packet; anything may be handed in.
+pub(crate) fn describe(bytes: &[u8]) -> Description {
     let headers = headers(bytes);
     let addresses = match headers.version {
         4 => bytes.get(12..20),
@@ -96,12 +113,18 @@ pub(crate) fn packet(frame: Frame) -> Packet<Frame> {
     let flow = parts.into_iter().flatten().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
+    let (dscp, ecn) = (headers.traffic_class >> 2, headers.traffic_class & 3);
+    Description { flow, dscp, ecn_capable: matches!(ecn, 1 | 2) }
+}
+
+/// Wraps a frame for a link.
+pub(crate) fn packet(frame: Frame) -> Packet<Frame> {
+    let described = describe(frame.bytes());
     Packet {
         len: frame.len as u32,
-        flow,
-        // Precedence 7 is the most urgent, class 0.
-        class: 7 - (headers.traffic_class >> 5),
-        ecn_capable: matches!(headers.traffic_class & 3, 1 | 2),
+        flow: described.flow,
+        class: described.class(),
+        ecn_capable: described.ecn_capable,
         payload: frame,
     }
 }

@@ -25,9 +25,14 @@ impl Default for Lateness {
 impl Lateness {
     /// Counts one packet.
     pub fn record(&mut self, late: Duration) {
+        self.record_all(late, 1);
+    }
+
+    /// Counts packets that were equally late.
+    pub fn record_all(&mut self, late: Duration, packets: u64) {
         let nanos = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
-        self.buckets[bucket(nanos)] += 1;
-        self.count += 1;
+        self.buckets[bucket(nanos)] += packets;
+        self.count += packets;
         self.longest = self.longest.max(late);
     }
 

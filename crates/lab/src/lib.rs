@@ -46,7 +46,9 @@ pub mod live;
 mod namespace;
 mod ping;
 mod process;
+mod realtime;
 mod registry;
+mod site;
 mod topology;
 mod tun;
 

@@ -68,9 +68,7 @@ impl Namespace {
         };
         let namespace =
             Namespace(Arc::new(Inner { label: label.to_owned(), name, handle, logs: logs.to_owned() }));
-        for (key, value) in SYSCTLS {
-            namespace.sysctl(key, value)?;
-        }
+        namespace.sysctls(SYSCTLS)?;
         // Refused unless the machine's net.ipv4.tcp_allowed_congestion_control has it; then programs must ask for it
         // socket by socket, which root may (`iperf3 -C cubic`).
         if let Err(error) = namespace.sysctl("net.ipv4.tcp_congestion_control", "cubic") {
@@ -137,6 +135,11 @@ impl Namespace {
         output(command.args(["-batch", "-"]), Some(&lines.join("\n"))).map(drop)
     }
 
+    /// Runs a command to its end with `input`. Fails if the command does.
+    pub(crate) fn feed(&self, program: &str, args: &[&str], input: &str) -> Result<()> {
+        output(self.command(program).args(args), Some(input)).map(drop)
+    }
+
     /// Starts a command of this namespace in the background. Its standard output and error go to files.
     pub fn spawn(&self, command: &mut Command) -> Result<Process> {
         Process::spawn(command, self.logs())
@@ -165,8 +168,18 @@ impl Namespace {
 
     /// Sets a sysctl of the namespace, its name with dots.
     pub fn sysctl(&self, key: &str, value: &str) -> Result<()> {
-        let path = Path::new("/proc/sys").join(key.replace('.', "/"));
-        self.run(|| fs::write(&path, value))?.map_err(LabError::kernel(format!("set {key} to {value}")))
+        self.sysctls(&[(key, value)])
+    }
+
+    /// Sets sysctls of the namespace.
+    pub(crate) fn sysctls<S: AsRef<str> + Sync>(&self, all: &[(S, S)]) -> Result<()> {
+        self.run(|| {
+            all.iter().try_for_each(|(key, value)| {
+                let (key, value) = (key.as_ref(), value.as_ref());
+                let path = Path::new("/proc/sys").join(key.replace('.', "/"));
+                fs::write(path, value).map_err(LabError::kernel(format!("set {key} to {value}")))
+            })
+        })?
     }
 }
 

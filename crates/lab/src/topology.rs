@@ -1,24 +1,22 @@
 //! Namespaces and the cables between them.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::Arc;
 
 use ropewalk_air::wired::{Link, LinkSpec};
 
 use crate::cable::{Cable, CableSpec, End};
 use crate::emulator::{Emulator, Timing, Wire};
 use crate::lateness::Lateness;
+use crate::site::Site;
 use crate::{LabError, Namespace, Result, registry, tun};
 
 /// Namespaces, the cables between them, and the thread that is the cables. Dropping it removes all of it, the processes
 /// in the namespaces included; handles that are left then fail.
 pub struct Topology {
-    name: String,
     timing: Timing,
+    site: Site,
     emulator: Arc<Emulator>,
-    logs: PathBuf,
-    namespaces: Mutex<Vec<String>>,
 }
 
 impl Topology {
@@ -29,23 +27,14 @@ impl Topology {
 
     /// An empty topology.
     pub fn with(timing: Timing) -> Result<Topology> {
-        if !rustix::process::geteuid().is_root() {
-            return Err(LabError::NotRoot);
-        }
-        let name = registry::unique_name();
-        let logs = std::env::temp_dir().join(&name);
-        registry::add_directory(logs.clone());
-        fs::create_dir_all(&logs).map_err(LabError::kernel(format!("make {}", logs.display())))?;
-        let emulator = Arc::new(Emulator::start(&name, timing, 1)?);
-        Ok(Topology { name, timing, emulator, logs, namespaces: Mutex::default() })
+        let site = Site::new()?;
+        let emulator = Arc::new(Emulator::of_cables(site.name(), timing, 1)?);
+        Ok(Topology { timing, site, emulator })
     }
 
     /// A new namespace, called `rw-<process>-<number>-<label>`.
     pub fn namespace(&self, label: &str) -> Result<Namespace> {
-        let namespace = Namespace::create(label, format!("{}-{label}", self.name), &self.logs)?;
-        let mut names = self.namespaces.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        names.push(namespace.name().to_owned());
-        Ok(namespace)
+        self.site.namespace(label)
     }
 
     /// A cable from an interface of one namespace to an interface of another, or of the same. Interfaces are made, given
@@ -95,7 +84,7 @@ impl Topology {
 
     /// Where processes leave their output until the topology is dropped.
     pub fn logs(&self) -> &Path {
-        &self.logs
+        self.site.logs()
     }
 
     /// Removes what killed runs left behind: namespaces, and the processes in them, whose maker is no more. Gives the
@@ -107,10 +96,8 @@ impl Topology {
 
 impl Drop for Topology {
     fn drop(&mut self) {
-        let names = self.namespaces.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        names.iter().for_each(|name| registry::remove_namespace(name));
+        // The site's namespaces go after it.
         self.emulator.stop();
-        registry::remove_directory(&self.logs);
     }
 }
 

@@ -182,6 +182,13 @@ pub enum Command {
         /// On.
         up: bool,
     },
+    /// A radio reports every frame that it decodes from now on ([`Output::Captured`]), or no more.
+    SetMonitor {
+        /// The radio.
+        radio: RadioId,
+        /// Whether it does.
+        on: bool,
+    },
 }
 
 /// How a station saves power.

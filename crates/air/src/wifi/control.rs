@@ -63,6 +63,10 @@ impl<T: Clone> Air<T> {
                 let radio = self.radio(radio)?;
                 self.switch_radio(radio, up);
             }
+            Command::SetMonitor { radio, on } => {
+                let radio = self.radio(radio)?;
+                self.radios[radio].spec.monitor = on;
+            }
         }
         Ok(())
     }

@@ -21,21 +21,39 @@
 //!
 //! A [`Lab`] may be shared between threads by reference. [`Lab::change`] does at once what an event of the file would do.
 
+mod capture;
+mod counters;
+mod engine;
+mod ether;
 pub mod flows;
 mod node;
+mod plan;
+mod radio;
+mod setup;
+mod tap;
 
+pub use capture::Capture;
+pub use counters::Counters;
 pub use node::Node;
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use std::sync::Arc;
+
+use ropewalk_air::Time;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::Event;
 use ropewalk_scenario::report::Report;
 use ropewalk_sim::build::Built;
+use ropewalk_sim::net::NodeId;
 
-use crate::{LabError, Lateness, Result, Timing, Topology};
+use crate::realtime::Keeper;
+use crate::site::Site;
+use crate::{LabError, Lateness, Result, Timing};
+use engine::Engine;
+use plan::Plan;
 
 /// How a lab is run.
 #[derive(Debug, Clone)]
@@ -52,13 +70,6 @@ impl Options {
         let timing = Timing { rest: Duration::from_micros(50), ..Timing::default() };
         Options { directory: directory.to_owned(), timing }
     }
-}
-
-/// All counters at one time: figures of a span are differences of two.
-#[derive(Debug, Clone)]
-pub struct Counters {
-    /// Time since [`Lab::begin`]; zero before.
-    pub at: Duration,
 }
 
 /// How a lab kept time.
@@ -88,23 +99,32 @@ impl Summary {
 /// A scenario that is live.
 pub struct Lab {
     scenario: Scenario,
-    built: Built,
-    nodes: Vec<Node>,
-    topology: Topology,
+    directory: PathBuf,
+    plan: Arc<Plan>,
     timing: Timing,
+    // The order in which they go: the thread with its devices, then the nodes.
+    keeper: Keeper<Engine>,
+    nodes: Vec<Node>,
+    site: Site,
 }
 
 impl Lab {
-    /// Makes a checked scenario live. Its seed is [`Scenario::seed`].
+    /// Makes a checked scenario live. Its seed is [`Scenario::seed`]. Everything is set up when this returns, and packets pass.
     ///
     /// # Errors
     /// What the models refuse, with the scenario's key; what the machine cannot do, with the remedy.
     pub fn start(scenario: &Scenario, options: &Options) -> Result<Lab> {
         let built = Built::network(scenario, &options.directory)?;
-        let topology = Topology::with(options.timing)?;
-        let nodes = scenario.node.keys().map(|name| Ok(Node::new(name, topology.namespace(name)?)));
-        let nodes = nodes.collect::<Result<_>>()?;
-        Ok(Lab { scenario: scenario.clone(), built, nodes, topology, timing: options.timing })
+        let plan = Arc::new(Plan::new(scenario, &built));
+        let site = Site::new()?;
+        let nodes = setup::nodes(&plan, &site)?;
+        let devices = setup::devices(&plan, &nodes)?;
+        let keeper = Keeper::start(site.name(), options.timing, |reactor| {
+            Engine::new(reactor, &plan, scenario, &built, devices)
+        })?;
+        setup::configure(&plan, &nodes)?;
+        let (scenario, directory) = (scenario.clone(), options.directory.clone());
+        Ok(Lab { scenario, directory, plan, timing: options.timing, keeper, nodes, site })
     }
 
     /// The scenario that is live.
@@ -130,38 +150,79 @@ impl Lab {
     }
 
     /// The addresses by which the two ends of a flow, each `node` or `node:interface`, call each other: `[of from, of to]`, as in the
-    /// simulator.
+    /// simulator. Works the network out anew (milliseconds): ask once.
     ///
     /// # Errors
     /// There is no such node or interface.
     pub fn addresses(&self, from: &str, to: &str) -> Result<[Ipv4Addr; 2]> {
-        Ok(self.built.addresses(from, to)?)
+        Ok(self.built()?.addresses(from, to)?)
+    }
+
+    /// The address of an interface, `node:interface`.
+    ///
+    /// # Errors
+    /// There is no such interface, or it has none.
+    pub fn address_of(&self, interface: &str) -> Result<Ipv4Addr> {
+        let port = self.plan.ports.iter().find(|p| p.name == interface);
+        let address = port.and_then(|p| p.address).map(|(address, _)| address);
+        address.ok_or_else(|| LabError::NoAddress(interface.to_owned()))
+    }
+
+    /// The interfaces of a node that have an address, in the scenario's order: name in the node, and address.
+    pub fn interfaces_of(&self, node: &str) -> Vec<(&str, Ipv4Addr)> {
+        let mine = self.plan.ports.iter().filter(|p| self.plan.nodes[p.node] == node);
+        mine.filter_map(|p| Some((p.short.as_str(), p.address?.0))).collect()
     }
 
     /// Whether a node's routes lead to an address. If those of a flow's `from` do not (address translation hides its `to`), `to` must open
-    /// the connection.
-    pub fn reaches(&self, node: &str, address: Ipv4Addr) -> bool {
-        let id = self.built.nodes.get(node);
-        id.is_some_and(|id| {
-            self.built.world.net.is_local(*id, address)
-                || self.built.world.net.route(*id, address, None).is_some()
-        })
+    /// the connection. Works the network out anew.
+    ///
+    /// # Errors
+    /// There is no such node.
+    pub fn reaches(&self, node: &str, address: Ipv4Addr) -> Result<bool> {
+        self.node(node)?;
+        let built = self.built()?;
+        let net = &built.world.net;
+        let reaches = |id: NodeId| net.is_local(id, address) || net.route(id, address, None).is_some();
+        Ok(built.nodes.get(node).is_some_and(|id| reaches(*id)))
     }
 
-    /// Time zero: events and walks of the scenario happen from now on. Gives the instant.
+    /// The simulator's view of the network. It holds what cannot cross threads, so it is not kept.
+    fn built(&self) -> Result<Built> {
+        Ok(Built::network(&self.scenario, &self.directory)?)
+    }
+
+    /// Time zero: events and walks of the scenario happen from now on. Gives the instant. An interferer's `start` and `stop` count from
+    /// [`Lab::start`], so call this soon.
     ///
     /// # Errors
     /// The thread is gone.
     pub fn begin(&self) -> Result<Instant> {
-        Ok(Instant::now())
+        self.keeper.ask(|engine| {
+            let now = engine.now();
+            engine.zero = Some(now);
+            engine.reactor.start() + (now - Time::ZERO)
+        })
     }
 
-    /// Does at once what an event of the file would do; its `at` means nothing.
+    /// Does at once what an event of the file would do; its `at` means nothing, and a blockage stays until one of 0 dB.
     ///
     /// # Errors
     /// What it names is not there, or the model refuses it.
-    pub fn change(&self, _event: &Event) -> Result<()> {
-        Ok(())
+    pub fn change(&self, event: &Event) -> Result<()> {
+        let actions = self.built()?.actions(&self.scenario, event)?;
+        self.keeper.ask(move |engine| actions.into_iter().for_each(|action| engine.perform(action)))
+    }
+
+    /// Figures count from here: forgets lateness and waits so far. Gives the counters.
+    ///
+    /// # Errors
+    /// The thread is gone.
+    pub fn start_measuring(&self) -> Result<Counters> {
+        self.keeper.ask(|engine| {
+            engine.start_measuring();
+            Counters::take(engine)
+        })
     }
 
     /// All counters now.
@@ -169,12 +230,27 @@ impl Lab {
     /// # Errors
     /// The thread is gone.
     pub fn counters(&self) -> Result<Counters> {
-        Ok(Counters { at: Duration::ZERO })
+        self.keeper.ask(|engine| Counters::take(engine))
     }
 
-    /// The tables `station`, `radio`, `interface` and `link` of what happened between two times.
-    pub fn report(&self, _from: &Counters, _to: &Counters) -> Report {
-        Report::default()
+    /// The tables `station`, `radio`, `interface` and `link` of what happened between two times; the others are empty.
+    pub fn report(&self, from: &Counters, to: &Counters) -> Report {
+        to.tables(&self.plan, from)
+    }
+
+    /// What the radio of an interface on air (`node:interface`, or a radio as `node:radio`) decodes, from now on, whoever it is for.
+    ///
+    /// # Errors
+    /// There is no such interface or radio.
+    pub fn capture(&self, name: &str) -> Result<Capture> {
+        let radio = capture::radio_of(&self.plan, name).ok_or_else(|| LabError::NotOnAir(name.to_owned()))?;
+        let (sender, heard) = std::sync::mpsc::channel();
+        let wall = std::time::SystemTime::now();
+        let now = self.keeper.ask(move |engine| {
+            engine.listen(radio, sender);
+            engine.now()
+        })?;
+        Ok(Capture::new(heard, wall, now))
     }
 
     /// How late packets were so far.
@@ -182,7 +258,7 @@ impl Lab {
     /// # Errors
     /// The thread is gone.
     pub fn lateness(&self) -> Result<Lateness> {
-        self.topology.lateness()
+        self.keeper.ask(|engine| engine.lateness.clone())
     }
 
     /// Ends it: processes in its nodes, devices, namespaces.
@@ -190,6 +266,24 @@ impl Lab {
     /// # Errors
     /// The thread was gone already: the figures are worth nothing.
     pub fn stop(self) -> Result<Summary> {
+        self.summary()
+    }
+
+    /// How it kept time so far.
+    ///
+    /// # Errors
+    /// The thread is gone.
+    pub fn summary(&self) -> Result<Summary> {
         Ok(Summary { lateness: self.lateness()?, bound: self.timing.bound })
+    }
+
+    /// The names of its namespaces begin with this: `rw-<process>-<number>`.
+    pub fn name(&self) -> &str {
+        self.site.name()
+    }
+
+    /// Where processes leave their output while it lives.
+    pub fn logs(&self) -> &Path {
+        self.site.logs()
     }
 }

@@ -85,7 +85,12 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
     Ok(())
 }
 
-fn actions(built: &Built, scenario: &Scenario, key: &str, event: &Event) -> Result<Vec<Action>, BuildError> {
+pub(super) fn actions(
+    built: &Built,
+    scenario: &Scenario,
+    key: &str,
+    event: &Event,
+) -> Result<Vec<Action>, BuildError> {
     let one = |command: Command| Ok(vec![Action::Air(Box::new(command))]);
     match event.what {
         What::LinkDown | What::LinkUp => {

@@ -20,6 +20,7 @@ use crate::tunnel::{Bond, BondError};
 use crate::world::{Full, World};
 use ropewalk_air::wifi::{AirSpec, RadioId};
 use ropewalk_scenario::Scenario;
+use ropewalk_scenario::file::Event;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -123,6 +124,14 @@ impl Built {
     pub fn addresses(&self, from: &str, to: &str) -> Result<[Ipv4Addr; 2], BuildError> {
         let ends = flows::addresses(self, "flow", from, to)?;
         Ok([ends[0].1, ends[1].1])
+    }
+
+    /// What an event does, at once and for good.
+    ///
+    /// # Errors
+    /// It names what is not there.
+    pub fn actions(&self, scenario: &Scenario, event: &Event) -> Result<Vec<Action>, BuildError> {
+        events::actions(self, scenario, "event", event)
     }
 
     /// The seed of a cable's direction, 0 or 1.

@@ -1,10 +1,10 @@
 //! The tables of a report, from the difference of two snapshots.
 
-use super::snapshot::{PathCounts, Snapshot, StationCounts};
+use super::snapshot::{LinkCounts, PathCounts, Snapshot, StationCounts};
 use super::{FlowCounts, FlowRecord};
 use crate::app::{SubflowCounts, psnr_db};
 use crate::build::Built;
-use crate::net::interface_of;
+use crate::net::{IfCounters, interface_of};
 use ropewalk_air::wifi::RadioStats;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Flow, FlowKind};
@@ -45,6 +45,11 @@ impl Span<'_> {
 
 fn mbps(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e6 } else { 0.0 }
+}
+
+/// Nanoseconds as per cent of a time.
+fn share(ns: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { ns as f64 / seconds / 1e7 } else { 0.0 }
 }
 
 /// All tables.
@@ -136,18 +141,19 @@ fn subflows(span: &Span<'_>, scenario: &Scenario) -> Vec<SubflowRow> {
 
 fn interfaces(span: &Span<'_>) -> Vec<InterfaceRow> {
     let all = span.built.names.iter().zip(span.from.interfaces.iter().zip(&span.to.interfaces));
-    all.map(|(name, (from, to))| {
-        let c = to.since(from);
-        InterfaceRow {
-            name: name.clone(),
-            sent: c.sent,
-            sent_bytes: c.sent_bytes,
-            received: c.received,
-            received_bytes: c.received_bytes,
-            dropped: c.dropped,
-        }
-    })
-    .collect()
+    all.map(|(name, (from, to))| interface_row(name, &to.since(from))).collect()
+}
+
+/// The row of an interface (`node:interface`), from what has been added to its counters.
+pub fn interface_row(name: &str, c: &IfCounters) -> InterfaceRow {
+    InterfaceRow {
+        name: name.to_owned(),
+        sent: c.sent,
+        sent_bytes: c.sent_bytes,
+        received: c.received,
+        received_bytes: c.received_bytes,
+        dropped: c.dropped,
+    }
 }
 
 fn stations(span: &Span<'_>) -> Vec<StationRow> {
@@ -158,35 +164,33 @@ fn stations(span: &Span<'_>) -> Vec<StationRow> {
         let from = &span.built.names[radios.interfaces[i].index()];
         for n in now {
             let b = before.iter().find(|b| b.to == n.to).copied();
-            if let Some(row) = station(span, from, n, b) {
-                rows.push(row);
-            }
+            let to = match n.to.is_group() {
+                true => Some("*"),
+                false => span.built.names.get(interface_of(n.to).index()).map(String::as_str),
+            };
+            rows.extend(to.and_then(|to| station_row([from, to], n, b, span.seconds)));
         }
     }
     rows
 }
 
-/// None if nothing was ever sent.
-fn station(
-    span: &Span<'_>,
-    from: &str,
+/// The row of packets from one interface on air to another (`*`: everybody), from two counts of so many seconds apart. None if nothing
+/// was ever sent.
+pub fn station_row(
+    [from, to]: [&str; 2],
     now: &StationCounts,
     before: Option<StationCounts>,
+    seconds: f64,
 ) -> Option<StationRow> {
     let (p, h) = (&now.peer, &now.heard);
     let (q, g) = before.map(|b| (b.peer, b.heard)).unwrap_or_default();
     if p.mpdus_sent == 0 && p.dropped_packets == 0 && p.expired_packets == 0 {
         return None;
     }
-    let to = match now.to.is_group() {
-        true => "*",
-        false => span.built.names.get(interface_of(now.to).index())?,
-    };
     let (delivered, failed) =
         (p.delivered_packets - q.delivered_packets, p.failed_packets - q.failed_packets);
     let (sent, retries) = (p.mpdus_sent - q.mpdus_sent, p.retries - q.retries);
     let (acknowledged, received) = (h.acknowledged - g.acknowledged, h.received - g.received);
-    let share = |ns: u64| if span.seconds > 0.0 { ns as f64 / span.seconds / 1e7 } else { 0.0 };
     let mean = |sum: u64, n: u64| (n > 0).then(|| sum as f64 / n as f64);
     Some(StationRow {
         name: format!("{from}>{to}"),
@@ -194,12 +198,12 @@ fn station(
         to: to.to_owned(),
         delivered,
         bytes: p.delivered_bytes - q.delivered_bytes,
-        goodput_mbps: span.mbps(p.delivered_bytes - q.delivered_bytes),
+        goodput_mbps: mbps(p.delivered_bytes - q.delivered_bytes, seconds),
         failed,
         dropped: p.dropped_packets - q.dropped_packets,
         expired: p.expired_packets - q.expired_packets,
         attempts: mean(sent, sent - retries).unwrap_or(0.0),
-        airtime_percent: share(p.airtime_tx_ns - q.airtime_tx_ns),
+        airtime_percent: share(p.airtime_tx_ns - q.airtime_tx_ns, seconds),
         rate_mbps: mean(h.rate_bps - g.rate_bps, acknowledged).map(|bps| bps / 1e6),
         signal_dbm: mean(h.minus_mdbm - g.minus_mdbm, received).map(|mdb| -mdb / 1e3),
     })
@@ -207,50 +211,68 @@ fn station(
 
 fn radios(span: &Span<'_>) -> Vec<RadioRow> {
     let Some(radios) = &span.built.world.net.radios else { return Vec::new() };
-    let share = |ns: u64| if span.seconds > 0.0 { ns as f64 / span.seconds / 1e7 } else { 0.0 };
-    let mut rows = Vec::new();
-    for (i, name) in span.built.radios.iter().enumerate() {
-        let (a, b) = (&span.from.radios[i], &span.to.radios[i]);
-        let broken = |r: &RadioStats| r.frames_broken;
-        rows.push(RadioRow {
-            name: name.clone(),
-            channel: radios.channel(i),
-            sending_percent: share(b.airtime_tx_ns - a.airtime_tx_ns),
-            busy_percent: share(b.busy_ns - a.busy_ns),
-            frames: b.ppdus_sent - a.ppdus_sent,
-            unanswered: b.answers_missing - a.answers_missing,
-            heard: (b.frames_heard + broken(b)) - (a.frames_heard + broken(a)),
-            garbled: broken(b) - broken(a),
-        });
+    let names = span.built.radios.iter().enumerate();
+    let row = |(i, name): (usize, &String)| {
+        radio_row(name, radios.channel(i), [&span.from.radios[i], &span.to.radios[i]], span.seconds)
+    };
+    names.map(row).collect()
+}
+
+/// The row of a radio (`node:radio`) on this channel, from two counts of so many seconds apart.
+pub fn radio_row(name: &str, channel: String, [a, b]: [&RadioStats; 2], seconds: f64) -> RadioRow {
+    let broken = |r: &RadioStats| r.frames_broken;
+    RadioRow {
+        name: name.to_owned(),
+        channel,
+        sending_percent: share(b.airtime_tx_ns - a.airtime_tx_ns, seconds),
+        busy_percent: share(b.busy_ns - a.busy_ns, seconds),
+        frames: b.ppdus_sent - a.ppdus_sent,
+        unanswered: b.answers_missing - a.answers_missing,
+        heard: (b.frames_heard + broken(b)) - (a.frames_heard + broken(a)),
+        garbled: broken(b) - broken(a),
     }
-    rows
 }
 
 fn links(span: &Span<'_>) -> Vec<LinkRow> {
     let mut rows = Vec::new();
     for (name, cable) in span.built.links.iter().zip(&span.built.world.net.cables) {
-        for (way, end) in ["forward", "back"].into_iter().zip(cable.ends) {
-            let direction = cable.first + usize::from(way == "back");
-            let (from, to) = (&span.from.links[direction], &span.to.links[direction]);
-            let (a, b) = (&from.link, &to.link);
-            let (delivered, aqm) = (b.packets_out - a.packets_out, b.dropped_aqm - a.dropped_aqm);
-            let wait = &span.built.world.net.directions[direction].wait;
-            rows.push(LinkRow {
-                name: format!("{name}:{way}"),
-                from: span.built.names[end.index()].clone(),
-                delivered,
-                bytes: b.bytes_out - a.bytes_out,
-                carried_mbps: span.mbps(b.bytes_out - a.bytes_out),
-                dropped_full: b.dropped_queue - a.dropped_queue - aqm,
-                dropped_aqm: aqm,
-                marked: b.marked - a.marked,
-                lost: b.dropped_loss - a.dropped_loss,
-                wait_ms: (delivered > 0).then(|| (to.wait_ns - from.wait_ns) as f64 / delivered as f64 / 1e6),
-                wait_p99_ms: wait.percentile_ms(99.0),
-            });
+        for (way, end) in WAYS.into_iter().zip(cable.ends) {
+            let direction = cable.first + usize::from(way == WAYS[1]);
+            let counts = [&span.from.links[direction], &span.to.links[direction]];
+            let wait = span.built.world.net.directions[direction].wait.percentile_ms(99.0);
+            let end = &span.built.names[end.index()];
+            rows.push(link_row(format!("{name}:{way}"), end, counts, wait, span.seconds));
         }
     }
     rows
+}
+
+/// Names of a link's directions.
+pub const WAYS: [&str; 2] = ["forward", "back"];
+
+/// The row of a direction of a link (`LINK:forward`) that `sender` feeds, from two counts of so many seconds apart.
+pub fn link_row(
+    name: String,
+    sender: &str,
+    [from, to]: [&LinkCounts; 2],
+    wait_p99_ms: Option<f64>,
+    seconds: f64,
+) -> LinkRow {
+    let (a, b) = (&from.link, &to.link);
+    let (delivered, aqm) = (b.packets_out - a.packets_out, b.dropped_aqm - a.dropped_aqm);
+    LinkRow {
+        name,
+        from: sender.to_owned(),
+        delivered,
+        bytes: b.bytes_out - a.bytes_out,
+        carried_mbps: mbps(b.bytes_out - a.bytes_out, seconds),
+        dropped_full: b.dropped_queue - a.dropped_queue - aqm,
+        dropped_aqm: aqm,
+        marked: b.marked - a.marked,
+        lost: b.dropped_loss - a.dropped_loss,
+        wait_ms: (delivered > 0).then(|| (to.wait_ns - from.wait_ns) as f64 / delivered as f64 / 1e6),
+        wait_p99_ms,
+    }
 }
 
 /// Names of the two ends of a bond.

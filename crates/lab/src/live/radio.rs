@@ -1,0 +1,206 @@
+//! Radios: what a driver and mac80211 would do between a device and the air.
+
+use ropewalk_air::Time;
+use ropewalk_air::wifi::phy::Channel;
+use ropewalk_air::wifi::{
+    AccessCategory, Air, AirSpec, Event, IfaceId, Mac, Mode, Output, Packet, PeerStats, RadioId, RadioStats,
+    Received, StationStart, Status,
+};
+use ropewalk_sim::measure::StationCounts;
+use ropewalk_sim::net::{Heard, interface_of};
+
+use super::engine::Engine;
+use super::ether::{Frame, Piece};
+use crate::{LabError, Result};
+
+/// What an interface on air is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    AccessPoint,
+    /// Of this access point, if of any now.
+    Station(Option<Mac>),
+    Mesh,
+}
+
+/// The air, and who is on it.
+pub(super) struct Radios {
+    pub(super) air: Air<Piece>,
+    /// Devices by interfaces of the air.
+    on_air: Vec<usize>,
+    macs: Vec<Mac>,
+    roles: Vec<Role>,
+    radio_of: Vec<RadioId>,
+    channels: Vec<Channel>,
+    /// What completions and receptions say of each neighbour, by interface of the air.
+    heard: Vec<Vec<(Mac, Heard)>>,
+}
+
+impl Radios {
+    pub(super) fn new(spec: AirSpec, seed: u64, on_air: Vec<usize>) -> Result<Radios> {
+        let role = |mode: &Mode| match mode {
+            Mode::AccessPoint(_) => Role::AccessPoint,
+            Mode::Station(s) => Role::Station(match s.start {
+                StationStart::Associated(mac) => Some(mac),
+                _ => None,
+            }),
+            Mode::Mesh { .. } => Role::Mesh,
+        };
+        Ok(Radios {
+            macs: spec.ifaces.iter().map(|i| i.mac).collect(),
+            roles: spec.ifaces.iter().map(|i| role(&i.mode)).collect(),
+            radio_of: spec.ifaces.iter().map(|i| i.radio).collect(),
+            channels: spec.radios.iter().map(|r| r.channel).collect(),
+            heard: vec![Vec::new(); on_air.len()],
+            on_air,
+            air: Air::new(spec, seed)
+                .map_err(|e| LabError::Build(ropewalk_sim::BuildError::new("medium", e)))?,
+        })
+    }
+
+    /// Hands a piece to the air, to whom its Ethernet header says; false if nobody there can be reached.
+    pub(super) fn send(&mut self, now: Time, iface: IfaceId, piece: Piece) -> bool {
+        let to = match self.roles[usize::from(iface.0)] {
+            Role::Station(ap) => ap,
+            Role::Mesh => Some(piece.to()),
+            Role::AccessPoint => {
+                Some(piece.to()).filter(|to| to.is_group() || self.is_station_of(*to, iface))
+            }
+        };
+        let Some(to) = to else { return false };
+        let to = if to.is_group() { Mac::BROADCAST } else { to };
+        let d = piece.description();
+        let packet = Packet {
+            len_bytes: piece.len(),
+            ac: AccessCategory::from_dscp(d.dscp),
+            token: 0,
+            ecn_capable: d.ecn_capable,
+            flow: d.flow,
+            payload: piece,
+        };
+        self.air.send(now, iface, to, packet).is_ok()
+    }
+
+    fn iface_of(&self, mac: Mac) -> Option<usize> {
+        let port = interface_of(mac).0 as usize;
+        self.on_air.iter().position(|p| *p == port).filter(|i| self.macs[*i] == mac)
+    }
+
+    fn is_station_of(&self, station: Mac, ap: IfaceId) -> bool {
+        let own = self.macs[usize::from(ap.0)];
+        self.iface_of(station).is_some_and(|i| self.roles[i] == Role::Station(Some(own)))
+    }
+
+    fn heard_mut(&mut self, iface: usize, neighbour: Mac) -> &mut Heard {
+        let list = &mut self.heard[iface];
+        let place = list.binary_search_by_key(&neighbour, |h| h.0).unwrap_or_else(|place| {
+            list.insert(place, (neighbour, Heard::default()));
+            place
+        });
+        &mut list[place].1
+    }
+
+    /// The channel of a radio now: number of its primary, and width.
+    pub(super) fn channel(&self, radio: usize) -> String {
+        let channel = self.channels.get(radio);
+        channel.map_or_else(String::new, |c| format!("{} ({} MHz)", c.primary(), c.width().mhz()))
+    }
+
+    pub(super) fn radio_stats(&self) -> Vec<RadioStats> {
+        let stats = |i: usize| self.air.radio_stats(RadioId(i as u16)).unwrap_or_default();
+        (0..self.channels.len()).map(stats).collect()
+    }
+
+    /// Counters of each interface of the air towards its neighbours.
+    pub(super) fn station_counts(&self) -> Vec<Vec<StationCounts>> {
+        let of = |iface: usize| {
+            let heard = |to: Mac| {
+                let list = &self.heard[iface];
+                list.binary_search_by_key(&to, |h| h.0).map_or(Heard::default(), |place| list[place].1)
+            };
+            let counts = |(to, peer): (Mac, &PeerStats)| StationCounts { to, peer: *peer, heard: heard(to) };
+            self.air.peer_stats(IfaceId(iface as u16)).map(counts).collect()
+        };
+        (0..self.on_air.len()).map(of).collect()
+    }
+}
+
+impl Engine {
+    /// Takes what the air has to say.
+    pub(super) fn run_air(&mut self) {
+        let reactor = std::sync::Arc::clone(&self.reactor);
+        while let Some(output) = self.radios.as_mut().and_then(|r| r.air.poll(reactor.now())) {
+            match output {
+                Output::Received(received) => self.on_received(received),
+                Output::Completion(done) => {
+                    let Some(radios) = &mut self.radios else { return };
+                    if let (Status::Delivered, Some(rate)) = (done.status, done.rate) {
+                        let heard = radios.heard_mut(usize::from(done.iface.0), done.to);
+                        heard.acknowledged += 1;
+                        heard.rate_bps += rate.bps();
+                    }
+                }
+                Output::Captured(frame) => self.on_captured(&frame),
+                Output::Event(event) => self.on_event(event),
+            }
+        }
+    }
+
+    fn on_received(&mut self, received: Received<Piece>) {
+        let Some(radios) = &mut self.radios else { return };
+        let iface = usize::from(received.iface.0);
+        let (by, own) = (radios.on_air[iface], radios.macs[iface]);
+        // Kept at the sender's, where the rest of what is known about the pair is.
+        if let Some(sender) = radios.iface_of(received.from) {
+            let heard = radios.heard_mut(sender, own);
+            heard.received += 1;
+            heard.minus_mdbm += (received.signal_dbm * -1000.0) as u64;
+        }
+        let (piece, marked) = (received.payload, received.ecn_marked);
+        let to = piece.to();
+        match radios.roles[iface] {
+            // A group's frame that comes back from the access point (802.11-2020, 9.3.2.1: stations drop their own).
+            Role::Station(_) if piece.from() == own => {}
+            // An access point passes on what one of its stations has for others.
+            Role::AccessPoint if to != own && radios.is_station_of(to, received.iface) => {
+                self.transmit(by, piece)
+            }
+            Role::AccessPoint if to.is_group() => {
+                self.transmit(by, piece.clone());
+                self.arrive(by, piece, marked, received.at);
+            }
+            _ => self.arrive(by, piece, marked, received.at),
+        }
+    }
+
+    fn on_event(&mut self, event: Event) {
+        let Some(radios) = &mut self.radios else { return };
+        let (iface, ap) = match event {
+            Event::ChannelSwitched { iface, channel, .. } => {
+                let radio = radios.radio_of[usize::from(iface.0)];
+                radios.channels[usize::from(radio.0)] = channel;
+                return;
+            }
+            Event::Associated { iface, peer, .. } => (usize::from(iface.0), Some(peer)),
+            Event::Disassociated { iface, .. } => (usize::from(iface.0), None),
+            _ => return,
+        };
+        let Role::Station(now_of) = &mut radios.roles[iface] else { return };
+        *now_of = ap;
+        let station = radios.macs[iface];
+        let device = ap.and_then(|ap| radios.iface_of(ap)).map(|i| radios.on_air[i]);
+        if let Some(device) = device.filter(|d| self.plan.ports[*d].master.is_some()) {
+            let update = Frame::made(&layer_2_update(station));
+            let now = self.now();
+            update.pieces().for_each(|piece| self.arrive(device, piece, false, now));
+        }
+    }
+}
+
+/// The frame by which an access point tells bridges where a station is now, as hostapd does (IEEE 802.11F-2003, 6.1): a broadcast in the
+/// station's name, with an LLC exchange-identification response.
+fn layer_2_update(station: Mac) -> Vec<u8> {
+    let mut frame = vec![0xff; 6];
+    frame.extend(station.0);
+    frame.extend([0, 6, 0, 1, 0xaf, 0x81, 1, 0]);
+    frame
+}

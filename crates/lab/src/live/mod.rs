@@ -176,15 +176,11 @@ impl Lab {
 
     /// Whether a node's routes lead to an address. If those of a flow's `from` do not (address translation hides its `to`), `to` must open
     /// the connection. Works the network out anew.
-    ///
-    /// # Errors
-    /// There is no such node.
-    pub fn reaches(&self, node: &str, address: Ipv4Addr) -> Result<bool> {
-        self.node(node)?;
-        let built = self.built()?;
+    pub fn reaches(&self, node: &str, address: Ipv4Addr) -> bool {
+        let Ok(built) = self.built() else { return false };
         let net = &built.world.net;
         let reaches = |id: NodeId| net.is_local(id, address) || net.route(id, address, None).is_some();
-        Ok(built.nodes.get(node).is_some_and(|id| reaches(*id)))
+        built.nodes.get(node).is_some_and(|id| reaches(*id))
     }
 
     /// The simulator's view of the network. It holds what cannot cross threads, so it is not kept.

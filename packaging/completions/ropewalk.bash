@@ -37,6 +37,9 @@ _ropewalk() {
             ropewalk,reference)
                 cmd="ropewalk__subcmd__reference"
                 ;;
+            ropewalk,reproduce)
+                cmd="ropewalk__subcmd__reproduce"
+                ;;
             ropewalk,revoke)
                 cmd="ropewalk__subcmd__revoke"
                 ;;
@@ -75,6 +78,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help,reference)
                 cmd="ropewalk__subcmd__help__subcmd__reference"
+                ;;
+            ropewalk__subcmd__help,reproduce)
+                cmd="ropewalk__subcmd__help__subcmd__reproduce"
                 ;;
             ropewalk__subcmd__help,revoke)
                 cmd="ropewalk__subcmd__help__subcmd__revoke"
@@ -167,7 +173,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up status top path revoke sim check completions man reference help"
+            opts="-h -V --help --version serve invite up status top path revoke sim reproduce check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -209,7 +215,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="serve invite up status top path revoke sim check completions man reference help"
+            opts="serve invite up status top path revoke sim reproduce check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -349,6 +355,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__reference)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__reproduce)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -701,6 +721,28 @@ _ropewalk() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__reproduce)
+            opts="-h --sim --lab --both --quick --out --runs --resume --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --runs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -261,6 +261,20 @@ esac
     ;;
 esac
 ;;
+(reproduce)
+_arguments "${_arguments_options[@]}" : \
+'--out=[Directory for the page and its charts; made if it is not there \[default\: docs/papers beside \`scenarios\`, or here\]]:DIR:_files' \
+'--runs=[Directory for finished runs \[default\: reproduce-PAPER\]]:DIR:_files' \
+'--sim[Run the scenarios in the simulator (if neither is said, this)]' \
+'(--both)--lab[Run the scenarios in the live lab]' \
+'(--sim)--both[Run the scenarios in both]' \
+'--quick[Shorter runs, as the paper'\''s file says\: rough figures]' \
+'--resume[Keep what is finished, and run the rest]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':paper -- The paper\: a directory with a paper.toml, or the name of one below `scenarios`, here or further up:_files' \
+&& ret=0
+;;
 (check)
 _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
@@ -381,6 +395,10 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(reproduce)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (check)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -421,6 +439,7 @@ _ropewalk_commands() {
 'path:Change the paths of the running bond' \
 'revoke:Let a device in no more, and end its session' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
+'reproduce:Run the scenarios of a paper and write what it reported beside what came out' \
 'check:Check a configuration file' \
 'completions:Print the completions for a shell' \
 'man:Write the manual pages into a directory' \
@@ -450,6 +469,7 @@ _ropewalk__subcmd__help_commands() {
 'path:Change the paths of the running bond' \
 'revoke:Let a device in no more, and end its session' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
+'reproduce:Run the scenarios of a paper and write what it reported beside what came out' \
 'check:Check a configuration file' \
 'completions:Print the completions for a shell' \
 'man:Write the manual pages into a directory' \
@@ -511,6 +531,11 @@ _ropewalk__subcmd__help__subcmd__path__subcmd__set_commands() {
 _ropewalk__subcmd__help__subcmd__reference_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help reference commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__reproduce_commands] )) ||
+_ropewalk__subcmd__help__subcmd__reproduce_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help reproduce commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__revoke_commands] )) ||
 _ropewalk__subcmd__help__subcmd__revoke_commands() {
@@ -630,6 +655,11 @@ _ropewalk__subcmd__path__subcmd__set_commands() {
 _ropewalk__subcmd__reference_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk reference commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__reproduce_commands] )) ||
+_ropewalk__subcmd__reproduce_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk reproduce commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__revoke_commands] )) ||
 _ropewalk__subcmd__revoke_commands() {

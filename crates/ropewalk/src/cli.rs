@@ -36,6 +36,8 @@ pub enum Command {
     Revoke(Revoke),
     /// Simulate a scenario: radios, links, TCP and bonds in virtual time
     Sim(crate::sim::Sim),
+    /// Run the scenarios of a paper and write what it reported beside what came out
+    Reproduce(crate::reproduce::Reproduce),
     /// Check a configuration file
     Check(Check),
     /// Print the completions for a shell
@@ -329,6 +331,7 @@ mod tests {
             "ropewalk sim run f.toml --seed 3 --set a.b=1 --set c=2 --out d --pcap ap:wlan0 --pcap sta:r0 --json",
             "ropewalk sim sweep f.toml --jobs 2 --out d --resume",
             "ropewalk sim check f.toml g.toml",
+            "ropewalk reproduce 003 --sim --quick --out d --runs e --resume",
         ] {
             assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
         }

@@ -6,7 +6,7 @@
 //! * [`cli`]: the command line, and [`commands`]: one file per command.
 //! * [`daemon`]: the data loop that both ends share; [`gateway`] and [`client`]: what each end adds to it.
 //! * [`state`]: what is kept on disk: keys, clients, used bytes.
-//! * [`sim`]: the simulator: runs, sweeps, their results.
+//! * [`sim`]: the simulator: runs, sweeps, their results; [`reproduce`]: papers, claim by claim.
 //! * [`control`]: the socket by which other commands talk to a running daemon; [`report`]: what it says of itself.
 #![allow(
     rustdoc::broken_intra_doc_links,
@@ -25,6 +25,7 @@ mod gateway;
 mod logging;
 mod metrics;
 mod report;
+mod reproduce;
 mod sim;
 mod state;
 mod top;

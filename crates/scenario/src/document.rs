@@ -169,7 +169,7 @@ pub fn form() -> &'static Form {
 }
 
 /// Where the value of a key, or the nearest table around it, was written.
-fn locate(root: &Node, key: &str) -> Origin {
+pub(crate) fn locate(root: &Node, key: &str) -> Origin {
     let mut here = root;
     for segment in key.split('.') {
         let below = match &here.value {

@@ -10,6 +10,8 @@
 //! 4. A driver (the simulator, later the live lab) builds the [`Scenario`], runs it, and fills a [`report::Report`].
 //! 5. [`verdict`] judges the report.
 //!
+//! [`paper`] puts several files under the claims of a paper, and judges those.
+//!
 //! Every problem is found before anything runs, all of them together, each with file, line, key and remedy ([`problem`]). The
 //! crate knows nothing of the crates that do the work; they translate.
 #![forbid(unsafe_code)]
@@ -20,6 +22,7 @@ pub mod document;
 mod expand;
 pub mod field;
 pub mod file;
+pub mod paper;
 pub mod problem;
 pub mod reference;
 pub mod report;

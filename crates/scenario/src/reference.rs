@@ -2,6 +2,7 @@
 
 use crate::document::form;
 use crate::field::{Absent, Form, KeyForm};
+use crate::paper::{self, formula::FUNCTIONS};
 use crate::report::{Column, tables};
 use std::fmt::Write;
 
@@ -14,6 +15,21 @@ pub fn page() -> String {
         below(&mut out, "", keys);
     }
     figures(&mut out);
+    out
+}
+
+/// The page of papers' files, `docs/guide/paper.md`, in Markdown, without its first line.
+pub fn paper_page() -> String {
+    let mut out = format!("# The file of a paper\n\n{}", include_str!("paper/reference.md"));
+    out.push_str("\n| function | what it makes |\n|---|---|\n");
+    for (name, doc) in FUNCTIONS {
+        let _ = writeln!(out, "| `{name}` | {doc} |");
+    }
+    if let Form::Section { doc, keys } = paper::form() {
+        let _ = write!(out, "\n## The file itself\n\n{doc}\n\n");
+        table(&mut out, &keys);
+        below(&mut out, "", &keys);
+    }
     out
 }
 
@@ -127,6 +143,7 @@ mod tests {
     fn every_key_and_every_figure_is_explained() {
         let mut wrong = Vec::new();
         visit(form(), "", &mut wrong);
+        visit(&paper::form(), "paper", &mut wrong);
         for table in tables() {
             let columns = table.texts.iter().chain(table.numbers);
             wrong.extend(columns.filter(|c| c.doc.len() < 8).map(|c| format!("{}.{}", table.name, c.name)));

@@ -68,6 +68,7 @@ fn references() -> anyhow::Result<Vec<(String, String)>> {
         ("commands.md".to_owned(), commands()),
         ("config.md".to_owned(), config()?),
         ("metrics.md".to_owned(), metrics()),
+        ("paper.md".to_owned(), format!("{MADE}{}", ropewalk_scenario::reference::paper_page())),
         ("scenario.md".to_owned(), format!("{MADE}{}", ropewalk_scenario::reference::page())),
         ("status.md".to_owned(), status()?),
     ])

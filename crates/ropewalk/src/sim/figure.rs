@@ -6,6 +6,7 @@ use plotters::prelude::*;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::document::fits;
 use ropewalk_scenario::file::Figure;
+use ropewalk_scenario::paper::formula::label_number;
 use ropewalk_scenario::report::{Metric, Report};
 use ropewalk_scenario::sweep::Plan;
 use std::path::Path;
@@ -25,28 +26,42 @@ static COLOURS: [RGBColor; 7] = [
 
 /// A value with the least and the largest of its seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Dot {
-    x: f64,
-    mean: f64,
-    least: f64,
-    most: f64,
+pub struct Dot {
+    /// Where to the right.
+    pub x: f64,
+    /// The value.
+    pub mean: f64,
+    /// The least of its seeds.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
 }
 
 /// A line of a chart.
 #[derive(Clone, Debug, PartialEq)]
-struct Line {
-    name: String,
-    dots: Vec<Dot>,
+pub struct Line {
+    /// What the legend calls it.
+    pub name: String,
+    /// Its places, from left to right.
+    pub dots: Vec<Dot>,
+    /// Which of the colours.
+    pub colour: usize,
+    /// Not measured here: drawn dashed, with open marks.
+    pub dashed: bool,
 }
 
 /// A chart before it is drawn.
-struct Chart<'a> {
-    title: &'a str,
-    x: &'a str,
-    y: String,
-    lines: Vec<Line>,
+pub struct Chart<'a> {
+    /// What it says above.
+    pub title: &'a str,
+    /// What goes to the right.
+    pub x: &'a str,
+    /// What goes up.
+    pub y: String,
+    /// Its lines.
+    pub lines: Vec<Line>,
     /// Names along the x axis where they are no numbers.
-    names: Option<Vec<String>>,
+    pub names: Option<Vec<String>>,
 }
 
 /// Draws the charts over time of a run.
@@ -68,7 +83,7 @@ pub fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Resu
     for figure in plan.base.figure.iter().filter(|f| f.x != "time") {
         let Some(scale) = plan.scales.iter().find(|s| s.name == figure.x) else { continue };
         let labels: Vec<String> = scale.steps.iter().map(|s| s.0.clone()).collect();
-        let numbers: Option<Vec<f64>> = labels.iter().map(|l| number(l)).collect();
+        let numbers: Option<Vec<f64>> = labels.iter().map(|l| label_number(l)).collect();
         let by = figure.by.as_ref().and_then(|by| plan.scales.iter().find(|s| s.name == *by));
         let by: Vec<Option<&str>> =
             by.map_or(vec![None], |s| s.steps.iter().map(|s| Some(s.0.as_str())).collect());
@@ -78,7 +93,8 @@ pub fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Resu
                 let place = |i: usize| numbers.as_ref().map_or(i as f64, |n| n[i]);
                 let at = |(i, x): (usize, &String)| dot(figure, reports, metric, (x, *label), place(i));
                 let dots = labels.iter().enumerate().filter_map(at).collect();
-                lines.push(Line { name: name(figure, metric, *label), dots });
+                let colour = lines.len();
+                lines.push(Line { name: name(figure, metric, *label), dots, colour, dashed: false });
             }
         }
         let names = numbers.is_none().then_some(labels);
@@ -90,12 +106,6 @@ pub fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Resu
         )?;
     }
     Ok(())
-}
-
-/// The number that a label begins with: 20 of `20ms`.
-fn number(label: &str) -> Option<f64> {
-    let end = label.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-')).unwrap_or(label.len());
-    label[..end].parse().ok()
 }
 
 fn name(figure: &Figure, metric: &str, by: Option<&str>) -> String {
@@ -141,19 +151,27 @@ fn over_time(figure: &Figure, report: &Report) -> Vec<Line> {
         let dot = |(row, values): (usize, &Vec<Option<f64>>)| {
             values.get(i).copied().flatten().map(|v| Dot { x: x(row), mean: v, least: v, most: v })
         };
-        Line { name: column.clone(), dots: report.series.rows.iter().enumerate().filter_map(dot).collect() }
+        let dots = report.series.rows.iter().enumerate().filter_map(dot).collect();
+        Line { name: column.clone(), dots, colour: 0, dashed: false }
     };
-    report.series.columns.iter().enumerate().filter(|(_, column)| is(column)).map(line).collect()
+    let mut lines: Vec<Line> =
+        report.series.columns.iter().enumerate().filter(|(_, column)| is(column)).map(line).collect();
+    lines.iter_mut().enumerate().for_each(|(i, line)| line.colour = i);
+    lines
 }
 
 fn write(directory: &Path, figure: &Figure, scenario: &Scenario, chart: Chart<'_>) -> Result<()> {
     let title = figure.title.as_deref().unwrap_or(&scenario.title);
     let column = |text: &String| text.parse::<Metric>().map(|m| m.column).ok();
     let y = figure.y.iter().filter_map(column).next().unwrap_or_default();
+    write_chart(directory, &figure.name, &Chart { title, y, ..chart })
+}
+
+/// Draws a chart into `NAME.svg`.
+pub fn write_chart(directory: &Path, name: &str, chart: &Chart<'_>) -> Result<()> {
     let mut svg = String::new();
-    draw(&Chart { title, y, ..chart }, &mut svg)
-        .map_err(|e| anyhow!("the chart {} cannot be drawn: {e}", figure.name))?;
-    output::write(&directory.join(format!("{}.svg", figure.name)), svg.as_bytes())
+    draw(chart, &mut svg).map_err(|e| anyhow!("the chart {name} cannot be drawn: {e}"))?;
+    output::write(&directory.join(format!("{name}.svg")), svg.as_bytes())
 }
 
 fn draw(chart: &Chart<'_>, svg: &mut String) -> std::result::Result<(), Box<dyn std::error::Error>> {
@@ -165,7 +183,7 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> std::result::Result<(), Box<dyn 
     let bottom = dots().map(|d| d.least).fold(0.0, f64::min);
     // Room above the lines for their names, so that the legend hides none.
     let span = if top > bottom { top - bottom } else { 1.0 };
-    let head = bottom + span * (1.1 + 0.07 * chart.lines.len() as f64);
+    let head = bottom + span * (1.1 + 0.09 * chart.lines.len() as f64);
     let pad = if right > left { (right - left) * 0.03 } else { 0.5 };
     let (left, right) = if left > right { (0.0, 1.0) } else { (left - pad, right + pad) };
     let mut graph = ChartBuilder::on(&canvas)
@@ -193,14 +211,24 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> std::result::Result<(), Box<dyn 
         .label_style(small.clone())
         .axis_desc_style(small.clone())
         .draw()?;
-    for (line, colour) in chart.lines.iter().zip(COLOURS.iter().cycle()) {
-        graph
-            .draw_series(LineSeries::new(line.dots.iter().map(|d| (d.x, d.mean)), colour.stroke_width(2)))?
-            .label(&line.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+    for line in &chart.lines {
+        let colour = COLOURS[line.colour % COLOURS.len()];
+        let (places, stroke) = (line.dots.iter().map(|d| (d.x, d.mean)), colour.stroke_width(2));
+        if line.dashed {
+            graph
+                .draw_series(DashedLineSeries::new(places, 5, 4, colour.stroke_width(1)))?
+                .label(&line.name)
+                .legend(move |(x, y)| Circle::new((x + 9, y), 3, colour.stroke_width(1)));
+        } else {
+            graph
+                .draw_series(LineSeries::new(places, stroke))?
+                .label(&line.name)
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], stroke));
+        }
         // Over time there are too many dots to mark; seeds that differ show as a bar.
         let few = line.dots.len() <= 40;
-        let marks = line.dots.iter().filter(|_| few).map(|d| Circle::new((d.x, d.mean), 3, colour.filled()));
+        let fill = if line.dashed { colour.stroke_width(1) } else { colour.filled() };
+        let marks = line.dots.iter().filter(|_| few).map(|d| Circle::new((d.x, d.mean), 3, fill));
         graph.draw_series(marks)?;
         let apart = line.dots.iter().filter(|d| d.most > d.least);
         graph.draw_series(

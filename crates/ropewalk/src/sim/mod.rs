@@ -4,13 +4,15 @@
 //! progress, tables, files, and exit codes.
 
 mod check;
-mod figure;
-mod interrupt;
+pub mod crew;
+pub mod driver;
+pub mod figure;
+pub mod interrupt;
 mod once;
-mod output;
+pub mod output;
 mod runner;
 mod show;
-mod store;
+pub mod store;
 mod sweep;
 
 use clap::{Args, Subcommand};

@@ -3,6 +3,7 @@
 use super::output;
 use anyhow::Result;
 use ropewalk_scenario::report::Report;
+use ropewalk_scenario::sweep::{Plan, Point};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,16 @@ impl Store {
     /// Keeps a finished run.
     pub fn keep(&self, index: usize, report: &Report) -> Result<()> {
         output::write_json(&self.path(index), report)
+    }
+
+    /// The finished runs of a plan, in its order.
+    pub fn of<'a>(&self, plan: &'a Plan) -> Result<Vec<(&'a Point, Report)>> {
+        let mut out = Vec::new();
+        for point in &plan.points {
+            let hash = plan.scenario(point)?.hash();
+            out.extend(self.finished(point.index, &hash, point.seed).map(|report| (point, report)));
+        }
+        Ok(out)
     }
 
     /// A finished run, if it is one of this scenario, seed and version; what was run of another is run again.

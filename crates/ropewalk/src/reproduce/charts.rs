@@ -1,0 +1,76 @@
+//! The charts of a paper: what was reported, dashed, beside what came out.
+
+use super::{Results, page};
+use crate::sim::figure::{self, Chart, Dot, Line};
+use anyhow::Result;
+use ropewalk_scenario::paper::formula::{self, Value, label_number};
+use ropewalk_scenario::paper::{Paper, file};
+use std::path::Path;
+
+/// Draws all charts.
+pub fn write(paper: &Paper, results: &Results, directory: &Path) -> Result<()> {
+    for plot in &paper.file.plot {
+        let mut drawing = Drawing { labels: labels(paper, plot), lines: Vec::new() };
+        for (colour, line) in plot.line.iter().enumerate() {
+            drawing.reported(paper, line, colour);
+            for driver in page::DRIVERS.iter().filter(|d| results.any(d.name)) {
+                let series = |name: &str| paper.series(name, &|run| results.of(driver.name, run));
+                if let Ok(Value::Many(values)) = formula::evaluate(&line.value, &series) {
+                    drawing.line(format!("{}, {}", line.title, driver.title), &values, colour, false);
+                }
+            }
+        }
+        let names = drawing.places().is_none().then(|| drawing.labels.clone());
+        let chart = Chart { title: &plot.title, x: &plot.x, y: plot.y.clone(), lines: drawing.lines, names };
+        figure::write_chart(directory, &plot.name, &chart)?;
+    }
+    Ok(())
+}
+
+struct Drawing {
+    /// Labels along the x axis.
+    labels: Vec<String>,
+    lines: Vec<Line>,
+}
+
+impl Drawing {
+    /// The labels as numbers, if all are.
+    fn places(&self) -> Option<Vec<f64>> {
+        self.labels.iter().map(|l| label_number(l)).collect()
+    }
+
+    fn line(&mut self, name: String, values: &[(String, f64)], colour: usize, dashed: bool) {
+        let places = self.places();
+        let dot = |(label, y): &(String, f64)| {
+            let index = self.labels.iter().position(|l| l == label)?;
+            let x = places.as_ref().map_or(index as f64, |p| p[index]);
+            Some(Dot { x, mean: *y, least: *y, most: *y })
+        };
+        let dots = values.iter().filter_map(dot).collect();
+        self.lines.push(Line { name, dots, colour, dashed });
+    }
+
+    fn reported(&mut self, paper: &Paper, line: &file::Line, colour: usize) {
+        let number = |(label, id): (&String, &String)| {
+            let claim = paper.file.claim.iter().find(|c| c.id == *id)?;
+            Some((label.clone(), claim.reported()?.number()?))
+        };
+        let values: Vec<(String, f64)> = line.reported.iter().filter_map(number).collect();
+        if !values.is_empty() {
+            self.line(format!("{}, paper", line.title), &values, colour, true);
+        }
+    }
+}
+
+/// All labels that any line of a plot has, in the order of their axes.
+fn labels(paper: &Paper, plot: &file::Plot) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for line in &plot.line {
+        for label in paper.labels(&line.value) {
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+    }
+    labels
+}

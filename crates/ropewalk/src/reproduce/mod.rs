@@ -1,0 +1,222 @@
+//! `ropewalk reproduce`: a paper's claims beside what the simulator and the lab give.
+//!
+//! A directory holds the paper's claims and scenarios (`ropewalk_scenario::paper`). Here they are run, and the page is written: nothing on it
+//! is typed but the explanations, which stand beside the claims.
+
+mod charts;
+mod page;
+
+use crate::exit::{Code, failure};
+use crate::sim::crew::{self, Crew};
+use crate::sim::driver::{Driver, Simulator};
+use crate::sim::store::Store;
+use crate::sim::{interrupt, output};
+use anyhow::Result;
+use clap::Args;
+use ropewalk_scenario::paper::{FILE_NAME, Outcome, Paper};
+use ropewalk_scenario::report::Report;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// `ropewalk reproduce`.
+#[derive(Debug, Args)]
+pub struct Reproduce {
+    /// The paper: a directory with a paper.toml, or the name of one below `scenarios`, here or further up
+    pub paper: PathBuf,
+    /// Run the scenarios in the simulator (if neither is said, this)
+    #[arg(long)]
+    pub sim: bool,
+    /// Run the scenarios in the live lab
+    #[arg(long, conflicts_with = "both")]
+    pub lab: bool,
+    /// Run the scenarios in both
+    #[arg(long, conflicts_with = "sim")]
+    pub both: bool,
+    /// Shorter runs, as the paper's file says: rough figures
+    #[arg(long)]
+    pub quick: bool,
+    /// Directory for the page and its charts; made if it is not there [default: docs/papers beside `scenarios`, or here]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Directory for finished runs [default: reproduce-PAPER]
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+    /// Keep what is finished, and run the rest
+    #[arg(long)]
+    pub resume: bool,
+}
+
+/// What was run of each scenario, by driver and name.
+#[derive(Default)]
+pub struct Results(BTreeMap<(&'static str, String), Vec<Report>>);
+
+impl Results {
+    fn of(&self, driver: &'static str, run: &str) -> Vec<Report> {
+        self.0.get(&(driver, run.to_owned())).cloned().unwrap_or_default()
+    }
+
+    fn any(&self, driver: &str) -> bool {
+        self.0.iter().any(|((d, _), reports)| *d == driver && !reports.is_empty())
+    }
+}
+
+/// Runs a paper's scenarios and writes its page.
+pub fn run(args: &Reproduce) -> Result<()> {
+    let directory = find(&args.paper)?;
+    let name = directory.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let paper = Paper::read(&directory, args.quick)?;
+    let drivers = drivers(args)?;
+    let out = args.out.clone().unwrap_or_else(|| page_directory(&directory));
+    let charts = out.join(&name);
+    output::prepare(&charts)?;
+    let runs = args.runs.clone().unwrap_or_else(|| PathBuf::from(format!("reproduce-{name}")));
+    let interrupted = interrupt::watch()?;
+    for driver in drivers {
+        work(&paper, driver, &runs, args.resume, &interrupted)?;
+    }
+    let results = collect(&paper, &runs)?;
+    if interrupted.load(Ordering::Relaxed) {
+        let sentence =
+            format!("interrupted; what is finished is in {}, and --resume runs the rest", runs.display());
+        return Err(failure(Code::Interrupted, sentence));
+    }
+    charts::write(&paper, &results, &charts)?;
+    let path = out.join(format!("{name}.md"));
+    output::write(&path, page::render(&paper, &name, &results, args.quick).as_bytes())?;
+    conclude(&paper, &results, &path)
+}
+
+/// The drivers that the command line asks for.
+fn drivers(args: &Reproduce) -> Result<Vec<&'static dyn Driver>> {
+    if args.lab || args.both {
+        let sentence = "there is no live lab in this version; leave --lab and --both out, and the page says that it was not run";
+        return Err(failure(Code::Usage, sentence));
+    }
+    Ok(vec![&Simulator])
+}
+
+/// The directory of a paper.
+fn find(paper: &Path) -> Result<PathBuf> {
+    if paper.join(FILE_NAME).is_file() {
+        return Ok(paper.canonicalize()?);
+    }
+    let here = std::env::current_dir()?;
+    let papers = here.ancestors().map(|d| d.join("scenarios")).find(|d| d.is_dir());
+    let found = papers.as_ref().map(|d| d.join(paper)).filter(|d| d.join(FILE_NAME).is_file());
+    found.ok_or_else(|| {
+        let known = papers.as_deref().map(known).filter(|k| !k.is_empty());
+        let known = known.map_or("none are in `scenarios`, here or further up".into(), |k| {
+            format!("known are {}", k.join(", "))
+        });
+        let sentence =
+            format!("there is no paper `{}` (a directory with a {FILE_NAME}); {known}", paper.display());
+        failure(Code::Usage, sentence)
+    })
+}
+
+fn known(scenarios: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(scenarios).into_iter().flatten().flatten();
+    let papers = entries.filter(|e| e.path().join(FILE_NAME).is_file());
+    let mut names: Vec<String> = papers.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// `docs/papers` of the repository that a paper's directory is in; the current directory for any other.
+fn page_directory(paper: &Path) -> PathBuf {
+    let scenarios = paper.parent().filter(|d| d.ends_with("scenarios"));
+    let docs = scenarios.and_then(Path::parent).map(|root| root.join("docs")).filter(|d| d.is_dir());
+    docs.map_or_else(PathBuf::new, |docs| docs.join("papers"))
+}
+
+fn store(runs: &Path, driver: &str, run: &str) -> Result<Store> {
+    Store::open(&runs.join(driver).join(run))
+}
+
+/// Makes the runs that are missing.
+fn work(
+    paper: &Paper,
+    driver: &dyn Driver,
+    runs: &Path,
+    resume: bool,
+    interrupted: &AtomicBool,
+) -> Result<()> {
+    let mut stores = Vec::new();
+    for run in &paper.runs {
+        let store = store(runs, driver.name(), &run.name)?;
+        if !resume && !store.is_empty() {
+            let sentence = format!(
+                "{} has runs already; add --resume to keep those that still fit, or choose another directory with --runs",
+                runs.display()
+            );
+            return Err(failure(Code::Taken, sentence));
+        }
+        stores.push(store);
+    }
+    let crews = paper.runs.iter().zip(&stores);
+    let crews: Vec<Crew<'_>> = crews
+        .map(|(run, store)| Crew::new((&run.document, &run.plan), store, driver, interrupted))
+        .collect::<Result<_>>()?;
+    let bar = crew::bar(crews.iter().map(Crew::missing).sum());
+    let worked = crews.iter().try_for_each(|crew| crew.work(driver.jobs(), &bar));
+    bar.finish_and_clear();
+    worked
+}
+
+/// All that is finished, whoever made it and when.
+fn collect(paper: &Paper, runs: &Path) -> Result<Results> {
+    let mut results = Results::default();
+    for driver in page::DRIVERS {
+        for run in &paper.runs {
+            if !runs.join(driver.name).join(&run.name).is_dir() {
+                continue;
+            }
+            let finished = store(runs, driver.name, &run.name)?.of(&run.plan)?;
+            let reports = finished.into_iter().map(|(_, report)| report).collect();
+            results.0.insert((driver.name, run.name.clone()), reports);
+        }
+    }
+    Ok(results)
+}
+
+/// How each claim turned out under a driver.
+fn outcomes(paper: &Paper, results: &Results, driver: &'static str) -> Vec<Outcome> {
+    let series = |name: &str| paper.series(name, &|run| results.of(driver, run));
+    paper.file.claim.iter().map(|claim| claim.outcome(driver, &series)).collect()
+}
+
+/// Says where the page is; a claim that differs without a reason is a failure.
+fn conclude(paper: &Paper, results: &Results, path: &Path) -> Result<()> {
+    let mut open = Vec::new();
+    for driver in page::DRIVERS {
+        for (claim, outcome) in paper.file.claim.iter().zip(outcomes(paper, results, driver.name)) {
+            let because = claim.because.contains_key(driver.name);
+            match outcome {
+                Outcome::Differs(value, None) => open.push(format!(
+                    "{} ({}): {} gives {}, expected {}",
+                    claim.id,
+                    claim.what,
+                    driver.title,
+                    page::figure(value),
+                    claim.band().map(|b| b.to_string()).unwrap_or_default()
+                )),
+                Outcome::Reproduced(_) if because => {
+                    println!(
+                        "{}: it is reproduced, so its `because.{}` is no longer true",
+                        claim.id, driver.name
+                    )
+                }
+                _ => {}
+            }
+        }
+    }
+    println!("{}\n{}", page::summary(paper, results), path.display());
+    match open.len() {
+        0 => Ok(()),
+        n => Err(failure(
+            Code::Unexpected,
+            format!("{n} claims differ and nothing says why\n{}", open.join("\n")),
+        )),
+    }
+}

@@ -1,0 +1,220 @@
+//! The page of a paper.
+
+use super::{Results, outcomes};
+use ropewalk_scenario::paper::file::Claim;
+use ropewalk_scenario::paper::{Outcome, Paper, Reported};
+use std::fmt::Write;
+
+/// A column of figures.
+pub struct Column {
+    /// The driver's name, by which its results are kept.
+    pub name: &'static str,
+    /// What the page calls it.
+    pub title: &'static str,
+}
+
+/// What can make figures.
+pub const DRIVERS: [Column; 2] =
+    [Column { name: "sim", title: "simulator" }, Column { name: "lab", title: "lab" }];
+
+/// The page, in Markdown.
+pub fn render(paper: &Paper, name: &str, results: &Results, quick: bool) -> String {
+    let file = &paper.file;
+    let how = if quick { " --quick" } else { "" };
+    let mut out = format!(
+        "<!-- Made by `ropewalk reproduce {name}{how}`; do not edit. What is said beside figures stands in scenarios/{name}/paper.toml. -->\n\n\
+         # {name}: {}\n\n{}\n\n",
+        file.title,
+        file.citation.trim()
+    );
+    let _ = write!(
+        out,
+        "{}\n\nAll figures are made by `ropewalk reproduce {name}{how}`",
+        summary(paper, results)
+    );
+    let _ = writeln!(out, ", version {}.{}", env!("CARGO_PKG_VERSION"), rough(quick));
+    if !file.about.trim().is_empty() {
+        let _ = write!(out, "\n{}\n", file.about.trim());
+    }
+    claims(&mut out, paper, results);
+    reasons(&mut out, paper, results);
+    settings(&mut out, paper);
+    plots(&mut out, paper, name);
+    scenarios(&mut out, paper, name);
+    out
+}
+
+fn rough(quick: bool) -> &'static str {
+    if quick { " **Runs were cut short: figures are rough.**" } else { "" }
+}
+
+/// How many claims turned out how, a sentence for each driver.
+pub fn summary(paper: &Paper, results: &Results) -> String {
+    let sentence = |column: &Column| {
+        if !results.any(column.name) {
+            return format!("The {} was not run.", column.title);
+        }
+        let all = outcomes(paper, results, column.name);
+        let count = |of: fn(&Outcome) -> bool| all.iter().filter(|o| of(o)).count();
+        let parts = [
+            (count(|o| matches!(o, Outcome::Reproduced(_))), "reproduced"),
+            (count(|o| matches!(o, Outcome::Differs(..))), "differ"),
+            (count(|o| matches!(o, Outcome::NotRun)), "not run"),
+            (count(|o| matches!(o, Outcome::WithoutRadios(_))), "not reproducible without radios"),
+            (count(|o| matches!(o, Outcome::Setting(_))), "parts of the setup"),
+        ];
+        let parts: Vec<String> =
+            parts.iter().filter(|p| p.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        format!("Of {} claims, in the {}: {}.", all.len(), column.title, parts.join(", "))
+    };
+    DRIVERS.iter().map(sentence).collect::<Vec<_>>().join(" ")
+}
+
+/// A figure as the page writes it.
+pub fn figure(value: f64) -> String {
+    // Three digits are what a measurement is worth.
+    let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 9) as usize };
+    format!("{value:.digits$}")
+}
+
+fn cell(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Reproduced(value) => figure(*value),
+        Outcome::Differs(value, _) => format!("**{}**", figure(*value)),
+        Outcome::NotRun => "not run".into(),
+        Outcome::Setting(_) | Outcome::WithoutRadios(_) => "–".into(),
+    }
+}
+
+fn word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Reproduced(_) => "reproduced",
+        Outcome::Differs(_, Some(_)) => "differs, see below",
+        Outcome::Differs(_, None) => "differs, unexplained",
+        Outcome::NotRun => "not run",
+        Outcome::Setting(_) => "setup",
+        Outcome::WithoutRadios(_) => "not reproducible without radios",
+    }
+}
+
+/// One verdict of all drivers that ran.
+fn verdict(outcomes: &[Outcome]) -> String {
+    let ran: Vec<(&Column, &Outcome)> =
+        DRIVERS.iter().zip(outcomes).filter(|(_, o)| !matches!(o, Outcome::NotRun)).collect();
+    match &ran[..] {
+        [] => "not run".into(),
+        [first, rest @ ..] if rest.iter().all(|(_, o)| word(o) == word(first.1)) => word(first.1).into(),
+        all => all.iter().map(|(c, o)| format!("{}: {}", c.title, word(o))).collect::<Vec<_>>().join("; "),
+    }
+}
+
+/// A text in a cell of a table.
+fn safe(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+/// What was reported, with its unit if it is a number.
+fn reported(claim: &Claim) -> String {
+    match claim.reported() {
+        Some(Reported::Words(text)) => safe(&text),
+        Some(number) => format!("{number} {}", claim.unit).trim_end().to_owned(),
+        None => String::new(),
+    }
+}
+
+/// All claims with the outcome under each driver.
+fn each<'a>(paper: &'a Paper, results: &Results) -> Vec<(&'a Claim, Vec<Outcome>)> {
+    let by: Vec<Vec<Outcome>> = DRIVERS.iter().map(|d| outcomes(paper, results, d.name)).collect();
+    let claims = paper.file.claim.iter().enumerate();
+    claims.map(|(i, claim)| (claim, by.iter().map(|all| all[i].clone()).collect())).collect()
+}
+
+fn claims(out: &mut String, paper: &Paper, results: &Results) {
+    out.push_str(
+        "\n## Claims\n\nA figure in bold is outside its band.\n\n\
+         | claim | where | what | reported | band | simulator | lab | verdict |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    for (claim, mut outcomes) in each(paper, results) {
+        if claim.setting.is_some() {
+            continue;
+        }
+        let arithmetic = claim.is_arithmetic();
+        if arithmetic {
+            // What is worked out is no figure of the lab.
+            outcomes[1] = Outcome::NotRun;
+        }
+        let cells: Vec<String> = outcomes.iter().map(cell).collect();
+        let (sim, lab) = if arithmetic {
+            (format!("{} (worked out)", cells[0]), "–".into())
+        } else {
+            (cells[0].clone(), cells[1].clone())
+        };
+        let reported = reported(claim);
+        let band = claim.band().map(|b| b.to_string()).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {reported} | {band} | {sim} | {lab} | {} |",
+            claim.id,
+            safe(&claim.place),
+            safe(&claim.what),
+            verdict(&outcomes)
+        );
+    }
+}
+
+fn reasons(out: &mut String, paper: &Paper, results: &Results) {
+    let mut lines = String::new();
+    for (claim, outcomes) in each(paper, results) {
+        for (column, outcome) in DRIVERS.iter().zip(&outcomes) {
+            let (said, reason) = match outcome {
+                Outcome::Differs(value, reason) => (
+                    format!("{} in the {}", figure(*value), column.title),
+                    reason.as_deref().unwrap_or("Nobody knows yet."),
+                ),
+                Outcome::WithoutRadios(reason) if column.name == "sim" => {
+                    ("not reproducible without radios".into(), reason.as_str())
+                }
+                _ => continue,
+            };
+            let (id, what, reported) = (&claim.id, &claim.what, reported(claim));
+            let _ = writeln!(lines, "* **{id}**, {what}: {reported} in the paper, {said}. {}", reason.trim());
+        }
+    }
+    if !lines.is_empty() {
+        let _ = write!(out, "\n## What differs, and why\n\n{lines}");
+    }
+}
+
+fn settings(out: &mut String, paper: &Paper) {
+    let all: Vec<&Claim> = paper.file.claim.iter().filter(|c| c.setting.is_some()).collect();
+    if all.is_empty() {
+        return;
+    }
+    out.push_str("\n## What is part of the setup\n\n| claim | where | what | in the paper | here |\n|---|---|---|---|---|\n");
+    for claim in all {
+        let reported = reported(claim);
+        let setting = safe(claim.setting.as_deref().unwrap_or_default());
+        let (place, what) = (safe(&claim.place), safe(&claim.what));
+        let _ = writeln!(out, "| {} | {place} | {what} | {reported} | {setting} |", claim.id);
+    }
+}
+
+fn plots(out: &mut String, paper: &Paper, name: &str) {
+    if !paper.file.plot.is_empty() {
+        out.push_str("\n## Charts\n\nDashed, with open marks: the paper. Solid: here.\n");
+    }
+    for plot in &paper.file.plot {
+        let _ = write!(out, "\n![{}]({name}/{}.svg)\n", plot.title, plot.name);
+    }
+}
+
+fn scenarios(out: &mut String, paper: &Paper, name: &str) {
+    out.push_str("\n## Scenarios\n\n| run | file | runs | title |\n|---|---|---|---|\n");
+    for (run, said) in paper.runs.iter().zip(&paper.file.run) {
+        let (file, runs, title) = (&said.scenario, run.plan.points.len(), safe(&run.plan.base.title));
+        let _ =
+            writeln!(out, "| {} | [`{file}`](../../scenarios/{name}/{file}) | {runs} | {title} |", run.name);
+    }
+    out.push_str("\nThe formulas by which claims are worked out of these runs stand beside the claims in ");
+    let _ = writeln!(out, "[`paper.toml`](../../scenarios/{name}/paper.toml).");
+}

@@ -1,0 +1,99 @@
+//! Those who make the runs of a plan. They take the next run from one counter; each finished run becomes a file at once.
+
+use super::driver::Driver;
+use super::store::Store;
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use ropewalk_scenario::Document;
+use ropewalk_scenario::report::Report;
+use ropewalk_scenario::sweep::{Plan, Point};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Who works on the runs of a plan.
+pub struct Crew<'a> {
+    document: &'a Document,
+    plan: &'a Plan,
+    store: &'a Store,
+    driver: &'a dyn Driver,
+    interrupted: &'a AtomicBool,
+    /// Runs that are not there yet.
+    missing: Vec<&'a Point>,
+    /// The next of them.
+    next: AtomicUsize,
+    /// What went wrong first; it ends the work.
+    failure: Mutex<Option<anyhow::Error>>,
+}
+
+/// A bar of runs; nothing is drawn where nobody looks.
+pub fn bar(runs: usize) -> ProgressBar {
+    let bar = ProgressBar::new(runs as u64);
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {elapsed} so far, {eta} to go");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
+impl<'a> Crew<'a> {
+    /// Looks what of a plan is missing in the store.
+    pub fn new(
+        (document, plan): (&'a Document, &'a Plan),
+        store: &'a Store,
+        driver: &'a dyn Driver,
+        interrupted: &'a AtomicBool,
+    ) -> Result<Crew<'a>> {
+        let mut missing = Vec::new();
+        for point in &plan.points {
+            if store.finished(point.index, &plan.scenario(point)?.hash(), point.seed).is_none() {
+                missing.push(point);
+            }
+        }
+        let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
+        Ok(Crew { document, plan, store, driver, interrupted, missing, next, failure })
+    }
+
+    /// How many runs are missing.
+    pub fn missing(&self) -> usize {
+        self.missing.len()
+    }
+
+    /// Makes the runs that are missing, `jobs` at a time.
+    pub fn work(&self, jobs: usize, bar: &ProgressBar) -> Result<()> {
+        std::thread::scope(|scope| {
+            for _ in 0..jobs.min(self.missing.len()) {
+                scope.spawn(|| self.worker(bar));
+            }
+        });
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.take().map_or(Ok(()), Err)
+    }
+
+    fn worker(&self, bar: &ProgressBar) {
+        while !self.interrupted.load(Ordering::Relaxed) {
+            let Some(point) = self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return };
+            if let Err(error) = self.one(point, bar) {
+                let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                failure.get_or_insert(error);
+                // The others need not begin anything.
+                self.next.store(self.missing.len(), Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+
+    fn one(&self, point: &Point, bar: &ProgressBar) -> Result<()> {
+        let scenario = self.plan.scenario(point)?;
+        if let Some(mut report) = self.driver.run(self.document, &scenario, self.interrupted)? {
+            report.provenance.point = point.labels.clone();
+            self.store.keep(point.index, &report)?;
+            bar.inc(1);
+        }
+        Ok(())
+    }
+
+    /// The finished runs, in the order of the plan.
+    pub fn finished(&self) -> Result<Vec<(&'a Point, Report)>> {
+        self.store.of(self.plan)
+    }
+}

@@ -1,0 +1,160 @@
+//! What is wrong with a paper's file beyond its types: names that nothing has, formulas that cannot be worked out, claims without a band.
+
+use super::file::{Claim, Plot, Series};
+use super::formula::{self, FormulaError, Value};
+use super::{Paper, Reported};
+use crate::problem::remedy;
+use crate::report::Metric;
+use crate::sweep::{Plan, label_of};
+use std::collections::BTreeSet;
+
+/// Keys with sentences.
+type Found = Vec<(String, String)>;
+
+/// Everything that is wrong.
+pub fn check(paper: &Paper) -> Found {
+    let mut found = Found::new();
+    let file = &paper.file;
+    unique(&mut found, "run", file.run.iter().map(|r| r.name.as_str()));
+    unique(&mut found, "series", file.series.iter().map(|s| s.name.as_str()));
+    unique(&mut found, "plot", file.plot.iter().map(|p| p.name.as_str()));
+    unique(&mut found, "claim", file.claim.iter().map(|c| c.id.as_str()));
+    for series in &file.series {
+        check_series(&mut found, paper, series);
+    }
+    if found.is_empty() {
+        for (i, claim) in file.claim.iter().enumerate() {
+            check_claim(&mut found, paper, &format!("claim.{i}"), claim);
+        }
+        for plot in &file.plot {
+            check_plot(&mut found, paper, plot);
+        }
+    }
+    found
+}
+
+fn unique<'a>(found: &mut Found, what: &str, names: impl Iterator<Item = &'a str>) {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if name.is_empty() || !name.chars().all(fits) {
+            found.push((
+                what.into(),
+                format!("nothing can be called `{name}`: names have letters, digits, - and _"),
+            ));
+        }
+        if !seen.insert(name) {
+            found.push((what.into(), format!("there are two called `{name}`; give one another name")));
+        }
+    }
+}
+
+fn check_series(found: &mut Found, paper: &Paper, series: &Series) {
+    let key = format!("series.{}", series.name);
+    let Some(plan) = paper.plan(&series.run) else {
+        let remedy = remedy(&series.run, paper.runs.iter().map(|r| r.name.as_str()));
+        return found.push((format!("{key}.run"), format!("there is no run `{}`; {remedy}", series.run)));
+    };
+    if let Err(error) = series.metric.parse::<Metric>() {
+        found.push((format!("{key}.metric"), error.to_string()));
+    }
+    let axes = || plan.scales.iter().map(|s| s.name.as_str());
+    for (axis, label) in &series.when {
+        let Some(scale) = plan.scales.iter().find(|s| s.name == *axis) else {
+            found.push((
+                format!("{key}.when"),
+                format!("there is no axis `{axis}`; {}", remedy(axis, axes())),
+            ));
+            continue;
+        };
+        let label = label_of(label);
+        if !scale.steps.iter().any(|s| s.0 == label) {
+            let remedy = remedy(&label, scale.steps.iter().map(|s| s.0.as_str()));
+            found.push((format!("{key}.when"), format!("the axis `{axis}` has no `{label}`; {remedy}")));
+        }
+    }
+    if let Some(over) = series.over.as_ref().filter(|over| !axes().any(|a| a == over.as_str())) {
+        found.push((format!("{key}.over"), format!("there is no axis `{over}`; {}", remedy(over, axes()))));
+    }
+    let said = |axis: &str| series.when.contains_key(axis) || series.over.as_deref() == Some(axis);
+    for axis in axes().filter(|axis| !said(axis)) {
+        found.push((
+            key.clone(),
+            format!("it does not say where on the axis `{axis}`; give it in `when` or `over`"),
+        ));
+    }
+}
+
+/// A series as it will be, with ones for values: enough to find what is wrong with a formula before anything runs.
+pub fn placeholder(paper: &Paper, name: &str) -> Result<Value, FormulaError> {
+    let series = paper.file.series.iter().find(|s| s.name == name);
+    let over = |s: &Series| -> Option<Value> {
+        let plan: &Plan = paper.plan(&s.run)?;
+        let Some(over) = &s.over else { return Some(Value::One(1.0)) };
+        let scale = plan.scales.iter().find(|scale| scale.name == *over)?;
+        Some(Value::Many(scale.steps.iter().map(|step| (step.0.clone(), 1.0)).collect()))
+    };
+    match series.map(over) {
+        Some(Some(value)) => Ok(value),
+        // Says that there is no such series.
+        _ => paper.series(name, &|_| Vec::new()),
+    }
+}
+
+fn check_claim(found: &mut Found, paper: &Paper, key: &str, claim: &Claim) {
+    let mut fail = |sub: &str, sentence: String| {
+        found.push((format!("{key}{sub}"), format!("{}: {sentence}", claim.id)))
+    };
+    let kinds = [claim.value.is_some(), claim.setting.is_some(), claim.without_radios.is_some()];
+    if kinds.iter().filter(|k| **k).count() != 1 {
+        fail("", "give exactly one of `value`, `setting` and `without-radios`".into());
+    }
+    if claim.reported().is_none() {
+        fail(".reported", "give a number, two as [least, most], or a text".into());
+    }
+    if claim.tolerance.is_some() && matches!(claim.reported(), Some(Reported::Words(_))) {
+        fail(".tolerance", "a tolerance needs a number to be around; give `min` or `max`".into());
+    }
+    if let Some(text) = &claim.value {
+        if let Err(error) = formula::number(text, &|name| placeholder(paper, name)) {
+            fail(".value", error.to_string());
+        }
+        match claim.band() {
+            None => fail("", "a value needs a band: `tolerance`, `min` or `max`".into()),
+            Some(band) if band.least > band.most => {
+                fail("", "its band is empty; the least is above the most".into())
+            }
+            Some(_) => {}
+        }
+    }
+    for driver in claim.because.keys().filter(|k| !["sim", "lab"].contains(&k.as_str())) {
+        fail(".because", format!("there is no driver `{driver}`; known are sim, lab"));
+    }
+}
+
+fn check_plot(found: &mut Found, paper: &Paper, plot: &Plot) {
+    for (i, line) in plot.line.iter().enumerate() {
+        let key = format!("plot.{}.line.{i}", plot.name);
+        let labels: Vec<String> = match formula::evaluate(&line.value, &|name| placeholder(paper, name)) {
+            Ok(Value::Many(many)) => many.into_iter().map(|m| m.0).collect(),
+            Ok(Value::One(_)) => {
+                found.push((format!("{key}.value"), "a line needs a series, and this is one number".into()));
+                continue;
+            }
+            Err(error) => {
+                found.push((format!("{key}.value"), error.to_string()));
+                continue;
+            }
+        };
+        for (label, id) in &line.reported {
+            let claim = paper.file.claim.iter().find(|c| c.id == *id);
+            if !labels.contains(label) {
+                let remedy = remedy(label, labels.iter().map(String::as_str));
+                found.push((format!("{key}.reported"), format!("the line has no `{label}`; {remedy}")));
+            }
+            if claim.and_then(Claim::reported).and_then(|r| r.number()).is_none() {
+                found.push((format!("{key}.reported"), format!("there is no claim `{id}` with a number")));
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A small paper, well and damaged.
+
+use super::*;
+use crate::report::{FlowRow, Provenance};
+use std::path::PathBuf;
+
+const SCENARIO: &str = "duration = \"2s\"\n[node.a]\n[node.b]\n[[link]]\nname = \"wan\"\nends = [\"a:eth0\", \"b:eth0\"]\nrate = \"10Mbit/s\"\n\
+     [[flow]]\nname = \"down\"\nkind = \"udp\"\nfrom = \"a\"\nto = \"b\"\nrate = \"4Mbit/s\"\n\
+     [sweep]\nseeds = 2\n[[sweep.axis]]\nname = \"load\"\nkey = \"flow.down.rate\"\nvalues = [\"2Mbit/s\", \"4Mbit/s\"]\n";
+
+const PAPER: &str = "title = \"On cables\"\ncitation = \"Nobody, 1999\"\nquick = [\"duration=1s\"]\n\
+     [[run]]\nname = \"cable\"\nscenario = \"cable.toml\"\n\
+     [[series]]\nname = \"udp\"\nrun = \"cable\"\nmetric = \"flow.down.goodput_mbps\"\nover = \"load\"\n\
+     [[series]]\nname = \"four\"\nrun = \"cable\"\nmetric = \"flow.down.goodput_mbps\"\nwhen = { load = \"4Mbit/s\" }\n\
+     [[claim]]\nid = \"C-1\"\nplace = \"Table 1\"\nwhat = \"slope\"\nreported = 1.0\nvalue = \"slope(udp)\"\ntolerance = \"5%\"\n\
+     [[claim]]\nid = \"C-2\"\nplace = \"Table 1\"\nwhat = \"rate\"\nreported = [4.5, 5]\nvalue = \"four\"\ntolerance = \"1%\"\nbecause = { sim = \"a reason\" }\n\
+     [[claim]]\nid = \"C-3\"\nplace = \"text\"\nwhat = \"arithmetic\"\nreported = 3\nvalue = \"1 + 2\"\nmin = 3\n\
+     [[claim]]\nid = \"C-4\"\nplace = \"text\"\nwhat = \"clock\"\nreported = \"fast\"\nsetting = \"nowhere\"\n\
+     [[plot]]\nname = \"one\"\ntitle = \"one\"\nx = \"load\"\ny = \"Mbit/s\"\n\
+     [[plot.line]]\ntitle = \"udp\"\nvalue = \"udp\"\nreported = { \"4Mbit/s\" = \"C-1\" }\n";
+
+/// A paper's directory that goes away.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str, paper: &str) -> Directory {
+        let path = std::env::temp_dir().join(format!("ropewalk-paper-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join(FILE_NAME), paper).unwrap();
+        std::fs::write(path.join("cable.toml"), SCENARIO).unwrap();
+        Directory(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn report(load: &str, seed: u64, goodput_mbps: f64) -> Report {
+    let provenance = Provenance { point: vec![("load".into(), load.into())], seed, ..Provenance::default() };
+    let flow = vec![FlowRow { name: "down".into(), goodput_mbps, ..FlowRow::default() }];
+    Report { provenance, flow, ..Report::default() }
+}
+
+#[test]
+fn claims_are_judged_by_the_mean_over_seeds() {
+    let directory = Directory::new("judged", PAPER);
+    let paper = Paper::read(&directory.0, false).unwrap();
+    let all = [("2Mbit/s", 1, 1.9), ("2Mbit/s", 2, 2.1), ("4Mbit/s", 1, 3.0), ("4Mbit/s", 2, 5.0)];
+    let reports: Vec<Report> = all.map(|(load, seed, rate)| report(load, seed, rate)).to_vec();
+    let outcome = |i: usize, reports: &[Report]| {
+        let (paper, reports) = (&paper, reports.to_vec());
+        paper.file.claim[i].outcome("sim", &move |name| paper.series(name, &|_| reports.clone()))
+    };
+    assert_eq!(outcome(0, &reports), Outcome::Reproduced(1.0));
+    assert_eq!(outcome(1, &reports), Outcome::Differs(4.0, Some("a reason".into())));
+    assert_eq!(outcome(3, &reports), Outcome::Setting("nowhere".into()));
+    // A seed that is missing is not made up for by the others; arithmetic needs no run.
+    assert_eq!(outcome(1, &reports[..3]), Outcome::NotRun);
+    assert_eq!(outcome(2, &[]), Outcome::Reproduced(3.0));
+    assert!(paper.file.claim[2].is_arithmetic() && !paper.file.claim[0].is_arithmetic());
+}
+
+#[test]
+fn bands_and_what_was_reported_are_written_as_in_the_paper() {
+    let directory = Directory::new("bands", PAPER);
+    let paper = Paper::read(&directory.0, false).unwrap();
+    let band = |i: usize| paper.file.claim[i].band().map(|b| b.to_string());
+    let reported = |i: usize| paper.file.claim[i].reported().unwrap().to_string();
+    assert_eq!((band(0).unwrap(), reported(0)), ("0.9500 to 1.050".into(), "1".into()));
+    assert_eq!((band(1).unwrap(), reported(1)), ("4.455 to 5.050".into(), "4.5 to 5".into()));
+    assert_eq!((band(2).unwrap(), reported(2)), ("at least 3".into(), "3".into()));
+    assert_eq!((band(3), reported(3)), (None, "fast".into()));
+}
+
+#[test]
+fn quick_shortens_every_run() {
+    let directory = Directory::new("quick", PAPER);
+    let seconds = |quick| Paper::read(&directory.0, quick).unwrap().runs[0].plan.base.duration.as_secs();
+    assert_eq!((seconds(false), seconds(true)), (2, 1));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line() {
+    for (from, to, said) in [
+        ("scenario = \"cable.toml\"", "scenario = \"none.toml\"", "cannot be read"),
+        (
+            "run = \"cable\"",
+            "run = \"cabel\"",
+            "paper.toml:9: series.udp.run: there is no run `cabel`; did you mean `cable`?",
+        ),
+        ("metric = \"flow.down.goodput_mbps\"", "metric = \"flow.down.rate\"", "a flow has no figure `rate`"),
+        ("when = { load = \"4Mbit/s\" }", "when = { load = \"5Mbit/s\" }", "has no `5Mbit/s`"),
+        ("when = { load = \"4Mbit/s\" }\n", "", "does not say where on the axis `load`"),
+        ("slope(udp)", "slope(upd)", "C-1: there is no series `upd`; did you mean `udp`?"),
+        ("slope(udp)", "udp", "several numbers"),
+        ("slope(udp)", "udp[3]", "has no `[3]`"),
+        ("tolerance = \"5%\"\n", "", "needs a band"),
+        ("setting = \"nowhere\"\n", "", "exactly one of"),
+        (
+            "setting = \"nowhere\"\n",
+            "tolerance = \"1%\"\nsetting = \"nowhere\"\n",
+            "needs a number to be around",
+        ),
+        ("because = { sim", "because = { simulator", "no driver `simulator`"),
+        ("id = \"C-2\"", "id = \"C-1\"", "two called `C-1`"),
+        ("\"4Mbit/s\" = \"C-1\"", "\"4Mbit/s\" = \"C-4\"", "no claim `C-4` with a number"),
+        (
+            "plot.line]]\ntitle = \"udp\"\nvalue = \"udp\"",
+            "plot.line]]\ntitle = \"udp\"\nvalue = \"four\"",
+            "a line needs a series",
+        ),
+        ("quick = [\"duration=1s\"]", "quick = \"duration=1s\"", "paper.toml:3: quick"),
+        ("citation", "citaton", "did you mean `citation`?"),
+    ] {
+        assert!(PAPER.contains(from), "{from}");
+        let directory = Directory::new("wrong", &PAPER.replacen(from, to, 1));
+        let error = Paper::read(&directory.0, false).unwrap_err().to_string();
+        assert!(error.contains(said), "{to}: {error}");
+    }
+    let directory = Directory::new("gone", PAPER);
+    std::fs::remove_file(directory.0.join(FILE_NAME)).unwrap();
+    assert!(Paper::read(&directory.0, false).unwrap_err().to_string().contains("cannot be read"));
+}

@@ -194,6 +194,10 @@ impl Peer {
             self.announce(i, shared);
             self.on_queue_changed();
         }
+        // Which path is the fastest may have changed since one declined as a slow one; a busy one is asked by its next acknowledgement.
+        if self.paths[i].sent.inflight() == 0 {
+            self.on_queue_changed();
+        }
         for c in &out.arrived {
             shared.store.release(c.record);
         }

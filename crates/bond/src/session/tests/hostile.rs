@@ -124,8 +124,6 @@ fn no_answer_is_longer_than_its_question() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn any_datagram_is_taken(mut bytes in prop::collection::vec(any::<u8>(), 0..1300), kind in 0u8..5, ours: bool) {
         let mut pair = Pair::new();

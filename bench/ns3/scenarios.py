@@ -39,7 +39,9 @@ def radio(case, r):
     if case.retry_limit != 7:
         keys.append(f"retry-limit = {case.retry_limit}")
     lifetime = f', lifetime = "{case.lifetime * 1000:g}ms"' if case.lifetime else ""
-    keys.append(f"queue = {{ packets = {case.queue}{lifetime} }}")
+    # ns-3 has one queue for all receivers of a sender. Saturating UDP fills any; of TCP it decides the round trip.
+    total = f", total = {case.queue}" if r.ap and any(isinstance(f, Tcp) for f in case.flows) else ""
+    keys.append(f"queue = {{ packets = {case.queue}{total}{lifetime} }}")
     if not case.txop:
         keys += [f'edca.{c} = {{ txop = "0s" }}' for c in ("video", "voice")]
     return keys

@@ -119,8 +119,8 @@ impl Assembly {
         u64::from(self.room)
     }
 
-    /// The whole record: its buffer, length and header.
-    pub fn finish(self) -> (Buf, u32, Vnet) {
+    /// The whole record: its buffer, length and header. The buffer is the caller's from now on.
+    pub fn finish(&self) -> (Buf, u32, Vnet) {
         (self.buf, self.total.unwrap_or(0), self.vnet)
     }
 

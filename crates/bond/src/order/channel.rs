@@ -50,23 +50,24 @@ impl Slot {
         }
     }
 
-    fn with_chunk(self, pool: &mut Pool, c: &Chunk<'_>, now: Time) -> (Slot, Took) {
-        let mut assembly = match self {
-            Slot::Ready(..) | Slot::Void => return (self, Took::Duplicate),
-            Slot::Partial(a) => a,
-            Slot::Missing => match Assembly::new(pool, c, now) {
-                Some(a) => a,
-                None => return (Slot::Missing, Took::NoRoom),
-            },
-        };
+    /// Adds a chunk where the record stands: one in parts is too large to be moved about for each of them.
+    fn add(&mut self, pool: &mut Pool, c: &Chunk<'_>, now: Time) -> Took {
+        if let Slot::Missing = self {
+            match Assembly::new(pool, c, now) {
+                Some(assembly) => *self = Slot::Partial(assembly),
+                None => return Took::NoRoom,
+            }
+        }
+        let Slot::Partial(assembly) = self else { return Took::Duplicate };
         match assembly.add(pool, c) {
             Added::Whole => {
                 let (buf, len, vnet) = assembly.finish();
-                (Slot::Ready(buf, len, vnet), Took::Kept)
+                *self = Slot::Ready(buf, len, vnet);
+                Took::Kept
             }
-            Added::Partial => (Slot::Partial(assembly), Took::Kept),
-            Added::Duplicate => (Slot::Partial(assembly), Took::Duplicate),
-            Added::Refused => (Slot::Partial(assembly), Took::NoRoom),
+            Added::Partial => Took::Kept,
+            Added::Duplicate => Took::Duplicate,
+            Added::Refused => Took::NoRoom,
         }
     }
 }
@@ -143,12 +144,10 @@ impl Channel {
         }
         let slot = self.slot_mut(ahead as usize);
         let before = slot.memory(pool);
-        let taken = std::mem::replace(slot, Slot::Missing);
-        let was_missing = taken.is_missing();
-        let (kept, took) = taken.with_chunk(pool, c, now);
-        let newly = was_missing && !kept.is_missing();
-        let after = kept.memory(pool);
-        *slot = kept;
+        let was_missing = slot.is_missing();
+        let took = slot.add(pool, c, now);
+        let newly = was_missing && !slot.is_missing();
+        let after = slot.memory(pool);
         self.filled += usize::from(newly);
         self.held_bytes += after;
         self.held_bytes -= before;

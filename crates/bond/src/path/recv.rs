@@ -8,6 +8,8 @@ use arrayvec::ArrayVec;
 const EVERY: u32 = 2;
 /// An acknowledgement waits for more datagrams at most this long, and at most an eighth of a round trip.
 const MAX_DELAY: Duration = Duration::from_millis(5);
+/// And at least this long: waking up sooner costs a near peer more than the news is worth, and something may come that it can ride on.
+const MIN_DELAY: Duration = Duration::from_micros(500);
 /// Acknowledgements closer together than a sixteenth of a round trip, within these bounds, tell a sender nothing new and cost the way back.
 const SPACING: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
 
@@ -42,7 +44,7 @@ impl RecvLog {
         // A gap is told at once: the sender repairs it the sooner (RFC 9000 §13.2.1).
         let delay = match self.unacked >= EVERY || !in_order || ce {
             true => Duration::ZERO,
-            false => (rtt / 8).min(MAX_DELAY),
+            false => (rtt / 8).clamp(MIN_DELAY, MAX_DELAY),
         };
         let spacing = if in_order { (rtt / 16).clamp(SPACING[0], SPACING[1]) } else { SPACING[0] };
         let at = (now + delay).max(self.last_ack + spacing);

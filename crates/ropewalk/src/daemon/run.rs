@@ -154,6 +154,8 @@ fn turns(
     buffers: &mut Buffers,
 ) -> anyhow::Result<()> {
     loop {
+        running.core.pump()?;
+        running.core.give_way(buffers)?;
         let engine_due = running.core.pump()?;
         while let Some(event) = running.core.events.pop_front() {
             if role.on_event(running, event, clock::now())? == Flow::Stop {

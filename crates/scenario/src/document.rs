@@ -153,10 +153,11 @@ impl Scenario {
     }
 
     /// The first 16 hexadecimal digits of the SHA-256 of [`Scenario::canonical`], by which results name their scenario. What does not change
-    /// a run (title, sweep, expectations, figures) does not count.
+    /// a run (title, sweep, expectations, bands, figures) does not count.
     pub fn hash(&self) -> String {
         let (title, sweep) = (String::new(), Sweep { seeds: Seeds::Count(1), axis: Vec::new() });
-        let run = Scenario { title, sweep, expect: Vec::new(), figure: Vec::new(), ..self.clone() };
+        let (expect, compare, figure) = (Vec::new(), Vec::new(), Vec::new());
+        let run = Scenario { title, sweep, expect, compare, figure, ..self.clone() };
         let digest = Sha256::digest(run.canonical().as_bytes());
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }

@@ -18,6 +18,7 @@
 
 mod address;
 pub mod check;
+pub mod compare;
 pub mod document;
 mod expand;
 pub mod field;

@@ -18,7 +18,7 @@ use crate::walk::Walks;
 use ropewalk_air::Time;
 use ropewalk_air::wifi::RadioId;
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::report::{Provenance, Report, Series};
+use ropewalk_scenario::report::{Band, Provenance, Report, Series};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -163,6 +163,7 @@ impl Simulation {
             events: world.events(),
             ..Provenance::default()
         };
+        report.bands = Band::of(&self.scenario);
         report.series = self.sampler.as_ref().map(|s| s.series.clone()).unwrap_or_default();
         report
     }

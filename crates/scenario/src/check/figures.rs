@@ -12,6 +12,17 @@ pub fn check(judge: &mut Judge) {
     for (i, expect) in judge.scenario.expect.iter().enumerate() {
         check_expect(judge, &format!("expect.{i}"), expect);
     }
+    for (i, compare) in judge.scenario.compare.iter().enumerate() {
+        let key = format!("compare.{i}.metric");
+        if let Err(error) = compare.metric.parse::<Metric>() {
+            judge.fail(key, error.to_string());
+        }
+        judge.fail_if(
+            !compare.slack.is_finite() || compare.slack < 0.0,
+            format!("compare.{i}.slack"),
+            || "write how far figures may be apart, at least 0".into(),
+        );
+    }
     for figure in &judge.scenario.figure {
         check_figure(judge, &format!("figure.{}", figure.name), figure);
     }
@@ -52,9 +63,9 @@ fn check_axis(judge: &mut Judge, key: &str, axis: &Axis) {
         });
     }
     let keys = axis.key.iter().chain(axis.cases.values().flat_map(|settings| settings.keys()));
-    for own in
-        keys.filter(|k| ["sweep", "expect", "figure", "seed"].contains(&k.split('.').next().unwrap_or("")))
-    {
+    for own in keys.filter(|k| {
+        ["sweep", "expect", "compare", "figure", "seed"].contains(&k.split('.').next().unwrap_or(""))
+    }) {
         judge.fail(key, format!("`{own}` cannot be varied; `sweep.seeds` varies the seed"));
     }
 }

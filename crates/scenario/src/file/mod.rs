@@ -1,6 +1,7 @@
 //! The tables of a scenario file. Each key's comment is its entry in the reference (`docs/guide/scenario.md`).
 
 mod bond;
+mod compare;
 mod event;
 mod expect;
 mod flow;
@@ -11,6 +12,7 @@ mod radio;
 mod sweep;
 
 pub use bond::{Bond, BondPath, CongestionControl, PathClass, Scheduler};
+pub use compare::Compare;
 pub use event::{Event, What};
 pub use expect::{Expect, Ratio, Within};
 pub use flow::{Flow, FlowKind, MptcpScheduler, TcpControl};
@@ -58,6 +60,8 @@ section! {
         sweep: Sweep,
         /// What has to come out.
         expect: Vec<Expect>,
+        /// How far the simulator and the lab may be apart.
+        compare: Vec<Compare>,
         /// Charts that a sweep, or a run with a time series, draws.
         figure: Vec<Figure>,
     }

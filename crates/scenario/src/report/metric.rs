@@ -112,7 +112,32 @@ impl TableVisitor for Find<'_> {
     }
 }
 
+/// Finds the names of rows.
+struct FindRows<'a> {
+    metric: &'a Metric,
+    names: Vec<String>,
+}
+
+impl TableVisitor for FindRows<'_> {
+    fn table<R: Row>(&mut self, rows: &[R]) {
+        if R::TABLE == self.metric.table {
+            let fit = rows.iter().map(Row::name).filter(|name| fits(&self.metric.row, name));
+            self.names.extend(fit.map(str::to_owned));
+        }
+    }
+}
+
 impl Metric {
+    /// The figures of a report that it stands for, each by its own name: itself if it makes one number out of several.
+    pub fn each(&self, report: &Report) -> Vec<Metric> {
+        if self.aggregate.is_some() {
+            return vec![self.clone()];
+        }
+        let mut find = FindRows { metric: self, names: Vec::new() };
+        report.visit(&mut find);
+        find.names.into_iter().map(|row| Metric { row, ..self.clone() }).collect()
+    }
+
     /// Its value in a report; none if no row has one, or several have one and nothing says what to make of them.
     pub fn value(&self, report: &Report) -> Option<f64> {
         let mut find = Find { metric: self, values: Vec::new() };

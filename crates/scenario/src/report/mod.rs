@@ -61,6 +61,33 @@ pub struct Provenance {
     pub trace: String,
     /// Events that the simulator worked through.
     pub events: u64,
+    /// The lab: how it kept time. None: the run was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lab: Option<LabTime>,
+}
+
+/// How a run in real time kept it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LabTime {
+    /// Packets that the lab delivered.
+    pub packets: u64,
+    /// How late half, 99 of 100, and 999 of 1000 of them were at most, after they were due, and the latest, µs.
+    pub late_us: [f64; 4],
+    /// What 99 of 100 may be late for the run to count, µs.
+    pub bound_us: f64,
+    /// Why the figures may not be used, a sentence each; none if they may.
+    pub invalid: Vec<String>,
+}
+
+/// How far a figure of two reports may be apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// Which figure, or figures.
+    pub metric: String,
+    /// As a share of the first report's.
+    pub tolerance: f64,
+    /// In the figure's unit; whichever is more.
+    pub slack: f64,
 }
 
 /// Figures at regular times.
@@ -79,6 +106,9 @@ pub struct Series {
 pub struct Report {
     /// Where it comes from.
     pub provenance: Provenance,
+    /// How far another report of the scenario may be from this one, as its file says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<Band>,
     /// Flows.
     pub flow: Vec<FlowRow>,
     /// Subflows of MPTCP flows.
@@ -97,6 +127,21 @@ pub struct Report {
     pub path: Vec<PathRow>,
     /// The time series, if one was asked for.
     pub series: Series,
+}
+
+impl Band {
+    /// The bands that a scenario's file gives; if it gives none, the goodput of every flow within 15 %.
+    pub fn of(scenario: &crate::Scenario) -> Vec<Band> {
+        if scenario.compare.is_empty() {
+            return vec![Band { metric: "flow.*.goodput_mbps".into(), tolerance: 0.15, slack: 0.0 }];
+        }
+        let band = |c: &crate::file::Compare| Band {
+            metric: c.metric.clone(),
+            tolerance: c.tolerance.0,
+            slack: c.slack,
+        };
+        scenario.compare.iter().map(band).collect()
+    }
 }
 
 /// Calls something once for each table, whatever its rows are.

@@ -36,6 +36,10 @@ pub enum Command {
     Revoke(Revoke),
     /// Simulate a scenario: radios, links, TCP and bonds in virtual time
     Sim(crate::sim::Sim),
+    /// Make a scenario live: network namespaces whose radios and cables are models
+    Lab(crate::lab::Lab),
+    /// Put two reports of a scenario side by side, and say whether they agree
+    Compare(crate::compare::Compare),
     /// Run the scenarios of a paper and write what it reported beside what came out
     Reproduce(crate::reproduce::Reproduce),
     /// Check a configuration file
@@ -331,6 +335,9 @@ mod tests {
             "ropewalk sim run f.toml --seed 3 --set a.b=1 --set c=2 --out d --pcap ap:wlan0 --pcap sta:r0 --json",
             "ropewalk sim sweep f.toml --jobs 2 --out d --resume",
             "ropewalk sim check f.toml g.toml",
+            "ropewalk lab run f.toml --seed 3 --set a.b=1 --out d --json",
+            "ropewalk lab check f.toml g.toml",
+            "ropewalk compare sim-out lab-out/report.json --all",
             "ropewalk reproduce 003 --sim --quick --out d --runs e --resume",
         ] {
             assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());

@@ -34,6 +34,8 @@ pub enum Code {
     Unexpected = 8,
     /// Results cannot be written.
     Unwritable = 9,
+    /// The lab did not keep time, or its figures are worth nothing for another reason.
+    Invalid = 10,
     /// Ctrl-C; what was finished is kept.
     Interrupted = 130,
 }
@@ -65,8 +67,8 @@ impl Code {
     /// The kind with this number.
     pub fn from_number(number: u8) -> Code {
         use Code::{
-            Failure, Interrupted, NotRunning, Refused, Rights, Taken, Unexpected, Unreachable, Unwritable,
-            Usage,
+            Failure, Interrupted, Invalid, NotRunning, Refused, Rights, Taken, Unexpected, Unreachable,
+            Unwritable, Usage,
         };
         let all = [
             Failure,
@@ -78,6 +80,7 @@ impl Code {
             NotRunning,
             Unexpected,
             Unwritable,
+            Invalid,
             Interrupted,
         ];
         all.into_iter().find(|c| *c as u8 == number).unwrap_or(Failure)

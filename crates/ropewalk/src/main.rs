@@ -6,7 +6,8 @@
 //! * [`cli`]: the command line, and [`commands`]: one file per command.
 //! * [`daemon`]: the data loop that both ends share; [`gateway`] and [`client`]: what each end adds to it.
 //! * [`state`]: what is kept on disk: keys, clients, used bytes.
-//! * [`sim`]: the simulator: runs, sweeps, their results; [`reproduce`]: papers, claim by claim.
+//! * [`sim`]: the simulator: runs, sweeps, their results; [`lab`]: the same scenarios live; [`compare`]: both side by side; [`reproduce`]:
+//!   papers, claim by claim.
 //! * [`control`]: the socket by which other commands talk to a running daemon; [`report`]: what it says of itself.
 #![allow(
     rustdoc::broken_intra_doc_links,
@@ -17,11 +18,13 @@
 mod cli;
 mod client;
 mod commands;
+mod compare;
 mod config;
 mod control;
 mod daemon;
 mod exit;
 mod gateway;
+mod lab;
 mod logging;
 mod metrics;
 mod report;

@@ -12,12 +12,13 @@ use std::path::Path;
 const CASES: &str = include_str!("honoured.txt");
 
 /// Keys that do not change a run, and who honours them.
-const ELSEWHERE: [(&str, &str); 9] = [
+const ELSEWHERE: [(&str, &str); 10] = [
     ("title", "the head of what is printed; tests/sim.rs"),
     ("measure", "the time series; tests/sim.rs"),
     ("sweep", "which runs there are; crates/scenario/tests/sweeps.rs"),
     ("expect", "what is judged; tests/sim.rs"),
     ("figure", "what is drawn; tests/sim.rs"),
+    ("compare", "what is judged of two reports; crates/scenario/src/compare.rs"),
     ("node.*.radio.*.monitor", "what is captured; tests of ropewalk-sim"),
     ("node.*.interface.*.ssid", "who belongs together; crates/scenario/tests/problems.rs"),
     ("bond.*.address", "what the ends are called inside; seen in captures"),

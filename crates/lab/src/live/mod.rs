@@ -21,6 +21,7 @@
 //!
 //! A [`Lab`] may be shared between threads by reference. [`Lab::change`] does at once what an event of the file would do.
 
+mod bonds;
 mod capture;
 mod counters;
 mod engine;
@@ -29,12 +30,14 @@ pub mod flows;
 mod node;
 mod plan;
 mod radio;
+mod run;
 mod setup;
 mod tap;
 
 pub use capture::Capture;
 pub use counters::Counters;
 pub use node::Node;
+pub use run::{Run, refusals};
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -172,6 +175,11 @@ impl Lab {
     pub fn interfaces_of(&self, node: &str) -> Vec<(&str, Ipv4Addr)> {
         let mine = self.plan.ports.iter().filter(|p| self.plan.nodes[p.node] == node);
         mine.filter_map(|p| Some((p.short.as_str(), p.address?.0))).collect()
+    }
+
+    /// What the kernel calls an interface, `node:interface`; none if there is no such.
+    pub fn device_of(&self, interface: &str) -> Option<&str> {
+        self.plan.ports.iter().find(|p| p.name == interface).map(|p| p.short.as_str())
     }
 
     /// Whether a node's routes lead to an address. If those of a flow's `from` do not (address translation hides its `to`), `to` must open

@@ -23,6 +23,8 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Path(args) => path::run(args),
         Command::Revoke(args) => revoke::run(&args),
         Command::Sim(args) => crate::sim::run(&args),
+        Command::Lab(args) => crate::lab::run(&args),
+        Command::Compare(args) => crate::compare::run(&args),
         Command::Reproduce(args) => crate::reproduce::run(&args),
         Command::Check(args) => pages::check(&args),
         Command::Completions(args) => {

@@ -8,10 +8,10 @@ pub mod crew;
 pub mod driver;
 pub mod figure;
 pub mod interrupt;
-mod once;
+pub mod once;
 pub mod output;
 mod runner;
-mod show;
+pub mod show;
 pub mod store;
 mod sweep;
 
@@ -102,7 +102,7 @@ pub fn run(args: &Sim) -> anyhow::Result<()> {
 
 impl Which {
     /// The file with its changes.
-    fn document(&self) -> anyhow::Result<ropewalk_scenario::Document> {
+    pub fn document(&self) -> anyhow::Result<ropewalk_scenario::Document> {
         let mut document = ropewalk_scenario::Document::read(&self.file)?;
         if let Some(seed) = self.seed {
             document.set_text(&format!("seed={seed}"))?;

@@ -11,6 +11,15 @@ pub fn render(report: &Report, verdicts: &[Verdict]) -> String {
     let title = if p.title.is_empty() { &p.file } else { &p.title };
     let counted = p.duration_s - p.warmup_s;
     let _ = writeln!(out, "{title}: {counted} s counted of {} s, seed {}", p.duration_s, p.seed);
+    if let Some(lab) = &p.lab {
+        let [p50, p99, p999, latest] = lab.late_us.map(round);
+        let _ = writeln!(
+            out,
+            "in real time: late by p50 {p50} µs, p99 {p99} µs, p99.9 {p999} µs, max {latest} µs ({} packets); {}",
+            lab.packets,
+            if lab.invalid.is_empty() { "valid" } else { "NOT VALID" }
+        );
+    }
     report.visit(&mut Printer { out: &mut out });
     if !verdicts.is_empty() {
         out.push('\n');
@@ -51,7 +60,7 @@ fn head<R: Row>(shown: &[usize]) -> Vec<String> {
 }
 
 /// Columns under each other: the name to the left, numbers to the right.
-fn aligned(lines: &[Vec<String>]) -> String {
+pub fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |i: usize| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

@@ -21,6 +21,11 @@ pub trait Hosts {
 
     /// Whether a machine's routes lead to an address.
     fn reaches(&self, node: &str, address: Ipv4Addr) -> bool;
+
+    /// What the kernel calls an interface `node:interface` of the scenario.
+    fn device(&self, interface: &str) -> String {
+        interface.split_once(':').map_or(interface, |(_, name)| name).to_owned()
+    }
 }
 
 impl Hosts for Lab {
@@ -34,5 +39,9 @@ impl Hosts for Lab {
 
     fn reaches(&self, node: &str, address: Ipv4Addr) -> bool {
         Lab::reaches(self, node, address)
+    }
+
+    fn device(&self, interface: &str) -> String {
+        self.device_of(interface).unwrap_or(interface).to_owned()
     }
 }

@@ -155,6 +155,14 @@ impl Traffic {
         self.flows.iter().map(|f| f.shared.lock().window).collect()
     }
 
+    /// After the end: adds to counters what was only judged then.
+    pub fn judge(&self, counts: &mut TrafficCounts) {
+        for (running, counts) in self.flows.iter().zip(&mut counts.flows) {
+            let judged = running.shared.lock().record.counts;
+            (counts.frames, counts.frames_good) = (judged.frames, judged.frames_good);
+        }
+    }
+
     /// Stops all threads; what is judged at the end is judged.
     pub fn end(&mut self) {
         self.quit.store(true, Ordering::Relaxed);

@@ -7,6 +7,7 @@ use ropewalk_scenario::file::Flow;
 use ropewalk_scenario::report::SubflowRow;
 
 use super::Running;
+use super::hosts::Hosts;
 use super::record::SubflowCounts;
 use crate::{Namespace, Result};
 
@@ -40,11 +41,11 @@ pub(crate) fn homes(scenario: &Scenario, flow: &Flow) -> (bool, Vec<Home>) {
 }
 
 /// Tells a namespace's path manager which of its addresses get a subflow: by opening one itself, or by telling the other end.
-pub(crate) fn offer(namespace: &Namespace, homes: &[Home], opens: bool) -> Result<()> {
+pub(crate) fn offer(hosts: &impl Hosts, namespace: &Namespace, homes: &[Home], opens: bool) -> Result<()> {
     let what = if opens { "subflow" } else { "signal" };
     let mut commands = vec![limits()];
     for (name, address) in homes {
-        let device = name.split_once(':').map_or(name.as_str(), |(_, device)| device);
+        let device = hosts.device(name);
         commands.push(format!("mptcp endpoint add {address} dev {device} {what}"));
     }
     namespace.ip(&commands)

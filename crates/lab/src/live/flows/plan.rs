@@ -205,7 +205,7 @@ fn mptcp(scenario: &Scenario, flow: &Flow, mut ends: Ends, hosts: &impl Hosts) -
     let to_node = flow.to.split(':').next().unwrap_or(&flow.to);
     let home_opens = if at_from { ends.reaches } else { hosts.reaches(to_node, ends.from_address) };
     let (home, other) = if at_from { (&ends.from, &ends.to) } else { (&ends.to, &ends.from) };
-    paths::offer(home, &homes, home_opens)?;
+    paths::offer(hosts, home, &homes, home_opens)?;
     paths::allow(other)?;
     match at_from {
         true => ends.from_address = first.unwrap_or(ends.from_address),

@@ -1,0 +1,306 @@
+//! A scenario's bonds: the real gateway and the real client in their nodes.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ropewalk_scenario::Scenario;
+use ropewalk_scenario::file::{Bond, PathClass};
+use ropewalk_scenario::report::{BondRow, PathRow};
+use ropewalk_sim::BuildError;
+use serde::Deserialize;
+
+use super::{Lab, Node};
+use crate::{LabError, Ping, Process, Result};
+
+/// How long a gateway may take to start, and a bond to carry a ping.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long further paths may take after the first.
+const FURTHER_PATHS: Duration = Duration::from_secs(1);
+/// The port of the first gateway; the ones after it have the ports after it.
+const PORT: u16 = 4500;
+/// Names of the two ends.
+const ENDS: [&str; 2] = ["client", "gateway"];
+
+/// What the daemons do not do as a scenario's bonds ask, with the keys.
+pub(crate) fn refusals(scenario: &Scenario) -> Vec<BuildError> {
+    let of = |(name, bond): (&String, &Bond)| {
+        let weighted = bond.paths.iter().any(|p| p.weight != 1);
+        let sentence = "the daemon takes no weights from its configuration; leave them out in the lab";
+        weighted.then(|| BuildError::new(format!("bond.{name}.paths"), sentence))
+    };
+    scenario.bond.iter().filter_map(of).collect()
+}
+
+/// Bonds that run. Dropping them ends their daemons.
+pub(super) struct Bonds {
+    program: PathBuf,
+    all: Vec<Running>,
+}
+
+struct Running {
+    name: String,
+    bond: Bond,
+    /// Client and gateway.
+    nodes: [Node; 2],
+    states: [PathBuf; 2],
+    _daemons: [Process; 2],
+}
+
+/// What `ropewalk status --json` says, as much as a report has of it.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Status {
+    peers: Vec<Peer>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Peer {
+    paths: Vec<PeerPath>,
+    codel_drops: u64,
+    overflow_drops: u64,
+    resent: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct PeerPath {
+    id: u8,
+    state: String,
+    rtt_ms: Option<f64>,
+    sent_bytes: u64,
+    lost: u64,
+}
+
+/// What `ip -s -j link` says of a device.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Device {
+    #[serde(rename = "stats64")]
+    counts: DeviceCounts,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct DeviceCounts {
+    rx: Received,
+}
+
+/// What came out of the tunnel.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+struct Received {
+    bytes: u64,
+    packets: u64,
+}
+
+/// Counters of both ends of all bonds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BondCounts(Vec<[(Peer, Received); 2]>);
+
+impl Bonds {
+    /// Starts all bonds of a scenario and waits until each carries a ping.
+    pub fn start(lab: &Lab, program: &Path) -> Result<Bonds> {
+        let mut all = Vec::new();
+        for (number, (name, bond)) in lab.scenario().bond.iter().enumerate() {
+            all.push(start(lab, program, (number, name), bond)?);
+        }
+        if !all.is_empty() {
+            std::thread::sleep(FURTHER_PATHS);
+        }
+        Ok(Bonds { program: program.to_owned(), all })
+    }
+
+    /// All counters now. An end that does not answer counts as nothing.
+    pub fn counts(&self) -> BondCounts {
+        let program = self.program.display().to_string();
+        let end = |running: &Running, i: usize| {
+            let (inside, state) = (running.nodes[i].namespace(), running.states[i].display().to_string());
+            let status = inside.exec(&program, ["status", "--json", "--state", &state]).ok();
+            let status: Option<Status> = status.and_then(|said| serde_json::from_slice(&said.stdout).ok());
+            let device = inside.exec("ip", ["-s", "-j", "link", "show", "dev", &running.name]).ok();
+            let device: Option<Vec<Device>> =
+                device.and_then(|said| serde_json::from_slice(&said.stdout).ok());
+            let received = device.and_then(|all| all.first().map(|d| d.counts.rx));
+            (
+                status.and_then(|s| s.peers.into_iter().next()).unwrap_or_default(),
+                received.unwrap_or_default(),
+            )
+        };
+        BondCounts(self.all.iter().map(|r| [end(r, 0), end(r, 1)]).collect())
+    }
+
+    /// The tables `bond` and `path` of what happened between two times, so many seconds apart.
+    pub fn tables(&self, from: &BondCounts, to: &BondCounts, seconds: f64) -> (Vec<BondRow>, Vec<PathRow>) {
+        let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e6 } else { 0.0 };
+        let (mut bonds, mut paths) = (Vec::new(), Vec::new());
+        for (i, running) in self.all.iter().enumerate() {
+            for end in 0..2 {
+                let ((old, _), (new, _)) = (&from.0[i][end], &to.0[i][end]);
+                let ((_, before), (_, after)) = (&from.0[i][1 - end], &to.0[i][1 - end]);
+                let bytes = after.bytes.saturating_sub(before.bytes);
+                let drops = |p: &Peer| p.codel_drops + p.overflow_drops;
+                bonds.push(BondRow {
+                    name: format!("{}:{}", running.name, ENDS[end]),
+                    from: running.nodes[end].name().to_owned(),
+                    delivered: after.packets.saturating_sub(before.packets),
+                    bytes,
+                    carried_mbps: mbps(bytes),
+                    dropped: drops(new).saturating_sub(drops(old)),
+                    resent_chunks: new.resent.saturating_sub(old.resent),
+                });
+                paths.extend(running.paths(end, [old, new], mbps));
+            }
+        }
+        (bonds, paths)
+    }
+}
+
+impl Running {
+    fn paths(&self, end: usize, [old, new]: [&Peer; 2], mbps: impl Fn(u64) -> f64) -> Vec<PathRow> {
+        let since = |p: &PeerPath| {
+            let before = old.paths.iter().find(|q| q.id == p.id);
+            let of = |f: fn(&PeerPath) -> u64| f(p).saturating_sub(before.map_or(0, f));
+            (of(|p| p.sent_bytes), of(|p| p.lost))
+        };
+        let all: u64 = new.paths.iter().map(|p| since(p).0).sum();
+        let row = |p: &PeerPath| {
+            let (bytes, lost) = since(p);
+            let interface = self.bond.paths.get(usize::from(p.id)).map_or("?", |q| &q.interface);
+            PathRow {
+                name: format!("{}:{}:{interface}", self.name, ENDS[end]),
+                bond: self.name.clone(),
+                from: self.nodes[end].name().to_owned(),
+                state: p.state.clone(),
+                sent_bytes: bytes,
+                sent_mbps: mbps(bytes),
+                lost,
+                rtt_ms: p.rtt_ms,
+                share_percent: if all > 0 { 100.0 * bytes as f64 / all as f64 } else { 0.0 },
+            }
+        };
+        new.paths.iter().map(row).collect()
+    }
+}
+
+/// The engine's part of a daemon's configuration, which both ends read.
+fn engine(bond: &Bond) -> String {
+    format!(
+        "[engine]\nscheduler = \"{}\"\ncongestion = \"{}\"\nrecovery = {}\nmax-spread-ms = {}\ntun-mtu = {}\nqueue = \"{}B\"\n",
+        bond.scheduler.name(),
+        bond.congestion.name(),
+        bond.recovery,
+        bond.max_spread.as_millis(),
+        bond.tun_mtu,
+        bond.queue.0
+    )
+}
+
+/// The client's part: each path with the gateway's address that it leads to.
+fn client_paths(lab: &Lab, name: &str, bond: &Bond, port: u16) -> Result<String> {
+    let mut out = String::new();
+    for path in &bond.paths {
+        let interface = format!("{}:{}", bond.client, path.interface);
+        let to = match &path.to {
+            Some(to) => lab.address_of(&format!("{}:{to}", bond.gateway))?,
+            None => nearest(lab, bond, &interface)?,
+        };
+        let class = match path.class {
+            PathClass::Active => "active",
+            PathClass::Backup => "backup",
+        };
+        let device = lab.device_of(&interface).unwrap_or(&path.interface);
+        let _ = write!(
+            out,
+            "[[up.path]]\ninterface = \"{device}\"\nendpoint = \"{to}:{port}\"\nclass = \"{class}\"\n"
+        );
+    }
+    if out.is_empty() {
+        return Err(
+            BuildError::new(format!("bond.{name}.paths"), "a bond without paths carries nothing").into()
+        );
+    }
+    Ok(out)
+}
+
+/// The gateway's address on the network of an interface of the client; if it has none there, the one that routes lead to.
+fn nearest(lab: &Lab, bond: &Bond, interface: &str) -> Result<std::net::Ipv4Addr> {
+    let net = lab
+        .scenario()
+        .node
+        .get(&bond.client)
+        .and_then(|n| n.interface.get(interface.split_once(':')?.1).and_then(|i| i.address));
+    let all = lab.interfaces_of(&bond.gateway);
+    let near = all.iter().find(|(_, address)| net.is_some_and(|n| n.contains(address)));
+    match near {
+        Some((_, address)) => Ok(*address),
+        None => Ok(lab.addresses(&bond.client, &bond.gateway)?[1]),
+    }
+}
+
+/// Networks that the gateway is on and the client is not: what lies beyond the bond.
+fn beyond(scenario: &Scenario, bond: &Bond) -> Vec<String> {
+    let networks = |node: &str| {
+        let spec = scenario.node.get(node);
+        let all = spec.into_iter().flat_map(|n| n.interface.values()).filter_map(|i| i.address);
+        all.map(|a| a.trunc()).collect::<Vec<_>>()
+    };
+    let mine = networks(&bond.client);
+    let theirs = networks(&bond.gateway);
+    theirs.iter().filter(|net| !mine.contains(net)).map(ToString::to_string).collect()
+}
+
+fn start(lab: &Lab, program: &Path, (number, name): (usize, &str), bond: &Bond) -> Result<Running> {
+    let nodes = [lab.node(&bond.client)?.clone(), lab.node(&bond.gateway)?.clone()];
+    let [client, gateway] = [nodes[0].namespace(), nodes[1].namespace()];
+    let states = ENDS.map(|end| lab.logs().join(format!("bond-{number}-{end}")));
+    let [client_state, gateway_state] = [&states[0], &states[1]].map(|s| s.display().to_string());
+    let port = PORT + number as u16;
+    let net =
+        bond.address.ok_or_else(|| BuildError::new(format!("bond.{name}.address"), "it has no address"))?;
+    let Some(inside) = net.hosts().next() else {
+        return Err(BuildError::new(format!("bond.{name}.address"), "its network has no room for two").into());
+    };
+    let config = |end: &str, more: &str| {
+        let path = lab.logs().join(format!("bond-{number}-{end}.toml"));
+        fs::write(&path, format!("{}{more}", engine(bond)))
+            .map_err(LabError::kernel(format!("write {}", path.display())))?;
+        Ok::<_, LabError>(path.display().to_string())
+    };
+    let program = program.display().to_string();
+    let listen = format!("0.0.0.0:{port}");
+    let address = format!("{inside}/{}", net.prefix_len());
+    let serve = ["serve", "--listen", &listen, "--tun", name, "--address", &address];
+    let config_gateway = config("gateway", "")?;
+    let serve = serve.into_iter().chain(["--state", &gateway_state, "--config", &config_gateway]);
+    let mut serving = gateway.start(&program, serve)?;
+    serving.wait_for_line("gateway ready", PATIENCE)?;
+    let any = format!("{}:{port}", lab.addresses(&bond.client, &bond.gateway)?[1]);
+    let invite = ["invite", "lab", "--endpoint", &any, "--state", &gateway_state];
+    let token = String::from_utf8_lossy(&gateway.exec(&program, invite)?.stdout).trim().to_owned();
+    let config_client = config("client", &client_paths(lab, name, bond, port)?)?;
+    let mut up: Vec<String> =
+        ["up", &token, "--tun", name, "--state", &client_state, "--config", &config_client]
+            .map(str::to_owned)
+            .into();
+    let routes = match &bond.route[..] {
+        [] => beyond(lab.scenario(), bond),
+        given => given.iter().map(ToString::to_string).collect(),
+    };
+    up.extend(routes.into_iter().flat_map(|net| ["--route".to_owned(), net]));
+    let mut calling = client.start(&program, &up)?;
+    wait_for_ping(&nodes[0], inside.into(), &mut calling)?;
+    Ok(Running { name: name.to_owned(), bond: bond.clone(), nodes, states, _daemons: [calling, serving] })
+}
+
+fn wait_for_ping(client: &Node, inside: std::net::IpAddr, daemon: &mut Process) -> Result<()> {
+    let until = Instant::now() + PATIENCE;
+    let ping = Ping::new(inside).count(1).timeout(Duration::from_millis(200));
+    // Before its device is there, there is no way to send.
+    while !ping.run(client.namespace()).is_ok_and(|report| report.received > 0) {
+        if daemon.exit_status()?.is_some() || Instant::now() > until {
+            return Err(LabError::Failed {
+                command: "ropewalk up TOKEN".to_owned(),
+                status: format!("no ping through the bond within {PATIENCE:?}"),
+                said: daemon.stdout() + &daemon.stderr(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! A run of a scenario in the lab: its bonds, its flows and its events from beginning to end, and the report that it leaves, in the
+//! simulator's form.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ropewalk_scenario::Scenario;
+use ropewalk_scenario::report::{Band, LabTime, Provenance, Report, Series};
+use ropewalk_sim::BuildError;
+use ropewalk_sim::measure::rows;
+
+use super::bonds::{self, BondCounts, Bonds};
+use super::flows::{self, Traffic, TrafficCounts};
+use super::{Counters, Lab, Options, Summary};
+use crate::{LabError, Result};
+
+/// How often somebody is told how far it is.
+const TELL: Duration = Duration::from_millis(100);
+
+/// Everything of a scenario that the simulator can do and this machine cannot, with keys and remedies; empty: it runs in the lab.
+pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
+    let mut all = flows::refusals(scenario);
+    all.extend(bonds::refusals(scenario));
+    all
+}
+
+/// A run that is ready to begin.
+pub struct Run {
+    // Flows end first, then the daemons, then the lab.
+    traffic: Traffic,
+    bonds: Bonds,
+    lab: Lab,
+}
+
+/// All counters at one time.
+struct Snapshot {
+    at: Instant,
+    lab: Counters,
+    traffic: TrafficCounts,
+    bonds: BondCounts,
+}
+
+impl Run {
+    /// Makes the lab, starts the bonds with `program` (the `ropewalk` binary), and opens the sockets of all flows.
+    ///
+    /// # Errors
+    /// What cannot run live, with its key; what the machine lacks, with the remedy.
+    pub fn prepare(scenario: &Scenario, options: &Options, program: PathBuf) -> Result<Run> {
+        if let Some(first) = refusals(scenario).into_iter().next() {
+            return Err(first.into());
+        }
+        let lab = Lab::start(scenario, options)?;
+        let bonds = Bonds::start(&lab, &program)?;
+        let traffic = Traffic::prepare(scenario, &lab)?;
+        Ok(Run { traffic, bonds, lab })
+    }
+
+    /// Runs it. None: it was interrupted. `progress` is told the share of time that has passed, 0 to 1.
+    ///
+    /// # Errors
+    /// The lab's thread, or a flow's, is gone.
+    pub fn finish(
+        mut self,
+        interrupted: &AtomicBool,
+        mut progress: impl FnMut(f64),
+    ) -> Result<Option<Report>> {
+        let scenario = self.lab.scenario().clone();
+        let begin = self.lab.begin()?;
+        self.traffic.begin(begin)?;
+        let mut base = self.snapshot()?;
+        let mut sampler = Sampler::new(&self, &scenario, &base);
+        let (warm, end) = (begin + scenario.warmup, begin + scenario.duration);
+        let mut cold = !scenario.warmup.is_zero();
+        loop {
+            let now = Instant::now();
+            if interrupted.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            if cold && now >= warm {
+                cold = false;
+                self.lab.start_measuring()?;
+                self.traffic.begin_measuring();
+                base = self.snapshot()?;
+            }
+            sampler.step(&self, begin, now.min(end))?;
+            if now >= end {
+                break;
+            }
+            progress((now - begin).as_secs_f64() / scenario.duration.as_secs_f64());
+            let due = [end, sampler.next(begin), now + TELL].into_iter().min().unwrap_or(end);
+            let due = if cold { due.min(warm) } else { due };
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        }
+        let mut last = self.snapshot()?;
+        self.traffic.end();
+        self.traffic.judge(&mut last.traffic);
+        let mut report = self.tables(&base, &last);
+        report.provenance = provenance(&scenario, &self.lab.summary()?, self.traffic.faults());
+        report.bands = Band::of(&scenario);
+        report.series = sampler.series;
+        Ok(Some(report))
+    }
+
+    fn snapshot(&self) -> Result<Snapshot> {
+        Ok(Snapshot {
+            at: Instant::now(),
+            lab: self.lab.counters()?,
+            traffic: self.traffic.counts(),
+            bonds: self.bonds.counts(),
+        })
+    }
+
+    fn tables(&self, from: &Snapshot, to: &Snapshot) -> Report {
+        let mut report = self.lab.report(&from.lab, &to.lab);
+        (report.flow, report.subflow) = self.traffic.tables(&from.traffic, &to.traffic);
+        let seconds = (to.at - from.at).as_secs_f64();
+        (report.bond, report.path) = self.bonds.tables(&from.bonds, &to.bonds, seconds);
+        report
+    }
+}
+
+fn provenance(scenario: &Scenario, summary: &Summary, faults: Vec<String>) -> Provenance {
+    let us = |d: Duration| d.as_nanos() as f64 / 1e3;
+    let late = &summary.lateness;
+    let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|q| us(late.quantile(q)));
+    let lab = LabTime {
+        packets: late.count(),
+        late_us: [p50, p99, p999, us(late.max())],
+        bound_us: us(summary.bound),
+        invalid: summary.invalid().into_iter().chain(faults).collect(),
+    };
+    Provenance {
+        title: scenario.title.clone(),
+        scenario: scenario.hash(),
+        seed: scenario.seed,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        duration_s: scenario.duration.as_secs_f64(),
+        warmup_s: scenario.warmup.as_secs_f64(),
+        lab: Some(lab),
+        ..Provenance::default()
+    }
+}
+
+/// Takes a row of the time series each so often.
+struct Sampler {
+    every: Duration,
+    taken: u32,
+    last: Snapshot,
+    series: Series,
+}
+
+impl Sampler {
+    fn new(run: &Run, scenario: &Scenario, base: &Snapshot) -> Sampler {
+        let every = scenario.measure.interval.unwrap_or(Duration::ZERO);
+        let columns = match every.is_zero() {
+            true => Vec::new(),
+            false => rows::series_columns(&run.tables(base, base)),
+        };
+        let Snapshot { at, lab, traffic, bonds } = base;
+        let last = Snapshot { at: *at, lab: lab.clone(), traffic: traffic.clone(), bonds: bonds.clone() };
+        Sampler {
+            every,
+            taken: 0,
+            last,
+            series: Series { interval_s: every.as_secs_f64(), columns, rows: Vec::new() },
+        }
+    }
+
+    /// When the next row is due; a day from the beginning if none is wanted.
+    fn next(&self, begin: Instant) -> Instant {
+        match self.every.is_zero() {
+            true => begin + Duration::from_secs(86_400),
+            false => begin + self.every * (self.taken + 1),
+        }
+    }
+
+    fn step(&mut self, run: &Run, begin: Instant, now: Instant) -> Result<(), LabError> {
+        while self.next(begin) <= now {
+            self.taken += 1;
+            let snapshot = run.snapshot()?;
+            let tables = run.tables(&self.last, &snapshot);
+            let (names, values) = (rows::series_columns(&tables), rows::series_row(&tables));
+            // Subflows and stations come as they are heard of.
+            let new = names.iter().filter(|n| !self.series.columns.contains(n)).cloned();
+            let new: Vec<String> = new.collect();
+            self.series.columns.extend(new);
+            let value = |column: &String| names.iter().position(|n| n == column).and_then(|i| values[i]);
+            self.series.rows.push(self.series.columns.iter().map(value).collect());
+            self.last = snapshot;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! `ropewalk lab run`: a scenario's own flows and events on real kernels in real time, and the report that `sim run` prints.
+
+use crate::exit::{Code, failure};
+use crate::sim::{Which, figure, interrupt, once, output, show};
+use anyhow::{Context, Result};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use ropewalk_lab::LabError;
+use ropewalk_lab::live::{self, Options};
+use ropewalk_scenario::report::Report;
+use ropewalk_scenario::{Document, Scenario, verdict};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// `ropewalk lab run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    #[command(flatten)]
+    pub which: Which,
+    /// Write report.json, a CSV file for each table, and charts into this directory; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ropewalk lab check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The scenario files
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Runs a scenario once.
+pub fn run(args: &Run) -> Result<()> {
+    let document = args.which.document()?;
+    let scenario = document.scenario()?;
+    if let Some(directory) = &args.out {
+        output::prepare(directory)?;
+    }
+    let interrupted = interrupt::watch()?;
+    let report = report_of(&document, &scenario, &interrupted)?;
+    let Some(report) = report else {
+        return Err(failure(Code::Interrupted, "interrupted; nothing is written of an unfinished run"));
+    };
+    let verdicts = verdict::judge(&scenario.expect, &report);
+    if let Some(directory) = &args.out {
+        output::write_json(&directory.join("report.json"), &report)?;
+        output::write_tables(directory, std::slice::from_ref(&report))?;
+        figure::write_of_time(directory, &scenario, &report)?;
+    }
+    match args.json {
+        true => println!("{}", serde_json::to_string_pretty(&report)?),
+        false => print!("{}", show::render(&report, &verdicts)),
+    }
+    let invalid = report.provenance.lab.map(|lab| lab.invalid).unwrap_or_default();
+    if !invalid.is_empty() {
+        return Err(failure(Code::Invalid, format!("the figures may not be used\n{}", invalid.join("\n"))));
+    }
+    once::complain(&verdicts, "")
+}
+
+/// Runs a checked scenario in real time; none: it was interrupted. Everything that was made is gone afterwards.
+///
+/// # Errors
+/// What cannot run live, all of it with file, line and key; what the machine lacks.
+pub fn report_of(
+    document: &Document,
+    scenario: &Scenario,
+    interrupted: &AtomicBool,
+) -> Result<Option<Report>> {
+    refuse(document, scenario)?;
+    ropewalk_lab::Topology::cleanup_stale();
+    let program = std::env::current_exe().context("this program's own file cannot be found")?;
+    let run = live::Run::prepare(scenario, &Options::new(&document.directory()), program);
+    let run = run.map_err(|error| match error {
+        LabError::Build(build) => document.problem(&build.key, build.sentence).into(),
+        other => anyhow::Error::from(other),
+    })?;
+    let bar = bar(scenario);
+    let report = run.finish(interrupted, |share| bar.set_position((share * 1000.0) as u64));
+    bar.finish_and_clear();
+    let report = report?.map(|mut report| {
+        report.provenance.file = document.file().to_owned();
+        report
+    });
+    Ok(report)
+}
+
+/// Says all that cannot run live, with file and line.
+fn refuse(document: &Document, scenario: &Scenario) -> Result<()> {
+    let mut problems = live::refusals(scenario).into_iter().map(|e| document.problem(&e.key, e.sentence));
+    let Some(mut first) = problems.next() else { return Ok(()) };
+    problems.for_each(|more| first.list.extend(more.list));
+    Err(first.into())
+}
+
+/// A bar of the scenario's time, which is real time here; nothing is drawn where nobody looks.
+fn bar(scenario: &Scenario) -> ProgressBar {
+    let bar = ProgressBar::new(1000);
+    let template =
+        format!("{{bar:40}} {{percent}} % of {} s, {{elapsed}} so far", scenario.duration.as_secs_f64());
+    if let Ok(style) = ProgressStyle::with_template(&template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Says of each file whether it runs live, and if not, why.
+pub fn check(args: &Check) -> Result<()> {
+    let mut wrong = Vec::new();
+    for file in &args.files {
+        let document = Document::read(file);
+        match document.and_then(|d| d.scenario().map(|s| (d, s))) {
+            Err(problems) => wrong.push(problems.to_string()),
+            Ok((_, scenario)) => {
+                let refused = live::refusals(&scenario);
+                let said = match &refused[..] {
+                    [] => format!("runs live, {} s", scenario.duration.as_secs_f64()),
+                    some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+                };
+                println!("{}: {said}", file.display());
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(failure(Code::Usage, wrong.join("\n"))) }
+}

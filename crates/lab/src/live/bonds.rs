@@ -131,13 +131,13 @@ impl Bonds {
         let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e6 } else { 0.0 };
         let (mut bonds, mut paths) = (Vec::new(), Vec::new());
         for (i, running) in self.all.iter().enumerate() {
-            for end in 0..2 {
+            for (end, end_name) in ENDS.iter().enumerate() {
                 let ((old, _), (new, _)) = (&from.0[i][end], &to.0[i][end]);
                 let ((_, before), (_, after)) = (&from.0[i][1 - end], &to.0[i][1 - end]);
                 let bytes = after.bytes.saturating_sub(before.bytes);
                 let drops = |p: &Peer| p.codel_drops + p.overflow_drops;
                 bonds.push(BondRow {
-                    name: format!("{}:{}", running.name, ENDS[end]),
+                    name: format!("{}:{end_name}", running.name),
                     from: running.nodes[end].name().to_owned(),
                     delivered: after.packets.saturating_sub(before.packets),
                     bytes,

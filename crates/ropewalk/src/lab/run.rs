@@ -1,6 +1,7 @@
 //! `ropewalk lab run`: a scenario's own flows and events on real kernels in real time, and the report that `sim run` prints.
 
 use crate::exit::{Code, failure};
+use crate::sim::driver::Driver;
 use crate::sim::{Which, figure, interrupt, once, output, show};
 use anyhow::{Context, Result};
 use clap::Args;
@@ -57,7 +58,7 @@ pub fn run(args: &Run) -> Result<()> {
     }
     let invalid = report.provenance.lab.map(|lab| lab.invalid).unwrap_or_default();
     if !invalid.is_empty() {
-        return Err(failure(Code::Invalid, format!("the figures may not be used\n{}", invalid.join("\n"))));
+        return Err(invalid_run(&invalid));
     }
     once::complain(&verdicts, "")
 }
@@ -87,6 +88,39 @@ pub fn report_of(
         report
     });
     Ok(report)
+}
+
+/// Real time, as a driver of papers and sweeps. A run whose figures may not be used is an error.
+#[derive(Clone, Copy, Debug)]
+pub struct Live;
+
+impl Driver for Live {
+    fn name(&self) -> &'static str {
+        "lab"
+    }
+
+    /// Runs share the processor, and with it their time.
+    fn jobs(&self) -> usize {
+        1
+    }
+
+    fn run(
+        &self,
+        document: &Document,
+        scenario: &Scenario,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<Report>> {
+        let report = report_of(document, scenario, interrupted)?;
+        let invalid = report.iter().filter_map(|r| r.provenance.lab.as_ref()).flat_map(|lab| &lab.invalid);
+        match invalid.cloned().collect::<Vec<_>>() {
+            none if none.is_empty() => Ok(report),
+            some => Err(invalid_run(&some)),
+        }
+    }
+}
+
+fn invalid_run(why: &[String]) -> anyhow::Error {
+    failure(Code::Invalid, format!("the figures may not be used\n{}", why.join("\n")))
 }
 
 /// Says all that cannot run live, with file and line.

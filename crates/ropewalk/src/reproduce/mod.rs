@@ -7,6 +7,7 @@ mod charts;
 mod page;
 
 use crate::exit::{Code, failure};
+use crate::lab::run::Live;
 use crate::sim::crew::{self, Crew};
 use crate::sim::driver::{Driver, Simulator};
 use crate::sim::store::Store;
@@ -89,11 +90,11 @@ pub fn run(args: &Reproduce) -> Result<()> {
 
 /// The drivers that the command line asks for.
 fn drivers(args: &Reproduce) -> Result<Vec<&'static dyn Driver>> {
-    if args.lab || args.both {
-        let sentence = "there is no live lab in this version; leave --lab and --both out, and the page says that it was not run";
-        return Err(failure(Code::Usage, sentence));
-    }
-    Ok(vec![&Simulator])
+    Ok(match (args.both, args.lab) {
+        (true, _) => vec![&Simulator, &Live],
+        (_, true) => vec![&Live],
+        _ => vec![&Simulator],
+    })
 }
 
 /// The directory of a paper.

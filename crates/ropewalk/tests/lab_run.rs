@@ -1,0 +1,139 @@
+//! `ropewalk lab run`, `lab check` and `compare` as a person meets them. Runs need root, and say so and pass otherwise.
+//!
+//! Figures of rate and time are not asserted: a busy machine has others.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use ropewalk_lab::{LabError, Topology};
+use ropewalk_scenario::Report;
+
+/// A directory that goes away.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("ropewalk-lab-run-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        fs::write(self.0.join(name), text).unwrap();
+        self.path(name)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn ropewalk(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ropewalk")).args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn possible() -> bool {
+    let refused = matches!(Topology::new(), Err(LabError::NotRoot));
+    if refused {
+        eprintln!("skipped: {}", LabError::NotRoot);
+    }
+    !refused
+}
+
+fn cable(flow: &str) -> String {
+    format!(
+        "title = \"a cable\"\nduration = \"1500ms\"\nwarmup = \"500ms\"\n[node.a]\n[node.b]\n[[link]]\nname = \"wan\"\nends = [\"a:eth0\", \"b:eth0\"]\n\
+         rate = \"10Mbit/s\"\ndelay = \"5ms\"\n[measure]\ninterval = \"500ms\"\n[[flow]]\nname = \"down\"\nfrom = \"a\"\nto = \"b\"\n{flow}"
+    )
+}
+
+#[test]
+fn the_same_file_gives_reports_of_the_same_form() {
+    if !possible() {
+        return;
+    }
+    let scratch = Scratch::new("form");
+    let file = scratch.file("cable.toml", &cable("kind = \"udp\"\nrate = \"2Mbit/s\"\n"));
+    let (lab, sim) = (scratch.path("lab"), scratch.path("sim"));
+    let live = ropewalk(&["lab", "run", &file, "--seed", "5", "--out", &lab]);
+    let said = text(&live.stdout);
+    assert!(
+        said.starts_with("a cable: 1 s counted of 1.5 s, seed 5\nin real time: late by p50 "),
+        "{said}{}",
+        text(&live.stderr)
+    );
+    assert_eq!(ropewalk(&["sim", "run", &file, "--seed", "5", "--out", &sim]).status.code(), Some(0));
+    let read = |directory: &str| -> Report {
+        serde_json::from_slice(&fs::read(format!("{directory}/report.json")).unwrap()).unwrap()
+    };
+    let (live, simulated) = (read(&lab), read(&sim));
+    assert_eq!(live.provenance.scenario, simulated.provenance.scenario);
+    let names = |r: &Report| {
+        let flows = r.flow.iter().map(|f| f.name.clone());
+        flows
+            .chain(r.link.iter().map(|l| l.name.clone()))
+            .chain(r.interface.iter().map(|i| i.name.clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(&live), names(&simulated));
+    assert_eq!((live.series.rows.len(), live.series.columns.is_empty()), (3, false));
+    let files = |directory: &str| {
+        let all = fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        let mut all: Vec<String> = all.collect();
+        all.sort();
+        all
+    };
+    assert_eq!(files(&lab), files(&sim));
+    assert!(live.provenance.lab.is_some_and(|l| l.packets > 100) && simulated.provenance.lab.is_none());
+    let compared = ropewalk(&["compare", &sim, &format!("{lab}/report.json")]);
+    let said = text(&compared.stdout);
+    assert!(
+        said.contains("A is simulator, seed 5; B is lab, seed 5") && said.contains("flow.down.goodput_mbps"),
+        "{said}"
+    );
+}
+
+#[test]
+fn reports_that_are_apart_end_with_a_code_of_their_own() {
+    let scratch = Scratch::new("apart");
+    let file = scratch.file("cable.toml", &cable("kind = \"udp\"\nrate = \"2Mbit/s\"\n"));
+    let (a, b) = (scratch.path("a"), scratch.path("b"));
+    for (out, rate) in [(&a, "2Mbit/s"), (&b, "3Mbit/s")] {
+        let set = format!("flow.down.rate={rate}");
+        assert_eq!(ropewalk(&["sim", "run", &file, "--set", &set, "--out", out]).status.code(), Some(0));
+    }
+    let same = ropewalk(&["compare", &a, &a]);
+    assert_eq!(same.status.code(), Some(0), "{}", text(&same.stderr));
+    let apart = ropewalk(&["compare", &a, &b]);
+    assert_eq!(apart.status.code(), Some(8));
+    assert!(
+        text(&apart.stdout).contains("APART") && text(&apart.stdout).contains("not of the same scenario")
+    );
+    assert_eq!(text(&apart.stderr), "ropewalk: 1 of the figures are apart: flow.down.goodput_mbps\n");
+    assert_eq!(ropewalk(&["compare", &a, &scratch.path("none")]).status.code(), Some(2));
+}
+
+#[test]
+fn what_cannot_run_live_is_refused_with_file_line_key_and_remedy() {
+    let scratch = Scratch::new("refused");
+    let file = scratch.file("cable.toml", &cable("kind = \"mptcp\"\ncongestion = \"olia\"\n"));
+    let refused = ropewalk(&["lab", "run", &file]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains(&format!("{file}:17: flow.down.congestion: Linux has no coupled")), "{said}");
+    let checked = ropewalk(&["lab", "check", &file]);
+    assert_eq!(checked.status.code(), Some(0));
+    assert!(text(&checked.stdout).contains("flow.down.congestion: Linux has no coupled"));
+}

@@ -34,6 +34,9 @@ _ropewalk() {
             ropewalk,path)
                 cmd="ropewalk__subcmd__path"
                 ;;
+            ropewalk,probe)
+                cmd="ropewalk__subcmd__probe"
+                ;;
             ropewalk,reference)
                 cmd="ropewalk__subcmd__reference"
                 ;;
@@ -75,6 +78,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help,path)
                 cmd="ropewalk__subcmd__help__subcmd__path"
+                ;;
+            ropewalk__subcmd__help,probe)
+                cmd="ropewalk__subcmd__help__subcmd__probe"
                 ;;
             ropewalk__subcmd__help,reference)
                 cmd="ropewalk__subcmd__help__subcmd__reference"
@@ -173,7 +179,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up status top path revoke sim reproduce check completions man reference help"
+            opts="-h -V --help --version serve invite up status top path revoke sim probe reproduce check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -215,7 +221,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="serve invite up status top path revoke sim reproduce check completions man reference help"
+            opts="serve invite up status top path revoke sim probe reproduce check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -343,6 +349,20 @@ _ropewalk() {
         ropewalk__subcmd__help__subcmd__path__subcmd__set)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__probe)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -704,6 +724,44 @@ _ropewalk() {
                     return 0
                     ;;
                 --weight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__probe)
+            opts="-h --serve --listen --key --key-file --seconds --streams --window --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --streams)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --window)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -261,6 +261,21 @@ esac
     ;;
 esac
 ;;
+(probe)
+_arguments "${_arguments_options[@]}" : \
+'--listen=[Where to listen, TCP and UDP \[default\: 0.0.0.0\:4510\]]:ADDR:PORT:_default' \
+'--key=[The key that both ends share \[default with --serve\: a new one, which is printed\]]:KEY:_default' \
+'(--key)--key-file=[Read the key from this file]:FILE:_files' \
+'--seconds=[How long each of the five tests takes, seconds]:SECS:_default' \
+'--streams=[How many connections the tests with several have]:N:_default' \
+'--window=[Give receivers of the tests a buffer of this size, such as 16KiB\: what would a program with it get?]:SIZE:_default' \
+'--serve[Be the other end\: listen, and serve who knows the key]' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'::host -- The machine at the other end, where `ropewalk probe --serve` runs:_default' \
+&& ret=0
+;;
 (reproduce)
 _arguments "${_arguments_options[@]}" : \
 '--out=[Directory for the page and its charts; made if it is not there \[default\: docs/papers beside \`scenarios\`, or here\]]:DIR:_files' \
@@ -395,6 +410,10 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(probe)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (reproduce)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -439,6 +458,7 @@ _ropewalk_commands() {
 'path:Change the paths of the running bond' \
 'revoke:Let a device in no more, and end its session' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
+'probe:Measure a path\: what limits it, what to set, and what that would give' \
 'reproduce:Run the scenarios of a paper and write what it reported beside what came out' \
 'check:Check a configuration file' \
 'completions:Print the completions for a shell' \
@@ -469,6 +489,7 @@ _ropewalk__subcmd__help_commands() {
 'path:Change the paths of the running bond' \
 'revoke:Let a device in no more, and end its session' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
+'probe:Measure a path\: what limits it, what to set, and what that would give' \
 'reproduce:Run the scenarios of a paper and write what it reported beside what came out' \
 'check:Check a configuration file' \
 'completions:Print the completions for a shell' \
@@ -526,6 +547,11 @@ _ropewalk__subcmd__help__subcmd__path__subcmd__remove_commands() {
 _ropewalk__subcmd__help__subcmd__path__subcmd__set_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help path set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__probe_commands] )) ||
+_ropewalk__subcmd__help__subcmd__probe_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help probe commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__reference_commands] )) ||
 _ropewalk__subcmd__help__subcmd__reference_commands() {
@@ -650,6 +676,11 @@ _ropewalk__subcmd__path__subcmd__remove_commands() {
 _ropewalk__subcmd__path__subcmd__set_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk path set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__probe_commands] )) ||
+_ropewalk__subcmd__probe_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk probe commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__reference_commands] )) ||
 _ropewalk__subcmd__reference_commands() {

@@ -31,6 +31,7 @@ pub mod poll;
 pub mod privileges;
 pub mod service;
 pub mod setup;
+pub mod tcp_info;
 pub mod tun;
 pub mod udp;
 

@@ -40,6 +40,8 @@ pub enum Command {
     Lab(crate::lab::Lab),
     /// Put two reports of a scenario side by side, and say whether they agree
     Compare(crate::compare::Compare),
+    /// Measure a path: what limits it, what to set, and what that would give
+    Probe(crate::probe::Probe),
     /// Run the scenarios of a paper and write what it reported beside what came out
     Reproduce(crate::reproduce::Reproduce),
     /// Check a configuration file
@@ -338,6 +340,8 @@ mod tests {
             "ropewalk lab run f.toml --seed 3 --set a.b=1 --out d --json",
             "ropewalk lab check f.toml g.toml",
             "ropewalk compare sim-out lab-out/report.json --all",
+            "ropewalk probe --serve --listen 0.0.0.0:4510 --key-file f",
+            "ropewalk probe host:4510 --key k --seconds 2 --streams 4 --window 16KiB --json",
             "ropewalk reproduce 003 --sim --quick --out d --runs e --resume",
         ] {
             assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());

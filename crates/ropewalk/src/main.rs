@@ -8,6 +8,7 @@
 //! * [`state`]: what is kept on disk: keys, clients, used bytes.
 //! * [`sim`]: the simulator: runs, sweeps, their results; [`lab`]: the same scenarios live; [`compare`]: both side by side; [`reproduce`]:
 //!   papers, claim by claim.
+//! * [`probe`]: what limits a path.
 //! * [`control`]: the socket by which other commands talk to a running daemon; [`report`]: what it says of itself.
 #![allow(
     rustdoc::broken_intra_doc_links,
@@ -27,6 +28,7 @@ mod gateway;
 mod lab;
 mod logging;
 mod metrics;
+mod probe;
 mod report;
 mod reproduce;
 mod sim;

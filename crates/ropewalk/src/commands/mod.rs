@@ -25,6 +25,7 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Sim(args) => crate::sim::run(&args),
         Command::Lab(args) => crate::lab::run(&args),
         Command::Compare(args) => crate::compare::run(&args),
+        Command::Probe(args) => crate::probe::run(&args),
         Command::Reproduce(args) => crate::reproduce::run(&args),
         Command::Check(args) => pages::check(&args),
         Command::Completions(args) => {

@@ -1,0 +1,217 @@
+//! The end that asks.
+
+use super::diagnose::{Direction, Finding, Load, diagnose};
+use super::echo::{self, Echoes};
+use super::stream::{self, Sender};
+use super::wire::{Channel, End, Key, Reply, Request, Token};
+use super::{Probe, key, show};
+use crate::exit::{Code, failure};
+use anyhow::{Context, Result, bail};
+use ropewalk_bond::session::Endpoint;
+use serde::Serialize;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long to wait for a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Echoes on the idle path, and beside load: often enough for a median in a second.
+const ECHO_EVERY: Duration = Duration::from_millis(20);
+
+/// All that was measured, and what it means.
+#[derive(Debug, Serialize)]
+pub struct Findings {
+    /// The other end.
+    pub host: String,
+    /// Hops to it; none over IPv6, or if they cannot be told.
+    pub hops: Option<u8>,
+    /// Receivers' buffers that were asked for, bytes.
+    pub asked_window_bytes: Option<u32>,
+    /// Echoes on the idle path.
+    pub idle: Echoes,
+    /// What the narrowest link on the way there seems to carry, by trains of datagrams, Mbit/s.
+    pub train_mbps: Option<f64>,
+    /// To the host.
+    pub up: Direction,
+    /// From the host.
+    pub down: Direction,
+    /// What both directions carried at once, together, Mbit/s.
+    pub both_mbps: f64,
+    /// What binds on the way there.
+    pub limit_up: Finding,
+    /// What binds on the way back.
+    pub limit_down: Finding,
+}
+
+/// A session with a server.
+struct Session {
+    channel: Channel,
+    socket: UdpSocket,
+    server: SocketAddr,
+    token: Token,
+    window: Option<u32>,
+    seconds: f64,
+}
+
+/// Measures, and says what it means.
+pub fn run(args: &Probe, host: &str) -> Result<()> {
+    let Some(text) = key(args)? else {
+        return Err(failure(
+            Code::Usage,
+            "the key is missing; give what `ropewalk probe --serve` printed with --key or --key-file",
+        ));
+    };
+    let mut session = open(args, host, &Key::new(&text))?;
+    let findings = session.measure(host, args.streams)?;
+    match args.json {
+        true => println!("{}", serde_json::to_string_pretty(&findings)?),
+        false => print!("{}", show::render(&findings)),
+    }
+    Ok(())
+}
+
+/// Connects and proves to know the key.
+fn open(args: &Probe, host: &str, key: &Key) -> Result<Session> {
+    let endpoint: Endpoint = match host.parse() {
+        Ok(endpoint) => endpoint,
+        // IPv6 addresses have colons of their own.
+        Err(_) if host.parse::<Ipv6Addr>().is_ok() => format!("[{host}]:{}", super::PORT).parse()?,
+        Err(_) => format!("{host}:{}", super::PORT).parse()?,
+    };
+    let unreachable = |why: String| failure(Code::Unreachable, why);
+    let addresses = endpoint
+        .to_string()
+        .to_socket_addrs()
+        .map_err(|e| unreachable(format!("{host} has no address: {e}")))?;
+    let mut last = None;
+    for server in addresses {
+        match TcpStream::connect_timeout(&server, CONNECT) {
+            Ok(stream) => {
+                let mut channel = Channel::new(stream)?;
+                let token = channel.introduce(key)?;
+                let any: SocketAddr = if server.is_ipv4() {
+                    (Ipv4Addr::UNSPECIFIED, 0).into()
+                } else {
+                    (Ipv6Addr::UNSPECIFIED, 0).into()
+                };
+                let socket = UdpSocket::bind(any).context("no UDP socket can be opened")?;
+                socket.connect(server).context("no UDP socket can be opened")?;
+                return Ok(Session {
+                    channel,
+                    socket,
+                    server,
+                    token,
+                    window: args.window.map(|w| w.0),
+                    seconds: args.seconds,
+                });
+            }
+            Err(error) => {
+                last = Some(format!(
+                    "{server} does not answer ({error}); start `ropewalk probe --serve` there, and see that TCP and UDP port {} reach it",
+                    server.port()
+                ))
+            }
+        }
+    }
+    Err(unreachable(last.unwrap_or_else(|| format!("{host} has no address"))))
+}
+
+impl Session {
+    fn measure(&mut self, host: &str, streams: u8) -> Result<Findings> {
+        let hops = self.server.is_ipv4().then(|| echo::hops(&self.socket, &self.token)).flatten();
+        let idle = self.idle();
+        echo::trains(&self.socket, &self.token);
+        let train_mbps = self.trains()?;
+        let up = Direction {
+            one: self.load(1, &[Sender::Client])?,
+            several: self.load(streams, &[Sender::Client])?,
+        };
+        let down = Direction {
+            one: self.load(1, &[Sender::Server])?,
+            several: self.load(streams, &[Sender::Server])?,
+        };
+        let both_mbps = self.load(streams.max(2), &[Sender::Client, Sender::Server])?.mbps;
+        let best = [&up, &down].map(|d| d.one.mbps.max(d.several.mbps)).into_iter().fold(0.0, f64::max);
+        let limit_up = diagnose(&up, &idle, train_mbps, both_mbps, best);
+        let limit_down = diagnose(&down, &idle, None, both_mbps, best);
+        let asked_window_bytes = self.window;
+        Ok(Findings {
+            host: host.into(),
+            hops,
+            asked_window_bytes,
+            idle,
+            train_mbps,
+            up,
+            down,
+            both_mbps,
+            limit_up,
+            limit_down,
+        })
+    }
+
+    fn idle(&self) -> Echoes {
+        let begin = std::time::Instant::now();
+        echo::ping(&self.socket, &self.token, ECHO_EVERY, &|| begin.elapsed() > Duration::from_secs(1))
+    }
+
+    /// The median rate of trains.
+    fn trains(&mut self) -> Result<Option<f64>> {
+        self.channel.send(&Request::Trains)?;
+        match self.channel.receive()? {
+            Reply::Trains { mut mbps } => {
+                mbps.sort_by(f64::total_cmp);
+                Ok(mbps.get(mbps.len() / 2).copied())
+            }
+            other => bail!("the other end answered something else: {other:?}"),
+        }
+    }
+
+    /// Streams, whose senders are in turn those of `senders`, with echoes beside them.
+    fn load(&mut self, streams: u8, senders: &[Sender]) -> Result<Load> {
+        self.channel.send(&Request::Load { streams, seconds: self.seconds, window: self.window })?;
+        match self.channel.receive()? {
+            Reply::Ready => {}
+            Reply::Refused { why } => bail!("the other end refuses {why}"),
+            other => bail!("the other end answered something else: {other:?}"),
+        }
+        let mut connections = Vec::new();
+        for sender in senders.iter().cycle().take(streams.into()) {
+            let stream = TcpStream::connect_timeout(&self.server, CONNECT)
+                .context("a connection of the test cannot be made")?;
+            stream::introduce(&stream, &self.token, *sender)?;
+            connections.push((stream, *sender));
+        }
+        let over = AtomicBool::new(false);
+        let (own, echoes) = std::thread::scope(|scope| {
+            let pinger = scope.spawn(|| {
+                echo::ping(&self.socket, &self.token, ECHO_EVERY, &|| over.load(Ordering::Relaxed))
+            });
+            let own = stream::run(connections, Sender::Client, self.window, self.seconds);
+            over.store(true, Ordering::Relaxed);
+            (own, pinger.join().unwrap_or_default())
+        });
+        match self.channel.receive()? {
+            Reply::Load { ends } => Ok(together(streams, &[own?, ends].concat(), echoes)),
+            other => bail!("the other end answered something else: {other:?}"),
+        }
+    }
+}
+
+/// All ends of a test as one.
+fn together(streams: u8, ends: &[End], echoes: Echoes) -> Load {
+    let senders: Vec<&End> = ends.iter().filter(|e| e.sent > 0).collect();
+    let mean = |of: fn(&End) -> f64| senders.iter().map(|e| of(e)).sum::<f64>() / senders.len().max(1) as f64;
+    let (sent, again) =
+        senders.iter().fold((0, 0), |(s, r), e| (s + u64::from(e.sent), r + u64::from(e.retransmitted)));
+    Load {
+        streams,
+        mbps: ends.iter().map(|e| e.mbps).sum(),
+        tcp_rtt_ms: mean(|e| e.rtt_ms),
+        loss: if sent == 0 { 0.0 } else { again as f64 / sent as f64 },
+        window_limited: mean(|e| e.window_limited),
+        buffer_limited: mean(|e| e.buffer_limited),
+        window_bytes: mean(|e| f64::from(e.window_bytes)),
+        mss: senders.iter().map(|e| e.mss).max().unwrap_or(0),
+        echoes,
+    }
+}

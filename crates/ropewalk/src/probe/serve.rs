@@ -1,0 +1,106 @@
+//! The end that is measured against. It listens because somebody started it, serves one client at a time, for a bounded time, and
+//! only who knows the key; see [`super::wire`] for why it cannot be made to send to others.
+
+use super::echo::{self, Trains};
+use super::stream::{self, Sender};
+use super::wire::{Channel, Key, MAX_SECONDS, PATIENCE, Reply, Request, Token};
+use super::{Probe, key};
+use crate::exit::{Code, failure};
+use anyhow::{Context, Result};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longest session: all tests of a client with the longest of each.
+const SESSION: Duration = Duration::from_secs(180);
+/// How long a client may think between two requests: its own part of the tests is in it.
+const BETWEEN: Duration = Duration::from_secs(MAX_SECONDS as u64 + 10);
+
+/// Listens, and serves until it is stopped.
+pub fn run(args: &Probe) -> Result<()> {
+    let given = key(args)?;
+    let text = given.clone().unwrap_or_else(Key::generate);
+    let at = args.listen.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, super::PORT)));
+    let listener = TcpListener::bind(at).map_err(|e| cannot_listen(at, &e))?;
+    let at = listener.local_addr()?;
+    let socket = UdpSocket::bind(at).map_err(|e| cannot_listen(at, &e))?;
+    socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+    // A key that was given is not shown again.
+    let shown = if given.is_some() { "KEY" } else { &text };
+    println!(
+        "listening at {at}; on the other machine: ropewalk probe THIS-MACHINE:{} --key {shown}",
+        at.port()
+    );
+    let key = Key::new(&text);
+    loop {
+        let (stream, from) = listener.accept().context("no connection can be accepted")?;
+        match session(stream, (&listener, &socket), from.ip(), &key) {
+            Ok(true) => println!("{}: measured", from.ip()),
+            Ok(false) => eprintln!("{}: refused, it does not know the key", from.ip()),
+            Err(error) => eprintln!("{}: {error:#}", from.ip()),
+        }
+    }
+}
+
+fn cannot_listen(at: SocketAddr, error: &std::io::Error) -> anyhow::Error {
+    match error.kind() {
+        ErrorKind::AddrInUse => {
+            failure(Code::Taken, format!("{at} is taken; choose another address with --listen"))
+        }
+        ErrorKind::AddrNotAvailable => failure(Code::Usage, format!("{at} is no address of this machine")),
+        ErrorKind::PermissionDenied => {
+            failure(Code::Rights, format!("{at} may not be listened at; ports from 1024 on may"))
+        }
+        _ => failure(Code::Failure, format!("{at} cannot be listened at: {error}")),
+    }
+}
+
+/// Serves a client; false: it did not know the key.
+fn session(
+    stream: TcpStream,
+    (listener, socket): (&TcpListener, &UdpSocket),
+    peer: IpAddr,
+    key: &Key,
+) -> Result<bool> {
+    let mut channel = Channel::new(stream)?;
+    let Some(token) = channel.welcome(key)? else { return Ok(false) };
+    channel.patience(BETWEEN)?;
+    let (trains, stop) = (Trains::default(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| echo::answer(socket, peer, &token, &trains, &stop));
+        let served = serve(&mut channel, listener, peer, &token, &trains);
+        stop.store(true, Ordering::Relaxed);
+        served
+    })?;
+    Ok(true)
+}
+
+/// Answers requests until the client has gone.
+fn serve(
+    channel: &mut Channel,
+    listener: &TcpListener,
+    peer: IpAddr,
+    token: &Token,
+    trains: &Trains,
+) -> Result<()> {
+    let end = Instant::now() + SESSION;
+    while Instant::now() < end {
+        // The client closes when it has all it wants.
+        let Ok(request) = channel.receive::<Request>() else { return Ok(()) };
+        if let Some(why) = request.refusal() {
+            channel.send(&Reply::Refused { why })?;
+            continue;
+        }
+        match request {
+            Request::Trains => channel.send(&Reply::Trains { mbps: echo::rates(trains) })?,
+            Request::Load { streams, seconds, window } => {
+                channel.send(&Reply::Ready)?;
+                let streams = stream::accept(listener, peer, token, streams, PATIENCE)?;
+                let ends = stream::run(streams, Sender::Server, window, seconds)?;
+                channel.send(&Reply::Load { ends })?;
+            }
+        }
+    }
+    anyhow::bail!("the session took longer than {} s and was ended", SESSION.as_secs())
+}

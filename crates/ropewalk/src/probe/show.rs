@@ -1,0 +1,64 @@
+//! What was found, for people.
+
+use super::client::Findings;
+use super::diagnose::{Direction, Finding, Limit, Load};
+use super::echo::Echoes;
+use std::fmt::Write;
+
+/// The report.
+pub fn render(f: &Findings) -> String {
+    let mut out = String::new();
+    let hops = f.hops.map_or(String::new(), |n| format!(", {n} {}", if n == 1 { "hop" } else { "hops" }));
+    let _ = writeln!(out, "{}{hops}", f.host);
+    let _ = writeln!(out, "  idle        {}", echoes(&f.idle));
+    if let Some(mbps) = f.train_mbps {
+        let _ = writeln!(out, "  trains      {mbps:.1} Mbit/s there");
+    }
+    direction(&mut out, "up", &f.up);
+    direction(&mut out, "down", &f.down);
+    let _ = writeln!(out, "  both ways   {:.1} Mbit/s together", f.both_mbps);
+    finding(&mut out, "up", &f.limit_up);
+    finding(&mut out, "down", &f.limit_down);
+    out
+}
+
+fn echoes(e: &Echoes) -> String {
+    if e.received == 0 {
+        return "no echo came back: UDP does not pass".into();
+    }
+    let lost = e.sent - e.received;
+    let lost = if lost == 0 { String::new() } else { format!(", {lost} of {} lost", e.sent) };
+    format!("{:.2} ms, least {:.2}, 99 of 100 under {:.2}{lost}", e.median_ms, e.min_ms, e.p99_ms)
+}
+
+fn direction(out: &mut String, name: &str, direction: &Direction) {
+    for load in [&direction.one, &direction.several] {
+        let Load { streams, mbps, loss, .. } = load;
+        let many = if *streams == 1 { "connection" } else { "connections" };
+        let _ = writeln!(
+            out,
+            "  {name:<5} {streams:>2} {many:<12} {mbps:>8.1} Mbit/s, {:.3} % sent again; echoes {}",
+            loss * 100.0,
+            echoes(&load.echoes)
+        );
+    }
+}
+
+fn finding(out: &mut String, name: &str, finding: &Finding) {
+    let limit = match finding.limit {
+        Limit::Window => "the window",
+        Limit::Loss => "losses",
+        Limit::Airtime => "airtime",
+        Limit::Queue => "the link, with a long queue,",
+        Limit::Link => "the link",
+        Limit::Nothing => "something that lets nothing pass",
+    };
+    let _ = write!(out, "\n{name}: {limit} binds: {}.\n  set: {}.\n", finding.because, finding.set);
+    if finding.gain > 1.0 {
+        let _ = writeln!(
+            out,
+            "  then: about {:.0} Mbit/s, {:.1} times as much",
+            finding.predicted_mbps, finding.gain
+        );
+    }
+}

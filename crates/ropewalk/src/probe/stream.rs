@@ -1,0 +1,161 @@
+//! Streams of TCP data, and what their ends see.
+
+use super::wire::{End, Token};
+use anyhow::{Context, Result, ensure};
+use ropewalk_net::tcp_info::{TcpInfo, tcp_info};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Who sends on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// The client: up.
+    Client,
+    /// The server: down.
+    Server,
+}
+
+/// The share of a test that is left to slow start.
+const START: f64 = 0.3;
+/// How long a new connection may take to say whose it is.
+const INTRODUCTION: Duration = Duration::from_secs(1);
+const PIECE: usize = 64 << 10;
+
+/// Says whose connection it is, as the client.
+pub fn introduce(mut stream: &TcpStream, token: &Token, sender: Sender) -> Result<()> {
+    let mut first = token.to_vec();
+    first.push(u8::from(sender == Sender::Server));
+    Ok(stream.write_all(&first)?)
+}
+
+/// Waits for the connections of a test; whatever else comes is closed.
+pub fn accept(
+    listener: &TcpListener,
+    peer: IpAddr,
+    token: &Token,
+    streams: u8,
+    wait: Duration,
+) -> Result<Vec<(TcpStream, Sender)>> {
+    let end = Instant::now() + wait;
+    let mut all = Vec::new();
+    listener.set_nonblocking(true)?;
+    while all.len() < usize::from(streams) && Instant::now() < end {
+        match listener.accept() {
+            Ok((stream, from)) if from.ip() == peer => all.extend(whose(stream, token)),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(2))
+            }
+            Err(error) => return Err(error).context("no connection can be accepted"),
+        }
+    }
+    listener.set_nonblocking(false)?;
+    ensure!(all.len() == usize::from(streams), "{} of {streams} connections came in time", all.len());
+    Ok(all)
+}
+
+/// The role of a connection that has the session's token.
+fn whose(mut stream: TcpStream, token: &Token) -> Option<(TcpStream, Sender)> {
+    let mut first = [0; 17];
+    stream.set_nonblocking(false).ok()?;
+    stream.set_read_timeout(Some(INTRODUCTION)).ok()?;
+    stream.read_exact(&mut first).ok()?;
+    let own = aws_lc_rs::constant_time::verify_slices_are_equal(&first[..16], token).is_ok();
+    own.then_some((stream, if first[16] == 0 { Sender::Client } else { Sender::Server }))
+}
+
+/// Bounds the window that the receiver will offer.
+pub fn bound_window(stream: &TcpStream, window: Option<u32>) -> Result<()> {
+    // The kernel doubles what is asked for, and offers about half of that as a window (socket(7)).
+    window.map_or(Ok(()), |bytes| {
+        Ok(rustix::net::sockopt::set_socket_recv_buffer_size(stream, bytes as usize)?)
+    })
+}
+
+/// Sends until the time is over or the receiver has gone.
+pub fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
+    stream.set_write_timeout(Some(Duration::from_millis(200)))?;
+    // No two pieces alike, so that no link compresses them.
+    let piece: Vec<u8> = (0..PIECE).map(|_| rand::random()).collect();
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let mut last = TcpInfo::default();
+    let mut asked = Instant::now();
+    while Instant::now() < end {
+        match stream.write(&piece) {
+            Ok(_) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                ) => {}
+            Err(_) => break,
+        }
+        if asked.elapsed() > Duration::from_millis(100) {
+            (last, asked) = (tcp_info(&stream).unwrap_or(last), Instant::now());
+        }
+    }
+    let share =
+        |part: Duration| if last.busy.is_zero() { 0.0 } else { part.as_secs_f64() / last.busy.as_secs_f64() };
+    Ok(End {
+        mbps: 0.0,
+        rtt_ms: last.rtt.as_secs_f64() * 1e3,
+        sent: last.sent_segments,
+        retransmitted: last.retransmitted,
+        window_limited: share(last.window_limited),
+        buffer_limited: share(last.buffer_limited),
+        window_bytes: last.window_bytes,
+        mss: last.mss,
+    })
+}
+
+/// Receives until the time is over; counts from when slow start should be.
+pub fn receive(mut stream: TcpStream, seconds: f64) -> Result<End> {
+    stream.set_read_timeout(Some(Duration::from_millis(200)))?;
+    let begin = Instant::now();
+    let (from, to) =
+        (begin + Duration::from_secs_f64(seconds * START), begin + Duration::from_secs_f64(seconds));
+    let mut piece = vec![0; PIECE];
+    let mut bytes = 0_u64;
+    while Instant::now() < to {
+        match stream.read(&mut piece) {
+            Ok(0) => break,
+            Ok(n) if Instant::now() >= from => bytes += n as u64,
+            Ok(_) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                ) => {}
+            Err(_) => break,
+        }
+    }
+    let time = Instant::now().duration_since(from).as_secs_f64();
+    let mbps = if time > 0.0 { bytes as f64 * 8.0 / time / 1e6 } else { 0.0 };
+    Ok(End { mbps, ..End::default() })
+}
+
+/// Runs this end of all connections at once.
+pub fn run(
+    streams: Vec<(TcpStream, Sender)>,
+    own: Sender,
+    window: Option<u32>,
+    seconds: f64,
+) -> Result<Vec<End>> {
+    std::thread::scope(|scope| {
+        let mut ends = Vec::new();
+        for (stream, sender) in streams {
+            if sender != own {
+                bound_window(&stream, window)?;
+            }
+            ends.push(
+                scope.spawn(
+                    move || if sender == own { send(stream, seconds) } else { receive(stream, seconds) },
+                ),
+            );
+        }
+        ends.into_iter()
+            .map(|end| end.join().unwrap_or_else(|_| anyhow::bail!("a stream ended badly")))
+            .collect()
+    })
+}

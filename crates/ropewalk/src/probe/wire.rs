@@ -1,0 +1,328 @@
+//! What the two ends say to each other: lines of JSON over TCP, and datagrams that carry a session's token.
+//!
+//! ```text
+//!   server ── Hello { version, nonce } ──────────▶ client
+//!   client ── Answer { nonce, proof } ───────────▶ server     proof = HMAC(key, "client" ‖ nonces)
+//!   server ── Welcome { proof } ─────────────────▶ client     proof = HMAC(key, "server" ‖ nonces)
+//!   client ── Request … server ── Reply, in turn
+//! ```
+//!
+//! Both ends prove that they know the key before anything is measured. The token of the session's datagrams comes from the key and both nonces,
+//! so nobody can make the server send anywhere: it answers a datagram only with the same length, and only to who completed the handshake.
+
+use crate::exit::{Code, failure};
+use anyhow::{Context, Result};
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// What both ends must agree on.
+pub const VERSION: u32 = 1;
+/// Longest line, bytes: a request has about a hundred.
+pub const MAX_LINE: u64 = 4096;
+/// How long an end waits for the other's next line.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+/// Most connections of a test.
+pub const MAX_STREAMS: u8 = 16;
+/// Longest test of one direction, seconds.
+pub const MAX_SECONDS: f64 = 20.0;
+
+/// What a session's datagrams and data connections begin with.
+pub type Token = [u8; 16];
+
+/// The secret that both ends share.
+#[derive(Clone, Debug)]
+pub struct Key(hmac::Key);
+
+impl Key {
+    /// From a text; any will do, long ones are safer.
+    pub fn new(text: &str) -> Key {
+        Key(hmac::Key::new(hmac::HMAC_SHA256, text.trim().as_bytes()))
+    }
+
+    /// A new one of 128 bits, as text.
+    pub fn generate() -> String {
+        BASE64.encode(rand::random::<[u8; 16]>())
+    }
+
+    fn input(what: &str, nonces: &(Vec<u8>, Vec<u8>)) -> Vec<u8> {
+        [b"ropewalk probe ", what.as_bytes(), b"\0", &nonces.0, &nonces.1].concat()
+    }
+
+    fn prove(&self, what: &str, nonces: &(Vec<u8>, Vec<u8>)) -> String {
+        BASE64.encode(hmac::sign(&self.0, &Key::input(what, nonces)))
+    }
+
+    /// In constant time.
+    fn verify(&self, what: &str, nonces: &(Vec<u8>, Vec<u8>), proof: &str) -> bool {
+        let proof = BASE64.decode(proof).unwrap_or_default();
+        hmac::verify(&self.0, &Key::input(what, nonces), &proof).is_ok()
+    }
+
+    fn token(&self, nonces: &(Vec<u8>, Vec<u8>)) -> Token {
+        let tag = hmac::sign(&self.0, &Key::input("token", nonces));
+        let mut token = Token::default();
+        token.copy_from_slice(&tag.as_ref()[..16]);
+        token
+    }
+}
+
+/// The server's first line.
+#[derive(Serialize, Deserialize)]
+struct Hello {
+    ropewalk_probe: u32,
+    nonce: String,
+}
+
+/// The client's first line.
+#[derive(Serialize, Deserialize)]
+struct Answer {
+    nonce: String,
+    proof: String,
+}
+
+/// The server's second line.
+#[derive(Serialize, Deserialize)]
+struct Welcome {
+    /// None: the client's proof was wrong.
+    proof: Option<String>,
+}
+
+/// What the client asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case")]
+pub enum Request {
+    /// Streams of TCP data for so long; each connection says itself which end sends.
+    Load {
+        /// So many connections.
+        streams: u8,
+        /// How long, seconds.
+        seconds: f64,
+        /// The receivers' buffers, bytes; none: the kernel's own.
+        window: Option<u32>,
+    },
+    /// What came of the trains of datagrams so far.
+    Trains,
+}
+
+/// What the server answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "kebab-case")]
+pub enum Reply {
+    /// The connections may come.
+    Ready,
+    /// What its end of the streams saw.
+    Load {
+        /// The streams.
+        ends: Vec<End>,
+    },
+    /// Rates at which trains arrived, Mbit/s.
+    Trains {
+        /// One for each train of which enough arrived.
+        mbps: Vec<f64>,
+    },
+    /// It will not.
+    Refused {
+        /// Why, a sentence.
+        why: String,
+    },
+}
+
+/// One end of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct End {
+    /// A receiver: what arrived after slow start, Mbit/s.
+    pub mbps: f64,
+    /// A sender: its smoothed round trip, ms.
+    pub rtt_ms: f64,
+    /// A sender: segments sent.
+    pub sent: u32,
+    /// A sender: of them, sent again.
+    pub retransmitted: u32,
+    /// A sender: share of its time in which the receiver's window held it back, 0 to 1.
+    pub window_limited: f64,
+    /// A sender: share of its time in which its own buffer was too small, 0 to 1.
+    pub buffer_limited: f64,
+    /// A sender: the receiver's window at the end, bytes.
+    pub window_bytes: u32,
+    /// A sender: bytes in a segment.
+    pub mss: u32,
+}
+
+/// A connection that speaks in lines.
+pub struct Channel {
+    reader: BufReader<TcpStream>,
+    writer: TcpStream,
+}
+
+impl Channel {
+    /// Over a connection.
+    pub fn new(stream: TcpStream) -> Result<Channel> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Channel { reader: BufReader::new(stream.try_clone()?), writer: stream })
+    }
+
+    /// How long to wait for a line.
+    pub fn patience(&self, wait: Duration) -> Result<()> {
+        Ok(self.writer.set_read_timeout(Some(wait))?)
+    }
+
+    /// Says something.
+    pub fn send(&mut self, what: &impl Serialize) -> Result<()> {
+        let mut line = serde_json::to_vec(what)?;
+        line.push(b'\n');
+        self.writer.write_all(&line).context("the other end went away")
+    }
+
+    /// Hears something.
+    pub fn receive<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let mut line = Vec::new();
+        (&mut self.reader)
+            .take(MAX_LINE)
+            .read_until(b'\n', &mut line)
+            .context("the other end says nothing")?;
+        anyhow::ensure!(
+            !line.is_empty(),
+            "the other end closed the connection; perhaps it is busy with somebody else"
+        );
+        serde_json::from_slice(&line)
+            .context("the other end speaks something else; is it `ropewalk probe --serve` of this version?")
+    }
+
+    /// The server's side of the handshake; none: whoever it is does not know the key.
+    pub fn welcome(&mut self, key: &Key) -> Result<Option<Token>> {
+        let own = rand::random::<[u8; 32]>().to_vec();
+        self.send(&Hello { ropewalk_probe: VERSION, nonce: BASE64.encode(&own) })?;
+        let answer: Answer = self.receive()?;
+        let nonces = (own, nonce(&answer.nonce)?);
+        if !key.verify("client", &nonces, &answer.proof) {
+            self.send(&Welcome { proof: None })?;
+            return Ok(None);
+        }
+        self.send(&Welcome { proof: Some(key.prove("server", &nonces)) })?;
+        Ok(Some(key.token(&nonces)))
+    }
+
+    /// The client's side of the handshake.
+    pub fn introduce(&mut self, key: &Key) -> Result<Token> {
+        let hello: Hello = self.receive()?;
+        anyhow::ensure!(
+            hello.ropewalk_probe == VERSION,
+            "the other end speaks version {} of the probe, this one {VERSION}; use the same ropewalk at both",
+            hello.ropewalk_probe
+        );
+        let own = rand::random::<[u8; 32]>().to_vec();
+        let nonces = (nonce(&hello.nonce)?, own.clone());
+        self.send(&Answer { nonce: BASE64.encode(&own), proof: key.prove("client", &nonces) })?;
+        let welcome: Welcome = self.receive()?;
+        let wrong =
+            || failure(Code::Refused, "the key is wrong; `ropewalk probe --serve` printed the right one");
+        let proof = welcome.proof.ok_or_else(wrong)?;
+        if !key.verify("server", &nonces, &proof) {
+            return Err(failure(
+                Code::Refused,
+                "the other end does not know the key itself; it is not the one you look for",
+            ));
+        }
+        Ok(key.token(&nonces))
+    }
+}
+
+fn nonce(text: &str) -> Result<Vec<u8>> {
+    let bytes = BASE64.decode(text).unwrap_or_default();
+    anyhow::ensure!(bytes.len() == 32, "the other end's nonce has {} bytes, not 32", bytes.len());
+    Ok(bytes)
+}
+
+impl Request {
+    /// What a server will not do.
+    pub fn refusal(&self) -> Option<String> {
+        let Request::Load { streams, seconds, window } = self else { return None };
+        if !(1..=MAX_STREAMS).contains(streams) {
+            return Some(format!("{streams} connections: 1 to {MAX_STREAMS} are"));
+        }
+        if !(*seconds > 0.0 && *seconds <= MAX_SECONDS) {
+            return Some(format!("{seconds} s: at most {MAX_SECONDS} are"));
+        }
+        let odd = window.filter(|w| !(2048..=64 << 20).contains(w))?;
+        Some(format!("a window of {odd} bytes: 2 KiB to 64 MiB are"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    fn pair() -> (Channel, Channel) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (Channel::new(client).unwrap(), Channel::new(listener.accept().unwrap().0).unwrap())
+    }
+
+    #[test]
+    fn who_knows_the_key_gets_the_same_token() {
+        let (mut client, mut server) = pair();
+        let theirs = std::thread::spawn(move || server.welcome(&Key::new("rope")).unwrap());
+        let ours = client.introduce(&Key::new("rope\n")).unwrap();
+        assert_eq!(theirs.join().unwrap(), Some(ours));
+    }
+
+    #[test]
+    fn who_does_not_is_refused() {
+        let (mut client, mut server) = pair();
+        let theirs = std::thread::spawn(move || server.welcome(&Key::new("rope")).unwrap());
+        let error = client.introduce(&Key::new("robe")).unwrap_err();
+        assert!(error.to_string().contains("the key is wrong"), "{error}");
+        assert_eq!(theirs.join().unwrap(), None);
+    }
+
+    #[test]
+    fn a_server_that_does_not_know_the_key_is_not_believed() {
+        let (mut client, mut server) = pair();
+        let theirs = std::thread::spawn(move || {
+            server.send(&Hello { ropewalk_probe: VERSION, nonce: BASE64.encode([1; 32]) }).unwrap();
+            let _: Answer = server.receive().unwrap();
+            server.send(&Welcome { proof: Some(BASE64.encode([0; 32])) }).unwrap();
+        });
+        let error = client.introduce(&Key::new("rope")).unwrap_err();
+        theirs.join().unwrap();
+        assert!(error.to_string().contains("does not know the key"), "{error}");
+    }
+
+    #[test]
+    fn long_lines_and_nonsense_end_the_session() {
+        for bytes in [vec![b'x'; 10_000], b"{}\n".to_vec(), b"SSH-2.0-OpenSSH\r\n".to_vec(), Vec::new()] {
+            let (mut client, mut server) = pair();
+            let theirs = std::thread::spawn(move || server.welcome(&Key::new("rope")).is_err());
+            let _: Hello = client.receive().unwrap();
+            client.writer.write_all(&bytes).unwrap();
+            client.writer.shutdown(std::net::Shutdown::Write).unwrap();
+            assert!(theirs.join().unwrap());
+        }
+    }
+
+    #[test]
+    fn requests_are_bounded() {
+        let load = |streams, seconds, window| Request::Load { streams, seconds, window }.refusal();
+        assert_eq!(load(1, 5.0, None), None);
+        assert_eq!(load(16, 20.0, Some(16384)), None);
+        for refused in [
+            load(0, 5.0, None),
+            load(17, 5.0, None),
+            load(1, 21.0, None),
+            load(1, f64::NAN, None),
+            load(1, 5.0, Some(1)),
+        ] {
+            assert!(refused.is_some());
+        }
+    }
+}

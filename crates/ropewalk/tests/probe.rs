@@ -1,0 +1,156 @@
+//! `ropewalk probe` as a person meets it: on loopback, and along a lab's cable (root; without it that test passes and says so).
+//!
+//! ```text
+//!   client 10.1.1.1 ──── 40 Mb/s, 10 ms ──── 10.1.1.2 gateway
+//! ```
+
+mod common;
+
+use common::{BINARY, SOON, root, ropewalk};
+use ropewalk_air::wired::LinkSpec;
+use ropewalk_lab::Paths;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const KEY: &str = "a key for tests";
+
+/// A server on loopback; it ends with this.
+struct Server {
+    child: Child,
+    at: String,
+}
+
+impl Server {
+    fn start(key: &[&str]) -> (Server, String) {
+        let mut command = Command::new(BINARY);
+        command.args(["probe", "--serve", "--listen", "127.0.0.1:0"]).args(key);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let at = line.split_whitespace().nth(2).unwrap().trim_end_matches(';').to_owned();
+        (Server { child, at }, line)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+#[test]
+fn a_path_is_measured_with_the_key_that_the_server_prints() {
+    let (server, line) = Server::start(&[]);
+    let key = line.trim().rsplit(' ').next().unwrap();
+    let (code, out, err) =
+        ropewalk(&["probe", &server.at, "--key", key, "--seconds", "0.5", "--streams", "2", "--json"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let found = json(&out);
+    assert_eq!(found["hops"], 1, "{out}");
+    for direction in ["up", "down"] {
+        assert!(found[direction]["one"]["mbps"].as_f64().unwrap() > 0.0, "{out}");
+        assert_eq!(found[direction]["several"]["streams"], 2);
+        assert!(found[format!("limit_{direction}")]["set"].is_string());
+    }
+    assert_eq!(found["idle"]["sent"], found["idle"]["received"], "{out}");
+    // And again, for people: one session does not spoil the next.
+    let (code, out, _) = ropewalk(&["probe", &server.at, "--key", key, "--seconds", "0.5"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("1 hop\n") && out.contains("\nup: ") && out.contains("  set: "), "{out}");
+}
+
+#[test]
+fn who_does_not_know_the_key_gets_nothing() {
+    let (server, _) = Server::start(&["--key", KEY]);
+    let (code, _, err) = ropewalk(&["probe", &server.at, "--key", "another key"]);
+    assert_eq!(code, 5, "{err}");
+    assert!(err.contains("the key is wrong"), "{err}");
+    // Neither a stranger's datagrams nor a stranger's bytes are answered with more than the greeting.
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    stranger.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    stranger.send_to(&[0; 1400], &server.at).unwrap();
+    assert!(stranger.recv(&mut [0; 2048]).is_err());
+    let mut stream = TcpStream::connect(&server.at).unwrap();
+    stream.write_all(&[b'x'; 5000]).unwrap();
+    let mut said = Vec::new();
+    // The server closes with unread bytes, which TCP tells as a reset.
+    let _ = stream.read_to_end(&mut said);
+    assert!(said.len() < 200, "{}", said.len());
+    // And it still serves.
+    let (code, _, err) = ropewalk(&["probe", &server.at, "--key", KEY, "--seconds", "0.5", "--json"]);
+    assert_eq!(code, 0, "{err}");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = taken.local_addr().unwrap().to_string();
+    for (args, exit, words) in [
+        (&["probe"][..], 2, "required"),
+        (&["probe", "host", "--serve"][..], 2, "cannot be used with"),
+        (&["probe", "127.0.0.1"][..], 2, "the key is missing"),
+        (&["probe", "127.0.0.1", "--key", "short"][..], 2, "too short"),
+        (&["probe", "127.0.0.1", "--key-file", "/nowhere"][..], 2, "cannot be read"),
+        (&["probe", "127.0.0.1", "--key", KEY, "--seconds", "0"][..], 2, "0.5 to"),
+        (&["probe", "127.0.0.1", "--key", KEY, "--window", "16"][..], 2, "such as 16KiB"),
+        (&["probe", "127.0.0.1:1", "--key", KEY][..], 6, "start `ropewalk probe --serve` there"),
+        (&["probe", "--serve", "--listen", &at][..], 4, "is taken"),
+        (&["probe", "--serve", "--listen", "192.0.2.1:0"][..], 2, "no address of this machine"),
+    ] {
+        let (code, out, err) = ropewalk(args);
+        assert_eq!(code, exit, "{args:?}: {out}{err}");
+        assert!(err.contains(words), "{args:?}: {err}");
+    }
+}
+
+/// The mesh paper's case: a window too small for rate and round trip. It is found, in both directions.
+#[test]
+fn a_window_that_binds_is_found() {
+    if !root() {
+        return;
+    }
+    let lab = Paths::symmetric([LinkSpec::new(40.0, Duration::from_millis(10))]).unwrap();
+    let mut server = lab.gateway.start(BINARY, ["probe", "--serve", "--key", KEY]).unwrap();
+    server.wait_for_line("listening", SOON).unwrap();
+    let args = ["probe", "10.1.1.2", "--key", KEY, "--seconds", "2", "--window", "16KiB", "--json"];
+    let output = lab.client.exec(BINARY, args).unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{text}");
+    server.stop();
+    let found = json(&text);
+    assert_eq!(found["hops"], 1, "{text}");
+    for direction in ["limit_up", "limit_down"] {
+        assert_eq!(found[direction]["limit"], "window", "{text}");
+        assert!(found[direction]["gain"].as_f64().unwrap() > 2.0, "{text}");
+        // 40 Mbit/s in 20 ms are 100 kB; with the margin, and with what the machine's own load adds, more.
+        assert!(found[direction]["window_bytes"].as_u64().unwrap() > 64 << 10, "{text}");
+        assert!(found[direction]["streams"].as_u64().unwrap() >= 3, "{text}");
+    }
+}
+
+/// A link that is full and keeps a tenth of a second waiting; what a person reads of it.
+#[test]
+fn a_long_queue_is_found() {
+    if !root() {
+        return;
+    }
+    let lab = Paths::symmetric([LinkSpec::new(20.0, Duration::from_millis(10))]).unwrap();
+    let mut server = lab.gateway.start(BINARY, ["probe", "--serve", "--key", KEY]).unwrap();
+    server.wait_for_line("listening", SOON).unwrap();
+    let output = lab.client.exec(BINARY, ["probe", "10.1.1.2", "--key", KEY]).unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{text}");
+    server.stop();
+    for direction in ["up", "down"] {
+        assert!(text.contains(&format!("\n{direction}: the link, with a long queue, binds: ")), "{text}");
+    }
+    assert!(text.contains("cake bandwidth"), "{text}");
+}

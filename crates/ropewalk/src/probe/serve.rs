@@ -7,7 +7,7 @@ use super::wire::{Channel, Key, MAX_SECONDS, PATIENCE, Reply, Request, Token};
 use super::{Probe, key};
 use crate::exit::{Code, failure};
 use anyhow::{Context, Result};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -36,11 +36,16 @@ pub fn run(args: &Probe) -> Result<()> {
     loop {
         let (stream, from) = listener.accept().context("no connection can be accepted")?;
         match session(stream, (&listener, &socket), from.ip(), &key) {
-            Ok(true) => println!("{}: measured", from.ip()),
-            Ok(false) => eprintln!("{}: refused, it does not know the key", from.ip()),
-            Err(error) => eprintln!("{}: {error:#}", from.ip()),
+            Ok(true) => say(&format!("{}: measured", from.ip())),
+            Ok(false) => say(&format!("{}: refused, it does not know the key", from.ip())),
+            Err(error) => say(&format!("{}: {error:#}", from.ip())),
         }
     }
+}
+
+/// Tells what happened; that nobody reads it any more is no reason to end.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 fn cannot_listen(at: SocketAddr, error: &std::io::Error) -> anyhow::Error {

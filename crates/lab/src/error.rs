@@ -88,9 +88,42 @@ pub enum LabError {
         /// Those that there are.
         known: String,
     },
+    /// No lab is up.
+    #[error("no lab is up; start one with `ropewalk lab up FILE`")]
+    NoLab,
+    /// Several labs are up.
+    #[error("several labs are up: {0}; say which with --lab NAME")]
+    WhichLab(String),
+    /// A lab that is not up.
+    #[error("no lab called `{name}` is up; there are {known}")]
+    NoSuchLab {
+        /// What was asked for.
+        name: String,
+        /// Those that are.
+        known: String,
+    },
+    /// A lab of this name is up.
+    #[error(
+        "a lab called `{0}` is up already; take it down with `ropewalk lab down --lab {0}`, or give this one another name with --name"
+    )]
+    LabRuns(String),
+    /// A name that no lab can have.
+    #[error("a lab cannot be called `{0}`; use 1 to 64 letters, digits, dots or dashes")]
+    LabName(String),
+    /// What the lab said.
+    #[error("{0}")]
+    Refused(String),
     /// An interface without an address, or no interface.
     #[error("there is no interface `{0}` with an address; write node:interface")]
     NoAddress(String),
+    /// An interferer that the scenario does not have.
+    #[error("there is no interferer `{name}`{}", if .known.is_empty() { "; give the scenario one, with a `start` that never comes".to_owned() } else { format!("; there are {known}") })]
+    NoInterferer {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
     /// Something that is on no radio.
     #[error(
         "`{0}` is on no radio; a cable's end is captured by tcpdump inside its node: `ropewalk lab exec NODE -- tcpdump -i IFACE`"

@@ -46,10 +46,17 @@ impl Site {
     }
 }
 
-impl Drop for Site {
-    fn drop(&mut self) {
+impl Site {
+    /// Removes everything; dropping does the same.
+    pub(crate) fn clean(&self) {
         let names = self.namespaces.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         names.iter().for_each(|name| registry::remove_namespace(name));
         registry::remove_directory(&self.logs);
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.clean();
     }
 }

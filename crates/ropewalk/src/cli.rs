@@ -36,14 +36,14 @@ pub enum Command {
     Revoke(Revoke),
     /// Simulate a scenario: radios, links, TCP and bonds in virtual time
     Sim(crate::sim::Sim),
-    /// Make a scenario live: network namespaces whose radios and cables are models
-    Lab(crate::lab::Lab),
     /// Put two reports of a scenario side by side, and say whether they agree
     Compare(crate::compare::Compare),
     /// Measure a path: what limits it, what to set, and what that would give
     Probe(crate::probe::Probe),
     /// Run the scenarios of a paper and write what it reported beside what came out
     Reproduce(crate::reproduce::Reproduce),
+    /// Make a scenario live: network namespaces whose radios and cables are models
+    Lab(crate::lab::Lab),
     /// Check a configuration file
     Check(Check),
     /// Print the completions for a shell
@@ -343,6 +343,12 @@ mod tests {
             "ropewalk probe --serve --listen 0.0.0.0:4510 --key-file f",
             "ropewalk probe host:4510 --key k --seconds 2 --streams 4 --window 16KiB --json",
             "ropewalk reproduce 003 --sim --quick --out d --runs e --resume",
+            "ropewalk lab up f.toml --name n --seed 3 --set a.b=1",
+            "ropewalk lab exec ap --lab n -- iperf3 -s",
+            "ropewalk lab shell ap",
+            "ropewalk lab set sta position=1,2 --lab n",
+            "ropewalk lab capture ap wlan0 --write f.pcapng",
+            "ropewalk lab down --lab n",
         ] {
             assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
         }

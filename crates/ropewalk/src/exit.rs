@@ -4,6 +4,7 @@ use crate::config::ConfigError;
 use crate::state::clients::BookError;
 use crate::state::pool::PoolError;
 use ropewalk_bond::session::{EndpointError, Refusal, TokenError};
+use ropewalk_lab::LabError;
 use ropewalk_net::links::LinkError;
 use ropewalk_net::privileges::PrivilegeError;
 use ropewalk_net::setup::SetupError;
@@ -104,10 +105,28 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if let Some(book) = error.downcast_ref::<BookError>() {
         return Some(if matches!(book, BookError::NameTaken(_)) { Code::Taken } else { Code::Usage });
     }
+    if let Some(lab) = error.downcast_ref::<LabError>() {
+        return Some(lab_code(lab));
+    }
     if error.is::<PrivilegeError>() {
         return Some(Code::Rights);
     }
     tun(error).or_else(|| socket(error)).or_else(|| setup(error)).or_else(|| link(error))
+}
+
+fn lab_code(error: &LabError) -> Code {
+    match error {
+        LabError::NotRoot | LabError::NoTun | LabError::TunForbidden => Code::Rights,
+        LabError::LabRuns(_) => Code::Taken,
+        LabError::NoLab | LabError::NoSuchLab { .. } => Code::NotRunning,
+        LabError::Build(_)
+        | LabError::LabName(_)
+        | LabError::WhichLab(_)
+        | LabError::NoNode { .. }
+        | LabError::Refused(_)
+        | LabError::InterfaceName(_) => Code::Usage,
+        _ => Code::Failure,
+    }
 }
 
 fn tun(error: &(dyn std::error::Error + 'static)) -> Option<Code> {

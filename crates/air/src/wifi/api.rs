@@ -182,6 +182,13 @@ pub enum Command {
         /// On.
         up: bool,
     },
+    /// Switches an interferer on or off. Off, nobody hears it; on, one that was to start later starts now.
+    SetInterferer {
+        /// By the order in [`AirSpec::interferers`](super::AirSpec::interferers).
+        interferer: u16,
+        /// On.
+        on: bool,
+    },
     /// A radio reports every frame that it decodes from now on ([`Output::Captured`]), or no more.
     SetMonitor {
         /// The radio.
@@ -211,6 +218,9 @@ pub enum CommandError {
     /// There is no such interface.
     #[error("there is no interface {0}; interfaces are numbered from 0 in the order of the specification")]
     NoIface(u16),
+    /// There is no such interferer.
+    #[error("there is no interferer {0}; interferers are numbered from 0 in the order of the specification")]
+    NoInterferer(u16),
     /// The command is for stations.
     #[error("interface {0} is not a station; only stations associate, leave and save power")]
     NotAStation(u16),

@@ -63,6 +63,7 @@ impl<T: Clone> Air<T> {
                 let radio = self.radio(radio)?;
                 self.switch_radio(radio, up);
             }
+            Command::SetInterferer { interferer, on } => self.set_interferer(interferer, on)?,
             Command::SetMonitor { radio, on } => {
                 let radio = self.radio(radio)?;
                 self.radios[radio].spec.monitor = on;

@@ -137,6 +137,15 @@ impl Bursts {
         })
     }
 
+    /// Starts now if the start is still to come; says so.
+    pub(super) fn start_now(&mut self, now: Time) -> bool {
+        let early = self.start > now;
+        if early {
+            (self.start, self.next, self.count) = (now, now, 0);
+        }
+        early
+    }
+
     /// A draw with this mean from the exponential distribution, at least [`SHORTEST`].
     fn exponential(&mut self, mean: Duration) -> Duration {
         let drawn = -libm::log(1.0 - self.rng.random::<f64>()) * mean.as_nanos() as f64;

@@ -1,9 +1,12 @@
 //! Where radios are and what that means for power; interferers.
 
 use super::air::Air;
+use super::api::{CommandError, RadioId};
 use super::medium::Emission;
 use super::phy::Rate;
+use super::phy::decibel::mw_from_dbm;
 use super::propagation::Link;
+use super::spec::RadioSpec;
 use super::timers::Cause;
 use crate::Time;
 
@@ -77,6 +80,33 @@ impl<T: Clone> Air<T> {
         for index in 0..self.bursts.len() {
             self.next_burst(index);
         }
+    }
+
+    /// Switches an interferer: its bursts go on, heard or not.
+    pub(super) fn set_interferer(&mut self, interferer: u16, on: bool) -> Result<(), CommandError> {
+        let index = usize::from(interferer);
+        let Some(placed) = self.spec.interferers.get(index) else {
+            return Err(CommandError::NoInterferer(interferer));
+        };
+        let emitter = self.radios.len() + index;
+        let power = if on { mw_from_dbm(placed.spec.power_dbm) } else { 0.0 };
+        self.medium.paths.set_power_mw(emitter, power);
+        if on && self.bursts[index].start_now(self.now) {
+            self.next_burst(index);
+        }
+        Ok(())
+    }
+
+    /// The power at which a radio receives another, without fading, dBm; none if there is no such pair, or their channels lie apart.
+    pub fn received_dbm(&self, from: RadioId, to: RadioId) -> Option<f64> {
+        let (a, b) = (self.radio_spec(from)?, self.radio_spec(to)?);
+        let apart = a.channel.span(a.channel.width()).overlap(&b.channel.span(b.channel.width())) == 0.0;
+        (!apart).then(|| a.tx_power_dbm - self.loss_db(usize::from(from.0), usize::from(to.0)))
+    }
+
+    /// What a radio is like now.
+    pub fn radio_spec(&self, radio: RadioId) -> Option<&RadioSpec> {
+        self.radios.get(usize::from(radio.0)).map(|r| &r.spec)
     }
 
     fn next_burst(&mut self, index: usize) {

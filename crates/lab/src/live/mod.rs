@@ -24,6 +24,7 @@
 mod bonds;
 mod capture;
 mod counters;
+pub mod daemon;
 mod engine;
 mod ether;
 pub mod flows;
@@ -46,10 +47,11 @@ use std::time::{Duration, Instant};
 use std::sync::Arc;
 
 use ropewalk_air::Time;
+use ropewalk_air::wifi::Command;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::Event;
 use ropewalk_scenario::report::Report;
-use ropewalk_sim::build::Built;
+use ropewalk_sim::build::{Action, Built};
 use ropewalk_sim::net::NodeId;
 
 use crate::realtime::Keeper;
@@ -271,6 +273,25 @@ impl Lab {
     /// The thread was gone already: the figures are worth nothing.
     pub fn stop(self) -> Result<Summary> {
         self.summary()
+    }
+
+    /// Switches an interferer of the scenario on or off. One whose `start` is still to come starts at once.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn set_interferer(&self, name: &str, on: bool) -> Result<()> {
+        let all = &self.scenario.interferer;
+        let known = || all.iter().map(|i| i.name.as_str()).collect::<Vec<_>>().join(", ");
+        let index = all.iter().position(|i| i.name == name);
+        let index = index.ok_or_else(|| LabError::NoInterferer { name: name.to_owned(), known: known() })?;
+        let command = Command::SetInterferer { interferer: index as u16, on };
+        self.keeper.ask(move |engine| engine.perform(Action::Air(Box::new(command))))
+    }
+
+    /// Takes everything down while handles are left; they fail from then on.
+    pub(crate) fn clean(&self) {
+        self.keeper.stop();
+        self.site.clean();
     }
 
     /// How it kept time so far.

@@ -99,6 +99,15 @@ impl Radios {
         &mut list[place].1
     }
 
+    /// The radios of whom an interface of a radio is joined to now: of its access points, or of its stations.
+    pub(super) fn joined(&self, radio: RadioId) -> Vec<RadioId> {
+        let pairs = self.roles.iter().enumerate().filter_map(|(i, role)| match role {
+            Role::Station(Some(ap)) => Some((self.radio_of[i], self.radio_of[self.iface_of(*ap)?])),
+            _ => None,
+        });
+        pairs.filter_map(|(a, b)| (a == radio).then_some(b).or((b == radio).then_some(a))).collect()
+    }
+
     /// The channel of a radio now: number of its primary, and width.
     pub(super) fn channel(&self, radio: usize) -> String {
         let channel = self.channels.get(radio);

@@ -1,8 +1,19 @@
 //! `ropewalk lab`: scenarios on real kernels in real time.
+//!
+//! The lab itself is `ropewalk-lab`: its daemon holds a scenario up, and the commands here talk to it.
 
+mod inside;
+mod map;
 pub mod run;
+mod set;
+mod top;
+mod up;
 
+use crate::sim::Which;
 use clap::{Args, Subcommand};
+use ropewalk_lab::live::daemon::{Client, Request};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// `ropewalk lab`.
 #[derive(Debug, Args)]
@@ -19,6 +30,97 @@ pub enum LabCommand {
     Run(run::Run),
     /// Say which scenario files this machine can run live, and what keeps it from the others
     Check(run::Check),
+    /// Make a scenario live and keep it up
+    Up(Up),
+    /// Take a lab down
+    Down(Name),
+    /// Open a shell inside a node
+    Shell(Shell),
+    /// Run a program inside a node
+    Exec(Exec),
+    /// Draw who is where and who hears whom
+    Map(Name),
+    /// Move a station, cut a link, change a radio, start an interferer
+    Set(Set),
+    /// Watch stations, radios and links
+    Top(Name),
+    /// Write what a radio hears as pcapng, whoever it is for
+    Capture(Capture),
+}
+
+/// Which lab.
+#[derive(Clone, Debug, Args)]
+pub struct Name {
+    /// The lab's name; not needed if only one is up
+    #[arg(long = "lab", value_name = "NAME")]
+    pub lab: Option<String>,
+}
+
+impl Name {
+    fn open(&self) -> anyhow::Result<Client> {
+        Ok(Client::open(self.lab.as_deref())?)
+    }
+}
+
+/// `ropewalk lab up`.
+#[derive(Debug, Args)]
+pub struct Up {
+    #[command(flatten)]
+    pub which: Which,
+    /// What to call the lab [default: the file's name without its ending]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Stay in the foreground until Ctrl-C
+    #[arg(long)]
+    pub foreground: bool,
+}
+
+/// `ropewalk lab shell`.
+#[derive(Debug, Args)]
+pub struct Shell {
+    /// The node
+    pub node: String,
+    #[command(flatten)]
+    pub name: Name,
+}
+
+/// `ropewalk lab exec`.
+#[derive(Debug, Args)]
+pub struct Exec {
+    /// The node
+    pub node: String,
+    #[command(flatten)]
+    pub name: Name,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub words: Vec<OsString>,
+}
+
+/// `ropewalk lab set`.
+#[derive(Debug, Args)]
+#[command(after_long_help = set::EXAMPLES)]
+pub struct Set {
+    /// What to change: a node, `node:radio`, `node:interface`, a link, an interferer, or two radios with a comma between
+    pub what: String,
+    /// How: up, down, on, off, associate, disassociate, doze, awake, or KEY=VALUE with the keys of a scenario's events
+    #[arg(required = true, value_name = "CHANGE")]
+    pub changes: Vec<String>,
+    #[command(flatten)]
+    pub name: Name,
+}
+
+/// `ropewalk lab capture`.
+#[derive(Debug, Args)]
+pub struct Capture {
+    /// The node
+    pub node: String,
+    /// Its interface, or its radio
+    pub iface: String,
+    #[command(flatten)]
+    pub name: Name,
+    /// The file [default: standard output, for `| wireshark -k -i -`]
+    #[arg(long, short, value_name = "FILE")]
+    pub write: Option<PathBuf>,
 }
 
 /// Does what the command line says.
@@ -26,5 +128,16 @@ pub fn run(args: &Lab) -> anyhow::Result<()> {
     match &args.command {
         LabCommand::Run(args) => run::run(args),
         LabCommand::Check(args) => run::check(args),
+        LabCommand::Up(args) => up::run(args),
+        LabCommand::Down(name) => {
+            name.open()?.ask(&Request::Stop)?;
+            Ok(())
+        }
+        LabCommand::Shell(args) => inside::shell(args),
+        LabCommand::Exec(args) => inside::exec(args),
+        LabCommand::Map(name) => map::run(name),
+        LabCommand::Set(args) => set::run(args),
+        LabCommand::Top(name) => top::run(name),
+        LabCommand::Capture(args) => inside::capture(args),
     }
 }

@@ -1,0 +1,214 @@
+//! Answering for a lab.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use ropewalk_scenario::{Document, Scenario};
+
+use super::client::connect;
+use super::{About, Map, NodeAbout, Report, Request, Response, directory};
+use crate::live::{Counters, Lab};
+use crate::{LabError, Result};
+
+/// The longest request, bytes.
+const REQUEST_MAX: u64 = 64 * 1024;
+
+/// A name that is this process's, and the socket that goes with it. Dropping it removes the socket.
+#[derive(Debug)]
+pub struct Claim {
+    name: String,
+    path: PathBuf,
+    listener: UnixListener,
+}
+
+impl Claim {
+    /// Claims a name before anything is built.
+    ///
+    /// # Errors
+    /// A lab of this name runs, or the name is none.
+    pub fn new(name: &str) -> Result<Claim> {
+        let fits = (1..=64).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        if !fits {
+            return Err(LabError::LabName(name.to_owned()));
+        }
+        let directory = directory();
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+        made.map_err(LabError::kernel(format!("make {}", directory.display())))?;
+        if connect(name).is_some() {
+            return Err(LabError::LabRuns(name.to_owned()));
+        }
+        let path = directory.join(format!("{name}.sock"));
+        // A dead lab's.
+        let _ = std::fs::remove_file(&path);
+        let cannot = LabError::kernel(format!("listen at {}", path.display()));
+        let listener = UnixListener::bind(&path).map_err(cannot)?;
+        let private = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&path, private).map_err(LabError::kernel("guard the socket"))?;
+        Ok(Claim { name: name.to_owned(), path, listener })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// What conversations share.
+struct Desk {
+    lab: Lab,
+    document: Document,
+    name: String,
+    since: Instant,
+    first: Counters,
+    stop: AtomicBool,
+    /// Who asked for the end, to be told when it has come.
+    asked: Mutex<Option<UnixStream>>,
+}
+
+/// Begins the scenario's time and answers until the lab is to end; then takes it down. `ended` is asked ten times a second whether
+/// something else ends it.
+///
+/// # Errors
+/// The lab's thread is gone.
+pub fn serve(claim: Claim, lab: Lab, document: Document, ended: impl Fn() -> bool) -> Result<()> {
+    let since = lab.begin()?;
+    let first = lab.start_measuring()?;
+    claim.listener.set_nonblocking(true).map_err(LabError::kernel("listen"))?;
+    let name = claim.name.clone();
+    let (stop, asked) = (AtomicBool::new(false), Mutex::default());
+    let desk = Arc::new(Desk { lab, document, name, since, first, stop, asked });
+    while !ended() && !desk.stop.load(Ordering::Relaxed) {
+        match claim.listener.accept() {
+            Ok((stream, _)) => {
+                let desk = Arc::clone(&desk);
+                let conversation = std::thread::Builder::new().name("conversation".to_owned());
+                // One that cannot be started is closed, which its other end sees.
+                let _ = conversation.spawn(move || converse(stream, &desk));
+            }
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    }
+    desk.lab.clean();
+    let asked = desk.asked.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+    drop(claim);
+    if let Some(mut stream) = asked {
+        let _ = answer(&mut stream, &Response::Done);
+    }
+    Ok(())
+}
+
+fn answer(stream: &mut UnixStream, response: &Response) -> std::io::Result<()> {
+    let mut bytes = serde_json::to_vec(response)?;
+    bytes.push(b'\n');
+    stream.write_all(&bytes)
+}
+
+fn converse(stream: UnixStream, desk: &Desk) -> std::io::Result<()> {
+    stream.set_nonblocking(false)?;
+    let mut stream = BufReader::new(stream);
+    let mut last = desk.first.clone();
+    loop {
+        let mut line = String::new();
+        if (&mut stream).take(REQUEST_MAX).read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let response = match serde_json::from_str::<Request>(&line) {
+            Err(error) => Response::Refused(format!("the lab does not understand the request: {error}")),
+            Ok(Request::Stop) => {
+                let waiting = stream.get_ref().try_clone()?;
+                *desk.asked.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(waiting);
+                desk.stop.store(true, Ordering::Relaxed);
+                return Ok(());
+            }
+            Ok(Request::Capture(name)) => return capture(stream.into_inner(), desk, &name),
+            Ok(request) => {
+                desk.answer(&request, &mut last).unwrap_or_else(|e| Response::Refused(e.to_string()))
+            }
+        };
+        answer(stream.get_mut(), &response)?;
+    }
+}
+
+/// Sends what a radio hears until the other end closes.
+fn capture(mut stream: UnixStream, desk: &Desk, name: &str) -> std::io::Result<()> {
+    match desk.lab.capture(name) {
+        Err(error) => answer(&mut stream, &Response::Refused(error.to_string())),
+        Ok(capture) => {
+            answer(&mut stream, &Response::Done)?;
+            let out = std::io::BufWriter::new(stream);
+            // That the other end has closed is how a capture ends.
+            let _ = capture.write(out, |_| !desk.stop.load(Ordering::Relaxed));
+            Ok(())
+        }
+    }
+}
+
+impl Desk {
+    fn answer(&self, request: &Request, last: &mut Counters) -> Result<Response> {
+        Ok(match request {
+            Request::About => Response::About(self.about()),
+            Request::Report => {
+                let now = self.lab.counters()?;
+                let summary = self.lab.summary()?;
+                let report = Report {
+                    seconds: now.at.saturating_sub(last.at).as_secs_f64(),
+                    tables: self.lab.report(last, &now),
+                    lateness: summary.lateness.to_string(),
+                    invalid: summary.invalid(),
+                };
+                *last = now;
+                Response::Report(Box::new(report))
+            }
+            Request::Map => Response::Map(Map::of(&self.lab)?),
+            Request::Change(keys) => {
+                self.change(keys)?;
+                Response::Done
+            }
+            Request::Interferer { name, on } => {
+                self.lab.set_interferer(name, *on)?;
+                Response::Done
+            }
+            // Taken care of where the socket is.
+            Request::Capture(_) | Request::Stop => Response::Done,
+        })
+    }
+
+    /// An event is read and checked as one of the file's.
+    fn change(&self, keys: &str) -> Result<()> {
+        let rest = Scenario { event: Vec::new(), ..self.lab.scenario().clone() }.canonical();
+        let rest: Vec<&str> = rest.lines().filter(|line| *line != "event = []").collect();
+        let text = format!("{}\n[[event]]\nat = \"0s\"\n{keys}\n", rest.join("\n"));
+        let document = Document::parse("the change", &text).map_err(|e| LabError::Refused(e.to_string()))?;
+        let scenario = document.scenario().map_err(|e| LabError::Refused(e.to_string()))?;
+        match scenario.event.last() {
+            Some(event) => self.lab.change(event),
+            None => Ok(()),
+        }
+    }
+
+    fn about(&self) -> About {
+        let node = |node: &crate::live::Node| NodeAbout {
+            name: node.name().to_owned(),
+            namespace: node.namespace().name().to_owned(),
+            interfaces: (self.lab.interfaces_of(node.name()).into_iter())
+                .map(|(name, address)| (name.to_owned(), address.to_string()))
+                .collect(),
+        };
+        About {
+            name: self.name.clone(),
+            pid: std::process::id(),
+            file: self.document.file().to_owned(),
+            title: self.lab.scenario().title.clone(),
+            up_s: self.since.elapsed().as_secs_f64(),
+            nodes: self.lab.nodes().iter().map(node).collect(),
+            links: self.lab.scenario().link.iter().map(|l| l.label()).collect(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `lab exec`, `lab shell`, `lab capture`.
+
+use super::{Capture, Exec, Shell};
+use crate::exit::{Code, failure};
+use anyhow::Context;
+use ropewalk_lab::live::daemon::{Request, command};
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+pub fn exec(args: &Exec) -> anyhow::Result<()> {
+    let about = args.name.open()?.about()?;
+    let (program, rest) = args.words.split_first().context("no program is named")?;
+    become_it(command(&about, &args.node, program)?.args(rest))
+}
+
+pub fn shell(args: &Shell) -> anyhow::Result<()> {
+    let about = args.name.open()?.about()?;
+    let program = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
+    let mut shell = command(&about, &args.node, program)?;
+    // What a prompt may show.
+    shell.env("ROPEWALK_NODE", &args.node).env("debian_chroot", &args.node);
+    become_it(&mut shell)
+}
+
+/// This process becomes the program, so that signals, terminal and exit code are its own.
+fn become_it(command: &mut Command) -> anyhow::Result<()> {
+    let error = command.exec();
+    let program = command.get_program().to_string_lossy().into_owned();
+    Err(failure(Code::Failure, format!("cannot run {program}: {error}; is it installed and in PATH?")))
+}
+
+pub fn capture(args: &Capture) -> anyhow::Result<()> {
+    let mut client = args.name.open()?;
+    let stdout = || std::io::stdout().lock();
+    if args.write.is_none() && stdout().is_terminal() {
+        return Err(failure(
+            Code::Usage,
+            "a capture is not for a terminal: name a file with --write, or pipe it on",
+        ));
+    }
+    client.ask(&Request::Capture(format!("{}:{}", args.node, args.iface)))?;
+    let mut from = client.into_reader();
+    let mut out: Box<dyn Write> = match &args.write {
+        Some(path) => {
+            Box::new(File::create(path).with_context(|| format!("{} cannot be written", path.display()))?)
+        }
+        None => Box::new(stdout()),
+    };
+    // Ctrl-C ends it: what has come is in the file already.
+    std::io::copy(&mut from, &mut out).context("the capture cannot be written")?;
+    Ok(())
+}

@@ -5,7 +5,8 @@ use crate::exit::{Code, failure};
 use anyhow::Context;
 use ropewalk_lab::live::daemon::{Request, command};
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -33,8 +34,7 @@ fn become_it(command: &mut Command) -> anyhow::Result<()> {
 
 pub fn capture(args: &Capture) -> anyhow::Result<()> {
     let mut client = args.name.open()?;
-    let stdout = || std::io::stdout().lock();
-    if args.write.is_none() && stdout().is_terminal() {
+    if args.write.is_none() && std::io::stdout().is_terminal() {
         return Err(failure(
             Code::Usage,
             "a capture is not for a terminal: name a file with --write, or pipe it on",
@@ -42,11 +42,10 @@ pub fn capture(args: &Capture) -> anyhow::Result<()> {
     }
     client.ask(&Request::Capture(format!("{}:{}", args.node, args.iface)))?;
     let mut from = client.into_reader();
-    let mut out: Box<dyn Write> = match &args.write {
-        Some(path) => {
-            Box::new(File::create(path).with_context(|| format!("{} cannot be written", path.display()))?)
-        }
-        None => Box::new(stdout()),
+    let mut out = match &args.write {
+        Some(path) => File::create(path).with_context(|| format!("{} cannot be written", path.display()))?,
+        // Not by way of std's stdout, which keeps what comes after the last newline.
+        None => File::from(std::io::stdout().as_fd().try_clone_to_owned()?),
     };
     // Ctrl-C ends it: what has come is in the file already.
     std::io::copy(&mut from, &mut out).context("the capture cannot be written")?;

@@ -124,6 +124,7 @@ pub const CHECKS: &[Check] = &[
     Check { run: phy::slope, quick: true },
     Check { run: sender::closed_form, quick: true },
     Check { run: contention::bianchi, quick: true },
+    Check { run: contention::partly_understood, quick: false },
     Check { run: contention::oracle, quick: true },
     Check { run: ns3::quick, quick: true },
     Check { run: ns3::all, quick: false },

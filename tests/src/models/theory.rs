@@ -59,6 +59,12 @@ pub fn bianchi(n: u32) -> (f64, f64) {
 /// Saturation throughput of 11a in Mb/s of 1500 B packets by Bianchi (2000), as ns-3 varies it: after a success the sender itself may go on at once
 /// with probability 1/W. The two values are for stations that wait EIFS after a collision, and DIFS.
 pub fn saturation(n: u32, mbps: f64, ack_mbps: f64) -> (f64, f64) {
+    let eifs = 34.0 + 16.0 + ofdm(14, ack_mbps);
+    (saturation_waiting(n, mbps, ack_mbps, eifs), saturation_waiting(n, mbps, ack_mbps, 34.0))
+}
+
+/// The same if everybody, those who have collided included, begins to count so many µs after the end of a collision.
+pub fn saturation_waiting(n: u32, mbps: f64, ack_mbps: f64, wait: f64) -> f64 {
     let (tau, _) = bianchi(n);
     let again = 1.0 / 16.0;
     let (data, ack) = (ofdm(1536, mbps), ofdm(14, ack_mbps));
@@ -66,11 +72,8 @@ pub fn saturation(n: u32, mbps: f64, ack_mbps: f64) -> (f64, f64) {
     let payload = 12_000.0 / (1.0 - again);
     let busy = 1.0 - (1.0 - tau).powi(n as i32);
     let alone = f64::from(n) * tau * (1.0 - tau).powi(n as i32 - 1) / busy;
-    let with = |collision: f64| {
-        alone * busy * payload
-            / ((1.0 - busy) * 9.0 + busy * alone * success + busy * (1.0 - alone) * collision)
-    };
-    (with(data + 34.0 + 16.0 + ack), with(data + 34.0))
+    let collision = data + wait;
+    alone * busy * payload / ((1.0 - busy) * 9.0 + busy * alone * success + busy * (1.0 - alone) * collision)
 }
 
 /// The share of three channels that `n` clients use who are each on one of them, at random phases, a third of the time (MA-20): all but (2/3)ⁿ.

@@ -200,6 +200,9 @@ impl RadioSpec {
         range(place, "secondary detection", self.secondary_detection_dbm, (-120.0, 20.0), "-120 to 20 dBm")?;
         range(place, "number of streams", f64::from(self.streams), (1.0, 4.0), "1 to 4")?;
         range(place, "retry limit", f64::from(self.retry_limit), (1.0, 255.0), "1 to 255")?;
+        if self.answer_timeout.is_some_and(|told| told <= self.timing().sifs) {
+            return Err(out_of_range(place, "answer timeout", 0.0, "longer than SIFS"));
+        }
         range(place, "hardware queue", f64::from(self.hardware_queue), (1.0, 65535.0), "at least 1")?;
         let packets = self.queue.station_packets.min(self.queue.iface_packets);
         range(place, "queue limit", packets as f64, (1.0, 1e6), "1 to 1000000 packets")?;

@@ -231,6 +231,9 @@ pub struct RadioSpec {
     /// Transmissions of a frame before it is given up, at least 1. A Block Ack request is repeated until it is answered or
     /// what it asks about has expired.
     pub retry_limit: u8,
+    /// How long after a frame its answer must have begun; none: SIFS, a slot, and the time in which a reception is noticed
+    /// (10.3.2.11). Drivers lengthen it for links of kilometres (coverage class).
+    pub answer_timeout: Option<Duration>,
     /// Contention parameters by category, least urgent first; none: the standard's.
     pub edca: Option<[EdcaParams; 4]>,
     /// Aggregates; only 802.11n and later have them.
@@ -267,6 +270,7 @@ impl RadioSpec {
             rate_control: RateControlSpec::Ideal,
             rts_threshold: None,
             retry_limit: 7,
+            answer_timeout: None,
             edca: None,
             aggregation: if has_aggregation { Aggregation::AMPDU } else { Aggregation::OFF },
             queue: WifiQueue::default(),

@@ -130,7 +130,8 @@ impl<T: Clone> Air<T> {
         r.exchange.step = next;
         let rate = r.answer_rate(r.ppdu.rate);
         // 10.3.2.11: SIFS, a slot, and the time after which a reception would have been noticed.
-        let wait = r.sifs_ns + r.slot_ns + duration::preamble(rate).as_nanos() as u64;
+        let standard = r.sifs_ns + r.slot_ns + duration::preamble(rate).as_nanos() as u64;
+        let wait = r.spec.answer_timeout.map_or(standard, |told| told.as_nanos() as u64);
         self.timers.set(radio, Cause::AnswerMissing, after(self.now, wait));
     }
 

@@ -7,15 +7,13 @@ use super::radio::{Chore, Reply, Role, Step};
 use super::reorder::Arrived;
 use crate::wifi::air::Air;
 use crate::wifi::api::{IfaceId, Mac, Output, Received};
+use crate::wifi::medium::Wanted;
 use crate::wifi::phy::decibel::dbm_from_mw;
 use crate::wifi::phy::duration;
 use crate::wifi::timers::Cause;
 
 /// How long MPDUs wait for a missing one before they are handed on without it (Linux's reorder timeout).
 const REORDER_TIMEOUT_NS: u64 = 100_000_000;
-
-/// MPDUs that a bystander looks at.
-const FEW: usize = 4;
 
 impl<T: Clone> Air<T> {
     /// `ear` has heard a frame from `emitter` to its end.
@@ -34,7 +32,8 @@ impl<T: Clone> Air<T> {
         let to = sender.ppdu.to;
         let mine = to != GROUP && usize::from(self.ifaces[usize::from(to)].radio) == ear;
         let monitors = self.radios[ear].spec.monitor;
-        let decoded = if clean { u64::MAX } else { self.decode(ear, emitter, mine || monitors) };
+        let wanted = if mine || monitors { Wanted::All } else { Wanted::Any };
+        let decoded = if clean { u64::MAX } else { self.decode(ear, emitter, wanted) };
         self.access[ear].on_frame(self.now, decoded == 0);
         if decoded == 0 {
             self.radios[ear].stats.frames_broken += 1;
@@ -51,21 +50,11 @@ impl<T: Clone> Air<T> {
         }
     }
 
-    /// Which MPDUs were decoded, by bit; unless `all` are asked for, one is enough.
-    fn decode(&mut self, ear: usize, emitter: usize, all: bool) -> u64 {
+    /// Which MPDUs were decoded, by bit; for a bystander, whether any was.
+    fn decode(&mut self, ear: usize, emitter: usize, wanted: Wanted) -> u64 {
         let ppdu = &self.radios[emitter].ppdu;
-        let mut decoded = 0;
-        // Under even interference the first MPDUs tell for all; who only wants to know whether anything came asks no more.
-        let steady = self.medium.was_steady(ear);
-        let asked = if all || !steady { usize::MAX } else { FEW };
-        for (n, part) in ppdu.parts.iter().enumerate().take(asked) {
-            let ok = self.medium.decoded(ear, emitter, part.offset, part.bytes, ppdu.psdu_bytes);
-            decoded |= u64::from(ok) << n;
-            if ok && !all {
-                break;
-            }
-        }
-        decoded
+        let parts = ppdu.parts.iter().map(|part| (part.offset, part.bytes));
+        self.medium.decoded((ear, emitter), parts, ppdu.psdu_bytes, wanted)
     }
 
     /// A frame for others: its Duration sets the NAV.

@@ -21,7 +21,7 @@
 //! *Reception in two stages.* A radio that is not busy with another frame locks on a preamble of at least
 //! `preamble_min_dbm` whose SINR is at least `preamble_min_snr_db`. If in the first 4 µs another one comes, the
 //! stronger is looked at again. A frame is *heard* when its header (the SIGNAL field at the lowest rate) was decoded,
-//! and its MPDUs are then drawn one by one.
+//! and its MPDUs are then drawn one by one; a bystander only asks whether any was decoded, so that it may trust the Duration.
 
 mod ear;
 mod neighbours;
@@ -32,6 +32,7 @@ use rand_chacha::ChaCha8Rng;
 
 pub(crate) use ear::{CaptureLimits, Ear, SUBS, Thresholds};
 pub(crate) use neighbours::Paths;
+pub(crate) use outcome::Wanted;
 pub(crate) use tuning::{TuningId, Tunings, parts};
 
 use self::neighbours::Neighbours;
@@ -185,23 +186,16 @@ impl Medium {
         self.errors.header(&self.ears[ear], &self.signals[emitter])
     }
 
-    /// Whether a part of the PSDU was decoded: `bytes` of it from `offset` on, of `psdu_bytes` in all.
+    /// Which parts of the PSDU, each an offset and a length in bytes, `ear` has decoded, by bit.
     #[inline]
     pub(crate) fn decoded(
         &mut self,
-        ear: usize,
-        emitter: usize,
-        offset: u32,
-        bytes: u32,
+        (ear, emitter): (usize, usize),
+        parts: impl Iterator<Item = (u32, u32)> + Clone,
         psdu_bytes: u32,
-    ) -> bool {
-        self.errors.part(&self.ears[ear], &self.signals[emitter], (offset, bytes), psdu_bytes)
-    }
-
-    /// Whether interference did not change while `ear` received what it has just heard.
-    #[inline]
-    pub(crate) fn was_steady(&self, ear: usize) -> bool {
-        self.ears[ear].lock.segments.len() == 1
+        wanted: Wanted,
+    ) -> u64 {
+        self.errors.parts((&self.ears[ear], &self.signals[emitter]), parts, psdu_bytes, wanted)
     }
 
     /// Whether whatever `ear` has just heard was far above any doubt.

@@ -183,6 +183,13 @@ impl ErrorModel {
         self.table(rate).loss_per_bit(sinr)
     }
 
+    /// Whether neither the headers nor any length of data at this rate can lose a bit at this linear SINR.
+    #[inline]
+    pub fn is_lossless(&self, rate: Rate, sinr: f64) -> bool {
+        let header = &self.shared.tables[usize::from(header_class(rate.format()).0)];
+        sinr >= self.table(rate).perfect.max(header.perfect)
+    }
+
     /// The probability that `bits` bits (24 or more) sent at this rate arrive without error at this linear SINR.
     pub fn success(&self, rate: Rate, sinr: f64, bits: u32) -> f64 {
         survival(self.loss_per_bit(rate, sinr) * f64::from(bits))
@@ -191,14 +198,7 @@ impl ErrorModel {
     /// The probability that the headers before the data field arrive: SIGNAL, HT-SIG and VHT-SIG, PLCP, DMG header. The
     /// preamble's detection is not in it, see [`PREAMBLE_MIN_SNR_DB`].
     pub fn header_success(&self, rate: Rate, sinr: f64) -> f64 {
-        let (class, bits) = match rate.format() {
-            Format::Dsss => (DSSS_CLASS, PLCP_HEADER_BITS),
-            Format::Ofdm => (0, SIGNAL_BITS),
-            Format::Ht => (0, SIGNAL_BITS + HT_SIG_BITS),
-            Format::Vht => (0, SIGNAL_BITS + VHT_SIG_BITS),
-            Format::DmgControl => (DMG_CLASS, DMG_HEADER_BITS),
-            Format::DmgSc => (DMG_CLASS + 1, DMG_HEADER_BITS),
-        };
+        let (class, bits) = header_class(rate.format());
         survival(self.shared.tables[usize::from(class)].loss_per_bit(sinr) * bits)
     }
 
@@ -214,6 +214,18 @@ impl ErrorModel {
             }
         }
         high
+    }
+}
+
+/// The table of a format's headers, and their bits.
+fn header_class(format: Format) -> (u8, f64) {
+    match format {
+        Format::Dsss => (DSSS_CLASS, PLCP_HEADER_BITS),
+        Format::Ofdm => (0, SIGNAL_BITS),
+        Format::Ht => (0, SIGNAL_BITS + HT_SIG_BITS),
+        Format::Vht => (0, SIGNAL_BITS + VHT_SIG_BITS),
+        Format::DmgControl => (DMG_CLASS, DMG_HEADER_BITS),
+        Format::DmgSc => (DMG_CLASS + 1, DMG_HEADER_BITS),
     }
 }
 

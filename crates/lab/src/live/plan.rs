@@ -173,7 +173,7 @@ fn nft(scenario: &Scenario, node: &str) -> String {
     }
     let names: Vec<String> = outer.iter().map(|i| format!("\"{i}\"")).collect();
     format!(
-        "table ip lab {{ chain out {{ type nat hook postrouting priority srcnat; oifname {{ {} }} masquerade }} }}\n",
+        "table ip lab {{ chain out {{ type nat hook postrouting priority srcnat; oifname {{ {} }} masquerade; }}; }}\n",
         names.join(", ")
     )
 }

@@ -30,8 +30,19 @@ static std::vector<uint64_t> g_nacked, g_acked;
 static void OnNack(uint32_t node, Ptr<const WifiMpdu>) { g_nacked[node]++; }
 static void OnAck(uint32_t node, Ptr<const WifiMpdu>) { g_acked[node]++; }
 
+// Each transmission as `seconds radio bytes retry`, for gaps.py.
+static FILE* g_trace = nullptr;
+static void OnTransmission(uint32_t radio, WifiConstPsduMap psdus, WifiTxVector, double)
+{
+    if (!g_trace) return;
+    for (auto& [id, psdu] : psdus)
+        fprintf(g_trace, "%.7f %u %u %d\n", Simulator::Now().GetSeconds(), radio, psdu->GetSize(), (int)psdu->GetHeader(0).IsRetry());
+}
+
 class Lab {
   public:
+    void Trace(std::string path) { g_trace = fopen(path.c_str(), "w"); }
+
     void Start(uint32_t run, std::string standard, uint32_t width, std::string band, uint32_t streams, uint32_t retryLimit, double lifetime, std::string tcp)
     {
         RngSeedManager::SetSeed(20261120);
@@ -102,6 +113,7 @@ class Lab {
             if (Ptr<WifiMacQueue> q = device->GetMac()->GetTxopQueue(ac)) q->SetAttribute("MaxSize", QueueSizeValue(QueueSize(PACKETS, queue)));
         if (Ptr<WifiMacQueue> q = device->GetMac()->GetTxopQueue(AC_BE_NQOS)) q->SetAttribute("MaxSize", QueueSizeValue(QueueSize(PACKETS, queue)));
         uint32_t index = m_nodes.size();
+        device->GetPhy()->TraceConnectWithoutContext("PhyTxPsduBegin", MakeBoundCallback(&OnTransmission, index));
         device->GetMac()->TraceConnectWithoutContext("DroppedMpdu", MakeBoundCallback(&OnDrop, index));
         device->GetMac()->TraceConnectWithoutContext("NAckedMpdu", MakeBoundCallback(&OnNack, index));
         device->GetMac()->TraceConnectWithoutContext("AckedMpdu", MakeBoundCallback(&OnAck, index));
@@ -224,6 +236,8 @@ class Lab {
             mbps.push_back(bytes * 8 / secs / 1e6);
         }
         Simulator::Destroy();
+        if (g_trace) fclose(g_trace);
+        g_trace = nullptr;
         return mbps;
     }
 

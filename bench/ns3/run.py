@@ -66,12 +66,14 @@ def sender(f):
     return f.src if isinstance(f, Udp) else (f.radio if f.up else "ap")
 
 
-def run_case(ropewalk, case, seeds, scale):
+def run_case(ropewalk, case, seeds, scale, trace=None):
     secs = case.seconds * scale
     warm = 8.0 if any(isinstance(f, Tcp) for f in case.flows) else 4.0
     got, drops, loss, cpu = [], [], [], []
     for seed in range(1, seeds + 1):
         lab = ropewalk.Lab()
+        if trace:
+            lab.Trace(trace)
         index = build(lab, case, seed)
         began = time.process_time()
         got.append(list(lab.Run(warm, secs, PAYLOAD)))
@@ -137,6 +139,7 @@ def main():
     p.add_argument("--scale", type=float, default=1.0, help="factor on the measured seconds")
     p.add_argument("--out", default=os.path.join(HERE, "results", "ns3.csv"))
     p.add_argument("--missing", action="store_true", help="only cases that have no result yet")
+    p.add_argument("--trace", metavar="FILE", help="write each transmission of the last run to this file, for gaps.py")
     a = p.parse_args()
     ropewalk = load_lab()
     for case in CASES:
@@ -145,7 +148,7 @@ def main():
         if a.missing and any(r[0] == case.name for r in load(a.out)):
             continue
         began = time.monotonic()
-        new = run_case(ropewalk, case, a.seeds or case.seeds, a.scale)
+        new = run_case(ropewalk, case, a.seeds or case.seeds, a.scale, a.trace)
         store(a.out, [r for r in load(a.out) if r[0] != case.name] + new)
         print(f"{case.name} ({time.monotonic() - began:.1f} s)", flush=True)
         for r in new:

@@ -27,6 +27,8 @@ def radio(case, r):
     keys = [f'standard = "{case.standard}"', f"channel = {1 if case.standard == '11g' else 36}"]
     if case.width != 20:
         keys.append(f"width = {case.width}")
+    if not case.short_slot:
+        keys.append('slot = "long"')
     if case.streams != 1:
         keys.append(f"streams = {case.streams}")
     if case.short_guard:
@@ -133,7 +135,7 @@ def dense():
 
 def main():
     stale = []
-    files = [("validation", c.name, scenario(c)) for c in CASES if c.short_slot] + [("bench", c.name, scenario(c)) for c in BENCH] + [("bench", "dense", dense())]
+    files = [("validation", c.name, scenario(c)) for c in CASES] + [("bench", c.name, scenario(c)) for c in BENCH] + [("bench", "dense", dense())]
     for folder, name, text in files:
         path = os.path.join(OUT, folder, name + ".toml")
         os.makedirs(os.path.dirname(path), exist_ok=True)

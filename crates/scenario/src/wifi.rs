@@ -1,7 +1,7 @@
 //! What the standards allow, as far as a file can get it wrong: channels, widths, rates. How long a frame takes or how often it is
 //! lost is the business of the model; a test of `ropewalk` (`tests/wifi_rules.rs`) holds both to the same lists.
 
-use crate::file::{GuardInterval, Radio, RateControl, Secondary, Standard};
+use crate::file::{GuardInterval, Radio, RateControl, Secondary, Slot, Standard};
 
 /// 20 MHz channels of 2.4 GHz; 11b also has 14.
 pub const CHANNELS_2_4: std::ops::RangeInclusive<u16> = 1..=13;
@@ -119,7 +119,14 @@ pub fn check_radio(radio: &Radio) -> Vec<(&'static str, String)> {
     if radio.guard_interval == GuardInterval::Short && !has_short {
         wrong.push(("guard-interval", format!("{standard} has no short guard interval; write \"long\"")));
     }
-    let forty_in_two = width == 40 && band(radio.standard, radio.channel) == Some(Band::Ghz2);
+    let two = band(radio.standard, radio.channel) == Some(Band::Ghz2);
+    if radio.slot == Slot::Long && !two {
+        wrong.push((
+            "slot",
+            "only 2.4 GHz has long slots; take it out, or choose a channel from 1 to 13".into(),
+        ));
+    }
+    let forty_in_two = width == 40 && two;
     if radio.secondary.is_some() && !forty_in_two {
         let why = "this only counts for 40 MHz in 2.4 GHz; take it out";
         wrong.push(("secondary", why.into()));

@@ -182,6 +182,14 @@ fn impossible_settings() {
             with(&[("kind = \"tcp\"", "kind = \"tcp\"\ncongestion = \"olia\"")]),
             "s.toml:30: flow.down-sta1.congestion: this couples subflows of MPTCP; take cubic, newreno or highspeed",
         ),
+        (
+            with(&[("channel = 36\nrate", "channel = 36\nslot = \"long\"\nrate")]),
+            "s.toml:18: node.sta1.radio.r0.slot: only 2.4 GHz has long slots; take it out, or choose a channel from 1 to 13",
+        ),
+        (
+            with(&[("delay = \"5ms\"", "corruption = \"120%\"")]),
+            "s.toml:26: link.0.corruption: \"120%\" is out of range; a share cannot be so large",
+        ),
         (with(&[("count = 2", "count = 0")]), "s.toml:13: node.sta.count: a count is from 1 to 10000"),
         (
             and("[[event]]\nat = \"11s\"\nwhat = \"link-down\"\nlink = \"server:eth0-ap:eth0\""),

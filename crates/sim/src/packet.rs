@@ -110,7 +110,7 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Traffic class (DSCP, RFC 2474): it chooses the access category on air and the class of a strict queue.
     pub dscp: u8,
-    /// A bit was damaged under way: tunnels see the damage, everybody else's checksum throws it away.
+    /// A bit was damaged under way: whoever it is for throws it away by its checksum.
     pub damaged: bool,
     /// The flow of the scenario that it belongs to.
     pub flow: FlowId,

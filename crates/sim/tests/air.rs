@@ -1,24 +1,12 @@
 //! What happens on air during a run, seen from the network above it.
 
-use ropewalk_scenario::Document;
+mod common;
+
+use common::{run, simulation};
 use ropewalk_scenario::report::Report;
-use ropewalk_sim::Simulation;
 use std::cell::RefCell;
 use std::io::{self, Write};
-use std::path::Path;
 use std::rc::Rc;
-
-fn simulation(text: &str) -> Simulation {
-    let scenario =
-        Document::parse("test.toml", text).and_then(|d| d.scenario()).unwrap_or_else(|e| panic!("{e}"));
-    Simulation::new(&scenario, Path::new(".")).unwrap_or_else(|e| panic!("{e}"))
-}
-
-fn run(text: &str) -> Report {
-    let mut simulation = simulation(text);
-    simulation.run();
-    simulation.report()
-}
 
 /// Values of a column of the time series.
 fn series(report: &Report, name: &str) -> Vec<f64> {
@@ -193,4 +181,13 @@ fn captures_hold_what_passed() {
     assert_eq!(link, pcap_file::DataLink::IEEE802_11_RADIOTAP);
     // Its neighbour, 40 m away, hears beacons at the least.
     assert!(lengths.len() > 5, "{}", lengths.len());
+}
+
+/// ns-3 has 25.82 Mb/s of IP with the long slot (`g-long-slot-n5` in `bench/ns3/results/ns3.csv`).
+#[test]
+fn long_slots_cost_what_they_cost_in_ns3() {
+    let text = include_str!("../../../scenarios/validation/g-long-slot-n5.toml").replace("24s", "8s");
+    let ip_mbps = |text: &str| run(text).flow.iter().map(|f| f.goodput_mbps).sum::<f64>() * 1500.0 / 1472.0;
+    let (long, short) = (ip_mbps(&text), ip_mbps(&text.replace("slot = \"long\"", "slot = \"short\"")));
+    assert!((long / 25.82 - 1.0).abs() < 0.02 && short > 1.05 * long, "long {long}, short {short}");
 }

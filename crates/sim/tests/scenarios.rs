@@ -1,29 +1,11 @@
 //! Scenarios from text to report.
 
+mod common;
+
+use common::{flow, near, run};
 use ropewalk_scenario::Document;
-use ropewalk_scenario::report::{FlowRow, Report};
 use ropewalk_sim::Simulation;
 use std::path::Path;
-
-fn simulation(text: &str) -> Simulation {
-    let scenario =
-        Document::parse("test.toml", text).and_then(|d| d.scenario()).unwrap_or_else(|e| panic!("{e}"));
-    Simulation::new(&scenario, Path::new(".")).unwrap_or_else(|e| panic!("{e}"))
-}
-
-fn run(text: &str) -> Report {
-    let mut simulation = simulation(text);
-    simulation.run();
-    simulation.report()
-}
-
-fn flow<'a>(report: &'a Report, name: &str) -> &'a FlowRow {
-    report.flow.iter().find(|f| f.name == name).unwrap_or_else(|| panic!("no flow {name}"))
-}
-
-fn near(value: f64, of: f64, tolerance: f64) -> bool {
-    (value / of - 1.0).abs() <= tolerance
-}
 
 /// `client — home (NAT) — server`, 20 Mbit/s down and 5 up.
 const HOME: &str = r#"

@@ -115,9 +115,7 @@ pub(super) fn quick() -> Table {
 }
 
 fn table(name: &'static str, wanted: &dyn Fn(&str) -> bool, seeds: u64) -> Table {
-    // ns-3 was asked about the long slot of 2.4 GHz, which no scenario can ask for yet.
-    let chosen =
-        stored().into_iter().filter(|stored| wanted(&stored.case) && stored.case != "g-long-slot-n5");
+    let chosen = stored().into_iter().filter(|stored| wanted(&stored.case));
     let rows = chosen.flat_map(|stored| rows(&stored, seeds)).collect();
     Table { name, unit: "ours, Mb/s", source: "ns-3 3.44, Mb/s", rows }
 }

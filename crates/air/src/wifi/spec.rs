@@ -222,6 +222,8 @@ pub struct RadioSpec {
     pub secondary_detection_dbm: f64,
     /// Spatial streams, 1 to 4.
     pub streams: u8,
+    /// Length of its slots in 2.4 GHz.
+    pub slots: SlotLength,
     /// Whether it uses the short guard interval.
     pub short_guard_interval: bool,
     /// Who chooses its rates.
@@ -266,6 +268,7 @@ impl RadioSpec {
             energy_detection_dbm: if standard == Standard::Ad { -48.0 } else { -62.0 },
             secondary_detection_dbm: if standard == Standard::Ac { -72.0 } else { -62.0 },
             streams: 1,
+            slots: SlotLength::Short,
             short_guard_interval: false,
             rate_control: RateControlSpec::Ideal,
             rts_threshold: None,
@@ -294,7 +297,7 @@ impl RadioSpec {
 
     /// Its slots and interframe spaces.
     pub fn timing(&self) -> Timing {
-        Timing::new(self.standard, self.channel.band(), SlotLength::Short)
+        Timing::new(self.standard, self.channel.band(), self.slots)
     }
 
     /// Its contention parameters, least urgent category first.

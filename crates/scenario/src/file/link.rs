@@ -25,6 +25,8 @@ section! {
         jitter_coherence: Duration = Duration::ZERO,
         /// Packets that get lost on the way.
         loss: Option<Loss>,
+        /// Share of packets that arrive with a wrong bit. Whoever they are for throws them away by their checksum.
+        corruption: Share = Share(0.0),
         /// Share of packets that arrive twice.
         duplication: Share = Share(0.0),
         /// Bytes that `rate` counts for each packet on top of its IP length; 38 is Ethernet. 0, so that a rate is a rate of IP packets.

@@ -21,7 +21,7 @@ pub use medium::{Capture, Fading, FadingModel, Interferer, Medium, PairLoss, Pat
 pub use node::{Bridge, Interface, Join, Mode, NodeSpec, Route, Waypoint};
 pub use radio::{
     AccessCategory, Aggregation, Edca, GuardInterval, NamedRateControl, Radio, RadioDiscipline, RadioQueue,
-    RateControl, Secondary, Standard,
+    RateControl, Secondary, Slot, Standard,
 };
 pub use sweep::{Axis, Figure, Measure, Seeds, Sweep};
 

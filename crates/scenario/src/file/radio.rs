@@ -36,6 +36,16 @@ choice! {
 }
 
 choice! {
+    /// How long the slots of 2.4 GHz are.
+    pub enum Slot {
+        /// 9 µs.
+        Short = "short",
+        /// 20 µs, which a cell has as long as one of its stations knows only 11b.
+        Long = "long",
+    }
+}
+
+choice! {
     /// The pause between symbols.
     pub enum GuardInterval {
         /// 800 ns.
@@ -177,6 +187,8 @@ section! {
         secondary: Option<Secondary>,
         /// Spatial streams, 1 to 4; 11n and 11ac only.
         streams: u8 = 1,
+        /// Its slots in 2.4 GHz; all of a cell should have the same. 11b has long ones whatever this says.
+        slot: Slot = Slot::Short,
         /// The pause between symbols. Long, which every station understands.
         guard_interval: GuardInterval = GuardInterval::Long,
         /// What it sends with. 16 dBm is a usual laptop and ns-3's default.

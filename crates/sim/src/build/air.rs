@@ -6,7 +6,9 @@ use crate::packet::IfIndex;
 use crate::seed;
 use ropewalk_air::Time;
 use ropewalk_air::wifi::interferer::{InterfererSpec, Pattern};
-use ropewalk_air::wifi::phy::{Band, Channel, GuardInterval, Rate, Secondary, Span, Standard, Width};
+use ropewalk_air::wifi::phy::{
+    Band, Channel, GuardInterval, Rate, Secondary, SlotLength, Span, Standard, Width,
+};
 use ropewalk_air::wifi::propagation::{Fading, FadingKind, Shadowing};
 use ropewalk_air::wifi::{
     Aggregation, AirSpec, ApSpec, Capture, Command, Discipline, EdcaParams, IfaceId, IfaceSpec, Mac, Mode,
@@ -174,6 +176,10 @@ fn radio_spec(key: &str, node: &NodeSpec, radio: &Radio) -> Result<RadioSpec, Bu
         preamble_min_dbm: radio.preamble_detection.map_or(new.preamble_min_dbm, |p| p.0),
         energy_detection_dbm: radio.energy_detection.map_or(new.energy_detection_dbm, |p| p.0),
         streams: radio.streams,
+        slots: match radio.slot {
+            file::Slot::Short => SlotLength::Short,
+            file::Slot::Long => SlotLength::Long,
+        },
         short_guard_interval: radio.guard_interval == file::GuardInterval::Short,
         rate_control: rate_control(key, radio)?,
         rts_threshold: radio.rts_threshold.map(|b| b.0 as u32),

@@ -50,7 +50,7 @@ fn direction(
         delay: own.delay.unwrap_or(link.delay),
         jitter: Jitter { std_dev: own.jitter.unwrap_or(link.jitter), coherence: link.jitter_coherence },
         loss: own.loss.as_ref().or(link.loss.as_ref()).map_or(Loss::default(), loss),
-        corruption: 0.0,
+        corruption: link.corruption.0,
         duplication: link.duplication.0,
         mtu_blackhole: link.mtu_blackhole.map(|b| b.0 as u32),
         queue: queue(own.queue.as_ref().unwrap_or(&link.queue)),

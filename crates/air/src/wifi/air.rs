@@ -111,12 +111,13 @@ impl<T: Clone> Air<T> {
 
     /// The next thing that has happened by `now`.
     pub fn poll(&mut self, now: Time) -> Option<Output<T>> {
-        self.now = self.now.max(now);
         loop {
             if let Some(output) = self.out.pop_front() {
                 return Some(output);
             }
+            // Each thing happens at its own time: one that waited for a late driver delays nothing that follows from it.
             if self.timers.next() > now {
+                self.now = self.now.max(now);
                 return None;
             }
             self.step();

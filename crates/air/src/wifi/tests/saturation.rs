@@ -94,3 +94,30 @@ fn the_same_seed_gives_the_same_outputs() {
     assert_eq!(run(7), run(7));
     assert_ne!(run(7), run(8));
 }
+
+/// A driver on a real machine wakes late. What it is told, and the times of it, are those of one that is never late: the medium is
+/// not idle meanwhile.
+#[test]
+fn a_driver_that_is_late_misses_nothing() {
+    let run = |wake: &dyn Fn(Time) -> Time| {
+        let mut air: Air<u64> = Air::new(Cell { radio: legacy(54), stations: 3 }.spec(), 7).unwrap();
+        for (station, n) in (1..=3).flat_map(|s| (0..150).map(move |n| (s, n))) {
+            air.send(Time::ZERO, IfaceId(station), AP, packet(n)).unwrap();
+        }
+        let mut told = Vec::new();
+        while let Some(due) = air.next_timeout().filter(|at| *at < Time::from_secs(1)) {
+            while let Some(output) = air.poll(wake(due)) {
+                match output {
+                    Output::Received(r) => told.push((r.at, r.from, r.payload)),
+                    Output::Completion(done) => told.push((done.at, done.to, done.token)),
+                    _ => {}
+                }
+            }
+        }
+        told
+    };
+    let prompt = run(&|due| due);
+    assert_eq!(prompt.len(), 2 * 3 * 150);
+    assert_eq!(run(&|due| due + core::time::Duration::from_micros(130)), prompt);
+    assert_eq!(run(&|due| due + core::time::Duration::from_millis(10)), prompt);
+}

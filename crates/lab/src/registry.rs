@@ -65,7 +65,16 @@ pub(crate) fn remove_stale() -> Vec<String> {
 /// Whether `name` is one of ours and its process has ended.
 fn is_stale(name: &str) -> bool {
     let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-    pid.is_some_and(|pid| !fs::exists(format!("/proc/{pid}")).unwrap_or(true))
+    pid.is_some_and(|pid| !is_alive(pid))
+}
+
+/// Whether a process runs. One that has ended but that nobody has waited for, as in containers without an init, does not.
+fn is_alive(pid: u32) -> bool {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        // The state is behind the name, which may hold anything (proc_pid_stat(5)).
+        Ok(stat) => !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X'])),
+        Err(error) => !matches!(error.kind(), std::io::ErrorKind::NotFound),
+    }
 }
 
 #[cfg(test)]
@@ -80,5 +89,24 @@ mod tests {
         assert!(!is_stale("docker-4294967295-0"));
         // Above the kernel's largest process id, 2^22.
         assert!(is_stale("rw-4294967295-0-client"));
+    }
+
+    #[test]
+    fn who_has_ended_and_was_not_waited_for_is_dead() {
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let name = format!("rw-{}-0-client", child.id());
+        assert!(!is_stale(&name));
+        drop(child.stdin.take());
+        // Ends, and stays a zombie until the call of `wait` below.
+        let flags = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+        rustix::process::waitid(
+            rustix::process::WaitId::Pid(rustix::process::Pid::from_child(&child)),
+            flags,
+        )
+        .unwrap();
+        assert!(is_stale(&name));
+        child.wait().unwrap();
+        assert!(is_stale(&name));
     }
 }

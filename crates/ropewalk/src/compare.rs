@@ -109,7 +109,7 @@ mod tests {
         let want = "\
 two: A is simulator, seed 7; B is lab, seed 7
 
-figure                  A      B    B/A      band       
+figure                   A      B    B/A      band
 flow.down.goodput_mbps  20  17.50  0.875  18 to 22  APART
 flow.down.rtt_ms         4      4  1.000
 ";

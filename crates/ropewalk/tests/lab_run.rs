@@ -132,7 +132,7 @@ fn what_cannot_run_live_is_refused_with_file_line_key_and_remedy() {
     let refused = ropewalk(&["lab", "run", &file]);
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
-    assert!(said.contains(&format!("{file}:17: flow.down.congestion: Linux has no coupled")), "{said}");
+    assert!(said.contains(&format!("{file}:18: flow.down.congestion: Linux has no coupled")), "{said}");
     let checked = ropewalk(&["lab", "check", &file]);
     assert_eq!(checked.status.code(), Some(0));
     assert!(text(&checked.stdout).contains("flow.down.congestion: Linux has no coupled"));

@@ -28,12 +28,10 @@ fn draw(map: &Map) -> String {
     }
     for radio in &map.radios {
         let heard = radio.hears.iter().map(|ear| {
-            let sign = match (radio.joined.contains(&ear.name), ear.dbm >= radio.sensitivity_dbm) {
-                (true, _) => "=",
-                (false, true) => "",
-                (false, false) => "~",
-            };
-            format!("{sign}{} {:.0}", ear.name, ear.dbm)
+            // Both for a while: a station notices late that its access point is out of reach.
+            let joined = if radio.joined.contains(&ear.name) { "=" } else { "" };
+            let weak = if ear.dbm < radio.sensitivity_dbm { "~" } else { "" };
+            format!("{joined}{weak}{} {:.0}", ear.name, ear.dbm)
         });
         let heard: Vec<String> = heard.collect();
         let heard = if heard.is_empty() { "nobody".to_owned() } else { heard.join(", ") };
@@ -101,13 +99,18 @@ mod tests {
             radio("ap:r0", 0.0, 0.0, &[("near:r0", -50.0), ("far:r0", -90.0)]),
             radio("near:r0", 5.0, 5.0, &[("ap:r0", -50.0)]),
             radio("far:r0", 60.0, 0.0, &[]),
+            radio("lost:r0", 60.0, 5.0, &[("ap:r0", -90.0)]),
         ];
         let text = draw(&Map { radios, links: vec![("wan".into(), "ap:eth0".into(), "s:eth0".into())] });
         let row = |label: &str| text.lines().position(|l| l.contains(label)).unwrap();
         assert!(row("●near") < row("●ap"), "{text}");
         assert_eq!(row("●far"), row("●ap"));
         assert!(text.contains("near:r0 -50, ~far:r0 -90") && text.contains("=ap:r0 -50"), "{text}");
-        assert!(text.contains("nobody") && text.contains("ap:eth0 ── wan ── s:eth0"));
+        assert!(
+            text.contains("nobody")
+                && text.contains("=~ap:r0 -90")
+                && text.contains("ap:eth0 ── wan ── s:eth0")
+        );
     }
 
     #[test]

@@ -305,7 +305,8 @@ mod tests {
             let theirs = std::thread::spawn(move || server.welcome(&Key::new("rope")).is_err());
             let _: Hello = client.receive().unwrap();
             client.writer.write_all(&bytes).unwrap();
-            client.writer.shutdown(std::net::Shutdown::Write).unwrap();
+            // Fails if the server has ended the session already.
+            let _ = client.writer.shutdown(std::net::Shutdown::Write);
             assert!(theirs.join().unwrap());
         }
     }

@@ -261,6 +261,15 @@ esac
     ;;
 esac
 ;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+'--all[Show also figures that no band is about]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':first -- The first report\: report.json, or the directory that `--out` wrote it to:_files' \
+':second -- The second; it is judged by the bands that A'\''s scenario gives:_files' \
+&& ret=0
+;;
 (probe)
 _arguments "${_arguments_options[@]}" : \
 '--listen=[Where to listen, TCP and UDP \[default\: 0.0.0.0\:4510\]]:ADDR:PORT:_default' \
@@ -289,6 +298,171 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 ':paper -- The paper\: a directory with a paper.toml, or the name of one below `scenarios`, here or further up:_files' \
 && ret=0
+;;
+(lab)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__lab_commands" \
+"*::: :->lab" \
+&& ret=0
+
+    case $state in
+    (lab)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-lab-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
+'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
+'--json[Print the report as JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The scenario file (TOML):_files' \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::files -- The scenario files:_files' \
+&& ret=0
+;;
+(up)
+_arguments "${_arguments_options[@]}" : \
+'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
+'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'--name=[What to call the lab \[default\: the file'\''s name without its ending\]]:NAME:_default' \
+'--foreground[Stay in the foreground until Ctrl-C]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The scenario file (TOML):_files' \
+&& ret=0
+;;
+(down)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(shell)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+':node -- The node:_default' \
+&& ret=0
+;;
+(exec)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+':node -- The node:_default' \
+'*::words -- The program and its arguments:_default' \
+&& ret=0
+;;
+(map)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':what -- What to change\: a node, `node\:radio`, `node\:interface`, a link, an interferer, or two radios with a comma between:_default' \
+'*::changes -- How\: up, down, on, off, associate, disassociate, doze, awake, or KEY=VALUE with the keys of a scenario'\''s events:_default' \
+&& ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(capture)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-w+[The file \[default\: standard output, for \`| wireshark -k -i -\`\]]:FILE:_files' \
+'--write=[The file \[default\: standard output, for \`| wireshark -k -i -\`\]]:FILE:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':node -- The node:_default' \
+':iface -- Its interface, or its radio:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__lab__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-lab-help-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(up)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(down)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(shell)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(exec)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(map)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(capture)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
 ;;
 (check)
 _arguments "${_arguments_options[@]}" : \
@@ -410,6 +584,10 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (probe)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -417,6 +595,62 @@ _arguments "${_arguments_options[@]}" : \
 (reproduce)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
+;;
+(lab)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__lab_commands" \
+"*::: :->lab" \
+&& ret=0
+
+    case $state in
+    (lab)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-lab-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(up)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(down)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(shell)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(exec)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(map)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(capture)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (check)
 _arguments "${_arguments_options[@]}" : \
@@ -458,8 +692,10 @@ _ropewalk_commands() {
 'path:Change the paths of the running bond' \
 'revoke:Let a device in no more, and end its session' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
+'compare:Put two reports of a scenario side by side, and say whether they agree' \
 'probe:Measure a path\: what limits it, what to set, and what that would give' \
 'reproduce:Run the scenarios of a paper and write what it reported beside what came out' \
+'lab:Make a scenario live\: network namespaces whose radios and cables are models' \
 'check:Check a configuration file' \
 'completions:Print the completions for a shell' \
 'man:Write the manual pages into a directory' \
@@ -472,6 +708,11 @@ _ropewalk_commands() {
 _ropewalk__subcmd__check_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk check commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__compare_commands] )) ||
+_ropewalk__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk compare commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__completions_commands] )) ||
 _ropewalk__subcmd__completions_commands() {
@@ -489,8 +730,10 @@ _ropewalk__subcmd__help_commands() {
 'path:Change the paths of the running bond' \
 'revoke:Let a device in no more, and end its session' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
+'compare:Put two reports of a scenario side by side, and say whether they agree' \
 'probe:Measure a path\: what limits it, what to set, and what that would give' \
 'reproduce:Run the scenarios of a paper and write what it reported beside what came out' \
+'lab:Make a scenario live\: network namespaces whose radios and cables are models' \
 'check:Check a configuration file' \
 'completions:Print the completions for a shell' \
 'man:Write the manual pages into a directory' \
@@ -503,6 +746,11 @@ _ropewalk__subcmd__help_commands() {
 _ropewalk__subcmd__help__subcmd__check_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help check commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__compare_commands] )) ||
+_ropewalk__subcmd__help__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help compare commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__completions_commands] )) ||
 _ropewalk__subcmd__help__subcmd__completions_commands() {
@@ -518,6 +766,72 @@ _ropewalk__subcmd__help__subcmd__help_commands() {
 _ropewalk__subcmd__help__subcmd__invite_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab_commands() {
+    local commands; commands=(
+'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
+'check:Say which scenario files this machine can run live, and what keeps it from the others' \
+'up:Make a scenario live and keep it up' \
+'down:Take a lab down' \
+'shell:Open a shell inside a node' \
+'exec:Run a program inside a node' \
+'map:Draw who is where and who hears whom' \
+'set:Move a station, cut a link, change a radio, start an interferer' \
+'top:Watch stations, radios and links' \
+'capture:Write what a radio hears as pcapng, whoever it is for' \
+    )
+    _describe -t commands 'ropewalk help lab commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__capture_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__capture_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab capture commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__check_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab check commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__down_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__down_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab down commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__exec_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__exec_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab exec commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__map_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__map_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab map commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__run_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab run commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__set_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__shell_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__shell_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab shell commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__top_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab top commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__up_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__up_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab up commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__man_commands] )) ||
 _ropewalk__subcmd__help__subcmd__man_commands() {
@@ -616,6 +930,145 @@ _ropewalk__subcmd__help__subcmd__up_commands() {
 _ropewalk__subcmd__invite_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab_commands] )) ||
+_ropewalk__subcmd__lab_commands() {
+    local commands; commands=(
+'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
+'check:Say which scenario files this machine can run live, and what keeps it from the others' \
+'up:Make a scenario live and keep it up' \
+'down:Take a lab down' \
+'shell:Open a shell inside a node' \
+'exec:Run a program inside a node' \
+'map:Draw who is where and who hears whom' \
+'set:Move a station, cut a link, change a radio, start an interferer' \
+'top:Watch stations, radios and links' \
+'capture:Write what a radio hears as pcapng, whoever it is for' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk lab commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__capture_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__capture_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab capture commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__check_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab check commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__down_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__down_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab down commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__exec_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__exec_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab exec commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help_commands() {
+    local commands; commands=(
+'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
+'check:Say which scenario files this machine can run live, and what keeps it from the others' \
+'up:Make a scenario live and keep it up' \
+'down:Take a lab down' \
+'shell:Open a shell inside a node' \
+'exec:Run a program inside a node' \
+'map:Draw who is where and who hears whom' \
+'set:Move a station, cut a link, change a radio, start an interferer' \
+'top:Watch stations, radios and links' \
+'capture:Write what a radio hears as pcapng, whoever it is for' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk lab help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__capture_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__capture_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help capture commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__check_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help check commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__down_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__down_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help down commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__exec_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__exec_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help exec commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__map_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__map_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help map commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__run_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help run commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__set_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__shell_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__shell_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help shell commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__top_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help top commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__up_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__up_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__map_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__map_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab map commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__run_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab run commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__set_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__shell_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__shell_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab shell commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__top_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab top commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__up_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__up_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab up commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__man_commands] )) ||
 _ropewalk__subcmd__man_commands() {

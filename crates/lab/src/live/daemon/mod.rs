@@ -1,7 +1,7 @@
 //! A lab that stays up: other commands find it by its name and talk to it over a Unix socket.
 //!
 //! [`serve`] answers until somebody says [`Request::Stop`]; [`Client`] asks. Sockets are in one directory of the user, named after the labs, so that
-//! two labs do not meet; one whose process is gone is removed by whoever finds it.
+//! two labs do not meet; one whose process is gone is removed when the next lab goes up.
 
 mod client;
 mod enter;

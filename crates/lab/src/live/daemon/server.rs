@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -40,6 +40,7 @@ impl Claim {
         let directory = directory();
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
         made.map_err(LabError::kernel(format!("make {}", directory.display())))?;
+        sweep(&directory);
         if connect(name).is_some() {
             return Err(LabError::LabRuns(name.to_owned()));
         }
@@ -57,6 +58,23 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Younger sockets are left alone, s: one that was made this moment may not be listened to yet.
+const YOUNG_S: u64 = 10;
+
+/// Removes the sockets that nobody listens to any more: of labs that were killed.
+fn sweep(directory: &Path) {
+    for file in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let (path, made) = (file.path(), file.metadata().and_then(|m| m.modified()));
+        let is_old = made.is_ok_and(|at| at.elapsed().is_ok_and(|age| age.as_secs() >= YOUNG_S));
+        let refused =
+            || UnixStream::connect(&path).is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionRefused);
+        if path.extension().is_some_and(|e| e == "sock") && is_old && refused() {
+            // Another that goes up at this moment may have removed it.
+            let _ = std::fs::remove_file(&path);
+        }
     }
 }
 
@@ -210,5 +228,33 @@ impl Desk {
             nodes: self.lab.nodes().iter().map(node).collect(),
             links: self.lab.scenario().link.iter().map(|l| l.label()).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{AtFlags, CWD, Timestamps, UTIME_NOW, utimensat};
+    use rustix::time::Timespec;
+
+    use super::*;
+
+    #[test]
+    fn sockets_of_killed_labs_are_removed_and_no_others() {
+        let directory = std::env::temp_dir().join(format!("ropewalk-sweep-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let [alive, killed, young] =
+            ["alive", "killed", "young"].map(|n| directory.join(format!("{n}.sock")));
+        let listener = UnixListener::bind(&alive).unwrap();
+        [&killed, &young].map(|path| drop(UnixListener::bind(path).unwrap()));
+        let long_ago = Timespec { tv_sec: 1_000_000_000, tv_nsec: 0 };
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        for path in [&alive, &killed] {
+            let times = Timestamps { last_access: now, last_modification: long_ago };
+            utimensat(CWD, path, &times, AtFlags::empty()).unwrap();
+        }
+        sweep(&directory);
+        assert_eq!([&alive, &killed, &young].map(|path| path.exists()), [true, false, true]);
+        drop(listener);
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -245,7 +245,9 @@ mod tests {
         let [alive, killed, young] =
             ["alive", "killed", "young"].map(|n| directory.join(format!("{n}.sock")));
         let listener = UnixListener::bind(&alive).unwrap();
-        [&killed, &young].map(|path| drop(UnixListener::bind(path).unwrap()));
+        for path in [&killed, &young] {
+            drop(UnixListener::bind(path).unwrap());
+        }
         let long_ago = Timespec { tv_sec: 1_000_000_000, tv_nsec: 0 };
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         for path in [&alive, &killed] {

@@ -215,3 +215,31 @@ fn impossible_settings() {
         );
     }
 }
+
+#[test]
+fn the_weighted_fair_medium_refuses_what_it_knows_nothing_of() {
+    let weighted = [(
+        "duration = \"10s\"\n",
+        "duration = \"10s\"\nmedium = { model = \"weighted-fair\", shadowing = \"3dB\" }\n",
+    )];
+    let remedy =
+        "the weighted-fair medium knows nothing of this; take it out, or set `medium.model = \"802.11\"`";
+    let event = "[[event]]\nat = \"1s\"\nwhat = \"radio-down\"\nradio = \"ap:r0\"\n";
+    let said = said(&format!("{}{event}", with(&weighted)));
+    for key in ["s.toml:2: medium.shadowing", "s.toml:19: node.sta1.radio.r0.rate-control", "event.0.what"] {
+        assert!(said.contains(&format!("{key}: {remedy}")), "{key} in\n{said}");
+    }
+    assert!(!said.contains("node.ap.") && !said.contains("link."), "{said}");
+}
+
+#[test]
+fn packet_times_belong_to_the_weighted_fair_medium() {
+    let text = with(&[("rate-control = { fixed = \"MCS7\" }", "packet-time = \"1ms\"\nweight = 2")]);
+    let (line, remedy) = (
+        "node.sta1.radio.r0",
+        "802.11 works this out; take it out, or set `medium.model = \"weighted-fair\"`",
+    );
+    let said = said(&text);
+    assert!(said.contains(&format!("s.toml:18: {line}.packet-time: {remedy}")), "{said}");
+    assert!(said.contains(&format!("s.toml:19: {line}.weight: {remedy}")), "{said}");
+}

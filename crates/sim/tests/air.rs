@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{run, simulation};
+use common::{flow, near, run, simulation};
 use ropewalk_scenario::report::Report;
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -190,4 +190,64 @@ fn long_slots_cost_what_they_cost_in_ns3() {
     let ip_mbps = |text: &str| run(text).flow.iter().map(|f| f.goodput_mbps).sum::<f64>() * 1500.0 / 1472.0;
     let (long, short) = (ip_mbps(&text), ip_mbps(&text.replace("slot = \"long\"", "slot = \"short\"")));
     assert!((long / 25.82 - 1.0).abs() < 0.02 && short > 1.05 * long, "long {long}, short {short}");
+}
+
+/// Two access points of one channel, with a client each and one that both keep busy; the first's packets take six times as long.
+fn weighted(weight: u32, channel: u32, flows: &str) -> String {
+    let cell = |n: u32, keys: &str, channel: u32| {
+        let radio = |keys: &str| format!("standard = \"11g\"\nchannel = {channel}\n{keys}");
+        format!(
+            "[node.ap{n}.radio.r]\n{}[node.ap{n}.interface.w]\nradio = \"r\"\nmode = \"ap\"\nssid = \"{n}\"\n\
+             [node.c{n}.radio.r]\n{}[node.c{n}.interface.w]\nradio = \"r\"\nmode = \"station\"\nssid = \"{n}\"\n",
+            radio(keys),
+            radio("")
+        )
+    };
+    let slow = format!("packet-time = \"3ms\"\nweight = {weight}\n");
+    format!(
+        "duration = \"21s\"\nwarmup = \"1s\"\n[medium]\nmodel = \"weighted-fair\"\n{}{}{flows}",
+        cell(1, &slow, 1),
+        cell(2, "", channel)
+    )
+}
+
+#[test]
+fn access_points_win_the_abstract_medium_by_weight_and_take_their_packet_times() {
+    let udp = |n: u32| format!("[[flow]]\nname = \"{n}\"\nkind = \"udp\"\nfrom = \"ap{n}\"\nto = \"c{n}\"\n");
+    let flows = format!("{}{}", udp(1), udp(2));
+    for weight in [1, 4, 16] {
+        let report = run(&weighted(weight, 1, &flows));
+        // In each round the first sends `weight` packets of 3 ms, the second one of 0.5 ms.
+        let round_s = 3e-3 * f64::from(weight) + 0.5e-3;
+        let delivered =
+            |n: u32| report.station.iter().find(|s| s.from == format!("ap{n}:w")).unwrap().delivered as f64;
+        assert!(
+            near(delivered(1), 20.0 * f64::from(weight) / round_s, 0.01),
+            "weight {weight}: {}",
+            delivered(1)
+        );
+        assert!(near(delivered(2), 20.0 / round_s, 0.02), "weight {weight}: {}", delivered(2));
+        for radio in &report.radio {
+            assert!((99.0..100.1).contains(&radio.busy_percent), "{radio:?}");
+        }
+    }
+    // On channels of their own each has all of it.
+    let report = run(&weighted(4, 6, &flows));
+    let delivered: Vec<u64> = report.station.iter().map(|s| s.delivered).collect();
+    assert!(
+        near(delivered[0] as f64, 20.0 / 3e-3, 0.001) && near(delivered[1] as f64, 20.0 / 0.5e-3, 0.001),
+        "{delivered:?}"
+    );
+}
+
+#[test]
+fn stations_without_a_packet_time_answer_beside_the_abstract_medium() {
+    let tcp = "[[flow]]\nname = \"t\"\nkind = \"tcp\"\nfrom = \"ap2\"\nto = \"c2\"\n";
+    let report = run(&weighted(1, 1, tcp));
+    // 2000 packets a second of 1448 bytes, and acknowledgements take nothing away.
+    assert!(
+        near(flow(&report, "t").goodput_mbps, 2000.0 * 1448.0 * 8.0 / 1e6, 0.01),
+        "{:?}",
+        flow(&report, "t")
+    );
 }

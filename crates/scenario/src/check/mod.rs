@@ -1,5 +1,6 @@
 //! What types cannot say: names that nothing has, settings that contradict each other or that no radio can have.
 
+mod abstract_medium;
 mod figures;
 mod names;
 mod radios;
@@ -19,6 +20,7 @@ pub fn check(scenario: &Scenario, point: &[(String, String)]) -> Vec<(String, St
     judge.times();
     names::check(&mut judge);
     radios::check(&mut judge);
+    abstract_medium::check(&mut judge);
     wires::check(&mut judge);
     traffic::check(&mut judge);
     figures::check(&mut judge);

@@ -4,9 +4,23 @@ use crate::units::{Db, Dbm, Position};
 use crate::{choice, section};
 use std::time::Duration;
 
+choice! {
+    /// What decides who sends when, and what arrives.
+    pub enum MediumModel {
+        /// IEEE 802.11: contention, rates, errors.
+        Wifi = "802.11",
+        /// No 802.11: radios of a channel take turns by weighted fair queueing, each packet takes its radio's `packet-time`, and nothing
+        /// is lost but what finds the queue full: the model of the multi-AP paper.
+        WeightedFair = "weighted-fair",
+    }
+}
+
 section! {
     /// What all radios share. Channels are apart by themselves, as far as their frequencies are.
     pub struct Medium {
+        /// What decides who sends when. The abstract model is for outcomes of contention that are set by hand; it knows no distance, rates,
+        /// frames or priorities, and keys about those are refused with it.
+        model: MediumModel = MediumModel::Wifi,
         /// How a signal weakens with distance.
         path_loss: PathLoss,
         /// Pairs of radios whose path loss is given rather than worked out.

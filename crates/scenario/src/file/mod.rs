@@ -17,7 +17,9 @@ pub use event::{Event, What};
 pub use expect::{Expect, Ratio, Within};
 pub use flow::{Flow, FlowKind, MptcpScheduler, TcpControl};
 pub use link::{Discipline, Link, LinkQueue, Loss, OneWay, QueueLimit};
-pub use medium::{Capture, Fading, FadingModel, Interferer, Medium, PairLoss, PathLoss, PathLossModel};
+pub use medium::{
+    Capture, Fading, FadingModel, Interferer, Medium, MediumModel, PairLoss, PathLoss, PathLossModel,
+};
 pub use node::{Bridge, Interface, Join, Mode, NodeSpec, Route, Waypoint};
 pub use radio::{
     AccessCategory, Aggregation, Edca, GuardInterval, NamedRateControl, Radio, RadioDiscipline, RadioQueue,

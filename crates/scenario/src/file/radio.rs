@@ -213,6 +213,12 @@ section! {
         edca: IndexMap<String, Edca>,
         /// How long it is deaf when it changes channels. 5 ms is a usual card.
         switch_time: Duration = Duration::from_millis(5),
+        /// With `medium.model = "weighted-fair"` only: how long each packet that it sends takes of the medium, whatever its length. If not
+        /// said, 500 µs for an access point (the paper's perfect 22 Mb/s), and no time for a station: in the paper only access points send.
+        packet_time: Option<Duration>,
+        /// With `medium.model = "weighted-fair"` only: how often it wins when others of its channel wait too, 1 to 1024, counted in
+        /// packets. The paper takes 1, 2, 4, 8 and 16.
+        weight: u32 = 1,
         /// It reports every frame that it can decode, whoever it is for.
         monitor: bool = false,
     }

@@ -5,6 +5,7 @@ use crate::net::mac_of;
 use crate::packet::IfIndex;
 use crate::seed;
 use ropewalk_air::Time;
+use ropewalk_air::wifi::abstract_medium::WeightedSource;
 use ropewalk_air::wifi::interferer::{InterfererSpec, Pattern};
 use ropewalk_air::wifi::phy::{
     Band, Channel, GuardInterval, Rate, Secondary, SlotLength, Span, Standard, Width,
@@ -61,7 +62,30 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
     }
     let seed = seed::of(seed::of(scenario.seed, "air", 0), "air", 0);
     built.air = Some((spec.clone(), seed));
-    built.world.net.add_air(spec, interfaces, seed).map_err(|e| BuildError::new("medium", e))
+    built.world.net.add_air(spec, interfaces, seed).map_err(|e| BuildError::new("medium", e))?;
+    match scenario.medium.model {
+        file::MediumModel::Wifi => Ok(()),
+        file::MediumModel::WeightedFair => {
+            let sources = weighted_sources(scenario);
+            built.world.net.set_weighted_fair(&sources).map_err(|e| BuildError::new("medium.model", e))
+        }
+    }
+}
+
+/// What each radio is on the abstract medium, in the order of the air's.
+fn weighted_sources(scenario: &Scenario) -> Vec<Option<WeightedSource>> {
+    let of = |node: &NodeSpec, name: &str, radio: &Radio| {
+        let is_ap = |i: &Interface| i.radio.as_deref() == Some(name) && i.mode == Some(file::Mode::Ap);
+        let usual = node.interface.values().any(is_ap).then(|| WeightedSource::default().packet_time);
+        let source = |packet_time| WeightedSource {
+            packet_time,
+            weight: radio.weight,
+            buffer_packets: radio.queue.packets as usize,
+        };
+        radio.packet_time.or(usual).map(source)
+    };
+    let nodes = scenario.node.values();
+    nodes.flat_map(|node| node.radio.iter().map(move |(name, radio)| of(node, name, radio))).collect()
 }
 
 /// Interfaces with one network name are on one segment, whoever is joined to whom at the moment.

@@ -104,18 +104,17 @@ impl Snapshot {
 
 fn radio_counts(built: &Built) -> Vec<RadioStats> {
     let Some(radios) = &built.world.net.radios else { return Vec::new() };
-    let stats = |i: usize| radios.air.radio_stats(RadioId(i as u16)).unwrap_or_default();
+    let stats = |i: usize| radios.radio_stats(RadioId(i as u16));
     (0..built.radios.len()).map(stats).collect()
 }
 
 fn station_counts(radios: &Radios) -> Vec<Vec<StationCounts>> {
     let of = |iface: IfaceId| {
-        let peers = radios.air.peer_stats(iface);
-        let counts = |(to, peer): (Mac, &PeerStats)| {
+        let counts = |(to, peer): (Mac, PeerStats)| {
             let heard = radios.heard(iface, interface_of(to));
-            StationCounts { to, peer: *peer, heard }
+            StationCounts { to, peer, heard }
         };
-        peers.map(counts).collect()
+        radios.peer_stats(iface).into_iter().map(counts).collect()
     };
     (0..radios.interfaces.len()).map(|i| of(IfaceId(i as u16))).collect()
 }

@@ -10,6 +10,7 @@ mod radio;
 mod route;
 mod segments;
 mod walk;
+mod weighted;
 
 pub use bridge::Bridge;
 pub use cable::{Cable, Direction};
@@ -355,7 +356,9 @@ impl Net {
                 let rate = self.directions[direction].link.spec().rate.mean_bps();
                 rate.map_or(Room::None, |bps| Room::Cable { direction, bps })
             }
-            Attach::Radio(iface) => Room::Radio { packets: self.queue_of_radio(iface) },
+            Attach::Radio(iface) if self.waits_for_air(iface) => {
+                Room::Radio { packets: self.queue_of_radio(iface) }
+            }
             _ => Room::None,
         }
     }

@@ -1,12 +1,13 @@
 //! Interfaces on air: the border between the network and [`ropewalk_air::wifi`].
 
+use super::weighted::{Crossing, WeightedFair};
 use super::{Attach, IfIndex, Net, Owner, Work};
 use crate::clock::TimerId;
 use crate::packet::{Body, Ecn, PacketRef};
 use ropewalk_air::wifi::phy::Channel;
 use ropewalk_air::wifi::{
     AccessCategory, Air, AirSpec, Command, CommandError, Event, IfaceId, IfaceSpec, Mac, Mode, Output,
-    Packet, RadioId, Received, SpecError, StationStart, Status,
+    Packet, PeerStats, RadioId, RadioStats, Received, SpecError, StationStart, Status,
 };
 
 /// What an interface on air is.
@@ -31,12 +32,14 @@ pub struct Radios {
     /// What completions and receptions say of each neighbour, by interface of the air and then by neighbour.
     heard: Vec<Vec<(IfIndex, Heard)>>,
     /// Radios of interfaces.
-    radio_of: Vec<RadioId>,
+    pub(super) radio_of: Vec<RadioId>,
     /// Channels of radios now.
-    channels: Vec<Channel>,
-    timer: TimerId,
+    pub(super) channels: Vec<Channel>,
+    pub(super) timer: TimerId,
     /// Saturating senders by endpoint, told when a packet of theirs is done with.
     told: Vec<bool>,
+    /// The abstract medium, if it is in the place of 802.11.
+    pub(super) weighted: Option<WeightedFair>,
 }
 
 /// Sums over packets that went from one interface to another.
@@ -107,6 +110,7 @@ impl Net {
             channels,
             timer,
             told: Vec::new(),
+            weighted: None,
         });
         Ok(())
     }
@@ -150,6 +154,9 @@ impl Net {
             Body::Udp(_) => radios.token(packet.sport),
             _ => 0,
         };
+        if radios.weighted.is_some() {
+            return self.transmit_weighted(Crossing { iface, to, token: told, packet });
+        }
         let frame = Packet {
             len_bytes: packet.len,
             ac: category(packet.dscp),
@@ -167,6 +174,9 @@ impl Net {
     /// Takes what the air has to say.
     pub(crate) fn run_air(&mut self) {
         let now = self.now;
+        if self.radios.as_ref().is_some_and(|r| r.weighted.is_some()) {
+            return self.run_weighted();
+        }
         while let Some(output) = self.radios.as_mut().and_then(|r| r.air.poll(now)) {
             match output {
                 Output::Received(received) => self.on_received(received),
@@ -198,6 +208,13 @@ impl Net {
         places.unwrap_or(0)
     }
 
+    /// Whether what an interface of the air sends waits in a queue at all.
+    pub(super) fn waits_for_air(&self, iface: IfaceId) -> bool {
+        self.radios.as_ref().is_none_or(|r| {
+            r.weighted.as_ref().is_none_or(|w| w.takes_time(r.radio_of[usize::from(iface.0)]))
+        })
+    }
+
     /// The interface of the air that an interface of the world is.
     pub fn iface_of(&self, interface: IfIndex) -> Option<IfaceId> {
         match self.interfaces[interface.index()].attach {
@@ -222,8 +239,14 @@ impl Net {
         if received.ecn_marked {
             packet.edit().ecn = Ecn::Ce;
         }
+        self.arrive(received.iface, by, packet);
+    }
+
+    /// A packet has come in by an interface of the air.
+    pub(super) fn arrive(&mut self, iface: IfaceId, by: IfIndex, packet: PacketRef) {
+        let Some(radios) = &self.radios else { return };
         // An access point passes on what one of its stations has for another.
-        let relay = radios.roles[iface] == Role::AccessPoint
+        let relay = radios.roles[usize::from(iface.0)] == Role::AccessPoint
             && packet.to != by
             && radios.is_station_of(packet.to, by, &self.interfaces);
         if relay && self.interfaces[by.index()].up {
@@ -277,6 +300,22 @@ impl Radios {
             }
         };
         &mut list[place].1
+    }
+
+    /// Counters of a radio.
+    pub fn radio_stats(&self, radio: RadioId) -> RadioStats {
+        match &self.weighted {
+            Some(weighted) => weighted.radio_stats(radio),
+            None => self.air.radio_stats(radio).unwrap_or_default(),
+        }
+    }
+
+    /// Counters of an interface of the air towards each neighbour.
+    pub fn peer_stats(&self, iface: IfaceId) -> Vec<(Mac, PeerStats)> {
+        match &self.weighted {
+            Some(weighted) => weighted.peer_stats(iface).to_vec(),
+            None => self.air.peer_stats(iface).map(|(mac, stats)| (mac, *stats)).collect(),
+        }
     }
 
     /// The channel of a radio now: number of its primary, and width.

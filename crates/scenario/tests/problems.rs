@@ -243,3 +243,17 @@ fn packet_times_belong_to_the_weighted_fair_medium() {
     assert!(said.contains(&format!("s.toml:18: {line}.packet-time: {remedy}")), "{said}");
     assert!(said.contains(&format!("s.toml:19: {line}.weight: {remedy}")), "{said}");
 }
+
+#[test]
+fn people_in_the_way_are_checked() {
+    let said = said(&and(
+        "[[medium.blockage]]\nbetween = [\"ap:r0\", \"ap:r0\"]\nclear = \"0s\"\nloss = \"200dB\"\n",
+    ));
+    for (key, sentence) in [
+        ("between", "this takes two different radios, such as [\"ap:r0\", \"sta:r0\"]"),
+        ("clear", "nobody comes and goes that fast; write at least \"1ms\""),
+        ("loss", "a body takes 0 to 100 dB"),
+    ] {
+        assert!(said.contains(&format!("medium.blockage.0.{key}: {sentence}")), "{key} in\n{said}");
+    }
+}

@@ -6,6 +6,10 @@ use crate::problem::remedy;
 use crate::units::Bytes;
 use crate::wifi;
 use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// The shortest mean time that somebody is in the way or out of it.
+const SHORTEST_SPELL: Duration = Duration::from_millis(1);
 
 pub fn check(judge: &mut Judge) {
     for (name, node) in &judge.scenario.node {
@@ -21,6 +25,7 @@ pub fn check(judge: &mut Judge) {
         });
     }
     check_medium(judge);
+    check_blockage(judge);
     check_interferers(judge);
 }
 
@@ -180,6 +185,28 @@ fn check_medium(judge: &mut Judge) {
                 "this pair has a loss already; take one of them out".into()
             });
         }
+    }
+}
+
+fn check_blockage(judge: &mut Judge) {
+    let mut seen = BTreeSet::new();
+    for (i, pair) in judge.scenario.medium.blockage.iter().enumerate() {
+        let key = format!("medium.blockage.{i}");
+        if judge.two_radios(&format!("{key}.between"), &pair.between) {
+            let mut ends = pair.between.clone();
+            ends.sort();
+            judge.fail_if(!seen.insert(ends), format!("{key}.between"), || {
+                "this pair has somebody in the way already; take one of them out".into()
+            });
+        }
+        for (time, below) in [(pair.clear, "clear"), (pair.blocked, "blocked")] {
+            judge.fail_if(time < SHORTEST_SPELL, format!("{key}.{below}"), || {
+                "nobody comes and goes that fast; write at least \"1ms\"".into()
+            });
+        }
+        judge.fail_if(!(0.0..=100.0).contains(&pair.loss.0), format!("{key}.loss"), || {
+            "a body takes 0 to 100 dB".into()
+        });
     }
 }
 

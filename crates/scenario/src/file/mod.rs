@@ -18,7 +18,8 @@ pub use expect::{Expect, Ratio, Within};
 pub use flow::{Flow, FlowKind, MptcpScheduler, TcpControl};
 pub use link::{Discipline, Link, LinkQueue, Loss, OneWay, QueueLimit};
 pub use medium::{
-    Capture, Fading, FadingModel, Interferer, Medium, MediumModel, PairLoss, PathLoss, PathLossModel,
+    Capture, Fading, FadingModel, Interferer, Medium, MediumModel, PairBlockage, PairLoss, PathLoss,
+    PathLossModel,
 };
 pub use node::{Bridge, Interface, Join, Mode, NodeSpec, Route, Waypoint};
 pub use radio::{

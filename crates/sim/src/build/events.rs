@@ -2,8 +2,10 @@
 
 use super::{BuildError, Built, air};
 use crate::packet::FlowId;
+use crate::seed;
 use crate::world::EndpointId;
 use ropewalk_air::Time;
+use ropewalk_air::wifi::propagation::sixty::{Blockage, BlockageSpec};
 use ropewalk_air::wifi::{Command, PowerSave};
 use ropewalk_air::wired::{Loss, Rate};
 use ropewalk_scenario::Scenario;
@@ -80,6 +82,28 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
         {
             let gone = blockage(built, &key, event, 0.0)?;
             built.agenda.add(Time::ZERO + event.at + duration, gone);
+        }
+    }
+    people(built, scenario)
+}
+
+/// Who walks through which pair of radios and when, drawn for the whole run.
+fn people(built: &mut Built, scenario: &Scenario) -> Result<(), BuildError> {
+    let end = Time::ZERO + scenario.duration;
+    for (i, pair) in scenario.medium.blockage.iter().enumerate() {
+        let key = format!("medium.blockage.{i}");
+        let [a, b] = air::pair(built, &format!("{key}.between"), &pair.between)?;
+        let spec = BlockageSpec { mean_clear: pair.clear, mean_blocked: pair.blocked, loss_db: pair.loss.0 };
+        let mut process = Blockage::new(spec, seed::of(scenario.seed, "blockage", i as u64))
+            .map_err(|e| BuildError::new(&key, e))?;
+        let (mut at, mut before_db) = (Time::ZERO, 0.0);
+        while at < end {
+            let loss_db = process.loss_db(at);
+            if loss_db != before_db {
+                built.agenda.add(at, Action::Air(Box::new(Command::SetBlockage { a, b, loss_db })));
+            }
+            before_db = loss_db;
+            at = process.next_change();
         }
     }
     Ok(())

@@ -257,3 +257,18 @@ fn people_in_the_way_are_checked() {
         assert!(said.contains(&format!("medium.blockage.0.{key}: {sentence}")), "{key} in\n{said}");
     }
 }
+
+#[test]
+fn sectors_are_11ads() {
+    let antenna = |keys: &str| said(&with(&[("rate-control = { fixed = \"MCS7\" }", keys)]));
+    let said = antenna("antenna = { sectors = 8, direction = 400.0 }");
+    let key = "s.toml:18: node.sta1.radio.r0.antenna";
+    assert!(
+        said.contains(&format!(
+            "{key}.sectors: 11n has no sectors to choose from; only 11ad has, so take it out"
+        )),
+        "{said}"
+    );
+    assert!(said.contains(&format!("{key}.direction: a direction is from -360 to 360 degrees")), "{said}");
+    assert!(antenna("antenna = { sectors = 65 }").contains("an antenna has 1 to 64 sectors"));
+}

@@ -1,7 +1,9 @@
 //! Radios, the interfaces on them, and what disturbs them.
 
 use super::Judge;
-use crate::file::{AccessCategory, FadingModel, Interface, Mode, NodeSpec, PathLossModel, Radio, Scenario};
+use crate::file::{
+    AccessCategory, FadingModel, Interface, Mode, NodeSpec, PathLossModel, Radio, Scenario, Standard,
+};
 use crate::problem::remedy;
 use crate::units::Bytes;
 use crate::wifi;
@@ -54,6 +56,7 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
     judge.fail_if(!(1..=64).contains(&aggregation.frames), format!("{key}.aggregation.frames"), || {
         "an A-MPDU has 1 to 64 frames".into()
     });
+    check_antenna(judge, key, radio);
     let time = aggregation.time.as_micros();
     judge.fail_if(!(100..=5484).contains(&time), format!("{key}.aggregation.time"), || {
         "an A-MPDU lasts from 100us to 5484us".into()
@@ -85,6 +88,21 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
             "AIFSN is from 1 to 15".into()
         });
     }
+}
+
+fn check_antenna(judge: &mut Judge, key: &str, radio: &Radio) {
+    let antenna = &radio.antenna;
+    judge.fail_if(!(1..=64).contains(&antenna.sectors), format!("{key}.antenna.sectors"), || {
+        "an antenna has 1 to 64 sectors".into()
+    });
+    judge.fail_if(
+        antenna.sectors > 1 && radio.standard != Standard::Ad,
+        format!("{key}.antenna.sectors"),
+        || format!("{} has no sectors to choose from; only 11ad has, so take it out", radio.standard.name()),
+    );
+    judge.fail_if(!(-360.0..=360.0).contains(&antenna.direction), format!("{key}.antenna.direction"), || {
+        "a direction is from -360 to 360 degrees".into()
+    });
 }
 
 fn check_interface(judge: &mut Judge, key: &str, node: &NodeSpec, interface: &Interface) {

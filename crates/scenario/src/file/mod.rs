@@ -23,8 +23,8 @@ pub use medium::{
 };
 pub use node::{Bridge, Interface, Join, Mode, NodeSpec, Route, Waypoint};
 pub use radio::{
-    AccessCategory, Aggregation, Edca, GuardInterval, NamedRateControl, Radio, RadioDiscipline, RadioQueue,
-    RateControl, Secondary, Slot, Standard,
+    AccessCategory, Aggregation, Antenna, Edca, GuardInterval, NamedRateControl, Radio, RadioDiscipline,
+    RadioQueue, RateControl, Secondary, Slot, Standard,
 };
 pub use sweep::{Axis, Figure, Measure, Seeds, Sweep};
 

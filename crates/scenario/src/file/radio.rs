@@ -174,6 +174,20 @@ section! {
 }
 
 section! {
+    /// An antenna of equal sectors around the full circle, one used at a time: radios look at each other with the sectors that point
+    /// there best. Its beam is 360°/sectors wide between half-power points, and its gain follows from that (the Gaussian pattern of IEEE
+    /// 15-06-0474-00-003c: 12 sectors have 30° and 15.9 dBi). Two radios with sectors that lose each other, because one moved or
+    /// something came between, carry nothing for the time of a sector sweep, which follows from both numbers of sectors (802.11-2020,
+    /// 10.42.2). Losses given by `medium.loss` have the antennas in them.
+    pub struct Antenna {
+        /// Number of sectors, 1 to 64. 1: alike in all directions.
+        sectors: u8 = 1,
+        /// Where the first sector points: degrees in the plane, anticlockwise from the first coordinate's axis, -360 to 360.
+        direction: f64 = 0.0,
+    }
+}
+
+section! {
     /// A radio.
     pub struct Radio {
         /// Its standard.
@@ -205,6 +219,8 @@ section! {
         rts_threshold: Option<Bytes>,
         /// How often a frame is sent before it is given up. 7, the usual limit of the MAC.
         retry_limit: u8 = 7,
+        /// Its antenna; 11ad only if it has sectors.
+        antenna: Antenna,
         /// Its aggregates.
         aggregation: Aggregation,
         /// What waits for it.

@@ -10,7 +10,7 @@ use ropewalk_air::wifi::interferer::{InterfererSpec, Pattern};
 use ropewalk_air::wifi::phy::{
     Band, Channel, GuardInterval, Rate, Secondary, SlotLength, Span, Standard, Width,
 };
-use ropewalk_air::wifi::propagation::{Fading, FadingKind, Shadowing};
+use ropewalk_air::wifi::propagation::{Fading, FadingKind, SectorAntenna, Shadowing};
 use ropewalk_air::wifi::{
     Aggregation, AirSpec, ApSpec, Capture, Command, Discipline, EdcaParams, IfaceId, IfaceSpec, Mac, Mode,
     PlacedInterferer, PowerSave, RadioId, RadioSpec, RateControlSpec, StationSpec, StationStart, WifiQueue,
@@ -221,6 +221,10 @@ fn radio_spec(key: &str, node: &NodeSpec, radio: &Radio) -> Result<RadioSpec, Bu
         },
         monitor: radio.monitor,
         switch_time: radio.switch_time,
+        antenna: (radio.antenna.sectors > 1).then_some(SectorAntenna {
+            sectors: radio.antenna.sectors,
+            boresight_deg: radio.antenna.direction,
+        }),
         ..new
     })
 }

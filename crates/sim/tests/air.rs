@@ -251,3 +251,35 @@ fn stations_without_a_packet_time_answer_beside_the_abstract_medium() {
         flow(&report, "t")
     );
 }
+
+/// A station 2 m from its access point at 60 GHz.
+fn sixty(medium: &str, antenna: &str) -> String {
+    let radio = format!("standard = \"11ad\"\nchannel = 2\nrate-control = \"ideal\"\n{antenna}");
+    format!(
+        "duration = \"30s\"\n[medium]\npath-loss = {{ exponent = 2.0, reference-loss = \"68dB\" }}\n{medium}\
+         [node.ap.radio.r]\n{radio}[node.ap.interface.w]\nradio = \"r\"\nmode = \"ap\"\nssid = \"s\"\nbeacon-interval = \"0s\"\n\
+         [node.sta]\nposition = [2, 0]\n[node.sta.radio.r]\n{radio}[node.sta.interface.w]\nradio = \"r\"\nmode = \"station\"\nssid = \"s\"\n\
+         [[flow]]\nname = \"f\"\nkind = \"udp\"\nfrom = \"ap\"\nto = \"sta\"\nrate = \"1Mbit/s\"\n"
+    )
+}
+
+#[test]
+fn sectors_that_look_at_each_other_add_their_gains() {
+    let signal = |antenna: &str| run(&sixty("", antenna)).station[0].signal_dbm.expect("packets arrived");
+    // 12 sectors have 15.91 dBi on their axes; half a beam beside them it is 3.01 dB less.
+    let (plain, on_axis) = (signal(""), signal("antenna = { sectors = 12 }\n"));
+    let beside = signal("antenna = { sectors = 12, direction = 15.0 }\n");
+    assert!((on_axis - plain - 2.0 * 15.91).abs() < 0.05, "{plain} {on_axis}");
+    assert!((on_axis - beside - 2.0 * 3.01).abs() < 0.05, "{beside} {on_axis}");
+}
+
+#[test]
+fn people_in_the_way_cut_their_share_of_the_time() {
+    let lost = |medium: &str| flow(&run(&sixty(medium, "")), "f").loss_percent.unwrap_or(0.0);
+    // The last packet may still be under way.
+    let without = lost("");
+    assert!(without < 0.1, "{without}");
+    let people = "blockage = [{ between = [\"ap:r\", \"sta:r\"], clear = \"200ms\", blocked = \"100ms\", loss = \"60dB\" }]\n";
+    let third = lost(people);
+    assert!((25.0..42.0).contains(&third), "{third}");
+}

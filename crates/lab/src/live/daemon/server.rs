@@ -1,12 +1,12 @@
 //! Answering for a lab.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ropewalk_scenario::{Document, Scenario};
 
@@ -41,7 +41,7 @@ impl Claim {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
         made.map_err(LabError::kernel(format!("make {}", directory.display())))?;
         sweep(&directory);
-        if connect(name).is_some() {
+        if is_held(name) {
             return Err(LabError::LabRuns(name.to_owned()));
         }
         let path = directory.join(format!("{name}.sock"));
@@ -59,6 +59,30 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// A process that was killed listens until the last of its threads has ended: the name is held by one that keeps a connection open so long.
+const HOLDS: Duration = Duration::from_millis(300);
+
+/// Somebody who answers and hangs up for so long is alive after all.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whether a lab of this name runs, or is being built.
+fn is_held(name: &str) -> bool {
+    let since = Instant::now();
+    while let Some(mut stream) = connect(name) {
+        if since.elapsed() > PATIENCE || stream.set_read_timeout(Some(HOLDS)).is_err() {
+            return true;
+        }
+        // Nobody speaks unasked; an end, or an error other than silence, is a process that dies.
+        match stream.read(&mut [0]) {
+            Ok(0) => {}
+            Ok(_) => return true,
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return true,
+            Err(_) => {}
+        }
+    }
+    false
 }
 
 /// Younger sockets are left alone, s: one that was made this moment may not be listened to yet.

@@ -75,7 +75,6 @@ fn bands(case: &str) -> (f64, f64) {
     let station = match case {
         // A queue shared by five stations turns some away more often than others: chance of arrival times, not of the medium.
         "down-54-n5" | "up-down-54-n3" => 30.0,
-        "edca-four-stations" => 20.0,
         _ if case.starts_with("tcp") || case.starts_with("crowd") || case.starts_with("lifetime") => 20.0,
         _ if case.starts_with("hidden") || case.starts_with("edca") || aggregated => 10.0,
         _ => 6.0,

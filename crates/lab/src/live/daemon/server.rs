@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use ropewalk_scenario::{Document, Scenario};
 
-use super::client::connect;
 use super::{About, Map, NodeAbout, Report, Request, Response, directory};
 use crate::live::{Counters, Lab};
 use crate::{LabError, Result};
@@ -41,10 +40,10 @@ impl Claim {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
         made.map_err(LabError::kernel(format!("make {}", directory.display())))?;
         sweep(&directory);
-        if is_held(name) {
+        let path = directory.join(format!("{name}.sock"));
+        if is_held(&path) {
             return Err(LabError::LabRuns(name.to_owned()));
         }
-        let path = directory.join(format!("{name}.sock"));
         // A dead lab's.
         let _ = std::fs::remove_file(&path);
         let cannot = LabError::kernel(format!("listen at {}", path.display()));
@@ -67,10 +66,10 @@ const HOLDS: Duration = Duration::from_millis(300);
 /// Somebody who answers and hangs up for so long is alive after all.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether a lab of this name runs, or is being built.
-fn is_held(name: &str) -> bool {
+/// Whether a lab that runs, or is being built, listens at this socket.
+fn is_held(path: &Path) -> bool {
     let since = Instant::now();
-    while let Some(mut stream) = connect(name) {
+    while let Ok(mut stream) = UnixStream::connect(path) {
         if since.elapsed() > PATIENCE || stream.set_read_timeout(Some(HOLDS)).is_err() {
             return true;
         }
@@ -261,6 +260,27 @@ mod tests {
     use rustix::time::Timespec;
 
     use super::*;
+
+    #[test]
+    fn a_name_is_held_by_who_listens_and_not_by_who_dies() {
+        let directory = std::env::temp_dir().join(format!("ropewalk-held-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let [alive, dying, nobody] =
+            ["alive", "dying", "nobody"].map(|n| directory.join(format!("{n}.sock")));
+        // Being built: it listens, and does not answer yet.
+        let listener = UnixListener::bind(&alive).unwrap();
+        // Killed: it takes a connection, and hangs up when its last thread has ended.
+        let last = UnixListener::bind(&dying).unwrap();
+        let thread = std::thread::spawn(move || {
+            let taken = last.accept().unwrap();
+            drop(last);
+            drop(taken);
+        });
+        assert_eq!([&alive, &dying, &nobody].map(|path| is_held(path)), [true, false, false]);
+        thread.join().unwrap();
+        drop(listener);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 
     #[test]
     fn sockets_of_killed_labs_are_removed_and_no_others() {

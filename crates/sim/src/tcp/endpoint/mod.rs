@@ -12,19 +12,28 @@ use ropewalk_bond::cc::Controller;
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 
-/// RFC 9293 §3.3.2.
+/// Where a connection stands (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are the RFC's")]
 pub enum State {
+    /// A SYN was sent; none has come.
     SynSent,
+    /// A SYN has come and was answered; the answer is not acknowledged.
     SynReceived,
+    /// Both ends may send.
     Established,
+    /// This end has closed; its FIN is not acknowledged.
     FinWait1,
+    /// This end's FIN is acknowledged; the peer may still send.
     FinWait2,
+    /// The peer has closed; this end may still send.
     CloseWait,
+    /// Both have closed at once; this end's FIN is not acknowledged.
     Closing,
+    /// The peer closed first, then this end, whose FIN is not acknowledged.
     LastAck,
+    /// Over; late segments are still answered.
     TimeWait,
+    /// Over.
     Closed,
 }
 

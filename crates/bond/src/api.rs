@@ -1,5 +1,6 @@
 //! What goes into an engine and what comes out.
 
+use crate::feedback::LinkState;
 use crate::path::{Class, Route, State};
 use crate::session::{Accept, ClientHello, Inner, PublicKey, Refusal};
 use crate::time::Time;
@@ -37,6 +38,14 @@ pub enum Input<'a> {
         bytes: &'a mut [u8],
         /// The ECN field of their IP header.
         ecn: u8,
+    },
+    /// A link reports what became of the datagrams of a path, after every few completions or every millisecond or two. A path whose link never reports is
+    /// known by the peer's acknowledgements alone.
+    Link {
+        /// The path's identifier. A gateway knows whose it is while it has one client only; otherwise the report is dropped, and counted as unroutable.
+        path: u8,
+        /// What the link says, cumulative.
+        state: LinkState,
     },
     /// The time of the last [`Output::Timeout`] has come, or a turn of the driver's loop ends: everything that could be read was handed in.
     Timeout,

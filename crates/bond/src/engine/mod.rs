@@ -10,6 +10,7 @@ pub use status::{PathStatus, PeerStatus, Status};
 
 use crate::api::{Event, Input, Output, Registry};
 use crate::config::Config;
+use crate::feedback::LinkState;
 use crate::inner::Inner;
 use crate::order::Delivery;
 use crate::path::Route;
@@ -132,6 +133,7 @@ impl Engine {
                     self.on_datagram(Origin { route, ce: ecn == 3 }, datagram, now);
                 }
             }
+            Input::Link { path, state } => self.on_link(path, state, now),
             // Only here, and not after every input: when the process was held up, what the sockets hold is read before silence is judged.
             Input::Timeout => self.run_timers(now),
         }
@@ -255,6 +257,20 @@ impl Engine {
             self.bounce = Some(len);
         }
         self.mark_ready(id);
+    }
+
+    fn on_link(&mut self, path: u8, state: LinkState, now: Time) {
+        let of_one = |p: &Peer| Some(p.key) == self.peers.values().next().map(|first| first.key);
+        if !self.peers.values().all(of_one) {
+            self.shared.drops.unroutable += 1;
+            return;
+        }
+        // The newest session of the peer; an older one is about to end.
+        let Some((&id, peer)) = self.peers.iter_mut().rev().find(|(_, p)| p.confirmed) else { return };
+        if let Some(p) = peer.path_mut(path) {
+            p.on_link(now, state);
+            self.mark_ready(id);
+        }
     }
 
     fn on_datagram(&mut self, from: Origin, datagram: &mut [u8], now: Time) {

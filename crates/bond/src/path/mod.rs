@@ -20,6 +20,7 @@ pub use state::{Class, Liveness, State};
 
 use crate::cc::rate::RateSampler;
 use crate::cc::{Ack, Controller, Loss, Sibling};
+use crate::feedback::{Completions, LinkState};
 use crate::session::ReplayWindow;
 use crate::time::{Duration, Time};
 use crate::wire::{self, AckFrame, Stamp};
@@ -85,6 +86,8 @@ pub struct Path {
     pub live: Liveness,
     /// Datagrams on their way.
     pub sent: SentLog,
+    /// How many of them are still in front of the link or on it.
+    pub completions: Completions,
     /// What arrived.
     pub recv: RecvLog,
     /// Which numbers were seen.
@@ -144,6 +147,7 @@ impl Path {
             class: Class::Active,
             live: Liveness::default(),
             sent: SentLog::new(in_flight_limit),
+            completions: Completions::default(),
             recv: RecvLog::default(),
             replay: ReplayWindow::default(),
             rtt: Rtt::default(),
@@ -258,6 +262,28 @@ impl Path {
         self.class.spend(u64::from(bytes));
     }
 
+    /// The link under the path reports.
+    pub fn on_link(&mut self, now: Time, state: LinkState) {
+        self.completions.on_link(now, state, self.sent.next_number());
+    }
+
+    /// Datagrams handed out and not known to have left the link.
+    pub fn outstanding(&self) -> u64 {
+        self.completions.outstanding(self.sent.next_number())
+    }
+
+    /// Everything on its way counts as lost.
+    pub fn lose_all(&mut self, out: &mut Outcome) {
+        self.sent.lose_all(out);
+        self.completions.on_all_lost(self.sent.next_number());
+    }
+
+    /// The first datagram will have this number.
+    pub fn begin_at(&mut self, number: u64) {
+        self.sent.begin_at(number);
+        self.completions = Completions::starting_at(number);
+    }
+
     /// Accounts an authentic datagram of the peer.
     pub fn on_received(&mut self, datagram: usize, stamp: Stamp, from: Route) {
         let bytes = (datagram + self.overhead()) as u64;
@@ -286,7 +312,8 @@ impl Path {
             return false;
         }
         let mut queue_delay = None;
-        if let Some((_, at)) = out.largest {
+        if let Some((number, at)) = out.largest {
+            self.completions.on_acked(now, number, self.sent.next_number());
             let delay = Duration::from_micros(u64::from(ack.delay_us));
             let sample = now.since(at).saturating_sub(delay).max(Duration::from_micros(1));
             self.rtt.on_sample(now, sample);

@@ -191,7 +191,7 @@ impl Peer {
         let before = self.retired.remove(&id);
         let again = before.is_some();
         if let Some((next, replay)) = before {
-            path.sent.begin_at(next);
+            path.begin_at(next);
             path.replay = replay;
         }
         path.class = spec.class;
@@ -227,7 +227,7 @@ impl Peer {
         let mut out = std::mem::take(&mut shared.outcome);
         out.clear();
         let p = &mut self.paths[i];
-        p.sent.lose_all(&mut out);
+        p.lose_all(&mut out);
         p.repeat_status(&out);
         out.lost.iter().filter_map(|s| s.probe).for_each(|size| p.mtu.on_probe_lost(now, size));
         self.requeue(&out.missing, shared);

@@ -1,0 +1,293 @@
+//! Feedback: what has become of the datagrams that were handed to a link.
+//!
+//! There are two sources. The peer's acknowledgements say what arrived and what was lost; every session has them. A link that reports its own
+//! completions ([`LinkState`]: a Wi-Fi driver, a radio of the lab or of the simulator) says so a hop's delay after the frame was on the air, which is what
+//! the backpressure scheduler lives on (Multifacet, MF-7). Both are counted on one scale, the packet numbers of the path, and the one that knows more counts.
+
+use crate::time::{Duration, Time};
+
+/// What a link says of itself: cumulative since its epoch began, so that a report which gets lost costs nothing (T-12).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkState {
+    /// Another number than before: the counters began anew (the driver or the radio restarted).
+    pub epoch: u32,
+    /// Packets that the far end of the link confirmed. Segments, where the kernel cuts super-packets before the link.
+    pub delivered: u64,
+    /// Packets that the link gave up.
+    pub failed: u64,
+    /// Attempts beyond the first, all packets together.
+    pub retries: u64,
+    /// Packets in the link's queue, those on the air included.
+    pub backlog_packets: u32,
+    /// Their bytes.
+    pub backlog_bytes: u64,
+    /// Rate at which the link sends now, bits per second; 0 where unknown.
+    pub tx_rate_bps: u64,
+}
+
+impl LinkState {
+    /// Packets that have left the link one way or the other.
+    pub fn completed(&self) -> u64 {
+        self.delivered.saturating_add(self.failed)
+    }
+}
+
+/// Whose word counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// The peer's acknowledgements, and what they show to be lost.
+    #[default]
+    Acknowledgements,
+    /// The link's own completions.
+    Link,
+}
+
+impl Source {
+    /// Its name in status.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Acknowledgements => "acknowledgements",
+            Source::Link => "link",
+        }
+    }
+}
+
+/// A link that has been silent for this long while datagrams were under way is not listened to: acknowledgements count alone. Drivers report within
+/// milliseconds; an interface that changes its channel is silent for 200 ms (MF-16).
+const SILENT: Duration = Duration::from_millis(500);
+/// Reports after which a completion that lags behind the acknowledgements all the time is held lost. A report may be later than the peer's word; eight in
+/// a row are not.
+const LEAK_REPORTS: u32 = 8;
+/// Completions are counted over this long for a rate: some A-MPDUs.
+const RATE_WINDOW: Duration = Duration::from_millis(20);
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    state: LinkState,
+    at: Time,
+    /// Packet number up to which the link has completed.
+    settled: u64,
+    /// Least lag behind the acknowledgements in `reports` reports.
+    lag: u64,
+    reports: u32,
+}
+
+/// How many datagrams of a path are still in front of its link or on the air.
+#[derive(Debug, Default)]
+pub struct Completions {
+    /// Number after the newest datagram that the peer acknowledged. On one link nothing overtakes, so all before it are settled too.
+    acked: u64,
+    link: Option<Link>,
+    window_start: Time,
+    window_done: u64,
+    /// Nothing was outstanding at some moment of the window: its rate is that of what came in.
+    starved: bool,
+    rate_pps: f64,
+}
+
+impl Completions {
+    /// For a path whose next datagram has this number.
+    pub fn starting_at(number: u64) -> Self {
+        Completions { acked: number, window_done: number, ..Completions::default() }
+    }
+
+    /// The link reports; `next` is the number of the path's next datagram.
+    pub fn on_link(&mut self, now: Time, state: LinkState, next: u64) {
+        match &mut self.link {
+            Some(l) if l.state.epoch == state.epoch => {
+                // Counters do not go back within an epoch; a report that does is an old one.
+                let more = state.completed().saturating_sub(l.state.completed());
+                l.settled = l.settled.saturating_add(more).min(next);
+                if state.completed() >= l.state.completed() {
+                    l.state = state;
+                }
+                l.at = now;
+                l.heal(self.acked);
+            }
+            link => {
+                // What the counters meant before is not known; what waits in the link is.
+                let settled = next.saturating_sub(u64::from(state.backlog_packets)).max(self.acked);
+                *link = Some(Link { state, at: now, settled, lag: u64::MAX, reports: 0 });
+            }
+        }
+        self.advance(now, next);
+    }
+
+    /// The peer acknowledged the datagram with this number.
+    pub fn on_acked(&mut self, now: Time, number: u64, next: u64) {
+        self.acked = self.acked.max(number + 1).min(next);
+        self.advance(now, next);
+    }
+
+    /// All that is on its way counts as lost.
+    pub fn on_all_lost(&mut self, next: u64) {
+        self.acked = next;
+        if let Some(l) = &mut self.link {
+            l.settled = next;
+        }
+    }
+
+    fn settled(&self) -> u64 {
+        self.link.map_or(0, |l| l.settled).max(self.acked)
+    }
+
+    /// Datagrams without a completion; `next` is the number of the path's next one.
+    pub fn outstanding(&self, next: u64) -> u64 {
+        next.saturating_sub(self.settled())
+    }
+
+    /// Whose word counts at present.
+    pub fn source(&self, now: Time) -> Source {
+        match self.link {
+            Some(l) if now.since(l.at) < SILENT => Source::Link,
+            _ => Source::Acknowledgements,
+        }
+    }
+
+    /// The link's last report.
+    pub fn link(&self) -> Option<&LinkState> {
+        self.link.as_ref().map(|l| &l.state)
+    }
+
+    /// Completions per second while the link was kept busy; 0 before it was.
+    pub fn rate_pps(&self) -> f64 {
+        self.rate_pps
+    }
+
+    fn advance(&mut self, now: Time, next: u64) {
+        let done = self.settled();
+        self.starved |= done >= next;
+        let over = now.since(self.window_start);
+        if over < RATE_WINDOW {
+            return;
+        }
+        let sample = done.saturating_sub(self.window_done) as f64 / over.as_secs_f64();
+        let first = self.rate_pps == 0.0 && !self.starved;
+        if first || self.starved && sample > self.rate_pps {
+            self.rate_pps = sample;
+        } else if !self.starved {
+            self.rate_pps += (sample - self.rate_pps) / 4.0;
+        }
+        (self.window_start, self.window_done, self.starved) = (now, done, done >= next);
+    }
+}
+
+impl Link {
+    /// A completion that never comes would hold its slot for ever. The peer's word shows it: what was acknowledged has left the link.
+    fn heal(&mut self, acked: u64) {
+        self.lag = self.lag.min(acked.saturating_sub(self.settled));
+        self.reports += 1;
+        if self.lag == 0 || self.reports >= LEAK_REPORTS {
+            self.settled += self.lag;
+            (self.lag, self.reports) = (u64::MAX, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(n: u64) -> Time {
+        Time::from_millis(n)
+    }
+
+    fn report(delivered: u64) -> LinkState {
+        LinkState { epoch: 1, delivered, ..LinkState::default() }
+    }
+
+    #[test]
+    fn without_a_link_the_acknowledgements_complete() {
+        let mut c = Completions::starting_at(100);
+        assert_eq!((c.outstanding(100), c.outstanding(110)), (0, 10));
+        c.on_acked(ms(1), 104, 110);
+        assert_eq!((c.outstanding(110), c.source(ms(1))), (5, Source::Acknowledgements));
+        c.on_acked(ms(2), 102, 110);
+        assert_eq!(c.outstanding(110), 5);
+        c.on_all_lost(110);
+        assert_eq!(c.outstanding(110), 0);
+    }
+
+    #[test]
+    fn failures_free_slots_like_deliveries_and_a_lost_report_costs_nothing() {
+        let mut c = Completions::default();
+        c.on_link(ms(0), report(50), 0);
+        c.on_link(ms(1), LinkState { failed: 3, ..report(54) }, 10);
+        assert_eq!((c.outstanding(10), c.source(ms(1))), (3, Source::Link));
+        c.on_link(ms(3), LinkState { failed: 4, ..report(56) }, 10);
+        assert_eq!(c.outstanding(10), 0);
+        // An old report, and one that counts what was not ours.
+        c.on_link(ms(4), report(51), 12);
+        assert_eq!(c.outstanding(12), 2);
+        c.on_link(ms(5), report(99), 12);
+        assert_eq!(c.outstanding(12), 0);
+        assert_eq!(c.source(ms(505)), Source::Acknowledgements);
+    }
+
+    #[test]
+    fn a_new_epoch_begins_with_what_waits_in_the_link() {
+        let mut c = Completions::default();
+        c.on_link(ms(0), report(0), 0);
+        c.on_link(
+            ms(1),
+            LinkState { epoch: 2, delivered: 7, backlog_packets: 4, ..LinkState::default() },
+            20,
+        );
+        assert_eq!(c.outstanding(20), 4);
+        c.on_link(ms(2), LinkState { epoch: 2, delivered: 9, ..LinkState::default() }, 20);
+        assert_eq!(c.outstanding(20), 2);
+    }
+
+    #[test]
+    fn reports_that_are_merely_late_do_not_count_twice() {
+        let mut c = Completions::default();
+        c.on_link(ms(0), report(0), 0);
+        let mut next = 0;
+        for k in 1..100u64 {
+            next += 10;
+            // The peer's word is ahead of the report by five, and then the report overtakes it.
+            c.on_acked(ms(k), k * 10 - 3, next);
+            c.on_link(ms(k), report(k * 10 - 7), next);
+            c.on_link(ms(k), report(k * 10 - 1), next);
+        }
+        assert_eq!(c.outstanding(next), 1);
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_busy_link() {
+        let mut c = Completions::default();
+        c.on_link(ms(0), report(0), 0);
+        for k in 1..1000 {
+            c.on_link(ms(k), report(4 * k), 4 * k + 16);
+        }
+        assert!((c.rate_pps() - 4000.0).abs() < 250.0, "{}", c.rate_pps());
+        for k in 1000..1200 {
+            c.on_link(ms(k), report(4000 + (k - 1000)), 4000 + (k - 1000));
+        }
+        assert!(c.rate_pps() > 3700.0, "a link that has nothing to do is not slow: {}", c.rate_pps());
+    }
+
+    proptest! {
+        /// T-12: whatever completions are never told, slots come back as soon as the peer has acknowledged and the link has spoken a few times.
+        #[test]
+        fn no_completion_leaks_a_slot(told in prop::collection::vec(any::<bool>(), 50..400)) {
+            let mut c = Completions::default();
+            c.on_link(ms(0), report(0), 0);
+            let mut done = 0;
+            for (k, told) in told.iter().enumerate() {
+                let (now, next) = (ms(k as u64 + 1), k as u64 + 1);
+                done += u64::from(*told);
+                c.on_acked(now, next - 1, next);
+                c.on_link(now, report(done), next);
+                prop_assert_eq!(c.outstanding(next), 0);
+            }
+            let next = told.len() as u64;
+            // Twice, since a smaller lag from before may stand in the first.
+            (0..2 * LEAK_REPORTS).for_each(|_| c.on_link(ms(1000), report(done), next));
+            // Healed: the link's own word suffices again.
+            c.on_link(ms(1001), report(done + 3), next + 5);
+            prop_assert_eq!(c.outstanding(next + 5), 2);
+        }
+    }
+}

@@ -10,6 +10,7 @@
 //!    its answers in.
 //! 5. [`setup::Routes`] sends networks, or everything, into the bond. [`dns::set`] and, on a gateway, [`nat::masquerade`] do the
 //!    rest.
+//!    [`feedback::open`] finds who tells how the link under a path does.
 //! 6. [`privileges::drop_all_but_network`] gives up what is not needed any more; [`service::ready`] tells systemd.
 //! 7. [`poll::Poller`] waits for all of them; [`clock::now`] is the time that the engine is told. Packets go through
 //!    [`tun::Tun::recv`] → engine → [`udp::UdpSocket::send`], and [`udp::UdpSocket::recv`] → engine → [`tun::Tun::send`]. None of
@@ -24,6 +25,7 @@
 pub mod clock;
 mod command;
 pub mod dns;
+pub mod feedback;
 pub mod links;
 pub mod nat;
 mod netlink;

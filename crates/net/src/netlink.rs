@@ -1,32 +1,44 @@
-//! Questions to the kernel's routing, and orders: one blocking rtnetlink socket (`rtnetlink(7)`).
+//! Questions to the kernel, and orders: one blocking socket of rtnetlink (`rtnetlink(7)`) or generic netlink.
 //!
 //! The kernel answers a request before the call that sends it returns, so there is nothing to wait for and no
 //! need of an asynchronous runtime.
 
 use std::io;
+use std::marker::PhantomData;
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
+use netlink_packet_generic::GenlMessage;
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use netlink_sys::{
+    Socket, SocketAddr,
+    protocols::{NETLINK_GENERIC, NETLINK_ROUTE},
+};
 
 /// More than the kernel puts into one datagram (32 KiB).
 const BUFFER: usize = 64 << 10;
 
-pub(crate) struct Netlink {
+/// A socket for messages of one kind.
+pub(crate) struct Netlink<M = RouteNetlinkMessage> {
     socket: Socket,
     sequence: u32,
     buffer: Vec<u8>,
+    kind: PhantomData<fn(M) -> M>,
+}
+
+impl<F> Netlink<GenlMessage<F>> {
+    /// A socket of generic netlink in the calling thread's network namespace.
+    pub(crate) fn open_generic() -> io::Result<Self> {
+        Netlink::connect(NETLINK_GENERIC)
+    }
 }
 
 impl Netlink {
-    /// A socket in the calling thread's network namespace.
+    /// A socket of rtnetlink in the calling thread's network namespace.
     pub(crate) fn open() -> io::Result<Self> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(Netlink { socket, sequence: 0, buffer: Vec::with_capacity(BUFFER) })
+        Netlink::connect(NETLINK_ROUTE)
     }
 
     /// Everything of a kind.
@@ -50,12 +62,24 @@ impl Netlink {
     pub(crate) fn change(&mut self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.exchange(request, flags | NLM_F_ACK).map(drop)
     }
+}
 
-    fn exchange(
-        &mut self,
-        request: RouteNetlinkMessage,
-        flags: u16,
-    ) -> io::Result<(Vec<RouteNetlinkMessage>, bool)> {
+impl<M> Netlink<M> {
+    fn connect(protocol: isize) -> io::Result<Self> {
+        let mut socket = Socket::new(protocol)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Netlink { socket, sequence: 0, buffer: Vec::with_capacity(BUFFER), kind: PhantomData })
+    }
+}
+
+impl<M: NetlinkSerializable + NetlinkDeserializable> Netlink<M> {
+    /// All answers to a question, those to a dump also when it was torn: for figures that change all the time.
+    pub(crate) fn ask(&mut self, request: M, flags: u16) -> io::Result<Vec<M>> {
+        Ok(self.exchange(request, flags)?.0)
+    }
+
+    fn exchange(&mut self, request: M, flags: u16) -> io::Result<(Vec<M>, bool)> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | flags;
@@ -69,7 +93,7 @@ impl Netlink {
         loop {
             self.buffer.clear();
             self.socket.recv(&mut self.buffer, 0)?;
-            for answer in messages(&self.buffer) {
+            for answer in messages::<M>(&self.buffer) {
                 if answer.header.sequence_number != self.sequence {
                     continue;
                 }
@@ -87,7 +111,9 @@ impl Netlink {
 
 /// The messages of a datagram. One that the parser does not understand is skipped: a new kernel may say more
 /// than we know.
-pub(crate) fn messages(datagram: &[u8]) -> impl Iterator<Item = NetlinkMessage<RouteNetlinkMessage>> + '_ {
+pub(crate) fn messages<M: NetlinkDeserializable>(
+    datagram: &[u8],
+) -> impl Iterator<Item = NetlinkMessage<M>> + '_ {
     const HEADER: usize = 16;
     let mut rest = datagram;
     std::iter::from_fn(move || {
@@ -110,7 +136,7 @@ mod tests {
     #[test]
     fn damaged_datagrams_end_quietly() {
         for bytes in [&[][..], &[0; 3], &[0; 64], &[16, 0, 0, 0], &[255; 64], &[17, 0, 0, 0, 9, 9]] {
-            assert_eq!(messages(bytes).count(), 0, "{bytes:?}");
+            assert_eq!(messages::<RouteNetlinkMessage>(bytes).count(), 0, "{bytes:?}");
         }
     }
 }

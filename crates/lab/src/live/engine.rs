@@ -21,6 +21,7 @@ use ropewalk_sim::walk::Walks;
 
 use super::capture::Heard;
 use super::ether::{Frame, LONGEST, Piece, Run};
+use super::feedback::Readers;
 use super::plan::{Joint, Plan};
 use super::radio::Radios;
 use crate::lateness::Lateness;
@@ -30,6 +31,8 @@ use crate::{LabError, Result};
 /// What is read from one device before the next has its turn: less than 100 µs of work.
 const READ_FRAMES: usize = 64;
 const READ_BYTES: usize = 256 * 1024;
+/// The mark of the bell that rings when somebody wants to read what a radio tells; devices are counted from 0.
+const JOINING: u64 = 1 << 32;
 /// Long buffers kept for the next frames; more are given back to the allocator.
 const SPARE_BUFFERS: usize = 256;
 
@@ -70,6 +73,8 @@ pub(super) struct Engine {
     pub(super) dirty: Vec<usize>,
     /// Who listens to a radio.
     pub(super) monitors: Vec<(RadioId, Sender<Heard>)>,
+    /// Who reads what radios tell.
+    pub(super) readers: Readers,
 }
 
 impl Driven for Engine {
@@ -78,10 +83,13 @@ impl Driven for Engine {
         let air = self.radios.as_ref().and_then(|r| r.air.next_timeout());
         let planned = [self.agenda.next(), self.walks.next()].into_iter().flatten().min();
         let planned = planned.zip(self.zero).map(|(at, zero)| zero + (at - Time::ZERO));
-        [ways, air, planned].into_iter().flatten().min()
+        [ways, air, planned, self.readers.next()].into_iter().flatten().min()
     }
 
     fn read(&mut self, mark: u64) {
+        if mark == JOINING {
+            return self.readers.admit();
+        }
         let index = mark as usize;
         let mut bytes = 0;
         for _ in 0..READ_FRAMES {
@@ -112,6 +120,7 @@ impl Driven for Engine {
             written.push(index as u64);
         }
         self.dirty.clear();
+        self.tell_readers();
     }
 }
 
@@ -123,6 +132,7 @@ impl Engine {
         scenario: &Scenario,
         built: &Built,
         files: Vec<Option<File>>,
+        readers: Readers,
     ) -> Result<Engine> {
         let mut ways = Vec::new();
         for (i, direction) in built.world.net.directions.iter().enumerate() {
@@ -136,6 +146,7 @@ impl Engine {
             let watched = file.iter().try_for_each(|file| reactor.watch(file, mark as u64));
             watched.map_err(LabError::kernel("watch a device"))?;
         }
+        reactor.watch(readers.bell(), JOINING).map_err(LabError::kernel("watch an eventfd"))?;
         Ok(Engine {
             reactor: Arc::clone(reactor),
             plan: Arc::clone(plan),
@@ -151,6 +162,7 @@ impl Engine {
             spare: Vec::new(),
             dirty: Vec::new(),
             monitors: Vec::new(),
+            readers,
         })
     }
 

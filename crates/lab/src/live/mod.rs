@@ -27,6 +27,7 @@ mod counters;
 pub mod daemon;
 mod engine;
 mod ether;
+mod feedback;
 pub mod flows;
 mod node;
 mod plan;
@@ -59,7 +60,9 @@ use crate::realtime::Keeper;
 use crate::site::Site;
 use crate::{LabError, Lateness, Result, Timing};
 use engine::Engine;
+use feedback::Readers;
 use plan::Plan;
+use rustix::event::{EventfdFlags, eventfd};
 
 /// How a lab is run.
 #[derive(Debug, Clone)]
@@ -108,8 +111,9 @@ pub struct Lab {
     directory: PathBuf,
     plan: Arc<Plan>,
     timing: Timing,
-    // The order in which they go: the thread with its devices, then the nodes.
+    // The order in which they go: the thread with its devices, who lets readers in, then the nodes.
     keeper: Keeper<Engine>,
+    doors: feedback::Server,
     nodes: Vec<Node>,
     site: Site,
 }
@@ -129,12 +133,17 @@ impl Lab {
         let site = Site::new()?;
         let nodes = setup::nodes(&plan, &site)?;
         let devices = setup::devices(&plan, &nodes)?;
+        let (joins, joining) = std::sync::mpsc::channel();
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let bell = Arc::new(bell.map_err(LabError::kernel("make an eventfd"))?);
+        let readers = Readers::new(joining, Arc::clone(&bell));
         let keeper = Keeper::start(site.name(), options.timing, |reactor| {
-            Engine::new(reactor, &plan, scenario, &built, devices)
+            Engine::new(reactor, &plan, scenario, &built, devices, readers)
         })?;
+        let doors = feedback::Server::start(site.name(), feedback::sockets(&plan, &nodes)?, joins, bell)?;
         setup::configure(&plan, &nodes)?;
         let (scenario, directory) = (scenario.clone(), options.directory.clone());
-        Ok(Lab { scenario, directory, plan, timing: options.timing, keeper, nodes, site })
+        Ok(Lab { scenario, directory, plan, timing: options.timing, keeper, doors, nodes, site })
     }
 
     /// The scenario that is live.
@@ -296,6 +305,7 @@ impl Lab {
     /// Takes everything down while handles are left; they fail from then on.
     pub(crate) fn clean(&self) {
         self.keeper.stop();
+        self.doors.stop();
         self.site.clean();
     }
 

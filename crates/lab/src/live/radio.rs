@@ -11,6 +11,7 @@ use ropewalk_sim::net::{Heard, interface_of};
 
 use super::engine::Engine;
 use super::ether::{Frame, Piece};
+use super::feedback::{Neighbours, token};
 use crate::{LabError, Result};
 
 /// What an interface on air is.
@@ -29,8 +30,10 @@ pub(super) struct Radios {
     on_air: Vec<usize>,
     macs: Vec<Mac>,
     roles: Vec<Role>,
-    radio_of: Vec<RadioId>,
-    channels: Vec<Channel>,
+    pub(super) radio_of: Vec<RadioId>,
+    pub(super) channels: Vec<Channel>,
+    /// What waits for neighbours and was last heard of them, by interface of the air.
+    pub(super) neighbours: Vec<Neighbours>,
     /// What completions and receptions say of each neighbour, by interface of the air.
     heard: Vec<Vec<(Mac, Heard)>>,
 }
@@ -50,6 +53,7 @@ impl Radios {
             roles: spec.ifaces.iter().map(|i| role(&i.mode)).collect(),
             radio_of: spec.ifaces.iter().map(|i| i.radio).collect(),
             channels: spec.radios.iter().map(|r| r.channel).collect(),
+            neighbours: vec![Neighbours::default(); on_air.len()],
             heard: vec![Vec::new(); on_air.len()],
             on_air,
             air: Air::new(spec, seed)
@@ -69,15 +73,21 @@ impl Radios {
         let Some(to) = to else { return false };
         let to = if to.is_group() { Mac::BROADCAST } else { to };
         let d = piece.description();
+        let ac = AccessCategory::from_dscp(d.dscp);
+        let token = token(ac as usize, piece.len());
         let packet = Packet {
             len_bytes: piece.len(),
-            ac: AccessCategory::from_dscp(d.dscp),
-            token: 0,
+            ac,
+            token,
             ecn_capable: d.ecn_capable,
             flow: d.flow,
             payload: piece,
         };
-        self.air.send(now, iface, to, packet).is_ok()
+        let taken = self.air.send(now, iface, to, packet).is_ok();
+        if taken {
+            self.neighbours[usize::from(iface.0)].on_taken(to, token);
+        }
+        taken
     }
 
     fn iface_of(&self, mac: Mac) -> Option<usize> {
@@ -142,6 +152,7 @@ impl Engine {
                 Output::Received(received) => self.on_received(received),
                 Output::Completion(done) => {
                     let Some(radios) = &mut self.radios else { return };
+                    radios.neighbours[usize::from(done.iface.0)].on_completion(&done);
                     if let (Status::Delivered, Some(rate)) = (done.status, done.rate) {
                         let heard = radios.heard_mut(usize::from(done.iface.0), done.to);
                         heard.acknowledged += 1;
@@ -158,6 +169,7 @@ impl Engine {
         let Some(radios) = &mut self.radios else { return };
         let iface = usize::from(received.iface.0);
         let (by, own) = (radios.on_air[iface], radios.macs[iface]);
+        radios.neighbours[iface].on_received(&received);
         // Kept at the sender's, where the rest of what is known about the pair is.
         if let Some(sender) = radios.iface_of(received.from) {
             let heard = radios.heard_mut(sender, own);

@@ -10,7 +10,7 @@ mod route;
 mod watch;
 
 pub use list::{Address, Link, Unusable, list};
-pub use route::{Via, route_via};
+pub use route::{Via, interface_towards, route_via};
 pub use watch::{Change, Changes, Follower};
 
 /// What can go wrong when the kernel is asked about interfaces.

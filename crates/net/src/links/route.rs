@@ -36,6 +36,25 @@ pub fn route_via(index: u32, destination: IpAddr) -> Result<Option<Via>, LinkErr
     }
 }
 
+/// The interface by which this machine's packets to `destination` leave; `None` if there is no way.
+pub fn interface_towards(destination: IpAddr) -> Result<Option<String>, LinkError> {
+    let mut request = lookup(0, destination);
+    request.header.flags = RouteFlags::empty();
+    request.attributes.truncate(1);
+    let mut netlink = Netlink::open()?;
+    let index = match netlink.get(RouteNetlinkMessage::GetRoute(request)) {
+        Ok(Some(RouteNetlinkMessage::NewRoute(route))) => route.attributes.iter().find_map(|a| match a {
+            RouteAttribute::Oif(index) => Some(*index),
+            _ => None,
+        }),
+        Ok(_) => None,
+        Err(error) if means_no_route(&error) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let links = super::list::list_through(&mut netlink)?;
+    Ok(links.into_iter().find(|l| Some(l.index) == index).map(|l| l.name))
+}
+
 fn lookup(index: u32, destination: IpAddr) -> RouteMessage {
     let mut request = RouteMessage::default();
     request.header = RouteHeader {

@@ -96,7 +96,7 @@ impl Follower {
                 }
                 Err(e) => return Err(e.into()),
             }
-            for message in messages(&self.buffer) {
+            for message in messages::<RouteNetlinkMessage>(&self.buffer) {
                 match message.payload {
                     NetlinkPayload::InnerMessage(
                         RouteNetlinkMessage::NewRoute(_) | RouteNetlinkMessage::DelRoute(_),

@@ -5,6 +5,7 @@
 //! never fragments and ignores the kernel's path MTU (`PMTUDISC_PROBE`), because the engine searches the MTU
 //! itself (RFC 8899).
 
+mod completions;
 mod control;
 mod error;
 mod recv;

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
 use super::error::OpenError;
+use crate::feedback::CompletionCounter;
 
 /// What a socket should be.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,8 @@ pub struct UdpSocket {
     /// Whether the kernel cuts batches into datagrams for us; cleared when it refuses to.
     pub(super) gso: bool,
     gro: bool,
+    /// Counts what the Wi-Fi driver reports, if it was asked to.
+    pub(super) completions: Option<CompletionCounter>,
 }
 
 impl UdpSocket {
@@ -65,7 +68,7 @@ impl UdpSocket {
         let local = rustix::net::getsockname(&fd)
             .and_then(SocketAddr::try_from)
             .map_err(|e| OpenError::system("reading the socket's address", e))?;
-        Ok(UdpSocket { fd, local, gso, gro })
+        Ok(UdpSocket { fd, local, gso, gro, completions: None })
     }
 
     /// The address the socket is bound to, with the port the kernel chose.
@@ -169,7 +172,12 @@ fn bind_to_device(fd: &OwnedFd, device: &str) -> Result<(), OpenError> {
 }
 
 /// Sets an option that is one int.
-fn set_int(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> Result<(), Errno> {
+pub(super) fn set_int(
+    fd: &OwnedFd,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: libc::c_int,
+) -> Result<(), Errno> {
     // SAFETY: the pointer and the length describe one int that lives across the call; the kernel copies it.
     check(unsafe {
         libc::setsockopt(

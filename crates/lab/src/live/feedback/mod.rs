@@ -1,0 +1,130 @@
+//! What the radios of a node tell its programs, as a driver would: queues, completions, stations, channel.
+//!
+//! ```text
+//!  a program in a node ──connects to @ropewalk-radio/wlan0──▶ server (an ordinary thread) ──who reads what──▶ the lab's thread
+//!                      ◀──────────────────────── states, whenever something has changed ────────────────────────┘
+//! ```
+//! The lab's thread sends to readers itself, without waiting: a reader that does not keep up misses states, and as all counters are cumulative it misses nothing else. The
+//! protocol is in docs/guide/link.md, for programs in any language; `ropewalk_net::feedback` speaks the other end.
+
+mod message;
+mod neighbour;
+mod server;
+
+pub(super) use neighbour::{Neighbours, token};
+pub(super) use server::{Server, sockets};
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use ropewalk_air::Time;
+use ropewalk_air::wifi::IfaceId;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+
+use super::engine::Engine;
+use super::radio::Radios;
+use message::State;
+use server::Seat;
+
+/// Readers at a time, of all radios of a lab together.
+const READERS: usize = 32;
+/// A reader of a radio where nothing happens hears so often how busy the channel is.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// Somebody who reads what a radio tells.
+pub(super) struct Reader {
+    socket: OwnedFd,
+    /// Of the air.
+    iface: usize,
+    /// Between two states at least.
+    interval: Duration,
+    /// When the last was sent.
+    last: Option<Time>,
+    /// States so far, those included that had no room.
+    sequence: u64,
+    /// Something has changed since.
+    stale: bool,
+    _seat: Seat,
+}
+
+impl Reader {
+    fn due(&self) -> Time {
+        let wait = if self.stale { self.interval } else { self.interval.max(QUIET) };
+        self.last.map_or(Time::ZERO, |last| last + wait)
+    }
+}
+
+/// The readers, as the lab's thread knows them.
+pub(super) struct Readers {
+    all: Vec<Reader>,
+    joining: Receiver<Reader>,
+    /// Rings when somebody joins.
+    bell: Arc<OwnedFd>,
+    message: Vec<u8>,
+}
+
+impl Readers {
+    /// Nobody yet; who joins comes by `joining`, and `bell` rings.
+    pub(super) fn new(joining: Receiver<Reader>, bell: Arc<OwnedFd>) -> Readers {
+        Readers { all: Vec::new(), joining, bell, message: Vec::with_capacity(message::LONGEST) }
+    }
+
+    /// Readable when somebody joins.
+    pub(super) fn bell(&self) -> &OwnedFd {
+        &self.bell
+    }
+
+    /// When the next state is due.
+    pub(super) fn next(&self) -> Option<Time> {
+        self.all.iter().map(Reader::due).min()
+    }
+
+    /// The bell has rung.
+    pub(super) fn admit(&mut self) {
+        let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
+        self.all.extend(self.joining.try_iter());
+    }
+
+    /// Sends what is due. A reader that is gone is forgotten.
+    fn publish(&mut self, now: Time, radios: &mut Radios) {
+        let Readers { all, message, .. } = self;
+        all.retain_mut(|reader| {
+            reader.stale |= radios.neighbours[reader.iface].changed;
+            if now < reader.due() {
+                return true;
+            }
+            (reader.stale, reader.last) = (false, Some(now));
+            reader.sequence += 1;
+            State::of(radios, reader.iface, now, reader.sequence).encode(message);
+            let sent = send(&reader.socket, message, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+            !matches!(sent, Err(e) if !matches!(e, Errno::AGAIN | Errno::NOBUFS | Errno::INTR))
+        });
+        radios.neighbours.iter_mut().for_each(|n| n.changed = false);
+    }
+}
+
+impl Engine {
+    /// Tells readers what has changed.
+    pub(super) fn tell_readers(&mut self) {
+        let now = self.now();
+        let Some(radios) = self.radios.as_mut().filter(|_| !self.readers.all.is_empty()) else { return };
+        self.readers.publish(now, radios);
+    }
+}
+
+impl State<'_> {
+    fn of(radios: &Radios, iface: usize, now: Time, sequence: u64) -> State<'_> {
+        let radio = radios.radio_of[iface];
+        State {
+            sequence,
+            now_ns: now.as_nanos(),
+            radio: radios.air.radio_stats(radio).unwrap_or_default(),
+            channel: radios.channels[usize::from(radio.0)],
+            neighbours: &radios.neighbours[iface],
+            peers: radios.air.peer_stats(IfaceId(iface as u16)).map(|(mac, stats)| (mac, *stats)).collect(),
+        }
+    }
+}

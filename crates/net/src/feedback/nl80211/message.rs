@@ -1,0 +1,367 @@
+//! Messages of nl80211, as much of them as is read here. Attributes are those of `linux/nl80211.h`; what a driver does not tell is 0 or none, and what is
+//! not known here is passed over.
+
+use std::time::Duration;
+
+use netlink_packet_core::{DecodeError, Emitable, NlasIterator, ParseableParametrized};
+use netlink_packet_generic::{GenlFamily, GenlHeader};
+
+use super::super::{Channel, Load};
+
+pub(super) const GET_INTERFACE: u8 = 5;
+pub(super) const GET_STATION: u8 = 17;
+pub(super) const GET_SURVEY: u8 = 50;
+
+const ATTR_IFINDEX: u16 = 3;
+const ATTR_MAC: u16 = 6;
+const ATTR_STA_INFO: u16 = 21;
+const ATTR_WIPHY_FREQ: u16 = 38;
+const ATTR_SURVEY_INFO: u16 = 84;
+const ATTR_CHANNEL_WIDTH: u16 = 159;
+
+/// `enum nl80211_sta_info`.
+mod sta {
+    pub(super) const INACTIVE_TIME: u16 = 1;
+    pub(super) const SIGNAL: u16 = 7;
+    pub(super) const TX_BITRATE: u16 = 8;
+    pub(super) const RX_PACKETS: u16 = 9;
+    pub(super) const TX_PACKETS: u16 = 10;
+    pub(super) const TX_RETRIES: u16 = 11;
+    pub(super) const TX_FAILED: u16 = 12;
+    pub(super) const RX_BITRATE: u16 = 14;
+    pub(super) const RX_BYTES64: u16 = 23;
+    pub(super) const TX_BYTES64: u16 = 24;
+    pub(super) const EXPECTED_THROUGHPUT: u16 = 27;
+    pub(super) const TID_STATS: u16 = 31;
+    pub(super) const RX_DURATION: u16 = 32;
+    pub(super) const TX_DURATION: u16 = 39;
+    pub(super) const ASSOC_AT_BOOTTIME: u16 = 42;
+}
+
+const RATE_BITRATE: u16 = 1;
+const RATE_BITRATE32: u16 = 5;
+const TID_TXQ_STATS: u16 = 6;
+const TXQ_BACKLOG_BYTES: u16 = 1;
+const TXQ_BACKLOG_PACKETS: u16 = 2;
+const SURVEY_FREQUENCY: u16 = 1;
+const SURVEY_IN_USE: u16 = 3;
+const SURVEY_TIME: u16 = 4;
+const SURVEY_TIME_BUSY: u16 = 5;
+
+/// Widths by `enum nl80211_chan_width`, MHz.
+const WIDTHS_MHZ: [u32; 14] = [20, 20, 40, 80, 160, 160, 5, 10, 1, 2, 4, 8, 16, 320];
+
+/// Access categories by user priority, which is the traffic identifier (802.11-2020, table 10-1): background, best effort, video, voice.
+const CATEGORY: [usize; 8] = [1, 0, 0, 1, 2, 2, 3, 3];
+
+/// A message: a command, and attributes as they came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Command {
+    command: u8,
+    attributes: Vec<u8>,
+}
+
+impl GenlFamily for Command {
+    fn family_name() -> &'static str {
+        "nl80211"
+    }
+
+    fn command(&self) -> u8 {
+        self.command
+    }
+
+    fn version(&self) -> u8 {
+        1
+    }
+}
+
+impl Emitable for Command {
+    fn buffer_len(&self) -> usize {
+        self.attributes.len()
+    }
+
+    fn emit(&self, buffer: &mut [u8]) {
+        buffer[..self.attributes.len()].copy_from_slice(&self.attributes);
+    }
+}
+
+impl ParseableParametrized<[u8], GenlHeader> for Command {
+    fn parse_with_param(bytes: &[u8], header: GenlHeader) -> Result<Self, DecodeError> {
+        Ok(Command { command: header.cmd, attributes: bytes.to_vec() })
+    }
+}
+
+/// What the kernel says of a station.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct StationInfo {
+    pub(super) mac: [u8; 6],
+    /// When it joined, ns since the machine started; 0 if unknown.
+    pub(super) joined: u64,
+    pub(super) tx_packets: u32,
+    pub(super) tx_failed: u32,
+    pub(super) tx_retries: u32,
+    pub(super) rx_packets: u32,
+    pub(super) tx_bytes: u64,
+    pub(super) rx_bytes: u64,
+    pub(super) signal_dbm: Option<i8>,
+    pub(super) inactive: Option<Duration>,
+    pub(super) tx_rate_bps: u64,
+    pub(super) rx_rate_bps: u64,
+    pub(super) expected_bps: u64,
+    pub(super) airtime_tx: Option<Duration>,
+    pub(super) airtime_rx: Option<Duration>,
+    /// By access category.
+    pub(super) backlog_packets: [u32; 4],
+    pub(super) backlog_bytes: u64,
+}
+
+impl Command {
+    /// A question about an interface.
+    pub(super) fn about(command: u8, index: u32) -> Command {
+        let mut attributes = Vec::with_capacity(8);
+        attributes.extend(8u16.to_ne_bytes());
+        attributes.extend(ATTR_IFINDEX.to_ne_bytes());
+        attributes.extend(index.to_ne_bytes());
+        Command { command, attributes }
+    }
+
+    /// The answer to `GET_STATION`.
+    pub(super) fn station(&self) -> Option<StationInfo> {
+        let mac = attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_MAC)?.1;
+        let info = attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_STA_INFO)?.1;
+        let mut station = StationInfo { mac: *mac.first_chunk()?, ..StationInfo::default() };
+        attributes(info).for_each(|(kind, value)| station.take(kind, value));
+        Some(station)
+    }
+
+    /// The answer to `GET_INTERFACE`.
+    pub(super) fn channel(&self) -> Channel {
+        let mut channel = Channel::default();
+        for (kind, value) in attributes(&self.attributes) {
+            match kind {
+                ATTR_WIPHY_FREQ => channel.frequency_mhz = u32_of(value),
+                ATTR_CHANNEL_WIDTH => {
+                    channel.width_mhz = WIDTHS_MHZ.get(u32_of(value) as usize).copied().unwrap_or(0);
+                }
+                _ => {}
+            }
+        }
+        channel
+    }
+
+    /// Frequency and load of the answer to `GET_SURVEY` that is about the channel in use.
+    pub(super) fn survey_in_use(&self) -> Option<(u32, Option<Load>)> {
+        let survey = attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_SURVEY_INFO)?.1;
+        let (mut frequency, mut in_use, mut on, mut busy) = (0, false, None, None);
+        for (kind, value) in attributes(survey) {
+            match kind {
+                SURVEY_FREQUENCY => frequency = u32_of(value),
+                SURVEY_IN_USE => in_use = true,
+                SURVEY_TIME => on = Some(Duration::from_millis(u64_of(value))),
+                SURVEY_TIME_BUSY => busy = Some(Duration::from_millis(u64_of(value))),
+                _ => {}
+            }
+        }
+        let load = on.zip(busy).map(|(observed, busy)| Load { observed, busy });
+        in_use.then_some((frequency, load))
+    }
+}
+
+impl StationInfo {
+    fn take(&mut self, kind: u16, value: &[u8]) {
+        match kind {
+            sta::INACTIVE_TIME => self.inactive = Some(Duration::from_millis(u32_of(value).into())),
+            // A signed byte in an unsigned one.
+            sta::SIGNAL => self.signal_dbm = value.first().map(|dbm| *dbm as i8),
+            sta::TX_BITRATE => self.tx_rate_bps = rate_bps(value),
+            sta::RX_BITRATE => self.rx_rate_bps = rate_bps(value),
+            sta::RX_PACKETS => self.rx_packets = u32_of(value),
+            sta::TX_PACKETS => self.tx_packets = u32_of(value),
+            sta::TX_RETRIES => self.tx_retries = u32_of(value),
+            sta::TX_FAILED => self.tx_failed = u32_of(value),
+            sta::RX_BYTES64 => self.rx_bytes = u64_of(value),
+            sta::TX_BYTES64 => self.tx_bytes = u64_of(value),
+            sta::EXPECTED_THROUGHPUT => self.expected_bps = u64::from(u32_of(value)) * 1000,
+            sta::RX_DURATION => self.airtime_rx = Some(Duration::from_micros(u64_of(value))),
+            sta::TX_DURATION => self.airtime_tx = Some(Duration::from_micros(u64_of(value))),
+            sta::ASSOC_AT_BOOTTIME => self.joined = u64_of(value),
+            sta::TID_STATS => self.take_backlog(value),
+            _ => {}
+        }
+    }
+
+    /// Nested by traffic identifier plus one; 17 is what has none.
+    fn take_backlog(&mut self, tids: &[u8]) {
+        for (number, tid) in attributes(tids) {
+            let Some(queue) = attributes(tid).find(|(kind, _)| *kind == TID_TXQ_STATS) else { continue };
+            let category = CATEGORY.get(usize::from(number.saturating_sub(1))).copied().unwrap_or(1);
+            for (kind, value) in attributes(queue.1) {
+                match kind {
+                    TXQ_BACKLOG_PACKETS => {
+                        let packets = &mut self.backlog_packets[category];
+                        *packets = packets.saturating_add(u32_of(value));
+                    }
+                    TXQ_BACKLOG_BYTES => self.backlog_bytes += u64::from(u32_of(value)),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// Kind and value of each attribute, as far as the bytes are attributes.
+fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    NlasIterator::new(bytes).map_while(Result::ok).filter_map(|a| {
+        let (kind, length) = (a.kind(), usize::from(a.length()));
+        a.into_inner().get(4..length).map(|value| (kind, value))
+    })
+}
+
+fn u32_of(value: &[u8]) -> u32 {
+    value.first_chunk().map_or(0, |b| u32::from_ne_bytes(*b))
+}
+
+fn u64_of(value: &[u8]) -> u64 {
+    value.first_chunk().map_or(0, |b| u64::from_ne_bytes(*b))
+}
+
+/// `struct rate_info`: units of 100 kbit/s; the narrower field is 0 where only the wider can hold the rate.
+fn rate_bps(info: &[u8]) -> u64 {
+    let of = |wanted: u16| attributes(info).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let narrow = || of(RATE_BITRATE).and_then(|v| v.first_chunk()).map(|b| u32::from(u16::from_ne_bytes(*b)));
+    let units = of(RATE_BITRATE32).map(u32_of).or_else(narrow).unwrap_or(0);
+    u64::from(units) * 100_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An attribute: length with its header of four bytes, kind, value, padding to four bytes (`linux/netlink.h`).
+    fn nla(kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    fn answer(attributes: &[Vec<u8>]) -> Command {
+        Command { command: 19, attributes: attributes.concat() }
+    }
+
+    /// The flag that says of an attribute that it holds others (`NLA_F_NESTED`).
+    const NESTED: u16 = 1 << 15;
+
+    #[test]
+    fn a_station_is_read_from_the_kernels_bytes() {
+        let queue =
+            [nla(1, &30_000u32.to_ne_bytes()), nla(2, &20u32.to_ne_bytes()), nla(4, &7u32.to_ne_bytes())];
+        let tid = |priority: u16| nla(priority + 1, &nla(6 | NESTED, &queue.concat()));
+        let info = [
+            nla(1, &40u32.to_ne_bytes()),
+            nla(7, &[(-61i8) as u8]),
+            // 866.7 Mbit/s, MCS 9, 80 MHz, two streams.
+            nla(
+                8 | NESTED,
+                &[
+                    nla(1, &8667u16.to_ne_bytes()),
+                    nla(5, &8667u32.to_ne_bytes()),
+                    nla(6, &[9]),
+                    nla(8, &[]),
+                    nla(7, &[2]),
+                ]
+                .concat(),
+            ),
+            nla(14, &nla(1, &540u16.to_ne_bytes())),
+            nla(9, &11u32.to_ne_bytes()),
+            nla(10, &1000u32.to_ne_bytes()),
+            nla(11, &33u32.to_ne_bytes()),
+            nla(12, &5u32.to_ne_bytes()),
+            nla(23, &1_100u64.to_ne_bytes()),
+            nla(24, &5_000_000_000u64.to_ne_bytes()),
+            nla(27, &400_000u32.to_ne_bytes()),
+            nla(
+                31 | NESTED,
+                &[tid(0), tid(1), tid(6), tid(16), nla(4, &nla(2, &9u64.to_ne_bytes()))].concat(),
+            ),
+            nla(39, &2_000_000u64.to_ne_bytes()),
+            nla(42, &123_456_789_012u64.to_ne_bytes()),
+            // Something of a later kernel.
+            nla(200, &[1, 2, 3]),
+        ];
+        let message = answer(&[
+            nla(3, &4u32.to_ne_bytes()),
+            nla(6, &[2, 0, 0, 0, 1, 0]),
+            nla(46, &9u32.to_ne_bytes()),
+            nla(21 | NESTED, &info.concat()),
+        ]);
+        let expected = StationInfo {
+            mac: [2, 0, 0, 0, 1, 0],
+            joined: 123_456_789_012,
+            tx_packets: 1000,
+            tx_failed: 5,
+            tx_retries: 33,
+            rx_packets: 11,
+            tx_bytes: 5_000_000_000,
+            rx_bytes: 1_100,
+            signal_dbm: Some(-61),
+            inactive: Some(Duration::from_millis(40)),
+            tx_rate_bps: 866_700_000,
+            rx_rate_bps: 54_000_000,
+            expected_bps: 400_000_000,
+            airtime_tx: Some(Duration::from_secs(2)),
+            airtime_rx: None,
+            backlog_packets: [20, 40, 0, 20],
+            backlog_bytes: 120_000,
+        };
+        assert_eq!(message.station(), Some(expected));
+    }
+
+    #[test]
+    fn the_channel_in_use_is_found_among_surveys() {
+        let survey = |more: &[Vec<u8>]| {
+            let all = [&[nla(1, &2437u32.to_ne_bytes()), nla(2, &[161])][..], more].concat();
+            answer(&[nla(3, &4u32.to_ne_bytes()), nla(84, &all.concat())])
+        };
+        let times = [nla(4, &1000u64.to_ne_bytes()), nla(5, &250u64.to_ne_bytes())];
+        assert_eq!(survey(&times).survey_in_use(), None, "another channel");
+        let used = survey(&[&[nla(3, &[])][..], &times].concat());
+        let load = Load { observed: Duration::from_secs(1), busy: Duration::from_millis(250) };
+        assert_eq!(used.survey_in_use(), Some((2437, Some(load))));
+        assert_eq!(survey(&[nla(3, &[])]).survey_in_use(), Some((2437, None)), "a driver without times");
+    }
+
+    #[test]
+    fn an_interface_tells_its_width() {
+        let channel = answer(&[nla(38, &5180u32.to_ne_bytes()), nla(159, &3u32.to_ne_bytes())]).channel();
+        assert_eq!((channel.frequency_mhz, channel.width_mhz), (5180, 80));
+        let unknown = answer(&[nla(159, &99u32.to_ne_bytes())]).channel();
+        assert_eq!(unknown, Channel::default());
+    }
+
+    #[test]
+    fn bytes_that_are_no_attributes_are_passed_over() {
+        for bytes in [&[][..], &[1], &[0; 7], &[255; 40], &[3, 0, 6, 0], &[12, 0, 6, 0, 1, 2, 3, 4]] {
+            let message = Command { command: 19, attributes: bytes.to_vec() };
+            assert_eq!(message.station(), None, "{bytes:?}");
+            assert_eq!(message.survey_in_use(), None);
+            assert_eq!(message.channel(), Channel::default());
+        }
+        let short = answer(&[
+            nla(6, &[2, 0, 0, 0, 1, 0]),
+            nla(21, &[nla(10, &[1]), nla(24, &[1, 2]), nla(8, &[9, 9])].concat()),
+        ]);
+        let station = short.station().unwrap();
+        assert_eq!((station.tx_packets, station.tx_bytes, station.tx_rate_bps), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_question_names_the_interface() {
+        let mut expected = vec![];
+        expected.extend(8u16.to_ne_bytes());
+        expected.extend(3u16.to_ne_bytes());
+        expected.extend(7u32.to_ne_bytes());
+        assert_eq!(Command::about(GET_STATION, 7), Command { command: 17, attributes: expected });
+    }
+}

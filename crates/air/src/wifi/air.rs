@@ -159,8 +159,11 @@ impl<T: Clone> Air<T> {
         }
     }
 
-    /// A transmission has ended: its receivers make of it what they can, then its sender goes on.
+    /// A transmission, or a part of it, has ended: its receivers make of it what they can, then its sender goes on.
     fn on_transmit_end(&mut self, emitter: usize) {
+        if self.medium.signals[emitter].end > self.now {
+            return self.on_mpdus_ended(emitter);
+        }
         self.end_signal(emitter);
         self.on_sent(emitter);
     }

@@ -10,7 +10,7 @@ use crate::Time;
 /// ends makes room before anything begins, and everything that begins sees the state before the others began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// The radio's transmission ends.
+    /// The radio's transmission ends, or MPDUs of it that its receiver hands on.
     TransmitEnd = 0,
     /// The answer that it awaited did not come.
     AnswerMissing = 1,

@@ -1,5 +1,6 @@
 //! Frames as the model knows them: what kind, from whom to whom, how long. Bytes are written only by a monitor's file.
 
+use super::progress::Progress;
 use crate::Time;
 use crate::wifi::phy::{Rate, Standard, duration};
 
@@ -90,6 +91,8 @@ pub(crate) struct Ppdu {
     pub(crate) parts: Vec<Part>,
     /// An A-MPDU that asks for a Block Ack.
     pub(crate) aggregate: bool,
+    /// What has come of it so far.
+    pub(crate) progress: Progress,
     /// The power management bit, and More Data.
     pub(crate) power_management: bool,
     pub(crate) more_data: bool,
@@ -110,6 +113,7 @@ impl Ppdu {
             psdu_bytes: 0,
             parts: Vec::new(),
             aggregate: false,
+            progress: Progress::default(),
             power_management: false,
             more_data: false,
             number: 0,

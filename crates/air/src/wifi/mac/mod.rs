@@ -5,7 +5,7 @@
 //!  Air::send ─▶ peer's queue ─▶ access: AIFS, backoff ─▶ window, aggregate ─▶ [RTS ─▶ CTS ─▶] PPDU ──▶ medium
 //!               (queue)         (access)                 (exchange)           (exchange)               │
 //!  Completion ◀── ACK or Block Ack ◀── SIFS ◀── answer ◀── MPDUs decoded? NAV, EIFS for others ◀───────┘
-//!               (exchange)                     (respond)  (receive) ─▶ order (reorder) ─▶ Received
+//!               (exchange)                     (respond)  (receive, progress) ─▶ order (reorder) ─▶ Received
 //! ```
 //! A missing answer doubles the contention window and leaves the MPDUs where they are; a missing Block Ack is asked
 //! for by a request. [`access`] keeps the time, [`exchange`] is the sender's side of one exchange, [`receive`] what every
@@ -21,6 +21,7 @@ pub(crate) mod frame;
 pub(crate) mod peer;
 mod plan;
 mod power_save;
+pub(crate) mod progress;
 pub(crate) mod queue;
 mod radio;
 mod receive;

@@ -1,7 +1,7 @@
 //! What a radio makes of a frame that it heard.
 
 use super::exchange::after;
-use super::frame::{GROUP, Kind, Part};
+use super::frame::{GROUP, Kind};
 use super::queue::Content;
 use super::radio::{Chore, Reply, Role, Step};
 use super::reorder::Arrived;
@@ -19,7 +19,7 @@ impl<T: Clone> Air<T> {
     /// `ear` has heard a frame from `emitter` to its end.
     pub(crate) fn on_heard(&mut self, ear: usize, emitter: usize) {
         let clean = self.medium.beyond_doubt(ear, emitter);
-        if !clean && !self.medium.header_decoded(ear, emitter) {
+        if !self.header_decoded(ear, emitter, clean) {
             // The PHY never said that a frame had begun, so no EIFS follows (10.3.2.3.7; ns-3 does the same).
             self.radios[ear].stats.headers_broken += 1;
             return;
@@ -33,7 +33,8 @@ impl<T: Clone> Air<T> {
         let mine = to != GROUP && usize::from(self.ifaces[usize::from(to)].radio) == ear;
         let monitors = self.radios[ear].spec.monitor;
         let wanted = if mine || monitors { Wanted::All } else { Wanted::Any };
-        let decoded = if clean { u64::MAX } else { self.decode(ear, emitter, wanted) };
+        let count = sender.ppdu.parts.len();
+        let decoded = self.decode(ear, emitter, wanted, count, clean);
         self.access[ear].on_frame(self.now, decoded == 0);
         if decoded == 0 {
             self.radios[ear].stats.frames_broken += 1;
@@ -48,13 +49,6 @@ impl<T: Clone> Air<T> {
         } else {
             self.on_overheard(ear, emitter);
         }
-    }
-
-    /// Which MPDUs were decoded, by bit; for a bystander, whether any was.
-    fn decode(&mut self, ear: usize, emitter: usize, wanted: Wanted) -> u64 {
-        let ppdu = &self.radios[emitter].ppdu;
-        let parts = ppdu.parts.iter().map(|part| (part.offset, part.bytes));
-        self.medium.decoded((ear, emitter), parts, ppdu.psdu_bytes, wanted)
     }
 
     /// A frame for others: its Duration sets the NAV.
@@ -174,20 +168,20 @@ impl<T: Clone> Air<T> {
     fn on_data(&mut self, ear: usize, emitter: usize, decoded: u64) {
         let ppdu = &self.radios[emitter].ppdu;
         let (aggregate, from, to) = (ppdu.aggregate, ppdu.from, ppdu.to);
-        let category = usize::from(ppdu.category);
-        let sender = ppdu.peer as usize;
-        let parts = core::mem::take(&mut self.radios[emitter].ppdu.parts);
+        let (category, start) = (usize::from(ppdu.category), ppdu.parts[0].seq);
         let receiver = self.ifaces[usize::from(to)].peer(from).filter(|&peer| self.peers[peer].joined);
         if receiver.is_none() && matches!(self.ifaces[usize::from(to)].role, Role::AccessPoint(..)) {
             // Data of a station that is not associated: it is told (11.3.4.1, class 3 frames).
             self.send_frame(usize::from(to), from, Kind::Deauthentication);
         }
         if let Some(receiver) = receiver {
-            self.take_parts(ear, emitter, &parts, decoded, (sender, receiver, category));
+            let airtime = self.medium.signals[emitter].end - self.medium.signals[emitter].start;
+            self.peers[receiver].stats.airtime_rx_ns += airtime.as_nanos() as u64;
+            let fresh = decoded & !self.handed_on(ear, emitter);
+            self.take_parts(ear, emitter, receiver, fresh);
         }
         let kind = match receiver {
             Some(receiver) if aggregate => {
-                let start = parts[0].seq;
                 let bitmap = self.peers[receiver].rx[category].bitmap(start);
                 Kind::BlockAck { start, bitmap }
             }
@@ -198,26 +192,17 @@ impl<T: Clone> Air<T> {
         let (saving, more) = (ppdu.power_management, ppdu.more_data);
         self.note_power_management(usize::from(to), from, saving);
         self.fetch_more(usize::from(to), from, more);
-        self.radios[emitter].ppdu.parts = parts;
     }
 
-    /// Puts the MPDUs that were decoded in order and hands on what may go.
-    fn take_parts(
-        &mut self,
-        ear: usize,
-        emitter: usize,
-        parts: &[Part],
-        decoded: u64,
-        (sender, receiver, category): (usize, usize, usize),
-    ) {
+    /// Puts MPDUs that were decoded in order and hands on what may go.
+    pub(crate) fn take_parts(&mut self, ear: usize, emitter: usize, receiver: usize, decoded: u64) {
         let signal_dbm = dbm_from_mw(self.medium.ears[ear].lock.signal_mw);
-        let rate = self.radios[emitter].ppdu.rate;
-        let airtime = self.medium.signals[emitter].end - self.medium.signals[emitter].start;
-        self.peers[receiver].stats.airtime_rx_ns += airtime.as_nanos() as u64;
+        let ppdu = &mut self.radios[emitter].ppdu;
+        let (rate, sender, category) = (ppdu.rate, ppdu.peer as usize, usize::from(ppdu.category));
+        let parts = core::mem::take(&mut ppdu.parts);
         let mut arrived = core::mem::take(&mut self.arrived);
         let ordered = self.peers[receiver].bounds.qos && self.peers[sender].aggregates;
-        for (n, part) in parts.iter().enumerate().filter(|(n, _)| decoded >> n & 1 == 1) {
-            let _ = n;
+        for (_, part) in parts.iter().enumerate().filter(|(n, _)| decoded >> n & 1 == 1) {
             let again = if ordered {
                 self.peers[receiver].rx[category].has(part.seq)
             } else {
@@ -245,6 +230,7 @@ impl<T: Clone> Air<T> {
         }
         self.hand_on(receiver, &mut arrived);
         self.arrived = arrived;
+        self.radios[emitter].ppdu.parts = parts;
     }
 
     /// Looks again when what is missing has been missing for too long.

@@ -2,6 +2,7 @@
 
 use super::exchange::after;
 use super::frame::{self, GROUP, Kind, Ppdu};
+use super::progress::Progress;
 use super::radio::Step;
 use crate::Time;
 use crate::wifi::air::Air;
@@ -116,7 +117,7 @@ impl<T: Clone> Air<T> {
         let now = self.now;
         let r = &mut self.radios[radio];
         self.ppdus = self.ppdus.wrapping_add(1);
-        r.ppdu.number = self.ppdus;
+        (r.ppdu.number, r.ppdu.progress) = (self.ppdus, Progress::default());
         let length = r.ppdu_ns(r.ppdu.rate, r.ppdu.psdu_bytes);
         let end = after(now, length);
         r.stats.ppdus_sent += 1;
@@ -129,8 +130,8 @@ impl<T: Clone> Air<T> {
             tuning: r.tuning(width),
             duplicate,
         };
-        self.timers.set(radio, Cause::TransmitEnd, end);
         self.start_signal(radio, emission);
+        self.timers.set(radio, Cause::TransmitEnd, self.next_look(radio));
     }
 
     /// A signal starts, and some find their medium busy.

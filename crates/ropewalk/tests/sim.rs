@@ -170,6 +170,34 @@ fn an_expectation_that_does_not_hold_has_its_exit_code() {
 }
 
 #[test]
+fn expectations_over_seeds_are_judged_by_a_sweep_and_left_open_by_a_run() {
+    let scratch = Scratch::new("over");
+    let over =
+        "[[expect]]\nmetric = \"flow.down.goodput_mbps\"\nover = \"mean\"\nconfidence = \"95%\"\nmin = 1.5\n";
+    let file = scratch.file("s.toml", &cable(&format!("{SWEEP}{over}")));
+    let single = out(&sim(&["run", &file]));
+    assert!(
+        single.ends_with("\none expectation is over seeds: `ropewalk sim sweep` judges it\n"),
+        "{single}"
+    );
+    let directory = scratch.path("out");
+    let good = sim(&["sweep", &file, "--out", &directory]);
+    assert_eq!(good.status.code(), Some(0), "{}", err(&good));
+    let told = out(&good);
+    let mean = "holds: the mean of flow.down.goodput_mbps over 3 seeds is 3.9";
+    assert!(told.lines().any(|l| l.starts_with(mean) && l.ends_with("(rate = 4Mbit/s)")), "{told}");
+    let summary: serde_json::Value =
+        serde_json::from_slice(&files(Path::new(&directory))["sweep.json"]).unwrap();
+    assert_eq!(summary["over_seeds"].as_array().unwrap().len(), 3);
+    let strict = scratch.file("t.toml", &cable(&format!("{SWEEP}{}", over.replace("1.5", "2.5"))));
+    let bad = sim(&["sweep", &strict, "--out", &scratch.path("bad")]);
+    assert_eq!(bad.status.code(), Some(8));
+    let said = err(&bad);
+    let begin = "ropewalk: an expectation does not hold\nFAILS: rate = 2Mbit/s: the mean of flow.down.goodput_mbps over 3 seeds is 1.9";
+    assert!(said.starts_with(begin) && said.ends_with(", expected at least 2.500\n"), "{said}");
+}
+
+#[test]
 fn a_place_that_cannot_be_written_is_one_sentence() {
     let scratch = Scratch::new("unwritable");
     let file = scratch.file("s.toml", &cable(SWEEP));

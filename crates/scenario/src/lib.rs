@@ -8,7 +8,7 @@
 //! 3. [`check`]: what types cannot say: names that nothing has, rates that a standard lacks.
 //!    Copies are made and addresses given out before that ([`document`]).
 //! 4. A driver (the simulator, later the live lab) builds the [`Scenario`], runs it, and fills a [`report::Report`].
-//! 5. [`verdict`] judges the report.
+//! 5. [`verdict`] judges the report, [`over_seeds`] those of a point of a sweep together.
 //!
 //! [`paper`] puts several files under the claims of a paper, and judges those.
 //!
@@ -23,6 +23,7 @@ pub mod document;
 mod expand;
 pub mod field;
 pub mod file;
+pub mod over_seeds;
 pub mod paper;
 pub mod problem;
 pub mod reference;

@@ -272,3 +272,55 @@ fn sectors_are_11ads() {
     assert!(said.contains(&format!("{key}.direction: a direction is from -360 to 360 degrees")), "{said}");
     assert!(antenna("antenna = { sectors = 65 }").contains("an antenna has 1 to 64 sectors"));
 }
+
+#[test]
+fn expectations_over_seeds_that_say_nothing_are_refused() {
+    let expect = |keys: &str, sweep: &str| {
+        said(&and(&format!("[[expect]]\nmetric = \"flow.down-sta1.bytes\"\nmin = 1\n{keys}\n{sweep}")))
+    };
+    let five = "[sweep]\nseeds = 5";
+    for (keys, sweep, sentence) in [
+        (
+            "over = \"mean\"",
+            "",
+            "expect.0.over: this takes at least 2 seeds to hold, and the sweep has 1; raise `sweep.seeds`",
+        ),
+        (
+            "over = \"share\"",
+            five,
+            "expect.0.over: say which share of the seeds has to be in the band, such as share = \"90%\"",
+        ),
+        ("over = \"mean\"\nshare = \"90%\"", five, "expect.0.share: this only counts with over = \"share\""),
+        (
+            "confidence = \"95%\"",
+            five,
+            "expect.0.confidence: one run has no confidence interval; give over = \"mean\", \"median\" or \"share\"",
+        ),
+        (
+            "over = \"mean\"\nconfidence = \"100%\"",
+            five,
+            "expect.0.confidence: a confidence is at least 50% and less than 100%; 95% is usual",
+        ),
+        (
+            "over = \"median\"\nconfidence = \"95%\"",
+            five,
+            "expect.0.over: this takes at least 6 seeds to hold, and the sweep has 5; raise `sweep.seeds`",
+        ),
+        (
+            "over = \"share\"\nshare = \"90%\"\nconfidence = \"95%\"",
+            five,
+            "expect.0.over: this takes at least 29 seeds to hold, and the sweep has 5; raise `sweep.seeds`",
+        ),
+        (
+            "over = \"share\"\nshare = \"100%\"\nconfidence = \"95%\"",
+            five,
+            "expect.0.confidence: no number of seeds shows that all would be in the band; expect a smaller share, or leave `confidence` out",
+        ),
+        ("", "[sweep]\nseeds = [1, 7, 1]", "sweep.seeds: 1 is there twice; its runs would be the same"),
+    ] {
+        let told = expect(keys, sweep);
+        assert!(told.split('\n').any(|line| line.ends_with(sentence)), "expected\n{sentence}\ngot\n{told}");
+    }
+    assert_eq!(expect("over = \"mean\"\nconfidence = \"95%\"", five), "");
+    assert_eq!(expect("over = \"share\"\nshare = \"80%\"", five), "");
+}

@@ -282,9 +282,9 @@ rate = "1Mbit/s"
 name = "down"
 kind = "tcp"
 from = "server"
-to = "sta2"
+to = "sta3"
 "#;
-    let report = run(&cell("11n", "MCS7", 2, flows));
+    let report = run(&cell("11n", "MCS7", 3, flows));
     assert_eq!(flow(&report, "ping").loss_percent, Some(0.0));
     assert!(near(flow(&report, "across").goodput_mbps, 1472.0 / 1500.0, 0.02));
     assert!(flow(&report, "down").goodput_mbps > 35.0, "{:?}", flow(&report, "down"));
@@ -299,4 +299,27 @@ fn what_the_models_lack_is_refused_with_its_key() {
     let document = Document::parse("test.toml", &format!("{TWO_WAYS}{bond}{saturating}")).unwrap();
     let error = Simulation::new(&document.scenario().unwrap(), Path::new(".")).err();
     assert_eq!(error.map(|e| e.key).as_deref(), Some("flow.up.rate"));
+}
+
+#[test]
+fn damaged_packets_use_the_link_and_reach_nobody() {
+    let cable = |corruption: &str, flow: &str| {
+        format!(
+            "duration = \"20s\"\n[node.a]\n[node.b]\n[[link]]\nname = \"wan\"\nends = [\"a:eth0\", \"b:eth0\"]\n\
+             rate = \"20Mbit/s\"\ndelay = \"10ms\"\ncorruption = \"{corruption}\"\n[[flow]]\nname = \"f\"\n{flow}from = \"a\"\nto = \"b\"\n"
+        )
+    };
+    let udp = run(&cable("10%", "kind = \"udp\"\nrate = \"10Mbit/s\"\n"));
+    let lost = flow(&udp, "f").loss_percent.unwrap_or_default();
+    // 16 600 packets: 0.23 % is one standard deviation.
+    assert!((9.0..11.0).contains(&lost), "{lost} %");
+    let link = udp.link.iter().find(|l| l.name == "wan:forward").unwrap();
+    assert!(near(link.carried_mbps, 10.0, 0.01), "damaged packets are carried like others: {link:?}");
+    let tcp = |corruption: &str| flow(&run(&cable(corruption, "kind = \"tcp\"\n")), "f").clone();
+    let (clean, damaged) = (tcp("0%"), tcp("2%"));
+    assert!(damaged.retransmissions > Some(20), "what is damaged is sent again: {damaged:?}");
+    assert!(
+        damaged.goodput_mbps < 0.5 * clean.goodput_mbps,
+        "and is a loss to congestion control: {damaged:?}"
+    );
 }

@@ -50,9 +50,8 @@ use std::sync::Arc;
 use ropewalk_air::Time;
 use ropewalk_air::wifi::Command;
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{Event, MediumModel};
+use ropewalk_scenario::file::Event;
 use ropewalk_scenario::report::Report;
-use ropewalk_sim::BuildError;
 use ropewalk_sim::build::{Action, Built};
 use ropewalk_sim::net::NodeId;
 
@@ -124,9 +123,8 @@ impl Lab {
     /// # Errors
     /// What the models refuse, with the scenario's key; what the machine cannot do, with the remedy.
     pub fn start(scenario: &Scenario, options: &Options) -> Result<Lab> {
-        if scenario.medium.model != MediumModel::Wifi {
-            let sentence = "the lab has the 802.11 medium only; run this with `ropewalk sim`";
-            return Err(BuildError::new("medium.model", sentence).into());
+        if let Some(refused) = run::refused_medium(scenario) {
+            return Err(refused.into());
         }
         let built = Built::network(scenario, &options.directory)?;
         let plan = Arc::new(Plan::new(scenario, &built));

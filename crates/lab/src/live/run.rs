@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ropewalk_scenario::Scenario;
+use ropewalk_scenario::file::MediumModel;
 use ropewalk_scenario::report::{Band, LabTime, Provenance, Report, Series};
 use ropewalk_sim::BuildError;
 use ropewalk_sim::measure::rows;
@@ -20,9 +21,16 @@ const TELL: Duration = Duration::from_millis(100);
 
 /// Everything of a scenario that the simulator can do and this machine cannot, with keys and remedies; empty: it runs in the lab.
 pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
-    let mut all = flows::refusals(scenario);
+    let mut all: Vec<BuildError> = refused_medium(scenario).into_iter().collect();
+    all.extend(flows::refusals(scenario));
     all.extend(bonds::refusals(scenario));
     all
+}
+
+/// What the scenario asks of the medium that only the simulator has.
+pub(crate) fn refused_medium(scenario: &Scenario) -> Option<BuildError> {
+    let sentence = "the lab has the 802.11 medium only; run this with `ropewalk sim`";
+    (scenario.medium.model != MediumModel::Wifi).then(|| BuildError::new("medium.model", sentence))
 }
 
 /// A run that is ready to begin.

@@ -54,7 +54,10 @@ pub fn run(args: &Run) -> Result<()> {
     }
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
-        false => print!("{}", show::render(&report, &verdicts)),
+        false => {
+            let open = show::left_to_sweeps(&scenario.expect);
+            print!("{}{open}", show::render(&report, &verdicts));
+        }
     }
     let invalid = report.provenance.lab.map(|lab| lab.invalid).unwrap_or_default();
     if !invalid.is_empty() {

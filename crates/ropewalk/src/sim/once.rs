@@ -40,7 +40,10 @@ pub fn run(args: &Run) -> Result<()> {
     }
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
-        false => print!("{}", show::render(&report, &verdicts)),
+        false => {
+            let open = show::left_to_sweeps(&scenario.expect);
+            print!("{}{open}", show::render(&report, &verdicts));
+        }
     }
     complain(&verdicts, "")
 }

@@ -1,5 +1,6 @@
 //! A report as a person wants to read it: what each flow and each station got, not only sums.
 
+use ropewalk_scenario::file::{Expect, Over};
 use ropewalk_scenario::report::{Report, Row, TableVisitor};
 use ropewalk_scenario::verdict::{Verdict, round};
 use std::fmt::Write;
@@ -26,6 +27,15 @@ pub fn render(report: &Report, verdicts: &[Verdict]) -> String {
         verdicts.iter().for_each(|verdict| out.push_str(&format!("{verdict}\n")));
     }
     out
+}
+
+/// What a single run leaves open: expectations over the seeds of a sweep.
+pub fn left_to_sweeps(expects: &[Expect]) -> String {
+    match expects.iter().filter(|e| e.over != Over::Each).count() {
+        0 => String::new(),
+        1 => "one expectation is over seeds: `ropewalk sim sweep` judges it\n".into(),
+        n => format!("{n} expectations are over seeds: `ropewalk sim sweep` judges them\n"),
+    }
 }
 
 struct Printer<'a> {
@@ -100,6 +110,7 @@ mod tests {
         let verdict = Verdict {
             metric: "flow.up.goodput_mbps".into(),
             value: Some(0.5),
+            interval: None,
             wanted: "at least 1".into(),
             holds: false,
         };

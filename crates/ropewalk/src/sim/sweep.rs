@@ -9,6 +9,7 @@ use super::store::Store;
 use super::{Sweep, figure, interrupt, once, output};
 use crate::exit::{Code, failure};
 use anyhow::Result;
+use ropewalk_scenario::over_seeds;
 use ropewalk_scenario::report::Report;
 use ropewalk_scenario::sweep::{Labels, Plan, Point};
 use ropewalk_scenario::verdict::{self, Verdict};
@@ -55,6 +56,15 @@ struct Summary<'a> {
     runs: usize,
     finished: usize,
     unexpected: Vec<Unexpected>,
+    over_seeds: Vec<OverSeeds>,
+}
+
+/// What came of the expectations over the seeds of a point.
+#[derive(Serialize)]
+struct OverSeeds {
+    point: Labels,
+    holds: bool,
+    verdict: String,
 }
 
 /// A run whose figures are not as expected.
@@ -85,12 +95,20 @@ fn conclude(plan: &Plan, directory: &Path, finished: Vec<(&Point, Report)>, inte
         }
         failed.extend(bad.into_iter().map(|v| Verdict { metric: format!("{place}{}", v.metric), ..v }));
     }
+    let over_seeds = judge_seeds(plan, &finished);
     let (runs, done) = (plan.points.len(), finished.len());
     let reports: Vec<Report> = finished.into_iter().map(|(_, report)| report).collect();
     let file = reports.first().map_or("", |r| r.provenance.file.as_str());
     let axes = plan.scales.iter().map(|s| s.name.as_str()).collect();
     let version = env!("CARGO_PKG_VERSION");
-    let summary = Summary { title: &plan.base.title, file, version, axes, runs, finished: done, unexpected };
+    let told = |v: &Verdict, point: &Labels| OverSeeds {
+        point: point.clone(),
+        holds: v.holds,
+        verdict: v.to_string(),
+    };
+    let over = over_seeds.iter().map(|(point, v)| told(v, point)).collect();
+    let title = &plan.base.title;
+    let summary = Summary { title, file, version, axes, runs, finished: done, unexpected, over_seeds: over };
     output::write_json(&directory.join("sweep.json"), &summary)?;
     output::write_tables(directory, &reports)?;
     figure::write_of_sweep(directory, plan, &reports)?;
@@ -102,12 +120,41 @@ fn conclude(plan: &Plan, directory: &Path, finished: Vec<(&Point, Report)>, inte
         return Err(failure(Code::Interrupted, sentence));
     }
     println!("{runs} runs: tables and charts are in {}", directory.display());
+    for (point, verdict) in &over_seeds {
+        println!(
+            "{verdict}{}",
+            if point.is_empty() { String::new() } else { format!(" ({})", listed(point)) }
+        );
+    }
+    let placed = |(point, v): (Labels, Verdict)| {
+        let place = if point.is_empty() { String::new() } else { format!("{}: ", listed(&point)) };
+        Verdict { metric: format!("{place}{}", v.metric), ..v }
+    };
+    failed.extend(over_seeds.into_iter().filter(|(_, v)| !v.holds).map(placed));
     once::complain(&failed, "")
+}
+
+/// Judges the seeds of each point together; a point that is not finished is not judged.
+fn judge_seeds(plan: &Plan, finished: &[(&Point, Report)]) -> Vec<(Labels, Verdict)> {
+    let mut all = Vec::new();
+    for group in plan.points.chunk_by(|a, b| a.labels == b.labels) {
+        let labels = &group[0].labels;
+        let reports: Vec<&Report> =
+            finished.iter().filter(|(p, _)| p.labels == *labels).map(|(_, r)| r).collect();
+        if reports.len() == group.len() {
+            let verdicts = over_seeds::judge_seeds(&plan.base.expect, &reports);
+            all.extend(verdicts.into_iter().map(|verdict| (labels.clone(), verdict)));
+        }
+    }
+    all
 }
 
 /// What sets a run apart, as the beginning of a line.
 fn place(point: &Point) -> String {
-    let mut out: String = point.labels.iter().map(|(axis, label)| format!("{axis} = {label}, ")).collect();
-    out.push_str(&format!("seed {}: ", point.seed));
-    out
+    let labels = if point.labels.is_empty() { String::new() } else { listed(&point.labels) + ", " };
+    format!("{labels}seed {}: ", point.seed)
+}
+
+fn listed(labels: &Labels) -> String {
+    labels.iter().map(|(axis, label)| format!("{axis} = {label}")).collect::<Vec<_>>().join(", ")
 }

@@ -2,7 +2,8 @@
 
 use super::Judge;
 use crate::document::fits;
-use crate::file::{Axis, Expect, Figure, Mode, Seeds};
+use crate::file::{Axis, Expect, Figure, Mode, Over, Seeds};
+use crate::over_seeds::seeds_needed;
 use crate::report::Metric;
 use crate::sweep::{label_of, scales};
 use std::collections::BTreeSet;
@@ -37,6 +38,12 @@ fn check_sweep(judge: &mut Judge) {
     judge.fail_if(none, "sweep.seeds", || {
         "without a seed nothing runs; write a number of them, such as 5".into()
     });
+    if let Seeds::List(list) = &sweep.seeds {
+        let mut seen = BTreeSet::new();
+        for seed in list.iter().filter(|seed| !seen.insert(**seed)) {
+            judge.fail("sweep.seeds", format!("{seed} is there twice; its runs would be the same"));
+        }
+    }
     let mut seen = BTreeSet::new();
     for (i, axis) in sweep.axis.iter().enumerate() {
         let key = format!("sweep.axis.{}", axis.name.clone().unwrap_or_else(|| i.to_string()));
@@ -79,6 +86,7 @@ fn check_expect(judge: &mut Judge, key: &str, expect: &Expect) {
         format!("{key}.min"),
         || "the least is above the most; nothing can be both".into(),
     );
+    check_over(judge, key, expect);
     let axes = scales(judge.scenario);
     for (axis, label) in &expect.when {
         let key = format!("{key}.when.{axis}");
@@ -96,6 +104,38 @@ fn check_expect(judge: &mut Judge, key: &str, expect: &Expect) {
             "a ratio needs min or max".into()
         });
     }
+}
+
+fn check_over(judge: &mut Judge, key: &str, expect: &Expect) {
+    let over = expect.over;
+    judge.fail_if(
+        (over == Over::Share) && expect.share.is_none_or(|s| s.0 <= 0.0),
+        format!("{key}.over"),
+        || "say which share of the seeds has to be in the band, such as share = \"90%\"".into(),
+    );
+    judge.fail_if(over != Over::Share && expect.share.is_some(), format!("{key}.share"), || {
+        "this only counts with over = \"share\"".into()
+    });
+    if over == Over::Each {
+        let sentence =
+            || "one run has no confidence interval; give over = \"mean\", \"median\" or \"share\"".into();
+        return judge.fail_if(expect.confidence.is_some(), format!("{key}.confidence"), sentence);
+    }
+    let sensible = expect.confidence.is_none_or(|c| (0.5..1.0).contains(&c.0));
+    judge.fail_if(!sensible, format!("{key}.confidence"), || {
+        "a confidence is at least 50% and less than 100%; 95% is usual".into()
+    });
+    let seeds = match &judge.scenario.sweep.seeds {
+        Seeds::Count(n) => *n as usize,
+        Seeds::List(list) => list.len(),
+    };
+    let needed = if sensible { seeds_needed(expect) } else { 2 };
+    judge.fail_if(needed == usize::MAX, format!("{key}.confidence"), || {
+        "no number of seeds shows that all would be in the band; expect a smaller share, or leave `confidence` out".into()
+    });
+    judge.fail_if(needed != usize::MAX && seeds < needed, format!("{key}.over"), || {
+        format!("this takes at least {needed} seeds to hold, and the sweep has {seeds}; raise `sweep.seeds`")
+    });
 }
 
 fn check_figure(judge: &mut Judge, key: &str, figure: &Figure) {

@@ -64,6 +64,15 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
     judge.fail_if(radio.retry_limit == 0, format!("{key}.retry-limit"), || {
         "a frame is tried at least once; write 1 or more".into()
     });
+    judge.fail_if(!(-100.0..=40.0).contains(&radio.preamble_sinr.0), format!("{key}.preamble-sinr"), || {
+        "a threshold for preambles is from -100dB to 40dB".into()
+    });
+    let wait = radio.answer_timeout.map(|told| told.as_nanos());
+    judge.fail_if(
+        wait.is_some_and(|ns| !(16_001..=10_000_000).contains(&ns)),
+        format!("{key}.answer-timeout"),
+        || "an answer begins a SIFS after the frame; write more than 16us, and at most 10ms".into(),
+    );
     judge.fail_if(radio.queue.packets == 0, format!("{key}.queue.packets"), || {
         "nothing could wait; write 1 or more".into()
     });

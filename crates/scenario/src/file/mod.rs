@@ -14,7 +14,7 @@ mod sweep;
 pub use bond::{Bond, BondPath, CongestionControl, PathClass, Scheduler};
 pub use compare::Compare;
 pub use event::{Event, What};
-pub use expect::{Expect, Ratio, Within};
+pub use expect::{Expect, Over, Ratio, Within};
 pub use flow::{Flow, FlowKind, MptcpScheduler, TcpControl};
 pub use link::{Discipline, Link, LinkQueue, Loss, OneWay, QueueLimit};
 pub use medium::{

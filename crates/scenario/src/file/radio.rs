@@ -211,6 +211,8 @@ section! {
         noise_figure: Db = Db(7.0),
         /// A preamble weaker than this is not noticed. If not said, -82 dBm, or -78 dBm with 11ad: the standard's sensitivity.
         preamble_detection: Option<Dbm>,
+        /// A preamble that is not so far above noise and interference together is not noticed; ns-3's default. `"-100dB"`: every one is.
+        preamble_sinr: Db = Db(4.0),
         /// Energy above this makes the channel busy, whatever it is. If not said, -62 dBm, or -48 dBm with 11ad.
         energy_detection: Option<Dbm>,
         /// Which rate a frame is sent at. What Linux does, because it is what most radios do.
@@ -219,6 +221,9 @@ section! {
         rts_threshold: Option<Bytes>,
         /// How often a frame is sent before it is given up. 7, the usual limit of the MAC.
         retry_limit: u8 = 7,
+        /// How long it waits after a frame until the answer counts as missing. If not said, as in 10.3.2.11: SIFS, a slot, and the time of
+        /// the answer's preamble.
+        answer_timeout: Option<Duration>,
         /// Its antenna; 11ad only if it has sectors.
         antenna: Antenna,
         /// Its aggregates.

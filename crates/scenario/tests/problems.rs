@@ -324,3 +324,53 @@ fn expectations_over_seeds_that_say_nothing_are_refused() {
     assert_eq!(expect("over = \"mean\"\nconfidence = \"95%\"", five), "");
     assert_eq!(expect("over = \"share\"\nshare = \"80%\"", five), "");
 }
+
+#[test]
+fn settings_of_tcp_and_mptcp_are_checked() {
+    let text = with(&[(
+        "[node.server]",
+        "[node.server]\ntcp = { congestion = \"olia\", receive-buffer = \"1kB\", send-buffer = \"2GB\" }\n\
+         mptcp = { endpoints = [\"eth0\", \"eth1\", \"eth0\"], subflows = 9 }",
+    )]);
+    let all = said(&text);
+    let has = |what: &str| assert!(all.contains(what), "{what}: {all}");
+    has("node.server.tcp.congestion: this couples subflows of MPTCP");
+    has("node.server.tcp.receive-buffer: a buffer has from 4096B to 500MB");
+    has("node.server.tcp.send-buffer: a buffer has from 4096B to 500MB");
+    has("node.server.mptcp.endpoints: there is no interface `eth1`; did you mean `eth0`?");
+    has("node.server.mptcp.endpoints: `eth0` is there twice");
+    has("node.server.mptcp.subflows: Linux takes 0 to 8 here");
+    let text = and("ecn = true\n").replace("[node.server]", "[node.server]\ntcp = { ecn = \"always\" }");
+    assert!(said(&text).contains("node.server.tcp.ecn: there is no \"always\" here"));
+}
+
+#[test]
+fn a_flow_goes_before_its_machines_and_those_before_linux() {
+    use ropewalk_scenario::Transport;
+    use ropewalk_scenario::file::TcpControl::{Cubic, HighSpeed, NewReno};
+    use ropewalk_scenario::units::Bytes;
+    let machines = with(&[
+        (
+            "[node.server]",
+            "[node.server]\ntcp = { congestion = \"newreno\", send-buffer = \"64kB\", ecn = \"ask\" }",
+        ),
+        ("[node.sta]\n", "[node.sta]\ntcp = { receive-buffer = \"16kB\", congestion = \"highspeed\" }\n"),
+    ]);
+    let of = |text: &str| {
+        let scenario =
+            Document::parse("s.toml", text).and_then(|d| d.scenario()).unwrap_or_else(|e| panic!("{e}"));
+        let flow = &scenario.flow[0];
+        (scenario.transport(flow), ["server", "sta1"].map(|opener| scenario.asks_for_ecn(flow, opener)))
+    };
+    let nothing = Transport { congestion: Cubic, receive_buffer: None, send_buffer: None };
+    assert_eq!(of(GOOD), (nothing, [false, false]));
+    let own = Transport {
+        congestion: NewReno,
+        receive_buffer: Some(Bytes(16_000)),
+        send_buffer: Some(Bytes(64_000)),
+    };
+    assert_eq!(of(&machines), (own, [true, false]));
+    let flow = format!("{machines}congestion = \"highspeed\"\nreceive-buffer = \"8kB\"\necn = false\n");
+    let flows = Transport { congestion: HighSpeed, receive_buffer: Some(Bytes(8_000)), ..own };
+    assert_eq!(of(&flow), (flows, [false, false]));
+}

@@ -5,6 +5,7 @@ mod figures;
 mod names;
 mod radios;
 mod traffic;
+mod transport;
 mod wires;
 
 use crate::file::Scenario;
@@ -23,6 +24,7 @@ pub fn check(scenario: &Scenario, point: &[(String, String)]) -> Vec<(String, St
     abstract_medium::check(&mut judge);
     wires::check(&mut judge);
     traffic::check(&mut judge);
+    transport::check(&mut judge);
     figures::check(&mut judge);
     judge.found
 }

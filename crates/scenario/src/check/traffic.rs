@@ -1,6 +1,6 @@
 //! Flows and events: who takes part, and which keys mean anything for which kind.
 
-use super::Judge;
+use super::{Judge, transport};
 use crate::file::{Event, Flow, FlowKind, TcpControl, What};
 use crate::units::BitRate;
 
@@ -47,13 +47,19 @@ fn check_ends(judge: &mut Judge, flow: &Flow) {
 /// The keys that mean something, by kind.
 fn honoured(kind: FlowKind) -> &'static [&'static str] {
     match kind {
-        FlowKind::Tcp => &["bytes", "streams", "congestion", "receive-buffer", "mss", "ecn"],
-        FlowKind::Mptcp => &["bytes", "congestion", "receive-buffer", "mss", "ecn", "paths", "scheduler"],
+        FlowKind::Tcp => &["bytes", "streams", "congestion", "receive-buffer", "send-buffer", "mss", "ecn"],
+        FlowKind::Mptcp => {
+            &["bytes", "congestion", "receive-buffer", "send-buffer", "mss", "ecn", "paths", "scheduler"]
+        }
         FlowKind::Udp => &["bytes", "rate", "packet"],
         FlowKind::Ping => &["packet", "interval"],
-        FlowKind::Request => &["bytes", "interval", "congestion", "receive-buffer", "mss", "ecn"],
+        FlowKind::Request => {
+            &["bytes", "interval", "congestion", "receive-buffer", "send-buffer", "mss", "ecn"]
+        }
         FlowKind::Video => &["rate", "packet"],
-        FlowKind::Adaptive => &["congestion", "receive-buffer", "mss", "ecn", "qualities", "segment"],
+        FlowKind::Adaptive => {
+            &["congestion", "receive-buffer", "send-buffer", "mss", "ecn", "qualities", "segment"]
+        }
     }
 }
 
@@ -66,6 +72,7 @@ fn check_keys(judge: &mut Judge, flow: &Flow) {
         ("streams", flow.streams.is_some()),
         ("congestion", flow.congestion.is_some()),
         ("receive-buffer", flow.receive_buffer.is_some()),
+        ("send-buffer", flow.send_buffer.is_some()),
         ("mss", flow.mss.is_some()),
         ("ecn", flow.ecn.is_some()),
         ("paths", !flow.paths.is_empty()),
@@ -109,9 +116,8 @@ fn check_values(judge: &mut Judge, flow: &Flow) {
     judge.fail_if(flow.mss.is_some_and(|m| !(88..=8960).contains(&m)), key("mss"), || {
         "a segment carries from 88 to 8960 bytes".into()
     });
-    judge.fail_if(flow.receive_buffer.is_some_and(|b| b.0 < 4096), key("receive-buffer"), || {
-        "a receive buffer has at least 4096B".into()
-    });
+    transport::check_buffer(judge, key("receive-buffer"), flow.receive_buffer);
+    transport::check_buffer(judge, key("send-buffer"), flow.send_buffer);
     let coupled = matches!(flow.congestion, Some(TcpControl::Lia | TcpControl::Olia | TcpControl::Balia));
     judge.fail_if(coupled && flow.kind != FlowKind::Mptcp, key("congestion"), || {
         "this couples subflows of MPTCP; take cubic, newreno or highspeed".into()

@@ -78,15 +78,17 @@ section! {
         interval: Option<Duration>,
         /// tcp: how many connections at once.
         streams: Option<u16>,
-        /// tcp, mptcp, request, adaptive: congestion control. If not said, cubic.
+        /// tcp, mptcp, request, adaptive: congestion control. If not said, that of the machine that sends.
         congestion: Option<TcpControl>,
-        /// tcp, mptcp, request, adaptive: the receiver's buffer, which bounds the window. If not said, 6 MB, Linux's limit.
+        /// tcp, mptcp, request, adaptive: the receiver's buffer, which bounds the window. If not said, that of the machine that receives.
         receive_buffer: Option<Bytes>,
+        /// tcp, mptcp, request, adaptive: most bytes written and not yet acknowledged. If not said, that of the machine that sends.
+        send_buffer: Option<Bytes>,
         /// tcp, mptcp, request, adaptive: the largest segment, bytes of payload. If not said, 1448 (1500 with IPv4, TCP and timestamps).
         mss: Option<u16>,
-        /// tcp, mptcp, request, adaptive: ask for ECN. Off if not said, as Linux does.
+        /// tcp, mptcp, request, adaptive: ask for ECN, or do not. If not said, as the machine does that opens the connection: it does not, unless told.
         ecn: Option<bool>,
-        /// mptcp: the interfaces that get a subflow, as `node:interface`. If not said, every interface with an address of the machine that
+        /// mptcp: the interfaces that get a subflow, as `node:interface`. If not said, every endpoint (`node.NAME.mptcp`) of the machine that
         /// has more of them.
         paths: Vec<String>,
         /// mptcp: which subflow takes the next bytes. If not said, min-rtt.

@@ -10,6 +10,7 @@ mod medium;
 mod node;
 mod radio;
 mod sweep;
+mod transport;
 
 pub use bond::{Bond, BondPath, CongestionControl, PathClass, Scheduler};
 pub use compare::Compare;
@@ -27,6 +28,7 @@ pub use radio::{
     RadioQueue, RateControl, Secondary, Slot, Standard,
 };
 pub use sweep::{Axis, Figure, Measure, Seeds, Sweep};
+pub use transport::{Ecn, MPTCP_PLACES, NodeMptcp, NodeTcp};
 
 use crate::section;
 use indexmap::IndexMap;

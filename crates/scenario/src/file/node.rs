@@ -1,6 +1,6 @@
 //! A machine: where it stands, its radios and interfaces, and how it forwards.
 
-use super::Radio;
+use super::{NodeMptcp, NodeTcp, Radio};
 use crate::units::Position;
 use crate::{choice, section};
 use indexmap::IndexMap;
@@ -27,6 +27,10 @@ section! {
         nat: Vec<String>,
         /// Its routes. Without any, packets take the way with the fewest hops.
         route: Vec<Route>,
+        /// How its TCP is set.
+        tcp: NodeTcp,
+        /// How its MPTCP is set.
+        mptcp: NodeMptcp,
         /// Its radios, by name.
         radio: IndexMap<String, Radio>,
         /// Its interfaces, by name.

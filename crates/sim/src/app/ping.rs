@@ -10,6 +10,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Ping {
     flow: FlowId,
+    from: Ipv4Addr,
     to: Ipv4Addr,
     /// IP length, bytes.
     len: u32,
@@ -23,7 +24,12 @@ impl Ping {
     /// Requests of `len` bytes, IP header included, one per `every`.
     pub fn new(flow: FlowId, to: Ipv4Addr, len: u32, every: Duration, dscp: u8) -> Ping {
         let len = len.max(ECHO_HEADERS + crate::packet::UDP_MARK);
-        Ping { flow, to, len, every, dscp, seq: 0, next: None }
+        Ping { flow, from: Ipv4Addr::UNSPECIFIED, to, len, every, dscp, seq: 0, next: None }
+    }
+
+    /// The same from this address, and by the interface that has it.
+    pub fn from(self, address: Ipv4Addr) -> Ping {
+        Ping { from: address, ..self }
     }
 }
 
@@ -51,7 +57,7 @@ impl Endpoint for Ping {
         self.next = Some(due + self.every);
         let body = Body::Echo { request: true, seq: self.seq, sent: cx.now() };
         // Address translation and the endpoint's own number stand in the identifier.
-        let (from, to) = ((Ipv4Addr::UNSPECIFIED, cx.port), (self.to, cx.port));
+        let (from, to) = ((self.from, cx.port), (self.to, cx.port));
         let packet = Packet { dscp: self.dscp, ..Packet::new(from, to, self.len, self.flow, body) };
         self.seq += 1;
         cx.flow(self.flow).on_sent(self.len - ECHO_HEADERS);

@@ -36,6 +36,10 @@ pub struct TcpHost {
     more: Vec<(Ipv4Addr, Ipv4Addr)>,
     app: Box<dyn StreamApp>,
     established: bool,
+    /// Bytes that the send buffer had no room for yet.
+    pending: u64,
+    /// The application has written its last byte; the stream knows of it.
+    close: bool,
     closed: bool,
     /// Samples that the flow's record has.
     seen: (std::time::Duration, u64),
@@ -73,6 +77,8 @@ impl TcpHost {
             more: Vec::new(),
             app,
             established: false,
+            pending: 0,
+            close: false,
             closed: false,
             seen: Default::default(),
         }
@@ -130,10 +136,12 @@ impl TcpHost {
         };
         self.app.on_progress(&mut io);
         let (write, close, abort) = (io.write, io.close, io.abort);
-        if write > 0 {
-            stream.write(write);
+        self.pending += write;
+        self.close |= close;
+        if self.pending > 0 {
+            self.pending -= stream.write(self.pending);
         }
-        if close && !self.closed {
+        if self.close && self.pending == 0 && !self.closed {
             self.closed = true;
             stream.close();
         }

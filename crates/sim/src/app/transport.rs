@@ -146,11 +146,12 @@ impl Stream {
         }
     }
 
-    pub fn write(&mut self, bytes: u64) {
+    /// Offers bytes; gives how many were taken: those that the send buffer has room for.
+    pub fn write(&mut self, bytes: u64) -> u64 {
         match self {
             Stream::Tcp(t) => t.write(bytes),
             Stream::Mptcp(m) => m.write(bytes),
-        };
+        }
     }
 
     pub fn close(&mut self) {

@@ -13,7 +13,7 @@ use crate::tcp::{Algorithm, ReceiveBuffer, TcpConfig};
 use crate::world::EndpointId;
 use ropewalk_air::Time;
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{AccessCategory, Flow, FlowKind, MptcpScheduler, TcpControl};
+use ropewalk_scenario::file::{AccessCategory, Ecn, Flow, FlowKind, MptcpScheduler, TcpControl};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
@@ -74,18 +74,18 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
     for (i, flow) in scenario.flow.iter().enumerate() {
         let ends = ends(built, flow, seed::of(scenario.seed, "flow", i as u64))?;
         let starts = match flow.kind {
-            FlowKind::Tcp => tcp(built, flow, ends)?,
+            FlowKind::Tcp => tcp(built, scenario, flow, ends)?,
             FlowKind::Mptcp => {
-                let made = mptcp(built, flow, ends)?;
+                let made = mptcp(built, scenario, flow, ends)?;
                 built.flows.push(made);
                 start(built, flow, i);
                 continue;
             }
             FlowKind::Udp => udp(built, flow, ends)?,
             FlowKind::Ping => ping(built, flow, ends)?,
-            FlowKind::Request => request(built, flow, ends)?,
+            FlowKind::Request => request(built, scenario, flow, ends)?,
             FlowKind::Video => video(built, flow, ends)?,
-            FlowKind::Adaptive => adaptive(built, flow, ends)?,
+            FlowKind::Adaptive => adaptive(built, scenario, flow, ends)?,
         };
         built.flows.push(BuiltFlow { id: ends.flow, starts, sender: None, homed: None });
         start(built, flow, i);
@@ -186,6 +186,7 @@ fn ping(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, B
     let len = flow.packet.map_or(PING_PACKET, |p| p.0 as u32);
     let every = flow.interval.unwrap_or(Duration::from_secs(1));
     let ping = Ping::new(ends.flow, ends.to_address, len, every, ends.dscp);
+    let ping = if flow.from.contains(':') { ping.from(ends.from_address) } else { ping };
     Ok(vec![built.world.add_endpoint(ends.from, ends.flow, Box::new(ping))?])
 }
 
@@ -211,23 +212,38 @@ fn algorithm(control: TcpControl) -> Algorithm {
     }
 }
 
-fn tcp_only(flow: &Flow) -> (StreamConfig, Vec<(Ipv4Addr, Ipv4Addr)>) {
-    (StreamConfig::Tcp(tcp_config(flow)), Vec::new())
+fn tcp_only(scenario: &Scenario, flow: &Flow, from_opens: bool) -> (StreamConfig, Vec<(Ipv4Addr, Ipv4Addr)>) {
+    (StreamConfig::Tcp(tcp_config(scenario, flow, from_opens)), Vec::new())
 }
 
-fn tcp_config(flow: &Flow) -> TcpConfig {
+/// The machine of a flow's end.
+fn machine(end: &str) -> &str {
+    end.split(':').next().unwrap_or(end)
+}
+
+/// The machines that open a flow's connections and wait for them.
+fn opener_and_waiter(flow: &Flow, from_opens: bool) -> (&str, &str) {
+    let (from, to) = (machine(&flow.from), machine(&flow.to));
+    if from_opens { (from, to) } else { (to, from) }
+}
+
+/// Of both ends: what one end sends the other does not, so one's congestion control and send buffer and the other's receive buffer do for both.
+fn tcp_config(scenario: &Scenario, flow: &Flow, from_opens: bool) -> TcpConfig {
     let default = TcpConfig::default();
+    let own = scenario.transport(flow);
+    let (opener, waiter) = opener_and_waiter(flow, from_opens);
     TcpConfig {
         mss: flow.mss.map_or(default.mss, |m| m.saturating_add(TCP_OPTIONS)),
-        congestion_control: flow.congestion.map_or(default.congestion_control, algorithm),
-        receive_buffer: flow.receive_buffer.map_or(default.receive_buffer, |b| ReceiveBuffer::Fixed(b.0)),
-        ecn: flow.ecn.unwrap_or(false),
+        congestion_control: algorithm(own.congestion),
+        receive_buffer: own.receive_buffer.map_or(default.receive_buffer, |b| ReceiveBuffer::Fixed(b.0)),
+        send_buffer_bytes: own.send_buffer.map_or(default.send_buffer_bytes, |b| b.0),
+        ecn: scenario.asks_for_ecn(flow, opener) && scenario.ecn_of(waiter) != Ecn::Off,
         ..default
     }
 }
 
 /// Ends of an MPTCP connection: a subflow for each pair of addresses that reach each other.
-fn mptcp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<BuiltFlow, BuildError> {
+fn mptcp(built: &mut Built, scenario: &Scenario, flow: &Flow, ends: Ends) -> Result<BuiltFlow, BuildError> {
     let from_opens = built.world.net.route(ends.from, ends.to_address, None).is_some();
     let named = |node: NodeId| -> Result<Vec<Ipv4Addr>, BuildError> {
         let key = format!("flow.{}.paths", flow.name);
@@ -239,7 +255,10 @@ fn mptcp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<BuiltFlow, BuildE
     let addresses = |node: NodeId| -> Vec<Ipv4Addr> {
         let net = &built.world.net;
         let all = net.nodes[node.index()].interfaces.iter().map(|i| &net.interfaces[i.index()]);
+        let endpoints =
+            scenario.node.get(&net.nodes[node.index()].name).map_or(&[][..], |n| &n.mptcp.endpoints);
         let real = all.filter(|i| !matches!(i.attach, Attach::Tunnel(_)));
+        let real = real.filter(|i| endpoints.is_empty() || endpoints.contains(&i.name));
         real.filter_map(|i| i.address).map(|a| a.0).collect()
     };
     let (mut at_from, mut at_to) = (named(ends.from)?, named(ends.to)?);
@@ -262,8 +281,10 @@ fn mptcp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<BuiltFlow, BuildE
         return Err(BuildError::new(format!("flow.{}.paths", flow.name), sentence));
     }
     let first = pairs.remove(0);
+    let (opening, waiting) = opener_and_waiter(flow, from_opens);
+    pairs.truncate(scenario.further_subflows(opening, waiting, homed != opener));
     let config = StreamConfig::Mptcp(MptcpConfig {
-        tcp: tcp_config(flow),
+        tcp: tcp_config(scenario, flow, from_opens),
         scheduler: match flow.scheduler {
             Some(MptcpScheduler::RoundRobin) => SchedulerKind::RoundRobin,
             _ => SchedulerKind::MinRtt,
@@ -306,7 +327,12 @@ fn connection(
     Ok(built.world.add_endpoint(opener, ends.flow, Box::new(opens))?)
 }
 
-fn tcp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
+fn tcp(
+    built: &mut Built,
+    scenario: &Scenario,
+    flow: &Flow,
+    ends: Ends,
+) -> Result<Vec<EndpointId>, BuildError> {
     let streams = u64::from(flow.streams.unwrap_or(1));
     let total = flow.bytes.map(|b| b.0);
     // Whoever cannot be reached calls.
@@ -318,7 +344,7 @@ fn tcp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, Bu
             [Box::new(BulkSender::new(share)), Box::new(BulkReceiver::new(total))];
         starts.push(connection(
             built,
-            tcp_only(flow),
+            tcp_only(scenario, flow, from_opens),
             ends,
             from_opens,
             apps,
@@ -328,15 +354,25 @@ fn tcp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, Bu
     Ok(starts)
 }
 
-fn request(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
+fn request(
+    built: &mut Built,
+    scenario: &Scenario,
+    flow: &Flow,
+    ends: Ends,
+) -> Result<Vec<EndpointId>, BuildError> {
     let orders = Orders::default();
     let bytes = flow.bytes.map_or(1, |b| b.0);
     let client = Requester::new(orders.clone(), bytes, flow.interval.unwrap_or(Duration::ZERO));
     let apps: [Box<dyn StreamApp>; 2] = [Box::new(Server::new(orders)), Box::new(client)];
-    Ok(vec![connection(built, tcp_only(flow), ends, false, apps, ends.seed)?])
+    Ok(vec![connection(built, tcp_only(scenario, flow, false), ends, false, apps, ends.seed)?])
 }
 
-fn adaptive(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
+fn adaptive(
+    built: &mut Built,
+    scenario: &Scenario,
+    flow: &Flow,
+    ends: Ends,
+) -> Result<Vec<EndpointId>, BuildError> {
     let orders = Orders::default();
     let qualities = match &flow.qualities[..] {
         [] => QUALITIES.to_vec(),
@@ -344,5 +380,5 @@ fn adaptive(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId
     };
     let player = Player::new(orders.clone(), qualities, flow.segment.unwrap_or(SEGMENT));
     let apps: [Box<dyn StreamApp>; 2] = [Box::new(Server::new(orders)), Box::new(player)];
-    Ok(vec![connection(built, tcp_only(flow), ends, false, apps, ends.seed)?])
+    Ok(vec![connection(built, tcp_only(scenario, flow, false), ends, false, apps, ends.seed)?])
 }

@@ -778,7 +778,7 @@ _ropewalk__subcmd__help__subcmd__lab_commands() {
 'exec:Run a program inside a node' \
 'map:Draw who is where and who hears whom' \
 'set:Move a station, cut a link, change a radio, start an interferer' \
-'top:Watch stations, radios and links' \
+'top:Watch stations, radios, paths of bonds and links' \
 'capture:Write what a radio hears as pcapng, whoever it is for' \
     )
     _describe -t commands 'ropewalk help lab commands' commands "$@"
@@ -942,7 +942,7 @@ _ropewalk__subcmd__lab_commands() {
 'exec:Run a program inside a node' \
 'map:Draw who is where and who hears whom' \
 'set:Move a station, cut a link, change a radio, start an interferer' \
-'top:Watch stations, radios and links' \
+'top:Watch stations, radios, paths of bonds and links' \
 'capture:Write what a radio hears as pcapng, whoever it is for' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -979,7 +979,7 @@ _ropewalk__subcmd__lab__subcmd__help_commands() {
 'exec:Run a program inside a node' \
 'map:Draw who is where and who hears whom' \
 'set:Move a station, cut a link, change a radio, start an interferer' \
-'top:Watch stations, radios and links' \
+'top:Watch stations, radios, paths of bonds and links' \
 'capture:Write what a radio hears as pcapng, whoever it is for' \
 'help:Print this message or the help of the given subcommand(s)' \
     )

@@ -50,13 +50,17 @@ fn said(output: &Output) -> String {
 
 /// None, with the reason on standard error, where the lab cannot work.
 fn up(name: &str) -> Option<Up> {
+    up_with(name, CELL)
+}
+
+fn up_with(name: &str, scenario: &str) -> Option<Up> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: {}", ropewalk_lab::LabError::NotRoot);
         return None;
     }
     let name = format!("{name}-{}", std::process::id());
     let file = std::env::temp_dir().join(format!("{name}.toml"));
-    std::fs::write(&file, CELL).unwrap();
+    std::fs::write(&file, scenario).unwrap();
     let done = ropewalk(&["lab", "up", file.to_str().unwrap(), "--name", &name]);
     assert!(done.status.success(), "{}", said(&done));
     assert!(said(&done).contains("is up"));
@@ -129,4 +133,50 @@ fn the_next_start_cleans_up_after_a_lab_that_was_killed() {
     let again = ropewalk(&["lab", "up", lab.file.to_str().unwrap(), "--name", &lab.name]);
     assert!(again.status.success(), "{}", said(&again));
     assert_eq!(namespaces_of(&pid), 0);
+}
+
+const BONDED: &str = r#"
+duration = "10s"
+[node.client]
+tcp = { congestion = "newreno", ecn = "ask", send-buffer = "64kB" }
+mptcp = { endpoints = ["wan2"], subflows = 1, add-addr-accepted = 3 }
+[node.gateway]
+tcp = { receive-buffer = "16kB", ecn = "off" }
+[[link]]
+ends = ["client:wan1", "gateway:wan1"]
+[[link]]
+ends = ["client:wan2", "gateway:wan2"]
+[bond.rw0]
+client = "client"
+gateway = "gateway"
+paths = ["wan1", "wan2"]
+"#;
+
+#[test]
+fn nodes_are_set_as_the_file_says_and_its_bonds_are_up() {
+    let Some(lab) = up_with("bonded", BONDED) else { return };
+    let exec = |node: &str, line: &str| {
+        said(&ropewalk(&["lab", "exec", node, "--lab", &lab.name, "--", "sh", "-c", line])).trim().to_owned()
+    };
+    let sysctl = |node: &str, key: &str| exec(node, &format!("cat /proc/sys/net/ipv4/{key}"));
+    assert_eq!(sysctl("client", "tcp_ecn"), "1");
+    assert_eq!(sysctl("gateway", "tcp_ecn"), "0");
+    assert_eq!(sysctl("client", "tcp_wmem"), "4096\t128000\t128000");
+    assert!(sysctl("gateway", "tcp_rmem").ends_with("26666"));
+    // The default of the namespace, or every route of it.
+    for (node, control) in [("client", "reno"), ("gateway", "cubic")] {
+        let default = sysctl(node, "tcp_congestion_control");
+        let routes = exec(node, "ip -4 route show table all type unicast");
+        assert!(routes.contains("rw0"), "{routes}");
+        let by_route = routes.lines().all(|route| route.ends_with(&format!("congctl {control}")));
+        assert!(default == control || by_route, "{node}: {default}; {routes}");
+    }
+    assert_eq!(
+        exec("client", "ip mptcp limits").split_whitespace().collect::<String>(),
+        "add_addr_accepted3subflows1"
+    );
+    let endpoints = exec("client", "ip mptcp endpoint");
+    assert!(endpoints.contains("subflow dev wan2") && !endpoints.contains("wan1"), "{endpoints}");
+    let daemons = ropewalk(&["lab", "exec", "client", "--lab", &lab.name, "--", "ip", "-o", "-4", "address"]);
+    assert!(said(&daemons).contains("rw0    inet 10.77.0.2/24"), "{}", said(&daemons));
 }

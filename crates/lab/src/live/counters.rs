@@ -8,6 +8,7 @@ use ropewalk_sim::measure::rows::{self, WAYS};
 use ropewalk_sim::measure::{LinkCounts, StationCounts};
 use ropewalk_sim::net::{IfCounters, interface_of};
 
+use super::bonds::BondCounts;
 use super::engine::Engine;
 use super::plan::Plan;
 
@@ -24,6 +25,7 @@ pub struct Counters {
     pub(super) radios: Vec<RadioStats>,
     pub(super) channels: Vec<String>,
     pub(super) stations: Vec<Vec<StationCounts>>,
+    pub(super) bonds: BondCounts,
 }
 
 impl Counters {
@@ -39,10 +41,11 @@ impl Counters {
                 .map(|i| radios.map_or(String::new(), |r| r.channel(i)))
                 .collect(),
             stations: radios.map_or(Vec::new(), |r| r.station_counts()),
+            bonds: BondCounts::default(),
         }
     }
 
-    /// The tables of what happened since `from`.
+    /// The tables of what happened since `from`, without those of bonds.
     pub(super) fn tables(&self, plan: &Plan, from: &Counters) -> Report {
         let seconds = self.at.saturating_sub(from.at).as_secs_f64();
         let ports = plan.ports.iter().zip(from.interfaces.iter().zip(&self.interfaces));

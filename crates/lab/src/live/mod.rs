@@ -15,8 +15,8 @@
 //!    [`Node::command`] a program. [`Lab::addresses`] says by which addresses two ends of a flow call each other, [`Lab::reaches`] who must open the
 //!    connection.
 //! 3. [`Lab::begin`] is time zero of the run: events and walks happen from then on. Start flows by the same [`Instant`].
-//! 4. [`Lab::counters`] at the end of the warm-up and at the end; [`Lab::report`] of both gives the tables `station`, `radio`, `interface` and `link` as
-//!    the simulator's report has them. `flow` and `subflow` are yours.
+//! 4. [`Lab::counters`] at the end of the warm-up and at the end; [`Lab::report`] of both gives the tables `station`, `radio`, `interface`, `link`, `bond`
+//!    and `path` as the simulator's report has them. `flow` and `subflow` are yours.
 //! 5. [`Lab::stop`] ends it and gives the [`Summary`]: how late packets were, and whether the figures may be used. Dropping it cleans up too.
 //!
 //! A [`Lab`] may be shared between threads by reference. [`Lab::change`] does at once what an event of the file would do.
@@ -29,17 +29,19 @@ mod engine;
 mod ether;
 mod feedback;
 pub mod flows;
+mod kernel;
 mod node;
 mod plan;
 mod radio;
 mod run;
 mod setup;
 mod tap;
+mod transport;
 
 pub use capture::Capture;
 pub use counters::Counters;
 pub use node::Node;
-pub use run::{Run, refusals};
+pub use run::{Moment, Run, refusals};
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -58,6 +60,7 @@ use ropewalk_sim::net::NodeId;
 use crate::realtime::Keeper;
 use crate::site::Site;
 use crate::{LabError, Lateness, Result, Timing};
+use bonds::Bonds;
 use engine::Engine;
 use feedback::Readers;
 use plan::Plan;
@@ -110,7 +113,8 @@ pub struct Lab {
     directory: PathBuf,
     plan: Arc<Plan>,
     timing: Timing,
-    // The order in which they go: the thread with its devices, who lets readers in, then the nodes.
+    // The order in which they go: daemons, the thread with its devices, who lets readers in, then the nodes.
+    bonds: Bonds,
     keeper: Keeper<Engine>,
     doors: feedback::Server,
     nodes: Vec<Node>,
@@ -125,6 +129,9 @@ impl Lab {
     pub fn start(scenario: &Scenario, options: &Options) -> Result<Lab> {
         if let Some(refused) = run::refused_medium(scenario) {
             return Err(refused.into());
+        }
+        if let Some(first) = transport::refusals(scenario).into_iter().next() {
+            return Err(first.into());
         }
         let built = Built::network(scenario, &options.directory)?;
         let plan = Arc::new(Plan::new(scenario, &built));
@@ -141,7 +148,31 @@ impl Lab {
         let doors = feedback::Server::start(site.name(), feedback::sockets(&plan, &nodes)?, joins, bell)?;
         setup::configure(&plan, &nodes)?;
         let (scenario, directory) = (scenario.clone(), options.directory.clone());
-        Ok(Lab { scenario, directory, plan, timing: options.timing, keeper, doors, nodes, site })
+        let (bonds, timing) = (Bonds::default(), options.timing);
+        Ok(Lab { scenario, directory, plan, timing, bonds, keeper, doors, nodes, site })
+    }
+
+    /// Starts the scenario's bonds with `program` (the `ropewalk` binary) and waits until each carries a ping.
+    ///
+    /// # Errors
+    /// What the daemons do not do, with its key; what they say when they do not start.
+    pub fn start_bonds(&mut self, program: &Path) -> Result<()> {
+        if let Some(first) = bonds::refusals(&self.scenario).into_iter().next() {
+            return Err(first.into());
+        }
+        self.bonds = Bonds::start(self, program)?;
+        Ok(())
+    }
+
+    /// The daemons of the bonds that run: bond, node, and state directory of each.
+    pub fn daemons(&self) -> Vec<(&str, &str, &Path)> {
+        self.bonds.states()
+    }
+
+    /// What routes of a node end in, so that they say its congestion control; empty where its default does.
+    fn route_suffix(&self, node: &str) -> &str {
+        let index = self.plan.nodes.iter().position(|n| n == node);
+        index.map_or("", |i| &self.plan.commands[i].route_suffix)
     }
 
     /// The scenario that is live.
@@ -185,10 +216,11 @@ impl Lab {
         address.ok_or_else(|| LabError::NoAddress(interface.to_owned()))
     }
 
-    /// The interfaces of a node that have an address, in the scenario's order: name in the node, and address.
+    /// The interfaces of a node that have an address, in the scenario's order, devices of bonds that run last: name in the node, and address.
     pub fn interfaces_of(&self, node: &str) -> Vec<(&str, Ipv4Addr)> {
         let mine = self.plan.ports.iter().filter(|p| self.plan.nodes[p.node] == node);
-        mine.filter_map(|p| Some((p.short.as_str(), p.address?.0))).collect()
+        let own = mine.filter_map(|p| Some((p.short.as_str(), p.address?.0)));
+        own.chain(self.bonds.devices_of(node)).collect()
     }
 
     /// What the kernel calls an interface, `node:interface`; none if there is no such.
@@ -237,10 +269,11 @@ impl Lab {
     /// # Errors
     /// The thread is gone.
     pub fn start_measuring(&self) -> Result<Counters> {
-        self.keeper.ask(|engine| {
+        let counters = self.keeper.ask(|engine| {
             engine.start_measuring();
             Counters::take(engine)
-        })
+        })?;
+        Ok(Counters { bonds: self.bonds.counts(), ..counters })
     }
 
     /// All counters now.
@@ -248,12 +281,19 @@ impl Lab {
     /// # Errors
     /// The thread is gone.
     pub fn counters(&self) -> Result<Counters> {
+        Ok(Counters { bonds: self.bonds.counts(), ..self.counters_without_bonds()? })
+    }
+
+    /// The same without those of bonds, of which a report has no rows then.
+    fn counters_without_bonds(&self) -> Result<Counters> {
         self.keeper.ask(|engine| Counters::take(engine))
     }
 
-    /// The tables `station`, `radio`, `interface` and `link` of what happened between two times; the others are empty.
+    /// The tables `station`, `radio`, `interface`, `link`, `bond` and `path` of what happened between two times; those of flows are empty.
     pub fn report(&self, from: &Counters, to: &Counters) -> Report {
-        to.tables(&self.plan, from)
+        let seconds = to.at.saturating_sub(from.at).as_secs_f64();
+        let (bond, path) = self.bonds.tables(&from.bonds, &to.bonds, seconds);
+        Report { bond, path, ..to.tables(&self.plan, from) }
     }
 
     /// What the radio of an interface on air (`node:interface`, or a radio as `node:radio`) decodes, from now on, whoever it is for.

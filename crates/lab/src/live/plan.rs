@@ -9,6 +9,9 @@ use ropewalk_sim::build::Built;
 use ropewalk_sim::net::{Attach, Interface, NodeId, Route, mac_of};
 use ropewalk_sim::packet::IfIndex;
 
+use super::kernel::Kernel;
+use super::transport::{self, Transport};
+
 /// A network in `ip`'s words.
 fn prefix((address, len): (Ipv4Addr, u8)) -> String {
     let mask = u32::MAX.checked_shl(32 - u32::from(len.min(32))).unwrap_or(0);
@@ -70,6 +73,8 @@ pub(super) struct NodeCommands {
     pub(super) nft: String,
     /// Sysctls.
     pub(super) sysctls: Vec<(String, String)>,
+    /// What routes end in, with a space before it, or nothing.
+    pub(super) route_suffix: String,
 }
 
 impl Plan {
@@ -99,8 +104,10 @@ impl Plan {
         let links = cables.map(|(name, c)| (name.clone(), c.ends.map(|e| e.0 as usize))).collect();
         let on_air =
             net.radios.as_ref().map_or(Vec::new(), |r| r.interfaces.iter().map(|i| i.0 as usize).collect());
-        let commands =
-            (0..net.nodes.len()).map(|n| commands(scenario, built, &ports, NodeId(n as u32))).collect();
+        let kernel = Kernel::present();
+        let commands = (0..net.nodes.len())
+            .map(|n| commands((scenario, &kernel), built, &ports, NodeId(n as u32)))
+            .collect();
         let nodes = net.nodes.iter().map(|n| n.name.clone()).collect();
         let radio_of =
             built.air.as_ref().map_or(Vec::new(), |(spec, _)| spec.ifaces.iter().map(|i| i.radio).collect());
@@ -111,9 +118,16 @@ impl Plan {
 /// The first table of routes that packets with a source address of their own take.
 const FIRST_TABLE: usize = 1000;
 
-fn commands(scenario: &Scenario, built: &Built, ports: &[Port], node: NodeId) -> NodeCommands {
+fn commands(
+    (scenario, kernel): (&Scenario, &Kernel),
+    built: &Built,
+    ports: &[Port],
+    node: NodeId,
+) -> NodeCommands {
     let net = &built.world.net;
     let this = &net.nodes[node.0 as usize];
+    let transport = Transport::new(scenario, &this.name, kernel);
+    let of_routes = transport.of_routes();
     let mine = || ports.iter().filter(|p| p.node == node.0 as usize);
     let mut ip = Vec::new();
     for p in mine().filter(|p| p.is_bridge) {
@@ -130,6 +144,11 @@ fn commands(scenario: &Scenario, built: &Built, ports: &[Port], node: NodeId) ->
         // Without an address of its broadcasts: nobody is to hear of them.
         ip.extend(p.address.map(|(address, len)| format!("address add {address}/{len} dev {}", p.short)));
         ip.push(format!("link set {} up", p.short));
+        // The route that came with the address, once more with what the node's routes end in.
+        ip.extend(p.address.filter(|a| a.1 < 32 && !of_routes.is_empty()).map(|(address, len)| {
+            let net = prefix((address, len));
+            format!("route replace {net} dev {} proto kernel scope link src {address}{of_routes}", p.short)
+        }));
     }
     for p in mine() {
         let index = ports.iter().position(|q| std::ptr::eq(p, q)).unwrap_or_default();
@@ -139,19 +158,21 @@ fn commands(scenario: &Scenario, built: &Built, ports: &[Port], node: NodeId) ->
         }
     }
     let main = this.routes.iter().filter(|r| r.via.is_some() || !is_own(ports, r));
-    ip.extend(main.map(|r| format!("route append {}", route(ports, r))));
+    ip.extend(main.map(|r| format!("route append {}{of_routes}", route(ports, r))));
     let addressed: Vec<&Port> = mine().filter(|p| p.address.is_some()).collect();
     if addressed.len() > 1 {
         for (n, p) in addressed.iter().enumerate() {
             let Some((address, _)) = p.address else { continue };
             let table = FIRST_TABLE + n;
             for r in this.routes.iter().filter(|r| ports[r.out.0 as usize].name == p.name) {
-                ip.push(format!("route append {} table {table}", route(ports, r)));
+                ip.push(format!("route append {} table {table}{of_routes}", route(ports, r)));
             }
             ip.push(format!("rule add from {address} lookup {table} priority {table}"));
         }
     }
-    NodeCommands { ip, nft: nft(scenario, &this.name), sysctls: sysctls(this.forward) }
+    ip.extend(transport::mptcp(scenario, &this.name, &addressed, kernel));
+    let sysctls = sysctls(this.forward).into_iter().chain(transport.sysctls()).collect();
+    NodeCommands { ip, nft: nft(scenario, &this.name), sysctls, route_suffix: of_routes }
 }
 
 /// Whether a route is the one that its interface's address makes by itself.
@@ -178,7 +199,7 @@ fn nft(scenario: &Scenario, node: &str) -> String {
     )
 }
 
-/// Buffers are Linux's own, so that a window is what it would be elsewhere; redirects would tell hosts ways that the scenario did not give them.
+/// Redirects would tell hosts ways that the scenario did not give them.
 fn sysctls(forward: bool) -> Vec<(String, String)> {
     let set = [
         ("net.ipv4.ip_forward", if forward { "1" } else { "0" }),
@@ -188,8 +209,6 @@ fn sysctls(forward: bool) -> Vec<(String, String)> {
         ("net.ipv4.conf.default.accept_redirects", "0"),
         ("net.ipv6.conf.all.disable_ipv6", "1"),
         ("net.ipv6.conf.default.disable_ipv6", "1"),
-        ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
-        ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
         // Multicast reports would be frames that nobody sent.
         ("net.ipv4.igmp_link_local_mcast_reports", "0"),
     ];

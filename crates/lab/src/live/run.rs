@@ -1,27 +1,30 @@
 //! A run of a scenario in the lab: its bonds, its flows and its events from beginning to end, and the report that it leaves, in the
 //! simulator's form.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::MediumModel;
-use ropewalk_scenario::report::{Band, LabTime, Provenance, Report, Series};
+use ropewalk_scenario::report::{Band, FlowRow, LabTime, Provenance, Report, Series};
 use ropewalk_sim::BuildError;
 use ropewalk_sim::measure::rows;
 
-use super::bonds::{self, BondCounts, Bonds};
+use super::bonds;
 use super::flows::{self, Traffic, TrafficCounts};
-use super::{Counters, Lab, Options, Summary};
+use super::{Counters, Lab, Options, Summary, transport};
 use crate::{LabError, Result};
 
 /// How often somebody is told how far it is.
 const TELL: Duration = Duration::from_millis(100);
+/// Daemons of bonds are not asked more often than this: answering takes time that they need for packets.
+const DAEMONS_AT_MOST: Duration = Duration::from_millis(200);
 
 /// Everything of a scenario that the simulator can do and this machine cannot, with keys and remedies; empty: it runs in the lab.
 pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
     let mut all: Vec<BuildError> = refused_medium(scenario).into_iter().collect();
+    all.extend(transport::refusals(scenario));
     all.extend(flows::refusals(scenario));
     all.extend(bonds::refusals(scenario));
     all
@@ -35,18 +38,32 @@ pub(crate) fn refused_medium(scenario: &Scenario) -> Option<BuildError> {
 
 /// A run that is ready to begin.
 pub struct Run {
-    // Flows end first, then the daemons, then the lab.
+    // Flows end first, then the lab with its daemons.
     traffic: Traffic,
-    bonds: Bonds,
     lab: Lab,
+}
+
+/// How a run goes, while it goes.
+pub struct Moment<'a> {
+    /// Time since its beginning.
+    pub elapsed: Duration,
+    /// The time series so far.
+    pub series: &'a Series,
+    run: &'a Run,
+    base: &'a Snapshot,
+}
+
+impl Moment<'_> {
+    /// What each flow has got so far.
+    pub fn flows(&self) -> Vec<FlowRow> {
+        self.run.traffic.tables(&self.base.traffic, &self.run.traffic.counts()).0
+    }
 }
 
 /// All counters at one time.
 struct Snapshot {
-    at: Instant,
     lab: Counters,
     traffic: TrafficCounts,
-    bonds: BondCounts,
 }
 
 impl Run {
@@ -54,24 +71,24 @@ impl Run {
     ///
     /// # Errors
     /// What cannot run live, with its key; what the machine lacks, with the remedy.
-    pub fn prepare(scenario: &Scenario, options: &Options, program: PathBuf) -> Result<Run> {
+    pub fn prepare(scenario: &Scenario, options: &Options, program: &Path) -> Result<Run> {
         if let Some(first) = refusals(scenario).into_iter().next() {
             return Err(first.into());
         }
-        let lab = Lab::start(scenario, options)?;
-        let bonds = Bonds::start(&lab, &program)?;
+        let mut lab = Lab::start(scenario, options)?;
+        lab.start_bonds(program)?;
         let traffic = Traffic::prepare(scenario, &lab)?;
-        Ok(Run { traffic, bonds, lab })
+        Ok(Run { traffic, lab })
     }
 
-    /// Runs it. None: it was interrupted. `progress` is told the share of time that has passed, 0 to 1.
+    /// Runs it. None: it was interrupted. `progress` is shown how it goes, ten times a second.
     ///
     /// # Errors
     /// The lab's thread, or a flow's, is gone.
     pub fn finish(
         mut self,
         interrupted: &AtomicBool,
-        mut progress: impl FnMut(f64),
+        mut progress: impl FnMut(&Moment<'_>),
     ) -> Result<Option<Report>> {
         let scenario = self.lab.scenario().clone();
         let begin = self.lab.begin()?;
@@ -79,7 +96,7 @@ impl Run {
         let mut base = self.snapshot()?;
         let mut sampler = Sampler::new(&self, &scenario, &base);
         let (warm, end) = (begin + scenario.warmup, begin + scenario.duration);
-        let mut cold = !scenario.warmup.is_zero();
+        let (mut cold, mut told) = (!scenario.warmup.is_zero(), Duration::ZERO);
         loop {
             let now = Instant::now();
             if interrupted.load(Ordering::Relaxed) {
@@ -95,7 +112,11 @@ impl Run {
             if now >= end {
                 break;
             }
-            progress((now - begin).as_secs_f64() / scenario.duration.as_secs_f64());
+            let elapsed = now.saturating_duration_since(begin);
+            if elapsed >= told {
+                told = elapsed + TELL;
+                progress(&Moment { elapsed, series: &sampler.series, run: &self, base: &base });
+            }
             let due = [end, sampler.next(begin), now + TELL].into_iter().min().unwrap_or(end);
             let due = if cold { due.min(warm) } else { due };
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
@@ -111,19 +132,21 @@ impl Run {
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
-        Ok(Snapshot {
-            at: Instant::now(),
-            lab: self.lab.counters()?,
-            traffic: self.traffic.counts(),
-            bonds: self.bonds.counts(),
-        })
+        Ok(Snapshot { lab: self.lab.counters()?, traffic: self.traffic.counts() })
+    }
+
+    /// For a row of the time series; daemons are asked for theirs only where rows are far apart.
+    fn snapshot_for_series(&self, every: Duration) -> Result<Snapshot> {
+        let lab = match every >= DAEMONS_AT_MOST {
+            true => self.lab.counters()?,
+            false => self.lab.counters_without_bonds()?,
+        };
+        Ok(Snapshot { lab, traffic: self.traffic.counts() })
     }
 
     fn tables(&self, from: &Snapshot, to: &Snapshot) -> Report {
         let mut report = self.lab.report(&from.lab, &to.lab);
         (report.flow, report.subflow) = self.traffic.tables(&from.traffic, &to.traffic);
-        let seconds = (to.at - from.at).as_secs_f64();
-        (report.bond, report.path) = self.bonds.tables(&from.bonds, &to.bonds, seconds);
         report
     }
 }
@@ -161,12 +184,14 @@ struct Sampler {
 impl Sampler {
     fn new(run: &Run, scenario: &Scenario, base: &Snapshot) -> Sampler {
         let every = scenario.measure.interval.unwrap_or(Duration::ZERO);
+        let last = Snapshot { lab: base.lab.clone(), traffic: base.traffic.clone() };
         let columns = match every.is_zero() {
             true => Vec::new(),
+            false if every < DAEMONS_AT_MOST => {
+                rows::series_columns(&Report { path: Vec::new(), ..run.tables(base, base) })
+            }
             false => rows::series_columns(&run.tables(base, base)),
         };
-        let Snapshot { at, lab, traffic, bonds } = base;
-        let last = Snapshot { at: *at, lab: lab.clone(), traffic: traffic.clone(), bonds: bonds.clone() };
         Sampler {
             every,
             taken: 0,
@@ -184,9 +209,12 @@ impl Sampler {
     }
 
     fn step(&mut self, run: &Run, begin: Instant, now: Instant) -> Result<(), LabError> {
-        while self.next(begin) <= now {
-            self.taken += 1;
-            let snapshot = run.snapshot()?;
+        let due = (0..).take_while(|n| self.next(begin) + self.every * *n <= now).count();
+        if due > 0 {
+            // A machine that was late has nothing to tell of the times between; the last row is the mean of all of them.
+            self.series.rows.extend(std::iter::repeat_n(vec![None; self.series.columns.len()], due - 1));
+            self.taken += due as u32;
+            let snapshot = run.snapshot_for_series(self.every)?;
             let tables = run.tables(&self.last, &snapshot);
             let (names, values) = (rows::series_columns(&tables), rows::series_row(&tables));
             // Subflows and stations come as they are heard of.

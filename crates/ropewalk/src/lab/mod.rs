@@ -42,7 +42,7 @@ pub enum LabCommand {
     Map(Name),
     /// Move a station, cut a link, change a radio, start an interferer
     Set(Set),
-    /// Watch stations, radios and links
+    /// Watch stations, radios, paths of bonds and links
     Top(Name),
     /// Write what a radio hears as pcapng, whoever it is for
     Capture(Capture),

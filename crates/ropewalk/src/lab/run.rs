@@ -78,19 +78,27 @@ pub fn report_of(
     refuse(document, scenario)?;
     ropewalk_lab::Topology::cleanup_stale();
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
-    let run = live::Run::prepare(scenario, &Options::new(&document.directory()), program);
-    let run = run.map_err(|error| match error {
-        LabError::Build(build) => document.problem(&build.key, build.sentence).into(),
-        other => anyhow::Error::from(other),
-    })?;
+    let run = live::Run::prepare(scenario, &Options::new(&document.directory()), &program);
+    let run = run.map_err(|error| located(document, error))?;
     let bar = bar(scenario);
-    let report = run.finish(interrupted, |share| bar.set_position((share * 1000.0) as u64));
+    let whole = scenario.duration.as_secs_f64();
+    let report = run.finish(interrupted, |now| {
+        bar.set_position((now.elapsed.as_secs_f64() / whole * 1000.0) as u64);
+    });
     bar.finish_and_clear();
     let report = report?.map(|mut report| {
         report.provenance.file = document.file().to_owned();
         report
     });
     Ok(report)
+}
+
+/// What cannot run, with file and line.
+pub(super) fn located(document: &Document, error: LabError) -> anyhow::Error {
+    match error {
+        LabError::Build(build) => document.problem(&build.key, build.sentence).into(),
+        other => other.into(),
+    }
 }
 
 /// Real time, as a driver of papers and sweeps. A run whose figures may not be used is an error.

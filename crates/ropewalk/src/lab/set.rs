@@ -133,6 +133,7 @@ mod tests {
             up_s: 0.0,
             nodes: vec![node],
             links: vec!["uplink".into()],
+            daemons: Vec::new(),
         };
         requests(&about, what, &changes.iter().map(|c| (*c).to_owned()).collect::<Vec<_>>())
     }

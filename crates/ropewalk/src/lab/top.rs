@@ -1,4 +1,4 @@
-//! `lab top`: stations, radios and links of a lab, live.
+//! `lab top`: stations, radios, paths of bonds and links of a lab, live.
 
 use super::Name;
 use crate::exit::{Code, failure};
@@ -62,8 +62,16 @@ fn table<'a>(title: &'a str, head: &[&'a str], widths: &[u16], rows: Vec<Vec<Str
 fn draw(frame: &mut Frame<'_>, name: &str, report: &Report) {
     let t = &report.tables;
     let height = |rows: usize| Constraint::Length(rows as u16 + 3);
-    let parts = [Constraint::Length(1), height(t.station.len()), height(t.radio.len()), Constraint::Min(3)];
-    let [head, stations, radios, links] = Layout::vertical(parts).areas(frame.area());
+    // A table of which the lab has nothing takes no room; links take what is left.
+    let shown = |rows: usize| if rows == 0 { Constraint::Length(0) } else { height(rows) };
+    let parts = [
+        Constraint::Length(1),
+        shown(t.station.len()),
+        shown(t.radio.len()),
+        shown(t.path.len()),
+        Constraint::Min(3),
+    ];
+    let [head, stations, radios, paths, links] = Layout::vertical(parts).areas(frame.area());
     let (trouble, colour) = match &report.invalid {
         Some(why) => (why.as_str(), Color::Red),
         None => (report.lateness.as_str(), Color::Reset),
@@ -100,6 +108,17 @@ fn draw(frame: &mut Frame<'_>, name: &str, report: &Report) {
     });
     let columns = ["radio", "channel", "sends %", "busy %", "frames", "unanswered"];
     frame.render_widget(table("Radios", &columns, &[24, 14, 9, 9, 10, 11], rows.collect()), radios);
+    let rows = t.path.iter().map(|p| {
+        vec![
+            p.name.clone(),
+            p.state.clone(),
+            format!("{:.2}", p.sent_mbps),
+            number(p.rtt_ms, 1),
+            p.lost.to_string(),
+        ]
+    });
+    let columns = ["path", "state", "Mbit/s", "rtt ms", "lost"];
+    frame.render_widget(table("Paths of bonds", &columns, &[36, 12, 10, 9, 9], rows.collect()), paths);
     let rows = t.link.iter().map(|l| {
         let dropped = (l.dropped_full + l.dropped_aqm).to_string();
         vec![
@@ -128,7 +147,13 @@ mod tests {
             goodput_mbps: 42.5,
             ..report::StationRow::default()
         };
-        let tables = report::Report { station: vec![station], ..report::Report::default() };
+        let path = report::PathRow {
+            name: "rw0:client:wan1".into(),
+            state: "suspect".into(),
+            sent_mbps: 17.25,
+            ..report::PathRow::default()
+        };
+        let tables = report::Report { station: vec![station], path: vec![path], ..report::Report::default() };
         let report = Report {
             seconds: 1.0,
             tables,
@@ -139,6 +164,7 @@ mod tests {
         terminal.draw(|frame| draw(frame, "cell", &report)).unwrap();
         let text: String = terminal.backend().buffer().content().iter().map(|c| c.symbol()).collect();
         assert!(text.contains("ap:wlan0>sta:wlan0") && text.contains("42.50"));
-        assert!(text.contains("cell: did not keep time"));
+        assert!(text.contains("rw0:client:wan1") && text.contains("suspect") && text.contains("17.25"));
+        assert!(text.contains("cell: did not keep time") && !text.contains("Radios"));
     }
 }

@@ -1,6 +1,7 @@
 //! `lab up`: the daemon that holds a scenario up.
 
 use super::Up;
+use super::run::located;
 use crate::exit::{Code, failure};
 use crate::sim::Which;
 use anyhow::Context;
@@ -33,6 +34,9 @@ pub fn run(args: &Up) -> anyhow::Result<()> {
     for node in &about.nodes {
         let all: Vec<String> = node.interfaces.iter().map(|(i, address)| format!("{i} {address}")).collect();
         println!("  {:<12} {}", node.name, all.join(", "));
+    }
+    for d in &about.daemons {
+        println!("  {:<12} ropewalk lab exec {} -- ropewalk status --state {}", d.bond, d.node, d.state);
     }
     println!("ropewalk lab exec NODE -- CMD…, shell NODE, map, top, set …, down");
     Ok(())
@@ -85,7 +89,13 @@ fn hold(name: &str, which: &Which) -> anyhow::Result<()> {
     let scenario = document.scenario()?;
     let claim = Claim::new(name)?;
     Topology::cleanup_stale();
-    let lab = Lab::start(&scenario, &Options::new(&document.directory()))?;
+    let program = std::env::current_exe().context("this program's own file cannot be found")?;
+    let ready = || {
+        let mut lab = Lab::start(&scenario, &Options::new(&document.directory()))?;
+        lab.start_bonds(&program)?;
+        Ok(lab)
+    };
+    let lab = ready().map_err(|error| located(&document, error))?;
     println!("{READY}");
     serve(claim, lab, document, || ended.load(Ordering::Relaxed))?;
     Ok(())

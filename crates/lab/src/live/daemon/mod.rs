@@ -12,7 +12,7 @@ mod server;
 pub use client::{Client, running};
 pub use enter::{command, own_namespaces};
 pub use map::{Ear, Map, Place};
-pub use protocol::{About, NodeAbout, Report, Request, Response};
+pub use protocol::{About, DaemonAbout, NodeAbout, Report, Request, Response};
 pub use server::{Claim, serve};
 
 use std::path::PathBuf;

@@ -63,6 +63,19 @@ pub struct About {
     pub nodes: Vec<NodeAbout>,
     /// Its links.
     pub links: Vec<String>,
+    /// The daemons of its bonds.
+    pub daemons: Vec<DaemonAbout>,
+}
+
+/// A daemon of a bond.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DaemonAbout {
+    /// The bond's name, and its device's.
+    pub bond: String,
+    /// Its node.
+    pub node: String,
+    /// Its state directory.
+    pub state: String,
 }
 
 /// A node.
@@ -81,7 +94,7 @@ pub struct NodeAbout {
 pub struct Report {
     /// Seconds that the tables are about.
     pub seconds: f64,
-    /// The tables `station`, `radio`, `interface`, `link`.
+    /// The tables `station`, `radio`, `interface`, `link`, `bond`, `path`.
     pub tables: ropewalk_scenario::report::Report,
     /// How late packets were so far: a line for people.
     pub lateness: String,

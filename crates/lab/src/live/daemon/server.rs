@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ropewalk_scenario::{Document, Scenario};
 
-use super::{About, Map, NodeAbout, Report, Request, Response, directory};
+use super::{About, DaemonAbout, Map, NodeAbout, Report, Request, Response, directory};
 use crate::live::{Counters, Lab};
 use crate::{LabError, Result};
 
@@ -242,6 +242,11 @@ impl Desk {
                 .map(|(name, address)| (name.to_owned(), address.to_string()))
                 .collect(),
         };
+        let daemon = |(bond, node, state): (&str, &str, &Path)| DaemonAbout {
+            bond: bond.to_owned(),
+            node: node.to_owned(),
+            state: state.display().to_string(),
+        };
         About {
             name: self.name.clone(),
             pid: std::process::id(),
@@ -250,6 +255,7 @@ impl Desk {
             up_s: self.since.elapsed().as_secs_f64(),
             nodes: self.lab.nodes().iter().map(node).collect(),
             links: self.lab.scenario().link.iter().map(|l| l.label()).collect(),
+            daemons: self.lab.daemons().into_iter().map(daemon).collect(),
         }
     }
 }

@@ -44,7 +44,7 @@ use ropewalk_scenario::report::{FlowRow, SubflowRow};
 use ropewalk_sim::measure::{FlowCounts, rows};
 
 use self::clock::Clock;
-use self::plan::Plan;
+use self::plan::{Plan, Planned};
 use self::record::{Shared, SubflowCounts};
 use crate::{LabError, Result};
 
@@ -83,11 +83,14 @@ impl Traffic {
         if let Some(first) = refusals(scenario).into_iter().next() {
             return Err(first.into());
         }
+        let mut offers = Vec::new();
         let flows = scenario.flow.iter().enumerate().map(|(i, flow)| {
-            let (plan, homes) = plan::plan(scenario, i, hosts)?;
+            let Planned { plan, homes, offer } = plan::plan(scenario, i, hosts)?;
+            offers.extend(offer);
             Ok(Running { flow: flow.clone(), shared: Arc::default(), plan: Some(plan), thread: None, homes })
         });
         let flows = flows.collect::<Result<_>>()?;
+        paths::tell(scenario, offers)?;
         Ok(Traffic { flows, clock: Clock::new(Instant::now()), quit: Arc::default() })
     }
 

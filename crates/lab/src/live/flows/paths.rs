@@ -1,5 +1,6 @@
 //! MPTCP: which addresses get a subflow, and what each carried.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use ropewalk_scenario::Scenario;
@@ -7,18 +8,24 @@ use ropewalk_scenario::file::Flow;
 use ropewalk_scenario::report::SubflowRow;
 
 use super::Running;
-use super::hosts::Hosts;
 use super::record::SubflowCounts;
+use crate::live::transport::limits;
 use crate::{Namespace, Result};
-
-/// Subflows that a connection may have: as many as an endpoint list of Linux has places.
-const MOST: u32 = 8;
 
 /// An interface, as `node:interface`, with its address.
 pub(crate) type Home = (String, Ipv4Addr);
 
-/// The interfaces of a node that subflows may use.
+/// The interfaces of a node that subflows may use: its endpoints.
 fn interfaces(scenario: &Scenario, node: &str) -> Vec<Home> {
+    let every = every_interface(scenario, node);
+    let endpoints = scenario.node.get(node).map_or(&[][..], |n| &n.mptcp.endpoints);
+    let is_one =
+        |(name, _): &Home| name.split_once(':').is_some_and(|(_, i)| endpoints.iter().any(|e| e == i));
+    if endpoints.is_empty() { every } else { every.into_iter().filter(is_one).collect() }
+}
+
+/// The interfaces of a node that have an address.
+fn every_interface(scenario: &Scenario, node: &str) -> Vec<Home> {
     let Some(spec) = scenario.node.get(node) else { return Vec::new() };
     let own = spec.interface.iter().filter_map(|(name, i)| Some((name, i.address?)));
     let bridges = spec.bridge.iter().filter_map(|(name, b)| Some((name, b.address?)));
@@ -29,35 +36,50 @@ fn interfaces(scenario: &Scenario, node: &str) -> Vec<Home> {
 /// machine, `from` or `to`.
 pub(crate) fn homes(scenario: &Scenario, flow: &Flow) -> (bool, Vec<Home>) {
     let node = |end: &str| end.split(':').next().unwrap_or(end).to_owned();
-    let [from, to] = [&flow.from, &flow.to].map(|end| interfaces(scenario, &node(end)));
-    let named = |all: &[Home]| -> Vec<Home> {
-        all.iter().filter(|(name, _)| flow.paths.contains(name)).cloned().collect()
+    let homes = |end: &String| match flow.paths.is_empty() {
+        true => interfaces(scenario, &node(end)),
+        false => {
+            let all = every_interface(scenario, &node(end));
+            all.into_iter().filter(|(name, _)| flow.paths.contains(name)).collect()
+        }
     };
-    let (from, to) = match flow.paths.is_empty() {
-        true => (from, to),
-        false => (named(&from), named(&to)),
-    };
+    let [from, to] = [&flow.from, &flow.to].map(homes);
     if from.len() > to.len() { (true, from) } else { (false, to) }
 }
 
-/// Tells a namespace's path manager which of its addresses get a subflow: by opening one itself, or by telling the other end.
-pub(crate) fn offer(hosts: &impl Hosts, namespace: &Namespace, homes: &[Home], opens: bool) -> Result<()> {
-    let what = if opens { "subflow" } else { "signal" };
-    let mut commands = vec![limits()];
-    for (name, address) in homes {
-        let device = hosts.device(name);
-        commands.push(format!("mptcp endpoint add {address} dev {device} {what}"));
+/// Addresses with their devices, and what they are for.
+type Endpoints = BTreeMap<(Ipv4Addr, String), BTreeSet<&'static str>>;
+
+/// What a flow's path managers are to know.
+pub(crate) struct Offer {
+    /// The machine whose addresses get subflows, by name, with its namespace.
+    pub home: (String, Namespace),
+    /// The machine at the other end.
+    pub other: (String, Namespace),
+    /// Addresses with their devices.
+    pub endpoints: Vec<(Ipv4Addr, String)>,
+    /// It opens subflows itself; otherwise it tells the other end of its addresses.
+    pub home_opens: bool,
+}
+
+/// Tells path managers which of their addresses get subflows of the scenario's flows, all flows together, and nothing else.
+pub(crate) fn tell(scenario: &Scenario, offers: Vec<Offer>) -> Result<()> {
+    let mut nodes: BTreeMap<String, (Namespace, Endpoints)> = BTreeMap::new();
+    for Offer { home, other, endpoints, home_opens } in offers {
+        nodes.entry(other.0).or_insert((other.1, Endpoints::new()));
+        let known = &mut nodes.entry(home.0).or_insert((home.1, Endpoints::new())).1;
+        for endpoint in endpoints {
+            known.entry(endpoint).or_default().insert(if home_opens { "subflow" } else { "signal" });
+        }
     }
-    namespace.ip(&commands)
-}
-
-/// Lets a namespace take as many subflows as there may be.
-pub(crate) fn allow(namespace: &Namespace) -> Result<()> {
-    namespace.ip(&[limits()])
-}
-
-fn limits() -> String {
-    format!("mptcp limits set subflows {MOST} add_addr_accepted {MOST}")
+    nodes.into_iter().try_for_each(|(name, (namespace, endpoints))| {
+        let add = |((at, device), flags): ((Ipv4Addr, String), BTreeSet<&str>)| {
+            let flags: Vec<&str> = flags.into_iter().collect();
+            format!("mptcp endpoint add {at} dev {device} {}", flags.join(" "))
+        };
+        let first = ["mptcp endpoint flush".to_owned(), limits(scenario, &name)];
+        namespace.ip(&first.into_iter().chain(endpoints.into_iter().map(add)).collect::<Vec<_>>())
+    })
 }
 
 /// A subflow's row.

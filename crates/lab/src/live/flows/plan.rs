@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ropewalk_air::Time;
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{Flow, FlowKind, TcpControl};
+use ropewalk_scenario::file::{Ecn, Flow, FlowKind};
 use ropewalk_sim::app::{
     BulkReceiver, BulkSender, Orders, Player, Requester, Server, StreamApp, VideoFrames,
 };
@@ -17,11 +17,12 @@ use super::clock::Clock;
 use super::datagram::{self, DatagramPlan, Pace, Window};
 use super::echo::{self, EchoPlan};
 use super::hosts::Hosts;
-use super::paths::{self, Home};
+use super::paths::{self, Home, Offer};
 use super::record::Shared;
-use super::refuse::kernel_name;
 use super::socket::{self, StreamOptions};
 use super::stream::{self, Connection, ConnectionPlan, Span};
+use crate::live::kernel::kernel_name;
+use crate::live::transport::ecn;
 use crate::{Namespace, Result};
 
 /// A TCP segment's options in steady state, bytes: timestamps. Linux counts them into the MSS that is set.
@@ -117,12 +118,28 @@ fn ends(scenario: &Scenario, flow: &Flow, hosts: &impl Hosts) -> Result<Ends> {
     Ok(Ends { from, to, from_address, to_address, reaches })
 }
 
-/// Opens the sockets of a flow; gives also what tells the subflows of MPTCP apart.
-pub(crate) fn plan(scenario: &Scenario, index: usize, hosts: &impl Hosts) -> Result<(Plan, Vec<Home>)> {
+/// A flow's plan, and for MPTCP what tells its subflows apart and what path managers are to be told.
+pub(crate) struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// Interfaces with subflows.
+    pub homes: Vec<Home>,
+    /// For path managers.
+    pub offer: Option<Offer>,
+}
+
+impl Planned {
+    fn plain(plan: Plan) -> Planned {
+        Planned { plan, homes: Vec::new(), offer: None }
+    }
+}
+
+/// Opens the sockets of a flow.
+pub(crate) fn plan(scenario: &Scenario, index: usize, hosts: &impl Hosts) -> Result<Planned> {
     let flow = &scenario.flow[index];
     let ends = ends(scenario, flow, hosts)?;
     let seed = seed::of(scenario.seed, "flow", index as u64);
-    let streams = |apps: Vec<Apps>| Ok((streams(flow, &ends, apps)?, Vec::new()));
+    let streams = |apps: Vec<Apps>| Ok(Planned::plain(streams((scenario, flow), &ends, apps)?));
     match flow.kind {
         FlowKind::Tcp => {
             let streams_wanted = u64::from(flow.streams.unwrap_or(1));
@@ -145,41 +162,55 @@ pub(crate) fn plan(scenario: &Scenario, index: usize, hosts: &impl Hosts) -> Res
         }
         FlowKind::Mptcp => mptcp(scenario, flow, ends, hosts),
         FlowKind::Udp | FlowKind::Video => {
-            Ok((Plan::Datagrams(Box::new(datagrams(flow, &ends, seed)?)), Vec::new()))
+            Ok(Planned::plain(Plan::Datagrams(Box::new(datagrams(flow, &ends, seed)?))))
         }
         FlowKind::Ping => {
             let len = flow.packet.map_or(PING_PACKET, |p| p.0 as u32);
             let every = flow.interval.unwrap_or(Duration::from_secs(1));
-            let socket = socket::echo(&ends.from, dscp(flow.category))?;
-            Ok((Plan::Echo(EchoPlan { socket, to: ends.to_address, len, every }), Vec::new()))
+            let socket = socket::echo(
+                &ends.from,
+                flow.from.contains(':').then_some(ends.from_address),
+                dscp(flow.category),
+            )?;
+            Ok(Planned::plain(Plan::Echo(EchoPlan { socket, to: ends.to_address, len, every })))
         }
     }
 }
 
-fn options(flow: &Flow) -> StreamOptions {
-    let congestion = flow.congestion.unwrap_or(TcpControl::Cubic);
+/// How the sockets of a connection are set that `from` opens, or `to`.
+fn options(scenario: &Scenario, flow: &Flow, from_opens: bool) -> StreamOptions {
+    let own = scenario.transport(flow);
+    let opener = if from_opens { &flow.from } else { &flow.to };
+    let opener = opener.split(':').next().unwrap_or(opener);
+    let by_itself = scenario.ecn_of(opener);
+    let during = match (scenario.asks_for_ecn(flow, opener), by_itself) {
+        (true, _) => Ecn::Ask,
+        (false, Ecn::Ask) => Ecn::Answer,
+        (false, other) => other,
+    };
     StreamOptions {
         mptcp: flow.kind == FlowKind::Mptcp,
         // What has no name in the kernel was refused before.
-        congestion: kernel_name(congestion).unwrap_or("cubic"),
-        window: flow.receive_buffer.map(|b| b.0 as usize),
+        congestion: kernel_name(own.congestion).unwrap_or("cubic"),
+        window: own.receive_buffer.map(|b| b.0 as usize),
+        send_buffer: own.send_buffer.map(|b| b.0 as usize),
         mss: flow.mss.map(|m| m.saturating_add(TCP_OPTIONS)),
-        ecn: flow.ecn.unwrap_or(false),
+        ecn: (during != by_itself).then(|| [during, by_itself].map(ecn)),
         dscp: dscp(flow.category),
     }
 }
 
 /// One connection for each pair of applications.
-fn streams(flow: &Flow, ends: &Ends, apps: Vec<Apps>) -> Result<Plan> {
+fn streams((scenario, flow): (&Scenario, &Flow), ends: &Ends, apps: Vec<Apps>) -> Result<Plan> {
     let bulk = flow.kind == FlowKind::Tcp;
     // Who asks opens; of a bulk flow the end that sends, unless it cannot reach the other: who cannot be reached calls.
     let from_opens = bulk && ends.reaches;
-    let plans = apps.iter().map(|_| connection(flow, ends, from_opens)).collect::<Result<_>>()?;
+    let plans = apps.iter().map(|_| connection((scenario, flow), ends, from_opens)).collect::<Result<_>>()?;
     Ok(Plan::Streams(plans, apps))
 }
 
-fn connection(flow: &Flow, ends: &Ends, from_opens: bool) -> Result<ConnectionPlan> {
-    let options = options(flow);
+fn connection((scenario, flow): (&Scenario, &Flow), ends: &Ends, from_opens: bool) -> Result<ConnectionPlan> {
+    let options = options(scenario, flow, from_opens);
     let Ends { from, to, from_address, to_address, .. } = ends;
     let (opens, at, waits, there) = match from_opens {
         true => (from, *from_address, to, *to_address),
@@ -199,20 +230,23 @@ fn connection(flow: &Flow, ends: &Ends, from_opens: bool) -> Result<ConnectionPl
 
 /// One connection with a subflow by each interface of the machine that has several. That machine opens it if it can, and its path manager
 /// the further subflows; if not, it tells the other end of its addresses.
-fn mptcp(scenario: &Scenario, flow: &Flow, mut ends: Ends, hosts: &impl Hosts) -> Result<(Plan, Vec<Home>)> {
+fn mptcp(scenario: &Scenario, flow: &Flow, mut ends: Ends, hosts: &impl Hosts) -> Result<Planned> {
     let (at_from, homes) = paths::homes(scenario, flow);
     let first = homes.first().map(|h| h.1);
     let to_node = flow.to.split(':').next().unwrap_or(&flow.to);
     let home_opens = if at_from { ends.reaches } else { hosts.reaches(to_node, ends.from_address) };
-    let (home, other) = if at_from { (&ends.from, &ends.to) } else { (&ends.to, &ends.from) };
-    paths::offer(hosts, home, &homes, home_opens)?;
-    paths::allow(other)?;
+    let from_node = flow.from.split(':').next().unwrap_or(&flow.from);
+    let [from, to] = [(from_node, &ends.from), (to_node, &ends.to)].map(|(n, s)| (n.to_owned(), s.clone()));
+    let (home, other) = if at_from { (from, to) } else { (to, from) };
+    let endpoints = homes.iter().map(|(name, address)| (*address, hosts.device(name))).collect();
+    let offer = Some(Offer { home, other, endpoints, home_opens });
     match at_from {
         true => ends.from_address = first.unwrap_or(ends.from_address),
         false => ends.to_address = first.unwrap_or(ends.to_address),
     }
-    let connection = connection(flow, &ends, at_from == home_opens)?;
-    Ok((Plan::Streams(vec![connection], vec![Apps::Bulk(flow.bytes.map(|b| b.0))]), homes))
+    let connection = connection((scenario, flow), &ends, at_from == home_opens)?;
+    let plan = Plan::Streams(vec![connection], vec![Apps::Bulk(flow.bytes.map(|b| b.0))]);
+    Ok(Planned { plan, homes, offer })
 }
 
 fn datagrams(flow: &Flow, ends: &Ends, seed: u64) -> Result<DatagramPlan> {

@@ -1,41 +1,10 @@
 //! What of a scenario's traffic no kernel can do, said with the key and the remedy before anything is made.
 
-use std::fs;
-
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{Flow, FlowKind, MptcpScheduler, TcpControl};
+use ropewalk_scenario::file::{Flow, FlowKind, MptcpScheduler};
 use ropewalk_sim::BuildError;
 
-/// What this machine's kernel can do.
-#[derive(Clone, Debug)]
-pub(crate) struct Kernel {
-    /// Congestion controls, by its own names.
-    pub controls: Vec<String>,
-    /// It has MPTCP.
-    pub mptcp: bool,
-}
-
-impl Kernel {
-    /// The running one.
-    fn present() -> Kernel {
-        let controls = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-        Kernel {
-            controls: controls.unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
-            mptcp: fs::exists("/proc/sys/net/mptcp/enabled").unwrap_or(false),
-        }
-    }
-}
-
-/// The kernel's name of a congestion control; none for those that it has not.
-pub(crate) fn kernel_name(control: TcpControl) -> Option<&'static str> {
-    match control {
-        TcpControl::Cubic => Some("cubic"),
-        TcpControl::NewReno => Some("reno"),
-        TcpControl::HighSpeed => Some("highspeed"),
-        // Upstream Linux couples no subflows (trap T-15).
-        TcpControl::Lia | TcpControl::Olia | TcpControl::Balia => None,
-    }
-}
+use crate::live::kernel::Kernel;
 
 /// Everything that this machine's kernel cannot do as the scenario's flows ask, with the keys.
 pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
@@ -43,10 +12,10 @@ pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
 }
 
 pub(crate) fn refused_by(kernel: &Kernel, scenario: &Scenario) -> Vec<BuildError> {
-    scenario.flow.iter().flat_map(|flow| of_flow(kernel, flow)).collect()
+    scenario.flow.iter().flat_map(|flow| of_flow(kernel, scenario, flow)).collect()
 }
 
-fn of_flow(kernel: &Kernel, flow: &Flow) -> Vec<BuildError> {
+fn of_flow(kernel: &Kernel, scenario: &Scenario, flow: &Flow) -> Vec<BuildError> {
     let mut found = Vec::new();
     let mut refuse = |key: &str, sentence: String| {
         found.push(BuildError::new(format!("flow.{}.{key}", flow.name), sentence));
@@ -54,24 +23,12 @@ fn of_flow(kernel: &Kernel, flow: &Flow) -> Vec<BuildError> {
     let stream =
         matches!(flow.kind, FlowKind::Tcp | FlowKind::Mptcp | FlowKind::Request | FlowKind::Adaptive);
     if stream {
-        let control = flow.congestion.unwrap_or(TcpControl::Cubic);
-        match kernel_name(control) {
-            None => refuse(
-                "congestion",
-                format!(
-                    "Linux has no coupled congestion control, so `{}` runs in the simulator alone; in the lab take \"cubic\" (--set flow.{}.congestion=cubic)",
-                    control.name(),
-                    flow.name
-                ),
-            ),
-            Some(name) if !kernel.controls.iter().any(|c| c == name) => refuse(
-                "congestion",
-                format!(
-                    "this kernel has no {name}, only {}; load it (modprobe tcp_{name}), or take another",
-                    kernel.controls.join(", ")
-                ),
-            ),
-            Some(_) => {}
+        let node = flow.from.split(':').next().unwrap_or(&flow.from);
+        let of_node = scenario.node.get(node).is_some_and(|n| n.tcp.congestion.is_some());
+        // What a machine asks for is told of the machine.
+        let control = scenario.transport(flow).congestion;
+        if let Some(sentence) = kernel.refuses(control).filter(|_| flow.congestion.is_some() || !of_node) {
+            refuse("congestion", format!("{sentence} (--set flow.{}.congestion=…)", flow.name));
         }
     }
     if flow.kind == FlowKind::Mptcp && !kernel.mptcp {
@@ -97,7 +54,8 @@ mod tests {
             "duration = \"1s\"\n[node.a]\n[node.b]\n[[link]]\nends = [\"a:x\", \"b:y\"]\nrate = \"1Mbit/s\"\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n{flow}\n"
         );
         let scenario = Document::parse("test", &text).unwrap().scenario().unwrap();
-        let kernel = Kernel { controls: vec!["reno".into(), "cubic".into()], mptcp: true };
+        let kernel =
+            Kernel { controls: vec!["reno".into(), "cubic".into()], mptcp: true, ..Kernel::default() };
         refused_by(&kernel, &scenario).iter().map(ToString::to_string).collect()
     }
 

@@ -23,10 +23,12 @@ pub(crate) struct StreamOptions {
     pub congestion: &'static str,
     /// The receiver's window, bytes; none: the kernel's own tuning.
     pub window: Option<usize>,
+    /// The sender's buffer, bytes; none: the kernel's own tuning.
+    pub send_buffer: Option<usize>,
     /// TCP's option value, with the timestamps' 12 bytes.
     pub mss: Option<u16>,
-    /// Ask for ECN.
-    pub ecn: bool,
+    /// `tcp_ecn` of the namespace while the connection is opened, and otherwise, where the two differ.
+    pub ecn: Option<[&'static str; 2]>,
     /// Code point of all packets.
     pub dscp: u8,
 }
@@ -56,6 +58,11 @@ fn stream(options: &StreamOptions, receives: bool) -> rustix::io::Result<OwnedFd
     }
     if let Some(window) = options.window.filter(|_| receives) {
         set_window(&socket, window)?;
+    }
+    if let Some(bytes) = options.send_buffer.filter(|_| !receives) {
+        // Past the machine's limit where that is allowed. The kernel doubles it for what goes with the bytes.
+        sockopt::set_socket_send_buffer_size_force(&socket, bytes)
+            .or_else(|_| sockopt::set_socket_send_buffer_size(&socket, bytes))?;
     }
     Ok(socket)
 }
@@ -117,16 +124,21 @@ pub(crate) fn opener(
 
 /// Sends the SYN. Linux takes the wish for ECN from the namespace at this moment, not from the socket: it is set and taken back
 /// around the call, one connection of this process at a time.
-pub(crate) fn connect(namespace: &Namespace, socket: impl AsFd, to: SocketAddrV4, ecn: bool) -> Result<()> {
+pub(crate) fn connect(
+    namespace: &Namespace,
+    socket: impl AsFd,
+    to: SocketAddrV4,
+    ecn: Option<[&str; 2]>,
+) -> Result<()> {
     static ASKING: Mutex<()> = Mutex::new(());
     const KEY: &str = "net.ipv4.tcp_ecn";
     let _one = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
-    if ecn {
-        namespace.sysctl(KEY, "1")?;
+    if let Some([during, _]) = ecn {
+        namespace.sysctl(KEY, during)?;
     }
     let said = rustix::net::connect(&socket, &to);
-    if ecn {
-        namespace.sysctl(KEY, "2")?;
+    if let Some([_, otherwise]) = ecn {
+        namespace.sysctl(KEY, otherwise)?;
     }
     match said {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
@@ -147,11 +159,14 @@ pub(crate) fn datagram(namespace: &Namespace, at: Ipv4Addr, dscp: u8) -> Result<
     namespace.run(open)?.map_err(LabError::kernel(format!("open a socket at {at} in {}", namespace.label())))
 }
 
-/// A raw ICMP socket.
-pub(crate) fn echo(namespace: &Namespace, dscp: u8) -> Result<OwnedFd> {
+/// A raw ICMP socket; with an address of its own, that of the interface which it is to use.
+pub(crate) fn echo(namespace: &Namespace, from: Option<Ipv4Addr>, dscp: u8) -> Result<OwnedFd> {
     let open = || {
         let socket = socket(SocketType::RAW, Some(ipproto::ICMP))?;
         sockopt::set_ip_tos(&socket, dscp << 2)?;
+        if let Some(address) = from {
+            rustix::net::bind(&socket, &SocketAddrV4::new(address, 0))?;
+        }
         Ok::<_, Errno>(socket)
     };
     namespace.run(open)?.map_err(LabError::kernel(format!("open a raw ICMP socket in {}", namespace.label())))

@@ -1,18 +1,20 @@
 //! A scenario's bonds: the real gateway and the real client in their nodes.
 
+mod counts;
+
 use std::fmt::Write;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Bond, PathClass};
-use ropewalk_scenario::report::{BondRow, PathRow};
 use ropewalk_sim::BuildError;
-use serde::Deserialize;
 
 use super::{Lab, Node};
-use crate::{LabError, Ping, Process, Result};
+use crate::{LabError, Namespace, Ping, Process, Result};
+pub(super) use counts::BondCounts;
 
 /// How long a gateway may take to start, and a bond to carry a ping.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,8 +36,8 @@ pub(crate) fn refusals(scenario: &Scenario) -> Vec<BuildError> {
 }
 
 /// Bonds that run. Dropping them ends their daemons.
+#[derive(Default)]
 pub(super) struct Bonds {
-    program: PathBuf,
     all: Vec<Running>,
 }
 
@@ -45,58 +47,13 @@ struct Running {
     /// Client and gateway.
     nodes: [Node; 2],
     states: [PathBuf; 2],
+    addresses: [Ipv4Addr; 2],
     _daemons: [Process; 2],
 }
 
-/// What `ropewalk status --json` says, as much as a report has of it.
-#[derive(Clone, Debug, Default, Deserialize)]
-struct Status {
-    peers: Vec<Peer>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-struct Peer {
-    paths: Vec<PeerPath>,
-    codel_drops: u64,
-    overflow_drops: u64,
-    resent: u64,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct PeerPath {
-    id: u8,
-    state: String,
-    rtt_ms: Option<f64>,
-    sent_bytes: u64,
-    lost: u64,
-}
-
-/// What `ip -s -j link` says of a device.
-#[derive(Clone, Debug, Default, Deserialize)]
-struct Device {
-    #[serde(rename = "stats64")]
-    counts: DeviceCounts,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-struct DeviceCounts {
-    rx: Received,
-}
-
-/// What came out of the tunnel.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-struct Received {
-    bytes: u64,
-    packets: u64,
-}
-
-/// Counters of both ends of all bonds.
-#[derive(Clone, Debug, Default)]
-pub(super) struct BondCounts(Vec<[(Peer, Received); 2]>);
-
 impl Bonds {
     /// Starts all bonds of a scenario and waits until each carries a ping.
-    pub fn start(lab: &Lab, program: &Path) -> Result<Bonds> {
+    pub(super) fn start(lab: &Lab, program: &Path) -> Result<Bonds> {
         let mut all = Vec::new();
         for (number, (name, bond)) in lab.scenario().bond.iter().enumerate() {
             all.push(start(lab, program, (number, name), bond)?);
@@ -104,78 +61,19 @@ impl Bonds {
         if !all.is_empty() {
             std::thread::sleep(FURTHER_PATHS);
         }
-        Ok(Bonds { program: program.to_owned(), all })
+        Ok(Bonds { all })
     }
 
-    /// All counters now. An end that does not answer counts as nothing.
-    pub fn counts(&self) -> BondCounts {
-        let program = self.program.display().to_string();
-        let end = |running: &Running, i: usize| {
-            let (inside, state) = (running.nodes[i].namespace(), running.states[i].display().to_string());
-            let status = inside.exec(&program, ["status", "--json", "--state", &state]).ok();
-            let status: Option<Status> = status.and_then(|said| serde_json::from_slice(&said.stdout).ok());
-            let device = inside.exec("ip", ["-s", "-j", "link", "show", "dev", &running.name]).ok();
-            let device: Option<Vec<Device>> =
-                device.and_then(|said| serde_json::from_slice(&said.stdout).ok());
-            let received = device.and_then(|all| all.first().map(|d| d.counts.rx));
-            (
-                status.and_then(|s| s.peers.into_iter().next()).unwrap_or_default(),
-                received.unwrap_or_default(),
-            )
-        };
-        BondCounts(self.all.iter().map(|r| [end(r, 0), end(r, 1)]).collect())
+    /// The devices of a node, each with its address.
+    pub(super) fn devices_of(&self, node: &str) -> Vec<(&str, Ipv4Addr)> {
+        let ends = self.all.iter().flat_map(|r| r.nodes.iter().zip(r.addresses).map(move |(n, a)| (r, n, a)));
+        ends.filter(|(_, n, _)| n.name() == node).map(|(r, _, address)| (r.name.as_str(), address)).collect()
     }
 
-    /// The tables `bond` and `path` of what happened between two times, so many seconds apart.
-    pub fn tables(&self, from: &BondCounts, to: &BondCounts, seconds: f64) -> (Vec<BondRow>, Vec<PathRow>) {
-        let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e6 } else { 0.0 };
-        let (mut bonds, mut paths) = (Vec::new(), Vec::new());
-        for (i, running) in self.all.iter().enumerate() {
-            for (end, end_name) in ENDS.iter().enumerate() {
-                let ((old, _), (new, _)) = (&from.0[i][end], &to.0[i][end]);
-                let ((_, before), (_, after)) = (&from.0[i][1 - end], &to.0[i][1 - end]);
-                let bytes = after.bytes.saturating_sub(before.bytes);
-                let drops = |p: &Peer| p.codel_drops + p.overflow_drops;
-                bonds.push(BondRow {
-                    name: format!("{}:{end_name}", running.name),
-                    from: running.nodes[end].name().to_owned(),
-                    delivered: after.packets.saturating_sub(before.packets),
-                    bytes,
-                    carried_mbps: mbps(bytes),
-                    dropped: drops(new).saturating_sub(drops(old)),
-                    resent_chunks: new.resent.saturating_sub(old.resent),
-                });
-                paths.extend(running.paths(end, [old, new], mbps));
-            }
-        }
-        (bonds, paths)
-    }
-}
-
-impl Running {
-    fn paths(&self, end: usize, [old, new]: [&Peer; 2], mbps: impl Fn(u64) -> f64) -> Vec<PathRow> {
-        let since = |p: &PeerPath| {
-            let before = old.paths.iter().find(|q| q.id == p.id);
-            let of = |f: fn(&PeerPath) -> u64| f(p).saturating_sub(before.map_or(0, f));
-            (of(|p| p.sent_bytes), of(|p| p.lost))
-        };
-        let all: u64 = new.paths.iter().map(|p| since(p).0).sum();
-        let row = |p: &PeerPath| {
-            let (bytes, lost) = since(p);
-            let interface = self.bond.paths.get(usize::from(p.id)).map_or("?", |q| &q.interface);
-            PathRow {
-                name: format!("{}:{}:{interface}", self.name, ENDS[end]),
-                bond: self.name.clone(),
-                from: self.nodes[end].name().to_owned(),
-                state: p.state.clone(),
-                sent_bytes: bytes,
-                sent_mbps: mbps(bytes),
-                lost,
-                rtt_ms: p.rtt_ms,
-                share_percent: if all > 0 { 100.0 * bytes as f64 / all as f64 } else { 0.0 },
-            }
-        };
-        new.paths.iter().map(row).collect()
+    /// The daemons: bond, node, and state directory of each.
+    pub(super) fn states(&self) -> Vec<(&str, &str, &Path)> {
+        let ends = self.all.iter().flat_map(|r| r.nodes.iter().zip(&r.states).map(move |(n, s)| (r, n, s)));
+        ends.map(|(r, node, state)| (r.name.as_str(), node.name(), state.as_path())).collect()
     }
 }
 
@@ -286,7 +184,25 @@ fn start(lab: &Lab, program: &Path, (number, name): (usize, &str), bond: &Bond) 
     up.extend(routes.into_iter().flat_map(|net| ["--route".to_owned(), net]));
     let mut calling = client.start(&program, &up)?;
     wait_for_ping(&nodes[0], inside.into(), &mut calling)?;
-    Ok(Running { name: name.to_owned(), bond: bond.clone(), nodes, states, _daemons: [calling, serving] })
+    for node in &nodes {
+        route_like_the_others(node.namespace(), name, lab.route_suffix(node.name()))?;
+    }
+    let addresses = [net.addr(), inside];
+    let (name, bond) = (name.to_owned(), bond.clone());
+    Ok(Running { name, bond, nodes, states, addresses, _daemons: [calling, serving] })
+}
+
+/// The routes that a daemon made end in what the node's others end in.
+fn route_like_the_others(namespace: &Namespace, device: &str, suffix: &str) -> Result<()> {
+    if suffix.is_empty() {
+        return Ok(());
+    }
+    let said =
+        namespace.exec("ip", ["-4", "route", "show", "table", "all", "type", "unicast", "dev", device])?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let change = |line: &str| format!("route change {} dev {device}{suffix}", line.trim());
+    let changes: Vec<String> = said.lines().filter(|l| !l.trim().is_empty()).map(change).collect();
+    if changes.is_empty() { Ok(()) } else { namespace.ip(&changes) }
 }
 
 fn wait_for_ping(client: &Node, inside: std::net::IpAddr, daemon: &mut Process) -> Result<()> {

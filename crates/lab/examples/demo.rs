@@ -6,10 +6,9 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
-use ropewalk_air::wired::LinkSpec;
-use ropewalk_lab::demo::{self, Options};
+use ropewalk_lab::demo::{self, Link, Options};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -30,7 +29,8 @@ fn work() -> Outcome {
         return Err(Command::new("sudo").arg("--").args(std::env::args()).exec().into());
     }
     ropewalk_lab::clean_on_interrupt()?;
-    demo::run(&options)?;
+    // The interrupt ends this program, and cleans up by itself.
+    demo::run(&options, &AtomicBool::new(false))?;
     Ok(())
 }
 
@@ -50,7 +50,7 @@ fn options(args: impl Iterator<Item = String>) -> Outcome<Options> {
     }
     match links.len() {
         0 => {}
-        2 => options.links = links.try_into().map_err(|_| "two links")?,
+        2 => options.links = Some(links.try_into().map_err(|_| "two links")?),
         _ => return Err("name two links, or none".into()),
     }
     if !options.ropewalk.is_file() {
@@ -63,10 +63,10 @@ fn options(args: impl Iterator<Item = String>) -> Outcome<Options> {
     Ok(options)
 }
 
-fn link(text: &str) -> Outcome<LinkSpec> {
+fn link(text: &str) -> Outcome<Link> {
     let numbers =
-        text.split_once(',').and_then(|(rate, delay)| Some((rate.parse().ok()?, delay.parse::<f64>().ok()?)));
-    let (rate, ms) =
+        text.split_once(',').and_then(|(rate, delay)| Some((rate.parse().ok()?, delay.parse().ok()?)));
+    let (mbps, delay_ms) =
         numbers.ok_or(format!("\"{text}\" is no link; write its rate in Mb/s and its delay in ms: 40,10"))?;
-    Ok(LinkSpec::new(rate, Duration::try_from_secs_f64(ms / 1e3)?))
+    Ok(Link { mbps, delay_ms })
 }

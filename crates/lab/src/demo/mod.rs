@@ -6,43 +6,48 @@
 //!   wan2 ───── link B (20 Mb/s, 30 ms one way) ───────── wan2
 //!   rw0  ═══════════════ the bond ══════════════════════ rw0
 //! ```
-//! Five acts: one TCP flow over link A alone, over link B alone, over the bond; each with a ping beside it. Then a longer
-//! flow over the bond, during which link A goes dead without anybody being told, and comes back. Nothing outside the two
-//! namespaces is touched, and nothing is left of them.
+//! It is `scenarios/demo.toml`, run as `ropewalk lab run` does it, with the real client and gateway: one TCP flow over link A alone, over link B
+//! alone, over the bond, each with a ping beside it; then a longer flow over the bond, during which link A goes dead without anybody
+//! being told, and comes back. What is here shows it: what goes on, a table, and a picture. Nothing outside the two namespaces is
+//! touched, and nothing is left of them.
 
-mod bond;
+mod acts;
 mod plot;
-mod sampler;
+mod record;
 mod show;
 mod stage;
 
-use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use ropewalk_air::wired::{LinkSpec, Rate};
+use ropewalk_scenario::report::{FlowRow, Report};
+use ropewalk_scenario::{Document, Scenario};
 
-use crate::{Iperf, Paths, Ping, PingReport, Result, Topology};
-use bond::Bond;
-pub use sampler::Sample;
-use sampler::Sampler;
+use crate::live::{self, Run};
+use crate::{LabError, Result, Topology};
+use acts::Acts;
+use record::Record;
+pub use record::Sample;
 use stage::Stage;
 
-/// How long a flow over one link, or over the bond, is measured, in seconds.
-const FLOW_S: u32 = 8;
-/// How long the flow lasts that loses a link, in seconds.
-const CUT_FLOW_S: u32 = 18;
-/// All of it with pings and the start, for the bar.
-const ABOUT_S: u64 = 50;
-/// When link A goes dead within it, and when it comes back.
-const CUT_AT: Duration = Duration::from_secs(6);
-const BACK_AT: Duration = Duration::from_secs(12);
+/// The scenario and its file.
+const SCENARIO: (&str, &str) = ("scenarios/demo.toml", include_str!("../../../../scenarios/demo.toml"));
 /// A flow's first seconds are its start and say nothing of the bond.
-const SETTLED: Duration = Duration::from_secs(2);
-/// How often a ping goes beside a flow.
-const PING_EVERY: Duration = Duration::from_millis(20);
+const SETTLED_S: f64 = 2.0;
+/// A path that died or came back has settled after so many seconds.
+const AFTERWARDS_S: f64 = 1.0;
 /// The bond is back where it was when half a second carries this share of what it carried before the cut.
 const AS_BEFORE: f64 = 0.9;
+
+/// A link as the command line has it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+    /// Mb/s (10⁶ bit/s of IP packets), the same in both directions.
+    pub mbps: f64,
+    /// Delay one way, ms.
+    pub delay_ms: f64,
+}
 
 /// What to show, and where to leave the picture.
 #[derive(Debug, Clone)]
@@ -51,27 +56,58 @@ pub struct Options {
     pub ropewalk: PathBuf,
     /// The SVG file to write.
     pub out: PathBuf,
-    /// The links, A and B.
-    pub links: [LinkSpec; 2],
+    /// Other links than the scenario's A and B.
+    pub links: Option<[Link; 2]>,
 }
 
 impl Options {
-    /// The usual demonstration: 40 Mb/s with 10 ms one way beside 20 Mb/s with 30 ms.
+    /// The usual demonstration, with the links of the scenario.
     pub fn new(ropewalk: PathBuf, out: PathBuf) -> Options {
-        let link = |mbps, ms| LinkSpec::new(mbps, Duration::from_millis(ms));
-        Options { ropewalk, out, links: [link(40.0, 10), link(20.0, 30)] }
+        Options { ropewalk, out, links: None }
+    }
+
+    /// The scenario with these links.
+    fn scenario(&self) -> Result<Scenario> {
+        let refused = |e: ropewalk_scenario::Problems| LabError::Refused(e.to_string());
+        let mut document = Document::parse(SCENARIO.0, SCENARIO.1).map_err(refused)?;
+        for (link, name) in self.links.iter().flatten().zip(["a", "b"]) {
+            for setting in [
+                format!("link.{name}.rate={}Mbit/s", link.mbps),
+                format!("link.{name}.delay={}ms", link.delay_ms),
+            ] {
+                document.set_text(&setting).map_err(refused)?;
+            }
+        }
+        document.scenario().map_err(refused)
+    }
+}
+
+/// Round trips of a ping, ms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RoundTrips {
+    /// Their mean.
+    pub mean_ms: f64,
+    /// 99 of 100 are shorter.
+    pub p99_ms: f64,
+}
+
+impl RoundTrips {
+    /// None if nothing came back.
+    fn of(ping: Option<&FlowRow>) -> Option<RoundTrips> {
+        let ping = ping?;
+        Some(RoundTrips { mean_ms: ping.rtt_ms?, p99_ms: ping.rtt_p99_ms? })
     }
 }
 
 /// One flow over one way, and the pings beside it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
     /// Mb/s (10⁶ bit/s) that arrived at the receiver's application.
     pub goodput_mbps: f64,
-    /// Round trips with nothing else on the way.
-    pub idle: PingReport,
-    /// Round trips beside the flow, once it has settled.
-    pub loaded: PingReport,
+    /// Round trips with nothing else on the way; none if no echo came back.
+    pub idle: Option<RoundTrips>,
+    /// Round trips beside the flow, once it has settled; none if no echo came back.
+    pub loaded: Option<RoundTrips>,
 }
 
 /// The flow that loses a link.
@@ -94,103 +130,135 @@ pub struct Cut {
 /// All that was measured.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// What the links are like.
-    pub specs: [LinkSpec; 2],
+    /// What the links are like, in words.
+    pub links: [String; 2],
     /// Link A alone, link B alone, the bond.
     pub ways: [Measured; 3],
     /// The flow that loses link A.
     pub cut: Cut,
-    /// Whether the emulated links kept time; if not, the machine was too busy for these figures to mean much.
-    pub kept_time: bool,
+    /// Why these figures may not be used, a sentence each; none if they may.
+    pub invalid: Vec<String>,
 }
 
-/// Runs the demonstration: shows what goes on and what came out on the terminal, and leaves a picture. Needs root.
+/// Runs the demonstration: shows what goes on and what came out on the terminal, and leaves a picture. Needs root. None: it was interrupted.
 ///
 /// # Errors
-/// If this is not root, a program is missing, or the tunnel does not come up.
-pub fn run(options: &Options) -> Result<Outcome> {
+/// If this is not root, the links are none, or the tunnel does not come up.
+pub fn run(options: &Options, interrupted: &AtomicBool) -> Result<Option<Outcome>> {
     Topology::cleanup_stale();
-    let outcome = play(options)?;
+    let scenario = options.scenario()?;
+    let acts = Acts::of(&scenario)?;
+    let Some(report) = play(&scenario, &acts, options, interrupted)? else { return Ok(None) };
+    let outcome = outcome(&scenario, &acts, &report);
     plot::write(&outcome, &options.out)?;
     show::outcome(&outcome, &options.out);
-    Ok(outcome)
+    Ok(Some(outcome))
 }
 
-fn play(options: &Options) -> Result<Outcome> {
-    let stage = Stage::new(ABOUT_S);
-    show::links(&stage, &options.links);
-    let lab = Paths::symmetric(options.links.clone())?;
-    let bond = Bond::start(&options.ropewalk, &lab, &stage)?;
-    let a = measure(&lab, &stage, "link A alone", Paths::gateway_address(1), "wan1")?;
-    let b = measure(&lab, &stage, "link B alone", Paths::gateway_address(2), "wan2")?;
-    let both = measure(&lab, &stage, "the bond", bond.inside(), bond.device())?;
-    let cut = cut(&lab, &stage, &bond)?;
-    let kept_time = lab.topology.kept_time()?;
+fn play(
+    scenario: &Scenario,
+    acts: &Acts,
+    options: &Options,
+    interrupted: &AtomicBool,
+) -> Result<Option<Report>> {
+    let stage = Stage::new(scenario.duration.as_secs());
+    show::begin(&stage, SCENARIO.0, &links(scenario));
+    stage.begin("starting the gateway and the client");
+    let directory = Path::new(SCENARIO.0).parent().unwrap_or(Path::new("."));
+    let run = Run::prepare(scenario, &live::Options::new(directory), &options.ropewalk)?;
+    let mut told = 0;
+    let report = run.finish(interrupted, |moment| {
+        let now_s = moment.elapsed.as_secs_f64();
+        let ended = acts.ended_by(now_s);
+        if ended > told {
+            let flows = moment.flows();
+            (told..ended).for_each(|i| tell(&stage, acts, i, &flows));
+            told = ended;
+        }
+        let (name, flow) = acts.present(now_s);
+        let mbps = flow.map(|f| Record::of(moment.series, &f, now_s).mean_of_late());
+        stage.show(now_s, name, mbps);
+    })?;
+    if let Some(report) = &report {
+        (told..acts.ways.len()).for_each(|i| tell(&stage, acts, i, &report.flow));
+        stage.say(&show::cut(&cut(acts, report)));
+    }
     stage.finish();
-    Ok(Outcome { specs: options.links.clone(), ways: [a, b, both], cut, kept_time })
+    Ok(report)
 }
 
-/// A ping, then a TCP flow with a ping beside it.
-fn measure(lab: &Paths, stage: &Stage, name: &str, server: IpAddr, device: &str) -> Result<Measured> {
-    stage.begin(&format!("{name}: ping"));
-    let idle = Ping::new(server).count(50).interval(PING_EVERY).run(&lab.client)?;
-    stage.begin(&format!("{name}: one TCP flow"));
-    let flow = Iperf::tcp(server).seconds(FLOW_S).start(&lab.client, &lab.gateway)?;
-    let sampler = Sampler::start(lab, device);
-    stage.watch(&sampler, SETTLED);
-    let left = Duration::from_secs(FLOW_S.into()) - SETTLED;
-    let pings = (left.as_millis() / PING_EVERY.as_millis()) as u16;
-    let ping = Ping::new(server).count(pings).interval(PING_EVERY).start(&lab.client);
-    stage.watch(&sampler, left);
-    let goodput_mbps = flow.finish()?.received_mbps;
-    let loaded = ping.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    sampler.finish()?;
-    stage.end(&show::way(name, goodput_mbps, &idle, &loaded));
-    Ok(Measured { goodput_mbps, idle, loaded })
+fn tell(stage: &Stage, acts: &Acts, way: usize, flows: &[FlowRow]) {
+    let act = &acts.ways[way];
+    stage.say(&show::way(act.title, &measured(act, flows)));
 }
 
-/// A TCP flow over the bond that loses link A and gets it back.
-fn cut(lab: &Paths, stage: &Stage, bond: &Bond) -> Result<Cut> {
-    stage.begin("the bond: one TCP flow");
-    let flow = Iperf::tcp(bond.inside()).seconds(CUT_FLOW_S).start(&lab.client, &lab.gateway)?;
-    let sampler = Sampler::start(lab, bond.device());
-    stage.watch(&sampler, CUT_AT);
-    let cut_s = sampler.elapsed_s();
-    lab.cables[0].set_up(false)?;
-    stage.begin("the bond, link A dead");
-    stage.watch(&sampler, BACK_AT - CUT_AT);
-    let back_s = sampler.elapsed_s();
-    lab.cables[0].set_up(true)?;
-    stage.begin("the bond, link A back");
-    stage.watch(&sampler, Duration::from_secs(CUT_FLOW_S.into()) - BACK_AT);
-    let end_s = sampler.elapsed_s();
-    flow.finish()?;
-    let record = sampler.finish()?;
-    let before = record.mean_between(SETTLED.as_secs_f64(), cut_s);
+/// What a way showed.
+fn measured(act: &acts::Way, flows: &[FlowRow]) -> Measured {
+    let row = |name: &str| flows.iter().find(|f| f.name == name);
+    let bytes = row(&act.flow.name).map_or(0, |f| f.bytes);
+    Measured {
+        goodput_mbps: bytes as f64 * 8.0 / act.flow.seconds() / 1e6,
+        idle: RoundTrips::of(row(&act.idle)),
+        loaded: RoundTrips::of(row(&act.loaded)),
+    }
+}
+
+/// What the flow showed that lost link A.
+fn cut(acts: &Acts, report: &Report) -> Cut {
+    let flow = &acts.cut.flow;
+    let record = Record::of(&report.series, flow, flow.end_s);
+    let (cut_s, back_s, end_s) =
+        (acts.cut.cut_s - flow.start_s, acts.cut.back_s - flow.start_s, flow.seconds());
+    let before = record.mean_between(SETTLED_S, cut_s);
     let recovered = record.first_as_fast(back_s, AS_BEFORE * before);
-    let settle = 1.0;
-    let cut = Cut {
+    Cut {
         pause: record.longest_pause(cut_s, end_s),
         mbps: [
             before,
-            record.mean_between(cut_s + settle, back_s),
-            record.mean_between(end_s - 2.0 * settle, end_s),
+            record.mean_between(cut_s + AFTERWARDS_S, back_s),
+            record.mean_between(end_s - 2.0 * AFTERWARDS_S, end_s),
         ],
         recovered_s: recovered.map(|at| at - back_s),
         samples: record.samples(end_s),
         cut_s,
         back_s,
-    };
-    stage.end(&show::cut(&cut));
-    Ok(cut)
+    }
 }
 
-/// A link as a person calls it: "40 Mb/s, 10 ms".
-fn describe(link: &LinkSpec) -> String {
-    let rate = match link.rate.mean_bps() {
-        Some(bps) => format!("{} Mb/s", bps as f64 / 1e6),
-        None => "any rate".to_owned(),
-    };
-    let traced = if matches!(link.rate, Rate::Traced(_)) { " in the mean" } else { "" };
-    format!("{rate}{traced}, {} ms one way", link.delay.as_secs_f64() * 1e3)
+fn outcome(scenario: &Scenario, acts: &Acts, report: &Report) -> Outcome {
+    let way = |i: usize| measured(&acts.ways[i], &report.flow);
+    let invalid = report.provenance.lab.as_ref().map(|lab| lab.invalid.clone()).unwrap_or_default();
+    Outcome { links: links(scenario), ways: [way(0), way(1), way(2)], cut: cut(acts, report), invalid }
+}
+
+/// Links as a person calls them: "40 Mb/s, 10 ms one way".
+fn links(scenario: &Scenario) -> [String; 2] {
+    [0, 1].map(|i| {
+        let Some(link) = scenario.link.get(i) else { return String::new() };
+        let rate = link.rate.map_or("any rate".to_owned(), |r| format!("{} Mb/s", r.bps as f64 / 1e6));
+        format!("{rate}, {} ms one way", link.delay.as_secs_f64() * 1e3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scenario_has_all_acts_in_order_and_takes_other_links() {
+        let options = Options::new(PathBuf::new(), PathBuf::new());
+        let scenario = options.scenario().unwrap();
+        let acts = Acts::of(&scenario).unwrap();
+        assert_eq!(links(&scenario), ["40 Mb/s, 10 ms one way", "20 Mb/s, 30 ms one way"]);
+        let ends: Vec<f64> = acts.ways.iter().map(|w| w.flow.end_s).collect();
+        assert!(ends.is_sorted() && ends[2] < acts.cut.flow.start_s);
+        assert!(acts.cut.flow.start_s < acts.cut.cut_s && acts.cut.cut_s < acts.cut.back_s);
+        assert_eq!(acts.present(acts.cut.cut_s + 1.0).0, "the bond, link A dead");
+        let links_wanted = [Link { mbps: 300.0, delay_ms: 2.5 }, Link { mbps: 80.0, delay_ms: 30.0 }];
+        let other = Options { links: Some(links_wanted), ..options.clone() }.scenario().unwrap();
+        assert_eq!(links(&other), ["300 Mb/s, 2.5 ms one way", "80 Mb/s, 30 ms one way"]);
+        let none = Link { mbps: 0.0, delay_ms: 1.0 };
+        let refused = Options { links: Some([none, none]), ..options }.scenario().unwrap_err().to_string();
+        assert!(refused.contains("link.a.rate"), "{refused}");
+    }
 }

@@ -7,7 +7,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::show::bounds;
-use super::{Outcome, Sample, describe};
+use super::{Outcome, Sample};
 use crate::{LabError, Result};
 
 const SIZE: (u32, u32) = (960, 480);
@@ -134,8 +134,7 @@ fn titles(outcome: &Outcome, canvas: &Canvas<'_>) -> Drawn {
     );
     let below = format!(
         "Link A: {}, one flow alone {a:.1} Mb/s.  Link B: {}, one flow alone {b:.1} Mb/s.  The bond: {bond:.1} Mb/s.",
-        describe(&outcome.specs[0]),
-        describe(&outcome.specs[1])
+        outcome.links[0], outcome.links[1]
     );
     canvas.draw(&Text::new(title, (16, 14), ("sans-serif", 20).into_font().color(&BLACK)))?;
     canvas.draw(&Text::new(below, (16, 40), ("sans-serif", 14).into_font().color(&INK)))

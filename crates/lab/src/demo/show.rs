@@ -8,11 +8,9 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Stylize};
 use ratatui::symbols::Marker;
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Widget};
-use ropewalk_air::wired::LinkSpec;
 
 use super::stage::Stage;
-use super::{Cut, Measured, Outcome, Sample, describe};
-use crate::PingReport;
+use super::{Cut, Measured, Outcome, RoundTrips, Sample};
 
 /// Rows of the picture, and its least and greatest width.
 const HEIGHT: u16 = 17;
@@ -21,19 +19,25 @@ const WIDTH: std::ops::RangeInclusive<u16> = 60..=100;
 const COLOURS: [Color; 3] = [Color::Yellow, Color::Blue, Color::Green];
 const CUT_COLOUR: Color = Color::Red;
 
-/// What the links are like, before anything is measured.
-pub(super) fn links(stage: &Stage, links: &[LinkSpec; 2]) {
-    stage.say(&format!("link A: {}\nlink B: {}\n", describe(&links[0]), describe(&links[1])));
+/// What is to be seen, before anything is measured.
+pub(super) fn begin(stage: &Stage, file: &str, links: &[String; 2]) {
+    stage.say(&format!("link A: {}\nlink B: {}", links[0], links[1]));
+    stage.say(&format!("gateway$ ropewalk serve …    client$ ropewalk up TOKEN …    as {file} has it\n"));
+}
+
+/// Round trips in a table.
+fn ms(of: Option<RoundTrips>, value: fn(RoundTrips) -> f64) -> String {
+    of.map_or("none back".to_owned(), |r| format!("{:.0} ms", value(r)))
 }
 
 /// A line for one way.
-pub(super) fn way(name: &str, goodput_mbps: f64, idle: &PingReport, loaded: &PingReport) -> String {
-    let ms = |ping: &PingReport, share| format!("{:.0} ms", ping.quantile(share).as_secs_f64() * 1e3);
+pub(super) fn way(name: &str, way: &Measured) -> String {
     format!(
-        "{name:<14}{goodput_mbps:5.1} Mb/s   ping {:>6} idle, {:>6} beside the flow ({} at worst)",
-        ms(idle, 0.5),
-        ms(loaded, 0.5),
-        ms(loaded, 1.0),
+        "{name:<14}{:5.1} Mb/s   ping {:>6} idle, {:>6} beside the flow (99 % under {})",
+        way.goodput_mbps,
+        ms(way.idle, |r| r.mean_ms),
+        ms(way.loaded, |r| r.mean_ms),
+        ms(way.loaded, |r| r.p99_ms),
     )
 }
 
@@ -52,10 +56,8 @@ pub(super) fn outcome(outcome: &Outcome, svg: &Path) {
     println!("\n{}", table(outcome));
     println!("{}", picture(&outcome.cut));
     println!("{}\n", sentence(outcome));
-    if !outcome.kept_time {
-        println!(
-            "The emulated links did not keep time: this machine is too busy for these figures to mean much."
-        );
+    for why in &outcome.invalid {
+        println!("These figures do not mean much: {why}.");
     }
     println!("The picture is in {}.", svg.display());
 }
@@ -64,8 +66,8 @@ fn table(outcome: &Outcome) -> String {
     let bold = Style::new().bold();
     let mut rows = vec![["", "goodput", "ping: idle", "under load", "99 % of them"].map(String::from)];
     let names = [
-        format!("link A alone ({})", describe(&outcome.specs[0])),
-        format!("link B alone ({})", describe(&outcome.specs[1])),
+        format!("link A alone ({})", outcome.links[0]),
+        format!("link B alone ({})", outcome.links[1]),
         "the bond of both".to_owned(),
     ];
     rows.extend(names.into_iter().zip(&outcome.ways).map(|(name, way)| row(name, way)));
@@ -82,9 +84,9 @@ fn table(outcome: &Outcome) -> String {
 }
 
 fn row(name: String, way: &Measured) -> [String; 5] {
-    let ms = |ping: &PingReport, share| format!("{:.0} ms", ping.quantile(share).as_secs_f64() * 1e3);
     let goodput = format!("{:.1} Mb/s", way.goodput_mbps);
-    [name, goodput, ms(&way.idle, 0.5), ms(&way.loaded, 0.5), ms(&way.loaded, 0.99)]
+    let mean = |of| ms(of, |r| r.mean_ms);
+    [name, goodput, mean(way.idle), mean(way.loaded), ms(way.loaded, |r| r.p99_ms)]
 }
 
 /// What it showed, in the figures of this run.

@@ -1,19 +1,16 @@
 //! What a person sees while it runs: a bar with the time that is left and what comes through now.
 
 use std::io::IsTerminal;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::sampler::Sampler;
-
-/// How often the figure changes.
-const REFRESH: Duration = Duration::from_millis(200);
+/// How often the spinner turns.
+const TICK: Duration = Duration::from_millis(100);
 
 /// The bar below the lines that are said. Without a terminal there are only the lines.
 pub(super) struct Stage {
     bar: ProgressBar,
-    begin: Instant,
     terminal: bool,
 }
 
@@ -28,9 +25,9 @@ impl Stage {
             bar.set_style(style);
         }
         if terminal {
-            bar.enable_steady_tick(REFRESH / 2);
+            bar.enable_steady_tick(TICK);
         }
-        Stage { bar, begin: Instant::now(), terminal }
+        Stage { bar, terminal }
     }
 
     /// This goes on now.
@@ -39,19 +36,11 @@ impl Stage {
         self.bar.set_message(what.to_owned());
     }
 
-    /// Shows for so long what the sampler sees.
-    pub(super) fn watch(&self, sampler: &Sampler, time: Duration) {
-        let until = Instant::now() + time;
-        while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-            std::thread::sleep(left.min(REFRESH));
-            self.bar.set_position(self.begin.elapsed().as_secs());
-            self.bar.set_prefix(format!("  {:5.1} Mb/s", sampler.mbps()));
-        }
-    }
-
-    /// This came out.
-    pub(super) fn end(&self, line: &str) {
-        self.say(line);
+    /// Shows where it is: seconds of the run, what goes on, and what comes through.
+    pub(super) fn show(&self, now_s: f64, what: String, mbps: Option<f64>) {
+        self.bar.set_position(now_s as u64);
+        self.bar.set_message(what);
+        self.bar.set_prefix(mbps.map_or(String::new(), |mbps| format!("  {mbps:5.1} Mb/s")));
     }
 
     /// Says something besides.

@@ -1,6 +1,6 @@
 //! How long, how often and where things are measured.
 
-use ropewalk_lab::env::{Environment, SIXTEEN};
+use ropewalk_lab::env::{Environment, sixteen};
 
 /// Lengths and numbers of runs.
 #[derive(Debug, Clone, Default)]
@@ -26,11 +26,11 @@ impl Plan {
 
     /// The environments to measure in.
     pub fn environments(&self) -> impl Iterator<Item = &'static Environment> {
-        SIXTEEN.iter().filter(|one| self.only.is_empty() || self.only.iter().any(|name| name == one.name))
+        sixteen().iter().filter(|one| self.only.is_empty() || self.only.contains(&one.name))
     }
 
     /// A name among [`Plan::only`] that no environment has.
     pub fn stranger(&self) -> Option<&str> {
-        self.only.iter().map(String::as_str).find(|name| !SIXTEEN.iter().any(|one| one.name == *name))
+        self.only.iter().map(String::as_str).find(|name| !sixteen().iter().any(|one| one.name == *name))
     }
 }

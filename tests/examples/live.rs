@@ -17,7 +17,7 @@ fn main() -> R<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let secs: u32 = std::env::var("SECS").ok().and_then(|s| s.parse().ok()).unwrap_or(10);
     let links: Vec<LinkSpec> = match args[0].as_str() {
-        "env" => Environment::named(&args[1]).expect("no such environment").links().into(),
+        "env" => Environment::named(&args[1]).expect("no such environment").links.to_vec(),
         _ => args
             .iter()
             .map(|a| {

@@ -65,8 +65,8 @@ fn sixteen(
     let repeats = bench.plan.repeats(REPEATS);
     for environment in bench.plan.environments() {
         let label = format!("{row} {}", environment.name);
-        let links = environment.links();
-        let comparison = Comparison { bench, label, links: &links, ways, repeats, unit: Unit::Mbps };
+        let comparison =
+            Comparison { bench, label, links: &environment.links, ways, repeats, unit: Unit::Mbps };
         let values = comparison.run(&measure)?;
         cases.push(case(environment, values, goal));
     }
@@ -92,5 +92,5 @@ fn case(environment: &Environment, values: Vec<Value>, goal: Goal) -> Case {
     let comparable = alone.is_some_and(|(a, b)| a.max(b) <= COMPARABLE * a.min(b));
     let of_sum = if comparable { Goal::aim(0.88) } else { Goal::none() };
     let figures = vec![figure("over the best path", best, goal), figure("over the sum", sum, of_sum)];
-    Case { name: environment.name.to_owned(), values, figures }
+    Case { name: environment.name.clone(), values, figures }
 }

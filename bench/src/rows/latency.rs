@@ -30,9 +30,10 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let (seconds, repeats) = (bench.plan.pick(14, 8), bench.plan.repeats(REPEATS));
     let mut cases = Vec::new();
     for (name, environment) in CASES {
-        let links = Environment::named(environment).context("no such environment")?.links();
+        let environment = Environment::named(environment).context("no such environment")?;
         let label = format!("latency {name}");
-        let comparison = Comparison { bench, label, links: &links, ways: &WAYS, repeats, unit: Unit::Ms };
+        let comparison =
+            Comparison { bench, label, links: &environment.links, ways: &WAYS, repeats, unit: Unit::Ms };
         let values = comparison.run(|site, open| extra_delay(bench, site, open, seconds))?;
         let peers = [Way::Path(1), Way::Mptcp].map(|way| (way.name(), figure_of(&values, way)));
         let goal = Goal::at_most(30.0, 10.0);

@@ -45,11 +45,11 @@ pub(super) fn lossy(bench: &Bench) -> Result<Outcome> {
 }
 
 fn steady(bench: &Bench, label: &str, environment: &str) -> Result<Vec<Value>> {
-    let links = Environment::named(environment).context("no such environment")?.links();
+    let environment = Environment::named(environment).context("no such environment")?;
     let comparison = Comparison {
         bench,
         label: label.to_owned(),
-        links: &links,
+        links: &environment.links,
         ways: &WAYS,
         repeats: bench.plan.repeats(REPEATS),
         unit: Unit::Mbps,

@@ -52,9 +52,9 @@ fn case(bench: &Bench, name: &str, environment: &Environment, repeats: u32) -> R
     let names = ["path A", "ropewalk"];
     let mut losses = names.map(|way| Value::new(format!("{way} lost"), Unit::Percent));
     let mut late = names.map(|way| Value::new(format!("{way} reordered"), Unit::Count));
-    let (a, b) = (environment.a.rate_mbps, environment.b.rate_mbps);
+    let [a, b] = environment.rates_mbps();
     for round in 1..=u64::from(repeats) {
-        let site = Site::emulated(&environment.links(), round)?;
+        let site = Site::emulated(&environment.links, round)?;
         for (i, (way, rate)) in [(Way::Path(1), a), (Way::Ropewalk, a + b)].into_iter().enumerate() {
             let reordered = RefCell::new(Sample::default());
             let lost = bench.sample(&site, way, &format!("udp {name}"), Unit::Percent, |open| {

@@ -92,7 +92,7 @@ fn measure(lab: &Paths, group: &[u64], args: &[String]) -> Outcome {
 
 fn links(args: &[String]) -> Outcome<Vec<LinkSpec>> {
     if let Some(name) = value(args, "--env") {
-        return Ok(Environment::named(name).ok_or(format!("no environment {name}"))?.links().to_vec());
+        return Ok(Environment::named(name).ok_or(format!("no environment {name}"))?.links.to_vec());
     }
     let [rates, delays, jitters, losses] =
         [("--rate", 50.0), ("--delay", 20.0), ("--jitter", 0.0), ("--loss", 0.0)]

@@ -13,14 +13,11 @@ const FQ_CODEL_PACKETS: usize = 10_240;
 
 pub(super) fn add(built: &mut Built, scenario: &Scenario, directory: &Path) -> Result<(), BuildError> {
     for (i, link) in scenario.link.iter().enumerate() {
-        let key = format!("link.{}", link.name.clone().unwrap_or_else(|| i.to_string()));
+        let key = key_of(i, link);
         let ends_key = format!("{key}.ends");
         let [a, b] = &link.ends[..] else { return Err(BuildError::new(ends_key, "a link has two ends")) };
         let ends = [built.interface(&ends_key, a)?, built.interface(&ends_key, b)?];
-        let specs = [
-            direction(&key, "forward", link, &link.forward, directory)?,
-            direction(&key, "back", link, &link.back, directory)?,
-        ];
+        let specs = both_ways(&key, link, directory)?;
         let cable = built
             .world
             .net
@@ -30,6 +27,26 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario, directory: &Path) -> R
         built.links.push(link.label());
     }
     Ok(())
+}
+
+/// The links of a scenario in its order, each from its first end and from its second. Trace files are looked for in `directory`.
+///
+/// # Errors
+/// A trace file that cannot be read.
+pub fn link_specs(scenario: &Scenario, directory: &Path) -> Result<Vec<[LinkSpec; 2]>, BuildError> {
+    let all = scenario.link.iter().enumerate();
+    all.map(|(i, link)| both_ways(&key_of(i, link), link, directory)).collect()
+}
+
+fn key_of(index: usize, link: &Link) -> String {
+    format!("link.{}", link.name.clone().unwrap_or_else(|| index.to_string()))
+}
+
+fn both_ways(key: &str, link: &Link, directory: &Path) -> Result<[LinkSpec; 2], BuildError> {
+    Ok([
+        direction(key, "forward", link, &link.forward, directory)?,
+        direction(key, "back", link, &link.back, directory)?,
+    ])
 }
 
 /// The seed of a cable.

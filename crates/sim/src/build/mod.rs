@@ -12,6 +12,7 @@ mod nodes;
 
 pub use events::{Action, Agenda};
 pub use flows::{BuiltFlow, FULL_PACKET, PING_PACKET, QUALITIES, SEGMENT, dscp};
+pub use links::link_specs;
 
 use crate::net::NodeId;
 use crate::packet::IfIndex;

@@ -335,8 +335,8 @@ fn settings_of_tcp_and_mptcp_are_checked() {
     let all = said(&text);
     let has = |what: &str| assert!(all.contains(what), "{what}: {all}");
     has("node.server.tcp.congestion: this couples subflows of MPTCP");
-    has("node.server.tcp.receive-buffer: a buffer has from 4096B to 500MB");
-    has("node.server.tcp.send-buffer: a buffer has from 4096B to 500MB");
+    has("node.server.tcp.receive-buffer: a receive buffer has from 4096B to 500MB");
+    has("node.server.tcp.send-buffer: a send buffer has from 4096B to 500MB");
     has("node.server.mptcp.endpoints: there is no interface `eth1`; did you mean `eth0`?");
     has("node.server.mptcp.endpoints: `eth0` is there twice");
     has("node.server.mptcp.subflows: Linux takes 0 to 8 here");

@@ -25,8 +25,9 @@ pub fn check(judge: &mut Judge) {
 
 /// A buffer's size, of a machine or of a flow.
 pub fn check_buffer(judge: &mut Judge, key: String, buffer: Option<Bytes>) {
+    let what = key.rsplit('.').next().unwrap_or(&key).replace('-', " ");
     judge.fail_if(buffer.is_some_and(|b| !BUFFERS.contains(&b.0)), key, || {
-        "a buffer has from 4096B to 500MB".into()
+        format!("a {what} has from 4096B to 500MB")
     });
 }
 

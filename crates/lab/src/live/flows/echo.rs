@@ -43,7 +43,8 @@ pub(crate) fn run(plan: &EchoPlan, clock: Clock, span: Span, quit: &AtomicBool, 
     while !quit.load(Ordering::Relaxed) {
         receive(plan, clock, identifier, (seq, request.len() - ICMP), shared);
         let now = clock.now();
-        if now >= next && span.stop.is_none_or(|at| now < at) {
+        let running = span.stop.is_none_or(|at| now < at);
+        if now >= next && running {
             shared.started(span.start);
             write(&mut request, identifier, Mark { seq, tag: 0, sent: now });
             shared.lock().record.on_sent((request.len() - ICMP) as u32);
@@ -52,9 +53,11 @@ pub(crate) fn run(plan: &EchoPlan, clock: Clock, span: Span, quit: &AtomicBool, 
             let _ = rustix::net::sendto(&plan.socket, &request, SendFlags::DONTWAIT, &to);
             (seq, next) = (seq + 1, next + plan.every);
         }
+        // One that was stopped only listens: nothing of it is due any more.
+        let nap = if running { clock.until(next).min(NAP) } else { NAP };
         let mut watched = [PollFd::new(&plan.socket, PollFlags::IN)];
         // Interrupted or not, the loop looks again.
-        let _ = poll(&mut watched, Some(&timespec(clock.until(next).min(NAP))));
+        let _ = poll(&mut watched, Some(&timespec(nap)));
     }
 }
 

@@ -34,6 +34,9 @@ _ropewalk() {
             ropewalk,lab)
                 cmd="ropewalk__subcmd__lab"
                 ;;
+            ropewalk,link)
+                cmd="ropewalk__subcmd__link"
+                ;;
             ropewalk,man)
                 cmd="ropewalk__subcmd__man"
                 ;;
@@ -85,6 +88,9 @@ _ropewalk() {
             ropewalk__subcmd__help,lab)
                 cmd="ropewalk__subcmd__help__subcmd__lab"
                 ;;
+            ropewalk__subcmd__help,link)
+                cmd="ropewalk__subcmd__help__subcmd__link"
+                ;;
             ropewalk__subcmd__help,man)
                 cmd="ropewalk__subcmd__help__subcmd__man"
                 ;;
@@ -132,6 +138,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__lab,map)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__map"
+                ;;
+            ropewalk__subcmd__help__subcmd__lab,radio)
+                cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__radio"
                 ;;
             ropewalk__subcmd__help__subcmd__lab,run)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__run"
@@ -184,6 +193,9 @@ _ropewalk() {
             ropewalk__subcmd__lab,map)
                 cmd="ropewalk__subcmd__lab__subcmd__map"
                 ;;
+            ropewalk__subcmd__lab,radio)
+                cmd="ropewalk__subcmd__lab__subcmd__radio"
+                ;;
             ropewalk__subcmd__lab,run)
                 cmd="ropewalk__subcmd__lab__subcmd__run"
                 ;;
@@ -216,6 +228,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__lab__subcmd__help,map)
                 cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__map"
+                ;;
+            ropewalk__subcmd__lab__subcmd__help,radio)
+                cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__radio"
                 ;;
             ropewalk__subcmd__lab__subcmd__help,run)
                 cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__run"
@@ -287,7 +302,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up status top path revoke sim compare probe reproduce lab check completions man reference help"
+            opts="-h -V --help --version serve invite up status top path link revoke sim compare probe reproduce lab check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -343,7 +358,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="serve invite up status top path revoke sim compare probe reproduce lab check completions man reference help"
+            opts="serve invite up status top path link revoke sim compare probe reproduce lab check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -427,7 +442,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__lab)
-            opts="run check up down shell exec map set top capture"
+            opts="run check up down shell exec map set top radio capture"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -510,6 +525,20 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__help__subcmd__lab__subcmd__radio)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__help__subcmd__lab__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -569,6 +598,20 @@ _ropewalk() {
         ropewalk__subcmd__help__subcmd__lab__subcmd__up)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__link)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -841,7 +884,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab)
-            opts="-h --help run check up down shell exec map set top capture help"
+            opts="-h --help run check up down shell exec map set top radio capture help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -931,7 +974,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__help)
-            opts="run check up down shell exec map set top capture help"
+            opts="run check up down shell exec map set top radio capture help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1028,6 +1071,20 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__lab__subcmd__help__subcmd__radio)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__lab__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1100,6 +1157,24 @@ _ropewalk() {
             ;;
         ropewalk__subcmd__lab__subcmd__map)
             opts="-h --lab --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --lab)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__lab__subcmd__radio)
+            opts="-h --json --watch --lab --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1215,6 +1290,20 @@ _ropewalk() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__link)
+            opts="-h --json --watch --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -172,6 +172,15 @@ esac
     ;;
 esac
 ;;
+(link)
+_arguments "${_arguments_options[@]}" : \
+'--json[Print JSON\: one line, and with --watch one each second]' \
+'--watch[Go on until Ctrl-C]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::interfaces -- The interfaces \[default\: all that have something to say\]:_default' \
+&& ret=0
+;;
 (revoke)
 _arguments "${_arguments_options[@]}" : \
 '--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
@@ -389,6 +398,17 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(radio)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'--json[Print JSON\: one line, and with --watch one each second]' \
+'--watch[Go on until Ctrl-C]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':node -- The node:_default' \
+'::iface -- Its interface \[default\: all on air\]:_default' \
+&& ret=0
+;;
 (capture)
 _arguments "${_arguments_options[@]}" : \
 '--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
@@ -445,6 +465,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (top)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(radio)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -552,6 +576,10 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(link)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (revoke)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -644,6 +672,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(radio)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (capture)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -690,6 +722,7 @@ _ropewalk_commands() {
 'status:Say how the running bond does' \
 'top:Watch the running bond' \
 'path:Change the paths of the running bond' \
+'link:Say how long interfaces'\'' queues are, what became of packets, and how radios hear their neighbours' \
 'revoke:Let a device in no more, and end its session' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
 'compare:Put two reports of a scenario side by side, and say whether they agree' \
@@ -728,6 +761,7 @@ _ropewalk__subcmd__help_commands() {
 'status:Say how the running bond does' \
 'top:Watch the running bond' \
 'path:Change the paths of the running bond' \
+'link:Say how long interfaces'\'' queues are, what became of packets, and how radios hear their neighbours' \
 'revoke:Let a device in no more, and end its session' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
 'compare:Put two reports of a scenario side by side, and say whether they agree' \
@@ -779,6 +813,7 @@ _ropewalk__subcmd__help__subcmd__lab_commands() {
 'map:Draw who is where and who hears whom' \
 'set:Move a station, cut a link, change a radio, start an interferer' \
 'top:Watch stations, radios, paths of bonds and links' \
+'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
 'capture:Write what a radio hears as pcapng, whoever it is for' \
     )
     _describe -t commands 'ropewalk help lab commands' commands "$@"
@@ -808,6 +843,11 @@ _ropewalk__subcmd__help__subcmd__lab__subcmd__map_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help lab map commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__radio_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__radio_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab radio commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__run_commands] )) ||
 _ropewalk__subcmd__help__subcmd__lab__subcmd__run_commands() {
     local commands; commands=()
@@ -832,6 +872,11 @@ _ropewalk__subcmd__help__subcmd__lab__subcmd__top_commands() {
 _ropewalk__subcmd__help__subcmd__lab__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help lab up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__link_commands] )) ||
+_ropewalk__subcmd__help__subcmd__link_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help link commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__man_commands] )) ||
 _ropewalk__subcmd__help__subcmd__man_commands() {
@@ -943,6 +988,7 @@ _ropewalk__subcmd__lab_commands() {
 'map:Draw who is where and who hears whom' \
 'set:Move a station, cut a link, change a radio, start an interferer' \
 'top:Watch stations, radios, paths of bonds and links' \
+'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
 'capture:Write what a radio hears as pcapng, whoever it is for' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -980,6 +1026,7 @@ _ropewalk__subcmd__lab__subcmd__help_commands() {
 'map:Draw who is where and who hears whom' \
 'set:Move a station, cut a link, change a radio, start an interferer' \
 'top:Watch stations, radios, paths of bonds and links' \
+'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
 'capture:Write what a radio hears as pcapng, whoever it is for' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -1015,6 +1062,11 @@ _ropewalk__subcmd__lab__subcmd__help__subcmd__map_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk lab help map commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__radio_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__radio_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help radio commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__run_commands] )) ||
 _ropewalk__subcmd__lab__subcmd__help__subcmd__run_commands() {
     local commands; commands=()
@@ -1045,6 +1097,11 @@ _ropewalk__subcmd__lab__subcmd__map_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk lab map commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__lab__subcmd__radio_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__radio_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab radio commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__lab__subcmd__run_commands] )) ||
 _ropewalk__subcmd__lab__subcmd__run_commands() {
     local commands; commands=()
@@ -1069,6 +1126,11 @@ _ropewalk__subcmd__lab__subcmd__top_commands() {
 _ropewalk__subcmd__lab__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk lab up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__link_commands] )) ||
+_ropewalk__subcmd__link_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk link commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__man_commands] )) ||
 _ropewalk__subcmd__man_commands() {

@@ -32,6 +32,8 @@ pub enum Command {
     Top(Top),
     /// Change the paths of the running bond
     Path(PathArgs),
+    /// Say how long interfaces' queues are, what became of packets, and how radios hear their neighbours
+    Link(Link),
     /// Let a device in no more, and end its session
     Revoke(Revoke),
     /// Simulate a scenario: radios, links, TCP and bonds in virtual time
@@ -132,6 +134,27 @@ pub struct Invite {
     /// Where the device reaches the gateway; give it again for more [default: the addresses that it listens on]
     #[arg(long = "endpoint", value_name = "HOST:PORT")]
     pub endpoints: Vec<Endpoint>,
+}
+
+/// `ropewalk link`.
+#[derive(Debug, Args)]
+pub struct Link {
+    /// The interfaces [default: all that have something to say]
+    #[arg(value_name = "IFACE")]
+    pub interfaces: Vec<String>,
+    #[command(flatten)]
+    pub show: Show,
+}
+
+/// How something that changes is shown.
+#[derive(Clone, Debug, Args)]
+pub struct Show {
+    /// Print JSON: one line, and with --watch one each second
+    #[arg(long)]
+    pub json: bool,
+    /// Go on until Ctrl-C
+    #[arg(long)]
+    pub watch: bool,
 }
 
 /// `ropewalk up`.

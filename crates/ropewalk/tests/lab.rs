@@ -108,6 +108,11 @@ fn a_lab_goes_up_carries_changes_and_goes_down_without_a_trace() {
     let set = |what: &str, change: &str| ropewalk(&["lab", "set", "--lab", &lab.name, what, change]);
     assert!(set("sta", "position=9000,0").status.success());
     assert!(ping(false), "nobody hears a station so far away");
+    let radio = said(&ropewalk(&["lab", "radio", "sta", "wlan0", "--json", "--lab", &lab.name]));
+    assert!(radio.starts_with(r#"[{"interface":"wlan0","source":"lab","#), "{radio}");
+    assert!(radio.contains(r#""frequency_mhz":5180,"width_mhz":20"#), "{radio}");
+    let none = ropewalk(&["lab", "radio", "server", "lo", "--lab", &lab.name]);
+    assert!(!none.status.success() && said(&none).contains("lo has no link feedback"), "{}", said(&none));
     let map = said(&ropewalk(&["lab", "map", "--lab", &lab.name]));
     assert!(map.contains("~ap:r0") && map.contains("wire"), "{map}");
     let wrong = set("wire", "rate=fast");

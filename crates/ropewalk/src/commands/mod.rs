@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod invite;
+mod link;
 mod pages;
 mod path;
 mod revoke;
@@ -21,6 +22,7 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Status(args) => status::run(&args),
         Command::Top(args) => crate::top::run(&args),
         Command::Path(args) => path::run(args),
+        Command::Link(args) => link::run(&args),
         Command::Revoke(args) => revoke::run(&args),
         Command::Sim(args) => crate::sim::run(&args),
         Command::Lab(args) => crate::lab::run(&args),

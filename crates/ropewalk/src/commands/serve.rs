@@ -3,7 +3,7 @@
 use crate::cli::{LogFormat, Serve};
 use crate::config::File;
 use crate::control::server::Server;
-use crate::daemon::{Core, Reload, Running, mailbox, run as run_loop};
+use crate::daemon::{Core, Links, Reload, Running, mailbox, run as run_loop};
 use crate::gateway::desk::GatewayDesk;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::{Gateway, SharedBook};
@@ -90,7 +90,8 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
     let engine = Engine::gateway(config, key, inside, Box::new(book.clone()), rand::random(), now);
     let (inbox, outbox) = mailbox()?;
-    let mut running = Running::new(Core::new(engine, tun, true), inbox, signals, file.engine.busy_poll())?;
+    let core = Core::new(engine, tun, true, Links::new(file.engine.lives_on_completions()));
+    let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
     for socket in sockets {
         let name = socket.local_addr().to_string();
         tracing::info!(address = name, "listening");

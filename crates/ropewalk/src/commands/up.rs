@@ -5,7 +5,7 @@ use crate::client::{Client, Meter, Network, Parts, PathBook, Resolver, Wish};
 use crate::config::{File, Name, PathEntry};
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{Desk, Server};
-use crate::daemon::{Core, Outbox, Reload, Running, mailbox, run as run_loop};
+use crate::daemon::{Core, Links, Outbox, Reload, Running, mailbox, run as run_loop};
 use crate::exit::{Code, failure};
 use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
@@ -104,7 +104,8 @@ fn connect(
         ciphers: CipherSet::of_this_cpu(),
     };
     let engine = Engine::client(config, who, rand::random(), now);
-    let mut running = Running::new(Core::new(engine, tun, false), inbox, signals, file.engine.busy_poll())?;
+    let core = Core::new(engine, tun, false, Links::new(file.engine.lives_on_completions()));
+    let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
     let wish = Wish {
         endpoints: token.endpoints().to_vec(),
         paths: file.up.path.iter().map(PathEntry::name).collect(),

@@ -219,6 +219,11 @@ impl Engine {
         }
     }
 
+    /// Whether the scheduler decides by what links report of their queues (Multifacet, MF-7): then they are read all the time.
+    pub fn lives_on_completions(&self) -> bool {
+        self.scheduler.0.name() == "backpressure"
+    }
+
     /// How long the loop looks for work before it sleeps.
     pub fn busy_poll(&self) -> Duration {
         Duration::from_micros(self.busy_poll_us)

@@ -1,5 +1,6 @@
 //! What the loop touches for every packet.
 
+use super::links::Links;
 use super::sockets::Sockets;
 use anyhow::Context;
 use ropewalk_bond::api::{Event, Input, Output};
@@ -56,6 +57,8 @@ pub struct Core {
     pub tun: Tun,
     /// The paths' sockets.
     pub sockets: Sockets,
+    /// What the links under the paths say.
+    pub links: Links,
     /// What happened outside the engine.
     pub counters: Counters,
     /// News that the role has not seen yet.
@@ -90,12 +93,13 @@ impl Buffers {
 }
 
 impl Core {
-    /// A core without sockets.
-    pub fn new(engine: Engine, tun: Tun, keep_local: bool) -> Core {
+    /// A core without sockets. `links` knows whether the engine decides by what links say.
+    pub fn new(engine: Engine, tun: Tun, keep_local: bool, links: Links) -> Core {
         Core {
             engine,
             tun,
             sockets: Sockets::default(),
+            links,
             counters: Counters::default(),
             events: VecDeque::new(),
             keep_local,
@@ -145,6 +149,7 @@ impl Core {
     pub fn read_socket(&mut self, id: u32, buffers: &mut Buffers) -> anyhow::Result<()> {
         for _ in 0..SOCKET_READS {
             let Some(link) = self.sockets.get_mut(id) else { return Ok(()) };
+            link.socket.take_completions();
             let received = match link.socket.recv(&mut buffers.batch) {
                 Ok(n) => n,
                 Err(error) => {

@@ -12,6 +12,7 @@
 //! Nothing in the upper two rows allocates or locks. What is rare goes through [`Role`], which is the gateway or the client.
 
 mod core;
+mod links;
 mod mailbox;
 mod reload;
 mod run;
@@ -19,6 +20,7 @@ mod sockets;
 mod watchdog;
 
 pub use core::Core;
+pub use links::Links;
 pub use mailbox::{Outbox, mailbox};
 pub use reload::Reload;
 pub use run::{Flow, Role, Running, run};

@@ -20,6 +20,8 @@ const MAIL: u64 = 1;
 const SIGNALS: u64 = 2;
 const NEWS: u64 = 3;
 const LINKS: u64 = 16;
+/// What links say of themselves; sockets have 32 bits.
+const FEEDBACK: u64 = 1 << 33;
 /// How long the last words may take: [`Core::engine`]'s `close` puts one datagram on each path.
 const FAREWELL: Duration = Duration::from_millis(50);
 
@@ -98,6 +100,16 @@ impl Running {
     /// Closes a socket.
     pub fn remove_socket(&mut self, id: u32) {
         self.core.sockets.remove(id);
+        self.core.links.forget_socket(id);
+    }
+
+    /// Reads what links say of themselves, as far as it is due.
+    fn read_links(&mut self, now: Time) {
+        if now >= self.core.links.due() {
+            let Core { links, engine, sockets, keep_local, .. } = &mut self.core;
+            let own = (!*keep_local).then_some(sockets);
+            links.read(engine, own, (&self.poller, FEEDBACK), now);
+        }
     }
 
     /// Changes how long the loop looks for work before it sleeps.
@@ -162,7 +174,7 @@ fn turns(
                 return Ok(());
             }
         }
-        let due = engine_due.min(role.due()).min(running.watchdog.due());
+        let due = engine_due.min(role.due()).min(running.watchdog.due()).min(running.core.links.due());
         running.wait(events, due)?;
         running.core.counters.wakeups += 1;
         for ready in events.iter() {
@@ -171,6 +183,7 @@ fn turns(
             }
         }
         let now = clock::now();
+        running.read_links(now);
         running.core.on_timeout(now);
         running.watchdog.on_timer(now);
         if now >= role.due() && role.on_timer(running, now)? == Flow::Stop {
@@ -198,6 +211,10 @@ fn serve(
         }
         SIGNALS => return Ok(on_signals(running, role)),
         NEWS => role.on_news(running, clock::now())?,
+        token if token >= FEEDBACK => {
+            let Core { links, engine, .. } = &mut running.core;
+            links.on_news(token - FEEDBACK, engine, clock::now());
+        }
         link => {
             running.core.read_socket((link - LINKS) as u32, buffers)?;
         }

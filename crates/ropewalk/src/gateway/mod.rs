@@ -10,8 +10,10 @@ use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::report;
 use ropewalk_bond::api::Event;
+use ropewalk_bond::path::Route;
 use ropewalk_bond::session::PublicKey;
 use ropewalk_bond::time::Time;
+use ropewalk_net::links;
 
 /// A running gateway.
 pub struct Gateway {
@@ -33,7 +35,10 @@ impl Gateway {
 }
 
 impl Role for Gateway {
-    fn on_event(&mut self, _running: &mut Running, event: Event, _now: Time) -> anyhow::Result<Flow> {
+    fn on_event(&mut self, running: &mut Running, event: Event, now: Time) -> anyhow::Result<Flow> {
+        if running.core.links.is_eager() {
+            watch_links(running, now);
+        }
         match event {
             Event::ClientUp { client, remote } => {
                 tracing::info!(client = self.name(&client), %remote, "client connected");
@@ -78,5 +83,25 @@ impl Role for Gateway {
 
     fn due(&self) -> Time {
         Time::NEVER
+    }
+}
+
+/// Links that are watched at most: beyond, the gateway is no access point, and reading them would be all that it does.
+const LINKS: usize = 32;
+
+/// Watches the links of the paths that there are: the interfaces by which answers leave.
+fn watch_links(running: &mut Running, now: Time) {
+    let status = running.core.engine.status(now);
+    let paths: Vec<(u8, Route)> =
+        status.peers.iter().flat_map(|p| &p.paths).map(|p| (p.id, p.route)).take(LINKS).collect();
+    let routes: Vec<Route> = paths.iter().map(|(_, route)| *route).collect();
+    running.core.links.keep(&routes);
+    let fresh: Vec<_> = paths.into_iter().filter(|(_, route)| !running.core.links.knows(route)).collect();
+    for (path, route) in fresh {
+        match links::interface_towards(route.remote.ip()) {
+            Ok(Some(interface)) => running.core.links.watch(&route, path, &interface, now),
+            Ok(None) => {}
+            Err(error) => tracing::debug!(remote = %route.remote, "{error}"),
+        }
     }
 }

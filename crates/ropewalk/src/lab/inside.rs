@@ -1,6 +1,6 @@
-//! `lab exec`, `lab shell`, `lab capture`.
+//! `lab exec`, `lab shell`, `lab radio`, `lab capture`.
 
-use super::{Capture, Exec, Shell};
+use super::{Capture, Exec, Radio, Shell};
 use crate::exit::{Code, failure};
 use anyhow::Context;
 use ropewalk_lab::live::daemon::{Request, command};
@@ -23,6 +23,16 @@ pub fn shell(args: &Shell) -> anyhow::Result<()> {
     // What a prompt may show.
     shell.env("ROPEWALK_NODE", &args.node).env("debian_chroot", &args.node);
     become_it(&mut shell)
+}
+
+/// `ropewalk link` inside the node.
+pub fn radio(args: &Radio) -> anyhow::Result<()> {
+    let about = args.name.open()?.about()?;
+    let own = std::env::current_exe().context("this program cannot be found")?;
+    let mut link = command(&about, &args.node, own)?;
+    link.arg("link").args(&args.iface);
+    link.args(args.show.json.then_some("--json")).args(args.show.watch.then_some("--watch"));
+    become_it(&mut link)
 }
 
 /// This process becomes the program, so that signals, terminal and exit code are its own.

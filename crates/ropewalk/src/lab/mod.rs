@@ -9,6 +9,7 @@ mod set;
 mod top;
 mod up;
 
+use crate::cli::Show;
 use crate::sim::Which;
 use clap::{Args, Subcommand};
 use ropewalk_lab::live::daemon::{Client, Request};
@@ -44,6 +45,8 @@ pub enum LabCommand {
     Set(Set),
     /// Watch stations, radios, paths of bonds and links
     Top(Name),
+    /// Say what a node's radios say of themselves: queues, completions, stations, channel
+    Radio(Radio),
     /// Write what a radio hears as pcapng, whoever it is for
     Capture(Capture),
 }
@@ -109,6 +112,19 @@ pub struct Set {
     pub name: Name,
 }
 
+/// `ropewalk lab radio`.
+#[derive(Debug, Args)]
+pub struct Radio {
+    /// The node
+    pub node: String,
+    /// Its interface [default: all on air]
+    pub iface: Option<String>,
+    #[command(flatten)]
+    pub show: Show,
+    #[command(flatten)]
+    pub name: Name,
+}
+
 /// `ropewalk lab capture`.
 #[derive(Debug, Args)]
 pub struct Capture {
@@ -138,6 +154,7 @@ pub fn run(args: &Lab) -> anyhow::Result<()> {
         LabCommand::Map(name) => map::run(name),
         LabCommand::Set(args) => set::run(args),
         LabCommand::Top(name) => top::run(name),
+        LabCommand::Radio(args) => inside::radio(args),
         LabCommand::Capture(args) => inside::capture(args),
     }
 }

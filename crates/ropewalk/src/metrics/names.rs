@@ -94,5 +94,11 @@ pub const PATH: &[Metric<Path>] = counters_and_gauges! {
     Counter "path_received_datagrams" "Datagrams received" |p| Some(p.received as f64);
     Counter "path_lost_datagrams" "Datagrams lost on the way out, those included that arrived after all" |p| Some(p.lost as f64);
     Counter "path_spurious_losses" "Datagrams that were held lost and arrived after all" |p| Some(p.spurious as f64);
+    Gauge "path_link_backlog_packets" "Packets waiting in the path's link, whoever sent them" |p| p.link.as_ref().map(|l| f64::from(l.backlog_packets));
+    Gauge "path_link_backlog_bytes" "Their bytes" |p| p.link.as_ref().map(|l| l.backlog_bytes as f64);
+    Gauge "path_link_rate_bits_per_second" "Physical rate of the link's last transmission" |p| p.link.as_ref().and_then(|l| l.tx_rate_bps).map(|b| b as f64);
+    Counter "path_link_delivered_packets" "Packets that the link delivered, whoever sent them" |p| p.link.as_ref().map(|l| l.delivered as f64);
+    Counter "path_link_failed_packets" "Packets that the link gave up or dropped" |p| p.link.as_ref().map(|l| l.failed as f64);
+    Counter "path_link_retries" "Repetitions on the air" |p| p.link.as_ref().map(|l| l.retries as f64);
     Counter "path_acknowledged_datagrams" "Datagrams acknowledged" |p| Some(p.acked as f64);
 };

@@ -1,5 +1,6 @@
 //! What a daemon says of itself: one snapshot, for `status`, `top` and metrics. Its JSON is stable: fields are added, never changed.
 
+pub mod link;
 pub mod table;
 
 use crate::daemon::Core;
@@ -139,6 +140,8 @@ pub struct Path {
     pub acked: u64,
     /// How often it died within the last seconds.
     pub deaths: u32,
+    /// What the link under it says of itself, where it has something to say.
+    pub link: Option<link::Link>,
 }
 
 /// Datagrams dropped on arrival.
@@ -280,6 +283,7 @@ fn path(p: PathStatus, core: &Core) -> Path {
         spurious: p.traffic.spurious,
         acked: p.traffic.acked,
         deaths: p.deaths,
+        link: core.links.of(&p.route),
     }
 }
 

@@ -55,6 +55,9 @@ fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         let _ = writeln!(out, "  {}", cells.join("  ").trim_end());
     }
+    for (name, link) in peer.paths.iter().filter_map(|p| Some((&p.name, p.link.as_ref()?))) {
+        let _ = writeln!(out, "  link of {name} ({}): {}", link.source, link.line());
+    }
 }
 
 fn row(before: Option<&Peer>, p: &Path, seconds: f64) -> [String; 8] {
@@ -142,6 +145,7 @@ pub fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::link::Link;
 
     #[test]
     fn a_status_reads_like_this() {
@@ -157,6 +161,7 @@ mod tests {
             acked: 300,
             lost: 3,
             spurious: 1,
+            link: (id == 2).then(|| Link { source: "qdisc".into(), delivered: 9, ..Link::default() }),
             ..Path::default()
         };
         let at = |ms: u64, sent: u64| Snapshot {
@@ -186,6 +191,7 @@ gateway: connected, 10.77.0.2, AES-128-GCM
   path  state   class                 rtt      up         down       loss    carried
   wan1  active  active                20.2 ms  20.0 Mb/s  10.0 Mb/s  0.66 %  1.6 MB out, 812 kB in
   wan2  active  metered, 1.5 GB left  20.2 ms  0 b/s      0 b/s      0.66 %  0 B out, 0 B in
+  link of wan2 (qdisc): 0 packets (0 B) wait; 9 delivered, 0 failed, 0 retries
   queue 64.0 kB in 3 packets, waits 4.2 ms; 0 dropped, 0 marked
   order 0 B held, 0 flows with gaps; 0 sent again, 0 given up, 0 late
 

@@ -23,7 +23,9 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
-    let rows = [Constraint::Length(2), Constraint::Min(3), Constraint::Length(5), Constraint::Length(1)];
+    let links = app.peer().map_or(0, |p| p.paths.iter().filter(|path| path.link.is_some()).count());
+    let foot = Constraint::Length(5 + links as u16);
+    let rows = [Constraint::Length(2), Constraint::Min(3), foot, Constraint::Length(1)];
     let [head, middle, foot, keys] = Layout::vertical(rows).areas(frame.area());
     header(frame, head, app);
     if let Some(peer) = app.peer() {
@@ -123,7 +125,7 @@ fn row<'a>(app: &App, peer: &Peer, p: &Path, wide: usize) -> Row<'a> {
 
 fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
     let io = &app.now.io;
-    let lines = vec![
+    let mut lines = vec![
         Line::default(),
         Line::from(format!(
             "queue   {:>9}  {:>6} packets  waits {:>6.1} ms   dropped {}  marked {}",
@@ -149,6 +151,10 @@ fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
             bytes(app.now.memory_limit)
         )),
     ];
+    let links = p.paths.iter().filter_map(|path| Some((&path.name, path.link.as_ref()?)));
+    lines.extend(
+        links.map(|(name, link)| Line::from(format!("link {name} ({})  {}", link.source, link.line()))),
+    );
     frame.render_widget(Paragraph::new(lines), area);
 }
 

@@ -1,0 +1,202 @@
+//! What the links under the paths say of themselves: kept for status, and told to the engine where it decides by it.
+//!
+//! Without need for it each link is read once a second. Under a scheduler that lives on completions it is read every millisecond or two, or when it has news.
+
+use super::sockets::{self, Sockets};
+use crate::report::link::Link;
+use ropewalk_bond::api::Input;
+use ropewalk_bond::engine::Engine;
+use ropewalk_bond::feedback::LinkState;
+use ropewalk_bond::path::Route;
+use ropewalk_bond::time::{Duration, Time};
+use ropewalk_net::feedback::{Completions, LinkFeedback, LinkReport, News, Source, open};
+use ropewalk_net::poll::{Interest, Poller};
+use std::net::SocketAddr;
+
+/// Between two readings where nobody waits for them.
+const LEISURELY: Duration = Duration::from_secs(1);
+/// Where the scheduler does.
+const EAGER: Duration = Duration::from_millis(1);
+/// An interface without a source may get one: a queueing discipline, or a lab's radio.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
+
+/// The link under one path.
+struct Under {
+    /// The path's socket and its other end, which name it.
+    socket: u32,
+    remote: SocketAddr,
+    /// The engine's number.
+    path: u8,
+    interface: String,
+    /// For the poller.
+    token: u64,
+    source: Option<Box<dyn LinkFeedback>>,
+    report: Option<LinkReport>,
+    /// The engine's epoch: another with each source, and with each epoch of a source.
+    epoch: u32,
+    due: Time,
+}
+
+/// The links under all paths.
+pub struct Links {
+    all: Vec<Under>,
+    eager: bool,
+    next_token: u64,
+}
+
+impl Links {
+    /// None yet. `eager`: the engine decides by what links say.
+    pub fn new(eager: bool) -> Links {
+        Links { all: Vec::new(), eager, next_token: 0 }
+    }
+
+    /// What the link under a path said last.
+    pub fn of(&self, route: &Route) -> Option<Link> {
+        let under = self.all.iter().find(|u| u.leads(route))?;
+        Some(Link::new(under.source.as_ref()?.source(), under.report.as_ref()?))
+    }
+
+    /// Whether the engine decides by what links say.
+    pub fn is_eager(&self) -> bool {
+        self.eager
+    }
+
+    /// Whether a path is watched.
+    pub fn knows(&self, route: &Route) -> bool {
+        self.all.iter().any(|u| u.leads(route))
+    }
+
+    /// Forgets the paths that are not among these.
+    pub fn keep(&mut self, routes: &[Route]) {
+        self.all.retain(|u| routes.iter().any(|r| u.leads(r)));
+    }
+
+    /// From now on there is a path by this interface.
+    pub fn watch(&mut self, route: &Route, path: u8, interface: &str, now: Time) {
+        self.forget(route);
+        let token = self.next_token;
+        self.next_token += 1;
+        self.all.push(Under {
+            socket: route.link,
+            remote: route.remote,
+            path,
+            interface: interface.to_owned(),
+            token,
+            source: None,
+            report: None,
+            epoch: 0,
+            due: now,
+        });
+    }
+
+    /// The path is gone.
+    pub fn forget(&mut self, route: &Route) {
+        self.all.retain(|u| !u.leads(route));
+    }
+
+    /// All paths of a socket are gone.
+    pub fn forget_socket(&mut self, socket: u32) {
+        self.all.retain(|u| u.socket != socket);
+    }
+
+    /// When [`Links::read`] is due.
+    pub fn due(&self) -> Time {
+        self.all.iter().map(|u| u.due).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Reads what is due. News comes by `poller`, under the numbers from `first` on. `sockets` are given where each belongs to one path: a Wi-Fi driver
+    /// may tell them of their own datagrams.
+    pub fn read(
+        &mut self,
+        engine: &mut Engine,
+        mut sockets: Option<&mut Sockets>,
+        (poller, first): (&Poller, u64),
+        now: Time,
+    ) {
+        let eager = self.eager;
+        for under in self.all.iter_mut().filter(|u| u.due <= now) {
+            if under.source.is_none() {
+                let socket = sockets.as_mut().and_then(|all| all.get_mut(under.socket)).filter(|_| eager);
+                under.open(eager, socket, (poller, first), now);
+            }
+            under.read(eager, engine, now);
+        }
+    }
+
+    /// The source with this number has news.
+    pub fn on_news(&mut self, token: u64, engine: &mut Engine, now: Time) {
+        let eager = self.eager;
+        self.all.iter_mut().filter(|u| u.token == token).for_each(|u| u.read(eager, engine, now));
+    }
+}
+
+/// Lets a Wi-Fi driver tell a socket what became of its own datagrams, where it can.
+fn with_completions(
+    base: Box<dyn LinkFeedback>,
+    socket: Option<&mut sockets::Link>,
+) -> Box<dyn LinkFeedback> {
+    let Some(link) = socket.filter(|_| base.source() == Source::Nl80211) else { return base };
+    match link.socket.count_completions() {
+        Ok(counter) => Box::new(Completions::over(base, counter)),
+        Err(error) => {
+            tracing::info!(link = link.name, "{error}; the driver's station statistics are used");
+            base
+        }
+    }
+}
+
+impl Under {
+    fn leads(&self, route: &Route) -> bool {
+        (self.socket, self.remote) == (route.link, route.remote)
+    }
+
+    fn open(
+        &mut self,
+        eager: bool,
+        socket: Option<&mut sockets::Link>,
+        (poller, first): (&Poller, u64),
+        now: Time,
+    ) {
+        let every = if eager { EAGER } else { LEISURELY };
+        match open(&self.interface, every) {
+            Ok(opened) => {
+                tracing::debug!(interface = self.interface, source = %opened.feedback.source(), "link feedback");
+                // Without news by the poller it is read by the clock all the same.
+                if let (true, News::Readable(fd)) = (eager, opened.feedback.news()) {
+                    let _ = poller.add(fd, first + self.token, Interest::Read);
+                }
+                self.source = Some(with_completions(opened.feedback, socket));
+                self.report = None;
+            }
+            Err(error) => {
+                tracing::debug!("{error}");
+                self.due = now + TRY_AGAIN;
+            }
+        }
+    }
+
+    fn read(&mut self, eager: bool, engine: &mut Engine, now: Time) {
+        let Some(source) = &mut self.source else { return };
+        let report = match source.read() {
+            Ok(report) => report,
+            Err(error) => {
+                tracing::debug!(interface = self.interface, "{error}");
+                (self.source, self.report, self.due) = (None, None, now + LEISURELY);
+                return;
+            }
+        };
+        let again = match source.news() {
+            News::Every(every) => every,
+            News::Readable(_) => LEISURELY,
+        };
+        self.due = now + again.max(if eager { EAGER } else { LEISURELY });
+        if self.report.as_ref().is_none_or(|old| old.epoch != report.epoch) {
+            self.epoch = self.epoch.wrapping_add(1);
+        }
+        if eager {
+            let state = LinkState { epoch: self.epoch, ..report.state() };
+            engine.handle(Input::Link { path: self.path, state }, now);
+        }
+        self.report = Some(report);
+    }
+}

@@ -9,6 +9,7 @@
 #include "ns3/traffic-control-module.h"
 #include "ns3/wifi-module.h"
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -77,6 +78,18 @@ class Lab {
     }
 
     void Capture() { m_phy.SetFrameCaptureModel("ns3::SimpleFrameCaptureModel"); }
+
+    // The cell of the oracle's script: the access point in the middle, the stations on a circle of a metre, and receivers that notice every preamble.
+    void Circle(uint32_t stations)
+    {
+        m_circle = stations;
+        Ptr<LogDistancePropagationLossModel> loss = CreateObject<LogDistancePropagationLossModel>();
+        loss->SetPathLossExponent(2.0);
+        loss->SetReference(1.0, 46.6777);
+        m_channel->SetPropagationLossModel(loss);
+        m_phy.DisablePreambleDetectionModel();
+    }
+
     void DefaultLoss(double db) { m_loss_default = db; m_loss->SetDefaultLoss(db); }
 
     // Adds an access point (or a station of `ssid`); returns its index. All are a metre or so apart: the losses come from the matrix.
@@ -85,7 +98,8 @@ class Lab {
     {
         Ptr<Node> node = CreateObject<Node>();
         Ptr<ConstantPositionMobilityModel> where = CreateObject<ConstantPositionMobilityModel>();
-        where->SetPosition(Vector(0.1 * m_nodes.size(), 0, 0));
+        double angle = m_circle ? 2 * M_PI * (m_nodes.size() - 1.0) / m_circle : 0;
+        where->SetPosition(!m_circle ? Vector(0.1 * m_nodes.size(), 0, 0) : ap ? Vector(0, 0, 0) : Vector(std::cos(angle), std::sin(angle), 0));
         node->AggregateObject(where);
         WifiHelper wifi;
         wifi.SetStandard(m_standard);
@@ -261,7 +275,7 @@ class Lab {
     Ptr<Node> m_server;
     std::vector<Ptr<UdpServer>> m_udp;
     std::vector<Ptr<PacketSink>> m_tcp;
-    uint32_t m_run = 0;
+    uint32_t m_run = 0, m_circle = 0;
     double m_wall = 0, m_loss_default = 0;
     bool m_joined = false;
     uint64_t m_events = 0;

@@ -35,6 +35,8 @@ def build(lab, case, seed):
     if case.capture:
         lab.Capture()
     lab.DefaultLoss(NEAR)
+    if case.circle:
+        lab.Circle(sum(not r.ap for r in case.radios))
     index = {}
     for r in case.radios:
         rts = r.rts if r.rts is not None else case.rts

@@ -5,6 +5,7 @@
     python3 bench/ns3/scenarios.py --check    # fails if one is not as it would be written
 """
 import os, sys
+from math import cos, pi, sin
 sys.path.insert(0, os.path.dirname(__file__))
 from cases import BENCH, CASES, NEAR, Tcp, Udp
 
@@ -27,6 +28,8 @@ def radio(case, r):
     keys = [f'standard = "{case.standard}"', f"channel = {1 if case.standard == '11g' else 36}"]
     if case.width != 20:
         keys.append(f"width = {case.width}")
+    if case.circle:
+        keys += ['preamble-detection = "-101dBm"', 'preamble-sinr = "-100dB"']
     if not case.short_slot:
         keys.append('slot = "long"')
     if case.streams != 1:
@@ -59,13 +62,14 @@ def nodes(case):
     """One table for each access point, and one with a count for stations that are alike."""
     stations = [r for r in case.radios if not r.ap]
     alike = [r.name for r in stations] == [f"sta{i}" for i in range(1, len(stations) + 1)] and len({(str(r.rate), r.rts, r.bss) for r in stations}) == 1
-    out = []
-    for r in case.radios:
-        if alike and not r.ap and r.name != "sta1":
+    out, count = [], len(stations)
+    for i, r in enumerate(case.radios, -1):
+        if alike and not case.circle and not r.ap and r.name != "sta1":
             continue
-        together = alike and not r.ap and len(stations) > 1
+        together = alike and not r.ap and len(stations) > 1 and not case.circle
         name = "sta" if together else r.name
-        head = f"[node.{name}]\n" + (f"count = {len(stations)}\n" if together else "") + ("forward = true\n" if r.ap and any(isinstance(f, Tcp) for f in case.flows) else "")
+        place = f"position = [{cos(2 * pi * i / count):.9f}, {sin(2 * pi * i / count):.9f}]\n" if case.circle and not r.ap else ""
+        head = f"[node.{name}]\n" + place + (f"count = {len(stations)}\n" if together else "") + ("forward = true\n" if r.ap and any(isinstance(f, Tcp) for f in case.flows) else "")
         out.append(head + f"[node.{name}.radio.r]\n" + "\n".join(radio(case, r)) + f"\n[node.{name}.interface.wlan0]\n" + interface(r) + "\n")
     return out, alike and len(stations) > 1
 
@@ -102,7 +106,8 @@ def scenario(case):
     warm = TCP_WARM if cable else UDP_WARM
     text = ["# Written by bench/ns3/scenarios.py: the case of the same name in bench/ns3/cases.py, held against ns-3.\n"
             f'title = "{case.about}"\nduration = "{warm + case.seconds:g}s"\nwarmup = "{warm}s"\n'
-            f"\n# Every pair at the same loss, but for those below.\n[medium.path-loss]\nexponent = 0.0\nreference-loss = \"{NEAR:g}dB\"\n"]
+            + (f"\n[medium.path-loss]\nexponent = 2.0\nreference-loss = \"46.6777dB\"\n" if case.circle else
+               f"\n# Every pair at the same loss, but for those below.\n[medium.path-loss]\nexponent = 0.0\nreference-loss = \"{NEAR:g}dB\"\n")]
     if not case.capture:
         text.append("[medium.capture]\nenabled = false\n")
     text += [f'[[medium.loss]]\nbetween = ["{a}", "{b}"]\nloss = "{db:.4f}dB"\n' for (a, b), db in case.losses.items() if db != NEAR]

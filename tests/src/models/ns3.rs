@@ -68,7 +68,7 @@ fn bands(case: &str) -> (f64, f64) {
     let aggregated = ["ampdu", "ht", "mixed"].iter().any(|part| case.contains(part));
     let total = match case {
         // The TCPs differ in how they treat a full queue of their own host and in when they acknowledge: see there, too.
-        "tcp-up-ampdu" | "tcp-down-54-n3" | "tcp-up-54-n3" => 5.0,
+        "tcp-down-54-n3" | "tcp-up-54-n3" => 5.0,
         _ if aggregated => 3.0,
         _ => 2.0,
     };

@@ -41,7 +41,8 @@ impl Points {
 }
 
 fn live(points: &Points, scenario: &Scenario) -> R<Report> {
-    let run = Run::prepare(scenario, &Options::new(&points.document.directory()), std::env::current_exe()?)?;
+    let program = std::env::current_exe()?;
+    let run = Run::prepare(scenario, &Options::new(&points.document.directory()), &program)?;
     let report = run.finish(&AtomicBool::new(false), |_| ())?.ok_or("nobody interrupts it")?;
     let invalid = report.provenance.lab.iter().flat_map(|lab| lab.invalid.clone()).collect::<Vec<_>>();
     if invalid.is_empty() { Ok(report) } else { Err(invalid.join("\n").into()) }

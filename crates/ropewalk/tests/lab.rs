@@ -173,7 +173,7 @@ fn nodes_are_set_as_the_file_says_and_its_bonds_are_up() {
         let default = sysctl(node, "tcp_congestion_control");
         let routes = exec(node, "ip -4 route show table all type unicast");
         assert!(routes.contains("rw0"), "{routes}");
-        let by_route = routes.lines().all(|route| route.ends_with(&format!("congctl {control}")));
+        let by_route = routes.lines().all(|route| route.trim_end().ends_with(&format!("congctl {control}")));
         assert!(default == control || by_route, "{node}: {default}; {routes}");
     }
     assert_eq!(

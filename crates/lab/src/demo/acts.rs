@@ -94,6 +94,6 @@ impl Acts {
             now if now < *back_s => "the bond, link A dead",
             _ => "the bond, link A back",
         };
-        (what.to_owned(), (now_s > flow.start_s).then(|| flow.clone()))
+        (what.to_owned(), (flow.start_s..flow.end_s).contains(&now_s).then(|| flow.clone()))
     }
 }

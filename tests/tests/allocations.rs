@@ -96,7 +96,7 @@ impl Rig {
         let kind = match input {
             Input::Device { .. } | Input::DeviceLent { .. } => 0,
             Input::Datagrams { .. } => 1,
-            Input::Timeout | Input::Link { .. } => 2,
+            Input::Timeout | Input::Link { .. } | Input::ClientQueue { .. } => 2,
         };
         let before = taken();
         self.engines[end].handle(input, self.now);

@@ -47,6 +47,13 @@ pub enum Input<'a> {
         /// What the link says, cumulative.
         state: LinkState,
     },
+    /// A repeater's radio reports its queue towards one of its clients; the peer is told of the longest ([`crate::throttle`]).
+    ClientQueue {
+        /// The driver's number of the client.
+        client: u32,
+        /// The queue, cumulative.
+        state: LinkState,
+    },
     /// The time of the last [`Output::Timeout`] has come, or a turn of the driver's loop ends: everything that could be read was handed in.
     Timeout,
 }

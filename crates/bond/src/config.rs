@@ -1,8 +1,9 @@
 //! Limits and choices of an engine, each with its reason.
 
 use crate::cc::Algorithm;
-use crate::schedule::Kind;
+use crate::schedule::{DeviceThreshold, Kind};
 use crate::session::ResponderConfig;
+use crate::throttle;
 use crate::time::Duration;
 
 /// What an engine is made with. Every bound that a hostile or unlucky network could reach stands here.
@@ -15,15 +16,24 @@ pub struct Config {
     pub records: usize,
     /// Most bytes in one peer's ingress queue. CoDel keeps it far below this; a burst of one TCP window fits.
     pub queue_bytes: u64,
+    /// Most packets there, segments of super-packets counted; none: bytes alone count. An access point that stripes over Wi-Fi links by backpressure has
+    /// 200 (MF-3): that rides out their changes of rate.
+    pub queue_packets: Option<u32>,
     /// Most datagrams in flight on one path: 300 ms of 1 Gb/s.
     pub in_flight: usize,
     /// Which path takes the next bytes.
     pub scheduler: Kind,
+    /// How many datagrams a link may hold under the backpressure scheduler.
+    pub device_threshold: DeviceThreshold,
+    /// How links on the channel of a repeater's clients are throttled.
+    pub throttle: throttle::Config,
     /// Congestion control of each path.
     pub congestion: Algorithm,
     /// A path slower than the fastest by more than this carries no ordered data while a faster one works. At 200 ms the
     /// flow's own queue, which pays for the difference, is as long as TCP's least retransmission timeout.
     pub max_spread: Duration,
+    /// What is missing holds later packets of its flow no longer than this; none: as long as a repair takes. On a single hop 10 ms (MF-9).
+    pub order_deadline: Option<Duration>,
     /// Lost datagrams are sent again.
     pub recovery: bool,
     /// MTU of the TUN device, bytes: a full packet fits one datagram of a 1500-byte path over IPv6.
@@ -48,10 +58,14 @@ impl Default for Config {
             memory_bytes: 96 << 20,
             records: 32 << 10,
             queue_bytes: 16 << 20,
+            queue_packets: None,
             in_flight: 32 << 10,
             scheduler: Kind::default(),
+            device_threshold: DeviceThreshold::default(),
+            throttle: throttle::Config::default(),
             congestion: Algorithm::default(),
             max_spread: Duration::from_millis(200),
+            order_deadline: None,
             recovery: true,
             tun_mtu: 1420,
             rekey_after: Duration::from_secs(120),

@@ -15,7 +15,7 @@
 //!
 //! The walk of a packet is in two files: `send.rs`, from the device to the wire, and `receive.rs`, back. A session with its paths is a
 //! [`peer::Peer`]. What it is made of: [`queue`] (FQ-CoDel at the entrance), [`schedule`] (which path), [`path`] (what is on its way, and
-//! how the way is), [`feedback`] (what the link says of it), [`cc`] (how much may be), [`order`] (what may be delivered), [`session`] (keys), [`wire`] (bytes), [`pool`] and [`record`]
+//! how the way is), [`feedback`] (what the link says of it), [`throttle`] (what a shared channel leaves), [`cc`] (how much may be), [`order`] (what may be delivered), [`session`] (keys), [`wire`] (bytes), [`pool`] and [`record`]
 //! (memory, sized once).
 #![forbid(unsafe_code)]
 
@@ -35,6 +35,7 @@ pub mod record;
 pub mod schedule;
 mod send;
 pub mod session;
+pub mod throttle;
 pub mod time;
 pub mod vnet;
 pub mod wire;

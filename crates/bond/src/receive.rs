@@ -160,13 +160,14 @@ impl Peer {
                 shared.drops.malformed += 1;
                 break;
             };
-            eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Close(_));
+            eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Close(_) | Frame::Queue(_));
             match frame {
                 Frame::Ping => {}
                 Frame::Ack(ack) => self.on_ack(&ack, now, shared),
                 Frame::Challenge(token) => self.paths[path].respond = Some(token),
                 Frame::Response(token) => self.on_response(path, token, now, shared),
                 Frame::Status(s) => self.on_status(&s),
+                Frame::Queue(q) => self.on_queue_frame(&q, now, &shared.config),
                 Frame::Close(code) => closed = Some(code),
                 Frame::Void { flow, seq, .. } => {
                     self.order.on_void(&mut shared.store.pool, flow, seq, now, &mut shared.deliveries);
@@ -250,7 +251,8 @@ impl Peer {
             live.filter_map(|p| p.newest_stamp).reduce(|a, b| if a.later_than(b) < 0 { a } else { b });
         let repair = if shared.config.recovery { self.repair_time() } else { Duration::ZERO };
         let deadline = repair + self.spread() + Duration::from_millis(60);
-        let hold = crate::order::Hold { repair, deadline };
+        let deadline = shared.config.order_deadline.map_or(deadline, |d| d.min(deadline));
+        let hold = crate::order::Hold { repair: repair.min(deadline), deadline };
         self.order_due = self.order.check(&mut shared.store.pool, now, oldest, hold, &mut shared.deliveries);
         self.inspect(first, shared);
     }

@@ -13,6 +13,7 @@
 mod copies;
 
 use crate::api::Transmit;
+use crate::config::Config;
 use crate::inner::{Inner, edit};
 use crate::path::sent::ChunkRef;
 use crate::peer::{Peer, Shared};
@@ -87,7 +88,7 @@ impl Peer {
         if !self.is_up() {
             return None;
         }
-        self.look(now);
+        self.look(now, &shared.config);
         let sent = self
             .send_urgent(now, shared)
             .or_else(|| self.send_again(now, shared))
@@ -118,8 +119,11 @@ impl Peer {
         }
         let best = self.views.iter().map(|v| v.one_way_us).min_by(f64::total_cmp)?;
         let view = self.views.iter().find(|v| v.has_room && v.one_way_us <= best + RESEND_SLACK_US)?;
-        let path = self.index_of(view.id)?;
-        self.batch(path, Fill::Resend, now, shared)
+        let view = self.views.iter().position(|v| v.id == view.id)?;
+        let path = self.index_of(self.views[view].id)?;
+        let sent = self.batch(path, Fill::Resend, now, shared)?;
+        self.note_throttled(now, view, sent);
+        Some(sent)
     }
 
     fn send_ordered(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
@@ -136,6 +140,7 @@ impl Peer {
             };
             if let Some(sent) = sent {
                 self.scheduler.on_sent(&self.views, grant.path, sent.1 as u64);
+                self.note_throttled(now, grant.path, sent);
                 return Some(sent);
             }
             self.declined |= 1 << grant.path;
@@ -178,6 +183,7 @@ impl Peer {
             || p.ping_due
             || p.status_due
             || p.close_due
+            || p.queue_due
             || self.challenge_due(path, now)
     }
 
@@ -227,7 +233,7 @@ impl Peer {
         let size = self.paths[path].datagram();
         let limit = match fill {
             Fill::Ordered(g) => g.datagrams,
-            Fill::Resend => 8,
+            Fill::Resend => self.slots_of(path).min(8),
             _ => 1,
         };
         // Urgent packets and what a path must say wait for nothing; a batch of the others uses up the room that there is at its beginning.
@@ -268,7 +274,7 @@ impl Peer {
         // The buffer leaves `shared` while frames are written, so that they can be copied from the store.
         let mut tx = std::mem::take(&mut shared.tx);
         let mut w = Writer::new(&mut tx[at..at + size], header, Stamp::of(now));
-        let asked = self.put_control(path, now, &mut w);
+        let asked = self.put_control(path, now, &shared.config, &mut w);
         let chunks = fill(self, shared, &mut w);
         let (end, empty, left_out) = (at + w.len(), w.is_empty(), w.left_out());
         // The last chunk's data goes from the record to the datagram by being sealed.
@@ -296,9 +302,10 @@ impl Peer {
     }
 
     /// Writes what the path owes the peer. `true` if some of it asks for an acknowledgement.
-    fn put_control(&mut self, path: usize, now: Time, w: &mut Writer<'_>) -> bool {
+    fn put_control(&mut self, path: usize, now: Time, config: &Config, w: &mut Writer<'_>) -> bool {
         let mut asks = false;
         let due = self.challenge_due(path, now);
+        let word = self.paths[path].queue_due.then(|| self.queue_frame(config));
         let (mtu, seq, closing) = (self.peer_mtu, self.status_seq, self.closing);
         let p = &mut self.paths[path];
         if let Some(token) = p.respond.take() {
@@ -317,6 +324,11 @@ impl Peer {
             let state = p.class.code();
             p.status_at = Some(now);
             asks |= w.status(&PathStatus { path: p.id, seq, state, mtu });
+        }
+        if let Some(word) = word {
+            // The next one is as good if there is no room now.
+            p.queue_due = false;
+            w.queue(&word);
         }
         if std::mem::take(&mut p.close_due) {
             w.close(closing.unwrap_or(0));
@@ -461,6 +473,12 @@ impl Peer {
             let copy = ChunkRef { copy: true, ..c };
             self.copies.extend(self.views.iter().filter(|v| v.id != own).map(|v| (v.id, copy)));
         }
+    }
+
+    /// How many datagrams the path's link takes, as the scheduler was told.
+    fn slots_of(&self, path: usize) -> usize {
+        let id = self.paths[path].id;
+        self.views.iter().find(|v| v.id == id).map_or(usize::MAX, |v| v.slots as usize)
     }
 
     pub(crate) fn index_of(&self, id: u8) -> Option<usize> {

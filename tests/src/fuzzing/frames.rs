@@ -27,6 +27,7 @@ fn check(frame: &Frame<'_>, header: Header) {
         Frame::Response(t) => w.response(*t),
         Frame::Status(s) => w.status(s),
         Frame::Close(c) => w.close(*c),
+        Frame::Queue(q) => w.queue(q),
         Frame::Void { flow, seq, at_head } => w.void(*flow, *seq, *at_head),
         Frame::Data(c) => {
             assert!(!c.data.is_empty() && c.seq < 1 << 24);

@@ -6,6 +6,7 @@ use super::cubic::{Cubic, CubicLaw};
 use super::highspeed::{HighSpeed, HighSpeedLaw};
 use super::hystart::SlowStart;
 use super::newreno::{NewReno, NewRenoLaw};
+use super::none::NoControl;
 use super::tidal::Tidal;
 use core::fmt;
 use core::str::FromStr;
@@ -29,10 +30,12 @@ pub enum Algorithm {
     Balia,
     /// RFC 3649.
     HighSpeed,
+    /// No control: for one wireless hop whose completions limit what is on the way (scheduler `backpressure`).
+    None,
 }
 
 impl Algorithm {
-    /// Every algorithm, the default first.
+    /// Every algorithm that controls, the default first.
     pub const ALL: [Algorithm; 7] = [
         Algorithm::Tidal,
         Algorithm::Cubic,
@@ -53,6 +56,7 @@ impl Algorithm {
             Algorithm::Olia => "olia",
             Algorithm::Balia => "balia",
             Algorithm::HighSpeed => "highspeed",
+            Algorithm::None => "none",
         }
     }
 
@@ -79,6 +83,7 @@ impl Algorithm {
             Algorithm::Olia => Box::new(Olia::new(OliaLaw, mtu).with_slow_start(rule)),
             Algorithm::Balia => Box::new(Balia::new(BaliaLaw, mtu).with_slow_start(rule)),
             Algorithm::HighSpeed => Box::new(HighSpeed::new(HighSpeedLaw, mtu).with_slow_start(rule)),
+            Algorithm::None => Box::new(NoControl::new(mtu)),
         }
     }
 }
@@ -96,10 +101,8 @@ pub struct UnknownAlgorithm(pub String);
 impl fmt::Display for UnknownAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no congestion controller is called \"{}\"; choose one of ", self.0)?;
-        for (i, a) in Algorithm::ALL.iter().enumerate() {
-            write!(f, "{}{a}", if i == 0 { "" } else { ", " })?;
-        }
-        Ok(())
+        Algorithm::ALL.iter().try_for_each(|a| write!(f, "{a}, "))?;
+        write!(f, "{}", Algorithm::None)
     }
 }
 
@@ -109,7 +112,7 @@ impl FromStr for Algorithm {
     type Err = UnknownAlgorithm;
 
     fn from_str(name: &str) -> Result<Self, UnknownAlgorithm> {
-        let found = Algorithm::ALL.into_iter().find(|a| a.name() == name);
+        let found = Algorithm::ALL.into_iter().chain([Algorithm::None]).find(|a| a.name() == name);
         found.ok_or_else(|| UnknownAlgorithm(name.to_owned()))
     }
 }
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn every_name_finds_its_controller() {
-        for a in Algorithm::ALL {
+        for a in Algorithm::ALL.into_iter().chain([Algorithm::None]) {
             assert_eq!(by_name(a.name(), 1500).unwrap().name(), a.name());
         }
         assert_eq!(Algorithm::default().name(), "tidal");
@@ -136,7 +139,7 @@ mod tests {
     fn an_unknown_name_is_told_the_known_ones() {
         let e = "vegas".parse::<Algorithm>().unwrap_err().to_string();
         assert!(
-            e.contains("\"vegas\"") && e.contains("tidal, cubic, newreno, lia, olia, balia, highspeed"),
+            e.contains("\"vegas\"") && e.contains("tidal, cubic, newreno, lia, olia, balia, highspeed, none"),
             "{e}"
         );
     }

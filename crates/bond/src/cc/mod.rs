@@ -10,6 +10,7 @@
 //! | `cubic` | RFC 9438 with HyStart++ ([`cubic`]) |
 //! | `newreno` | RFC 5681 in the form of RFC 9002 ([`newreno`]) |
 //! | `highspeed` | RFC 3649: steeper than NewReno where windows are large ([`highspeed`]) |
+//! | `none` | no control, for links that limit what is on the way themselves ([`none`]) |
 //! | `lia`, `olia`, `balia` | coupled: all paths together take what one flow would ([`coupled`]) |
 //!
 //! Helpers for the path that feeds a controller: [`rate`] (delivery-rate samples) and [`filter`] (extremes over
@@ -28,6 +29,7 @@ mod hystart;
 #[cfg(test)]
 mod laws;
 pub mod newreno;
+pub mod none;
 pub mod rate;
 pub mod tidal;
 pub mod window;

@@ -6,7 +6,7 @@ use crate::path::{Route, State};
 use crate::peer::keyring::Epoch;
 use crate::session::{
     Accept, CipherSet, ClientHello, Cookie, Extensions, Initiator, InviteId, InviteSecret, Outcome,
-    PublicKey, Refusal, SessionId, SessionKeys, StaticKey,
+    PublicKey, READS_QUEUE, Refusal, SessionId, SessionKeys, StaticKey,
 };
 use crate::time::{Duration, Time};
 use crate::wire::MAX_PATHS;
@@ -155,7 +155,7 @@ impl Engine {
             resume,
             invite: c.config.invite,
             secret: c.config.secret.clone(),
-            extensions: Extensions::default(),
+            extensions: Extensions::of_this_version(),
         };
         let cookie = c.cookie.clone();
         let (key, gateway) = (c.config.key.clone(), c.config.gateway);
@@ -243,6 +243,7 @@ impl Engine {
             peer.restart(&mut self.shared, now);
             peer.session = Some(accept.session);
         }
+        peer.reads_queue = accept.extensions.get(READS_QUEUE).is_some();
         peer.peer_mtu = accept.tun_mtu.max(1280);
         peer.own_inside = vec![accept.ipv4.client.into()];
         peer.own_inside.extend(accept.ipv6.map(|v6| core::net::IpAddr::from(v6.client)));

@@ -57,6 +57,14 @@ impl Engine {
         }
     }
 
+    /// A repeater's client side: whether a path's channel is also the one that the repeater's own clients need. What the peer sends there is throttled
+    /// ([`crate::throttle`]), as far as [`crate::api::Input::ClientQueue`] is fed.
+    pub fn set_shared(&mut self, path: u8, shared: bool) {
+        if let (Some(peer), true) = (self.peers.values_mut().next(), path < 16) {
+            peer.shared_paths = peer.shared_paths & !(1 << path) | u16::from(shared) << path;
+        }
+    }
+
     /// The interface under a path is gone, or the kernel has no route: use it no more until it answers.
     pub fn fail_path(&mut self, link: u32, now: Time) {
         let ids: Vec<u32> = self.peers.keys().copied().collect();
@@ -94,6 +102,10 @@ impl Engine {
         }
         for peer in self.peers.values_mut().filter(|_| rebuild) {
             peer.scheduler = config.scheduler.scheduler(config.max_spread);
+        }
+        if config.throttle != self.shared.config.throttle {
+            // Made anew by the repeater's next word.
+            self.peers.values_mut().for_each(|p| p.throttled = None);
         }
         self.shared.config = config;
     }

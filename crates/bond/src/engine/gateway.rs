@@ -7,7 +7,8 @@ use crate::path::{Class, Route, State};
 use crate::peer::Peer;
 use crate::peer::keyring::Epoch;
 use crate::session::{
-    Accept, CipherSet, Extensions, Incoming, PublicKey, Refusal, Responder, SessionId, StaticKey, Verdict,
+    Accept, CipherSet, Extensions, Incoming, PublicKey, READS_QUEUE, Refusal, Responder, SessionId,
+    StaticKey, Verdict,
 };
 use crate::time::{Duration, Time};
 use crate::wire::MAX_PATHS;
@@ -116,7 +117,7 @@ impl Engine {
             tun_mtu: self.shared.config.tun_mtu,
             ipv4: admission.ipv4,
             ipv6: admission.ipv6,
-            extensions: Extensions::default(),
+            extensions: Extensions::of_this_version(),
         };
         let own_inside = g.inside.clone();
         let (answer, keys) = incoming.accept(accept, index).ok()?;
@@ -135,7 +136,11 @@ impl Engine {
             }
         };
         self.indices.insert(index.get(), id);
-        let void = self.peers.get_mut(&id).and_then(|p| p.keys.offer(Epoch::new(keys, now)));
+        let reads_queue = hello.extensions.get(READS_QUEUE).is_some();
+        let void = self.peers.get_mut(&id).and_then(|p| {
+            p.reads_queue = reads_queue;
+            p.keys.offer(Epoch::new(keys, now))
+        });
         if let Some(void) = void {
             self.indices.remove(&void.get());
         }

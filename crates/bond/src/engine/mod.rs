@@ -133,6 +133,7 @@ impl Engine {
                     self.on_datagram(Origin { route, ce: ecn == 3 }, datagram, now);
                 }
             }
+            Input::ClientQueue { client, state } => self.on_client_queue(client, state, now),
             Input::Link { path, state } => self.on_link(path, state, now),
             // Only here, and not after every input: when the process was held up, what the sockets hold is read before silence is judged.
             Input::Timeout => self.run_timers(now),
@@ -271,6 +272,16 @@ impl Engine {
             p.on_link(now, state);
             self.mark_ready(id);
         }
+    }
+
+    fn on_client_queue(&mut self, client: u32, state: LinkState, now: Time) {
+        let mut ready = Vec::new();
+        for (id, peer) in self.peers.iter_mut().filter(|(_, p)| p.reads_queue) {
+            if peer.on_client_queue(client, state, now) {
+                ready.push(*id);
+            }
+        }
+        ready.into_iter().for_each(|id| self.wake(id, now));
     }
 
     fn on_datagram(&mut self, from: Origin, datagram: &mut [u8], now: Time) {

@@ -20,7 +20,8 @@ pub use state::{Class, Liveness, State};
 
 use crate::cc::rate::RateSampler;
 use crate::cc::{Ack, Controller, Loss, Sibling};
-use crate::feedback::{Completions, LinkState};
+use crate::feedback::{Completions, LinkState, Source};
+use crate::schedule::DeviceThreshold;
 use crate::session::ReplayWindow;
 use crate::time::{Duration, Time};
 use crate::wire::{self, AckFrame, Stamp};
@@ -82,6 +83,8 @@ pub struct Path {
     pub unproven: Option<u64>,
     /// What it may be used for.
     pub class: Class,
+    /// The peer is to be told now what waits for the clients.
+    pub queue_due: bool,
     /// Whether it works.
     pub live: Liveness,
     /// Datagrams on their way.
@@ -145,6 +148,7 @@ impl Path {
             previous_route: None,
             unproven: None,
             class: Class::Active,
+            queue_due: false,
             live: Liveness::default(),
             sent: SentLog::new(in_flight_limit),
             completions: Completions::default(),
@@ -270,6 +274,17 @@ impl Path {
     /// Datagrams handed out and not known to have left the link.
     pub fn outstanding(&self) -> u64 {
         self.completions.outstanding(self.sent.next_number())
+    }
+
+    /// How many datagrams its link may hold.
+    pub fn device_threshold(&self, now: Time, limits: &DeviceThreshold) -> u32 {
+        // The peer's word is a round trip late, the link's own is not.
+        let late = match self.completions.source(now) {
+            Source::Link => Duration::ZERO,
+            Source::Acknowledgements if self.rtt.is_known() => self.rtt.min(),
+            Source::Acknowledgements => Duration::ZERO,
+        };
+        limits.of(self.completions.rate_pps(), late.as_secs_f64())
     }
 
     /// Everything on its way counts as lost.

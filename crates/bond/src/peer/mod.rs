@@ -2,6 +2,7 @@
 //!
 //! The packet's walk out is in `crate::send`, its walk in is in `crate::receive`; what happens by the clock is in [`timers`].
 
+mod hop;
 pub mod keyring;
 pub mod timers;
 
@@ -15,6 +16,7 @@ use crate::queue::Ingress;
 use crate::record::Store;
 use crate::schedule::{Scheduler, View};
 use crate::session::{PublicKey, ReplayWindow, SessionId};
+use crate::throttle::{Monitor, Throttled};
 use crate::time::{Duration, Time};
 use crate::wire::MAX_PATHS;
 use core::net::IpAddr;
@@ -87,6 +89,16 @@ pub struct Peer {
     retired: BTreeMap<u8, (u64, ReplayWindow)>,
     /// Weights of the paths, by identifier.
     pub weights: [u32; MAX_PATHS],
+    /// The peer reads QUEUE frames.
+    pub reads_queue: bool,
+    /// Repeater: a bit for each path on a channel that its clients need too.
+    pub shared_paths: u16,
+    /// Repeater: what waits for clients.
+    pub clients: Monitor,
+    /// Repeater: the number of its next word on that, and when it is due.
+    pub(crate) word: (u16, Option<Time>),
+    /// Access point: how the paths that share the clients' channel are throttled; none until the peer speaks of such.
+    pub throttled: Option<Box<Throttled>>,
     /// What waits to be sent.
     pub ingress: Ingress,
     /// What is to be sent again.
@@ -145,7 +157,12 @@ impl Peer {
             paths: Vec::new(),
             retired: BTreeMap::new(),
             weights: [1; MAX_PATHS],
-            ingress: Ingress::new(config.queue_bytes),
+            reads_queue: false,
+            shared_paths: 0,
+            clients: Monitor::default(),
+            word: (0, None),
+            throttled: None,
+            ingress: Ingress::new(config.queue_bytes).with_packets(config.queue_packets),
             resend: VecDeque::new(),
             copies: VecDeque::new(),
             spare: VecDeque::new(),
@@ -195,6 +212,7 @@ impl Peer {
             path.replay = replay;
         }
         path.class = spec.class;
+
         path.unproven = (!self.is_client).then_some(0);
         // The gateway may know the identifier with another class.
         path.status_due = self.is_client && (spec.class != Default::default() || again);
@@ -279,14 +297,28 @@ impl Peer {
     }
 
     /// Fills `views` with the paths that may carry data now: the active ones, or the backups if there is none.
-    pub(crate) fn look(&mut self, now: Time) {
+    pub(crate) fn look(&mut self, now: Time, config: &Config) {
+        let counts = self.scheduler.counts_completions();
         self.views.clear();
         let backup = |p: &Path| p.class == crate::path::Class::Backup;
         let any_active = self.paths.iter().any(|p| p.is_usable() && !backup(p));
         for p in self.paths.iter_mut().filter(|p| p.is_usable() && !(any_active && backup(p))) {
+            let outstanding = u32::try_from(p.outstanding()).unwrap_or(u32::MAX);
+            let threshold = p.device_threshold(now, &config.device_threshold);
+            let throttled = self.throttled.as_deref_mut().filter(|t| t.is_shared(p.id));
+            let is_shared = throttled.is_some() || self.shared_paths & 1 << p.id != 0;
+            let (threshold, slots) = match throttled {
+                Some(t) => t.slots(now, p.id, outstanding, threshold),
+                None if counts => (threshold, threshold.saturating_sub(outstanding)),
+                None => (threshold, u32::MAX),
+            };
             self.views.push(View {
                 id: p.id,
-                has_room: p.is_ready(now),
+                has_room: slots > 0 && p.is_ready(now),
+                outstanding,
+                threshold,
+                slots,
+                is_shared,
                 one_way_us: p.rtt.one_way_us().unwrap_or(p.rtt.smoothed().as_micros() as f64 / 2.0),
                 jitter: p.rtt.one_way_deviation(),
                 srtt: p.rtt.smoothed(),
@@ -332,6 +364,7 @@ impl Peer {
                 self.paths.insert(i, new);
             }
         }
+        self.throttled = None;
         self.order.clear(&mut shared.store.pool);
         self.clock = ClockOffset::default();
         self.last_heard = now;

@@ -47,6 +47,7 @@ impl Peer {
         self.forget_dead_paths(now, shared);
         self.pass_probe_turn(now);
         self.tune_queue();
+        self.tend_hop(now, &shared.config);
     }
 
     /// A gateway is not told that a client has taken a path away; one that has been dead for long while others work is forgotten. If it lives, the
@@ -186,7 +187,12 @@ impl Peer {
             // Without keys nothing can leave, whatever is due.
             return next;
         }
+        at(self.word.1, "word on the clients' queues");
+        at(self.throttled.as_ref().map(|t| t.silent_at()), "silence of the repeater");
         let waiting = !self.ingress.is_empty() || !self.resend.is_empty() || !self.copies.is_empty();
+        if waiting {
+            at(self.throttled.as_ref().and_then(|t| t.ready_at()), "throttle");
+        }
         let flowing = now.since(self.last_data) < FLOWING;
         for (i, p) in self.paths.iter().enumerate() {
             if p.may_speak() {
@@ -215,10 +221,11 @@ impl Peer {
     }
 
     /// Only pacing, or the window, keeps the path from carrying something. One with room that carries nothing waits for neither: its scheduler or
-    /// its class keeps it out, and no timer changes that.
+    /// its class keeps it out, and no timer changes that; nor does one
+    /// whose link is full, which its next completion changes.
     fn waits_for_pacing(&self, id: u8) -> bool {
         let Some(i) = self.views.iter().position(|v| v.id == id) else { return false };
         let declined = self.resend.is_empty() && self.declined & 1 << i != 0;
-        !self.views[i].has_room && !declined
+        !self.views[i].has_room && self.views[i].slots > 0 && !declined
     }
 }

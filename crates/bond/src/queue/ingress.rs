@@ -58,7 +58,10 @@ pub struct Ingress {
     urgent_bytes: u64,
     bytes: u64,
     packets: u64,
+    /// Segments of the packets that wait.
+    segments: u64,
     limit_bytes: u64,
+    limit_segments: u64,
     limits: Limits,
     waited: Duration,
     counters: Counters,
@@ -75,11 +78,20 @@ impl Ingress {
             urgent_bytes: 0,
             bytes: 0,
             packets: 0,
+            segments: 0,
             limit_bytes,
+            limit_segments: u64::MAX,
             limits: Limits { target: Duration::from_millis(5), interval: Duration::from_millis(100) },
             waited: Duration::ZERO,
             counters: Counters::default(),
         }
+    }
+
+    /// The same, holding at most so many packets; of a super-packet every segment counts (T-12).
+    #[must_use]
+    pub fn with_packets(mut self, limit: Option<u32>) -> Self {
+        self.limit_segments = limit.map_or(u64::MAX, u64::from);
+        self
     }
 
     /// Sets CoDel's target and interval.
@@ -138,8 +150,10 @@ impl Ingress {
         self.counters.packets += 1;
         let len = store.bytes_of(packet).len() as u64;
         if self.bytes + len > self.limit_bytes || store.pool.is_tight() {
-            self.drop_from_fattest(store);
+            self.drop_from_fattest(store, OVERFLOW_BATCH);
         }
+        let segments = vnet.segments(len as usize) as u64;
+        while self.segments + segments > self.limit_segments && self.drop_from_fattest(store, 1) > 0 {}
         let record = match store.insert(packet, vnet, now) {
             Ok(r) => r,
             Err(full) => {
@@ -163,6 +177,7 @@ impl Ingress {
             flow.push(store, record);
             self.bytes += len;
             self.packets += 1;
+            self.segments += segments;
             if !flow.listed {
                 (flow.listed, flow.deficit) = (true, QUANTUM);
                 self.new.push_back(id);
@@ -268,6 +283,8 @@ impl Ingress {
         self.bytes -= u64::from(len);
         flow.deficit -= i64::from(len);
         if done {
+            let r = store.get(i);
+            self.segments -= if r.is_void() { 0 } else { segments_of(r) };
             flow.unlink(store, i);
             self.packets -= 1;
         }
@@ -299,22 +316,24 @@ impl Ingress {
             self.counters.codel_drops += 1;
             flow.bytes -= u64::from(len);
             self.bytes -= u64::from(len);
+            self.segments -= segments_of(store.get(i));
             store.void(i);
             i = next;
         }
     }
 
-    /// RFC 8290 §4.1.4: makes room at the head of the flow with the most bytes.
-    fn drop_from_fattest(&mut self, store: &mut Store) {
+    /// RFC 8290 §4.1.4: makes room at the head of the flow with the most bytes, by at most `most` packets or half of it. Returns how many.
+    fn drop_from_fattest(&mut self, store: &mut Store, most: u32) -> u32 {
         let Some(&id) = self.new.iter().chain(&self.old).max_by_key(|id| self.flows[**id as usize].bytes)
         else {
-            return;
+            return 0;
         };
         let flow = &mut self.flows[id as usize];
         let (half, mut dropped, mut i) = (flow.bytes / 2, 0, flow.head);
-        while i != NIL && dropped < OVERFLOW_BATCH && flow.bytes > half {
+        while i != NIL && dropped < most && flow.bytes > half {
             let (len, next, whole) = (store.get(i).len, store.get(i).next, store.get(i).sent == 0);
             if whole && !store.get(i).is_void() {
+                self.segments -= segments_of(store.get(i));
                 store.void(i);
                 flow.bytes -= u64::from(len);
                 self.bytes -= u64::from(len);
@@ -323,6 +342,7 @@ impl Ingress {
             }
             i = next;
         }
+        dropped
     }
 
     /// Forgets everything that waits.
@@ -340,8 +360,12 @@ impl Ingress {
             }
             (flow.bytes, flow.listed) = (0, false);
         }
-        (self.bytes, self.packets, self.urgent_bytes) = (0, 0, 0);
+        (self.bytes, self.packets, self.segments, self.urgent_bytes) = (0, 0, 0, 0);
     }
+}
+
+fn segments_of(r: &Record) -> u64 {
+    r.vnet.segments(r.len as usize) as u64
 }
 
 /// The first record that begins `skip` unsent bytes or more behind the head.

@@ -146,3 +146,19 @@ fn bounded_when_nobody_takes() {
     b.q.clear(&mut b.store);
     assert_eq!((b.store.in_use(), b.store.pool.used_bytes()), (0, 0));
 }
+
+#[test]
+fn a_limit_in_packets_counts_segments_and_drops_the_oldest_of_the_longest_flow() {
+    let mut b = Bench::new();
+    b.q = Ingress::new(1 << 20).with_packets(Some(200));
+    (0..150).for_each(|_| b.push(1, 1400, 0));
+    (0..40).for_each(|_| b.push(2, 1400, 0));
+    assert_eq!(b.q.counters().overflow_drops, 0);
+    // A super-packet of 30 segments makes 20 of the first flow go.
+    let (inner, packet) = udp(3, 30 * 1400 + 28);
+    let vnet = Vnet { gso_type: 5, gso_size: 1400, hdr_len: 28, ..Vnet::default() };
+    b.q.push(&mut b.store, &KEY, &inner, Packet::Borrowed(&packet), vnet, Time::ZERO).unwrap();
+    assert_eq!(b.q.counters().overflow_drops, 20);
+    let first = b.drain(0);
+    assert_eq!((first.len(), b.q.segments, b.q.packets()), (191 + 30, 0, 0));
+}

@@ -1,8 +1,10 @@
 //! Schedulers: which path takes the next bytes. A path that has no room is never asked; what finds no path waits in the queue.
 
+mod backpressure;
 mod earliest;
 mod simple;
 
+pub use backpressure::{Backpressure, DeviceThreshold};
 pub use earliest::EarliestArrival;
 pub use simple::{MinRtt, Redundant, RoundRobin, Weighted};
 
@@ -27,6 +29,14 @@ pub struct View {
     pub weight: u32,
     /// Largest datagram as an IP packet, bytes.
     pub mtu: u16,
+    /// Datagrams handed to the link and not complete ([`crate::feedback`]).
+    pub outstanding: u32,
+    /// How many it may hold.
+    pub threshold: u32,
+    /// How many it may take now.
+    pub slots: u32,
+    /// Its channel is also the one that the peer's clients need.
+    pub is_shared: bool,
 }
 
 /// Leave to take bytes from the queue.
@@ -54,6 +64,10 @@ pub trait Scheduler: Send + core::fmt::Debug {
     /// Which view takes an urgent packet. It need not have room: urgent packets are few and do not wait.
     fn urgent(&mut self, paths: &[View]) -> Option<usize> {
         fastest(paths)
+    }
+    /// A path has room only while its link holds fewer datagrams than its threshold.
+    fn counts_completions(&self) -> bool {
+        false
     }
     /// Urgent packets go to every path.
     fn copies_urgent(&self) -> bool {
@@ -86,24 +100,27 @@ pub enum Kind {
     Weighted,
     /// [`Redundant`]: everything goes to every path.
     Redundant,
+    /// [`Backpressure`]: as the links complete.
+    Backpressure,
 }
 
 /// No scheduler has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no scheduler {0:?}; known are earliest-arrival, redundant-urgent, min-rtt, round-robin, weighted and redundant"
+    "there is no scheduler {0:?}; known are earliest-arrival, redundant-urgent, min-rtt, round-robin, weighted, redundant and backpressure"
 )]
 pub struct UnknownScheduler(pub String);
 
 impl Kind {
     /// Every scheduler, the default first.
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 7] = [
         Kind::EarliestArrival,
         Kind::RedundantUrgent,
         Kind::MinRtt,
         Kind::RoundRobin,
         Kind::Weighted,
         Kind::Redundant,
+        Kind::Backpressure,
     ];
 
     /// The name in config.
@@ -115,6 +132,7 @@ impl Kind {
             Kind::RoundRobin => "round-robin",
             Kind::Weighted => "weighted",
             Kind::Redundant => "redundant",
+            Kind::Backpressure => "backpressure",
         }
     }
 
@@ -127,6 +145,7 @@ impl Kind {
             Kind::RoundRobin => Box::new(RoundRobin::default()),
             Kind::Weighted => Box::new(Weighted::default()),
             Kind::Redundant => Box::new(Redundant),
+            Kind::Backpressure => Box::new(Backpressure::default()),
         }
     }
 }

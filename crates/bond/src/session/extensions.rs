@@ -4,11 +4,19 @@
 
 use super::reader::Reader;
 
+/// Extension without a value: this end reads QUEUE frames.
+pub const READS_QUEUE: u8 = 1;
+
 /// Extensions of a hello, in order. Types 1 to 255; every one is optional and may be ignored by a receiver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extensions(Vec<u8>);
 
 impl Extensions {
+    /// What this version announces.
+    pub fn of_this_version() -> Extensions {
+        Extensions(vec![READS_QUEUE, 0])
+    }
+
     /// Adds one. `false`, and nothing added, if `kind` is 0 or `value` has more than 255 bytes. Whether all of them
     /// fit is known when the hello is sent.
     #[must_use]

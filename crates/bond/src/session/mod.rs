@@ -69,7 +69,7 @@ mod tests;
 pub use aead::{OpenError, Opener, SealError, Sealer, TAG_LEN};
 pub use cipher::{Cipher, CipherSet};
 pub use endpoint::{Endpoint, EndpointError, HOST_MAX, Host, HostName};
-pub use extensions::Extensions;
+pub use extensions::{Extensions, READS_QUEUE};
 pub use hello::{Accept, ClientHello, HelloError, Inner, PROTOCOL_VERSION, ServerHello, SessionId};
 pub use incoming::{Incoming, InitTag};
 pub use initiator::{COOKIE_LIFETIME, Cookie, HandshakeError, INIT_LIFETIME, Initiator, Outcome};

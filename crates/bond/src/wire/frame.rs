@@ -13,6 +13,7 @@ pub(super) const RESPONSE: u8 = 0x04;
 pub(super) const STATUS: u8 = 0x05;
 pub(super) const CLOSE: u8 = 0x06;
 pub(super) const VOID: u8 = 0x07;
+pub(super) const QUEUE: u8 = 0x08;
 /// Types from here on are data; the low bits are the `D_*` flags.
 pub(super) const DATA: u8 = 0x80;
 /// The frame reaches to the end of the datagram, so it has no length field.
@@ -90,6 +91,21 @@ pub struct PathStatus {
     pub mtu: u16,
 }
 
+/// What a repeater says of its queues towards its clients. Only to an end that announced that it reads it ([`crate::session::READS_QUEUE`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueFrame {
+    /// Grows with each; an older one is ignored.
+    pub seq: u16,
+    /// A bit for each path on a channel that the clients need too.
+    pub shared: u16,
+    /// Milliseconds until the next, at least 1.
+    pub every_ms: u16,
+    /// Packets in the longest queue towards a client.
+    pub packets: u16,
+    /// 0 decrease, 1 stay, 2 increase.
+    pub verdict: u8,
+}
+
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
@@ -114,6 +130,8 @@ pub enum Frame<'a> {
         /// Everything before it in its flow was sent at least once.
         at_head: bool,
     },
+    /// A repeater's queues towards its clients.
+    Queue(QueueFrame),
     /// A part of a record.
     Data(Chunk<'a>),
 }
@@ -146,6 +164,13 @@ impl<'a> Frames<'a> {
                 let v = r.u32()?;
                 Frame::Void { flow, seq: v & 0xff_ffff, at_head: v >> 31 == 1 }
             }
+            QUEUE => Frame::Queue(QueueFrame {
+                seq: r.u16()?,
+                shared: r.u16()?,
+                every_ms: r.u16()?,
+                packets: r.u16()?,
+                verdict: r.u8()?,
+            }),
             k if k & 0xf0 == DATA => Frame::Data(read_chunk(r, k)?),
             k => return Err(FrameError::Unknown(k)),
         })

@@ -1,4 +1,4 @@
-use super::frame::{AckFrame, Frame, FrameError, Frames, PathStatus};
+use super::frame::{AckFrame, Frame, FrameError, Frames, PathStatus, QueueFrame};
 use super::*;
 use crate::vnet::Vnet;
 use arrayvec::ArrayVec;
@@ -23,7 +23,8 @@ fn every_frame_survives() {
     };
     let status = PathStatus { path: 3, seq: 9, state: 1, mtu: 1420 };
     assert!(w.ping() && w.ack(&ack) && w.challenge(11) && w.response(12) && w.status(&status));
-    assert!(w.close(5) && w.void(6, 7, true));
+    let queue = QueueFrame { seq: 65_535, shared: 2, every_ms: 200, packets: 300, verdict: 2 };
+    assert!(w.close(5) && w.void(6, 7, true) && w.queue(&queue));
     let len = w.len();
     assert_eq!(
         frames(&out, len),
@@ -35,6 +36,7 @@ fn every_frame_survives() {
             Frame::Status(status),
             Frame::Close(5),
             Frame::Void { flow: 6, seq: 7, at_head: true },
+            Frame::Queue(queue),
         ]
     );
 }
@@ -101,6 +103,7 @@ fn faults_are_named_and_end_the_datagram() {
     let errors = |b: &[u8]| Frames::new(b).filter_map(Result::err).collect::<Vec<_>>();
     assert_eq!(errors(&[0x40]), [FrameError::Unknown(0x40)]);
     assert_eq!(errors(&[3, 1, 2]), [FrameError::Truncated]);
+    assert_eq!(errors(&[8, 0, 1, 0, 2, 0, 200, 0, 40]), [FrameError::Truncated]);
     assert_eq!(errors(&[2, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0]), [FrameError::Invalid]);
     // A whole record without a byte.
     assert_eq!(errors(&[0x83, 0, 1, 0, 0, 1]), [FrameError::Invalid]);

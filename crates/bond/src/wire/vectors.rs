@@ -51,9 +51,13 @@ fn control(out: &mut String) {
     frame(out, "CHALLENGE 0x0102030405060708", ROOMY, &|w| assert!(w.challenge(0x0102_0304_0506_0708)));
     frame(out, "RESPONSE 0x0102030405060708", ROOMY, &|w| assert!(w.response(0x0102_0304_0506_0708)));
     frame(out, "STATUS: path 3, change 9, backup, MTU 1420", ROOMY, &|w| assert!(w.status(&status)));
+    let queue = QueueFrame { seq: 9, shared: 2, every_ms: 200, packets: 300, verdict: 0 };
     frame(out, "CLOSE, code 1 (revoked)", ROOMY, &|w| assert!(w.close(1)));
     frame(out, "VOID: record 7 of channel 6", ROOMY, &|w| assert!(w.void(6, 7, false)));
     frame(out, "VOID: record 7 of channel 6, at the head", ROOMY, &|w| assert!(w.void(6, 7, true)));
+    frame(out, "QUEUE: word 9, path 1 is shared, every 200 ms, 300 packets, decrease", ROOMY, &|w| {
+        assert!(w.queue(&queue));
+    });
 }
 
 fn data(out: &mut String) {

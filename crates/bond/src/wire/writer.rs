@@ -1,6 +1,6 @@
 //! Writes frames into a datagram under construction.
 
-use super::frame::{self, AckFrame, PathStatus};
+use super::frame::{self, AckFrame, PathStatus, QueueFrame};
 use super::{HEADER, Header, STAMP, Stamp, TAG};
 use crate::vnet::Vnet;
 
@@ -87,6 +87,12 @@ impl<'a> Writer<'a> {
     /// Announces a path's class.
     pub fn status(&mut self, s: &PathStatus) -> bool {
         self.put_all([&[frame::STATUS, s.path], &s.seq.to_be_bytes(), &[s.state], &s.mtu.to_be_bytes()])
+    }
+
+    /// Tells of the queues towards clients.
+    pub fn queue(&mut self, q: &QueueFrame) -> bool {
+        let words = [q.seq, q.shared, q.every_ms, q.packets].map(u16::to_be_bytes);
+        self.put_all([&[frame::QUEUE], words.as_flattened(), &[q.verdict]])
     }
 
     /// Ends the session.

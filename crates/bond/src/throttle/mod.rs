@@ -1,0 +1,280 @@
+//! Coordinated throttling: the link on the channel that the repeater's clients need takes only the air that they leave (Multifacet, section 3.2).
+//!
+//! ```text
+//!  repeater                                                   access point
+//!  Input::ClientQueue ─▶ Monitor ─▶ QUEUE frame ───────────▶ Throttled ─▶ Throttle (mimd, balance) ─▶ Allowance
+//!   (what waits for each client)     every 200 ms or 5 ms         │                                       │
+//!                                                                 └── none for two periods: a decrease    ▼
+//!                                                                     Gate of each shared path: how many datagrams may leave now
+//! ```
+//!
+//! Which paths share the clients' channel, the repeater says in the frame: it knows its radios. An end that hears no such frame throttles nothing.
+
+mod balance;
+mod gate;
+mod mimd;
+mod monitor;
+
+pub use balance::Balance;
+pub use gate::{Allowance, Gate};
+pub use mimd::Mimd;
+pub use monitor::Monitor;
+
+use crate::time::{Duration, Time};
+use crate::wire::{MAX_PATHS, QueueFrame};
+
+/// What the repeater makes of its queues towards its clients (MF-12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// They are too long: the shared link takes air from the clients.
+    Decrease,
+    /// Between the two thresholds.
+    Same,
+    /// They are short: there is air left.
+    Increase,
+}
+
+impl Verdict {
+    /// Its code in a frame.
+    pub fn code(self) -> u8 {
+        match self {
+            Verdict::Decrease => 0,
+            Verdict::Same => 1,
+            Verdict::Increase => 2,
+        }
+    }
+
+    /// What a code means; an unknown one is none.
+    pub fn from_code(code: u8) -> Option<Verdict> {
+        [Verdict::Decrease, Verdict::Same, Verdict::Increase].into_iter().find(|v| v.code() == code)
+    }
+}
+
+/// A throttle that config and scenarios can name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// None: the naive striping that the paper compares with (MF-25).
+    Off,
+    /// [`Mimd`]: the paper's.
+    #[default]
+    Mimd,
+    /// [`Balance`]: follows the queue itself, within tens of milliseconds.
+    Balance,
+}
+
+/// No throttle has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no throttle {0:?}; known are off, mimd and balance")]
+pub struct UnknownThrottle(pub String);
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 3] = [Kind::Off, Kind::Mimd, Kind::Balance];
+
+    /// The name in config.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Off => "off",
+            Kind::Mimd => "mimd",
+            Kind::Balance => "balance",
+        }
+    }
+
+    /// How often the repeater speaks.
+    pub const fn every(self) -> Duration {
+        match self {
+            // The paper found 200 ms best (section 6.2): its law reacts to every transient that it is told of.
+            Kind::Off | Kind::Mimd => Duration::from_millis(200),
+            Kind::Balance => Duration::from_millis(5),
+        }
+    }
+}
+
+impl core::str::FromStr for Kind {
+    type Err = UnknownThrottle;
+
+    fn from_str(name: &str) -> Result<Self, UnknownThrottle> {
+        Kind::ALL.into_iter().find(|k| k.name() == name).ok_or_else(|| UnknownThrottle(name.to_owned()))
+    }
+}
+
+/// The choices of a throttle. The paper gives no value for any but the period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Which.
+    pub kind: Kind,
+    /// Repeater: how often it speaks; `None`: [`Kind::every`].
+    pub every: Option<Duration>,
+    /// A client's queue shorter than this may be longer, packets. An A-MPDU of 32: with less the clients' radio might find nothing to send.
+    pub low: u32,
+    /// One longer than this is too long, packets. 128 are some 30 ms at 50 Mb/s, what one period at a tenth too much adds.
+    pub high: u32,
+    /// Datagrams that leave together where the shared link is to be busy for a part of the time only: half an A-MPDU of 32, so that little air goes into
+    /// preambles.
+    pub burst: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config { kind: Kind::default(), every: None, low: 32, high: 128, burst: 16 }
+    }
+}
+
+impl Config {
+    /// How often the repeater speaks.
+    pub fn every(&self) -> Duration {
+        self.every.unwrap_or(self.kind.every())
+    }
+
+    fn throttle(&self, most: u32) -> Option<Box<dyn Throttle>> {
+        match self.kind {
+            Kind::Off => None,
+            Kind::Mimd => Some(Box::new(Mimd::new(f64::from(most)))),
+            Kind::Balance => Some(Box::new(Balance::new(f64::from(self.low + self.high) / 2.0))),
+        }
+    }
+}
+
+/// What a control frame said, and what the shared links did since the one before.
+#[derive(Clone, Copy, Debug)]
+pub struct Signal {
+    /// When it came.
+    pub now: Time,
+    /// The repeater's verdict.
+    pub verdict: Verdict,
+    /// Packets in the longest queue towards a client.
+    pub packets: u32,
+    /// Datagrams per second that left on the shared links since the last one.
+    pub sent_pps: f64,
+}
+
+/// A law by which shared links are throttled. The start is no traffic on them (MF-13).
+pub trait Throttle: Send + core::fmt::Debug {
+    /// The name it is chosen by.
+    fn name(&self) -> &'static str;
+    /// A control frame came.
+    fn on_signal(&mut self, signal: &Signal);
+    /// None came for two periods of the repeater: it, or the way, may be drowned.
+    fn on_silence(&mut self, now: Time);
+    /// What the shared links may do.
+    fn allowance(&self) -> Allowance;
+}
+
+/// Counts of one throttle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames that said decrease, same and increase.
+    pub verdicts: [u64; 3],
+    /// Frames that came twice or too late.
+    pub old: u64,
+    /// Times that none came for two periods.
+    pub silences: u64,
+}
+
+/// Silence of so many periods is a decrease.
+const SILENT_PERIODS: u32 = 2;
+
+/// The access point's end: the last word of the repeater and what follows from it for each shared path.
+#[derive(Debug)]
+pub struct Throttled {
+    law: Box<dyn Throttle>,
+    burst: u32,
+    seq: Option<u16>,
+    shared: u16,
+    every: Duration,
+    last: Time,
+    silent_at: Time,
+    sent: u64,
+    gates: [Gate; MAX_PATHS],
+    counters: Counters,
+}
+
+impl Throttled {
+    /// One that has heard nothing yet; `most` bounds what a link may hold. `None` if config says so.
+    pub fn new(config: &Config, most: u32, now: Time) -> Option<Throttled> {
+        Some(Throttled {
+            law: config.throttle(most)?,
+            burst: config.burst.max(1),
+            seq: None,
+            shared: 0,
+            every: config.every(),
+            last: now,
+            silent_at: now + config.every() * SILENT_PERIODS,
+            sent: 0,
+            gates: [Gate::default(); MAX_PATHS],
+            counters: Counters::default(),
+        })
+    }
+
+    /// A control frame. Old ones are not heeded (serial numbers, RFC 1982).
+    pub fn on_frame(&mut self, now: Time, f: &QueueFrame) {
+        let Some(verdict) = Verdict::from_code(f.verdict) else { return };
+        if self.seq.is_some_and(|seen| (f.seq.wrapping_sub(seen) as i16) <= 0) {
+            self.counters.old += 1;
+            return;
+        }
+        (self.seq, self.shared) = (Some(f.seq), f.shared);
+        self.every = Duration::from_millis(u64::from(f.every_ms.max(1)));
+        let over = now.since(self.last).max(Duration::from_millis(1));
+        let sent_pps = std::mem::take(&mut self.sent) as f64 / over.as_secs_f64();
+        self.law.on_signal(&Signal { now, verdict, packets: u32::from(f.packets), sent_pps });
+        self.counters.verdicts[verdict.code() as usize] += 1;
+        (self.last, self.silent_at) = (now, now + self.every * SILENT_PERIODS);
+    }
+
+    /// Looks whether the repeater has gone silent.
+    pub fn on_timer(&mut self, now: Time) {
+        if now >= self.silent_at {
+            self.law.on_silence(now);
+            self.counters.silences += 1;
+            self.silent_at = now + self.every;
+        }
+    }
+
+    /// When [`Throttled::on_timer`] has something to do.
+    pub fn silent_at(&self) -> Time {
+        self.silent_at
+    }
+
+    /// Whether path `id` shares the clients' channel.
+    pub fn is_shared(&self, id: u8) -> bool {
+        self.shared & 1 << id != 0
+    }
+
+    /// What a shared path that holds `outstanding` datagrams may hold, and take now; `most` is what it might hold by itself.
+    pub fn slots(&mut self, now: Time, id: u8, outstanding: u32, most: u32) -> (u32, u32) {
+        let allowance = self.law.allowance();
+        self.gates[id as usize].slots(now, allowance, self.burst, outstanding, most)
+    }
+
+    /// Datagrams left on a shared path.
+    pub fn on_sent(&mut self, now: Time, id: u8, datagrams: u32) {
+        self.sent += u64::from(datagrams);
+        self.gates[id as usize].on_sent(now, datagrams);
+    }
+
+    /// When a path that waits for leave gets it.
+    pub fn ready_at(&self) -> Option<Time> {
+        (0..MAX_PATHS).filter(|i| self.shared & 1 << i != 0).filter_map(|i| self.gates[i].ready_at()).min()
+    }
+
+    /// What shared paths may do now.
+    pub fn allowance(&self) -> Allowance {
+        self.law.allowance()
+    }
+
+    /// The law's name.
+    pub fn name(&self) -> &'static str {
+        self.law.name()
+    }
+
+    /// Totals.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod hop;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+use super::hop::{Hop, RADIO_QUEUE};
+use super::*;
+use crate::feedback::LinkState;
+
+const LAWS: [Kind; 2] = [Kind::Mimd, Kind::Balance];
+/// Private, shared and client link alone, packets per second: 6 to 96 Mb/s.
+const PLACES: [[f64; 3]; 5] = [
+    [2000.0, 4000.0, 4000.0],
+    [1000.0, 3000.0, 5000.0],
+    [500.0, 2000.0, 2000.0],
+    [3000.0, 8000.0, 5000.0],
+    [1500.0, 1500.0, 3000.0],
+];
+
+fn secs(s: u64) -> Duration {
+    Duration::from_secs(s)
+}
+
+/// MF-14, zone 1: the private link alone brings more than the client's can take.
+#[test]
+fn where_nothing_is_left_the_shared_link_ends_choked() {
+    for (kind, rates) in
+        LAWS.iter().flat_map(|k| [(k, [4000.0, 4000.0, 3000.0]), (k, [3100.0, 6000.0, 3000.0])])
+    {
+        let mut hop = Hop::new(*kind, rates, 1);
+        hop.run(secs(5));
+        let [_, shared, ..] = hop.measure(secs(3));
+        assert_eq!(
+            (shared, hop.throttled.allowance()),
+            (0.0, Allowance::Choked),
+            "{} {rates:?}",
+            kind.name()
+        );
+    }
+}
+
+/// MF-14, zone 2: the client's queue stays bounded and what arrives tends to equation 2. The model's step of 20 µs takes up to two per cent itself.
+#[test]
+fn where_air_is_left_the_queue_is_bounded_and_throughput_tends_to_equation_2() {
+    for (kind, rates) in LAWS.iter().flat_map(|k| PLACES.map(|r| (k, r))) {
+        let mut hop = Hop::new(*kind, rates, 2);
+        hop.run(secs(4));
+        let [_, _, client, dropped] = hop.measure(secs(6));
+        let share = client / hop.optimum();
+        assert!(share > 0.94 && share < 1.01, "{} {rates:?}: {share:.3} of equation 2", kind.name());
+        assert!(
+            hop.longest < RADIO_QUEUE / 2 && dropped == 0.0,
+            "{} {rates:?}: {}",
+            kind.name(),
+            hop.longest
+        );
+    }
+}
+
+/// T-9: with half of the control frames lost nothing runs over and nobody has less than without the shared link; afterwards all is as before.
+#[test]
+fn with_half_of_the_control_lost_it_is_never_worse_than_the_private_link() {
+    for (kind, rates) in LAWS.iter().flat_map(|k| PLACES.map(|r| (k, r))) {
+        let mut hop = Hop::new(*kind, rates, 3);
+        hop.control_loss = 0.5;
+        hop.run(secs(3));
+        let [_, _, client, dropped] = hop.measure(secs(5));
+        assert!(client > hop.private * 0.98 && dropped == 0.0, "{} {rates:?}: {client}", kind.name());
+        assert!(hop.longest < RADIO_QUEUE / 2);
+        hop.control_loss = 0.0;
+        hop.run(secs(4));
+        let [_, _, client, _] = hop.measure(secs(5));
+        assert!(client > hop.optimum() * 0.94, "{} {rates:?} afterwards: {client}", kind.name());
+    }
+}
+
+#[test]
+fn a_silent_repeater_chokes_the_shared_link() {
+    for kind in LAWS {
+        let mut hop = Hop::new(kind, PLACES[0], 4);
+        hop.run(secs(4));
+        hop.control_loss = 1.0;
+        hop.run(secs(5));
+        assert_eq!(hop.throttled.allowance(), Allowance::Choked, "{}", kind.name());
+        assert!(hop.throttled.counters().silences > 3);
+    }
+}
+
+/// The better law: somebody takes 30 % of the air from one moment to the next. How much of the change of the shared link's rate has been made 50 to 100 ms
+/// later, on average over phases of the loop.
+#[test]
+fn balance_answers_interference_within_50_ms() {
+    let (mut before, mut soon, mut after) = (0.0, 0.0, 0.0);
+    let rate = |hop: &mut Hop, ms| hop.measure(Duration::from_millis(ms))[1];
+    for seed in 0..16 {
+        let mut hop = Hop::new(Kind::Balance, [1500.0, 4000.0, 4000.0], seed);
+        hop.run(Duration::from_millis(1500 + 37 * seed));
+        before += rate(&mut hop, 500);
+        hop.interference = 0.3;
+        hop.run(Duration::from_millis(50));
+        soon += rate(&mut hop, 50);
+        after += rate(&mut hop, 500);
+    }
+    let made = (before - soon) / (before - after);
+    assert!((0.9..1.3).contains(&made), "{made:.2} of the change");
+}
+
+#[test]
+fn mimd_multiplies_divides_chokes_and_probes() {
+    let mut m = Mimd::new(64.0);
+    let mut say = |ms, verdict| {
+        m.on_signal(&Signal { now: Time::from_millis(ms), verdict, packets: 0, sent_pps: 0.0 });
+        m.allowance()
+    };
+    assert_eq!(say(0, Verdict::Same), Allowance::Choked);
+    assert_eq!(say(200, Verdict::Increase), Allowance::Held(1.0));
+    assert_eq!(say(400, Verdict::Increase), Allowance::Held(1.25));
+    assert_eq!(say(600, Verdict::Same), Allowance::Held(1.25));
+    assert_eq!(say(800, Verdict::Decrease), Allowance::Choked);
+    assert_eq!(say(1000, Verdict::Same), Allowance::Choked);
+    assert_eq!(say(1800, Verdict::Same), Allowance::Held(1.0));
+    (0..40).for_each(|_| assert_ne!(say(2000, Verdict::Increase), Allowance::Choked));
+    assert_eq!(say(2000, Verdict::Increase), Allowance::Held(64.0));
+}
+
+#[test]
+fn old_frames_and_unknown_verdicts_are_not_heeded() {
+    let config = Config { kind: Kind::Mimd, ..Config::default() };
+    let mut t = Throttled::new(&config, 64, Time::ZERO).unwrap();
+    let frame = |seq, verdict| QueueFrame { seq, shared: 2, every_ms: 200, packets: 0, verdict };
+    t.on_frame(Time::from_millis(1), &frame(65_535, 2));
+    t.on_frame(Time::from_millis(2), &frame(65_535, 2));
+    t.on_frame(Time::from_millis(2), &frame(65_000, 2));
+    t.on_frame(Time::from_millis(3), &frame(1, 9));
+    assert_eq!(
+        (t.allowance(), t.counters().old, t.is_shared(1), t.is_shared(0)),
+        (Allowance::Held(1.0), 2, true, false)
+    );
+    t.on_frame(Time::from_millis(4), &frame(0, 2));
+    assert_eq!(t.allowance(), Allowance::Held(1.25));
+    assert!(Throttled::new(&Config { kind: Kind::Off, ..config }, 64, Time::ZERO).is_none());
+}
+
+/// T-12b.
+#[test]
+fn each_client_is_judged_by_itself_and_a_weak_one_does_not_choke_the_others() {
+    let config = Config::default();
+    let mut m = Monitor::default();
+    let tell = |m: &mut Monitor, ms, client, backlog_packets, delivered| {
+        let state = LinkState { backlog_packets, delivered, ..LinkState::default() };
+        m.on_queue(Time::from_millis(ms), client, state);
+    };
+    assert_eq!(m.verdict(&config), (Verdict::Increase, 0));
+    // Twelve short queues are no long one.
+    (0..12).for_each(|c| tell(&mut m, 0, c, 20, 0));
+    assert_eq!(m.verdict(&config), (Verdict::Increase, 20));
+    for ms in [100, 200] {
+        (0..12).for_each(|c| tell(&mut m, ms, c, 20, ms * 10));
+        tell(&mut m, ms, 99, 900, ms / 10);
+    }
+    // One of thirteen drains a hundredth of what the others do.
+    assert_eq!(m.verdict(&config), (Verdict::Same, config.low));
+    // Alone its queue counts, as does that of one that drains its share.
+    tell(&mut m, 200, 3, 300, 2000);
+    assert_eq!(m.verdict(&config), (Verdict::Decrease, 300));
+    m.expire(Time::from_millis(2150));
+    assert_eq!(m.len(), 13);
+    m.expire(Time::from_millis(2201));
+    assert!(m.is_empty());
+    (0..1000).for_each(|c| tell(&mut m, 3000, c, 0, 0));
+    assert_eq!(m.len(), 256);
+}
+
+#[test]
+fn names_are_known() {
+    for kind in Kind::ALL {
+        assert_eq!(kind.name().parse(), Ok(kind));
+        if let Some(t) = Throttled::new(&Config { kind, ..Config::default() }, 64, Time::ZERO) {
+            assert_eq!(t.name(), kind.name());
+        }
+    }
+    assert!("aimd".parse::<Kind>().is_err());
+}

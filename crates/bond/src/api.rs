@@ -85,6 +85,19 @@ pub struct Transmit<'a> {
     pub segment: usize,
     /// Their bytes.
     pub bytes: &'a [u8],
+    /// Their name, for a driver that lends the bytes to a device; `None` for those of a handshake.
+    pub ticket: Option<Ticket>,
+}
+
+/// Names the datagrams of a [`Transmit`], to ask [`crate::engine::Engine::is_settled`] about them later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// The engine's number of the session.
+    pub peer: u32,
+    /// The path's identifier.
+    pub path: u8,
+    /// Number of the last datagram.
+    pub last: u64,
 }
 
 /// News for the driver and for people.

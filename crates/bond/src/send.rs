@@ -12,7 +12,7 @@
 
 mod copies;
 
-use crate::api::Transmit;
+use crate::api::{Ticket, Transmit};
 use crate::config::Config;
 use crate::inner::{Inner, edit};
 use crate::path::sent::ChunkRef;
@@ -83,8 +83,13 @@ impl Peer {
         self.peer_mtu.min(own_mtu).saturating_sub(headers)
     }
 
-    /// The next batch to send, if any may leave now.
-    pub(crate) fn poll_transmit<'a>(&mut self, now: Time, shared: &'a mut Shared) -> Option<Transmit<'a>> {
+    /// The next batch to send, if any may leave now. `id` is the engine's number of this session.
+    pub(crate) fn poll_transmit<'a>(
+        &mut self,
+        id: u32,
+        now: Time,
+        shared: &'a mut Shared,
+    ) -> Option<Transmit<'a>> {
         if !self.is_up() {
             return None;
         }
@@ -100,8 +105,9 @@ impl Peer {
             self.mark_app_limited();
             return None;
         };
-        let route = self.paths[path].route;
-        Some(Transmit { route, segment, bytes: &shared.tx[..len] })
+        let p = &self.paths[path];
+        let ticket = Ticket { peer: id, path: p.id, last: p.sent.next_number().saturating_sub(1) };
+        Some(Transmit { route: p.route, segment, bytes: &shared.tx[..len], ticket: Some(ticket) })
     }
 
     /// Urgent packets leave at once, whatever the window and the pacer say: they are few.

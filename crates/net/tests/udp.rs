@@ -9,7 +9,8 @@ mod common;
 use std::net::{IpAddr, SocketAddr};
 
 use common::{Netns, cable, eventually, root};
-use ropewalk_net::udp::{OpenError, Options, PathError, RecvBatch, SendError, Transmit, UdpSocket};
+use ropewalk_bond::api::Ticket;
+use ropewalk_net::udp::{OpenError, Options, PathError, RecvBatch, SendError, Transmit, Twin, UdpSocket};
 
 struct Pair {
     a: Netns,
@@ -190,4 +191,105 @@ fn opening_says_what_is_wrong() {
         let socket = UdpSocket::open(&Options::at("0.0.0.0:0".parse().unwrap())).unwrap();
         assert!(socket.buffer_bytes().0 >= 8 << 20);
     });
+}
+
+fn ticket(last: u64) -> Ticket {
+    Ticket { peer: 1, path: 0, last }
+}
+
+fn twin_round_trip(ours: &str, theirs: &str, wildcard: &str) {
+    let Pair { a, b } = pair();
+    let client = open(&a, &wildcard.replace('p', "0"), Some("va"));
+    let server = open(&b, &wildcard.replace('p', "0"), None);
+    let remote = to(theirs, &server);
+    let mut twin = a.inside(|| Twin::of(&client, std::iter::empty(), None, remote)).unwrap();
+    assert!(twin.is_for(None, remote) && !twin.is_for(None, to(ours, &client)));
+    for round in 0..3u32 {
+        let data: Vec<u8> = (0..40 * 1200 + 700u32).map(|i| (i / 7 + round) as u8).collect();
+        let out = Transmit { to: remote, from: None, tos: 2, segment_size: 1200, data: &data };
+        assert!(Twin::suits(&out));
+        assert!(twin.send(&out, ticket(round.into())).unwrap());
+        let (payload, sizes, from, _, tos) = collect(&server, data.len());
+        assert_eq!((payload, sizes), (data, vec![1200]), "one batch out, one batch in");
+        assert_eq!((from, tos), (to(ours, &client), 2), "as from the socket itself");
+    }
+    // What this peer says comes to the twin, what others say to the socket.
+    let other = open(&b, &wildcard.replace('p', "0"), None);
+    let speak = |from: &mut UdpSocket, data: &[u8]| {
+        let here = to(ours, &client);
+        let from_ip = Some(theirs.parse().unwrap());
+        from.send(&Transmit { to: here, from: from_ip, tos: 0, segment_size: 1200, data }).unwrap()
+    };
+    let (mut server, mut other) = (server, other);
+    speak(&mut server, b"peer");
+    speak(&mut other, b"stranger");
+    assert_eq!(collect(&client, 8).0, b"stranger");
+    let mut batch = RecvBatch::new(4);
+    eventually("the peer's word", || twin.recv(&mut batch).unwrap() > 0);
+    assert_eq!(batch.iter_mut().next().unwrap().data, b"peer");
+    // A second twin of the same port, for the other; and the port is still nobody else's.
+    let second = a.inside(|| Twin::of(&client, [&twin].into_iter(), None, to(theirs, &other))).unwrap();
+    speak(&mut other, b"to you");
+    eventually("the other's word", || second.recv(&mut batch).unwrap() > 0);
+    let taken = Options::at(client.local_addr());
+    let taken = a.inside(|| UdpSocket::open(&taken));
+    assert!(matches!(taken, Err(OpenError::PortInUse(_))), "{taken:?}");
+}
+
+#[test]
+fn a_twin_speaks_for_its_socket_and_hears_its_peer() {
+    if root() {
+        twin_round_trip("10.9.0.1", "10.9.0.22", "0.0.0.0:p");
+        twin_round_trip("fd09::1", "fd09::22", "[::]:p");
+    }
+}
+
+#[test]
+fn a_twin_lends_no_page_twice() {
+    if !root() {
+        return;
+    }
+    let Pair { a, b } = pair();
+    let (client, server) = (open(&a, "0.0.0.0:0", None), open(&b, "0.0.0.0:0", None));
+    let remote = to("10.9.0.2", &server);
+    let mut twin = a.inside(|| Twin::of(&client, std::iter::empty(), None, remote)).unwrap();
+    // The server reads nothing yet: the kernel holds the pages of all that was sent.
+    let mut sent = 0u64;
+    loop {
+        let data = vec![sent as u8; 50 * 1200];
+        let out = Transmit { to: remote, from: None, tos: 0, segment_size: 1200, data: &data };
+        if !twin.send(&out, ticket(sent)).unwrap() {
+            break;
+        }
+        sent += 1;
+        assert!(sent < 1000, "there must be an end of pages");
+    }
+    let (payload, ..) = collect(&server, sent as usize * 60_000);
+    for (k, batch) in payload.chunks(60_000).enumerate() {
+        assert!(batch.iter().all(|b| *b == k as u8), "batch {k} was written over");
+    }
+    twin.reclaim(|t| t.last == 0);
+    let data = vec![7; 60_000];
+    let out = Transmit { to: remote, from: None, tos: 0, segment_size: 1200, data: &data };
+    assert!(twin.send(&out, ticket(sent)).unwrap(), "one batch is settled, one slot is free");
+    assert!(!twin.send(&out, ticket(sent + 1)).unwrap());
+}
+
+#[test]
+fn a_twin_whose_peer_is_gone_says_so_and_leaves_nothing_in_its_pipe() {
+    if !root() {
+        return;
+    }
+    let Pair { a, b } = pair();
+    let (client, server) = (open(&a, "0.0.0.0:0", None), open(&b, "0.0.0.0:0", None));
+    let remote = to("10.9.0.2", &server);
+    let mut twin = a.inside(|| Twin::of(&client, std::iter::empty(), None, remote)).unwrap();
+    let (first, second) = (vec![1; 60_000], vec![2; 60_000]);
+    let out = |data| Transmit { to: remote, from: None, tos: 0, segment_size: 1200, data };
+    a.ip("link set va down");
+    assert!(twin.send(&out(&first), ticket(0)).is_err());
+    a.ip("link set va up");
+    eventually("the link", || twin.send(&out(&second), ticket(1)).is_ok_and(|sent| sent));
+    let (payload, ..) = collect(&server, 60_000);
+    assert!(payload.iter().all(|b| *b == 2), "the batch that failed must not come later");
 }

@@ -8,7 +8,7 @@ mod status;
 pub use client::ClientConfig;
 pub use status::{PathStatus, PeerStatus, Status};
 
-use crate::api::{Event, Input, Output, Registry};
+use crate::api::{Event, Input, Output, Registry, Ticket};
 use crate::config::Config;
 use crate::feedback::LinkState;
 use crate::inner::Inner;
@@ -165,7 +165,7 @@ impl Engine {
         if let Some((route, bytes)) = self.handshakes.pop_front() {
             self.sending = bytes;
             let (segment, bytes) = (self.sending.len(), &self.sending[..]);
-            return Output::Transmit(crate::api::Transmit { route, segment, bytes });
+            return Output::Transmit(crate::api::Transmit { route, segment, bytes, ticket: None });
         }
         self.poll_peers(now)
     }
@@ -177,10 +177,10 @@ impl Engine {
                 self.ready.pop_front();
                 continue;
             };
-            if let Some(t) = peer.poll_transmit(now, &mut self.shared) {
-                let (route, segment, len) = (t.route, t.segment, t.bytes.len());
+            if let Some(t) = peer.poll_transmit(id, now, &mut self.shared) {
+                let (route, segment, len, ticket) = (t.route, t.segment, t.bytes.len(), t.ticket);
                 let bytes = &self.shared.tx[..len];
-                return Output::Transmit(crate::api::Transmit { route, segment, bytes });
+                return Output::Transmit(crate::api::Transmit { route, segment, bytes, ticket });
             }
             self.ready.pop_front();
             self.schedule(id, now);
@@ -194,6 +194,12 @@ impl Engine {
             }
             _ => Output::Timeout(own.0, own.1),
         }
+    }
+
+    /// Whether all datagrams of a [`crate::api::Transmit`] are acknowledged or held lost, or their path is gone.
+    pub fn is_settled(&self, ticket: &Ticket) -> bool {
+        let path = self.peers.get(&ticket.peer).and_then(|p| p.paths.iter().find(|p| p.id == ticket.path));
+        path.is_none_or(|p| p.sent.is_settled(ticket.last))
     }
 
     fn schedule(&mut self, id: u32, now: Time) {

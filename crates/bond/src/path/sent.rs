@@ -123,6 +123,12 @@ impl SentLog {
         self.base = number;
     }
 
+    /// Neither number `last` nor any before it is on the way.
+    pub fn is_settled(&self, last: u64) -> bool {
+        let open = self.sent.iter().position(|s| s.fate == Fate::Flying).unwrap_or(self.sent.len());
+        last < self.base + open as u64
+    }
+
     /// Bytes on the way.
     pub fn inflight(&self) -> u64 {
         self.inflight

@@ -77,3 +77,17 @@ fn death_loses_all_that_flies() {
     assert_eq!(records(&out.missing), [1, 2, 3]);
     assert_eq!(l.inflight(), 0);
 }
+
+#[test]
+fn settled_is_what_has_nothing_on_the_way_up_to_it() {
+    let mut l = log(10);
+    assert!(!l.is_settled(0));
+    handle(&mut l, 20, &ack(2, &[(0, 3)]));
+    assert!(l.is_settled(2) && !l.is_settled(3));
+    // 3 and 4 are overtaken by enough to be held lost; 8 and 9 are still on their way.
+    let out = handle(&mut l, 30, &ack(7, &[(0, 3)]));
+    assert_eq!(out.lost.len(), 2);
+    assert!(l.is_settled(7) && !l.is_settled(8));
+    handle(&mut l, 31, &ack(9, &[(0, 2)]));
+    assert!(l.is_settled(9) && !l.is_settled(10), "10 was never sent");
+}

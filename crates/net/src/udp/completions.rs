@@ -35,6 +35,11 @@ impl UdpSocket {
         Ok(self.completions.get_or_insert_default().clone())
     }
 
+    /// Whether completions were asked for. A [`super::Twin`] counts none.
+    pub fn counts_completions(&self) -> bool {
+        self.completions.is_some()
+    }
+
     /// Counts the completions that have come, within bounds. Does nothing unless they were asked for. `true` if there were any.
     pub fn take_completions(&self) -> bool {
         let Some(counter) = &self.completions else { return false };

@@ -8,11 +8,14 @@
 mod completions;
 mod control;
 mod error;
+mod pages;
 mod recv;
 mod send;
 mod socket;
+mod twin;
 
 pub use error::{OpenError, PathError, SendError};
 pub use recv::{DATAGRAM_BUFFER, Datagrams, RecvBatch};
 pub use send::{MAX_BATCH_BYTES, MAX_SEGMENTS, Transmit};
 pub use socket::{Options, UdpSocket};
+pub use twin::{Twin, twins_work};

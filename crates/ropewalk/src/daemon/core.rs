@@ -1,7 +1,11 @@
 //! What the loop touches for every packet.
 
+<<<<<<< HEAD
 use super::links::Links;
 use super::sockets::Sockets;
+=======
+use super::sockets::{Sent, Sockets, Source};
+>>>>>>> 9aafab6 (net, ropewalk: large batches leave from pages of our own)
 use anyhow::Context;
 use ropewalk_bond::api::{Event, Input, Output};
 use ropewalk_bond::engine::Engine;
@@ -39,6 +43,8 @@ pub struct Counters {
     pub device_refused: u64,
     /// Batches sent.
     pub batches: u64,
+    /// Of those, read by the kernel from pages of ours.
+    pub lent: u64,
     /// Datagrams not sent because a buffer or queue of the kernel was full.
     pub send_full: u64,
     /// Datagrams not sent because they were longer than the interface takes.
@@ -146,15 +152,20 @@ impl Core {
     }
 
     /// Takes in what waits at a socket, within bounds.
-    pub fn read_socket(&mut self, id: u32, buffers: &mut Buffers) -> anyhow::Result<()> {
+    pub fn read_socket(&mut self, from: Source, buffers: &mut Buffers) -> anyhow::Result<()> {
         for _ in 0..SOCKET_READS {
+<<<<<<< HEAD
             let Some(link) = self.sockets.get_mut(id) else { return Ok(()) };
             link.socket.take_completions();
             let received = match link.socket.recv(&mut buffers.batch) {
+=======
+            let Some((id, received)) = self.sockets.receive(from, &mut buffers.batch) else { return Ok(()) };
+            let received = match received {
+>>>>>>> 9aafab6 (net, ropewalk: large batches leave from pages of our own)
                 Ok(n) => n,
                 Err(error) => {
                     // The interface went down, or an ICMP error came: sending finds out which.
-                    tracing::debug!(link = link.name, %error, "receiving failed");
+                    tracing::debug!(link = id, %error, "receiving failed");
                     return Ok(());
                 }
             };
@@ -194,14 +205,18 @@ impl Core {
     /// Does everything that the engine wants done now; returns when it wants to be asked again.
     pub fn pump(&mut self) -> anyhow::Result<Time> {
         let mut now = clock::now();
+        let engine = &self.engine;
+        self.sockets.reclaim(|ticket| engine.is_settled(ticket));
         loop {
             match self.engine.poll_output(now) {
                 Output::Transmit(t) => {
                     self.counters.batches += 1;
                     let (route, count, segment) =
                         (t.route, t.bytes.len().div_ceil(t.segment.max(1)), t.segment);
-                    if let Err(error) = self.sockets.send(&t) {
-                        self.on_send_error(error, route, count, segment);
+                    match self.sockets.send(&t) {
+                        Ok(Sent::Lent) => self.counters.lent += 1,
+                        Ok(Sent::Copied) => {}
+                        Err(error) => self.on_send_error(error, route, count, segment),
                     }
                     now = clock::now();
                 }

@@ -2,6 +2,7 @@
 
 use super::core::{Buffers, Core};
 use super::mailbox::Mailbox;
+use super::sockets::Source;
 use super::watchdog::Watchdog;
 use crate::control::protocol::{Request, Response};
 use anyhow::Context;
@@ -20,8 +21,13 @@ const MAIL: u64 = 1;
 const SIGNALS: u64 = 2;
 const NEWS: u64 = 3;
 const LINKS: u64 = 16;
+<<<<<<< HEAD
 /// What links say of themselves; sockets have 32 bits.
 const FEEDBACK: u64 = 1 << 33;
+=======
+/// Numbers of links are 32 bits.
+const TWINS: u64 = 1 << 33;
+>>>>>>> 9aafab6 (net, ropewalk: large batches leave from pages of our own)
 /// How long the last words may take: [`Core::engine`]'s `close` puts one datagram on each path.
 const FAREWELL: Duration = Duration::from_millis(50);
 
@@ -112,6 +118,17 @@ impl Running {
         }
     }
 
+    /// A peer that gets much from us gets a socket of its own, if the kernel allows it.
+    fn add_wanted_twin(&mut self) -> anyhow::Result<()> {
+        let Some(route) = self.core.sockets.take_wanted() else { return Ok(()) };
+        match self.core.sockets.add_twin(route) {
+            Ok(Some((id, twin))) => self.poller.add(twin, TWINS + u64::from(id), Interest::Read)?,
+            Ok(None) => {}
+            Err(error) => tracing::debug!(remote = %route.remote, %error, "no pages of our own for it"),
+        }
+        Ok(())
+    }
+
     /// Changes how long the loop looks for work before it sleeps.
     pub fn set_busy_poll(&mut self, time: Duration) {
         self.busy_poll = time;
@@ -169,6 +186,7 @@ fn turns(
         running.core.pump()?;
         running.core.give_way(buffers)?;
         let engine_due = running.core.pump()?;
+        running.add_wanted_twin()?;
         while let Some(event) = running.core.events.pop_front() {
             if role.on_event(running, event, clock::now())? == Flow::Stop {
                 return Ok(());
@@ -211,6 +229,7 @@ fn serve(
         }
         SIGNALS => return Ok(on_signals(running, role)),
         NEWS => role.on_news(running, clock::now())?,
+<<<<<<< HEAD
         token if token >= FEEDBACK => {
             let Core { links, engine, .. } = &mut running.core;
             links.on_news(token - FEEDBACK, engine, clock::now());
@@ -218,6 +237,10 @@ fn serve(
         link => {
             running.core.read_socket((link - LINKS) as u32, buffers)?;
         }
+=======
+        twin if twin >= TWINS => running.core.read_socket(Source::Twin((twin - TWINS) as u32), buffers)?,
+        link => running.core.read_socket(Source::Link((link - LINKS) as u32), buffers)?,
+>>>>>>> 9aafab6 (net, ropewalk: large batches leave from pages of our own)
     }
     Ok(Flow::Continue)
 }

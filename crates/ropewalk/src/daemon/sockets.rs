@@ -1,7 +1,15 @@
 //! The UDP sockets, each under the number by which the engine knows it.
 
-use ropewalk_bond::api::Transmit;
-use ropewalk_net::udp::{SendError, UdpSocket};
+use ropewalk_bond::api::{Ticket, Transmit};
+use ropewalk_bond::path::Route;
+use ropewalk_net::udp::{OpenError, SendError, Twin, UdpSocket, twins_work};
+
+/// Twins of all sockets at most: each may come to hold 6 MiB.
+const TWINS: usize = 8;
+/// So many large batches to one peer, one after the other, are worth a twin.
+const WORTH_A_TWIN: u32 = 128;
+/// Twins of one socket that may fail before it gets no more.
+const TRIES: u32 = 3;
 
 /// A socket and what it belongs to.
 #[derive(Debug)]
@@ -16,6 +24,56 @@ pub struct Link {
     pub mtu: Option<u16>,
     /// Datagrams that the kernel dropped because we were late.
     pub overruns: u32,
+    twins: Vec<Numbered>,
+    run: Run,
+    /// Twins that failed.
+    failures: u32,
+}
+
+/// Who got the last large batches, and how many.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    to: Option<Route>,
+    batches: u32,
+}
+
+impl Run {
+    /// One more; `true` if that makes enough for a twin.
+    fn goes_on(&mut self, to: Route) -> bool {
+        if self.to != Some(to) {
+            *self = Run { to: Some(to), batches: 0 };
+        }
+        self.batches += 1;
+        self.batches >= WORTH_A_TWIN
+    }
+}
+
+/// A twin and the number by which the loop knows it.
+#[derive(Debug)]
+struct Numbered {
+    id: u32,
+    twin: Twin,
+    /// The count of large batches at its last one.
+    last_used: u64,
+    failed: bool,
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The kernel has a copy of it.
+    Copied,
+    /// The kernel reads it from pages of ours.
+    Lent,
+}
+
+/// A socket that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The socket of this number.
+    Link(u32),
+    /// The twin of this number.
+    Twin(u32),
 }
 
 /// All of them. There are few, so they are looked for one by one.
@@ -23,6 +81,11 @@ pub struct Link {
 pub struct Sockets {
     links: Vec<Link>,
     next: u32,
+    next_twin: u32,
+    /// Large batches so far.
+    large: u64,
+    /// Who is worth a twin and has none.
+    wanted: Option<Route>,
 }
 
 impl Sockets {
@@ -30,7 +93,16 @@ impl Sockets {
     pub fn add(&mut self, socket: UdpSocket, name: String, mtu: Option<u16>) -> u32 {
         let id = self.next;
         self.next += 1;
-        self.links.push(Link { id, socket, name, mtu, overruns: 0 });
+        self.links.push(Link {
+            id,
+            socket,
+            name,
+            mtu,
+            overruns: 0,
+            twins: Vec::new(),
+            run: Run::default(),
+            failures: 0,
+        });
         id
     }
 
@@ -54,16 +126,104 @@ impl Sockets {
         self.links.iter()
     }
 
-    /// Sends a batch by the socket of its route; returns how many bytes of it went.
-    pub fn send(&mut self, t: &Transmit<'_>) -> Result<usize, SendError> {
-        let Some(link) = self.get_mut(t.route.link) else { return Ok(0) };
-        link.socket.send(&ropewalk_net::udp::Transmit {
+    /// Sends a batch by the socket of its route, or by a twin of it.
+    pub fn send(&mut self, t: &Transmit<'_>) -> Result<Sent, SendError> {
+        let Some(link) = self.links.iter_mut().find(|l| l.id == t.route.link) else {
+            return Ok(Sent::Copied);
+        };
+        let batch = ropewalk_net::udp::Transmit {
             to: t.route.remote,
             from: t.route.local,
             tos: ECT0,
             segment_size: t.segment,
             data: t.bytes,
-        })
+        };
+        if Twin::suits(&batch)
+            && let Some(ticket) = t.ticket
+        {
+            self.large += 1;
+            match link.twins.iter_mut().find(|n| n.twin.is_for(t.route.local, t.route.remote) && !n.failed) {
+                Some(n) => {
+                    n.last_used = self.large;
+                    match n.twin.send(&batch, ticket) {
+                        Ok(true) => return Ok(Sent::Lent),
+                        Ok(false) => {}
+                        Err(SendError::Full) => return Err(SendError::Full),
+                        // The other socket says what is wrong, if anything is.
+                        Err(_) => n.failed = true,
+                    }
+                }
+                None => {
+                    let socket = &link.socket;
+                    let able = link.failures < TRIES
+                        && socket.has_gso()
+                        && !socket.counts_completions()
+                        && twins_work();
+                    if able && link.run.goes_on(t.route) {
+                        self.wanted = Some(t.route);
+                    }
+                }
+            }
+        }
+        link.socket.send(&batch).map(|_| Sent::Copied)
+    }
+
+    /// The socket to read from and the number of its link.
+    pub fn receive(
+        &mut self,
+        from: Source,
+        batch: &mut ropewalk_net::udp::RecvBatch,
+    ) -> Option<(u32, std::io::Result<usize>)> {
+        match from {
+            Source::Link(id) => self.get(id).map(|l| (id, l.socket.recv(batch))),
+            Source::Twin(id) => {
+                let mut twins = self.links.iter_mut().flat_map(|l| l.twins.iter_mut().map(|n| (l.id, n)));
+                let (link, n) = twins.find(|(_, n)| n.id == id)?;
+                let received = n.twin.recv(batch);
+                // A connected socket hears of ICMP errors that the engine wants to find out about by itself.
+                n.failed |= received.is_err();
+                Some((link, received))
+            }
+        }
+    }
+
+    /// Whom to make a twin for, if anybody.
+    pub fn take_wanted(&mut self) -> Option<Route> {
+        self.wanted.take()
+    }
+
+    /// Makes a twin for what goes by this route; returns its number and the twin, to be read.
+    pub fn add_twin(&mut self, route: Route) -> Result<Option<(u32, &Twin)>, OpenError> {
+        if self.links.iter().map(|l| l.twins.len()).sum::<usize>() >= TWINS {
+            self.remove_stalest_twin();
+        }
+        let id = self.next_twin;
+        self.next_twin += 1;
+        let last_used = self.large;
+        let Some(link) = self.get_mut(route.link) else { return Ok(None) };
+        let siblings = link.twins.iter().map(|n| &n.twin);
+        let twin = Twin::of(&link.socket, siblings, route.local, route.remote)
+            .inspect_err(|_| link.failures += 1)?;
+        link.twins.push(Numbered { id, twin, last_used, failed: false });
+        Ok(link.twins.last().map(|n| (id, &n.twin)))
+    }
+
+    fn remove_stalest_twin(&mut self) {
+        let all = self.links.iter().flat_map(|l| &l.twins);
+        let Some(stalest) = all.min_by_key(|n| n.last_used).map(|n| n.id) else { return };
+        self.links.iter_mut().for_each(|l| l.twins.retain(|n| n.id != stalest));
+    }
+
+    /// Takes back pages that twins have lent and closes twins that failed.
+    pub fn reclaim(&mut self, is_settled: impl Fn(&Ticket) -> bool) {
+        for link in &mut self.links {
+            for n in &mut link.twins {
+                n.twin.reclaim(&is_settled);
+            }
+            let before = link.twins.len();
+            link.twins.retain(|n| !n.failed);
+            link.failures += (before - link.twins.len()) as u32;
+        }
     }
 }
 

@@ -154,3 +154,72 @@ fn a_long_queue_is_found() {
     }
     assert!(text.contains("cake bandwidth"), "{text}");
 }
+
+const CELL: &str = r#"
+duration = "60s"
+[node.ap]
+radio.r0 = { standard = "11a", channel = 36, rate-control = { fixed = "24Mbit/s" } }
+interface.wlan0 = { radio = "r0", mode = "ap", ssid = "cell" }
+[node.sta]
+position = [2.0, 0.0]
+radio.r0 = { standard = "11a", channel = 36, rate-control = { fixed = "24Mbit/s" } }
+interface.wlan0 = { radio = "r0", mode = "station", ssid = "cell" }
+"#;
+
+/// A lab, and a server in it, that end with the test.
+struct Cell {
+    name: String,
+    file: std::path::PathBuf,
+    server: Option<Child>,
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.server {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+        ropewalk(&["lab", "down", "--lab", &self.name]);
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+/// A radio cell: what goes up takes air from what comes down.
+#[test]
+fn air_that_both_directions_share_is_found() {
+    if !root() {
+        return;
+    }
+    let name = format!("probe-{}", std::process::id());
+    let file = std::env::temp_dir().join(format!("{name}.toml"));
+    std::fs::write(&file, CELL).unwrap();
+    let mut cell = Cell { name, file, server: None };
+    let (code, out, err) = ropewalk(&["lab", "up", cell.file.to_str().unwrap(), "--name", &cell.name]);
+    assert_eq!(code, 0, "{out}{err}");
+    let mut serve = Command::new(BINARY);
+    serve.args(["lab", "exec", "ap", "--lab", &cell.name, "--", BINARY, "probe", "--serve", "--key", KEY]);
+    let child = serve.stdout(Stdio::piped()).spawn().unwrap();
+    let child = cell.server.insert(child);
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    let (_, ap, _) = ropewalk(&[
+        "lab",
+        "exec",
+        "sta",
+        "--lab",
+        &cell.name,
+        "--",
+        "sh",
+        "-c",
+        "ip neighbour | cut -d' ' -f1",
+    ]);
+    let probe = ["probe", ap.trim(), "--key", KEY, "--seconds", "3", "--json"];
+    let exec = ["lab", "exec", "sta", "--lab", &cell.name, "--", BINARY];
+    let (code, text, err) = ropewalk(&[&exec[..], &probe].concat());
+    println!("{text}");
+    assert_eq!(code, 0, "{text}{err}");
+    let found = json(&text);
+    for direction in ["limit_up", "limit_down"] {
+        assert_eq!(found[direction]["limit"], "airtime", "{text}");
+        assert!(found[direction]["set"].as_str().unwrap().contains("another channel"), "{text}");
+    }
+}

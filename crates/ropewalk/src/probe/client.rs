@@ -1,7 +1,7 @@
 //! The end that asks.
 
 use super::diagnose::{Direction, Finding, Load, diagnose};
-use super::echo::{self, Echoes};
+use super::echo::{self, Echoes, Trains};
 use super::stream::{self, Sender};
 use super::wire::{Channel, End, Key, Reply, Request, Token};
 use super::{Probe, key, show};
@@ -23,7 +23,7 @@ const ECHO_EVERY: Duration = Duration::from_millis(20);
 pub struct Findings {
     /// The other end.
     pub host: String,
-    /// Hops to it; none over IPv6, or if they cannot be told.
+    /// Hops to it; none if they cannot be told.
     pub hops: Option<u8>,
     /// Receivers' buffers that were asked for, bytes.
     pub asked_window_bytes: Option<u32>,
@@ -31,6 +31,8 @@ pub struct Findings {
     pub idle: Echoes,
     /// What the narrowest link on the way there seems to carry, by trains of datagrams, Mbit/s.
     pub train_mbps: Option<f64>,
+    /// The same on the way back.
+    pub train_down_mbps: Option<f64>,
     /// To the host.
     pub up: Direction,
     /// From the host.
@@ -118,10 +120,11 @@ fn open(args: &Probe, host: &str, key: &Key) -> Result<Session> {
 
 impl Session {
     fn measure(&mut self, host: &str, streams: u8) -> Result<Findings> {
-        let hops = self.server.is_ipv4().then(|| echo::hops(&self.socket, &self.token)).flatten();
+        let hops = echo::hops(&self.socket, &self.token);
         let idle = self.idle();
-        echo::trains(&self.socket, &self.token);
+        echo::trains(&self.token, |bytes| drop(self.socket.send(bytes)));
         let train_mbps = self.trains()?;
+        let train_down_mbps = self.trains_back()?;
         let up = Direction {
             one: self.load(1, &[Sender::Client])?,
             several: self.load(streams, &[Sender::Client])?,
@@ -133,7 +136,7 @@ impl Session {
         let both_mbps = self.load(streams.max(2), &[Sender::Client, Sender::Server])?.mbps;
         let best = [&up, &down].map(|d| d.one.mbps.max(d.several.mbps)).into_iter().fold(0.0, f64::max);
         let limit_up = diagnose(&up, &idle, train_mbps, both_mbps, best);
-        let limit_down = diagnose(&down, &idle, None, both_mbps, best);
+        let limit_down = diagnose(&down, &idle, train_down_mbps, both_mbps, best);
         let asked_window_bytes = self.window;
         Ok(Findings {
             host: host.into(),
@@ -141,6 +144,7 @@ impl Session {
             asked_window_bytes,
             idle,
             train_mbps,
+            train_down_mbps,
             up,
             down,
             both_mbps,
@@ -158,10 +162,23 @@ impl Session {
     fn trains(&mut self) -> Result<Option<f64>> {
         self.channel.send(&Request::Trains)?;
         match self.channel.receive()? {
-            Reply::Trains { mut mbps } => {
-                mbps.sort_by(f64::total_cmp);
-                Ok(mbps.get(mbps.len() / 2).copied())
-            }
+            Reply::Trains { mbps } => Ok(median(mbps)),
+            other => bail!("the other end answered something else: {other:?}"),
+        }
+    }
+
+    /// The median rate of trains from there.
+    fn trains_back(&mut self) -> Result<Option<f64>> {
+        let (trains, done) = (Trains::default(), AtomicBool::new(false));
+        let (channel, socket, token) = (&mut self.channel, &self.socket, &self.token);
+        let reply = std::thread::scope(|scope| {
+            scope.spawn(|| echo::collect(socket, token, &trains, &done));
+            let reply = channel.send(&Request::TrainsBack).and_then(|()| channel.receive());
+            done.store(true, Ordering::Relaxed);
+            reply
+        });
+        match reply? {
+            Reply::Sent => Ok(median(echo::rates(&trains))),
             other => bail!("the other end answered something else: {other:?}"),
         }
     }
@@ -195,6 +212,11 @@ impl Session {
             other => bail!("the other end answered something else: {other:?}"),
         }
     }
+}
+
+fn median(mut rates: Vec<f64>) -> Option<f64> {
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied()
 }
 
 /// All ends of a test as one.

@@ -1,9 +1,10 @@
 //! Datagrams: echoes for round trips, trains for the rate of the narrowest link.
 
 use super::wire::Token;
+use rustix::net::sockopt;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ const TRAINS: u8 = 8;
 const LEAST_ARRIVALS: u32 = 16;
 /// Most hops that are looked for.
 const MAX_HOPS: u8 = 32;
+/// Time to live of usual datagrams (RFC 1700; Linux's `net.ipv4.ip_default_ttl`).
+const DEFAULT_TTL: u8 = 64;
 
 const ECHO: u8 = 0;
 const TRAIN: u8 = 1;
@@ -39,6 +42,15 @@ pub struct Train {
 
 /// Trains by number.
 pub type Trains = Mutex<BTreeMap<u8, Train>>;
+
+/// What a server's socket has seen of a session.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Trains that came.
+    pub trains: Trains,
+    /// Where the client's last datagram came from: address translation may have changed its port.
+    pub client: Mutex<Option<SocketAddr>>,
+}
 
 /// Round trips.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -84,15 +96,16 @@ fn parse(bytes: &[u8], token: &Token) -> Option<(u8, u8, u32)> {
 }
 
 /// The server's part: sends echoes back, as long as they came, and notes trains. Everything else is dropped.
-pub fn answer(socket: &UdpSocket, peer: IpAddr, token: &Token, trains: &Trains, stop: &AtomicBool) {
+pub fn answer(socket: &UdpSocket, peer: IpAddr, token: &Token, seen: &Seen, stop: &AtomicBool) {
     let mut buffer = [0; 2048];
     while !stop.load(Ordering::Relaxed) {
         let Ok((length, from)) = socket.recv_from(&mut buffer) else { continue };
         let Some((kind, group, _)) = parse(&buffer[..length], token).filter(|_| from.ip() == peer) else {
             continue;
         };
+        *seen.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(from);
         match kind {
-            TRAIN => note(trains, group, length),
+            TRAIN => note(&seen.trains, group, length),
             _ => drop(socket.send_to(&buffer[..length], from)),
         }
     }
@@ -159,27 +172,39 @@ fn hear(socket: &UdpSocket, token: &Token, wait: Duration) -> Option<(u8, u8, u3
     parse(&buffer[..length], token)
 }
 
-/// Sends trains, as fast as the machine can, with pauses between.
-pub fn trains(socket: &UdpSocket, token: &Token) {
+/// Sends trains by `send`, as fast as the machine can, with pauses between.
+pub fn trains(token: &Token, send: impl Fn(&[u8])) {
     for group in 0..TRAINS {
         for number in 0..TRAIN_LENGTH {
-            let _ = socket.send(&datagram(token, TRAIN, group, number, TRAIN_BYTES));
+            send(&datagram(token, TRAIN, group, number, TRAIN_BYTES));
         }
         std::thread::sleep(Duration::from_millis(80));
     }
     std::thread::sleep(Duration::from_millis(200));
 }
 
-/// How many hops away the server is: the least time to live that reaches it. IPv4 only; none if nothing came back.
+/// The client's part while the server sends trains: notes them until `done`.
+pub fn collect(socket: &UdpSocket, token: &Token, trains: &Trains, done: &AtomicBool) {
+    let mut buffer = [0; 2048];
+    // The wait is short, so that the end is seen.
+    let _ = socket.set_read_timeout(Some(Duration::from_millis(20)));
+    while !done.load(Ordering::Relaxed) {
+        let Ok(length) = socket.recv(&mut buffer) else { continue };
+        if let Some((TRAIN, group, _)) = parse(&buffer[..length], token) {
+            note(trains, group, length);
+        }
+    }
+}
+
+/// How many hops away the server is: the least time to live (IPv6: hop limit) that reaches it; none if nothing came back.
 pub fn hops(socket: &UdpSocket, token: &Token) -> Option<u8> {
-    let before = socket.ttl().ok()?;
     for ttl in 1..=MAX_HOPS {
-        socket.set_ttl(ttl.into()).ok()?;
+        set_hops(socket, Some(ttl))?;
         for number in 0..2 {
             let _ = socket.send(&datagram(token, HOP, ttl, number, ECHO_BYTES));
         }
     }
-    socket.set_ttl(before).ok()?;
+    set_hops(socket, None)?;
     let end = Instant::now() + Duration::from_millis(800);
     let mut least = None;
     while Instant::now() < end {
@@ -190,6 +215,15 @@ pub fn hops(socket: &UdpSocket, token: &Token) -> Option<u8> {
     least
 }
 
+/// Bounds how far the socket's datagrams go; none: as far as the system has it.
+fn set_hops(socket: &UdpSocket, most: Option<u8>) -> Option<()> {
+    if socket.local_addr().ok()?.is_ipv6() {
+        sockopt::set_ipv6_unicast_hops(socket, most).ok()
+    } else {
+        socket.set_ttl(most.unwrap_or(DEFAULT_TTL).into()).ok()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,15 +231,19 @@ mod tests {
     const TOKEN: Token = [7; 16];
 
     /// A server and a client on loopback.
-    fn with_server(test: impl FnOnce(&UdpSocket, &Trains)) {
-        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    fn with_server(test: impl FnOnce(&UdpSocket, &Seen)) {
+        with_server_at("127.0.0.1".parse().unwrap(), test);
+    }
+
+    fn with_server_at(at: IpAddr, test: impl FnOnce(&UdpSocket, &Seen)) {
+        let server = UdpSocket::bind((at, 0)).unwrap();
         server.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
-        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let client = UdpSocket::bind((at, 0)).unwrap();
         client.connect(server.local_addr().unwrap()).unwrap();
-        let (trains, stop) = (Trains::default(), AtomicBool::new(false));
+        let (seen, stop) = (Seen::default(), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            scope.spawn(|| answer(&server, "127.0.0.1".parse().unwrap(), &TOKEN, &trains, &stop));
-            test(&client, &trains);
+            scope.spawn(|| answer(&server, at, &TOKEN, &seen, &stop));
+            test(&client, &seen);
             stop.store(true, Ordering::Relaxed);
         });
     }
@@ -219,8 +257,22 @@ mod tests {
             assert!(echoes.sent > 0 && echoes.received == echoes.sent, "{echoes:?}");
             assert!(echoes.min_ms <= echoes.median_ms && echoes.median_ms <= echoes.p99_ms, "{echoes:?}");
             assert_eq!(hops(client, &TOKEN), Some(1));
-            trains(client, &TOKEN);
-            assert!(!rates(noted).is_empty());
+            trains(&TOKEN, |bytes| drop(client.send(bytes)));
+            assert!(!rates(&noted.trains).is_empty());
+            assert_eq!(*noted.client.lock().unwrap(), client.local_addr().ok());
+        });
+    }
+
+    #[test]
+    fn hops_are_counted_over_ipv6_too() {
+        if UdpSocket::bind("[::1]:0").is_err() {
+            eprintln!("skipped: this machine has no IPv6");
+            return;
+        }
+        with_server_at("::1".parse().unwrap(), |client, _| {
+            assert_eq!(hops(client, &TOKEN), Some(1));
+            let left = sockopt::ipv6_unicast_hops(client).unwrap();
+            assert!(left > MAX_HOPS, "what follows may go as far as ever: {left}");
         });
     }
 
@@ -240,7 +292,7 @@ mod tests {
             assert_eq!(echoes.received, 0);
             client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
             assert!(client.recv(&mut [0; 64]).is_err());
-            assert!(noted.lock().unwrap().is_empty());
+            assert!(noted.trains.lock().unwrap().is_empty() && noted.client.lock().unwrap().is_none());
         });
     }
 

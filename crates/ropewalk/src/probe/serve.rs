@@ -1,7 +1,7 @@
 //! The end that is measured against. It listens because somebody started it, serves one client at a time, for a bounded time, and
 //! only who knows the key; see [`super::wire`] for why it cannot be made to send to others.
 
-use super::echo::{self, Trains};
+use super::echo::{self, Seen};
 use super::stream::{self, Sender};
 use super::wire::{Channel, Key, MAX_SECONDS, PATIENCE, Reply, Request, Token};
 use super::{Probe, key};
@@ -9,6 +9,7 @@ use crate::exit::{Code, failure};
 use anyhow::{Context, Result};
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -71,10 +72,10 @@ fn session(
     let mut channel = Channel::new(stream)?;
     let Some(token) = channel.welcome(key)? else { return Ok(false) };
     channel.patience(BETWEEN)?;
-    let (trains, stop) = (Trains::default(), AtomicBool::new(false));
+    let (seen, stop) = (Seen::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        scope.spawn(|| echo::answer(socket, peer, &token, &trains, &stop));
-        let served = serve(&mut channel, listener, peer, &token, &trains);
+        scope.spawn(|| echo::answer(socket, peer, &token, &seen, &stop));
+        let served = serve(&mut channel, (listener, socket), peer, &token, &seen);
         stop.store(true, Ordering::Relaxed);
         served
     })?;
@@ -84,10 +85,10 @@ fn session(
 /// Answers requests until the client has gone.
 fn serve(
     channel: &mut Channel,
-    listener: &TcpListener,
+    (listener, socket): (&TcpListener, &UdpSocket),
     peer: IpAddr,
     token: &Token,
-    trains: &Trains,
+    seen: &Seen,
 ) -> Result<()> {
     let end = Instant::now() + SESSION;
     while Instant::now() < end {
@@ -98,7 +99,15 @@ fn serve(
             continue;
         }
         match request {
-            Request::Trains => channel.send(&Reply::Trains { mbps: echo::rates(trains) })?,
+            Request::Trains => channel.send(&Reply::Trains { mbps: echo::rates(&seen.trains) })?,
+            Request::TrainsBack => {
+                // Its address is the one that the session's TCP connection comes from: nobody else is sent to.
+                let client = *seen.client.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(client) = client {
+                    echo::trains(token, |bytes| drop(socket.send_to(bytes, client)));
+                }
+                channel.send(&Reply::Sent)?;
+            }
             Request::Load { streams, seconds, window } => {
                 channel.send(&Reply::Ready)?;
                 let streams = stream::accept(listener, peer, token, streams, PATIENCE)?;

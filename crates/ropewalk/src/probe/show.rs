@@ -11,8 +11,11 @@ pub fn render(f: &Findings) -> String {
     let hops = f.hops.map_or(String::new(), |n| format!(", {n} {}", if n == 1 { "hop" } else { "hops" }));
     let _ = writeln!(out, "{}{hops}", f.host);
     let _ = writeln!(out, "  idle        {}", echoes(&f.idle));
-    if let Some(mbps) = f.train_mbps {
-        let _ = writeln!(out, "  trains      {mbps:.1} Mbit/s there");
+    let trains = [(f.train_mbps, "there"), (f.train_down_mbps, "back")];
+    let trains = trains.iter().filter_map(|(mbps, way)| Some(format!("{:.1} Mbit/s {way}", (*mbps)?)));
+    let trains: Vec<String> = trains.collect();
+    if !trains.is_empty() {
+        let _ = writeln!(out, "  trains      {}", trains.join(", "));
     }
     direction(&mut out, "up", &f.up);
     direction(&mut out, "down", &f.down);

@@ -108,6 +108,8 @@ pub enum Request {
     },
     /// What came of the trains of datagrams so far.
     Trains,
+    /// Send trains to where the client's datagrams come from.
+    TrainsBack,
 }
 
 /// What the server answers.
@@ -126,6 +128,8 @@ pub enum Reply {
         /// One for each train of which enough arrived.
         mbps: Vec<f64>,
     },
+    /// The trains that were asked for have left.
+    Sent,
     /// It will not.
     Refused {
         /// Why, a sentence.

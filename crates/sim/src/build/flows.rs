@@ -283,13 +283,13 @@ fn mptcp(built: &mut Built, scenario: &Scenario, flow: &Flow, ends: Ends) -> Res
     let first = pairs.remove(0);
     let (opening, waiting) = opener_and_waiter(flow, from_opens);
     pairs.truncate(scenario.further_subflows(opening, waiting, homed != opener));
-    let config = StreamConfig::Mptcp(MptcpConfig {
-        tcp: tcp_config(scenario, flow, from_opens),
-        scheduler: match flow.scheduler {
-            Some(MptcpScheduler::RoundRobin) => SchedulerKind::RoundRobin,
-            _ => SchedulerKind::MinRtt,
-        },
-        ..MptcpConfig::default()
+    let tcp = tcp_config(scenario, flow, from_opens);
+    let config = StreamConfig::Mptcp(match flow.scheduler {
+        Some(MptcpScheduler::Linux) => MptcpConfig::linux(tcp),
+        Some(MptcpScheduler::RoundRobin) => {
+            MptcpConfig { tcp, scheduler: SchedulerKind::RoundRobin, ..MptcpConfig::default() }
+        }
+        Some(MptcpScheduler::MinRtt) | None => MptcpConfig { tcp, ..MptcpConfig::default() },
     });
     let bytes = flow.bytes.map(|b| b.0);
     let apps: [Box<dyn StreamApp>; 2] =

@@ -26,6 +26,24 @@ pub struct MptcpConfig {
     pub opportunistic_retransmission: bool,
     /// And the subflow that holds it up has its window reduced, once per its round trip.
     pub penalise: bool,
+    /// How many timeouts in a row a subflow may have before what it has on the way goes to another.
+    pub patience: u64,
+}
+
+/// Timeouts after which Linux calls a subflow stale (`net.mptcp.stale_loss_cnt`).
+const STALE_LOSS_COUNT: u64 = 4;
+
+impl MptcpConfig {
+    /// As Linux has it: no data is sent again for a full window, and a subflow keeps what it was given until it is stale.
+    pub fn linux(tcp: TcpConfig) -> MptcpConfig {
+        MptcpConfig {
+            tcp,
+            scheduler: SchedulerKind::LeastLinger,
+            opportunistic_retransmission: false,
+            penalise: false,
+            patience: STALE_LOSS_COUNT,
+        }
+    }
 }
 
 impl Default for MptcpConfig {
@@ -35,6 +53,7 @@ impl Default for MptcpConfig {
             scheduler: SchedulerKind::default(),
             opportunistic_retransmission: true,
             penalise: true,
+            patience: 0,
         }
     }
 }
@@ -209,6 +228,7 @@ impl MptcpConnection {
             return self.on_join(now, segment);
         };
         self.tell_siblings(index);
+        self.subflows[index].silent = 0;
         self.subflows[index].endpoint.on_segment(now, segment);
         self.take_options(now, index);
         self.take_data(now, index);
@@ -347,7 +367,9 @@ impl MptcpConnection {
     fn note_timeouts(&mut self, _now: Time, index: usize) {
         let subflow = &mut self.subflows[index];
         let timeouts = subflow.endpoint.tx.stats.timeouts;
-        if timeouts > core::mem::replace(&mut subflow.timeouts_seen, timeouts) {
+        let new = timeouts - core::mem::replace(&mut subflow.timeouts_seen, timeouts);
+        subflow.silent += new;
+        if new > 0 && subflow.silent > self.config.patience {
             self.reinject(index);
         }
     }
@@ -420,6 +442,7 @@ impl MptcpConnection {
             .map(|(index, s)| Ready {
                 index: *index,
                 srtt: s.endpoint.tx.rtt.srtt().unwrap_or_default(),
+                linger: s.linger(),
                 backup: s.backup,
             })
             .collect();

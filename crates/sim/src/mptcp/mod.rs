@@ -5,7 +5,8 @@
 //! segment carries the place of its bytes in the data stream (RFC 8684 §3.3). The receiver puts the data of all subflows
 //! in order behind one buffer; its window counts from the first byte that is missing, so a slow subflow holds up all
 //! (head-of-line blocking). Against that stand opportunistic retransmission and penalisation (Raiciu et al., NSDI 2012,
-//! §4.2), and reinjection of what a subflow had on the way when its timer ran out.
+//! §4.2), and reinjection of what a subflow had on the way when its timer ran out. [`MptcpConfig::linux`] has neither, and reinjects late: what
+//! Linux does since 5.13 (`mptcp_pm_subflow_chk_stale`). Its single fragments from an idle subflow between timeouts are not modelled.
 //!
 //! Congestion control is the subflows': `lia`, `olia` and `balia` see the windows and round trips of their siblings, any
 //! other controller makes the connection uncoupled.

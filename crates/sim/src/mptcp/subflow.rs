@@ -1,6 +1,7 @@
 //! One subflow of a connection.
 
 use crate::tcp::TcpEndpoint;
+use core::time::Duration;
 use ropewalk_air::Time;
 use std::collections::BTreeMap;
 
@@ -26,6 +27,8 @@ pub(super) struct Subflow {
     /// Places in the data stream of what has arrived, by offset in the subflow, until it is in order there.
     pub arrived: BTreeMap<u64, (u64, u64)>,
     pub timeouts_seen: u64,
+    /// Timeouts since something came from the other side.
+    pub silent: u64,
     pub penalised: Time,
 }
 
@@ -38,12 +41,19 @@ impl Subflow {
             gone: false,
             arrived: BTreeMap::new(),
             timeouts_seen: 0,
+            silent: 0,
             penalised: Time::ZERO,
         }
     }
 
     pub fn is_usable(&self) -> bool {
         !self.gone && self.endpoint.is_connected()
+    }
+
+    /// How long what is on the way lasts at a window per round trip.
+    pub fn linger(&self) -> Duration {
+        let tx = &self.endpoint.tx;
+        tx.rtt.srtt().unwrap_or_default().mul_f64(tx.flight() as f64 / tx.control.window().max(1) as f64)
     }
 
     /// The byte at this place of the data stream is on the way here.

@@ -38,7 +38,7 @@ fn of_flow(kernel: &Kernel, scenario: &Scenario, flow: &Flow) -> Vec<BuildError>
         );
     }
     if flow.scheduler == Some(MptcpScheduler::RoundRobin) {
-        let sentence = "Linux has one MPTCP scheduler, akin to min-rtt; leave the key out in the lab";
+        let sentence = "Linux has one MPTCP scheduler; say linux, or leave the key out";
         refuse("scheduler", sentence.into());
     }
     found

@@ -112,6 +112,8 @@ pub struct Packet {
     pub dscp: u8,
     /// A bit was damaged under way: whoever it is for throws it away by its checksum.
     pub damaged: bool,
+    /// The next segment of the same super-packet follows at this instant: who it is for takes them as one ([`crate::tunnel`]).
+    pub continued: bool,
     /// The flow of the scenario that it belongs to.
     pub flow: FlowId,
     /// Interface that put it on the present segment.
@@ -137,6 +139,7 @@ impl Packet {
             ecn: Ecn::NotEct,
             dscp: 0,
             damaged: false,
+            continued: false,
             flow,
             from: IfIndex::NONE,
             to: IfIndex::NONE,

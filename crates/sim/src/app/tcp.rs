@@ -184,6 +184,7 @@ impl Endpoint for TcpHost {
 
     fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
         let Some(segment) = segment_of(&packet) else { return };
+        let continued = packet.continued;
         drop(packet);
         let now = cx.now();
         match &mut self.stream {
@@ -201,7 +202,10 @@ impl Endpoint for TcpHost {
                 self.stream = Stream::accept(config, self.rng.random(), now, &segment);
             }
         }
-        self.pump(cx);
+        // A super-packet is answered as a whole.
+        if !continued {
+            self.pump(cx);
+        }
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {

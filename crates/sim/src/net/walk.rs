@@ -269,6 +269,7 @@ impl Net {
         }
         let p = packet.edit();
         p.ttl -= 1;
+        p.continued = false;
         if let (true, Some((outer, _))) = (interface.masquerade && out != by, interface.address)
             && !self.nodes[node.index()].nat.outbound(now, p, outer)
         {

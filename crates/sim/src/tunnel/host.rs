@@ -1,7 +1,8 @@
 //! An engine with the simulated network around it.
 
-use crate::app::{Context, Endpoint};
-use crate::net::SendError;
+use super::offload::{self, Joined};
+use crate::app::{Context, Endpoint, FIRST_PORT};
+use crate::net::{SendError, Work};
 use crate::packet::{Body, Ecn, FlowId, IfIndex, Packet, PacketRef, UDP_HEADERS};
 use crate::wire;
 use ropewalk_air::Time;
@@ -50,6 +51,8 @@ struct Host {
     timeout: Option<Time>,
     /// For packets on their way into the engine.
     scratch: Vec<u8>,
+    /// Segments that more may follow at this instant.
+    joined: Option<Joined>,
     /// When the session came up first.
     connected: Option<Time>,
 }
@@ -57,13 +60,37 @@ struct Host {
 impl Host {
     fn new(engine: Engine, device: IfIndex) -> Host {
         let engine = Rc::new(RefCell::new(engine));
-        Host { engine, device, timeout: None, scratch: Vec::new(), connected: None }
+        Host { engine, device, timeout: None, scratch: Vec::new(), joined: None, connected: None }
     }
 
     /// A packet for the device.
     fn device(&mut self, cx: &mut Context<'_>, packet: &Packet, paths: &[Outer]) {
-        wire::encode(packet, &mut self.scratch);
-        let input = Input::Device { vnet: Vnet::default(), packet: &self.scratch };
+        if !self.joined.as_mut().is_some_and(|j| j.push(packet)) {
+            self.flush(cx, paths);
+            self.joined = Joined::new(packet);
+            if self.joined.is_none() {
+                wire::encode(packet, &mut self.scratch);
+                return self.take(cx, Vnet::default(), paths);
+            }
+        }
+        let slot = usize::from(cx.port - FIRST_PORT);
+        let more = matches!(cx.net.work.front(), Some(Work::Tunnel(to, _)) if *to == slot);
+        if !more {
+            self.flush(cx, paths);
+        }
+    }
+
+    /// Hands the engine what was joined.
+    fn flush(&mut self, cx: &mut Context<'_>, paths: &[Outer]) {
+        if let Some(joined) = self.joined.take() {
+            let vnet = joined.encode(&mut self.scratch);
+            self.take(cx, vnet, paths);
+        }
+    }
+
+    /// Hands the engine the packet in `scratch`.
+    fn take(&mut self, cx: &mut Context<'_>, vnet: Vnet, paths: &[Outer]) {
+        let input = Input::Device { vnet, packet: &self.scratch };
         self.engine.borrow_mut().handle(input, engine_time(cx.now()));
         self.pump(cx, paths);
     }
@@ -98,9 +125,9 @@ impl Host {
             }
             match engine.poll_output(now) {
                 Output::Transmit(t) => refused = transmit(cx, &t, paths),
-                Output::Deliver { packet, .. } => {
+                Output::Deliver { packet, vnet } => {
                     if let Some(packet) = wire::decode(packet) {
-                        cx.net.deliver_from_tunnel(self.device, packet);
+                        offload::cut(packet, vnet, |p| cx.net.deliver_from_tunnel(self.device, p));
                     }
                 }
                 Output::Event(Event::Connected(_) | Event::ClientUp { .. }) => {

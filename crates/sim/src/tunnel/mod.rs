@@ -1,9 +1,11 @@
 //! Bonding engines as hosts: `ropewalk-bond` unchanged, with the simulated network for sockets and device.
 //!
 //! All that is random in an engine comes from the seed it is given, and both ends are told to take ChaCha20-Poly1305 whatever the
-//! machine is fast at: a run sends the same bytes everywhere.
+//! machine is fast at: a run sends the same bytes everywhere. Devices have the offloads of Linux: segments of one flow that come at one instant are one
+//! super-packet.
 
 mod host;
+mod offload;
 mod registry;
 
 pub use host::{BondClient, BondGateway, Outer, Shared, status};

@@ -101,7 +101,10 @@ pub(super) fn located(document: &Document, error: LabError) -> anyhow::Error {
     }
 }
 
-/// Real time, as a driver of papers and sweeps. A run whose figures may not be used is an error.
+/// How often a run is made whose figures may not be used, because something else had the processor.
+const TRIES: u32 = 3;
+
+/// Real time, as a driver of papers and sweeps. A run whose figures may not be used is made again, and is an error if that does not help.
 #[derive(Clone, Copy, Debug)]
 pub struct Live;
 
@@ -121,12 +124,16 @@ impl Driver for Live {
         scenario: &Scenario,
         interrupted: &AtomicBool,
     ) -> Result<Option<Report>> {
-        let report = report_of(document, scenario, interrupted)?;
-        let invalid = report.iter().filter_map(|r| r.provenance.lab.as_ref()).flat_map(|lab| &lab.invalid);
-        match invalid.cloned().collect::<Vec<_>>() {
-            none if none.is_empty() => Ok(report),
-            some => Err(invalid_run(&some)),
+        let mut why = Vec::new();
+        for _ in 0..TRIES {
+            let report = report_of(document, scenario, interrupted)?;
+            let lab = report.as_ref().and_then(|r| r.provenance.lab.as_ref());
+            why = lab.map(|lab| lab.invalid.clone()).unwrap_or_default();
+            if why.is_empty() {
+                return Ok(report);
+            }
         }
+        Err(invalid_run(&why))
     }
 }
 

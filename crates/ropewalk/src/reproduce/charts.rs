@@ -14,7 +14,8 @@ pub fn write(paper: &Paper, results: &Results, directory: &Path) -> Result<()> {
         for (colour, line) in plot.line.iter().enumerate() {
             drawing.reported(paper, line, colour);
             for driver in page::DRIVERS.iter().filter(|d| results.any(d.name)) {
-                let series = |name: &str| paper.series(name, &|run| results.of(driver.name, run));
+                let series =
+                    |name: &str| paper.series(name, driver.name, &|run| results.of(driver.name, run));
                 if let Ok(Value::Many(values)) = formula::evaluate(&line.value, &series) {
                     drawing.line(format!("{}, {}", line.title, driver.title), &values, colour, false);
                 }

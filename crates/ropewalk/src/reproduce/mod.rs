@@ -144,7 +144,7 @@ fn work(
     interrupted: &AtomicBool,
 ) -> Result<()> {
     let mut stores = Vec::new();
-    for run in &paper.runs {
+    for run in paper.runs_of(driver.name()) {
         let store = store(runs, driver.name(), &run.name)?;
         if !resume && !store.is_empty() {
             let sentence = format!(
@@ -155,7 +155,7 @@ fn work(
         }
         stores.push(store);
     }
-    let crews = paper.runs.iter().zip(&stores);
+    let crews = paper.runs_of(driver.name()).iter().zip(&stores);
     let crews: Vec<Crew<'_>> = crews
         .map(|(run, store)| Crew::new((&run.document, &run.plan), store, driver, interrupted))
         .collect::<Result<_>>()?;
@@ -169,7 +169,7 @@ fn work(
 fn collect(paper: &Paper, runs: &Path) -> Result<Results> {
     let mut results = Results::default();
     for driver in page::DRIVERS {
-        for run in &paper.runs {
+        for run in paper.runs_of(driver.name) {
             if !runs.join(driver.name).join(&run.name).is_dir() {
                 continue;
             }
@@ -183,7 +183,7 @@ fn collect(paper: &Paper, runs: &Path) -> Result<Results> {
 
 /// How each claim turned out under a driver.
 fn outcomes(paper: &Paper, results: &Results, driver: &'static str) -> Vec<Outcome> {
-    let series = |name: &str| paper.series(name, &|run| results.of(driver, run));
+    let series = |name: &str| paper.series(name, driver, &|run| results.of(driver, run));
     paper.file.claim.iter().map(|claim| claim.outcome(driver, &series)).collect()
 }
 

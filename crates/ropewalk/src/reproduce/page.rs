@@ -2,7 +2,7 @@
 
 use super::{Results, outcomes};
 use ropewalk_scenario::paper::file::Claim;
-use ropewalk_scenario::paper::{Outcome, Paper, Reported};
+use ropewalk_scenario::paper::{LAB, Outcome, Paper, Reported};
 use std::fmt::Write;
 
 /// A column of figures.
@@ -32,11 +32,12 @@ pub fn render(paper: &Paper, name: &str, results: &Results, quick: bool) -> Stri
         "{}\n\nAll figures are made by `ropewalk reproduce {name}{how}`",
         summary(paper, results)
     );
-    let _ = writeln!(out, ", version {}.{}", env!("CARGO_PKG_VERSION"), rough(quick));
+    let _ = writeln!(out, ", version {}.{}{}", env!("CARGO_PKG_VERSION"), lab(paper, results), rough(quick));
     if !file.about.trim().is_empty() {
         let _ = write!(out, "\n{}\n", file.about.trim());
     }
     claims(&mut out, paper, results);
+    past(&mut out, paper, results);
     reasons(&mut out, paper, results);
     settings(&mut out, paper);
     plots(&mut out, paper, name);
@@ -44,17 +45,26 @@ pub fn render(paper: &Paper, name: &str, results: &Results, quick: bool) -> Stri
     out
 }
 
+/// How the lab's runs were set.
+fn lab(paper: &Paper, results: &Results) -> String {
+    if paper.file.lab.is_empty() || !results.any(LAB) {
+        return String::new();
+    }
+    format!(" Runs of the lab take real time: they had `{}`.", paper.file.lab.join("`, `"))
+}
+
 fn rough(quick: bool) -> &'static str {
     if quick { " **Runs were cut short: figures are rough.**" } else { "" }
 }
 
-/// How many claims turned out how, a sentence for each driver.
+/// How many of the paper's claims turned out how, a sentence for each driver.
 pub fn summary(paper: &Paper, results: &Results) -> String {
     let sentence = |column: &Column| {
         if !results.any(column.name) {
             return format!("The {} was not run.", column.title);
         }
-        let all = outcomes(paper, results, column.name);
+        let claims = paper.file.claim.iter().zip(outcomes(paper, results, column.name));
+        let all: Vec<Outcome> = claims.filter(|(claim, _)| !claim.own).map(|(_, outcome)| outcome).collect();
         let count = |of: fn(&Outcome) -> bool| all.iter().filter(|o| of(o)).count();
         let parts = [
             (count(|o| matches!(o, Outcome::Reproduced(_))), "reproduced"),
@@ -134,8 +144,23 @@ fn claims(out: &mut String, paper: &Paper, results: &Results) {
         "\n## Claims\n\nA figure in bold is outside its band.\n\n\
          | claim | where | what | reported | band | simulator | lab | verdict |\n|---|---|---|---|---|---|---|---|\n",
     );
+    rows(out, paper, results, false);
+}
+
+/// What the paper does not say.
+fn past(out: &mut String, paper: &Paper, results: &Results) {
+    if paper.file.claim.iter().any(|c| c.own) {
+        out.push_str(
+            "\n## Past the paper\n\nWhat the paper does not say, and is asked of what is built here.\n\n\
+             | claim | asked by | what | asked | band | simulator | lab | verdict |\n|---|---|---|---|---|---|---|---|\n",
+        );
+        rows(out, paper, results, true);
+    }
+}
+
+fn rows(out: &mut String, paper: &Paper, results: &Results, own: bool) {
     for (claim, mut outcomes) in each(paper, results) {
-        if claim.setting.is_some() {
+        if claim.setting.is_some() || claim.own != own {
             continue;
         }
         let arithmetic = claim.is_arithmetic();
@@ -177,7 +202,8 @@ fn reasons(out: &mut String, paper: &Paper, results: &Results) {
                 _ => continue,
             };
             let (id, what, reported) = (&claim.id, &claim.what, reported(claim));
-            let _ = writeln!(lines, "* **{id}**, {what}: {reported} in the paper, {said}. {}", reason.trim());
+            let by = if claim.own { "asked" } else { "in the paper" };
+            let _ = writeln!(lines, "* **{id}**, {what}: {reported} {by}, {said}. {}", reason.trim());
         }
     }
     if !lines.is_empty() {

@@ -97,7 +97,7 @@ pub fn placeholder(paper: &Paper, name: &str) -> Result<Value, FormulaError> {
     match series.map(over) {
         Some(Some(value)) => Ok(value),
         // Says that there is no such series.
-        _ => paper.series(name, &|_| Vec::new()),
+        _ => paper.series(name, "sim", &|_| Vec::new()),
     }
 }
 

@@ -16,6 +16,8 @@ section! {
         about: String = String::new(),
         /// What `--quick` sets in every scenario, each as `--set` takes it: `duration=2s`.
         quick: Vec<String>,
+        /// What the lab's runs are set to, in the same form: its time is real, and the kernel's chance has no seed.
+        lab: Vec<String>,
         /// What is run.
         run: Vec<Run>,
         /// Figures of the runs, which formulas name.
@@ -80,6 +82,8 @@ section! {
         setting: Option<String>,
         /// Why no model can say it.
         without_radios: Option<String>,
+        /// The paper does not say it: it is asked of what goes past the paper, and has a table of its own. `place` names who asks.
+        own: bool = false,
     }
 }
 

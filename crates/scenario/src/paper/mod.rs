@@ -20,6 +20,9 @@ use crate::tree::{self, Node, Origin};
 use formula::{FormulaError, Value};
 use std::path::Path;
 
+/// The driver whose runs are set as [`File::lab`] says.
+pub const LAB: &str = "lab";
+
 /// What a paper's file is called.
 pub const FILE_NAME: &str = "paper.toml";
 
@@ -30,6 +33,8 @@ pub struct Paper {
     pub file: File,
     /// Its scenarios, in the order of [`File::run`].
     pub runs: Vec<PaperRun>,
+    /// The same as the lab runs them.
+    pub live: Vec<PaperRun>,
 }
 
 /// A scenario of a paper.
@@ -63,34 +68,42 @@ impl Paper {
         let text =
             std::fs::read_to_string(&path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
         let (root, file) = parse(&text).map_err(problems)?;
-        let mut runs = Vec::new();
-        for run in &file.run {
-            let mut document = Document::read(&directory.join(&run.scenario))?;
-            for setting in file.quick.iter().filter(|_| quick) {
-                document.set_text(setting)?;
-            }
-            let plan = Plan::of(&document)?;
-            runs.push(PaperRun { name: run.name.clone(), document, plan });
-        }
-        let paper = Paper { file, runs };
+        let cut: &[String] = if quick { &file.quick } else { &[] };
+        let runs_with = |settings: &[&[String]]| {
+            let read = |run: &file::Run| PaperRun::read(directory, run, settings);
+            file.run.iter().map(read).collect::<Result<Vec<_>, _>>()
+        };
+        let (runs, live) = (runs_with(&[cut])?, runs_with(&[&file.lab, cut])?);
+        let paper = Paper { file, runs, live };
         let place =
             |(key, sentence): (String, String)| Problem { origin: locate(&root, &key), key, sentence };
         let found: Vec<Problem> = check::check(&paper).into_iter().map(place).collect();
         if found.is_empty() { Ok(paper) } else { Err(problems(found)) }
     }
 
-    /// The values of a series; `reports` gives what is finished of a run.
+    /// The scenarios as `driver` runs them.
+    pub fn runs_of(&self, driver: &str) -> &[PaperRun] {
+        if driver == LAB { &self.live } else { &self.runs }
+    }
+
+    /// The values of a series under `driver`; `reports` gives what is finished of a run.
     ///
     /// # Errors
     /// There is no such series, or not all its runs are finished.
-    pub fn series(&self, name: &str, reports: &dyn Fn(&str) -> Vec<Report>) -> Result<Value, FormulaError> {
+    pub fn series(
+        &self,
+        name: &str,
+        driver: &str,
+        reports: &dyn Fn(&str) -> Vec<Report>,
+    ) -> Result<Value, FormulaError> {
         let not_run = || FormulaError::NotRun(name.to_owned());
         let Some(series) = self.file.series.iter().find(|s| s.name == name) else {
             let remedy = crate::problem::remedy(name, self.file.series.iter().map(|s| s.name.as_str()));
             return Err(FormulaError::Wrong(format!("there is no series `{name}`; {remedy}")));
         };
         let metric: Metric = series.metric.parse().map_err(|_| not_run())?;
-        let plan = self.plan(&series.run).ok_or_else(not_run)?;
+        let run = self.runs_of(driver).iter().find(|r| r.name == series.run);
+        let plan = &run.ok_or_else(not_run)?.plan;
         let reports = reports(&series.run);
         let fixed: Vec<(&str, String)> = series.when.iter().map(|(a, l)| (a.as_str(), label_of(l))).collect();
         let at = |more: Option<(&str, &str)>| {
@@ -114,6 +127,17 @@ impl Paper {
     /// The sweep of a run.
     pub fn plan(&self, run: &str) -> Option<&Plan> {
         self.runs.iter().find(|r| r.name == run).map(|r| &r.plan)
+    }
+}
+
+impl PaperRun {
+    fn read(directory: &Path, run: &file::Run, settings: &[&[String]]) -> Result<PaperRun, Problems> {
+        let mut document = Document::read(&directory.join(&run.scenario))?;
+        for setting in settings.iter().copied().flatten() {
+            document.set_text(setting)?;
+        }
+        let plan = Plan::of(&document)?;
+        Ok(PaperRun { name: run.name.clone(), document, plan })
     }
 }
 

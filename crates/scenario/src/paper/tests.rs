@@ -53,7 +53,7 @@ fn claims_are_judged_by_the_mean_over_seeds() {
     let reports: Vec<Report> = all.map(|(load, seed, rate)| report(load, seed, rate)).to_vec();
     let outcome = |i: usize, reports: &[Report]| {
         let (paper, reports) = (&paper, reports.to_vec());
-        paper.file.claim[i].outcome("sim", &move |name| paper.series(name, &|_| reports.clone()))
+        paper.file.claim[i].outcome("sim", &move |name| paper.series(name, "sim", &|_| reports.clone()))
     };
     assert_eq!(outcome(0, &reports), Outcome::Reproduced(1.0));
     assert_eq!(outcome(1, &reports), Outcome::Differs(4.0, Some("a reason".into())));

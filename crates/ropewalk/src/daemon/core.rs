@@ -154,14 +154,8 @@ impl Core {
     /// Takes in what waits at a socket, within bounds.
     pub fn read_socket(&mut self, from: Source, buffers: &mut Buffers) -> anyhow::Result<()> {
         for _ in 0..SOCKET_READS {
-<<<<<<< HEAD
-            let Some(link) = self.sockets.get_mut(id) else { return Ok(()) };
-            link.socket.take_completions();
-            let received = match link.socket.recv(&mut buffers.batch) {
-=======
             let Some((id, received)) = self.sockets.receive(from, &mut buffers.batch) else { return Ok(()) };
             let received = match received {
->>>>>>> 9aafab6 (net, ropewalk: large batches leave from pages of our own)
                 Ok(n) => n,
                 Err(error) => {
                     // The interface went down, or an ICMP error came: sending finds out which.

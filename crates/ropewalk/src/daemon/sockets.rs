@@ -175,7 +175,10 @@ impl Sockets {
         batch: &mut ropewalk_net::udp::RecvBatch,
     ) -> Option<(u32, std::io::Result<usize>)> {
         match from {
-            Source::Link(id) => self.get(id).map(|l| (id, l.socket.recv(batch))),
+            Source::Link(id) => self.get(id).map(|l| {
+                l.socket.take_completions();
+                (id, l.socket.recv(batch))
+            }),
             Source::Twin(id) => {
                 let mut twins = self.links.iter_mut().flat_map(|l| l.twins.iter_mut().map(|n| (l.id, n)));
                 let (link, n) = twins.find(|(_, n)| n.id == id)?;

@@ -898,7 +898,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__capture)
-            opts="-w -h --lab --write --help"
+            opts="-w -h --lab --write --device --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -913,6 +913,10 @@ _ropewalk() {
                     return 0
                     ;;
                 -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1192,7 +1196,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__run)
-            opts="-h --seed --set --out --json --help"
+            opts="-h --seed --set --out --json --strict --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1272,7 +1276,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__up)
-            opts="-h --seed --set --name --foreground --help"
+            opts="-h --seed --set --name --foreground --strict --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

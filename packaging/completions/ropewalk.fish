@@ -159,18 +159,20 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_se
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "set" -d 'Move a station, cut a link, change a radio, start an interferer'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "top" -d 'Watch stations, radios, paths of bonds and links'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "radio" -d 'Say what a node\'s radios say of themselves: queues, completions, stations, channel'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "capture" -d 'Write what a radio hears as pcapng, whoever it is for'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "capture" -d 'Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l set -d 'Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l out -d 'Write report.json, a CSV file for each table, and charts into this directory; made if it is not there' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l json -d 'Print the report as JSON'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l strict -d 'Refuse a scenario that is too fast for this machine, instead of warning of it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from up" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from up" -l set -d 'Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from up" -l name -d 'What to call the lab [default: the file\'s name without its ending]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from up" -l foreground -d 'Stay in the foreground until Ctrl-C'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from up" -l strict -d 'Refuse a scenario whose own flows are too fast for this machine, instead of warning of it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from up" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from down" -l lab -d 'The lab\'s name; not needed if only one is up' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from down" -s h -l help -d 'Print help'
@@ -190,6 +192,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from radio" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from capture" -l lab -d 'The lab\'s name; not needed if only one is up' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from capture" -s w -l write -d 'The file [default: standard output, for `| wireshark -k -i -`]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from capture" -l device -d 'Instead of a file, a radiotap monitor interface of this name in the node, for `ropewalk lab exec NODE -- tcpdump -i NAME`; it is there until Ctrl-C, or until the lab ends' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from capture" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "check" -d 'Say which scenario files this machine can run live, and what keeps it from the others'
@@ -201,7 +204,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "set" -d 'Move a station, cut a link, change a radio, start an interferer'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "top" -d 'Watch stations, radios, paths of bonds and links'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "radio" -d 'Say what a node\'s radios say of themselves: queues, completions, stations, channel'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "capture" -d 'Write what a radio hears as pcapng, whoever it is for'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "capture" -d 'Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand check" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand completions" -s h -l help -d 'Print help'
@@ -241,4 +244,4 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "set" -d 'Move a station, cut a link, change a radio, start an interferer'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "top" -d 'Watch stations, radios, paths of bonds and links'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "radio" -d 'Say what a node\'s radios say of themselves: queues, completions, stations, channel'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "capture" -d 'Write what a radio hears as pcapng, whoever it is for'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "capture" -d 'Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for'

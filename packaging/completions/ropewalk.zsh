@@ -328,6 +328,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
 '--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
 '--json[Print the report as JSON]' \
+'--strict[Refuse a scenario that is too fast for this machine, instead of warning of it]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':file -- The scenario file (TOML):_files' \
@@ -346,6 +347,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
 '--name=[What to call the lab \[default\: the file'\''s name without its ending\]]:NAME:_default' \
 '--foreground[Stay in the foreground until Ctrl-C]' \
+'--strict[Refuse a scenario whose own flows are too fast for this machine, instead of warning of it]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':file -- The scenario file (TOML):_files' \
@@ -414,6 +416,7 @@ _arguments "${_arguments_options[@]}" : \
 '--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
 '-w+[The file \[default\: standard output, for \`| wireshark -k -i -\`\]]:FILE:_files' \
 '--write=[The file \[default\: standard output, for \`| wireshark -k -i -\`\]]:FILE:_files' \
+'(-w --write)--device=[Instead of a file, a radiotap monitor interface of this name in the node, for \`ropewalk lab exec NODE -- tcpdump -i NAME\`; it is there until Ctrl-C, or until the lab ends]:NAME:_default' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':node -- The node:_default' \
@@ -814,7 +817,7 @@ _ropewalk__subcmd__help__subcmd__lab_commands() {
 'set:Move a station, cut a link, change a radio, start an interferer' \
 'top:Watch stations, radios, paths of bonds and links' \
 'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
-'capture:Write what a radio hears as pcapng, whoever it is for' \
+'capture:Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for' \
     )
     _describe -t commands 'ropewalk help lab commands' commands "$@"
 }
@@ -989,7 +992,7 @@ _ropewalk__subcmd__lab_commands() {
 'set:Move a station, cut a link, change a radio, start an interferer' \
 'top:Watch stations, radios, paths of bonds and links' \
 'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
-'capture:Write what a radio hears as pcapng, whoever it is for' \
+'capture:Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk lab commands' commands "$@"
@@ -1027,7 +1030,7 @@ _ropewalk__subcmd__lab__subcmd__help_commands() {
 'set:Move a station, cut a link, change a radio, start an interferer' \
 'top:Watch stations, radios, paths of bonds and links' \
 'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
-'capture:Write what a radio hears as pcapng, whoever it is for' \
+'capture:Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk lab help commands' commands "$@"

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p ropewalk-lab --example hop -- crates/lab/examples/hop.toml sta ap --seconds 5`
 //!
-//! Options: `--seconds`, `--udp` Mb/s instead of TCP, `--streams`, `--reverse`, `--ping` only pings, `--rest` µs.
+//! Options: `--seconds`, `--udp` Mb/s instead of TCP, `--streams`, `--reverse`, `--ping` only pings, `--rest` µs, `--spin` µs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -30,6 +30,10 @@ fn main() -> Outcome {
     if let Some(rest) = number(&args, "--rest")? {
         options.timing.rest = Duration::from_micros(rest as u64);
     }
+    if let Some(spin) = number(&args, "--spin")? {
+        options.timing.spin = Duration::from_micros(spin as u64);
+    }
+    println!("alarms alone: {}", ropewalk_lab::bare_alarms(Duration::from_secs(1))?);
     let lab = Lab::start(&document.scenario()?, &options)?;
     let [_, address] = lab.addresses(from, to)?;
     let (client, server) = (lab.node(from)?.namespace(), lab.node(to)?.namespace());
@@ -62,6 +66,7 @@ fn main() -> Outcome {
     }
     let summary = lab.stop()?;
     println!("{}", summary.lateness);
+    print!("{}", summary.rounds);
     println!("{}", summary.invalid().unwrap_or_else(|| "kept time".to_owned()));
     Ok(())
 }

@@ -27,13 +27,14 @@ pub struct Timing {
     /// Run above all ordinary threads (`SCHED_FIFO`), so that the load under test cannot delay the wire it is sent over.
     /// True by default; without the right to it the emulator goes on as it is.
     pub real_time: bool,
-    /// Wake so long before a packet is due and spin for the rest. Zero by default: on two cores that are shared with
-    /// the load, spinning takes more than it gives; 80 µs where a core is free.
+    /// Wake at most so long before a packet is due and spin for the rest; how long it takes in fact is learned from how late the thread is woken, and
+    /// no more than a quarter of the time is spun away. Zero by default: the load under test needs the processor more.
     pub spin: Duration,
-    /// At most one round of work in so long: packets that are due, or come, closer together than this are handled together.
-    /// It saves most of the wake-ups of a fast link, and moves a packet by at most this; packets further apart are not
-    /// moved. 100 µs by default.
+    /// At most one round of work in so long: packets that come closer together than this are handled together. It saves most of the wake-ups of a fast
+    /// link. 100 µs by default.
     pub rest: Duration,
+    /// Whether a rest ends when a packet is due. False by default: it is then moved by at most the rest. Packets further apart are never moved.
+    pub punctual: bool,
     /// The lateness that 99 % of the packets may not exceed for a run to count; 1 ms by default.
     pub bound: Duration,
 }
@@ -44,6 +45,7 @@ impl Default for Timing {
             real_time: true,
             spin: Duration::ZERO,
             rest: Duration::from_micros(100),
+            punctual: false,
             bound: Duration::from_millis(1),
         }
     }

@@ -14,11 +14,17 @@ pub struct Lateness {
     buckets: Vec<u64>,
     count: u64,
     longest: Duration,
+    total: Duration,
 }
 
 impl Default for Lateness {
     fn default() -> Lateness {
-        Lateness { buckets: vec![0; (STEPS * DOUBLINGS) as usize], count: 0, longest: Duration::ZERO }
+        Lateness {
+            buckets: vec![0; (STEPS * DOUBLINGS) as usize],
+            count: 0,
+            longest: Duration::ZERO,
+            total: Duration::ZERO,
+        }
     }
 }
 
@@ -34,11 +40,17 @@ impl Lateness {
         self.buckets[bucket(nanos)] += packets;
         self.count += packets;
         self.longest = self.longest.max(late);
+        self.total += Duration::from_nanos(nanos.saturating_mul(packets));
     }
 
     /// Packets counted.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// The sum of all spans.
+    pub fn total(&self) -> Duration {
+        self.total
     }
 
     /// The longest.

@@ -38,7 +38,23 @@ mod top;
 use clap::Parser;
 use std::process::ExitCode;
 
+/// What shells say of a program that a closed pipe has ended: 128 and the number of SIGPIPE.
+const CLOSED_PIPE: i32 = 141;
+
+/// Whoever reads no further, as `head` does, is not told of it by a panic.
+fn end_with_the_reader() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let said = panic.payload().downcast_ref::<String>().map_or("", String::as_str);
+        if said.starts_with("failed printing to stdout") && said.contains("Broken pipe") {
+            std::process::exit(CLOSED_PIPE);
+        }
+        usual(panic);
+    }));
+}
+
 fn main() -> ExitCode {
+    end_with_the_reader();
     let cli = cli::Cli::parse();
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,

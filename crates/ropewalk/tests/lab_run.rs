@@ -96,7 +96,9 @@ fn the_same_file_gives_reports_of_the_same_form() {
         all
     };
     assert_eq!(files(&lab), files(&sim));
-    assert!(live.provenance.lab.is_some_and(|l| l.packets > 100) && simulated.provenance.lab.is_none());
+    let kept = live.provenance.lab.as_ref().unwrap();
+    assert!(kept.packets > 100 && kept.load > 0.0 && kept.forecast.is_some_and(|f| f > 0.0), "{kept:?}");
+    assert!(simulated.provenance.lab.is_none());
     let compared = ropewalk(&["compare", &sim, &format!("{lab}/report.json")]);
     let said = text(&compared.stdout);
     assert!(
@@ -147,4 +149,39 @@ fn the_abstract_medium_is_refused_in_one_sentence_with_its_remedy() {
     assert_eq!(text(&refused.stderr), format!("ropewalk: {file}:4: {sentence}\n"));
     let checked = ropewalk(&["lab", "check", file]);
     assert_eq!(text(&checked.stdout), format!("{file}: {sentence}\n"));
+}
+
+#[test]
+fn a_scenario_that_is_too_fast_is_told_before_it_starts() {
+    if !possible() {
+        return;
+    }
+    let scratch = Scratch::new("fast");
+    let flow = "kind = \"udp\"\nrate = \"40Gbit/s\"\npacket = \"100B\"\n";
+    let text = cable(flow).replace("rate = \"10Mbit/s\"\ndelay", "rate = \"100Gbit/s\"\ndelay");
+    let (file, out) = (scratch.file("fast.toml", &text), scratch.path("out"));
+    let refused = ropewalk(&["lab", "run", &file, "--strict", "--out", &out]);
+    let said = self::text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(10), "{said}");
+    assert!(said.contains("too fast for this machine") && said.contains("`ropewalk sim`"), "{said}");
+    assert!(!fs::exists(format!("{out}/report.json")).unwrap(), "nothing has run");
+    let name = format!("fast-{}", std::process::id());
+    let refused = ropewalk(&["lab", "up", &file, "--strict", "--name", &name]);
+    assert_eq!(refused.status.code(), Some(10), "{}", self::text(&refused.stderr));
+    // Its traffic is the user's own: the lab goes up.
+    let up = ropewalk(&["lab", "up", &file, "--name", &name]);
+    let down = ropewalk(&["lab", "down", "--lab", &name]);
+    assert!(up.status.success() && down.status.success(), "{}", self::text(&up.stderr));
+    assert!(self::text(&up.stderr).contains("too fast for this machine"));
+}
+
+#[test]
+fn a_reader_that_reads_no_further_ends_it_without_a_panic() {
+    let scratch = Scratch::new("pipe");
+    let file = scratch.file("cable.toml", &cable("kind = \"udp\"\nrate = \"2Mbit/s\"\n"));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
+    let done = command.args(["lab", "check", &file]).stdout(writer).output().unwrap();
+    assert_eq!((done.status.code(), text(&done.stderr)), (Some(141), String::new()));
 }

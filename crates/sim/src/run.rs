@@ -76,7 +76,12 @@ impl Simulation {
 
     /// Lets at most a tenth of a second pass, and says whether the end is reached.
     pub fn advance(&mut self) -> bool {
-        let slice = (self.now() + SLICE).min(self.end);
+        self.advance_by(SLICE)
+    }
+
+    /// Lets at most so much time pass, and says whether the end is reached.
+    pub fn advance_by(&mut self, span: Duration) -> bool {
+        let slice = (self.now() + span).min(self.end);
         while self.now() < slice || !self.finished && self.is_due() {
             let until = self.next_stop().min(slice);
             self.built.world.run_until(until);

@@ -1,6 +1,7 @@
-//! Monitors: what a radio hears, as files that Wireshark opens.
+//! Monitors: what a radio hears, as files and interfaces that Wireshark opens.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -17,7 +18,9 @@ use ropewalk_air::wifi::{CapturedFrame, Command, RadioId};
 
 use super::engine::Engine;
 use super::ether::Piece;
+use super::node::Node;
 use super::plan::{Joint, Plan};
+use super::tap;
 use crate::{LabError, Result};
 
 /// A frame with the time at which it ended.
@@ -55,6 +58,18 @@ impl Engine {
         if !self.monitors.iter().any(|(radio, _)| *radio == frame.radio) {
             self.monitor(frame.radio, false);
         }
+    }
+}
+
+/// A monitor interface in a node. Dropping it removes it.
+#[derive(Debug)]
+pub struct Monitor {
+    device: File,
+}
+
+impl Monitor {
+    pub(super) fn new(node: &Node, name: &str) -> Result<Monitor> {
+        Ok(Monitor { device: tap::open_monitor(node.namespace(), name)? })
     }
 }
 
@@ -107,6 +122,26 @@ impl Capture {
             }
             if !more(frames) {
                 return Ok(frames);
+            }
+        }
+    }
+
+    /// Hands frames to a monitor interface, each as it is heard, until `more` says no or the lab ends. `more` is asked after each frame, and ten times a
+    /// second. Gives the number of frames.
+    pub fn feed(&self, monitor: &Monitor, mut more: impl FnMut(u64) -> bool) -> u64 {
+        let mut frames = 0;
+        loop {
+            match self.heard.recv_timeout(Duration::from_millis(100)) {
+                Ok((_, frame)) => {
+                    // Refused where somebody has taken the interface down: as with real ones, nobody hears then.
+                    let _ = rustix::io::write(&monitor.device, &frame.bytes);
+                    frames += 1;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return frames,
+            }
+            if !more(frames) {
+                return frames;
             }
         }
     }

@@ -20,12 +20,13 @@ use ropewalk_sim::net::IfCounters;
 use ropewalk_sim::walk::Walks;
 
 use super::capture::Heard;
-use super::ether::{Frame, LONGEST, Piece, Run};
+use super::ether::{Frame, LONGEST, Piece, Train};
 use super::feedback::Readers;
 use super::plan::{Joint, Plan};
 use super::radio::Radios;
 use crate::lateness::Lateness;
 use crate::realtime::{Driven, Reactor};
+use crate::rounds::Rounds;
 use crate::{LabError, Result};
 
 /// What is read from one device before the next has its turn: less than 100 µs of work.
@@ -41,8 +42,10 @@ const SPARE_BUFFERS: usize = 256;
 pub(super) struct Device {
     pub(super) file: Option<File>,
     pub(super) counters: IfCounters,
-    /// With the time at which its first piece was due, and how many pieces it has.
-    waiting: Option<(Run, Time, u64)>,
+    waiting: Train,
+    /// When the first piece that waits was due, and how many there are.
+    due: Time,
+    pieces: u64,
 }
 
 /// A direction of a cable.
@@ -65,6 +68,8 @@ pub(super) struct Engine {
     /// When the run began, if it has.
     pub(super) zero: Option<Time>,
     pub(super) lateness: Lateness,
+    pub(super) rounds: Rounds,
+    pub(super) measured_since: Time,
     /// Runs that the kernel did not take: an interface that is down.
     pub(super) refused: u64,
     pub(super) scratch: Box<[u8]>,
@@ -122,6 +127,10 @@ impl Driven for Engine {
         self.dirty.clear();
         self.tell_readers();
     }
+
+    fn rounds(&mut self) -> Option<&mut Rounds> {
+        Some(&mut self.rounds)
+    }
 }
 
 impl Engine {
@@ -147,7 +156,7 @@ impl Engine {
             watched.map_err(LabError::kernel("watch a device"))?;
         }
         reactor.watch(readers.bell(), JOINING).map_err(LabError::kernel("watch an eventfd"))?;
-        Ok(Engine {
+        let engine = Engine {
             reactor: Arc::clone(reactor),
             plan: Arc::clone(plan),
             devices: files.into_iter().map(|file| Device { file, ..Device::default() }).collect(),
@@ -157,13 +166,17 @@ impl Engine {
             walks: Walks::new(scenario, built),
             zero: None,
             lateness: Lateness::default(),
+            rounds: Rounds::default(),
+            measured_since: Time::ZERO,
             refused: 0,
             scratch: vec![0; LONGEST].into(),
             spare: Vec::new(),
             dirty: Vec::new(),
             monitors: Vec::new(),
             readers,
-        })
+        };
+        engine.set_carriers();
+        Ok(engine)
     }
 
     pub(super) fn now(&self) -> Time {
@@ -207,35 +220,38 @@ impl Engine {
         let device = &mut self.devices[index];
         device.counters.received += 1;
         device.counters.received_bytes += u64::from(piece.len());
-        let piece = match &mut device.waiting {
-            Some((run, _, pieces)) => match run.join(piece, marked) {
-                Ok(()) => {
-                    *pieces += 1;
-                    return;
-                }
-                Err(piece) => piece,
-            },
-            None => {
-                self.dirty.push(index);
-                piece
-            }
-        };
-        self.flush(index);
-        self.devices[index].waiting = Some((Run::new(piece, marked), at, 1));
+        let was_empty = device.waiting.is_empty();
+        if let Err(piece) = device.waiting.couple(piece, marked) {
+            self.flush(index);
+            // Into an empty train anything goes.
+            let _ = self.devices[index].waiting.couple(piece, marked);
+            (self.devices[index].due, self.devices[index].pieces) = (at, 1);
+            return;
+        }
+        if was_empty {
+            self.dirty.push(index);
+            (device.due, device.pieces) = (at, 0);
+        }
+        device.pieces += 1;
     }
 
     /// Writes what waits for a device.
     fn flush(&mut self, index: usize) {
-        let device = &mut self.devices[index];
-        let Some((run, at, pieces)) = device.waiting.take() else { return };
-        if device.file.as_ref().is_some_and(|file| run.write(file).is_err()) {
-            self.refused += 1;
+        let Device { file, waiting, due, pieces, .. } = &mut self.devices[index];
+        if waiting.is_empty() {
+            return;
         }
+        let (begin, spare) = (self.reactor.now(), &mut self.spare);
+        let written = waiting.write(file.as_ref(), |run| {
+            if spare.len() < SPARE_BUFFERS {
+                spare.extend(run.reclaim());
+            }
+        });
         // Counted after the write, because that is when the packets are there.
-        self.lateness.record_all(self.reactor.now() - at, pieces);
-        if self.spare.len() < SPARE_BUFFERS {
-            self.spare.extend(run.reclaim());
-        }
+        let end = self.reactor.now();
+        self.refused += u64::from(written.is_err());
+        self.rounds.writing.record(end - begin);
+        self.lateness.record_all(end - *due, *pieces);
     }
 
     /// What the scenario lets happen.
@@ -274,6 +290,9 @@ impl Engine {
 
     fn command(&mut self, command: Command) {
         let now = self.reactor.now();
+        if let Command::SetRadioUp { radio, up } = command {
+            self.on_switched(radio, up);
+        }
         if let Some(radios) = &mut self.radios {
             // Refused is what makes no sense at the moment, such as leaving an access point that was lost: nothing to do.
             let _ = radios.air.command(now, command);
@@ -287,6 +306,8 @@ impl Engine {
     /// Percentiles count from here.
     pub(super) fn start_measuring(&mut self) {
         self.lateness = Lateness::default();
+        self.rounds = Rounds::default();
+        self.measured_since = self.now();
         self.ways.iter_mut().for_each(|w| w.wait = Spans::default());
     }
 }

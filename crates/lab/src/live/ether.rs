@@ -12,6 +12,10 @@ use ropewalk_air::wifi::Mac;
 
 use crate::frame::{self, Description};
 
+mod train;
+
+pub(crate) use train::Train;
+
 /// `struct virtio_net_hdr` of linux/virtio_net.h, in the machine's byte order.
 pub(crate) const VNET_BYTES: usize = 10;
 /// Ethernet's header.

@@ -29,6 +29,7 @@ mod engine;
 mod ether;
 mod feedback;
 pub mod flows;
+mod forecast;
 mod kernel;
 mod node;
 mod plan;
@@ -38,8 +39,9 @@ mod setup;
 mod tap;
 mod transport;
 
-pub use capture::Capture;
+pub use capture::{Capture, Monitor};
 pub use counters::Counters;
+pub use forecast::Forecast;
 pub use node::Node;
 pub use run::{Moment, Run, refusals};
 
@@ -52,14 +54,15 @@ use std::sync::Arc;
 use ropewalk_air::Time;
 use ropewalk_air::wifi::Command;
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::Event;
+use ropewalk_scenario::file::{Event, What};
 use ropewalk_scenario::report::Report;
+use ropewalk_scenario::units::Db;
 use ropewalk_sim::build::{Action, Built};
 use ropewalk_sim::net::NodeId;
 
 use crate::realtime::Keeper;
 use crate::site::Site;
-use crate::{LabError, Lateness, Result, Timing};
+use crate::{LabError, Lateness, Result, Rounds, Timing};
 use bonds::Bonds;
 use engine::Engine;
 use feedback::Readers;
@@ -73,13 +76,16 @@ pub struct Options {
     pub directory: PathBuf,
     /// How it keeps time.
     pub timing: Timing,
+    /// What was forecast of the load, for the report of a run.
+    pub forecast: Option<Forecast>,
 }
 
 impl Options {
     /// The usual, for a scenario whose file is in `directory`.
     pub fn new(directory: &Path) -> Options {
-        let timing = Timing { rest: Duration::from_micros(50), ..Timing::default() };
-        Options { directory: directory.to_owned(), timing }
+        let (spin, rest) = (Duration::from_micros(50), Duration::from_micros(50));
+        let timing = Timing { spin, rest, punctual: true, ..Timing::default() };
+        Options { directory: directory.to_owned(), timing, forecast: None }
     }
 }
 
@@ -90,6 +96,10 @@ pub struct Summary {
     pub lateness: Lateness,
     /// What 99 % of them may be late for the run to count.
     pub bound: Duration,
+    /// Where the thread's time went.
+    pub rounds: Rounds,
+    /// Of the time that was measured, what the thread worked.
+    pub load: f64,
 }
 
 impl Summary {
@@ -255,13 +265,23 @@ impl Lab {
         })
     }
 
-    /// Does at once what an event of the file would do; its `at` means nothing, and a blockage stays until one of 0 dB.
+    /// Does at once what an event of the file would do; its `at` means nothing. A blockage without a duration stays until one of 0 dB.
     ///
     /// # Errors
     /// What it names is not there, or the model refuses it.
     pub fn change(&self, event: &Event) -> Result<()> {
-        let actions = self.built()?.actions(&self.scenario, event)?;
-        self.keeper.ask(move |engine| actions.into_iter().for_each(|action| engine.perform(action)))
+        let built = self.built()?;
+        let actions = built.actions(&self.scenario, event)?;
+        let mut ends = Vec::new();
+        if let Some(duration) = event.duration.filter(|_| event.what == What::Blockage) {
+            let gone = Event { loss: Some(Db(0.0)), ..event.clone() };
+            ends.extend(built.actions(&self.scenario, &gone)?.into_iter().map(|action| (duration, action)));
+        }
+        self.keeper.ask(move |engine| {
+            let now = Time::ZERO + engine.zero.map_or(Duration::ZERO, |zero| engine.now() - zero);
+            ends.into_iter().for_each(|(after, action)| engine.agenda.add(now + after, action));
+            actions.into_iter().for_each(|action| engine.perform(action));
+        })
     }
 
     /// Figures count from here: forgets lateness and waits so far. Gives the counters.
@@ -311,6 +331,14 @@ impl Lab {
         Ok(Capture::new(heard, wall, now))
     }
 
+    /// A monitor interface called `name` in a node, for [`Capture::feed`].
+    ///
+    /// # Errors
+    /// There is no such node, or its kernel refuses the name: there is an interface of this name, say.
+    pub fn monitor(&self, node: &str, name: &str) -> Result<Monitor> {
+        Monitor::new(self.node(node)?, name)
+    }
+
     /// How late packets were so far.
     ///
     /// # Errors
@@ -352,7 +380,13 @@ impl Lab {
     /// # Errors
     /// The thread is gone.
     pub fn summary(&self) -> Result<Summary> {
-        Ok(Summary { lateness: self.lateness()?, bound: self.timing.bound })
+        let bound = self.timing.bound;
+        self.keeper.ask(move |engine| {
+            let (lateness, rounds) = (engine.lateness.clone(), engine.rounds.clone());
+            let measured = (engine.now() - engine.measured_since).as_secs_f64().max(1e-9);
+            let load = (rounds.reading.total() + rounds.working.total()).as_secs_f64() / measured;
+            Summary { lateness, bound, rounds, load }
+        })
     }
 
     /// The names of its namespaces begin with this: `rw-<process>-<number>`.

@@ -12,6 +12,7 @@ use ropewalk_sim::net::{Heard, interface_of};
 use super::engine::Engine;
 use super::ether::{Frame, Piece};
 use super::feedback::{Neighbours, token};
+use super::tap;
 use crate::{LabError, Result};
 
 /// What an interface on air is.
@@ -207,13 +208,37 @@ impl Engine {
         };
         let Role::Station(now_of) = &mut radios.roles[iface] else { return };
         *now_of = ap;
-        let station = radios.macs[iface];
+        let (station, own) = (radios.macs[iface], radios.on_air[iface]);
         let device = ap.and_then(|ap| radios.iface_of(ap)).map(|i| radios.on_air[i]);
+        self.set_carrier(own, ap.is_some());
         if let Some(device) = device.filter(|d| self.plan.ports[*d].master.is_some()) {
             let update = Frame::made(&layer_2_update(station));
             let now = self.now();
             update.pieces().for_each(|piece| self.arrive(device, piece, false, now));
         }
+    }
+}
+
+impl Engine {
+    /// Tells a node's kernel whether an interface has a link, as drivers do.
+    fn set_carrier(&self, device: usize, on: bool) {
+        self.devices[device].file.iter().for_each(|file| tap::set_carrier(file, on));
+    }
+
+    /// Stations that are of no access point have no link, from the beginning.
+    pub(super) fn set_carriers(&self) {
+        let Some(radios) = &self.radios else { return };
+        for (iface, role) in radios.roles.iter().enumerate() {
+            self.set_carrier(radios.on_air[iface], *role != Role::Station(None));
+        }
+    }
+
+    /// An access point or a mesh point has a link as long as its radio works; of stations, events tell.
+    pub(super) fn on_switched(&self, radio: RadioId, up: bool) {
+        let Some(radios) = &self.radios else { return };
+        let of_radio = (0..radios.roles.len()).filter(|i| radios.radio_of[*i] == radio);
+        let own = of_radio.filter(|i| !matches!(radios.roles[*i], Role::Station(_)));
+        own.for_each(|iface| self.set_carrier(radios.on_air[iface], up));
     }
 }
 

@@ -41,6 +41,7 @@ pub struct Run {
     // Flows end first, then the lab with its daemons.
     traffic: Traffic,
     lab: Lab,
+    forecast: Option<f64>,
 }
 
 /// How a run goes, while it goes.
@@ -78,7 +79,7 @@ impl Run {
         let mut lab = Lab::start(scenario, options)?;
         lab.start_bonds(program)?;
         let traffic = Traffic::prepare(scenario, &lab)?;
-        Ok(Run { traffic, lab })
+        Ok(Run { traffic, lab, forecast: options.forecast.map(|f| f.load()) })
     }
 
     /// Runs it. None: it was interrupted. `progress` is shown how it goes, ten times a second.
@@ -125,7 +126,8 @@ impl Run {
         self.traffic.end();
         self.traffic.judge(&mut last.traffic);
         let mut report = self.tables(&base, &last);
-        report.provenance = provenance(&scenario, &self.lab.summary()?, self.traffic.faults());
+        let summary = self.lab.summary()?;
+        report.provenance = provenance(&scenario, &summary, self.forecast, self.traffic.faults());
         report.bands = Band::of(&scenario);
         report.series = sampler.series;
         Ok(Some(report))
@@ -151,7 +153,12 @@ impl Run {
     }
 }
 
-fn provenance(scenario: &Scenario, summary: &Summary, faults: Vec<String>) -> Provenance {
+fn provenance(
+    scenario: &Scenario,
+    summary: &Summary,
+    forecast: Option<f64>,
+    faults: Vec<String>,
+) -> Provenance {
     let us = |d: Duration| d.as_nanos() as f64 / 1e3;
     let late = &summary.lateness;
     let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|q| us(late.quantile(q)));
@@ -159,6 +166,8 @@ fn provenance(scenario: &Scenario, summary: &Summary, faults: Vec<String>) -> Pr
         packets: late.count(),
         late_us: [p50, p99, p999, us(late.max())],
         bound_us: us(summary.bound),
+        load: summary.load,
+        forecast,
         invalid: summary.invalid().into_iter().chain(faults).collect(),
     };
     Provenance {

@@ -1,11 +1,7 @@
 //! What the loop touches for every packet.
 
-<<<<<<< HEAD
 use super::links::Links;
-use super::sockets::Sockets;
-=======
 use super::sockets::{Sent, Sockets, Source};
->>>>>>> 9aafab6 (net, ropewalk: large batches leave from pages of our own)
 use anyhow::Context;
 use ropewalk_bond::api::{Event, Input, Output};
 use ropewalk_bond::engine::Engine;

@@ -21,13 +21,10 @@ const MAIL: u64 = 1;
 const SIGNALS: u64 = 2;
 const NEWS: u64 = 3;
 const LINKS: u64 = 16;
-<<<<<<< HEAD
 /// What links say of themselves; sockets have 32 bits.
 const FEEDBACK: u64 = 1 << 33;
-=======
-/// Numbers of links are 32 bits.
-const TWINS: u64 = 1 << 33;
->>>>>>> 9aafab6 (net, ropewalk: large batches leave from pages of our own)
+/// Twins of sockets, the same.
+const TWINS: u64 = 1 << 34;
 /// How long the last words may take: [`Core::engine`]'s `close` puts one datagram on each path.
 const FAREWELL: Duration = Duration::from_millis(50);
 
@@ -229,18 +226,12 @@ fn serve(
         }
         SIGNALS => return Ok(on_signals(running, role)),
         NEWS => role.on_news(running, clock::now())?,
-<<<<<<< HEAD
-        token if token >= FEEDBACK => {
-            let Core { links, engine, .. } = &mut running.core;
-            links.on_news(token - FEEDBACK, engine, clock::now());
-        }
-        link => {
-            running.core.read_socket((link - LINKS) as u32, buffers)?;
-        }
-=======
         twin if twin >= TWINS => running.core.read_socket(Source::Twin((twin - TWINS) as u32), buffers)?,
+        news if news >= FEEDBACK => {
+            let Core { links, engine, .. } = &mut running.core;
+            links.on_news(news - FEEDBACK, engine, clock::now());
+        }
         link => running.core.read_socket(Source::Link((link - LINKS) as u32), buffers)?,
->>>>>>> 9aafab6 (net, ropewalk: large batches leave from pages of our own)
     }
     Ok(Flow::Continue)
 }

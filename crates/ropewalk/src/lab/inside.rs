@@ -43,6 +43,9 @@ fn become_it(command: &mut Command) -> anyhow::Result<()> {
 }
 
 pub fn capture(args: &Capture) -> anyhow::Result<()> {
+    if let Some(device) = &args.device {
+        return monitor(args, device);
+    }
     let mut client = args.name.open()?;
     if args.write.is_none() && std::io::stdout().is_terminal() {
         return Err(failure(
@@ -59,5 +62,17 @@ pub fn capture(args: &Capture) -> anyhow::Result<()> {
     };
     // Ctrl-C ends it: what has come is in the file already.
     std::io::copy(&mut from, &mut out).context("the capture cannot be written")?;
+    Ok(())
+}
+
+/// Keeps a monitor interface there until it is interrupted or the lab ends.
+fn monitor(args: &Capture, device: &str) -> anyhow::Result<()> {
+    let mut client = args.name.open()?;
+    let (node, iface, name) = (&args.node, &args.iface, device.to_owned());
+    client.ask(&Request::Monitor { node: node.clone(), iface: iface.clone(), device: name })?;
+    println!(
+        "{device} in {node} is what {iface} hears: ropewalk lab exec {node} -- tcpdump -ni {device}; Ctrl-C ends it"
+    );
+    std::io::copy(&mut client.into_reader(), &mut std::io::sink()).context("the lab does not answer")?;
     Ok(())
 }

@@ -47,7 +47,7 @@ pub enum LabCommand {
     Top(Name),
     /// Say what a node's radios say of themselves: queues, completions, stations, channel
     Radio(Radio),
-    /// Write what a radio hears as pcapng, whoever it is for
+    /// Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for
     Capture(Capture),
 }
 
@@ -76,6 +76,9 @@ pub struct Up {
     /// Stay in the foreground until Ctrl-C
     #[arg(long)]
     pub foreground: bool,
+    /// Refuse a scenario whose own flows are too fast for this machine, instead of warning of it
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// `ropewalk lab shell`.
@@ -137,6 +140,10 @@ pub struct Capture {
     /// The file [default: standard output, for `| wireshark -k -i -`]
     #[arg(long, short, value_name = "FILE")]
     pub write: Option<PathBuf>,
+    /// Instead of a file, a radiotap monitor interface of this name in the node, for `ropewalk lab exec NODE -- tcpdump -i NAME`; it is there until
+    /// Ctrl-C, or until the lab ends
+    #[arg(long, value_name = "NAME", conflicts_with = "write")]
+    pub device: Option<String>,
 }
 
 /// Does what the command line says.

@@ -1,5 +1,6 @@
 //! `ropewalk lab run`: a scenario's own flows and events on real kernels in real time, and the report that `sim run` prints.
 
+use super::up::no_namespaces;
 use crate::exit::{Code, failure};
 use crate::sim::driver::Driver;
 use crate::sim::{Which, figure, interrupt, once, output, show};
@@ -7,10 +8,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use ropewalk_lab::LabError;
-use ropewalk_lab::live::{self, Options};
+use ropewalk_lab::live::daemon::own_namespaces;
+use ropewalk_lab::live::{self, Forecast, Options};
 use ropewalk_scenario::report::Report;
 use ropewalk_scenario::{Document, Scenario, verdict};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 /// `ropewalk lab run`.
@@ -24,6 +28,9 @@ pub struct Run {
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
+    /// Refuse a scenario that is too fast for this machine, instead of warning of it
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// `ropewalk lab check`.
@@ -38,11 +45,15 @@ pub struct Check {
 pub fn run(args: &Run) -> Result<()> {
     let document = args.which.document()?;
     let scenario = document.scenario()?;
+    if !rustix::process::geteuid().is_root() {
+        refuse(&document, &scenario)?;
+        return again_inside();
+    }
     if let Some(directory) = &args.out {
         output::prepare(directory)?;
     }
     let interrupted = interrupt::watch()?;
-    let report = report_of(&document, &scenario, &interrupted)?;
+    let report = report_of(&document, &scenario, &interrupted, args.strict)?;
     let Some(report) = report else {
         return Err(failure(Code::Interrupted, "interrupted; nothing is written of an unfinished run"));
     };
@@ -66,20 +77,36 @@ pub fn run(args: &Run) -> Result<()> {
     once::complain(&verdicts, "")
 }
 
+/// Without root this program becomes itself once more, in namespaces of its own.
+fn again_inside() -> Result<()> {
+    let program = std::env::current_exe().context("this program's own file cannot be found")?;
+    let mut command = Command::new(program);
+    command.args(std::env::args_os().skip(1));
+    own_namespaces(&mut command);
+    Err(no_namespaces(&command.exec()))
+}
+
 /// Runs a checked scenario in real time; none: it was interrupted. Everything that was made is gone afterwards.
 ///
 /// # Errors
-/// What cannot run live, all of it with file, line and key; what the machine lacks.
+/// What cannot run live, all of it with file, line and key; what the machine lacks; if `strict`, that the machine is too slow.
 pub fn report_of(
     document: &Document,
     scenario: &Scenario,
     interrupted: &AtomicBool,
+    strict: bool,
 ) -> Result<Option<Report>> {
     refuse(document, scenario)?;
     ropewalk_lab::Topology::cleanup_stale();
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
-    let run = live::Run::prepare(scenario, &Options::new(&document.directory()), &program);
-    let run = run.map_err(|error| located(document, error))?;
+    let mut options = Options::new(&document.directory());
+    let told = |error: LabError| located(document, error);
+    let forecast = Forecast::of(scenario, &options.directory).map_err(told)?;
+    if let Some(warning) = too_fast(&forecast, strict)? {
+        eprintln!("ropewalk: {warning}");
+    }
+    options.forecast = Some(forecast);
+    let run = live::Run::prepare(scenario, &options, &program).map_err(told)?;
     let bar = bar(scenario);
     let whole = scenario.duration.as_secs_f64();
     let report = run.finish(interrupted, |now| {
@@ -104,6 +131,14 @@ pub(super) fn located(document: &Document, error: LabError) -> anyhow::Error {
 /// How often a run is made whose figures may not be used, because something else had the processor.
 const TRIES: u32 = 3;
 
+/// What to say before a scenario starts that is too fast for this machine; if `strict` that is an error.
+pub fn too_fast(forecast: &Forecast, strict: bool) -> Result<Option<String>> {
+    match forecast.warning() {
+        Some(warning) if strict => Err(failure(Code::Invalid, warning)),
+        warning => Ok(warning),
+    }
+}
+
 /// Real time, as a driver of papers and sweeps. A run whose figures may not be used is made again, and is an error if that does not help.
 #[derive(Clone, Copy, Debug)]
 pub struct Live;
@@ -126,7 +161,7 @@ impl Driver for Live {
     ) -> Result<Option<Report>> {
         let mut why = Vec::new();
         for _ in 0..TRIES {
-            let report = report_of(document, scenario, interrupted)?;
+            let report = report_of(document, scenario, interrupted, false)?;
             let lab = report.as_ref().and_then(|r| r.provenance.lab.as_ref());
             why = lab.map(|lab| lab.invalid.clone()).unwrap_or_default();
             if why.is_empty() {

@@ -13,6 +13,7 @@ pub const EXAMPLES: &str = "Examples:
   ropewalk lab set ap:wlan0 channel=44    announced to its stations
   ropewalk lab set sta:wlan0 disassociate also: associate, doze, awake
   ropewalk lab set ap:r0,sta:r0 loss=90dB
+  ropewalk lab set ap:r0,sta:r0 blockage=20dB   somebody stands between them; off: not any more; duration=2s: not for longer
   ropewalk lab set oven on                the interferer; off: it is silent";
 
 pub fn run(args: &Set) -> anyhow::Result<()> {
@@ -80,6 +81,7 @@ fn by_values(about: &About, what: &str, values: &[(&str, &str)]) -> anyhow::Resu
     let keys: Vec<&str> = values.iter().map(|(key, _)| *key).collect();
     let has = |key: &str| keys.contains(&key);
     let (kind, key) = match what.split_once(',') {
+        Some(_) if has("blockage") => ("blockage", "between"),
         Some(_) if has("loss") => ("path-loss", "between"),
         _ if has("position") => ("move", "node"),
         _ if has("power") => ("tx-power", "radio"),
@@ -102,16 +104,35 @@ fn by_values(about: &About, what: &str, values: &[(&str, &str)]) -> anyhow::Resu
     };
     let mut text = format!("what = \"{kind}\"\n{key} = {name}\n");
     for (key, value) in values {
-        // A link's loss is packets, a pair's is dB.
-        let key = if kind == "link-set" && *key == "loss" { "packet-loss" } else { key };
+        // A link's loss is packets, a pair's is dB, and so is what an obstacle adds.
+        let (key, value) = match (kind, *key, *value) {
+            ("link-set", "loss", value) => ("packet-loss", value),
+            ("blockage", "blockage", "off") => ("loss", "0dB"),
+            ("blockage", "blockage", value) => ("loss", value),
+            (_, key, value) => (key, value),
+        };
         let value = match (key, value.parse::<i64>()) {
-            ("position", _) => format!("[{value}]"),
+            ("position", _) => position(value)?,
             (_, Ok(number)) => number.to_string(),
             _ => quoted(value),
         };
         text.push_str(&format!("{key} = {value}\n"));
     }
     Ok(text)
+}
+
+/// Metres with commas between, as a list.
+fn position(text: &str) -> anyhow::Result<String> {
+    let metres: Vec<Result<f64, _>> = text.split(',').map(|part| part.trim().parse()).collect();
+    match (2..=3).contains(&metres.len())
+        && metres.iter().all(|m| m.as_ref().is_ok_and(|m: &f64| m.is_finite()))
+    {
+        true => Ok(format!("[{text}]")),
+        false => Err(failure(
+            Code::Usage,
+            format!("`{text}` is no position; write metres, such as position=12,3.5"),
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -161,6 +182,11 @@ mod tests {
             event("uplink", &["loss=2%", "delay=5ms"]).ends_with("packet-loss = \"2%\"\ndelay = \"5ms\"\n")
         );
         assert!(event("a:r0,b:r0", &["loss=90dB"]).contains("between = [\"a:r0\", \"b:r0\"]"));
+        assert_eq!(
+            event("a:r0,b:r0", &["blockage=20dB", "duration=2s"]),
+            "what = \"blockage\"\nbetween = [\"a:r0\", \"b:r0\"]\nloss = \"20dB\"\nduration = \"2s\"\n"
+        );
+        assert!(event("a:r0,b:r0", &["blockage=off"]).ends_with("loss = \"0dB\"\n"));
         let oven = Request::Interferer { name: "oven".into(), on: true };
         assert_eq!(said("oven", &["on"]).unwrap(), [oven]);
     }
@@ -169,5 +195,8 @@ mod tests {
     fn what_means_nothing_is_refused() {
         assert!(said("uplink", &["sideways"]).is_err());
         assert!(said("sta", &["colour=red"]).is_err());
+        for nowhere in ["position=a", "position=1", "position=1,nan", "position=1,2]\nx=[3"] {
+            assert!(said("sta", &[nowhere]).is_err(), "{nowhere}");
+        }
     }
 }

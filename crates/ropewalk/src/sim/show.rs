@@ -20,6 +20,12 @@ pub fn render(report: &Report, verdicts: &[Verdict]) -> String {
             lab.packets,
             if lab.invalid.is_empty() { "valid" } else { "NOT VALID" }
         );
+        let forecast = lab.forecast.map(|f| format!(", {:.0} % forecast", f * 100.0)).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "the thread that moves packets worked {:.0} % of the time{forecast}",
+            lab.load * 100.0
+        );
     }
     report.visit(&mut Printer { out: &mut out });
     if !verdicts.is_empty() {

@@ -149,7 +149,7 @@ fn event_keys(what: What) -> (&'static [&'static str], &'static [&'static str]) 
         What::Associate | What::Disassociate | What::PowerSaveOn | What::PowerSaveOff => {
             (&["interface"], &[])
         }
-        What::Blockage => (&["between", "loss", "duration"], &[]),
+        What::Blockage => (&["between", "loss"], &["duration"]),
     }
 }
 

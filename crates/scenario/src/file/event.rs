@@ -63,7 +63,7 @@ section! {
         power: Option<Dbm>,
         /// path-loss, blockage: the new loss; what the obstacle adds.
         loss: Option<Db>,
-        /// blockage: how long it lasts.
+        /// blockage: how long it lasts; if not said, until the next one of the pair, such as one of 0 dB.
         duration: Option<Duration>,
         /// switch-channel, tune: the new channel.
         channel: Option<u16>,

@@ -75,6 +75,12 @@ pub struct LabTime {
     pub late_us: [f64; 4],
     /// What 99 of 100 may be late for the run to count, µs.
     pub bound_us: f64,
+    /// Of one processor's time, what the thread that moves packets worked.
+    #[serde(default)]
+    pub load: f64,
+    /// What was forecast of that before the run, if it was.
+    #[serde(default)]
+    pub forecast: Option<f64>,
     /// Why the figures may not be used, a sentence each; none if they may.
     pub invalid: Vec<String>,
 }

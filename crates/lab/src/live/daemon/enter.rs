@@ -42,7 +42,8 @@ pub fn command(about: &About, node: &str, program: impl AsRef<OsStr>) -> Result<
     Ok(command)
 }
 
-/// Lets a command start in user, mount and network namespaces of its own, in which it is root: a lab without root. Its `/run` is empty.
+/// Lets a command start in user, mount and network namespaces of its own, in which it is root: a lab without root. Its `/run` is empty. If the command
+/// takes the place of this process, this process must have one thread.
 pub fn own_namespaces(command: &mut Command) {
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let maps = [

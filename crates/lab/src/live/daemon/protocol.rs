@@ -26,6 +26,15 @@ pub enum Request {
     /// After the answer the socket carries a pcapng file: what this radio (`node:interface` or `node:radio`) hears, until the
     /// other end closes.
     Capture(String),
+    /// Until the other end closes, what this radio hears comes out of a new monitor interface of its node.
+    Monitor {
+        /// The node.
+        node: String,
+        /// Its interface or its radio.
+        iface: String,
+        /// What the monitor interface is to be called.
+        device: String,
+    },
     /// Ends the lab. The answer comes when nothing of it is left.
     Stop,
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ropewalk_scenario::{Document, Scenario};
+use ropewalk_scenario::{Document, Problems, Scenario};
 
 use super::{About, DaemonAbout, Map, NodeAbout, Report, Request, Response, directory};
 use crate::live::{Counters, Lab};
@@ -169,6 +169,9 @@ fn converse(stream: UnixStream, desk: &Desk) -> std::io::Result<()> {
                 return Ok(());
             }
             Ok(Request::Capture(name)) => return capture(stream.into_inner(), desk, &name),
+            Ok(Request::Monitor { node, iface, device }) => {
+                return monitor(stream.into_inner(), desk, &node, &iface, &device);
+            }
             Ok(request) => {
                 desk.answer(&request, &mut last).unwrap_or_else(|e| Response::Refused(e.to_string()))
             }
@@ -189,6 +192,28 @@ fn capture(mut stream: UnixStream, desk: &Desk, name: &str) -> std::io::Result<(
             Ok(())
         }
     }
+}
+
+/// Feeds a monitor interface until the other end closes.
+fn monitor(
+    mut stream: UnixStream,
+    desk: &Desk,
+    node: &str,
+    iface: &str,
+    device: &str,
+) -> std::io::Result<()> {
+    let made =
+        desk.lab.capture(&format!("{node}:{iface}")).and_then(|c| Ok((c, desk.lab.monitor(node, device)?)));
+    let (capture, monitor) = match made {
+        Err(error) => return answer(&mut stream, &Response::Refused(error.to_string())),
+        Ok(made) => made,
+    };
+    answer(&mut stream, &Response::Done)?;
+    // Looked at between frames: an end is how the other one says that it has seen enough.
+    stream.set_nonblocking(true)?;
+    let open = |mut stream: &UnixStream| matches!(stream.read(&mut [0]), Err(e) if matches!(e.kind(), ErrorKind::WouldBlock));
+    capture.feed(&monitor, |_| !desk.stop.load(Ordering::Relaxed) && open(&stream));
+    Ok(())
 }
 
 impl Desk {
@@ -217,7 +242,7 @@ impl Desk {
                 Response::Done
             }
             // Taken care of where the socket is.
-            Request::Capture(_) | Request::Stop => Response::Done,
+            Request::Capture(_) | Request::Monitor { .. } | Request::Stop => Response::Done,
         })
     }
 
@@ -226,8 +251,8 @@ impl Desk {
         let rest = Scenario { event: Vec::new(), ..self.lab.scenario().clone() }.canonical();
         let rest: Vec<&str> = rest.lines().filter(|line| *line != "event = []").collect();
         let text = format!("{}\n[[event]]\nat = \"0s\"\n{keys}\n", rest.join("\n"));
-        let document = Document::parse("the change", &text).map_err(|e| LabError::Refused(e.to_string()))?;
-        let scenario = document.scenario().map_err(|e| LabError::Refused(e.to_string()))?;
+        let refused = |problems: Problems| LabError::Refused(sentences(&problems));
+        let scenario = Document::parse("the change", &text).and_then(|d| d.scenario()).map_err(refused)?;
         match scenario.event.last() {
             Some(event) => self.lab.change(event),
             None => Ok(()),
@@ -258,6 +283,15 @@ impl Desk {
             daemons: self.lab.daemons().into_iter().map(daemon).collect(),
         }
     }
+}
+
+/// Problems without the place in a file that nobody has written.
+fn sentences(problems: &Problems) -> String {
+    let all = problems.list.iter().map(|p| {
+        let key = p.key.strip_prefix("event.0.").unwrap_or(&p.key);
+        if key.is_empty() { p.sentence.clone() } else { format!("{key}: {}", p.sentence) }
+    });
+    all.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

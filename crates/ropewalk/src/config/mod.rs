@@ -13,8 +13,9 @@ use crate::cli::{LogFormat, PathName};
 use ipnet::IpNet;
 use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
-use ropewalk_bond::schedule::Kind;
+use ropewalk_bond::schedule::{DeviceThreshold, Kind};
 use ropewalk_bond::session::{Endpoint, ResponderConfig};
+use ropewalk_bond::throttle;
 use ropewalk_bond::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -119,16 +120,20 @@ pub enum ClassName {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Engine {
-    /// Which path takes the next bytes: `earliest-arrival`, `redundant-urgent`, `min-rtt`, `round-robin`, `weighted` or `redundant`. Default:
-    /// `earliest-arrival`, the only one that fills unlike paths and keeps order by itself.
+    /// Which path takes the next bytes: `earliest-arrival`, `redundant-urgent`, `min-rtt`, `round-robin`, `weighted`, `redundant` or `backpressure`
+    /// (as the links complete, for Wi-Fi hops; with `congestion = "none"`). Default: `earliest-arrival`, the only one that fills unlike paths and keeps
+    /// order by itself.
     #[schemars(with = "String")]
     pub scheduler: Name<Kind>,
-    /// Congestion control of each path: `tidal`, `cubic`, `newreno`, `lia`, `olia`, `balia` or `highspeed`. Default: `tidal`, because it keeps the
-    /// queues of the paths short. Concerns paths made later.
+    /// Congestion control of each path: `tidal`, `cubic`, `newreno`, `lia`, `olia`, `balia`, `highspeed` or `none` (a window of 1024
+    /// datagrams; only under `backpressure`, where the links' completions are the limit, and never over the Internet). Default: `tidal`, because it keeps
+    /// the queues of the paths short. Concerns paths made later.
     #[schemars(with = "String")]
     pub congestion: Name<Algorithm>,
     /// Lost datagrams are sent again. Default: `true`: TCP inside hardly notices random loss then.
     pub recovery: bool,
+    /// What is missing holds later packets of its flow no longer than this, milliseconds. Default: none, as long as a repair takes. A repeater a hop away has 10.
+    pub order_deadline_ms: Option<u64>,
     /// A path slower than the fastest by more than this carries no ordered data, in milliseconds. Default: 200, TCP's least
     /// retransmission timeout.
     pub max_spread_ms: u64,
@@ -140,6 +145,16 @@ pub struct Engine {
     /// Most bytes in one session's queue. Default: `"16MB"`: a burst of one TCP window fits, and CoDel keeps it far below.
     #[schemars(with = "String")]
     pub queue: Amount,
+    /// Most packets in it, segments of super-packets counted. Default: none, bytes alone count. The access point of a repeater with two radios has 200,
+    /// which rides out changes of rate. Not changed by a reload.
+    pub queue_packets: Option<u32>,
+    /// How many datagrams a link may hold under `backpressure`: at least, before its completions were counted, and at most. Between the bounds it is what the
+    /// link completes in 8 ms. Default: `[4, 16, 512]`: one on the air and some behind it; half an aggregate; what 11ac at 800 Mb/s sends in 8 ms.
+    pub device_threshold: [u32; 3],
+    /// How links on the channel of a repeater's clients are throttled: `off`, `mimd` (the Multifacet paper's, every 200 ms) or `balance` (by the
+    /// clients' queue, every 5 ms). Default: `mimd`. It concerns bonds whose repeater's radio reports its queues.
+    #[schemars(with = "String")]
+    pub throttle: Name<throttle::Kind>,
     /// An idle path says something this often, seconds. Default: 20, because some NATs forget UDP after 30.
     pub keepalive_s: u64,
     /// A peer that is silent for this long is forgotten, seconds. Default: 300.
@@ -181,10 +196,17 @@ impl Default for Engine {
             scheduler: Name(d.scheduler),
             congestion: Name(d.congestion),
             recovery: d.recovery,
+            order_deadline_ms: None,
             max_spread_ms: d.max_spread.as_millis() as u64,
             tun_mtu: d.tun_mtu,
             memory: Amount(100_000_000),
             queue: Amount(16_000_000),
+            queue_packets: d.queue_packets,
+            device_threshold: {
+                let t = d.device_threshold;
+                [t.least, t.start, t.most]
+            },
+            throttle: Name(d.throttle.kind),
             keepalive_s: d.keepalive.as_secs(),
             idle_timeout_s: d.idle_timeout.as_secs(),
             rekey_after_s: d.rekey_after.as_secs(),
@@ -205,10 +227,17 @@ impl Engine {
         Config {
             memory_bytes: self.memory.0 as usize,
             queue_bytes: self.queue.0,
+            queue_packets: self.queue_packets,
+            throttle: throttle::Config { kind: self.throttle.0, ..throttle::Config::default() },
+            device_threshold: {
+                let [least, start, most] = self.device_threshold;
+                DeviceThreshold { least, start, most }
+            },
             scheduler: self.scheduler.0,
             congestion: self.congestion.0,
             max_spread: Duration::from_millis(self.max_spread_ms),
             recovery: self.recovery,
+            order_deadline: self.order_deadline_ms.map(Duration::from_millis),
             tun_mtu: self.tun_mtu,
             rekey_after: Duration::from_secs(self.rekey_after_s),
             keepalive: Duration::from_secs(self.keepalive_s),
@@ -283,6 +312,12 @@ impl File {
         within("busy-poll-us", e.busy_poll_us, 0, 10_000)?;
         within("memory", e.memory.0, 8_000_000, 64_000_000_000)?;
         within("queue", e.queue.0, 200_000, e.memory.0)?;
+        within("queue-packets", e.queue_packets.unwrap_or(200).into(), 10, 100_000)?;
+        within("order-deadline-ms", e.order_deadline_ms.unwrap_or(10), 1, 10_000)?;
+        let [least, start, most] = e.device_threshold.map(u64::from);
+        within("device-threshold", least, 1, 1024)?;
+        within("device-threshold", start, least, 1024)?;
+        within("device-threshold", most, start, 1024)?;
         within("handshakes-per-second", e.handshakes_per_second.into(), 1, 1_000_000)?;
         for p in &self.up.path {
             crate::cli::check_interface(&p.interface).map_err(|why| ("interface", why))?;

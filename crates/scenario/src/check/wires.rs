@@ -195,6 +195,9 @@ fn check_bond(judge: &mut Judge, key: &str, bond: &Bond) {
     judge.fail_if(!(1280..=9000).contains(&bond.tun_mtu), format!("{key}.tun-mtu"), || {
         "an MTU is from 1280 to 9000 here".into()
     });
+    judge.fail_if(bond.queue_packets.is_some_and(|n| n < 10), format!("{key}.queue-packets"), || {
+        "a bond's queue holds at least 10 packets".into()
+    });
     judge.fail_if(bond.queue.0 < 200_000, format!("{key}.queue"), || {
         "a bond's queue has at least 200kB".into()
     });

@@ -22,6 +22,8 @@ choice! {
         Weighted = "weighted",
         /// All of them.
         Redundant = "redundant",
+        /// As the links complete (Multifacet).
+        Backpressure = "backpressure",
     }
 }
 
@@ -40,6 +42,20 @@ choice! {
         Olia = "olia",
         /// Coupled.
         Balia = "balia",
+        /// No control, for links whose completions limit what is on the way (scheduler `backpressure`).
+        None = "none",
+    }
+}
+
+choice! {
+    /// How links on the channel of a repeater's clients are throttled.
+    pub enum Throttle {
+        /// Not at all.
+        Off = "off",
+        /// The Multifacet paper's: by factors, every 200 ms.
+        Mimd = "mimd",
+        /// By the clients' queue, every 5 ms.
+        Balance = "balance",
     }
 }
 
@@ -68,6 +84,12 @@ section! {
         tun_mtu: u16 = 1420,
         /// Most bytes in its queue. As the daemon has it.
         queue: Bytes = Bytes(16_000_000),
+        /// Most packets in its queue. If not said, bytes alone count; Multifacet's access point has 200.
+        queue_packets: Option<u32>,
+        /// What is missing holds later packets of its flow no longer than this. If not said, as long as a repair takes; Multifacet's repeater waits 10 ms.
+        order_deadline: Option<Duration>,
+        /// How the shared paths of a repeater are throttled. As the daemon has it.
+        throttle: Throttle = Throttle::Mimd,
     }
 }
 
@@ -92,6 +114,8 @@ pub struct BondPath {
     pub class: PathClass,
     /// Its share under the weighted scheduler.
     pub weight: u32,
+    /// Its radio is also the access point of the client's own clients (a repeater's).
+    pub shared: bool,
 }
 
 section! {
@@ -105,6 +129,8 @@ section! {
         class: PathClass = PathClass::Active,
         /// Its share under the weighted scheduler.
         weight: u32 = 1,
+        /// Its radio is also the access point of the client's own clients: what comes by it is throttled, so that they go first.
+        shared: bool = false,
     }
 }
 
@@ -112,14 +138,14 @@ impl Field for BondPath {
     fn read(node: &Node, reader: &mut Reader) -> Option<Self> {
         if let Value::Text(interface) = &node.value {
             let (interface, class) = (interface.clone(), PathClass::Active);
-            return Some(BondPath { interface, to: None, class, weight: 1 });
+            return Some(BondPath { interface, to: None, class, weight: 1, shared: false });
         }
-        let PathTable { interface, to, class, weight } = PathTable::read(node, reader)?;
-        Some(BondPath { interface, to, class, weight })
+        let PathTable { interface, to, class, weight, shared } = PathTable::read(node, reader)?;
+        Some(BondPath { interface, to, class, weight, shared })
     }
     fn write(&self) -> Option<toml::Value> {
-        let BondPath { interface, to, class, weight } = self.clone();
-        PathTable { interface, to, class, weight }.write()
+        let BondPath { interface, to, class, weight, shared } = self.clone();
+        PathTable { interface, to, class, weight, shared }.write()
     }
     fn form() -> Form {
         Form::Either(Box::new(Form::one("an interface")), Box::new(PathTable::form()))

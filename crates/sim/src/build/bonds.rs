@@ -10,6 +10,7 @@ use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::path::Class;
 use ropewalk_bond::schedule::Kind;
+use ropewalk_bond::throttle::{self, UnknownThrottle};
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Bond, BondPath, PathClass};
 use std::net::Ipv4Addr;
@@ -83,7 +84,7 @@ fn path(
         PathClass::Active => Class::Active,
         PathClass::Backup => Class::Backup,
     };
-    Ok(Outer { interface, to, class, weight: path.weight })
+    Ok(Outer { interface, to, class, weight: path.weight, shared: path.shared })
 }
 
 fn address(built: &Built, interface: IfIndex) -> Option<Ipv4Addr> {
@@ -110,6 +111,12 @@ fn config(key: &str, bond: &Bond) -> Result<Config, BuildError> {
         max_spread: bond.max_spread,
         tun_mtu: bond.tun_mtu,
         queue_bytes: bond.queue.0,
+        queue_packets: bond.queue_packets,
+        order_deadline: bond.order_deadline,
+        throttle: throttle::Config {
+            kind: bond.throttle.name().parse().map_err(|e: UnknownThrottle| name(&e))?,
+            ..throttle::Config::default()
+        },
         ..Config::default()
     })
 }

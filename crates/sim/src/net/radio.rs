@@ -53,6 +53,12 @@ pub struct Heard {
     pub received: u64,
     /// Their powers, 1/1000 dBm in sum, negated.
     pub minus_mdbm: u64,
+    /// Packets handed to the radio.
+    pub handed: u64,
+    /// Of these, delivered.
+    pub delivered: u64,
+    /// Of these, given up, expired or dropped.
+    pub failed: u64,
 }
 
 /// The address on air of an interface of the world.
@@ -151,7 +157,7 @@ impl Net {
             return;
         };
         let told = match packet.body {
-            Body::Udp(_) => radios.token(packet.sport),
+            Body::Udp(_) | Body::Datagram => radios.token(packet.sport),
             _ => 0,
         };
         if radios.weighted.is_some() {
@@ -165,7 +171,9 @@ impl Net {
             flow: packet.flow_hash(),
             payload: packet,
         };
+        radios.heard_mut(iface, to).handed += 1;
         if radios.air.send(now, iface, mac_of(to), frame).is_err() {
+            radios.heard_mut(iface, to).failed += 1;
             self.interfaces[out.index()].counters.dropped += 1;
         }
         self.timers.set(radios.timer, radios.air.next_timeout());
@@ -181,6 +189,11 @@ impl Net {
             match output {
                 Output::Received(received) => self.on_received(received),
                 Output::Completion(done) => {
+                    if let Some(radios) = &mut self.radios {
+                        let heard = radios.heard_mut(done.iface, interface_of(done.to));
+                        let delivered = done.status == Status::Delivered;
+                        *if delivered { &mut heard.delivered } else { &mut heard.failed } += 1;
+                    }
                     if let (Status::Delivered, Some(rate), Some(radios)) =
                         (done.status, done.rate, &mut self.radios)
                     {
@@ -329,6 +342,19 @@ impl Radios {
         let list = self.heard.get(usize::from(iface.0)).map_or(&[][..], |l| l);
         let found = list.binary_search_by_key(&neighbour, |h| h.0);
         found.map_or(Heard::default(), |place| list[place].1)
+    }
+
+    /// The neighbours of an interface of the air to which anything was handed, and their sums.
+    pub fn neighbours(&self, iface: IfaceId) -> impl Iterator<Item = (IfIndex, Heard)> {
+        let list = self.heard.get(usize::from(iface.0)).map_or(&[][..], |l| l);
+        list.iter().copied().filter(|(_, heard)| heard.handed > 0)
+    }
+
+    /// Interfaces of the world that are access points on the radio of `iface`, with their own numbers on the air.
+    pub fn access_points_beside(&self, iface: IfaceId) -> impl Iterator<Item = IfaceId> {
+        let radio = self.radio_of[usize::from(iface.0)];
+        let on_it = move |i: &usize| self.radio_of[*i] == radio && self.roles[*i] == Role::AccessPoint;
+        (0..self.roles.len()).filter(on_it).map(|i| IfaceId(i as u16))
     }
 
     /// Number of the endpoint with this port, plus one, if it wants to be told; 0 otherwise.

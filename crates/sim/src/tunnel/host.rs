@@ -1,5 +1,6 @@
 //! An engine with the simulated network around it.
 
+use super::links::Links;
 use super::offload::{self, Joined};
 use crate::app::{Context, Endpoint, FIRST_PORT};
 use crate::net::{SendError, Work};
@@ -18,7 +19,7 @@ use std::rc::Rc;
 /// Engines take times since their machine started; theirs have been up for a second when a run begins.
 const UPTIME_NS: u64 = 1_000_000_000;
 
-fn engine_time(now: Time) -> bond::Time {
+pub(super) fn engine_time(now: Time) -> bond::Time {
     bond::Time::from_nanos(now.as_nanos().saturating_add(UPTIME_NS))
 }
 
@@ -37,6 +38,8 @@ pub struct Outer {
     pub class: Class,
     /// Its share under the weighted scheduler.
     pub weight: u32,
+    /// Its radio is also the access point of the client's own clients.
+    pub shared: bool,
 }
 
 /// An engine that the world and whoever measures share.
@@ -55,12 +58,14 @@ struct Host {
     joined: Option<Joined>,
     /// When the session came up first.
     connected: Option<Time>,
+    links: Links,
 }
 
 impl Host {
     fn new(engine: Engine, device: IfIndex) -> Host {
         let engine = Rc::new(RefCell::new(engine));
-        Host { engine, device, timeout: None, scratch: Vec::new(), joined: None, connected: None }
+        let links = Links::default();
+        Host { engine, device, timeout: None, scratch: Vec::new(), joined: None, connected: None, links }
     }
 
     /// A packet for the device.
@@ -142,7 +147,18 @@ impl Host {
         }
     }
 
+    /// Radios report what they have got rid of.
+    fn report(&mut self, cx: &mut Context<'_>, paths: &[Outer]) {
+        self.links.report(&self.engine, cx, paths);
+        self.pump(cx, paths);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.timeout.into_iter().chain(self.links.next_word()).min()
+    }
+
     fn on_timer(&mut self, cx: &mut Context<'_>, paths: &[Outer]) {
+        self.links.tell_of_clients(&self.engine, cx, paths);
         self.engine.borrow_mut().handle(Input::Timeout, engine_time(cx.now()));
         self.pump(cx, paths);
     }
@@ -197,8 +213,11 @@ impl Endpoint for BondClient {
             let route = Route { link: link as u32, remote, local: None };
             let interface_mtu = cx.net.interfaces[path.interface.index()].mtu.min(u32::from(u16::MAX)) as u16;
             let spec = PathSpec { route, interface_mtu, class: path.class, weight: path.weight };
-            self.host.engine.borrow_mut().add_path(spec, engine_time(cx.now()));
+            let mut engine = self.host.engine.borrow_mut();
+            let id = engine.add_path(spec, engine_time(cx.now()));
+            id.into_iter().for_each(|id| engine.set_shared(id, path.shared));
         }
+        self.host.links.start(&self.host.engine, cx, &self.paths);
         self.host.pump(cx, &self.paths);
     }
 
@@ -212,12 +231,16 @@ impl Endpoint for BondClient {
         self.host.device(cx, &packet, &self.paths);
     }
 
+    fn on_left(&mut self, cx: &mut Context<'_>, _: bool) {
+        self.host.report(cx, &self.paths);
+    }
+
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         self.host.on_timer(cx, &self.paths);
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        self.host.timeout
+        self.host.next_timeout()
     }
 }
 
@@ -241,6 +264,7 @@ impl BondGateway {
 
 impl Endpoint for BondGateway {
     fn start(&mut self, cx: &mut Context<'_>) {
+        self.host.links.start(&self.host.engine, cx, &[]);
         self.host.pump(cx, &[]);
     }
 
@@ -252,12 +276,16 @@ impl Endpoint for BondGateway {
         self.host.device(cx, &packet, &[]);
     }
 
+    fn on_left(&mut self, cx: &mut Context<'_>, _: bool) {
+        self.host.report(cx, &[]);
+    }
+
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         self.host.on_timer(cx, &[]);
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        self.host.timeout
+        self.host.next_timeout()
     }
 }
 

@@ -5,6 +5,7 @@
 //! super-packet.
 
 mod host;
+mod links;
 mod offload;
 mod registry;
 

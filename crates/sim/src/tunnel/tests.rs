@@ -27,7 +27,7 @@ fn world(links: &[LinkSpec], nat: bool, seed: u64) -> (World, Bond, [NodeId; 2])
         w.net.add_cable([c, lan], [LinkSpec::default(), LinkSpec::default()], seed).unwrap();
         w.net.add_cable([wan, g], [link.clone(), link.clone()], seed).unwrap();
         let to = Ipv4Addr::new(192, 0, n, 1);
-        paths.push(Outer { interface: c, to, class: Class::Active, weight: 1 });
+        paths.push(Outer { interface: c, to, class: Class::Active, weight: 1, shared: false });
     }
     let g = w.net.add_interface(gateway, "lan", Some((Ipv4Addr::new(198, 51, 100, 1), 24)));
     let s = w.net.add_interface(server, "eth0", Some((SERVER, 24)));

@@ -79,7 +79,9 @@ impl Bonds {
 
 /// The engine's part of a daemon's configuration, which both ends read.
 fn engine(bond: &Bond) -> String {
-    format!(
+    let packets = bond.queue_packets.map_or(String::new(), |n| format!("queue-packets = {n}\n"));
+    let deadline = bond.order_deadline.map_or(String::new(), |d| format!("order-deadline-ms = {}\n", d.as_millis()));
+    let engine = format!(
         "[engine]\nscheduler = \"{}\"\ncongestion = \"{}\"\nrecovery = {}\nmax-spread-ms = {}\ntun-mtu = {}\nqueue = \"{}B\"\n",
         bond.scheduler.name(),
         bond.congestion.name(),
@@ -87,7 +89,8 @@ fn engine(bond: &Bond) -> String {
         bond.max_spread.as_millis(),
         bond.tun_mtu,
         bond.queue.0
-    )
+    );
+    format!("{engine}{packets}{deadline}throttle = \"{}\"\n", bond.throttle.name())
 }
 
 /// The client's part: each path with the gateway's address that it leads to.

@@ -36,6 +36,8 @@ pub struct Config {
     pub order_deadline: Option<Duration>,
     /// Lost datagrams are sent again.
     pub recovery: bool,
+    /// Packets of a flow are handed on in order. False to measure what that is worth ([`crate::order::Table::unordered`]).
+    pub ordered: bool,
     /// MTU of the TUN device, bytes: a full packet fits one datagram of a 1500-byte path over IPv6.
     pub tun_mtu: u16,
     /// Keys are renewed after this (WireGuard's REKEY_AFTER_TIME is the same).
@@ -67,6 +69,7 @@ impl Default for Config {
             max_spread: Duration::from_millis(200),
             order_deadline: None,
             recovery: true,
+            ordered: true,
             tun_mtu: 1420,
             rekey_after: Duration::from_secs(120),
             rekey_after_datagrams: 1 << 30,

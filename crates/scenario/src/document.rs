@@ -1,11 +1,11 @@
-//! A file on its way to a [`Scenario`]: options applied, copies made, read, checked, addresses given out.
+//! A file on its way to a [`Scenario`]: options applied, copies made, read, checked, addresses given out, places drawn.
 
 use crate::check;
 use crate::field::{Field, Form, Reader, item_name};
 use crate::file::{Scenario, Seeds, Sweep};
 use crate::problem::{Problem, Problems, remedy};
 use crate::tree::{self, Node, Origin, Table, Value};
-use crate::{address, expand};
+use crate::{address, expand, place};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -118,6 +118,7 @@ impl Document {
         let Some(mut scenario) = scenario else { return Err(self.problems(problems)) };
         if !incomplete {
             address::fill(&mut scenario);
+            place::settle(&mut scenario);
             let found = check::check(&scenario, point);
             problems.extend(found.into_iter().map(|(key, sentence)| {
                 let origin = locate(&root, &key);

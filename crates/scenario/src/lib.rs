@@ -6,7 +6,7 @@
 //!    that they are checked like anything else.
 //! 2. [`mod@file`]: the tables, each declared once with its documentation ([`field`]), are read from the tree.
 //! 3. [`check`]: what types cannot say: names that nothing has, rates that a standard lacks.
-//!    Copies are made and addresses given out before that ([`document`]).
+//!    Copies are made, addresses given out and places drawn before that ([`document`]).
 //! 4. A driver (the simulator, later the live lab) builds the [`Scenario`], runs it, and fills a [`report::Report`].
 //! 5. [`verdict`] judges the report, [`over_seeds`] those of a point of a sweep together.
 //!
@@ -25,6 +25,7 @@ pub mod field;
 pub mod file;
 pub mod over_seeds;
 pub mod paper;
+mod place;
 pub mod problem;
 pub mod reference;
 pub mod report;

@@ -2,6 +2,7 @@
 
 use crate::document::Document;
 use crate::file::{Axis, Scenario, Seeds};
+use crate::place;
 use crate::problem::{Problem, Problems};
 use crate::tree::{Node, Origin, Value};
 use std::sync::Arc;
@@ -149,6 +150,7 @@ impl Plan {
         }
         let mut scenario = document.scenario_at(&point.labels)?;
         scenario.seed = point.seed;
+        place::settle(&mut scenario);
         Ok(scenario)
     }
 }

@@ -190,6 +190,10 @@ fn impossible_settings() {
             with(&[("delay = \"5ms\"", "corruption = \"120%\"")]),
             "s.toml:26: link.0.corruption: \"120%\" is out of range; a share cannot be so large",
         ),
+        (
+            and("[node.lost]\nwithin = [[0, 0]]"),
+            "s.toml:33: node.lost.within: a rectangle has two corners; write them as [[0, 0], [40, 25]]",
+        ),
         (with(&[("count = 2", "count = 0")]), "s.toml:13: node.sta.count: a count is from 1 to 10000"),
         (
             and("[[event]]\nat = \"11s\"\nwhat = \"link-down\"\nlink = \"server:eth0-ap:eth0\""),

@@ -202,7 +202,7 @@ impl Simulation {
         if let Some(sampler) = self.sampler.as_mut().filter(|s| s.next <= now) {
             let snapshot = Snapshot::take(&self.built);
             let tables = rows::tables(&self.built, &self.scenario, &sampler.last, &snapshot);
-            sampler.series.rows.push(rows::series_row(&tables));
+            rows::add_row(&mut sampler.series, &tables);
             sampler.last = snapshot;
             sampler.next += sampler.every;
         }

@@ -55,6 +55,35 @@ stop = "14s"
 }
 
 #[test]
+fn datagrams_and_video_find_a_receiver_that_address_translation_hides() {
+    let flows = r#"
+[[flow]]
+name = "udp"
+kind = "udp"
+from = "server"
+to = "client"
+rate = "5Mbit/s"
+[[flow]]
+name = "video"
+kind = "video"
+from = "server"
+to = "client"
+rate = "5Mbit/s"
+start = "3s"
+"#;
+    let report = run(&format!("{HOME}{flows}"));
+    // 1472 of 1500 bytes are payload; video begins a second after figures do, when it is called.
+    let udp = flow(&report, "udp");
+    assert!(near(udp.goodput_mbps, 5.0 * 1472.0 / 1500.0, 0.01) && udp.loss_percent < Some(0.5), "{udp:?}");
+    let video = flow(&report, "video");
+    assert!(near(video.goodput_mbps, 5.0 * 17.0 / 18.0, 0.05) && video.psnr_db == Some(40.0), "{video:?}");
+    // Nobody translates: nobody has to call.
+    let open = run(&format!("{}{flows}", HOME.replace("nat = [\"wan\"]\n", "")));
+    let call = open.interface.iter().find(|i| i.name == "client:eth0").unwrap();
+    assert_eq!(call.sent, 0, "{call:?}");
+}
+
+#[test]
 fn requests_video_and_adaptive_streaming_say_what_people_got() {
     let flows = r#"
 [[flow]]
@@ -88,12 +117,75 @@ segment = "2s"
 }
 
 #[test]
+fn adaptive_streaming_over_two_paths_shows_what_neither_carries() {
+    let network = |paths: &str| {
+        format!(
+            r#"
+duration = "40s"
+[node.client]
+[node.server]
+[[link]]
+ends = ["server:a", "client:a"]
+rate = "8Mbit/s"
+delay = "5ms"
+[[link]]
+ends = ["server:b", "client:b"]
+rate = "8Mbit/s"
+delay = "5ms"
+[[flow]]
+name = "film"
+kind = "adaptive"
+from = "server"
+to = "client"
+segment = "2s"
+{paths}
+"#
+        )
+    };
+    let quality = |paths: &str| flow(&run(&network(paths)), "film").quality_mbps.unwrap();
+    let (one, two) = (quality(""), quality("paths = [\"client:a\", \"client:b\"]\ncongestion = \"lia\""));
+    // 0.8 of the rate decides: 5 of 8 Mbit/s, 10 of 16.
+    assert!(one < 5.5 && two > 9.0, "{one} {two}");
+}
+
+#[test]
 fn video_over_a_link_that_loses_much_is_bad() {
     let flows = "[[flow]]\nname = \"call\"\nkind = \"video\"\nfrom = \"client\"\nto = \"server\"\nrate = \"20Mbit/s\"\n";
     let report = run(&format!("{HOME}{flows}"));
     let call = flow(&report, "call");
     // Three quarters of the packets find the queue full: no frame is whole.
     assert!(call.psnr_db.is_some_and(|db| db < 12.0), "{call:?}");
+}
+
+#[test]
+fn a_time_series_keeps_its_columns_when_somebody_is_heard_of_later() {
+    let text = r#"
+duration = "2s"
+measure.interval = "500ms"
+[node.ap]
+radio.r0 = { standard = "11a", channel = 36, rate-control = { fixed = "54Mbit/s" } }
+interface.wlan0 = { radio = "r0", mode = "ap", ssid = "cell" }
+[node.sta]
+radio.r0 = { standard = "11a", channel = 36, rate-control = { fixed = "54Mbit/s" } }
+interface.wlan0 = { radio = "r0", mode = "station", ssid = "cell" }
+[[flow]]
+name = "down"
+kind = "udp"
+from = "ap"
+to = "sta"
+rate = "6Mbit/s"
+start = "1s"
+"#;
+    let series = run(text).series;
+    let values = |name: &str| -> Vec<Option<f64>> {
+        let column = series.columns.iter().position(|c| c == name).unwrap_or_else(|| panic!("no {name}"));
+        series.rows.iter().map(|row| row.get(column).copied().flatten()).collect()
+    };
+    let sent = values("station.ap:wlan0>sta:wlan0.goodput_mbps");
+    assert!(sent[..2].iter().all(|v| v.is_none_or(|v| v == 0.0)), "{sent:?}");
+    assert!(sent[2..].iter().all(|v| v.is_some_and(|v| near(v, 6.0, 0.02))), "{sent:?}");
+    let busy = values("radio.ap:r0.busy_percent");
+    assert!(busy[1] < Some(5.0) && busy[3] > Some(10.0), "{busy:?}");
 }
 
 #[test]

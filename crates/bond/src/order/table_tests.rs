@@ -52,6 +52,16 @@ impl End {
 }
 
 #[test]
+fn a_table_without_order_passes_whole_records_as_they_come() {
+    let mut e = End { t: Table::unordered(), ..End::new() };
+    for s in [0, 3, 2, 5] {
+        e.whole(1, s, 0);
+    }
+    assert_eq!(e.got(), [0, 3, 2, 5]);
+    assert_eq!((e.t.gaps(), e.t.held_bytes(), e.t.counters().delivered), (0, 0, 4));
+}
+
+#[test]
 fn order_is_restored_per_flow_and_flows_do_not_wait_for_one_another() {
     let mut e = End::new();
     for s in [0, 2, 3] {

@@ -166,7 +166,7 @@ impl Peer {
             resend: VecDeque::new(),
             copies: VecDeque::new(),
             spare: VecDeque::new(),
-            order: Table::default(),
+            order: if config.ordered { Table::default() } else { Table::unordered() },
             scheduler: config.scheduler.scheduler(config.max_spread),
             clock: ClockOffset::default(),
             inside: Vec::new(),

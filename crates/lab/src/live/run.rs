@@ -225,13 +225,7 @@ impl Sampler {
             self.taken += due as u32;
             let snapshot = run.snapshot_for_series(self.every)?;
             let tables = run.tables(&self.last, &snapshot);
-            let (names, values) = (rows::series_columns(&tables), rows::series_row(&tables));
-            // Subflows and stations come as they are heard of.
-            let new = names.iter().filter(|n| !self.series.columns.contains(n)).cloned();
-            let new: Vec<String> = new.collect();
-            self.series.columns.extend(new);
-            let value = |column: &String| names.iter().position(|n| n == column).and_then(|i| values[i]);
-            self.series.rows.push(self.series.columns.iter().map(value).collect());
+            rows::add_row(&mut self.series, &tables);
             self.last = snapshot;
         }
         Ok(())

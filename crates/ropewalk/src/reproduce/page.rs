@@ -70,6 +70,7 @@ pub fn summary(paper: &Paper, results: &Results) -> String {
             (count(|o| matches!(o, Outcome::Reproduced(_))), "reproduced"),
             (count(|o| matches!(o, Outcome::Differs(..))), "differ"),
             (count(|o| matches!(o, Outcome::NotRun)), "not run"),
+            (count(|o| matches!(o, Outcome::Missing(_))), "not possible here yet"),
             (count(|o| matches!(o, Outcome::WithoutRadios(_))), "not reproducible without radios"),
             (count(|o| matches!(o, Outcome::Setting(_))), "parts of the setup"),
         ];
@@ -92,7 +93,7 @@ fn cell(outcome: &Outcome) -> String {
         Outcome::Reproduced(value) => figure(*value),
         Outcome::Differs(value, _) => format!("**{}**", figure(*value)),
         Outcome::NotRun => "not run".into(),
-        Outcome::Setting(_) | Outcome::WithoutRadios(_) => "–".into(),
+        Outcome::Setting(_) | Outcome::Missing(_) | Outcome::WithoutRadios(_) => "–".into(),
     }
 }
 
@@ -102,6 +103,7 @@ fn word(outcome: &Outcome) -> &'static str {
         Outcome::Differs(_, Some(_)) => "differs, see below",
         Outcome::Differs(_, None) => "differs, unexplained",
         Outcome::NotRun => "not run",
+        Outcome::Missing(_) => "not possible here yet",
         Outcome::Setting(_) => "setup",
         Outcome::WithoutRadios(_) => "not reproducible without radios",
     }
@@ -190,12 +192,17 @@ fn rows(out: &mut String, paper: &Paper, results: &Results, own: bool) {
 fn reasons(out: &mut String, paper: &Paper, results: &Results) {
     let mut lines = String::new();
     for (claim, outcomes) in each(paper, results) {
-        for (column, outcome) in DRIVERS.iter().zip(&outcomes) {
+        // What is worked out is no figure of the lab.
+        let drivers = if claim.is_arithmetic() { 1 } else { DRIVERS.len() };
+        for (column, outcome) in DRIVERS.iter().zip(&outcomes).take(drivers) {
             let (said, reason) = match outcome {
                 Outcome::Differs(value, reason) => (
                     format!("{} in the {}", figure(*value), column.title),
                     reason.as_deref().unwrap_or("Nobody knows yet."),
                 ),
+                Outcome::Missing(what) if column.name == "sim" => {
+                    ("not possible here yet".into(), what.as_str())
+                }
                 Outcome::WithoutRadios(reason) if column.name == "sim" => {
                     ("not reproducible without radios".into(), reason.as_str())
                 }

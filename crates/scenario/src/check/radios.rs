@@ -15,6 +15,9 @@ const SHORTEST_SPELL: Duration = Duration::from_millis(1);
 
 pub fn check(judge: &mut Judge) {
     for (name, node) in &judge.scenario.node {
+        judge.fail_if(![0, 2].contains(&node.within.len()), format!("node.{name}.within"), || {
+            "a rectangle has two corners; write them as [[0, 0], [40, 25]]".into()
+        });
         for (radio, spec) in &node.radio {
             check_radio(judge, &format!("node.{name}.radio.{radio}"), spec);
         }

@@ -57,9 +57,17 @@ fn honoured(kind: FlowKind) -> &'static [&'static str] {
             &["bytes", "interval", "congestion", "receive-buffer", "send-buffer", "mss", "ecn"]
         }
         FlowKind::Video => &["rate", "packet"],
-        FlowKind::Adaptive => {
-            &["congestion", "receive-buffer", "send-buffer", "mss", "ecn", "qualities", "segment"]
-        }
+        FlowKind::Adaptive => &[
+            "congestion",
+            "receive-buffer",
+            "send-buffer",
+            "mss",
+            "ecn",
+            "paths",
+            "scheduler",
+            "qualities",
+            "segment",
+        ],
     }
 }
 
@@ -119,7 +127,8 @@ fn check_values(judge: &mut Judge, flow: &Flow) {
     transport::check_buffer(judge, key("receive-buffer"), flow.receive_buffer);
     transport::check_buffer(judge, key("send-buffer"), flow.send_buffer);
     let coupled = matches!(flow.congestion, Some(TcpControl::Lia | TcpControl::Olia | TcpControl::Balia));
-    judge.fail_if(coupled && flow.kind != FlowKind::Mptcp, key("congestion"), || {
+    let multipath = flow.kind == FlowKind::Mptcp || flow.kind == FlowKind::Adaptive && !flow.paths.is_empty();
+    judge.fail_if(coupled && !multipath, key("congestion"), || {
         "this couples subflows of MPTCP; take cubic, newreno or highspeed".into()
     });
     judge.fail_if(flow.qualities.windows(2).any(|w| w[1] <= w[0]), key("qualities"), || {

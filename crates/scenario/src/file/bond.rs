@@ -78,6 +78,8 @@ section! {
         congestion: CongestionControl = CongestionControl::Tidal,
         /// Lost datagrams are sent again.
         recovery: bool = true,
+        /// Packets of a flow come out in order. False shows what the reordering buffer is worth; in the simulator only.
+        ordered: bool = true,
         /// A path slower than the fastest by more than this carries no ordered data. As the daemon has it.
         max_spread: Duration = Duration::from_millis(200),
         /// MTU of its device. As the daemon has it.

@@ -20,7 +20,7 @@ choice! {
         Request = "request",
         /// Real-time video over UDP, with its quality.
         Video = "video",
-        /// Adaptive streaming over TCP: segments, each at the quality that the last one allowed.
+        /// Adaptive streaming over TCP or MPTCP: segments, each at the quality that the last one allowed.
         Adaptive = "adaptive",
     }
 }
@@ -91,10 +91,10 @@ section! {
         mss: Option<u16>,
         /// tcp, mptcp, request, adaptive: ask for ECN, or do not. If not said, as the machine does that opens the connection: it does not, unless told.
         ecn: Option<bool>,
-        /// mptcp: the interfaces that get a subflow, as `node:interface`. If not said, every endpoint (`node.NAME.mptcp`) of the machine that
-        /// has more of them.
+        /// mptcp, adaptive: the interfaces that get a subflow, as `node:interface`. If not said, mptcp takes every endpoint (`node.NAME.mptcp`) of
+        /// the machine that has more of them, and adaptive one TCP connection.
         paths: Vec<String>,
-        /// mptcp: which subflow takes the next bytes. If not said, min-rtt.
+        /// mptcp, adaptive with `paths`: which subflow takes the next bytes. If not said, min-rtt.
         scheduler: Option<MptcpScheduler>,
         /// adaptive: the qualities on offer. If not said, 5, 10, 15 and 20 Mbit/s.
         qualities: Vec<BitRate>,

@@ -19,6 +19,8 @@ section! {
         step: Option<Position>,
         /// Where it stands.
         position: Position = Position::default(),
+        /// Two corners of a rectangle: it stands somewhere in it, drawn from the seed and its name. Takes the place of `position`.
+        within: Vec<Position>,
         /// Where it walks: a straight line from point to point.
         walk: Vec<Waypoint>,
         /// It passes packets on that are not for itself.

@@ -2,7 +2,7 @@
 
 use super::file::{Claim, Plot, Series};
 use super::formula::{self, FormulaError, Value};
-use super::{Paper, Reported};
+use super::{Paper, Reported, SEED, TIME, labels};
 use crate::problem::remedy;
 use crate::report::Metric;
 use crate::sweep::{Plan, label_of};
@@ -73,8 +73,14 @@ fn check_series(found: &mut Found, paper: &Paper, series: &Series) {
             found.push((format!("{key}.when"), format!("the axis `{axis}` has no `{label}`; {remedy}")));
         }
     }
-    if let Some(over) = series.over.as_ref().filter(|over| !axes().any(|a| a == over.as_str())) {
-        found.push((format!("{key}.over"), format!("there is no axis `{over}`; {}", remedy(over, axes()))));
+    if let Some(over) = series.over.as_deref().filter(|over| labels(plan, Some(over)).is_none()) {
+        found.push((
+            format!("{key}.over"),
+            match over {
+                TIME => "its scenario has no time series; give it `measure.interval`".into(),
+                _ => format!("there is no axis `{over}`; {}", remedy(over, axes().chain([SEED, TIME]))),
+            },
+        ));
     }
     let said = |axis: &str| series.when.contains_key(axis) || series.over.as_deref() == Some(axis);
     for axis in axes().filter(|axis| !said(axis)) {
@@ -90,9 +96,9 @@ pub fn placeholder(paper: &Paper, name: &str) -> Result<Value, FormulaError> {
     let series = paper.file.series.iter().find(|s| s.name == name);
     let over = |s: &Series| -> Option<Value> {
         let plan: &Plan = paper.plan(&s.run)?;
-        let Some(over) = &s.over else { return Some(Value::One(1.0)) };
-        let scale = plan.scales.iter().find(|scale| scale.name == *over)?;
-        Some(Value::Many(scale.steps.iter().map(|step| (step.0.clone(), 1.0)).collect()))
+        let over = s.over.as_deref();
+        let many = labels(plan, over)?.into_iter().map(|label| (label, 1.0)).collect();
+        Some(if over.is_some() { Value::Many(many) } else { Value::One(1.0) })
     };
     match series.map(over) {
         Some(Some(value)) => Ok(value),
@@ -105,9 +111,14 @@ fn check_claim(found: &mut Found, paper: &Paper, key: &str, claim: &Claim) {
     let mut fail = |sub: &str, sentence: String| {
         found.push((format!("{key}{sub}"), format!("{}: {sentence}", claim.id)))
     };
-    let kinds = [claim.value.is_some(), claim.setting.is_some(), claim.without_radios.is_some()];
+    let kinds = [
+        claim.value.is_some(),
+        claim.setting.is_some(),
+        claim.missing.is_some(),
+        claim.without_radios.is_some(),
+    ];
     if kinds.iter().filter(|k| **k).count() != 1 {
-        fail("", "give exactly one of `value`, `setting` and `without-radios`".into());
+        fail("", "give exactly one of `value`, `setting`, `missing` and `without-radios`".into());
     }
     if claim.reported().is_none() {
         fail(".reported", "give a number, two as [least, most], or a text".into());

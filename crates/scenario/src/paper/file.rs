@@ -36,6 +36,8 @@ section! {
         name: String,
         /// The scenario file, beside this one.
         scenario: String,
+        /// What `--quick` sets in this run, after what it sets in all.
+        quick: Vec<String>,
     }
 }
 
@@ -50,13 +52,14 @@ section! {
         metric: String,
         /// Where on the sweep: axes with their labels.
         when: IndexMap<String, Node>,
-        /// The axis that it runs over. If not said, it is one number. Of several seeds it is the mean.
+        /// The axis that it runs over; `seed` for the sweep's seeds, `time` for the scenario's time series, whose labels are the ends of its
+        /// intervals, such as `0.5s`. If not said, it is one number. Of several seeds it is the mean, unless it runs over them.
         over: Option<String>,
     }
 }
 
 section! {
-    /// Something that the paper says. Exactly one of `value`, `setting` and `without-radios` says what becomes of it.
+    /// Something that the paper says. Exactly one of `value`, `setting`, `missing` and `without-radios` says what becomes of it.
     pub struct Claim {
         /// Its number in the list of claims.
         id: String,
@@ -80,6 +83,8 @@ section! {
         because: IndexMap<String, String>,
         /// It is no result but part of the setup: where it is set here.
         setting: Option<String>,
+        /// What is lacking here to say it; a gap that the page names.
+        missing: Option<String>,
         /// Why no model can say it.
         without_radios: Option<String>,
         /// The paper does not say it: it is asked of what goes past the paper, and has a table of its own. `place` names who asks.

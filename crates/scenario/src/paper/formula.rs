@@ -14,7 +14,7 @@ pub enum Value {
     Many(Vec<(String, f64)>),
 }
 
-/// Functions with their meanings. All but `abs` and `step` make one number of a series; the first four also of several, with commas between.
+/// Functions with their meanings. Of these the first four also take several values, with commas between.
 pub const FUNCTIONS: &[(&str, &str)] = &[
     ("sum", "the sum of a series"),
     ("mean", "its mean"),
@@ -26,6 +26,19 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ),
     ("step", "each value but the first, divided by the one before"),
     ("abs", "absolute values"),
+    ("lower", "of two, value by value, the smaller: `lower(tcp, 10)`"),
+    ("higher", "of two, value by value, the larger"),
+    ("at_least", "the share of a series' values that are at least a number, 0 to 1: `at_least(tcp, 10)`"),
+    (
+        "quantile",
+        "what a share of a series' values is at most, with straight lines between the values: `quantile(tcp, 0.5)` is the median",
+    ),
+    (
+        "falls",
+        "how long, after the beginning of each period, until a value is at most a share of the last one before it; the whole period if none is: \
+         `falls(load, 1, 2, 0.8)` for periods of 1 from 2 on, in the unit that the labels begin with",
+    ),
+    ("sorted", "its values in ascending order; each label is how many per cent are at most as large"),
 ];
 
 /// Why a formula has no value.
@@ -166,47 +179,38 @@ impl Parser<'_> {
 
     fn call(&mut self, name: &str) -> Result<Value> {
         self.expect('(')?;
-        let first = self.sum()?;
-        let mut several = false;
-        let mut many = match first {
-            Value::One(x) if name == "abs" => {
-                self.expect(')')?;
-                return Ok(Value::One(x.abs()));
-            }
-            Value::One(x) => vec![(String::new(), x)],
-            Value::Many(many) => {
-                several = true;
-                many
-            }
-        };
-        while ["sum", "mean", "min", "max"].contains(&name) && self.take(",").is_some() {
-            several = true;
-            match self.sum()? {
-                Value::One(x) => many.push((String::new(), x)),
-                Value::Many(more) => many.extend(more),
-            }
+        let mut given = vec![self.sum()?];
+        while self.take(",").is_some() {
+            given.push(self.sum()?);
         }
         self.expect(')')?;
-        if !several {
-            return wrong(format!("`{name}` takes a series, and this is one number"));
-        }
-        let numbers = many.iter().map(|(_, x)| *x);
-        let least = |of: fn(f64, f64) -> f64| Value::One(numbers.clone().reduce(of).unwrap_or(f64::NAN));
-        Ok(match name {
-            "sum" => Value::One(numbers.sum()),
-            "mean" => Value::One(numbers.sum::<f64>() / many.len() as f64),
-            "min" => least(f64::min),
-            "max" => least(f64::max),
-            "slope" => Value::One(slope(&many)?),
-            "step" => Value::Many(many.windows(2).map(|w| (w[1].0.clone(), w[1].1 / w[0].1)).collect()),
-            "abs" => Value::Many(many.into_iter().map(|(label, x)| (label, x.abs())).collect()),
-            _ => {
-                return wrong(format!(
-                    "there is no function `{name}`; {}",
-                    remedy(name, FUNCTIONS.iter().map(|f| f.0))
-                ));
+        match name {
+            "sum" | "mean" | "min" | "max" => reduce(name, &given),
+            "slope" | "step" | "abs" | "sorted" => {
+                let [one] = &given[..] else { return wrong(format!("`{name}` takes one series")) };
+                of_one(name, one)
             }
-        })
+            "lower" | "higher" => {
+                let Ok([a, b]) = <[Value; 2]>::try_from(given) else {
+                    return wrong(format!("`{name}` takes two, with a comma between"));
+                };
+                both(a, b, if name == "lower" { f64::min } else { f64::max })
+            }
+            "at_least" | "quantile" => match &given[..] {
+                [Value::Many(many), Value::One(x)] => Ok(Value::One(of_shares(name, many, *x))),
+                _ => wrong(format!("`{name}` takes a series and a number, with a comma between")),
+            },
+            "falls" => match &given[..] {
+                [Value::Many(many), Value::One(period), Value::One(from), Value::One(share)] => {
+                    falls(many, *period, *from, *share)
+                }
+                _ => wrong("`falls` takes a series, a period, where the first begins, and a share"),
+            },
+            _ => wrong(format!(
+                "there is no function `{name}`; {}",
+                remedy(name, FUNCTIONS.iter().map(|f| f.0))
+            )),
+        }
     }
 
     /// A series, one of its values, or several.
@@ -240,6 +244,63 @@ impl Parser<'_> {
     }
 }
 
+/// One number of a series, or of several values.
+fn reduce(name: &str, given: &[Value]) -> Result<Value> {
+    if matches!(given, [Value::One(_)]) {
+        return wrong(format!("`{name}` takes a series, and this is one number"));
+    }
+    let mut numbers = Vec::new();
+    for value in given {
+        match value {
+            Value::One(x) => numbers.push(*x),
+            Value::Many(many) => numbers.extend(many.iter().map(|m| m.1)),
+        }
+    }
+    let sum = numbers.iter().sum::<f64>();
+    let least = |of: fn(f64, f64) -> f64| numbers.iter().copied().reduce(of).unwrap_or(f64::NAN);
+    Ok(Value::One(match name {
+        "sum" => sum,
+        "mean" => sum / numbers.len() as f64,
+        "min" => least(f64::min),
+        _ => least(f64::max),
+    }))
+}
+
+/// What is made of one series.
+fn of_one(name: &str, value: &Value) -> Result<Value> {
+    let many = match value {
+        Value::One(x) if name == "abs" => return Ok(Value::One(x.abs())),
+        Value::One(_) => return wrong(format!("`{name}` takes a series, and this is one number")),
+        Value::Many(many) => many,
+    };
+    Ok(match name {
+        "slope" => Value::One(slope(many)?),
+        "step" => Value::Many(many.windows(2).map(|w| (w[1].0.clone(), w[1].1 / w[0].1)).collect()),
+        "sorted" => {
+            let share = |i: usize| format!("{:.0}", 100.0 * (i + 1) as f64 / many.len() as f64);
+            Value::Many(ascending(many).into_iter().enumerate().map(|(i, x)| (share(i), x)).collect())
+        }
+        _ => Value::Many(many.iter().map(|(label, x)| (label.clone(), x.abs())).collect()),
+    })
+}
+
+fn ascending(many: &[(String, f64)]) -> Vec<f64> {
+    let mut numbers: Vec<f64> = many.iter().map(|m| m.1).collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers
+}
+
+/// The share of values that are at least `x`, or the value that a share `x` of them does not exceed.
+fn of_shares(name: &str, many: &[(String, f64)], x: f64) -> f64 {
+    if name == "at_least" {
+        return many.iter().filter(|m| m.1 >= x).count() as f64 / many.len() as f64;
+    }
+    let numbers = ascending(many);
+    let place = x.clamp(0.0, 1.0) * numbers.len().saturating_sub(1) as f64;
+    let at = |place: f64| numbers.get(place as usize).copied().unwrap_or(f64::NAN);
+    at(place.floor()) + (at(place.ceil()) - at(place.floor())) * place.fract()
+}
+
 fn both(a: Value, b: Value, of: impl Fn(f64, f64) -> f64) -> Result<Value> {
     Ok(match (a, b) {
         (Value::One(a), Value::One(b)) => Value::One(of(a, b)),
@@ -254,6 +315,29 @@ fn both(a: Value, b: Value, of: impl Fn(f64, f64) -> f64) -> Result<Value> {
             Value::Many(a.into_iter().zip(b).map(|((l, a), (_, b))| (l, of(a, b))).collect())
         }
     })
+}
+
+/// How long each period lasts until a value is at most `share` of the last one before the period.
+fn falls(many: &[(String, f64)], period: f64, from: f64, share: f64) -> Result<Value> {
+    let numbered = |(label, y): &(String, f64)| label_number(label).map(|x| (x, *y));
+    let Some(dots) = many.iter().map(numbered).collect::<Option<Vec<_>>>() else {
+        return wrong("a label begins with no number, so there are no periods");
+    };
+    let periods = dots.last().map_or(0.0, |last| ((last.0 - from) / period).floor());
+    if !(period > 0.0 && periods >= 1.0) {
+        return wrong(format!("there is no whole period of {period} from {from} on"));
+    }
+    // A label is the end of its interval, and rounding must not move one across a border.
+    let tiny = period * 1e-9;
+    let delay = |k: u32| {
+        let begin = from + period * f64::from(k);
+        type Dots<'a> = Vec<&'a (f64, f64)>;
+        let (before, after): (Dots<'_>, Dots<'_>) = dots.iter().partition(|d| d.0 <= begin + tiny);
+        let limit = before.last().map_or(f64::NAN, |d| d.1 * share);
+        let hit = after.iter().find(|d| d.1 <= limit).map_or(period, |d| d.0 - begin);
+        (begin.to_string(), hit.min(period))
+    };
+    Ok(Value::Many((0..periods as u32).map(delay).collect()))
 }
 
 fn slope(many: &[(String, f64)]) -> Result<f64> {
@@ -279,6 +363,15 @@ mod tests {
         let many =
             |list: &[(&str, f64)]| Ok(Value::Many(list.iter().map(|(l, x)| ((*l).to_owned(), *x)).collect()));
         match name {
+            "wave" => many(&[
+                ("0.5s", 9.0),
+                ("1s", 8.0),
+                ("1.5s", 7.0),
+                ("2s", 4.0),
+                ("2.5s", 4.0),
+                ("3s", 4.0),
+                ("3.5s", 1.0),
+            ]),
             "tcp" => many(&[("1", 80.0), ("2", 40.0), ("3", 10.0)]),
             "rtt" => many(&[("1", 1.0), ("2", 3.0), ("3", 5.0)]),
             "one" => Ok(Value::One(7.0)),
@@ -307,9 +400,27 @@ mod tests {
             ("abs(1 - 3)", 2.0),
             ("max(tcp[3], rtt)", 10.0),
             ("min(3, 2)", 2.0),
+            ("sum(lower(tcp, 40))", 90.0),
+            ("max(higher(tcp / 10, rtt))", 8.0),
+            ("higher(1 - 2, 0)", 0.0),
+            ("3 * at_least(tcp, 40)", 2.0),
+            ("quantile(tcp, 0.5)", 40.0),
+            ("quantile(tcp, 0.25)", 25.0),
+            ("quantile(rtt, 1)", 5.0),
+            ("min(falls(wave, 1, 1, 0.5))", 1.0),
+            ("max(falls(wave, 1, 0.5, 0.9))", 1.0),
+            ("min(falls(wave, 1, 0.5, 0.9))", 0.5),
+            ("sum(falls(wave, 1, 0.5, 0.8))", 2.5),
         ] {
             assert_eq!(number(text, &series), Ok(value), "{text}");
         }
+    }
+
+    #[test]
+    fn sorted_values_are_a_distribution() {
+        let sorted = evaluate("sorted(tcp)", &series).unwrap();
+        let labels = [("33", 10.0), ("67", 40.0), ("100", 80.0)];
+        assert_eq!(sorted, Value::Many(labels.map(|(l, x)| (l.to_owned(), x)).to_vec()));
     }
 
     #[test]
@@ -330,6 +441,12 @@ mod tests {
             ("late + 1", "not run"),
             ("1.2.3", "no number"),
             ("tcp[", "lacks a `]`"),
+            ("lower(1)", "takes two"),
+            ("quantile(tcp)", "a series and a number"),
+            ("at_least(1, 2)", "a series and a number"),
+            ("step(tcp, rtt)", "takes one series"),
+            ("falls(tcp, 1)", "a series, a period"),
+            ("falls(tcp, 0, 1, 1)", "no whole period"),
         ] {
             let said = number(text, &series).unwrap_err().to_string();
             assert!(said.contains(part), "{text}: {said}");

@@ -68,12 +68,14 @@ impl Paper {
         let text =
             std::fs::read_to_string(&path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
         let (root, file) = parse(&text).map_err(problems)?;
-        let cut: &[String] = if quick { &file.quick } else { &[] };
-        let runs_with = |settings: &[&[String]]| {
-            let read = |run: &file::Run| PaperRun::read(directory, run, settings);
+        let runs_with = |lab: &[String]| {
+            let read = |run: &file::Run| {
+                let cut = file.quick.iter().chain(&run.quick).filter(|_| quick);
+                PaperRun::read(directory, run, lab.iter().chain(cut))
+            };
             file.run.iter().map(read).collect::<Result<Vec<_>, _>>()
         };
-        let (runs, live) = (runs_with(&[cut])?, runs_with(&[&file.lab, cut])?);
+        let (runs, live) = (runs_with(&[])?, runs_with(&file.lab)?);
         let paper = Paper { file, runs, live };
         let place =
             |(key, sentence): (String, String)| Problem { origin: locate(&root, &key), key, sentence };
@@ -105,15 +107,25 @@ impl Paper {
         let run = self.runs_of(driver).iter().find(|r| r.name == series.run);
         let plan = &run.ok_or_else(not_run)?.plan;
         let reports = reports(&series.run);
-        let fixed: Vec<(&str, String)> = series.when.iter().map(|(a, l)| (a.as_str(), label_of(l))).collect();
-        let at = |more: Option<(&str, &str)>| {
-            let all = fixed.iter().map(|(a, l)| (*a, l.as_str())).chain(more).collect::<Vec<_>>();
-            mean(&metric, &reports, &all, plan).ok_or_else(not_run)
+        let place: Place = series.when.iter().map(|(a, l)| (a.clone(), label_of(l))).collect();
+        let labels = labels(plan, series.over.as_deref()).ok_or_else(not_run)?;
+        let each = |label: &String| {
+            let value = match series.over.as_deref() {
+                Some(SEED) => mean(&reports, plan, &place, Some(label), |r| metric.value(r)),
+                Some(TIME) => mean(&reports, plan, &place, None, |r| at_time(r, &metric, label)),
+                over => {
+                    let more = over.map(|axis| (axis.to_owned(), label.clone()));
+                    let place: Place = place.iter().cloned().chain(more).collect();
+                    mean(&reports, plan, &place, None, |r| metric.value(r))
+                }
+            };
+            value.ok_or_else(not_run)
         };
-        let Some(over) = &series.over else { return Ok(Value::One(at(None)?)) };
-        let scale = plan.scales.iter().find(|s| s.name == *over).ok_or_else(not_run)?;
-        let each = |step: &(String, _)| Ok((step.0.clone(), at(Some((over.as_str(), step.0.as_str())))?));
-        scale.steps.iter().map(each).collect::<Result<Vec<_>, FormulaError>>().map(Value::Many)
+        if series.over.is_none() {
+            return each(&String::new()).map(Value::One);
+        }
+        let all = labels.iter().map(|label| Ok((label.clone(), each(label)?)));
+        all.collect::<Result<Vec<_>, FormulaError>>().map(Value::Many)
     }
 
     /// The labels of a formula's values; none if it is one number.
@@ -131,9 +143,13 @@ impl Paper {
 }
 
 impl PaperRun {
-    fn read(directory: &Path, run: &file::Run, settings: &[&[String]]) -> Result<PaperRun, Problems> {
+    fn read<'s>(
+        directory: &Path,
+        run: &file::Run,
+        settings: impl Iterator<Item = &'s String>,
+    ) -> Result<PaperRun, Problems> {
         let mut document = Document::read(&directory.join(&run.scenario))?;
-        for setting in settings.iter().copied().flatten() {
+        for setting in settings {
             document.set_text(setting)?;
         }
         let plan = Plan::of(&document)?;
@@ -141,14 +157,62 @@ impl PaperRun {
     }
 }
 
-/// The mean over seeds at a place of a sweep; none unless all of them are there.
-fn mean(metric: &Metric, reports: &[Report], place: &[(&str, &str)], plan: &Plan) -> Option<f64> {
-    let is = |labels: &[(String, String)]| {
-        place.iter().all(|(axis, label)| labels.iter().any(|(a, l)| a == axis && l == label))
+/// What a series runs over if it is no axis: the seeds, or the rows of the time series.
+const SEED: &str = "seed";
+const TIME: &str = "time";
+
+/// Where on a sweep: axes with their labels.
+type Place = Vec<(String, String)>;
+
+/// The labels of what a series runs over; none if there is no such axis.
+fn labels(plan: &Plan, over: Option<&str>) -> Option<Vec<String>> {
+    Some(match over {
+        None => Vec::new(),
+        Some(SEED) => {
+            let mut seeds: Vec<String> = Vec::new();
+            for point in &plan.points {
+                let seed = point.seed.to_string();
+                if !seeds.contains(&seed) {
+                    seeds.push(seed);
+                }
+            }
+            seeds
+        }
+        Some(TIME) => {
+            let every = plan.base.measure.interval.filter(|i| !i.is_zero())?;
+            let rows = (plan.base.duration.as_nanos() / every.as_nanos()) as u32;
+            (1..=rows).map(|row| format!("{}s", (every * row).as_secs_f64())).collect()
+        }
+        Some(axis) => {
+            let scale = plan.scales.iter().find(|s| s.name == axis)?;
+            scale.steps.iter().map(|step| step.0.clone()).collect()
+        }
+    })
+}
+
+/// The figure of a time series in the interval that ends at `label`; not a number where the run has nothing to say.
+fn at_time(report: &Report, metric: &Metric, label: &str) -> Option<f64> {
+    let series = &report.series;
+    let column = series.columns.iter().position(|c| *c == metric.to_string())?;
+    let row = (formula::label_number(label)? / series.interval_s).round() as usize;
+    let row = series.rows.get(row.checked_sub(1)?)?;
+    Some(row.get(column).copied().flatten().unwrap_or(f64::NAN))
+}
+
+/// The mean over seeds at a place of a sweep, or the value with one seed; none unless all of them are there.
+fn mean(
+    reports: &[Report],
+    plan: &Plan,
+    place: &Place,
+    seed: Option<&String>,
+    value: impl Fn(&Report) -> Option<f64>,
+) -> Option<f64> {
+    let is = |labels: &[(String, String)], of: u64| {
+        seed.is_none_or(|s| *s == of.to_string()) && place.iter().all(|at| labels.contains(at))
     };
-    let wanted = plan.points.iter().filter(|p| is(&p.labels)).count();
-    let values: Vec<f64> =
-        reports.iter().filter(|r| is(&r.provenance.point)).filter_map(|r| metric.value(r)).collect();
+    let wanted = plan.points.iter().filter(|p| is(&p.labels, p.seed)).count();
+    let fit = reports.iter().filter(|r| is(&r.provenance.point, r.provenance.seed));
+    let values: Vec<f64> = fit.filter_map(value).collect();
     (wanted > 0 && values.len() == wanted).then(|| values.iter().sum::<f64>() / wanted as f64)
 }
 

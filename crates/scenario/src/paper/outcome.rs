@@ -33,6 +33,8 @@ pub enum Outcome {
     Differs(f64, Option<String>),
     /// What it needs was not run.
     NotRun,
+    /// Something that it needs does not exist here: what.
+    Missing(String),
     /// It is part of the setup: where it is set.
     Setting(String),
     /// No model can say it, for this reason.
@@ -118,6 +120,9 @@ impl Claim {
     pub fn outcome(&self, driver: &str, series: &dyn Fn(&str) -> Result<Value, FormulaError>) -> Outcome {
         if let Some(setting) = &self.setting {
             return Outcome::Setting(setting.clone());
+        }
+        if let Some(what) = &self.missing {
+            return Outcome::Missing(what.clone());
         }
         if let Some(reason) = &self.without_radios {
             return Outcome::WithoutRadios(reason.clone());

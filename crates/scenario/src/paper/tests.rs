@@ -1,7 +1,7 @@
 //! A small paper, well and damaged.
 
 use super::*;
-use crate::report::{FlowRow, Provenance};
+use crate::report::{FlowRow, Provenance, Series};
 use std::path::PathBuf;
 
 const SCENARIO: &str = "duration = \"2s\"\n[node.a]\n[node.b]\n[[link]]\nname = \"wan\"\nends = [\"a:eth0\", \"b:eth0\"]\nrate = \"10Mbit/s\"\n\
@@ -16,6 +16,7 @@ const PAPER: &str = "title = \"On cables\"\ncitation = \"Nobody, 1999\"\nquick =
      [[claim]]\nid = \"C-2\"\nplace = \"Table 1\"\nwhat = \"rate\"\nreported = [4.5, 5]\nvalue = \"four\"\ntolerance = \"1%\"\nbecause = { sim = \"a reason\" }\n\
      [[claim]]\nid = \"C-3\"\nplace = \"text\"\nwhat = \"arithmetic\"\nreported = 3\nvalue = \"1 + 2\"\nmin = 3\n\
      [[claim]]\nid = \"C-4\"\nplace = \"text\"\nwhat = \"clock\"\nreported = \"fast\"\nsetting = \"nowhere\"\n\
+     [[claim]]\nid = \"C-5\"\nplace = \"text\"\nwhat = \"wait\"\nreported = \"short\"\nmissing = \"nobody counts it\"\n\
      [[plot]]\nname = \"one\"\ntitle = \"one\"\nx = \"load\"\ny = \"Mbit/s\"\n\
      [[plot.line]]\ntitle = \"udp\"\nvalue = \"udp\"\nreported = { \"4Mbit/s\" = \"C-1\" }\n";
 
@@ -58,10 +59,34 @@ fn claims_are_judged_by_the_mean_over_seeds() {
     assert_eq!(outcome(0, &reports), Outcome::Reproduced(1.0));
     assert_eq!(outcome(1, &reports), Outcome::Differs(4.0, Some("a reason".into())));
     assert_eq!(outcome(3, &reports), Outcome::Setting("nowhere".into()));
+    assert_eq!(outcome(4, &reports), Outcome::Missing("nobody counts it".into()));
     // A seed that is missing is not made up for by the others; arithmetic needs no run.
     assert_eq!(outcome(1, &reports[..3]), Outcome::NotRun);
     assert_eq!(outcome(2, &[]), Outcome::Reproduced(3.0));
     assert!(paper.file.claim[2].is_arithmetic() && !paper.file.claim[0].is_arithmetic());
+}
+
+#[test]
+fn a_series_can_run_over_seeds_and_over_time() {
+    let seeds = "[[series]]\nname = \"each\"\nrun = \"cable\"\nmetric = \"flow.down.goodput_mbps\"\nwhen = { load = \"4Mbit/s\" }\nover = \"seed\"\n";
+    let time = seeds.replace("\"each\"", "\"rows\"").replace("\"seed\"", "\"time\"");
+    let directory = Directory::new("over", &format!("{PAPER}{seeds}{time}"));
+    let error = Paper::read(&directory.0, false).unwrap_err().to_string();
+    assert!(error.contains("series.rows.over: its scenario has no time series"), "{error}");
+    std::fs::write(directory.0.join("cable.toml"), format!("{SCENARIO}[measure]\ninterval = \"500ms\"\n"))
+        .unwrap();
+    let paper = Paper::read(&directory.0, false).unwrap();
+    let with_rows = |load, seed, rate: f64| {
+        let columns = vec!["flow.down.rtt_ms".into(), "flow.down.goodput_mbps".into()];
+        let rows = (1..=4).map(|row| vec![None, (row != 2).then_some(rate * f64::from(row))]).collect();
+        Report { series: Series { interval_s: 0.5, columns, rows }, ..report(load, seed, rate) }
+    };
+    let reports = [with_rows("4Mbit/s", 1, 3.0), with_rows("4Mbit/s", 2, 5.0), with_rows("2Mbit/s", 1, 9.0)];
+    let number =
+        |text: &str| formula::number(text, &|name| paper.series(name, &|_| reports.to_vec())).unwrap();
+    assert_eq!([number("each[1]"), number("each[2]"), number("at_least(each, 4)")], [3.0, 5.0, 0.5]);
+    assert_eq!([number("rows[0.5s]"), number("rows[2s]"), number("sum(rows[1.5s..2s])")], [4.0, 16.0, 28.0]);
+    assert!(number("rows[1s]").is_nan());
 }
 
 #[test]
@@ -81,6 +106,14 @@ fn quick_shortens_every_run() {
     let directory = Directory::new("quick", PAPER);
     let seconds = |quick| Paper::read(&directory.0, quick).unwrap().runs[0].plan.base.duration.as_secs();
     assert_eq!((seconds(false), seconds(true)), (2, 1));
+    let paper = PAPER.replacen(
+        "scenario = \"cable.toml\"\n",
+        "scenario = \"cable.toml\"\nquick = [\"duration=7s\"]\n",
+        1,
+    );
+    let directory = Directory::new("quick-run", &paper);
+    let seconds = |quick| Paper::read(&directory.0, quick).unwrap().runs[0].plan.base.duration.as_secs();
+    assert_eq!((seconds(false), seconds(true)), (2, 7));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Endpoints: whatever on a node sends packets and takes them in.
 
 mod adaptive;
+mod call;
 mod ping;
 mod stream;
 mod tcp;
@@ -9,6 +10,7 @@ mod udp;
 mod video;
 
 pub use adaptive::Player;
+pub use call::{Caller, UNCALLED};
 pub use ping::Ping;
 pub use stream::{BulkReceiver, BulkSender, Io, Orders, REQUEST_BYTES, Requester, Server, StreamApp};
 pub use tcp::TcpHost;

@@ -1,5 +1,6 @@
 //! UDP at a rate, and the end that counts it.
 
+use super::call::{Caller, UNCALLED};
 use super::{Context, Endpoint};
 use crate::net::Room;
 use crate::packet::{Body, Ecn, FlowId, Packet, PacketRef, UDP_HEADERS, UDP_MARK, UdpMark};
@@ -42,7 +43,7 @@ pub struct UdpSource {
 }
 
 impl UdpSource {
-    /// Datagrams of `len` bytes, IP header included. At least the mark must fit ([`UDP_MARK`]); shorter ones are made that long.
+    /// Datagrams of `len` bytes, IP header included; to [`UNCALLED`]: to whoever calls first, from then on. At least the mark must fit ([`UDP_MARK`]); shorter ones are made that long.
     pub fn new(flow: FlowId, to: (Ipv4Addr, u16), len: u32, pace: Pace, dscp: u8, seed: u64) -> UdpSource {
         UdpSource {
             flow,
@@ -72,6 +73,9 @@ impl UdpSource {
 
     /// False if nothing could be sent.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.to == UNCALLED {
+            return false;
+        }
         if self.limit == Some(0) {
             (self.running, self.next) = (false, None);
             return false;
@@ -138,7 +142,11 @@ impl Endpoint for UdpSource {
         (self.running, self.next) = (false, None);
     }
 
-    fn on_packet(&mut self, _: &mut Context<'_>, _: PacketRef) {}
+    fn on_packet(&mut self, _: &mut Context<'_>, packet: PacketRef) {
+        if self.to == UNCALLED {
+            self.to = (packet.src, packet.sport);
+        }
+    }
 
     fn on_left(&mut self, cx: &mut Context<'_>, dropped: bool) {
         self.waiting = self.waiting.saturating_sub(1);
@@ -168,22 +176,41 @@ impl Endpoint for UdpSource {
 #[derive(Debug)]
 pub struct UdpSink {
     flow: FlowId,
+    caller: Caller,
 }
 
 impl UdpSink {
     /// The end of a flow.
     pub fn new(flow: FlowId) -> UdpSink {
-        UdpSink { flow }
+        UdpSink { flow, caller: Caller::default() }
+    }
+
+    /// The same behind address translation.
+    pub fn calls(self, caller: Caller) -> UdpSink {
+        UdpSink { caller, ..self }
     }
 }
 
 impl Endpoint for UdpSink {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.caller.call(cx, self.flow);
+    }
+
     fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
         let now = cx.now();
+        self.caller.answered();
         if let Body::Udp(mark) = packet.body {
             let record = cx.flow(self.flow);
             record.counts.ce_marks += u64::from(packet.ecn == Ecn::Ce);
             record.on_datagram(now, mark.seq, mark.sent, packet.len - UDP_HEADERS);
         }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        self.caller.call(cx, self.flow);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.caller.next()
     }
 }

@@ -13,6 +13,7 @@
 //! MF-32 names (excellent above 37, good above 31, fair above 25, poor above 20, bad) at losses that viewers put there. It orders
 //! runs; it is no measurement of a codec.
 
+use super::call::{Caller, UNCALLED};
 use super::{Context, Endpoint};
 use crate::measure::FlowCounts;
 use crate::packet::{Body, FlowId, Packet, PacketRef, UDP_HEADERS, UDP_MARK, UdpMark};
@@ -141,7 +142,7 @@ pub struct VideoSource {
 }
 
 impl VideoSource {
-    /// A stream of `rate` bits per second in packets of `len` bytes, IP header included.
+    /// A stream of `rate` bits per second in packets of `len` bytes, IP header included; to [`UNCALLED`]: to whoever calls first, and it begins then.
     pub fn new(flow: FlowId, to: (Ipv4Addr, u16), rate: u64, len: u32, dscp: u8, seed: u64) -> VideoSource {
         let frames = VideoFrames::new(rate, len, seed, Time::ZERO);
         VideoSource { flow, to, dscp, frames, begun: FrameCount::default(), seq: 0, next: None }
@@ -155,14 +156,21 @@ impl VideoSource {
 
 impl Endpoint for VideoSource {
     fn start(&mut self, cx: &mut Context<'_>) {
-        (self.frames.next_frame, self.next) = (cx.now(), Some(cx.now()));
+        if self.to != UNCALLED {
+            (self.frames.next_frame, self.next) = (cx.now(), Some(cx.now()));
+        }
     }
 
     fn stop(&mut self, _: &mut Context<'_>) {
         self.next = None;
     }
 
-    fn on_packet(&mut self, _: &mut Context<'_>, _: PacketRef) {}
+    fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
+        if self.to == UNCALLED {
+            self.to = (packet.src, packet.sport);
+            self.start(cx);
+        }
+    }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         let now = cx.now();
@@ -273,18 +281,37 @@ pub struct VideoSink {
     flow: FlowId,
     begun: FrameCount,
     judge: VideoJudge,
+    caller: Caller,
 }
 
 impl VideoSink {
     /// The end of a flow whose source has begun so many frames.
     pub fn new(flow: FlowId, begun: FrameCount) -> VideoSink {
-        VideoSink { flow, begun, judge: VideoJudge::default() }
+        VideoSink { flow, begun, judge: VideoJudge::default(), caller: Caller::default() }
+    }
+
+    /// The same behind address translation.
+    pub fn calls(self, caller: Caller) -> VideoSink {
+        VideoSink { caller, ..self }
     }
 }
 
 impl Endpoint for VideoSink {
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.caller.call(cx, self.flow);
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        self.caller.call(cx, self.flow);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.caller.next()
+    }
+
     fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
         let now = cx.now();
+        self.caller.answered();
         let Body::Udp(mark) = packet.body else { return };
         if cx.flow(self.flow).on_datagram(now, mark.seq, mark.sent, packet.len - UDP_HEADERS) {
             self.judge.on_packet(now, mark.tag, mark.sent, &mut cx.flow(self.flow).counts);

@@ -108,6 +108,7 @@ fn config(key: &str, bond: &Bond) -> Result<Config, BuildError> {
         scheduler: bond.scheduler.name().parse::<Kind>().map_err(|e| name(&e))?,
         congestion: bond.congestion.name().parse::<Algorithm>().map_err(|e| name(&e))?,
         recovery: bond.recovery,
+        ordered: bond.ordered,
         max_spread: bond.max_spread,
         tun_mtu: bond.tun_mtu,
         queue_bytes: bond.queue.0,

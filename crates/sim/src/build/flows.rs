@@ -2,8 +2,8 @@
 
 use super::{Action, BuildError, Built};
 use crate::app::{
-    BulkReceiver, BulkSender, Orders, Pace, Ping, Player, Requester, Server, StreamApp, StreamConfig,
-    SubflowCounts, TcpHost, UdpSink, UdpSource, VideoSink, VideoSource,
+    BulkReceiver, BulkSender, Caller, Orders, Pace, Ping, Player, Requester, Server, StreamApp, StreamConfig,
+    SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource, VideoSink, VideoSource,
 };
 use crate::mptcp::{MptcpConfig, SchedulerKind};
 use crate::net::{Attach, NodeId, Room};
@@ -73,21 +73,17 @@ struct Ends {
 pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildError> {
     for (i, flow) in scenario.flow.iter().enumerate() {
         let ends = ends(built, flow, seed::of(scenario.seed, "flow", i as u64))?;
-        let starts = match flow.kind {
-            FlowKind::Tcp => tcp(built, scenario, flow, ends)?,
-            FlowKind::Mptcp => {
-                let made = mptcp(built, scenario, flow, ends)?;
-                built.flows.push(made);
-                start(built, flow, i);
-                continue;
-            }
-            FlowKind::Udp => udp(built, flow, ends)?,
-            FlowKind::Ping => ping(built, flow, ends)?,
-            FlowKind::Request => request(built, scenario, flow, ends)?,
-            FlowKind::Video => video(built, flow, ends)?,
+        let plain = |starts| BuiltFlow { id: ends.flow, starts, sender: None, homed: None };
+        let made = match flow.kind {
+            FlowKind::Tcp => plain(tcp(built, scenario, flow, ends)?),
+            FlowKind::Mptcp => mptcp(built, scenario, flow, ends)?,
+            FlowKind::Udp => plain(udp(built, flow, ends)?),
+            FlowKind::Ping => plain(ping(built, flow, ends)?),
+            FlowKind::Request => plain(request(built, scenario, flow, ends)?),
+            FlowKind::Video => plain(video(built, flow, ends)?),
             FlowKind::Adaptive => adaptive(built, scenario, flow, ends)?,
         };
-        built.flows.push(BuiltFlow { id: ends.flow, starts, sender: None, homed: None });
+        built.flows.push(made);
         start(built, flow, i);
     }
     Ok(())
@@ -153,20 +149,29 @@ pub(super) fn addresses(
     Ok([(from, from_address), (to, to_address)])
 }
 
+/// Whether something leads from a flow's sender to its receiver; if not, because addresses are translated on the way, the receiver has to call.
+fn reaches(built: &Built, ends: Ends) -> bool {
+    built.world.net.route(ends.from, ends.to_address, None).is_some()
+}
+
 fn udp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
     let len = flow.packet.map_or(FULL_PACKET, |p| p.0 as u32);
     let pace = match flow.rate {
         Some(rate) => Pace::Constant(Duration::from_nanos(u64::from(len) * 8_000_000_000 / rate.bps.max(1))),
         None => saturating(built, flow, ends)?,
     };
-    let sink = built.world.add_endpoint(ends.to, ends.flow, Box::new(UdpSink::new(ends.flow)))?;
-    let to = (ends.to_address, sink.port());
+    let called = !reaches(built, ends);
+    let port = EndpointId(built.world.next_endpoint().0 + 1).port();
+    let caller = if called { Caller::of((ends.from_address, port)) } else { Caller::default() };
+    let sink = UdpSink::new(ends.flow).calls(caller);
+    let sink = built.world.add_endpoint(ends.to, ends.flow, Box::new(sink))?;
+    let to = if called { UNCALLED } else { (ends.to_address, sink.port()) };
     let limit = flow.bytes.map(|b| b.0.div_ceil(u64::from(len - UDP_HEADERS)));
     let source =
         UdpSource::new(ends.flow, to, len, pace, ends.dscp, ends.seed).from(ends.from_address).limit(limit);
     let source = built.world.add_endpoint(ends.from, ends.flow, Box::new(source))?;
     built.world.net.tell_when_left(source.0 as usize);
-    Ok(vec![source])
+    Ok(if called { vec![source, sink] } else { vec![source] })
 }
 
 fn saturating(built: &Built, flow: &Flow, ends: Ends) -> Result<Pace, BuildError> {
@@ -193,12 +198,16 @@ fn ping(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, B
 fn video(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, BuildError> {
     let len = flow.packet.map_or(FULL_PACKET, |p| p.0 as u32);
     let rate = flow.rate.map_or(1, |r| r.bps);
+    let called = !reaches(built, ends);
     let port = EndpointId(built.world.next_endpoint().0 + 1).port();
-    let source = VideoSource::new(ends.flow, (ends.to_address, port), rate, len, ends.dscp, ends.seed);
+    let to = if called { UNCALLED } else { (ends.to_address, port) };
+    let source = VideoSource::new(ends.flow, to, rate, len, ends.dscp, ends.seed);
     let begun = source.frame_count();
     let source = built.world.add_endpoint(ends.from, ends.flow, Box::new(source))?;
-    built.world.add_endpoint(ends.to, ends.flow, Box::new(VideoSink::new(ends.flow, begun)))?;
-    Ok(vec![source])
+    let caller = if called { Caller::of((ends.from_address, source.port())) } else { Caller::default() };
+    let sink = VideoSink::new(ends.flow, begun).calls(caller);
+    let sink = built.world.add_endpoint(ends.to, ends.flow, Box::new(sink))?;
+    Ok(if called { vec![source, sink] } else { vec![source] })
 }
 
 fn algorithm(control: TcpControl) -> Algorithm {
@@ -242,9 +251,15 @@ fn tcp_config(scenario: &Scenario, flow: &Flow, from_opens: bool) -> TcpConfig {
     }
 }
 
-/// Ends of an MPTCP connection: a subflow for each pair of addresses that reach each other.
-fn mptcp(built: &mut Built, scenario: &Scenario, flow: &Flow, ends: Ends) -> Result<BuiltFlow, BuildError> {
-    let from_opens = built.world.net.route(ends.from, ends.to_address, None).is_some();
+/// The subflows that an MPTCP connection opens: one for each pair of addresses (the opener's, the other's) that reach each other. And the end that
+/// has more addresses.
+fn subflows(
+    built: &Built,
+    scenario: &Scenario,
+    flow: &Flow,
+    ends: Ends,
+    from_opens: bool,
+) -> Result<(Vec<(Ipv4Addr, Ipv4Addr)>, NodeId), BuildError> {
     let named = |node: NodeId| -> Result<Vec<Ipv4Addr>, BuildError> {
         let key = format!("flow.{}.paths", flow.name);
         let all = flow.paths.iter().map(|p| built.interface(&key, p));
@@ -275,11 +290,25 @@ fn mptcp(built: &mut Built, scenario: &Scenario, flow: &Flow, ends: Ends) -> Res
     let net = &built.world.net;
     let reaches = |(local, remote): &(Ipv4Addr, Ipv4Addr)| net.leads_by(opener, *local, *remote);
     let all = opening.iter().flat_map(|l| waiting.iter().map(move |r| (*l, *r)));
-    let mut pairs: Vec<(Ipv4Addr, Ipv4Addr)> = all.filter(reaches).collect();
+    let pairs: Vec<(Ipv4Addr, Ipv4Addr)> = all.filter(reaches).collect();
     if pairs.is_empty() {
         let sentence = "none of the interfaces of one machine leads to the other";
         return Err(BuildError::new(format!("flow.{}.paths", flow.name), sentence));
     }
+    Ok((pairs, homed))
+}
+
+/// An MPTCP connection between two applications.
+fn multipath(
+    built: &mut Built,
+    scenario: &Scenario,
+    flow: &Flow,
+    ends: Ends,
+    from_opens: bool,
+    apps: [Box<dyn StreamApp>; 2],
+) -> Result<BuiltFlow, BuildError> {
+    let (mut pairs, homed) = subflows(built, scenario, flow, ends, from_opens)?;
+    let opener = if from_opens { ends.from } else { ends.to };
     let first = pairs.remove(0);
     let (opening, waiting) = opener_and_waiter(flow, from_opens);
     pairs.truncate(scenario.further_subflows(opening, waiting, homed != opener));
@@ -291,9 +320,6 @@ fn mptcp(built: &mut Built, scenario: &Scenario, flow: &Flow, ends: Ends) -> Res
         }
         Some(MptcpScheduler::MinRtt) | None => MptcpConfig { tcp, ..MptcpConfig::default() },
     });
-    let bytes = flow.bytes.map(|b| b.0);
-    let apps: [Box<dyn StreamApp>; 2] =
-        [Box::new(BulkSender::new(bytes)), Box::new(BulkReceiver::new(bytes))];
     let ends = match from_opens {
         true => Ends { from_address: first.0, to_address: first.1, ..ends },
         false => Ends { to_address: first.0, from_address: first.1, ..ends },
@@ -302,6 +328,14 @@ fn mptcp(built: &mut Built, scenario: &Scenario, flow: &Flow, ends: Ends) -> Res
     // The end that waits was made just before the one that opens.
     let sender = if from_opens { opens } else { EndpointId(opens.0 - 1) };
     Ok(BuiltFlow { id: ends.flow, starts: vec![opens], sender: Some(sender), homed: Some(homed) })
+}
+
+fn mptcp(built: &mut Built, scenario: &Scenario, flow: &Flow, ends: Ends) -> Result<BuiltFlow, BuildError> {
+    let bytes = flow.bytes.map(|b| b.0);
+    let apps: [Box<dyn StreamApp>; 2] =
+        [Box::new(BulkSender::new(bytes)), Box::new(BulkReceiver::new(bytes))];
+    let from_opens = reaches(built, ends);
+    multipath(built, scenario, flow, ends, from_opens, apps)
 }
 
 /// Two ends of a connection; `from` opens it, or, if nothing leads from it to the other (which address translation hides), `to`.
@@ -336,7 +370,7 @@ fn tcp(
     let streams = u64::from(flow.streams.unwrap_or(1));
     let total = flow.bytes.map(|b| b.0);
     // Whoever cannot be reached calls.
-    let from_opens = built.world.net.route(ends.from, ends.to_address, None).is_some();
+    let from_opens = reaches(built, ends);
     let mut starts = Vec::new();
     for i in 0..streams {
         let share = total.map(|t| t / streams + u64::from(i < t % streams));
@@ -367,12 +401,13 @@ fn request(
     Ok(vec![connection(built, tcp_only(scenario, flow, false), ends, false, apps, ends.seed)?])
 }
 
+/// The player opens the connection: MPTCP if the flow names paths, TCP if not.
 fn adaptive(
     built: &mut Built,
     scenario: &Scenario,
     flow: &Flow,
     ends: Ends,
-) -> Result<Vec<EndpointId>, BuildError> {
+) -> Result<BuiltFlow, BuildError> {
     let orders = Orders::default();
     let qualities = match &flow.qualities[..] {
         [] => QUALITIES.to_vec(),
@@ -380,5 +415,9 @@ fn adaptive(
     };
     let player = Player::new(orders.clone(), qualities, flow.segment.unwrap_or(SEGMENT));
     let apps: [Box<dyn StreamApp>; 2] = [Box::new(Server::new(orders)), Box::new(player)];
-    Ok(vec![connection(built, tcp_only(scenario, flow, false), ends, false, apps, ends.seed)?])
+    if !flow.paths.is_empty() {
+        return multipath(built, scenario, flow, ends, false, apps);
+    }
+    let starts = vec![connection(built, tcp_only(scenario, flow, false), ends, false, apps, ends.seed)?];
+    Ok(BuiltFlow { id: ends.flow, starts, sender: None, homed: None })
 }

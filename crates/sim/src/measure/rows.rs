@@ -9,16 +9,17 @@ use ropewalk_air::wifi::RadioStats;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Flow, FlowKind};
 use ropewalk_scenario::report::{
-    BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, Row, StationRow, SubflowRow,
+    BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, Row, Series, StationRow, SubflowRow,
     TableVisitor,
 };
 
 /// Figures that go into the time series: a series of what only a whole run can tell would be of no use.
-const SERIES: [(&str, &str); 12] = [
+const SERIES: [(&str, &str); 13] = [
     ("flow", "goodput_mbps"),
     ("flow", "rtt_ms"),
     ("flow", "delay_ms"),
     ("flow", "retransmissions"),
+    ("flow", "quality_mbps"),
     ("subflow", "goodput_mbps"),
     ("subflow", "cwnd_bytes"),
     ("station", "goodput_mbps"),
@@ -364,4 +365,13 @@ pub fn series_row(report: &Report) -> Vec<Option<f64>> {
     let mut values = Values(Vec::new());
     report.visit(&mut values);
     values.0
+}
+
+/// Adds what a time series has of this report as a row. Stations, subflows and paths come as they are heard of: their columns are put at the end.
+pub fn add_row(series: &mut Series, report: &Report) {
+    let (names, values) = (series_columns(report), series_row(report));
+    let new: Vec<String> = names.iter().filter(|n| !series.columns.contains(n)).cloned().collect();
+    series.columns.extend(new);
+    let value = |column: &String| names.iter().position(|n| n == column).and_then(|i| values[i]);
+    series.rows.push(series.columns.iter().map(value).collect());
 }

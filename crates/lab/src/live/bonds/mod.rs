@@ -29,10 +29,18 @@ const ENDS: [&str; 2] = ["client", "gateway"];
 pub(crate) fn refusals(scenario: &Scenario) -> Vec<BuildError> {
     let of = |(name, bond): (&String, &Bond)| {
         let weighted = bond.paths.iter().any(|p| p.weight != 1);
-        let sentence = "the daemon takes no weights from its configuration; leave them out in the lab";
-        weighted.then(|| BuildError::new(format!("bond.{name}.paths"), sentence))
+        let refusals = [
+            (
+                weighted,
+                "paths",
+                "the daemon takes no weights from its configuration; leave them out in the lab",
+            ),
+            (!bond.ordered, "ordered", "the daemon always keeps order; run this in the simulator"),
+        ];
+        let wrong = refusals.into_iter().filter(|r| r.0);
+        wrong.map(|(_, key, why)| BuildError::new(format!("bond.{name}.{key}"), why)).collect::<Vec<_>>()
     };
-    scenario.bond.iter().filter_map(of).collect()
+    scenario.bond.iter().flat_map(of).collect()
 }
 
 /// Bonds that run. Dropping them ends their daemons.

@@ -31,6 +31,11 @@ fn of_flow(kernel: &Kernel, scenario: &Scenario, flow: &Flow) -> Vec<BuildError>
             refuse("congestion", format!("{sentence} (--set flow.{}.congestion=…)", flow.name));
         }
     }
+    if flow.kind == FlowKind::Adaptive && !flow.paths.is_empty() {
+        let sentence =
+            "the lab streams over one TCP connection; take `paths` out, or run it in the simulator";
+        refuse("paths", sentence.into());
+    }
     if flow.kind == FlowKind::Mptcp && !kernel.mptcp {
         refuse(
             "kind",

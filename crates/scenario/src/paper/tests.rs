@@ -83,7 +83,7 @@ fn a_series_can_run_over_seeds_and_over_time() {
     };
     let reports = [with_rows("4Mbit/s", 1, 3.0), with_rows("4Mbit/s", 2, 5.0), with_rows("2Mbit/s", 1, 9.0)];
     let number =
-        |text: &str| formula::number(text, &|name| paper.series(name, &|_| reports.to_vec())).unwrap();
+        |text: &str| formula::number(text, &|name| paper.series(name, "sim", &|_| reports.to_vec())).unwrap();
     assert_eq!([number("each[1]"), number("each[2]"), number("at_least(each, 4)")], [3.0, 5.0, 0.5]);
     assert_eq!([number("rows[0.5s]"), number("rows[2s]"), number("sum(rows[1.5s..2s])")], [4.0, 16.0, 28.0]);
     assert!(number("rows[1s]").is_nan());

@@ -88,7 +88,8 @@ impl Bonds {
 /// The engine's part of a daemon's configuration, which both ends read.
 fn engine(bond: &Bond) -> String {
     let packets = bond.queue_packets.map_or(String::new(), |n| format!("queue-packets = {n}\n"));
-    let deadline = bond.order_deadline.map_or(String::new(), |d| format!("order-deadline-ms = {}\n", d.as_millis()));
+    let deadline =
+        bond.order_deadline.map_or(String::new(), |d| format!("order-deadline-ms = {}\n", d.as_millis()));
     let engine = format!(
         "[engine]\nscheduler = \"{}\"\ncongestion = \"{}\"\nrecovery = {}\nmax-spread-ms = {}\ntun-mtu = {}\nqueue = \"{}B\"\n",
         bond.scheduler.name(),

@@ -143,7 +143,10 @@ segment = "2s"
         )
     };
     let quality = |paths: &str| flow(&run(&network(paths)), "film").quality_mbps.unwrap();
-    let (one, two) = (quality(""), quality("paths = [\"client:a\", \"client:b\"]\ncongestion = \"lia\""));
+    let (one, two) = (
+        quality(""),
+        quality("paths = [\"client:a\", \"client:b\", \"server:a\", \"server:b\"]\ncongestion = \"lia\""),
+    );
     // 0.8 of the rate decides: 5 of 8 Mbit/s, 10 of 16.
     assert!(one < 5.5 && two > 9.0, "{one} {two}");
 }

@@ -83,14 +83,14 @@ impl Traffic {
         if let Some(first) = refusals(scenario).into_iter().next() {
             return Err(first.into());
         }
-        let mut offers = Vec::new();
+        let offers = scenario.flow.iter().map(|flow| plan::offer(scenario, flow, hosts));
+        let offers: Vec<Option<paths::Offer>> = offers.collect::<Result<_>>()?;
+        paths::tell(scenario, offers.into_iter().flatten())?;
         let flows = scenario.flow.iter().enumerate().map(|(i, flow)| {
-            let Planned { plan, homes, offer } = plan::plan(scenario, i, hosts)?;
-            offers.extend(offer);
+            let Planned { plan, homes } = plan::plan(scenario, i, hosts)?;
             Ok(Running { flow: flow.clone(), shared: Arc::default(), plan: Some(plan), thread: None, homes })
         });
         let flows = flows.collect::<Result<_>>()?;
-        paths::tell(scenario, offers)?;
         Ok(Traffic { flows, clock: Clock::new(Instant::now()), quit: Arc::default() })
     }
 

@@ -63,7 +63,7 @@ pub(crate) struct Offer {
 }
 
 /// Tells path managers which of their addresses get subflows of the scenario's flows, all flows together, and nothing else.
-pub(crate) fn tell(scenario: &Scenario, offers: Vec<Offer>) -> Result<()> {
+pub(crate) fn tell(scenario: &Scenario, offers: impl IntoIterator<Item = Offer>) -> Result<()> {
     let mut nodes: BTreeMap<String, (Namespace, Endpoints)> = BTreeMap::new();
     for Offer { home, other, endpoints, home_opens } in offers {
         nodes.entry(other.0).or_insert((other.1, Endpoints::new()));

@@ -118,19 +118,17 @@ fn ends(scenario: &Scenario, flow: &Flow, hosts: &impl Hosts) -> Result<Ends> {
     Ok(Ends { from, to, from_address, to_address, reaches })
 }
 
-/// A flow's plan, and for MPTCP what tells its subflows apart and what path managers are to be told.
+/// A flow's plan, and for MPTCP what tells its subflows apart.
 pub(crate) struct Planned {
     /// The plan.
     pub plan: Plan,
     /// Interfaces with subflows.
     pub homes: Vec<Home>,
-    /// For path managers.
-    pub offer: Option<Offer>,
 }
 
 impl Planned {
     fn plain(plan: Plan) -> Planned {
-        Planned { plan, homes: Vec::new(), offer: None }
+        Planned { plan, homes: Vec::new() }
     }
 }
 
@@ -160,7 +158,7 @@ pub(crate) fn plan(scenario: &Scenario, index: usize, hosts: &impl Hosts) -> Res
             };
             streams(vec![Apps::Adaptive(qualities, flow.segment.unwrap_or(SEGMENT))])
         }
-        FlowKind::Mptcp => mptcp(scenario, flow, ends, hosts),
+        FlowKind::Mptcp => mptcp(scenario, flow, hosts),
         FlowKind::Udp | FlowKind::Video => {
             Ok(Planned::plain(Plan::Datagrams(Box::new(datagrams(flow, &ends, seed)?))))
         }
@@ -228,25 +226,51 @@ fn connection((scenario, flow): (&Scenario, &Flow), ends: &Ends, from_opens: boo
     })
 }
 
-/// One connection with a subflow by each interface of the machine that has several. That machine opens it if it can, and its path manager
-/// the further subflows; if not, it tells the other end of its addresses.
-fn mptcp(scenario: &Scenario, flow: &Flow, mut ends: Ends, hosts: &impl Hosts) -> Result<Planned> {
-    let (at_from, homes) = paths::homes(scenario, flow);
-    let first = homes.first().map(|h| h.1);
-    let to_node = flow.to.split(':').next().unwrap_or(&flow.to);
-    let home_opens = if at_from { ends.reaches } else { hosts.reaches(to_node, ends.from_address) };
-    let from_node = flow.from.split(':').next().unwrap_or(&flow.from);
-    let [from, to] = [(from_node, &ends.from), (to_node, &ends.to)].map(|(n, s)| (n.to_owned(), s.clone()));
+/// An MPTCP flow's ends and what tells its subflows apart. The machine with several interfaces opens the connection if it can, and its path
+/// manager the further subflows; if not, it tells the other end of its addresses.
+struct Multi {
+    ends: Ends,
+    /// That machine is `from`.
+    at_from: bool,
+    homes: Vec<Home>,
+    home_opens: bool,
+}
+
+impl Multi {
+    fn of(scenario: &Scenario, flow: &Flow, hosts: &impl Hosts) -> Result<Multi> {
+        let mut ends = ends(scenario, flow, hosts)?;
+        let (at_from, homes) = paths::homes(scenario, flow);
+        let to_node = flow.to.split(':').next().unwrap_or(&flow.to);
+        let home_opens = if at_from { ends.reaches } else { hosts.reaches(to_node, ends.from_address) };
+        let first = homes.first().map(|h| h.1);
+        match at_from {
+            true => ends.from_address = first.unwrap_or(ends.from_address),
+            false => ends.to_address = first.unwrap_or(ends.to_address),
+        }
+        Ok(Multi { ends, at_from, homes, home_opens })
+    }
+}
+
+/// What path managers are to be told of a flow: before its sockets are there, because the kernel looks once, when it makes one, whether there are
+/// subflows to open.
+pub(crate) fn offer(scenario: &Scenario, flow: &Flow, hosts: &impl Hosts) -> Result<Option<Offer>> {
+    if flow.kind != FlowKind::Mptcp {
+        return Ok(None);
+    }
+    let Multi { ends, at_from, homes, home_opens } = Multi::of(scenario, flow, hosts)?;
+    let node = |end: &str| end.split(':').next().unwrap_or(end).to_owned();
+    let (from, to) = ((node(&flow.from), ends.from), (node(&flow.to), ends.to));
     let (home, other) = if at_from { (from, to) } else { (to, from) };
     let endpoints = homes.iter().map(|(name, address)| (*address, hosts.device(name))).collect();
-    let offer = Some(Offer { home, other, endpoints, home_opens });
-    match at_from {
-        true => ends.from_address = first.unwrap_or(ends.from_address),
-        false => ends.to_address = first.unwrap_or(ends.to_address),
-    }
+    Ok(Some(Offer { home, other, endpoints, home_opens }))
+}
+
+/// One connection, of which path managers make several subflows.
+fn mptcp(scenario: &Scenario, flow: &Flow, hosts: &impl Hosts) -> Result<Planned> {
+    let Multi { ends, at_from, homes, home_opens } = Multi::of(scenario, flow, hosts)?;
     let connection = connection((scenario, flow), &ends, at_from == home_opens)?;
     let plan = Plan::Streams(vec![connection], vec![Apps::Bulk(flow.bytes.map(|b| b.0))]);
-    Ok(Planned { plan, homes, offer })
+    Ok(Planned { plan, homes })
 }
 
 fn datagrams(flow: &Flow, ends: &Ends, seed: u64) -> Result<DatagramPlan> {

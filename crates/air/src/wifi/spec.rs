@@ -236,6 +236,9 @@ pub struct RadioSpec {
     /// How long after a frame its answer must have begun; none: SIFS, a slot, and the time in which a reception is noticed
     /// (10.3.2.11). Drivers lengthen it for links of kilometres (coverage class).
     pub answer_timeout: Option<Duration>,
+    /// How often it looks, at most, what has come of an aggregate (receive interrupt coalescing, `rx-usecs` of ethtool): MPDUs are handed on then,
+    /// and at the aggregate's end.
+    pub rx_coalescing: Duration,
     /// Contention parameters by category, least urgent first; none: the standard's.
     pub edca: Option<[EdcaParams; 4]>,
     /// Aggregates; only 802.11n and later have them.
@@ -274,6 +277,7 @@ impl RadioSpec {
             rts_threshold: None,
             retry_limit: 7,
             answer_timeout: None,
+            rx_coalescing: Duration::from_micros(100),
             edca: None,
             aggregation: if has_aggregation { Aggregation::AMPDU } else { Aggregation::OFF },
             queue: WifiQueue::default(),

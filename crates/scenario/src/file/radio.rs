@@ -224,6 +224,9 @@ section! {
         /// How long it waits after a frame until the answer counts as missing. If not said, as in 10.3.2.11: SIFS, a slot, and the time of
         /// the answer's preamble.
         answer_timeout: Option<Duration>,
+        /// How often it hands on, at most, what has come of an aggregate (receive interrupt coalescing, ethtool's `rx-usecs`). Longer than an
+        /// aggregate: at its end. 100us, a usual setting.
+        rx_coalescing: Duration = Duration::from_micros(100),
         /// Its antenna; 11ad only if it has sectors.
         antenna: Antenna,
         /// Its aggregates.

@@ -200,6 +200,7 @@ fn radio_spec(key: &str, node: &NodeSpec, radio: &Radio) -> Result<RadioSpec, Bu
         preamble_min_dbm: radio.preamble_detection.map_or(new.preamble_min_dbm, |p| p.0),
         preamble_min_snr_db: radio.preamble_sinr.0,
         answer_timeout: radio.answer_timeout,
+        rx_coalescing: radio.rx_coalescing,
         energy_detection_dbm: radio.energy_detection.map_or(new.energy_detection_dbm, |p| p.0),
         streams: radio.streams,
         slots: match radio.slot {

@@ -84,7 +84,7 @@ fn a_silent_repeater_chokes_the_shared_link() {
 /// The better law: somebody takes 30 % of the air from one moment to the next. How much of the change of the shared link's rate has been made 50 to 100 ms
 /// later, on average over phases of the loop.
 #[test]
-fn balance_answers_interference_within_50_ms() {
+fn balance_has_answered_interference_50_to_100_ms_after_it_began() {
     let (mut before, mut soon, mut after) = (0.0, 0.0, 0.0);
     let rate = |hop: &mut Hop, ms| hop.measure(Duration::from_millis(ms))[1];
     for seed in 0..16 {

@@ -103,7 +103,7 @@ pub(super) struct Filled {
     len: usize,
 }
 
-/// Copies to memory that another processor has read and will read again: stores that fetch its lines first, to write over them, take ten times as
+/// Copies to memory that another processor has read and will read again: stores that fetch its lines first, to write over them, take several times as
 /// long.
 #[cfg(target_arch = "x86_64")]
 fn copy_past_the_cache(from: &[u8], to: &mut [u8]) {

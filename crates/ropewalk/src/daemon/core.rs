@@ -203,7 +203,7 @@ impl Core {
                     self.counters.batches += 1;
                     let (route, count, segment) =
                         (t.route, t.bytes.len().div_ceil(t.segment.max(1)), t.segment);
-                    match self.sockets.send(&t) {
+                    match self.sockets.send(&t, now) {
                         Ok(Sent::Lent) => self.counters.lent += 1,
                         Ok(Sent::Copied) => {}
                         Err(error) => self.on_send_error(error, route, count, segment),

@@ -2,12 +2,15 @@
 
 use ropewalk_bond::api::{Ticket, Transmit};
 use ropewalk_bond::path::Route;
+use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::udp::{OpenError, SendError, Twin, UdpSocket, twins_work};
 
 /// Twins of all sockets at most: each may come to hold 6 MiB.
 const TWINS: usize = 8;
-/// So many large batches to one peer, one after the other, are worth a twin.
-const WORTH_A_TWIN: u32 = 128;
+/// So many bytes in large batches to one peer, with none to another between, are worth a twin if they leave within a second: 134 Mb/s. Below that a
+/// copy costs next to nothing.
+const WORTH_A_TWIN: u64 = 16 << 20;
+const WITHIN: Duration = Duration::from_secs(1);
 /// Twins of one socket that may fail before it gets no more.
 const TRIES: u32 = 3;
 
@@ -25,26 +28,26 @@ pub struct Link {
     /// Datagrams that the kernel dropped because we were late.
     pub overruns: u32,
     twins: Vec<Numbered>,
-    run: Run,
+    run: Option<Run>,
     /// Twins that failed.
     failures: u32,
 }
 
-/// Who got the last large batches, and how many.
-#[derive(Clone, Copy, Debug, Default)]
+/// Who got the last large batches, since when, and their bytes.
+#[derive(Clone, Copy, Debug)]
 struct Run {
-    to: Option<Route>,
-    batches: u32,
+    to: Route,
+    since: Time,
+    bytes: u64,
 }
 
 impl Run {
-    /// One more; `true` if that makes enough for a twin.
-    fn goes_on(&mut self, to: Route) -> bool {
-        if self.to != Some(to) {
-            *self = Run { to: Some(to), batches: 0 };
-        }
-        self.batches += 1;
-        self.batches >= WORTH_A_TWIN
+    /// One more batch after those of `run`; the second is `true` if that makes enough for a twin.
+    fn go_on(run: Option<Run>, to: Route, bytes: usize, now: Time) -> (Run, bool) {
+        let run = run.filter(|r| r.to == to && now.since(r.since) <= WITHIN);
+        let mut run = run.unwrap_or(Run { to, since: now, bytes: 0 });
+        run.bytes += bytes as u64;
+        (run, run.bytes >= WORTH_A_TWIN)
     }
 }
 
@@ -100,7 +103,7 @@ impl Sockets {
             mtu,
             overruns: 0,
             twins: Vec::new(),
-            run: Run::default(),
+            run: None,
             failures: 0,
         });
         id
@@ -127,7 +130,7 @@ impl Sockets {
     }
 
     /// Sends a batch by the socket of its route, or by a twin of it.
-    pub fn send(&mut self, t: &Transmit<'_>) -> Result<Sent, SendError> {
+    pub fn send(&mut self, t: &Transmit<'_>, now: Time) -> Result<Sent, SendError> {
         let Some(link) = self.links.iter_mut().find(|l| l.id == t.route.link) else {
             return Ok(Sent::Copied);
         };
@@ -159,7 +162,9 @@ impl Sockets {
                         && socket.has_gso()
                         && !socket.counts_completions()
                         && twins_work();
-                    if able && link.run.goes_on(t.route) {
+                    let (run, enough) = Run::go_on(link.run, t.route, t.bytes.len(), now);
+                    link.run = Some(run);
+                    if able && enough {
                         self.wanted = Some(t.route);
                     }
                 }
@@ -232,3 +237,35 @@ impl Sockets {
 
 /// Datagrams say that they understand congestion marks (RFC 3168 §5, ECT(0)): the paths' acknowledgements report them.
 const ECT0: u8 = 0b10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(port: u16) -> Route {
+        Route { link: 0, remote: ([10, 0, 0, 1], port).into(), local: None }
+    }
+
+    /// How often a batch of 64 KiB was enough, of `n` to one peer with `gap` between.
+    fn enough(n: u32, gap: Duration) -> u32 {
+        let (mut run, mut times) = (None, 0);
+        for k in 0..n {
+            let (next, enough) = Run::go_on(run, route(1), 64 << 10, Time::ZERO + gap * k);
+            (run, times) = (Some(next), times + u32::from(enough));
+        }
+        times
+    }
+
+    #[test]
+    fn much_at_once_to_one_peer_is_worth_a_twin_and_nothing_else_is() {
+        assert_eq!(enough(255, Duration::from_millis(1)), 0);
+        assert_eq!(enough(256, Duration::from_millis(1)), 1);
+        assert_eq!(enough(10_000, Duration::from_millis(5)), 0, "105 Mb/s");
+        let mut run = None;
+        for k in 0..1000 {
+            let (next, enough) = Run::go_on(run, route(k % 2), 64 << 10, Time::ZERO);
+            assert!(!enough, "two peers in turn");
+            run = Some(next);
+        }
+    }
+}

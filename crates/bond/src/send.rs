@@ -12,7 +12,7 @@
 
 mod copies;
 
-use crate::api::{Ticket, Transmit};
+use crate::api::{ROOM_BYTES, Ticket, Transmit};
 use crate::config::Config;
 use crate::inner::{Inner, edit};
 use crate::path::sent::ChunkRef;
@@ -25,9 +25,6 @@ use crate::vnet::Vnet;
 use crate::wire::{HEADER, Header, PathStatus, Stamp, TAG, Writer};
 use arrayvec::ArrayVec;
 
-/// Longest batch: the kernel takes 64 datagrams and 64 KiB with headers at once. The largest super-packet of our own device, cut and sealed, is one
-/// batch (`net::setup` limits it to that).
-const BATCH_BYTES: usize = 65_487;
 /// Records that share a datagram at most.
 const CHUNKS: usize = 64;
 /// A lost chunk goes out on the fastest path, or on one that is slower by no more than this.
@@ -65,7 +62,6 @@ impl Peer {
         if vnet.gso_type == Vnet::GSO_NONE && bytes.len() > self.peer_mtu as usize {
             let from = self.own_inside.iter().find(|a| a.is_ipv4() == inner.src.is_ipv4());
             let mtu = self.peer_mtu;
-            shared.tx.resize(BATCH_BYTES, 0);
             let error = from.and_then(|a| crate::inner::icmp::too_big(bytes, inner, *a, mtu, &mut shared.tx));
             if error.is_some() {
                 return error;
@@ -216,7 +212,6 @@ impl Peer {
         shared: &mut Shared,
     ) -> Option<(usize, usize, usize)> {
         let len = size as usize - self.paths[path].overhead();
-        shared.tx.resize(BATCH_BYTES, 0);
         let (header, number) = self.header(path)?;
         let mut w = Writer::new(&mut shared.tx[..len], header, Stamp::of(now));
         w.ping();
@@ -235,7 +230,6 @@ impl Peer {
         now: Time,
         shared: &mut Shared,
     ) -> Option<(usize, usize, usize)> {
-        shared.tx.resize(BATCH_BYTES, 0);
         let size = self.paths[path].datagram();
         let limit = match fill {
             Fill::Ordered(g) => g.datagrams,
@@ -249,7 +243,7 @@ impl Peer {
         let (mut at, mut segment) = (0, 0);
         for k in 0..limit {
             let used = at + (k + 1) * overhead + size;
-            if at + size > BATCH_BYTES || used > room || (bound && self.paths[path].sent.is_full()) {
+            if at + size > ROOM_BYTES || used > room || (bound && self.paths[path].sent.is_full()) {
                 break;
             }
             let len =

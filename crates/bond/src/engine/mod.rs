@@ -8,13 +8,13 @@ mod status;
 pub use client::ClientConfig;
 pub use status::{PathStatus, PeerStatus, Status};
 
-use crate::api::{Event, Input, Output, Registry, Ticket};
+use crate::api::{Event, Input, Output, ROOM_BYTES, Registry, Room, Ticket};
 use crate::config::Config;
 use crate::feedback::LinkState;
 use crate::inner::Inner;
 use crate::order::Delivery;
 use crate::path::Route;
-use crate::peer::{Drops, Peer, Shared};
+use crate::peer::{Drops, Peer, Shared, Tx};
 use crate::pool::Pool;
 use crate::receive::{Heard, Origin};
 use crate::record::{Packet, Store};
@@ -98,7 +98,7 @@ impl Engine {
             store,
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
-            tx: Vec::new(),
+            tx: Tx(Box::new(vec![0; ROOM_BYTES].into_boxed_slice())),
             outcome: Default::default(),
             rng,
             flow_key,
@@ -194,6 +194,19 @@ impl Engine {
             }
             _ => Output::Timeout(own.0, own.1),
         }
+    }
+
+    /// Gives the engine other memory to build batches in, and returns what it had: for a driver whose device goes on reading a batch after
+    /// [`Output::Transmit`].
+    ///
+    /// # Panics
+    /// If `room` is shorter than [`ROOM_BYTES`].
+    pub fn exchange_room(&mut self, mut room: Box<dyn Room>) -> Box<dyn Room> {
+        assert!(room.bytes().len() >= ROOM_BYTES, "room for a batch is {ROOM_BYTES} bytes");
+        if let Some(len) = self.bounce {
+            room.bytes_mut()[..len].copy_from_slice(&self.shared.tx[..len]);
+        }
+        std::mem::replace(&mut self.shared.tx, Tx(room)).0
     }
 
     /// Whether all datagrams of a [`crate::api::Transmit`] are acknowledged or held lost, or their path is gone.

@@ -1,6 +1,6 @@
 //! What is sent twice in advance: copies that the scheduler asks for, and insurance in room that nobody needs.
 
-use super::{BATCH_BYTES, Chunks, fits, put};
+use super::{Chunks, fits, put};
 use crate::path::sent::ChunkRef;
 use crate::path::{Class, Path};
 use crate::peer::{Peer, Shared};
@@ -29,7 +29,6 @@ impl Peer {
             return None;
         }
         let (_, c) = self.copies.pop_front()?;
-        shared.tx.resize(BATCH_BYTES, 0);
         let len = self.datagram(path, 0, now, shared, |_, shared, w| {
             let mut chunks = Chunks::new();
             if fits(w, shared, &c) && put(w, shared, &c) {
@@ -58,7 +57,6 @@ impl Peer {
                 shared.store.release(c.record);
                 continue;
             };
-            shared.tx.resize(BATCH_BYTES, 0);
             let len = self.datagram(path, 0, now, shared, |peer, shared, w| peer.fill_spare(c, shared, w));
             if let Some(len) = len {
                 return Some((path, len, len));

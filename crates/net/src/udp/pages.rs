@@ -2,162 +2,196 @@
 //!
 //! A page that the kernel holds keeps its bytes in the kernel's hands even when this process unmaps it, so memory of this kind holds sealed
 //! datagrams only, and is mapped for nothing else.
+//!
+//! Nobody says when the kernel has read a page. A page is used again when all its datagrams are acknowledged or held lost. One that was held lost
+//! and still is on its way then carries other bytes: another sealed datagram, or parts of two. The receiver drops both, the first because it
+//! has it already, the second because it does not open.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
-use ropewalk_bond::api::Ticket;
+use ropewalk_bond::api::{ROOM_BYTES, Room, Ticket};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-/// Bytes of a slot: a batch and what is left of its last page.
+use super::error::OpenError;
+
+/// Bytes of a slot: a batch, up to the end of its last page.
 pub(super) const SLOT: usize = 64 << 10;
+const _: () = assert!(ROOM_BYTES <= SLOT);
 /// A large page: the kernel hands its bytes on in one piece, and a processor reads on past 4 KiB.
 const LARGE: usize = 2 << 20;
 
-/// Slots for batches on their way.
+/// Rooms for batches on their way, to be handed to an engine one by one.
 #[derive(Debug)]
-pub(super) struct Pages {
-    /// The mapping and its length.
-    mapped: (NonNull<u8>, usize),
-    /// The first slot: the first large page of the mapping.
-    base: NonNull<u8>,
-    slots: usize,
-    /// Slots that nobody reads. Last freed first: memory is only backed when used.
-    free: Vec<usize>,
-    /// Slots whose datagrams are not settled, oldest first.
-    busy: VecDeque<(usize, Ticket)>,
+pub struct Pages {
+    mapping: Arc<Mapping>,
+    /// Rooms that nobody reads. Last freed first: memory is only backed when used.
+    free: Vec<Box<dyn Room>>,
+    /// Rooms whose datagrams are not settled, oldest first.
+    busy: VecDeque<(Box<dyn Room>, Ticket)>,
 }
 
-// SAFETY: the mapping belongs to this value alone; it is written through `&mut self` only.
-unsafe impl Send for Pages {}
-// SAFETY: through `&self` it is only read.
-unsafe impl Sync for Pages {}
+/// A batch in memory of [`Pages`].
+#[derive(Clone, Copy, Debug)]
+pub struct Lendable<'a>(&'a [u8]);
 
 impl Pages {
-    /// Maps `slots` slots.
-    pub(super) fn new(slots: usize) -> Result<Pages, Errno> {
+    /// Maps `slots` rooms of 64 KiB.
+    ///
+    /// # Errors
+    /// [`OpenError`], where there is no memory.
+    pub fn new(slots: usize) -> Result<Pages, OpenError> {
+        let mapping = Mapping::new(slots * SLOT).map_err(|e| OpenError::system("mapping memory", e))?;
+        let mapping = Arc::new(mapping);
+        let room = |index| Box::new(Slot { mapping: mapping.clone(), index }) as Box<dyn Room>;
+        let free = (0..slots).rev().map(room).collect();
+        Ok(Pages { mapping, free, busy: VecDeque::with_capacity(slots) })
+    }
+
+    /// Takes back the rooms whose datagrams are settled.
+    pub fn reclaim(&mut self, is_settled: impl Fn(&Ticket) -> bool) {
+        while self.busy.front().is_some_and(|(_, ticket)| is_settled(ticket)) {
+            self.free.extend(self.busy.pop_front().map(|(room, _)| room));
+        }
+        // A peer that is slow to answer, or gone, does not keep the others' rooms.
+        if self.free.is_empty() {
+            for _ in 0..self.busy.len() {
+                match self.busy.pop_front() {
+                    Some((room, ticket)) if is_settled(&ticket) => self.free.push(room),
+                    Some(other) => self.busy.push_back(other),
+                    None => break,
+                }
+            }
+        }
+    }
+
+    /// A room that nobody reads.
+    pub fn take(&mut self) -> Option<Box<dyn Room>> {
+        self.free.pop()
+    }
+
+    /// The kernel reads the datagrams of `ticket` from this room, one of [`Pages::take`].
+    pub fn lent(&mut self, room: Box<dyn Room>, ticket: Ticket) {
+        self.busy.push_back((room, ticket));
+    }
+
+    /// `batch`, if it lies in a room of these.
+    pub fn lendable<'a>(&self, batch: &'a [u8]) -> Option<Lendable<'a>> {
+        let all = self.mapping.addresses();
+        let theirs = batch.as_ptr_range();
+        (all.start <= theirs.start && theirs.end <= all.end).then_some(Lendable(batch))
+    }
+}
+
+impl Lendable<'_> {
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.0
+    }
+}
+
+/// Anonymous memory.
+#[derive(Debug)]
+struct Mapping {
+    mapped: (NonNull<u8>, usize),
+    /// The first large page of it, where slots begin.
+    base: NonNull<u8>,
+}
+
+// SAFETY: the mapping is memory like any other; its slots are given out once each.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; a `Mapping` itself has no method that reads or writes it.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn new(len: usize) -> Result<Mapping, Errno> {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-        let len = slots * SLOT + LARGE;
+        let total = len + LARGE;
         // SAFETY: a fresh anonymous mapping at an address that the kernel chooses touches no memory of this program.
-        let mapped = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), len, protection, flags) }?;
+        let mapped = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), total, protection, flags) }?;
         let mapped = NonNull::new(mapped.cast::<u8>()).ok_or(Errno::NOMEM)?;
         let before = mapped.as_ptr().align_offset(LARGE);
         // SAFETY: `before` is below LARGE, and the mapping is longer than that.
         let base = unsafe { mapped.add(before) };
         // SAFETY: advice about a part of the mapping above. Where it is not taken, pages are small.
-        let _ = unsafe { rustix::mm::madvise(base.as_ptr().cast(), slots * SLOT, Advice::LinuxHugepage) };
-        let free = (0..slots).rev().collect();
-        Ok(Pages { mapped: (mapped, len), base, slots, free, busy: VecDeque::new() })
+        let _ = unsafe { rustix::mm::madvise(base.as_ptr().cast(), len, Advice::LinuxHugepage) };
+        Ok(Mapping { mapped: (mapped, total), base })
     }
 
-    /// Takes back the slots whose datagrams are settled.
-    pub(super) fn reclaim(&mut self, is_settled: impl Fn(&Ticket) -> bool) {
-        while let Some((slot, _)) = self.busy.front().filter(|(_, ticket)| is_settled(ticket)) {
-            self.free.push(*slot);
-            self.busy.pop_front();
-        }
-    }
-
-    /// Copies `data`, of one slot at most, to a free slot.
-    pub(super) fn fill(&mut self, data: &[u8]) -> Option<Filled> {
-        let slot = self.free.pop()?;
-        debug_assert!(data.len() <= SLOT && slot < self.slots);
-        // SAFETY: `slot` is below `slots`, so its bytes are in the mapping; it is free, so no other reference to them is alive; the mapping is
-        // zeroed memory, so initialized.
-        let bytes =
-            unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(slot * SLOT), data.len()) };
-        copy_past_the_cache(data, bytes);
-        Some(Filled { slot, data: bytes.as_ptr(), len: data.len() })
-    }
-
-    /// The bytes of a filled slot.
-    pub(super) fn bytes(&self, filled: &Filled) -> &[u8] {
-        // SAFETY: `fill` made it: `len` bytes of this mapping, which are written again only through `&mut self`.
-        unsafe { std::slice::from_raw_parts(filled.data, filled.len) }
-    }
-
-    /// The datagrams of a slot left under this ticket.
-    pub(super) fn sent(&mut self, filled: &Filled, ticket: Ticket) {
-        self.busy.push_back((filled.slot, ticket));
-    }
-
-    /// The datagrams of a slot did not leave.
-    pub(super) fn unsent(&mut self, filled: &Filled) {
-        self.free.push(filled.slot);
+    fn addresses(&self) -> std::ops::Range<*const u8> {
+        let start = self.mapped.0.as_ptr().cast_const();
+        start..start.wrapping_add(self.mapped.1)
     }
 }
 
-impl Drop for Pages {
+impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is of this length and nobody else has it. Pages that the kernel still reads live on until it has done so.
+        // SAFETY: the mapping is of this length and all slots, which hold it, are gone. Pages that the kernel still reads live on until it has
+        // done so.
         let unmapped = unsafe { rustix::mm::munmap(self.mapped.0.as_ptr().cast(), self.mapped.1) };
         debug_assert!(unmapped.is_ok());
     }
 }
 
-/// A slot with data in it, to be given to the kernel.
-pub(super) struct Filled {
-    slot: usize,
-    data: *const u8,
-    len: usize,
+/// One room of a mapping.
+#[derive(Debug)]
+struct Slot {
+    mapping: Arc<Mapping>,
+    index: usize,
 }
 
-/// Copies to memory that another processor has read and will read again: stores that fetch its lines first, to write over them, take several times as
-/// long.
-#[cfg(target_arch = "x86_64")]
-fn copy_past_the_cache(from: &[u8], to: &mut [u8]) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
-    const LINE: usize = 64;
-    assert_eq!(from.len(), to.len());
-    assert_eq!(to.as_ptr() as usize % LINE, 0, "slots begin at pages");
-    let whole = from.len() / LINE * LINE;
-    let (lines, rest) = from.split_at(whole);
-    for (source, target) in lines.chunks_exact(LINE).zip(to.chunks_exact_mut(LINE)) {
-        let (source, target) = (source.as_ptr().cast::<__m128i>(), target.as_mut_ptr().cast::<__m128i>());
-        for k in 0..LINE / size_of::<__m128i>() {
-            // SAFETY: SSE2 is part of x86-64. Both chunks have 64 bytes, so four vectors; the target is aligned to 64.
-            unsafe { _mm_stream_si128(target.add(k), _mm_loadu_si128(source.add(k))) };
-        }
+impl Room for Slot {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: `index` is below the number of slots, so the bytes are in the mapping, which `self` keeps; it is zeroed memory, so initialized;
+        // no other `Slot` has this index.
+        unsafe { std::slice::from_raw_parts(self.mapping.base.as_ptr().add(self.index * SLOT), SLOT) }
     }
-    to[whole..].copy_from_slice(rest);
-    // SAFETY: an SSE instruction without operands; it orders the stores above before whatever tells others of them.
-    unsafe { _mm_sfence() };
-}
 
-#[cfg(not(target_arch = "x86_64"))]
-fn copy_past_the_cache(from: &[u8], to: &mut [u8]) {
-    to.copy_from_slice(from);
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed for as long as the slice.
+        unsafe { std::slice::from_raw_parts_mut(self.mapping.base.as_ptr().add(self.index * SLOT), SLOT) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn slots_come_back_in_the_order_in_which_they_are_settled() {
-        let mut pages = Pages::new(2).expect("128 KiB of memory");
-        let first = pages.fill(&[1; 70]).expect("two slots are free");
-        pages.sent(&first, Ticket { peer: 1, path: 0, last: 9 });
-        let second = pages.fill(&[2; SLOT]).expect("one slot is free");
-        pages.sent(&second, Ticket { peer: 1, path: 0, last: 19 });
-        assert!(pages.fill(&[3]).is_none(), "both are on their way");
-        pages.reclaim(|t| t.last <= 9);
-        let third = pages.fill(&[3; 5]).expect("the first is settled");
-        assert_eq!(third.data, first.data);
-        assert!(pages.fill(&[4]).is_none());
-        pages.unsent(&third);
-        assert!(pages.fill(&[4]).is_some(), "what did not leave is free at once");
+    fn ticket(peer: u32, last: u64) -> Ticket {
+        Ticket { peer, path: 0, last }
+    }
+
+    fn start(room: &dyn Room) -> *const u8 {
+        room.bytes().as_ptr()
     }
 
     #[test]
-    fn every_length_is_copied_whole() {
-        let mut pages = Pages::new(1).expect("64 KiB of memory");
-        let data: Vec<u8> = (0..SLOT).map(|i| (i % 251) as u8).collect();
-        for len in [0, 1, 15, 63, 64, 65, 127, 4096, 65_487, SLOT] {
-            let filled = pages.fill(&data[..len]).expect("a free slot");
-            assert_eq!(pages.bytes(&filled), &data[..len]);
-            pages.unsent(&filled);
+    fn rooms_come_back_when_they_are_settled() {
+        let mut pages = Pages::new(3).expect("192 KiB of memory");
+        let rooms: Vec<_> = (0..3).map(|_| pages.take().expect("three are free")).collect();
+        assert!(pages.take().is_none(), "all are out");
+        let at: Vec<_> = rooms.iter().map(|r| start(&**r)).collect();
+        for (room, ticket) in rooms.into_iter().zip([ticket(1, 9), ticket(2, 5), ticket(1, 19)]) {
+            pages.lent(room, ticket);
         }
+        pages.reclaim(|t| *t == ticket(1, 9));
+        assert_eq!(start(&*pages.take().expect("the first is settled")), at[0]);
+        pages.reclaim(|t| t.peer == 1);
+        assert_eq!(start(&*pages.take().expect("the third is, past one that is not")), at[2]);
+        assert!(pages.take().is_none());
+    }
+
+    #[test]
+    fn only_what_lies_in_a_room_is_lendable() {
+        let (mut pages, mut others) = (Pages::new(2).expect("memory"), Pages::new(1).expect("memory"));
+        let mut room = pages.take().expect("two are free");
+        room.bytes_mut().fill(7);
+        assert_eq!(pages.lendable(&room.bytes()[..ROOM_BYTES]).expect("it does").bytes().len(), ROOM_BYTES);
+        assert!(others.lendable(room.bytes()).is_none() && pages.lendable(&[7; 100]).is_none());
+        assert!(others.take().expect("one").bytes().iter().all(|b| *b == 0));
+        drop(pages);
+        assert!(room.bytes().iter().all(|b| *b == 7), "a room outlives its pages");
     }
 }

@@ -1,41 +1,33 @@
 //! Large batches without a copy into the kernel's pages.
 //!
 //! `sendmsg` copies a batch into pages that the processor of the receiver read a moment ago, and on a machine with few processors that copy is what
-//! sending costs most: the lines of the old content are fetched from the other processor's cache to be written over. A twin keeps pages of its own,
-//! fills them past the cache, and lends them to the kernel (`vmsplice(2)`, `splice(2)`; `MSG_SPLICE_PAGES` of Linux 6.5 and later). `splice` takes no
+//! sending costs most: the lines of the old content are fetched from the other processor's cache to be written over. Batches that are sealed in memory of
+//! [`Pages`] are lent to the kernel instead (`vmsplice(2)`, `splice(2)`; `MSG_SPLICE_PAGES` of Linux 6.5 and later). `splice` takes no
 //! address, so a twin is a second socket at the same port, connected to one peer. The kernel prefers a connected socket, so a twin also gets all that
 //! this peer sends and has to be read.
-//!
-//! Nobody says when the kernel has read a page. A page is used again when all its datagrams are acknowledged or held lost. One that was held lost
-//! and still is on its way then carries other bytes: another sealed datagram, or parts of two. The receiver drops both, the first because it
-//! has it already, the second because it does not open.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 
-use ropewalk_bond::api::Ticket;
 use rustix::io::Errno;
 use rustix::pipe::{IoSliceRaw, PipeFlags, SpliceFlags};
 
 use super::error::{OpenError, SendError};
-use super::pages::{Filled, Pages, SLOT};
+use super::pages::{Lendable, SLOT};
 use super::recv::RecvBatch;
 use super::send::{MAX_SEGMENTS, Transmit};
 use super::socket::{UdpSocket, set_int};
 
-/// Batches on their way at once: 6 MiB, 6 ms at 8 Gb/s.
-const SLOTS: usize = 96;
 /// A batch has to be so long for its copy to cost more than two system calls.
 const LEAST: usize = 16 << 10;
 /// The first Linux whose UDP sockets take pages in one piece.
 const SINCE: (u32, u32) = (6, 5);
 
-/// A socket connected to one peer, with pages of its own. See the module's page.
+/// A socket connected to one peer. See the module's page.
 #[derive(Debug)]
 pub struct Twin {
     socket: UdpSocket,
-    pages: Pages,
     /// Read end and write end.
     pipe: (OwnedFd, OwnedFd),
     remote: SocketAddr,
@@ -56,13 +48,12 @@ impl Twin {
         remote: SocketAddr,
     ) -> Result<Twin, OpenError> {
         let twin = socket.connected(siblings.map(|t| &t.socket), from, remote)?;
-        let pages = Pages::new(SLOTS).map_err(|e| OpenError::system("mapping memory", e))?;
         let pipe = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)
             .map_err(|e| OpenError::system("opening a pipe", e))?;
         // The default of 16 pages would do for a batch that begins at a page; not every kernel gives as much to everybody.
         rustix::pipe::fcntl_setpipe_size(&pipe.1, 2 * SLOT)
             .map_err(|e| OpenError::system("widening a pipe", e))?;
-        Ok(Twin { socket: twin, pages, pipe, remote, from, tos: 0, segment: 0 })
+        Ok(Twin { socket: twin, pipe, remote, from, tos: 0, segment: 0 })
     }
 
     /// Whether this twin is for what goes to `remote` from `from`.
@@ -78,29 +69,16 @@ impl Twin {
             && len <= transmit.segment_size * MAX_SEGMENTS
     }
 
-    /// Takes back the pages whose datagrams are settled.
-    pub fn reclaim(&mut self, is_settled: impl Fn(&Ticket) -> bool) {
-        self.pages.reclaim(is_settled);
-    }
-
-    /// Sends a batch that [`Twin::suits`]. `false`: all pages are on their way, nothing was sent.
+    /// Sends a batch that [`Twin::suits`]: `lendable` is its data. The kernel may go on reading it until its datagrams are settled.
     ///
     /// # Errors
     /// [`SendError`], and nothing was sent. After any but [`SendError::Full`] the twin is of no use.
-    pub fn send(&mut self, transmit: &Transmit<'_>, ticket: Ticket) -> Result<bool, SendError> {
+    pub fn send(&mut self, transmit: &Transmit<'_>, lendable: Lendable<'_>) -> Result<(), SendError> {
         self.set_header(transmit).map_err(SendError::from_errno)?;
-        let Some(filled) = self.pages.fill(transmit.data) else { return Ok(false) };
-        match self.lend(&filled) {
-            Ok(()) => {
-                self.pages.sent(&filled, ticket);
-                Ok(true)
-            }
-            Err(error) => {
-                self.empty_the_pipe();
-                self.pages.unsent(&filled);
-                Err(SendError::from_errno(error))
-            }
-        }
+        self.lend(lendable.bytes()).map_err(|error| {
+            self.empty_the_pipe();
+            SendError::from_errno(error)
+        })
     }
 
     /// Receives as [`UdpSocket::recv`].
@@ -129,17 +107,16 @@ impl Twin {
         Ok(())
     }
 
-    fn lend(&self, filled: &Filled) -> Result<(), Errno> {
-        let bytes = self.pages.bytes(filled);
-        // SAFETY: the slice is in `self.pages`, which is a mapping for this use: it is not written before the datagrams are settled, and a page
-        // that the kernel holds outlives the mapping.
+    fn lend(&self, bytes: &[u8]) -> Result<(), Errno> {
+        // SAFETY: the slice is `Lendable`, so in a mapping for this use: whatever is written there next are sealed datagrams too, and a page that
+        // the kernel holds outlives the mapping.
         let lent = unsafe {
             rustix::pipe::vmsplice(&self.pipe.1, &[IoSliceRaw::from_slice(bytes)], SpliceFlags::NONBLOCK)
         }?;
         if lent != bytes.len() {
             return Err(Errno::AGAIN);
         }
-        // The slot begins at a page and has sixteen, which the kernel hands on in one piece: one call is one batch.
+        // A room begins at a page and has sixteen, which the kernel hands on in one piece: one call is one batch.
         let sent = rustix::pipe::splice(
             &self.pipe.0,
             None,

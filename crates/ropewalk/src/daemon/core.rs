@@ -3,7 +3,7 @@
 use super::links::Links;
 use super::sockets::{Sent, Sockets, Source};
 use anyhow::Context;
-use ropewalk_bond::api::{Event, Input, Output};
+use ropewalk_bond::api::{Event, Input, Output, Ticket};
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::path::Route;
 use ropewalk_bond::time::{Duration, Time};
@@ -203,9 +203,9 @@ impl Core {
                     self.counters.batches += 1;
                     let (route, count, segment) =
                         (t.route, t.bytes.len().div_ceil(t.segment.max(1)), t.segment);
+                    let ticket = t.ticket;
                     match self.sockets.send(&t, now) {
-                        Ok(Sent::Lent) => self.counters.lent += 1,
-                        Ok(Sent::Copied) => {}
+                        Ok(sent) => self.exchange_room(sent, ticket),
                         Err(error) => self.on_send_error(error, route, count, segment),
                     }
                     now = clock::now();
@@ -220,6 +220,16 @@ impl Core {
                 Output::Event(event) => self.events.push_back(event),
                 Output::Timeout(at, _) => return Ok(at),
             }
+        }
+    }
+
+    /// What the kernel still reads leaves the engine's hands.
+    fn exchange_room(&mut self, sent: Sent, ticket: Option<Ticket>) {
+        let lent = if sent == Sent::Lent { ticket } else { None };
+        self.counters.lent += u64::from(lent.is_some());
+        if let Some(room) = self.sockets.next_room(sent) {
+            let before = self.engine.exchange_room(room);
+            self.sockets.put_room(before, lent);
         }
     }
 

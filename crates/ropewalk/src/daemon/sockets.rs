@@ -1,12 +1,14 @@
 //! The UDP sockets, each under the number by which the engine knows it.
 
-use ropewalk_bond::api::{Ticket, Transmit};
+use ropewalk_bond::api::{ROOM_BYTES, Room, Ticket, Transmit};
 use ropewalk_bond::path::Route;
 use ropewalk_bond::time::{Duration, Time};
-use ropewalk_net::udp::{OpenError, SendError, Twin, UdpSocket, twins_work};
+use ropewalk_net::udp::{OpenError, Pages, SendError, Twin, UdpSocket, twins_work};
 
-/// Twins of all sockets at most: each may come to hold 6 MiB.
+/// Twins of all sockets at most.
 const TWINS: usize = 8;
+/// Batches that may be lent at once: 6 MiB, 6 ms at 8 Gb/s.
+const ROOMS: usize = 96;
 /// So many bytes in large batches to one peer, with none to another between, are worth a twin if they leave within a second: 134 Mb/s. Below that a
 /// copy costs next to nothing.
 const WORTH_A_TWIN: u64 = 16 << 20;
@@ -89,6 +91,10 @@ pub struct Sockets {
     large: u64,
     /// Who is worth a twin and has none.
     wanted: Option<Route>,
+    /// Memory that can be lent, once there was a twin.
+    pages: Option<Pages>,
+    /// What the engine had before that.
+    spare: Option<Box<dyn Room>>,
 }
 
 impl Sockets {
@@ -141,19 +147,18 @@ impl Sockets {
             segment_size: t.segment,
             data: t.bytes,
         };
-        if Twin::suits(&batch)
-            && let Some(ticket) = t.ticket
-        {
+        if Twin::suits(&batch) && t.ticket.is_some() {
             self.large += 1;
             match link.twins.iter_mut().find(|n| n.twin.is_for(t.route.local, t.route.remote) && !n.failed) {
                 Some(n) => {
                     n.last_used = self.large;
-                    match n.twin.send(&batch, ticket) {
-                        Ok(true) => return Ok(Sent::Lent),
-                        Ok(false) => {}
-                        Err(SendError::Full) => return Err(SendError::Full),
+                    let lendable = self.pages.as_ref().and_then(|p| p.lendable(t.bytes));
+                    match lendable.map(|data| n.twin.send(&batch, data)) {
+                        Some(Ok(())) => return Ok(Sent::Lent),
+                        None => {}
+                        Some(Err(SendError::Full)) => return Err(SendError::Full),
                         // The other socket says what is wrong, if anything is.
-                        Err(_) => n.failed = true,
+                        Some(Err(_)) => n.failed = true,
                     }
                 }
                 None => {
@@ -208,6 +213,9 @@ impl Sockets {
         let id = self.next_twin;
         self.next_twin += 1;
         let last_used = self.large;
+        if self.pages.is_none() {
+            self.pages = Some(Pages::new(ROOMS)?);
+        }
         let Some(link) = self.get_mut(route.link) else { return Ok(None) };
         let siblings = link.twins.iter().map(|n| &n.twin);
         let twin = Twin::of(&link.socket, siblings, route.local, route.remote)
@@ -222,17 +230,38 @@ impl Sockets {
         self.links.iter_mut().for_each(|l| l.twins.retain(|n| n.id != stalest));
     }
 
-    /// Takes back pages that twins have lent and closes twins that failed.
+    /// Memory for the next batch, if it is to be exchanged: after one that was lent, or for one that can be.
+    pub fn next_room(&mut self, sent: Sent) -> Option<Box<dyn Room>> {
+        let pages = self.pages.as_mut()?;
+        match sent {
+            Sent::Lent => Some(pages.take().or_else(|| self.spare.take()).unwrap_or_else(heap)),
+            Sent::Copied => self.spare.is_none().then(|| pages.take()).flatten(),
+        }
+    }
+
+    /// What the engine had before that: lent under a ticket, or its own.
+    pub fn put_room(&mut self, room: Box<dyn Room>, lent: Option<Ticket>) {
+        match (lent, &mut self.pages) {
+            (Some(ticket), Some(pages)) => pages.lent(room, ticket),
+            _ => self.spare = Some(room),
+        }
+    }
+
+    /// Takes back memory that was lent and closes twins that failed.
     pub fn reclaim(&mut self, is_settled: impl Fn(&Ticket) -> bool) {
+        if let Some(pages) = &mut self.pages {
+            pages.reclaim(is_settled);
+        }
         for link in &mut self.links {
-            for n in &mut link.twins {
-                n.twin.reclaim(&is_settled);
-            }
             let before = link.twins.len();
             link.twins.retain(|n| !n.failed);
             link.failures += (before - link.twins.len()) as u32;
         }
     }
+}
+
+fn heap() -> Box<dyn Room> {
+    Box::new(vec![0; ROOM_BYTES].into_boxed_slice())
 }
 
 /// Datagrams say that they understand congestion marks (RFC 3168 §5, ECT(0)): the paths' acknowledgements report them.

@@ -252,6 +252,23 @@ fn stations_without_a_packet_time_answer_beside_the_abstract_medium() {
     );
 }
 
+#[test]
+fn a_managed_queue_of_the_abstract_medium_marks_a_flow_that_can_be_marked() {
+    let flow_of = |ecn: bool| {
+        let tcp =
+            format!("[[flow]]\nname = \"t\"\nkind = \"tcp\"\nfrom = \"ap1\"\nto = \"c1\"\necn = {ecn}\n");
+        let text =
+            weighted(1, 1, &tcp).replace("weight = 1\n", "weight = 1\nqueue = { kind = \"fq-codel\" }\n");
+        let report = run(&text);
+        let flow = flow(&report, "t");
+        assert!(near(flow.goodput_mbps, 1448.0 * 8.0 / 3e3, 0.03), "{flow:?}");
+        (flow.retransmissions.unwrap(), report.station.iter().map(|s| s.dropped).sum::<u64>())
+    };
+    assert_eq!(flow_of(true), (0, 0));
+    let (again, dropped) = flow_of(false);
+    assert!(again > 0 && dropped > 0, "{again} {dropped}");
+}
+
 /// A station 2 m from its access point at 60 GHz.
 fn sixty(medium: &str, antenna: &str) -> String {
     let radio = format!("standard = \"11ad\"\nchannel = 2\nrate-control = \"ideal\"\n{antenna}");

@@ -7,14 +7,19 @@
 //! brings about in 802.11, here set by hand. Fair queueing is the self-clocked kind (Golestani, INFOCOM 1994), whose virtual
 //! time is the tag of the packet in service.
 //!
+//! A queue may drop what does not fit, or be managed as Linux's mac80211 does it, which marks packets that can be marked (RFC 3168).
+//!
 //! It is driven like a [`Link`](crate::wired::Link): [`AbstractMedium::enqueue`], [`AbstractMedium::poll`],
-//! [`AbstractMedium::next_timeout`]; time does not go back.
+//! [`AbstractMedium::next_timeout`], and [`AbstractMedium::take_dropped`] after the first two; time does not go back.
 
 use core::time::Duration;
 use std::collections::VecDeque;
 
+use super::Discipline;
+use super::mac::backlog;
 use crate::Time;
-use crate::wired::Packet;
+use crate::wired::queue::FqCodel;
+use crate::wired::{Counters, Packet};
 
 /// An access point of the abstract medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +30,19 @@ pub struct WeightedSource {
     pub weight: u32,
     /// Packets that may wait. The paper's marking rule supposes 200.
     pub buffer_packets: usize,
+    /// How they wait.
+    pub discipline: Discipline,
 }
 
 impl Default for WeightedSource {
-    /// A perfect 802.11g link as in the paper: 0.5 ms per packet, weight 1, 200 packets.
+    /// A perfect 802.11g link as in the paper: 0.5 ms per packet, weight 1, 200 packets, the newest dropped.
     fn default() -> WeightedSource {
-        WeightedSource { packet_time: Duration::from_micros(500), weight: 1, buffer_packets: 200 }
+        WeightedSource {
+            packet_time: Duration::from_micros(500),
+            weight: 1,
+            buffer_packets: 200,
+            discipline: Discipline::TailDrop,
+        }
     }
 }
 
@@ -63,6 +75,8 @@ pub struct Arrival<T> {
     pub source: usize,
     /// Length in bytes.
     pub len: u32,
+    /// The driver is to set Congestion Experienced on it (RFC 3168).
+    pub ecn_marked: bool,
     /// What was carried.
     pub payload: T,
 }
@@ -76,16 +90,77 @@ pub struct SourceCounters {
     pub packets_out: u64,
     /// Their bytes.
     pub bytes_out: u64,
-    /// Packets that found the buffer full.
+    /// Packets that found the buffer full, or that its management dropped.
     pub dropped: u64,
+    /// Packets that its management marked rather than dropped.
+    pub marked: u64,
     /// Time that they occupied the medium.
     pub airtime: Duration,
+}
+
+/// Packets that wait at one access point.
+#[derive(Debug)]
+enum Queue<T> {
+    TailDrop(VecDeque<Packet<T>>),
+    FqCodel(Box<FqCodel<T>>),
+}
+
+impl<T> Queue<T> {
+    /// `source` spreads the flows of a managed queue: which share a line is another question at each access point.
+    fn new(spec: &WeightedSource, source: usize) -> Queue<T> {
+        match spec.discipline {
+            Discipline::TailDrop => Queue::TailDrop(VecDeque::new()),
+            Discipline::FqCodel => {
+                Queue::FqCodel(Box::new(backlog::managed(spec.buffer_packets, source as u64)))
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Queue::TailDrop(line) => line.len(),
+            Queue::FqCodel(managed) => managed.backlog().0,
+        }
+    }
+
+    fn push(&mut self, now: Time, packet: Packet<T>, room: usize, count: &mut Counters, lost: &mut Vec<T>) {
+        match self {
+            Queue::TailDrop(line) if line.len() >= room => {
+                count.dropped_queue += 1;
+                lost.push(packet.payload);
+            }
+            Queue::TailDrop(line) => line.push_back(packet),
+            Queue::FqCodel(managed) => {
+                managed.push(now, packet, count, &mut |gone| lost.push(gone.packet.payload));
+            }
+        }
+    }
+
+    /// The next packet, and whether it is marked.
+    fn pop(&mut self, now: Time, count: &mut Counters, lost: &mut Vec<T>) -> Option<(Packet<T>, bool)> {
+        match self {
+            Queue::TailDrop(line) => line.pop_front().map(|packet| (packet, false)),
+            Queue::FqCodel(managed) => {
+                let next = managed.pop(now, count, &mut |gone| lost.push(gone.packet.payload))?;
+                Some((next.packet, next.marked))
+            }
+        }
+    }
+
+    /// How many may wait from now on.
+    fn set_room(&mut self, packets: usize) {
+        if let Queue::FqCodel(managed) = self {
+            managed.set_room(packets);
+        }
+    }
 }
 
 #[derive(Debug)]
 struct Station<T> {
     spec: WeightedSource,
-    queue: VecDeque<Packet<T>>,
+    queue: Queue<T>,
+    /// What the queue has dropped and marked.
+    queued: Counters,
     /// Virtual time at which the head of the queue would be done with, were it served by its share.
     tag: u64,
     count: SourceCounters,
@@ -101,9 +176,19 @@ pub struct AbstractMedium<T> {
     stations: Vec<Station<T>>,
     virtual_time: u64,
     now: Time,
-    /// The packet on the medium, whose it is, and when it is through.
-    sending: Option<(Packet<T>, usize, Time)>,
+    sending: Option<Sending<T>>,
     arrived: VecDeque<Arrival<T>>,
+    dropped: Vec<T>,
+}
+
+/// What is on the medium.
+#[derive(Debug)]
+struct Sending<T> {
+    packet: Packet<T>,
+    marked: bool,
+    source: usize,
+    /// When it is through.
+    done: Time,
 }
 
 impl<T> AbstractMedium<T> {
@@ -115,23 +200,25 @@ impl<T> AbstractMedium<T> {
         for (i, source) in sources.iter().enumerate() {
             check(i, source)?;
         }
-        let station = |spec: &WeightedSource| Station {
+        let station = |(i, spec): (usize, &WeightedSource)| Station {
             spec: *spec,
-            queue: VecDeque::new(),
+            queue: Queue::new(spec, i),
+            queued: Counters::default(),
             tag: 0,
             count: SourceCounters::default(),
         };
-        let stations = sources.iter().map(station).collect();
+        let stations = sources.iter().enumerate().map(station).collect();
         Ok(AbstractMedium {
             stations,
             virtual_time: 0,
             now: Time::ZERO,
             sending: None,
             arrived: VecDeque::new(),
+            dropped: Vec::new(),
         })
     }
 
-    /// Puts a packet into an access point's queue, where it is dropped if there is no room.
+    /// Puts a packet into an access point's queue. It is dropped if there is no room, or another one is for it.
     pub fn enqueue(
         &mut self,
         now: Time,
@@ -142,15 +229,12 @@ impl<T> AbstractMedium<T> {
         let virtual_time = self.virtual_time;
         let station = self.stations.get_mut(source).ok_or(AbstractMediumError::NoSource(source))?;
         station.count.packets_in += 1;
-        if station.queue.len() >= station.spec.buffer_packets {
-            station.count.dropped += 1;
-            return Ok(());
-        }
-        if station.queue.is_empty() {
+        let was_empty = station.queue.len() == 0;
+        station.queue.push(now, packet, station.spec.buffer_packets, &mut station.queued, &mut self.dropped);
+        if was_empty && station.queue.len() > 0 {
             // A share that was not used is lost; one that was is not given again.
             station.tag = station.tag.max(virtual_time) + VIRTUAL_PACKET / u64::from(station.spec.weight);
         }
-        station.queue.push_back(packet);
         self.advance(now);
         Ok(())
     }
@@ -161,13 +245,20 @@ impl<T> AbstractMedium<T> {
         self.arrived.pop_front()
     }
 
+    /// What queues have dropped since this was last asked. To be asked for after [`AbstractMedium::enqueue`] and [`AbstractMedium::poll`]: it is
+    /// kept until then.
+    pub fn take_dropped(&mut self) -> Vec<T> {
+        core::mem::take(&mut self.dropped)
+    }
+
     /// When to poll again; none while the medium is idle.
     pub fn next_timeout(&self) -> Option<Time> {
         let waiting = self.arrived.front().map(|a| a.at);
-        waiting.or_else(|| self.sending.as_ref().map(|(_, _, done)| *done))
+        waiting.or_else(|| self.sending.as_ref().map(|sending| sending.done))
     }
 
-    /// Changes an access point, for packets that do not yet occupy the medium. A smaller buffer drops nothing that waits.
+    /// Changes an access point, for packets that do not yet occupy the medium. A smaller buffer drops nothing that waits; the discipline
+    /// stays what it was.
     pub fn set_source(
         &mut self,
         now: Time,
@@ -176,13 +267,20 @@ impl<T> AbstractMedium<T> {
     ) -> Result<(), AbstractMediumError> {
         check(source, &spec)?;
         self.advance(now);
-        self.stations.get_mut(source).ok_or(AbstractMediumError::NoSource(source))?.spec = spec;
+        let station = self.stations.get_mut(source).ok_or(AbstractMediumError::NoSource(source))?;
+        station.spec = WeightedSource { discipline: station.spec.discipline, ..spec };
+        station.queue.set_room(spec.buffer_packets);
         Ok(())
     }
 
     /// What an access point has done so far; none if there is no such one.
     pub fn counters(&self, source: usize) -> Option<SourceCounters> {
-        self.stations.get(source).map(|s| s.count)
+        let queued = |s: &Station<T>| SourceCounters {
+            dropped: s.queued.dropped_queue,
+            marked: s.queued.marked,
+            ..s.count
+        };
+        self.stations.get(source).map(queued)
     }
 
     /// Packets that wait at an access point, the one on the medium not counted.
@@ -195,7 +293,7 @@ impl<T> AbstractMedium<T> {
         let mut free = self.now;
         loop {
             match self.sending.take() {
-                Some((packet, source, done)) if done <= self.now => {
+                Some(Sending { packet, marked, source, done }) if done <= self.now => {
                     let station = &mut self.stations[source];
                     station.count.packets_out += 1;
                     station.count.bytes_out += u64::from(packet.len);
@@ -203,6 +301,7 @@ impl<T> AbstractMedium<T> {
                         at: done,
                         source,
                         len: packet.len,
+                        ecn_marked: marked,
                         payload: packet.payload,
                     });
                     free = done;
@@ -221,15 +320,17 @@ impl<T> AbstractMedium<T> {
 
     /// Puts the packet with the least tag on the medium; of equals the access point with the lowest number goes.
     fn begin(&mut self, at: Time) -> bool {
-        let waiting = self.stations.iter_mut().enumerate().filter(|(_, s)| !s.queue.is_empty());
+        let waiting = self.stations.iter_mut().enumerate().filter(|(_, s)| s.queue.len() > 0);
         let Some((source, station)) = waiting.min_by_key(|(_, s)| s.tag) else { return false };
-        let Some(packet) = station.queue.pop_front() else { return false };
+        // CoDel drops no flow's last packet, so a queue that holds something gives something.
+        let next = station.queue.pop(at, &mut station.queued, &mut self.dropped);
+        let Some((packet, marked)) = next else { return false };
         self.virtual_time = station.tag;
-        if !station.queue.is_empty() {
+        if station.queue.len() > 0 {
             station.tag += VIRTUAL_PACKET / u64::from(station.spec.weight);
         }
         station.count.airtime += station.spec.packet_time;
-        self.sending = Some((packet, source, at + station.spec.packet_time));
+        self.sending = Some(Sending { packet, marked, source, done: at + station.spec.packet_time });
         true
     }
 }
@@ -305,6 +406,7 @@ mod tests {
             medium.enqueue(Time::from_micros(10), 0, Packet::new(100, n)).unwrap();
         }
         assert_eq!((medium.backlog(0), medium.counters(0).unwrap().dropped), (3, 2));
+        assert_eq!(medium.take_dropped(), [4, 5]);
         assert_eq!(medium.next_timeout(), Some(Time::from_micros(1_010)));
         assert_eq!(medium.poll(Time::from_micros(1_009)), None);
         // A late driver changes nothing.
@@ -313,6 +415,34 @@ mod tests {
             core::iter::from_fn(|| medium.poll(late)).map(|a| (a.at.as_nanos() / 1_000, a.payload)).collect();
         assert_eq!(arrivals, [(1_010, 0), (2_010, 1), (3_010, 2), (4_010, 3)]);
         assert_eq!(medium.next_timeout(), None);
+    }
+
+    /// Fills a managed queue of 200 packets faster than it drains; gives what crossed, what of it was marked, and what was dropped.
+    fn overfill(ecn_capable: bool) -> (u64, u64, u64) {
+        let spec = WeightedSource { discipline: Discipline::FqCodel, ..source(1_000, 1) };
+        let mut medium = AbstractMedium::new(&[spec]).unwrap();
+        let (mut marked, mut dropped) = (0, Vec::new());
+        for n in 0..2_000 {
+            let now = Time::from_micros(n * 900);
+            medium.enqueue(now, 0, Packet { ecn_capable, ..Packet::new(1500, n) }).unwrap();
+            while let Some(arrival) = medium.poll(now) {
+                marked += u64::from(arrival.ecn_marked);
+            }
+            dropped.append(&mut medium.take_dropped());
+        }
+        let count = medium.counters(0).unwrap();
+        assert_eq!((count.marked, count.dropped), (marked, dropped.len() as u64));
+        let left = medium.backlog(0) as u64 + u64::from(medium.next_timeout().is_some());
+        assert_eq!(count.packets_out + count.dropped + left, 2_000);
+        (count.packets_out, marked, count.dropped)
+    }
+
+    #[test]
+    fn a_managed_queue_marks_what_can_be_marked_and_drops_the_rest() {
+        let (crossed, marked, dropped) = overfill(true);
+        assert!(crossed >= 1_790 && marked > 5 && dropped == 0, "{crossed} {marked} {dropped}");
+        let (crossed, marked, dropped) = overfill(false);
+        assert!(crossed >= 1_790 && marked == 0 && dropped > 5, "{crossed} {marked} {dropped}");
     }
 
     #[test]

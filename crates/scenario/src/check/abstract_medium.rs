@@ -6,7 +6,8 @@ use crate::file::{Interface, MediumModel, Mode, NodeSpec, Radio};
 
 /// Keys that mean something on it; of the rest none may be set.
 const MEDIUM_KEYS: [&str; 1] = ["model"];
-const RADIO_KEYS: [&str; 6] = ["standard", "channel", "width", "packet-time", "weight", "queue.packets"];
+const RADIO_KEYS: [&str; 7] =
+    ["standard", "channel", "width", "packet-time", "weight", "queue.packets", "queue.kind"];
 const INTERFACE_KEYS: [&str; 5] = ["radio", "mode", "ssid", "address", "mtu"];
 
 pub fn check(judge: &mut Judge) {

@@ -139,7 +139,7 @@ choice! {
     pub enum RadioDiscipline {
         /// First in, first out; what does not fit is dropped.
         TailDrop = "tail-drop",
-        /// Flows take turns, each under CoDel, as Linux's mac80211 has it since 4.11.
+        /// Flows take turns, each under CoDel, which marks what can be marked, as Linux's mac80211 has it since 4.11.
         FqCodel = "fq-codel",
     }
 }

@@ -81,11 +81,19 @@ fn weighted_sources(scenario: &Scenario) -> Vec<Option<WeightedSource>> {
             packet_time,
             weight: radio.weight,
             buffer_packets: radio.queue.packets as usize,
+            discipline: discipline(radio),
         };
         radio.packet_time.or(usual).map(source)
     };
     let nodes = scenario.node.values();
     nodes.flat_map(|node| node.radio.iter().map(move |(name, radio)| of(node, name, radio))).collect()
+}
+
+fn discipline(radio: &Radio) -> Discipline {
+    match radio.queue.kind {
+        file::RadioDiscipline::TailDrop => Discipline::TailDrop,
+        file::RadioDiscipline::FqCodel => Discipline::FqCodel,
+    }
 }
 
 /// Interfaces with one network name are on one segment, whoever is joined to whom at the moment.
@@ -217,10 +225,7 @@ fn radio_spec(key: &str, node: &NodeSpec, radio: &Radio) -> Result<RadioSpec, Bu
             station_packets: radio.queue.packets as usize,
             iface_packets: radio.queue.total as usize,
             lifetime: radio.queue.lifetime.unwrap_or(Duration::MAX),
-            discipline: match radio.queue.kind {
-                file::RadioDiscipline::TailDrop => Discipline::TailDrop,
-                file::RadioDiscipline::FqCodel => Discipline::FqCodel,
-            },
+            discipline: discipline(radio),
         },
         monitor: radio.monitor,
         switch_time: radio.switch_time,

@@ -4,7 +4,7 @@
 
 use super::{IfIndex, Net, Work};
 use crate::net::mac_of;
-use crate::packet::PacketRef;
+use crate::packet::{Ecn, PacketRef};
 use ropewalk_air::Time;
 use ropewalk_air::wifi::abstract_medium::{AbstractMedium, AbstractMediumError, WeightedSource};
 use ropewalk_air::wifi::phy::Channel;
@@ -114,20 +114,32 @@ impl WeightedFair {
         &mut list[place].1
     }
 
-    /// Takes a packet in; gives it back if the queue has no room.
-    fn send(&mut self, now: Time, (medium, source): (usize, usize), crossing: Crossing) -> Option<Crossing> {
-        let medium = &mut self.media[medium];
-        let dropped = |m: &AbstractMedium<Crossing>| m.counters(source).map(|c| c.dropped);
-        let (before, len) = (dropped(medium), crossing.packet.len);
-        // A packet is one counted pointer, so keeping it for the answer is cheap.
-        let kept = crossing.clone();
-        let taken = medium.enqueue(now, source, Packet::new(len, crossing)).is_ok();
-        (!taken || dropped(medium) != before).then_some(kept)
+    /// Takes a packet into a source's queue.
+    fn send(&mut self, now: Time, (medium, source): (usize, usize), crossing: Crossing) {
+        let frame = Packet {
+            len: crossing.packet.len,
+            flow: crossing.packet.flow_hash(),
+            class: 0,
+            ecn_capable: crossing.packet.ecn != Ecn::NotEct,
+            payload: crossing,
+        };
+        let taken = self.media[medium].enqueue(now, source, frame);
+        debug_assert!(taken.is_ok(), "sources are numbered as the medium was told of them");
     }
 
     /// The next packet that is through by `now`.
     fn poll(&mut self, now: Time) -> Option<Crossing> {
-        self.media.iter_mut().find_map(|m| m.poll(now)).map(|arrival| arrival.payload)
+        let arrival = self.media.iter_mut().find_map(|m| m.poll(now))?;
+        let mut crossing = arrival.payload;
+        if arrival.ecn_marked {
+            crossing.packet.edit().ecn = Ecn::Ce;
+        }
+        Some(crossing)
+    }
+
+    /// What queues have dropped.
+    fn take_dropped(&mut self) -> Vec<Crossing> {
+        self.media.iter_mut().flat_map(AbstractMedium::take_dropped).collect()
     }
 
     /// A packet is through.
@@ -168,10 +180,17 @@ impl Net {
         let radio = radios.radio_of[usize::from(crossing.iface.0)];
         let Some(fair) = &mut radios.weighted else { return };
         let Some(source) = fair.sources[usize::from(radio.0)] else { return self.through(crossing) };
-        let refused = fair.send(now, source.place, crossing);
+        fair.send(now, source.place, crossing);
         self.timers.set(radios.timer, fair.next_timeout());
-        if let Some(crossing) = refused {
-            fair.peer(crossing.iface, crossing.to).dropped_packets += 1;
+        self.tell_dropped();
+    }
+
+    fn tell_dropped(&mut self) {
+        let Some(fair) = self.radios.as_mut().and_then(|r| r.weighted.as_mut()) else { return };
+        for crossing in fair.take_dropped() {
+            if let Some(fair) = self.radios.as_mut().and_then(|r| r.weighted.as_mut()) {
+                fair.peer(crossing.iface, crossing.to).dropped_packets += 1;
+            }
             self.left(crossing.token, true);
         }
     }
@@ -184,6 +203,7 @@ impl Net {
         {
             self.through(crossing);
         }
+        self.tell_dropped();
         if let Some(radios) = &self.radios {
             let next = radios.weighted.as_ref().and_then(WeightedFair::next_timeout);
             self.timers.set(radios.timer, next);

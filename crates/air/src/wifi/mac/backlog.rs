@@ -25,6 +25,11 @@ const QUANTUM_BYTES: u32 = 300;
 /// Lines that flows are spread over, per station and category; mac80211 has 4096 for all stations together.
 const LINES: u16 = 128;
 
+/// A queue as mac80211 manages it, with room for so many packets; `perturbation` spreads its flows.
+pub(crate) fn managed<T>(packets: usize, perturbation: u64) -> FqCodel<T> {
+    FqCodel::new(AQM, LINES, QUANTUM_BYTES, Room { packets, bytes: u64::MAX }, perturbation)
+}
+
 /// A packet that waits.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting<T> {
@@ -69,10 +74,7 @@ impl<T> Backlog<T> {
 
     /// Takes a packet into a managed queue of so many packets; `perturbation` spreads its flows.
     pub(crate) fn push_managed(&mut self, now: Time, waiting: Waiting<T>, packets: usize, perturbation: u64) {
-        let managed = self.managed.get_or_insert_with(|| {
-            let room = Room { packets, bytes: u64::MAX };
-            Box::new(FqCodel::new(AQM, LINES, QUANTUM_BYTES, room, perturbation))
-        });
+        let managed = self.managed.get_or_insert_with(|| Box::new(managed(packets, perturbation)));
         let packet = wired::Packet {
             len: waiting.packet.len_bytes,
             flow: waiting.packet.flow,

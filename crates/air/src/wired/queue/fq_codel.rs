@@ -135,6 +135,11 @@ impl<T> FqCodel<T> {
         }
     }
 
+    /// Changes how many packets may wait; what waits stays.
+    pub(crate) fn set_room(&mut self, packets: usize) {
+        self.room.packets = packets;
+    }
+
     pub(crate) fn backlog(&self) -> (usize, u64) {
         (self.packets, self.bytes)
     }

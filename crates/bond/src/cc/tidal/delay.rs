@@ -11,6 +11,10 @@ const FLOOR_WINDOW: Duration = Duration::from_secs(10);
 const FLOOR_WINDOW_JITTER: Duration = Duration::from_secs(5);
 /// An empty path's per-epoch minimum lies this many times its scatter above the smallest of the last seconds.
 const BIAS: f64 = 1.4;
+/// The same, in parts of the lumps' delay (see [`DelaySense::update`]), where the path delivers in lumps. A radio that aggregates is full only
+/// while an aggregate waits beside the one that is on the air, and so is each of several hops: by
+/// `ropewalk sim sweep scenarios/003/bond.toml` (five hops) 3 is just enough, and 7 only adds delay.
+const LUMPS: f64 = 5.0;
 /// Mean absolute second difference of independent normal samples to their standard deviation: 1 / (√6 · √(2/π)). A queue
 /// that grows or shrinks evenly has no second difference, so only what is not a trend counts.
 const CURVATURE_TO_SIGMA: f64 = 0.51;
@@ -26,6 +30,8 @@ pub(super) struct DelaySense {
     /// Typical swing of the delay within an epoch.
     jitter: f64,
     jitters: bool,
+    /// The part of it that comes of deliveries in lumps.
+    lumps: f64,
     smooth: f64,
     above: f64,
 }
@@ -38,16 +44,19 @@ impl DelaySense {
             noise: 0.0,
             jitter: 0.0,
             jitters: false,
+            lumps: 0.0,
             smooth: 0.0,
             above: 0.0,
         }
     }
 
     /// Take in the smallest queue delay of an epoch. `calm`: there was no overload and no startup, so a change that is
-    /// not a trend is noise.
-    pub(super) fn update(&mut self, report: &Report, calm: bool, target: f64) {
+    /// not a trend is noise. `lull`: how much longer arrivals paused than the sender's own grain makes them, seconds. A delay that swings on a
+    /// path whose arrivals pause comes in lumps: of links that gather packets and send them as one.
+    pub(super) fn update(&mut self, report: &Report, calm: bool, target: f64, lull: f64) {
         let (now, queue) = (report.now, report.queue);
         self.sense_jitter(report.wobble, target);
+        self.lumps = self.jitter.min(lull);
         let floor = self.floor.update(now, (queue * 1e9) as u64) as f64 * 1e-9;
         let above = (queue - floor).max(0.0);
         if let [Some(last), Some(before)] = self.last
@@ -119,8 +128,44 @@ impl DelaySense {
         self.jitters
     }
 
-    /// What an empty queue reads on average, because of noise.
+    /// What an empty queue reads on average, because of noise, or has to hold to keep a path of lumps full.
     pub(super) fn bias(&self) -> f64 {
-        BIAS * self.noise()
+        (BIAS * self.noise()).max(LUMPS * self.lumps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGET: f64 = 0.0003;
+
+    /// After some seconds of epochs whose delays swing by `wobble` and whose arrivals pause by `lull`, seconds.
+    fn seen(wobble: f64, lull: f64) -> DelaySense {
+        let mut sense = DelaySense::new();
+        for k in 0..100 {
+            let report = Report {
+                now: Time::from_millis(20 * k),
+                span: 0.02,
+                acked: 1.0,
+                lost: 0.0,
+                sent_rate: 1.0,
+                queue: 0.001,
+                wobble,
+                ce: 0.0,
+                app_limited: false,
+            };
+            sense.update(&report, true, TARGET, lull);
+        }
+        sense
+    }
+
+    #[test]
+    fn room_is_left_for_lumps_where_delays_swing_and_arrivals_pause() {
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-5;
+        assert!(near(seen(0.0007, 0.006).bias(), LUMPS * 0.0007));
+        // A sender's bursts swing the delay and leave no pause; acknowledgements that come bunched do the reverse.
+        assert!(near(seen(0.0007, 0.0).bias(), BIAS * 0.0007));
+        assert!(near(seen(0.0, 0.018).bias(), 0.0));
     }
 }

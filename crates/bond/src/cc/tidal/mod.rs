@@ -16,7 +16,7 @@
 //!
 //! * `startup` doubles per round trip until a queue shows, like HyStart++ (RFC 9406).
 //! * `delay` measures how much the per-epoch minimum scatters and widens the aim by it, so that jitter is not
-//!   taken for a queue.
+//!   taken for a queue, and more on a path that delivers in lumps (aggregates of 802.11), which a queue of a millisecond would leave half empty.
 //! * `drain` lets the queue run dry for a moment every 2.5 s, so that the base delay stays known.
 //! * `swell` probes where the delay jitters by more than the queue that is aimed for.
 //! * `loss` makes up for random loss and recognises policers.
@@ -61,6 +61,10 @@ const TARGET_PACKET: f64 = 0.0006;
 const LEAST_TARGET: f64 = 0.0003;
 /// Increase of the aim per second of round trip.
 const TARGET_PER_RTT: f64 = 10.0;
+/// Pauses between acknowledgements that come of our own sending: two of a driver's batches, which last a millisecond; and so many packets,
+/// of which an acknowledgement covers two. Seconds, packets.
+const OWN_GRAIN: f64 = 0.002;
+const OWN_PACKETS: f64 = 4.0;
 /// A silence of this long, or of two round trips, is the sender's or an outage, and no part of an epoch. Seconds.
 const SILENCE: f64 = 0.25;
 /// A GSO batch: the window always has room for some.
@@ -147,6 +151,11 @@ impl Tidal {
         (self.gaps.get().unwrap_or(0) as f64 * 1e-9).min(MAX_GAP)
     }
 
+    /// How much longer acknowledgements paused lately than batches of the sender's and single packets make them. Seconds.
+    fn lull(&self) -> f64 {
+        (self.gap() - OWN_GRAIN - OWN_PACKETS * self.mtu / self.rate.max(1.0)).max(0.0)
+    }
+
     fn min_epoch(&self) -> f64 {
         let packets = EPOCH_DATAGRAMS * self.mtu / self.rate.max(1.0);
         MIN_EPOCH
@@ -217,7 +226,7 @@ impl Tidal {
         let target = self.target();
         match core::mem::replace(&mut self.phase, Phase::Startup(Startup::new())) {
             Phase::Startup(s) => {
-                self.delay.update(report, false, target);
+                self.delay.update(report, false, target, self.lull());
                 self.phase = Phase::Startup(s);
             }
             Phase::Steady(s) => self.steady_epoch(s, report, target),
@@ -227,7 +236,7 @@ impl Tidal {
 
     fn steady_epoch(&mut self, mut s: Steady, report: &Report, target: f64) {
         let calm = s.high == 0 && self.delay.latest() < 2.0 * target + 2.0 * self.delay.bias();
-        self.delay.update(report, calm, target);
+        self.delay.update(report, calm, target, self.lull());
         let mut rate = self.rate;
         s.step(&self.inputs(report), &mut rate);
         self.rate = rate;
@@ -263,7 +272,7 @@ impl Tidal {
     }
 
     fn contest_epoch(&mut self, mut c: Box<Contest>, report: &Report, target: f64) {
-        self.delay.update(report, false, target);
+        self.delay.update(report, false, target, self.lull());
         let inputs = self.inputs(report);
         let served = inputs.served();
         let over = c.step(&inputs);

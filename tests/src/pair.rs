@@ -30,7 +30,11 @@ pub struct OpenDoor;
 
 impl Registry for OpenDoor {
     fn admit(&mut self, _: &PublicKey, _: &ClientHello) -> Result<Admission, Refusal> {
-        Ok(Admission { ipv4: Inner { client: CLIENT, gateway: GATEWAY, prefix: 24 }, ipv6: None })
+        Ok(Admission {
+            ipv4: Inner { client: CLIENT, gateway: GATEWAY, prefix: 24 },
+            ipv6: None,
+            networks: Vec::new(),
+        })
     }
 }
 

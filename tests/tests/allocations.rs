@@ -216,7 +216,11 @@ impl Registry for Counting {
     fn admit(&mut self, _: &PublicKey, _: &ClientHello) -> Result<Admission, Refusal> {
         self.0 += 1;
         let client = Ipv4Addr::from(0x0a4d_0000 + self.0 + 1);
-        Ok(Admission { ipv4: Inner { client, gateway: GATEWAY, prefix: 16 }, ipv6: None })
+        Ok(Admission {
+            ipv4: Inner { client, gateway: GATEWAY, prefix: 16 },
+            ipv6: None,
+            networks: Vec::new(),
+        })
     }
 }
 

@@ -25,7 +25,11 @@ impl Registry for Anybody {
     fn admit(&mut self, _: &PublicKey, _: &ClientHello) -> Result<Admission, Refusal> {
         self.0 += 1;
         let client = Ipv4Addr::from(u32::from(INSIDE) + self.0);
-        Ok(Admission { ipv4: Inner { client, gateway: INSIDE, prefix: 16 }, ipv6: None })
+        Ok(Admission {
+            ipv4: Inner { client, gateway: INSIDE, prefix: 16 },
+            ipv6: None,
+            networks: Vec::new(),
+        })
     }
 }
 

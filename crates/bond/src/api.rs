@@ -6,6 +6,7 @@ use crate::session::{Accept, ClientHello, Inner, PublicKey, Refusal};
 use crate::time::Time;
 use crate::vnet::Vnet;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use ipnet::IpNet;
 
 /// Something that happened outside.
 #[derive(Debug)]
@@ -42,7 +43,9 @@ pub enum Input<'a> {
     /// A link reports what became of the datagrams of a path, after every few completions or every millisecond or two. A path whose link never reports is
     /// known by the peer's acknowledgements alone.
     Link {
-        /// The path's identifier. A gateway knows whose it is while it has one client only; otherwise the report is dropped, and counted as unroutable.
+        /// Whose path it is; `None`: the only peer's. Without it the report of a gateway with several clients is dropped, and counted as unroutable.
+        peer: Option<PublicKey>,
+        /// The path's identifier.
         path: u8,
         /// What the link says, cumulative.
         state: LinkState,
@@ -184,6 +187,8 @@ pub struct Admission {
     pub ipv4: Inner<Ipv4Addr>,
     /// The same for IPv6.
     pub ipv6: Option<Inner<Ipv6Addr>>,
+    /// Networks that lie behind the client: it may send from them, and packets for them go to it.
+    pub networks: Vec<IpNet>,
 }
 
 /// A gateway's knowledge of its clients. The driver keeps it on disk; the engine asks.

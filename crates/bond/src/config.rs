@@ -2,7 +2,7 @@
 
 use crate::cc::Algorithm;
 use crate::schedule::{DeviceThreshold, Kind};
-use crate::session::ResponderConfig;
+use crate::session::{Hop, ResponderConfig};
 use crate::throttle;
 use crate::time::Duration;
 
@@ -46,6 +46,8 @@ pub struct Config {
     pub rekey_after_datagrams: u64,
     /// An idle path sends something this often: NATs forget UDP after 30 s at the earliest (RFC 4787 §4.3 asks for 120).
     pub keepalive: Duration,
+    /// This end is one of the two ends of a hop between an access point and a repeater, and says so. None: a bond like any other.
+    pub hop: Option<Hop>,
     /// A peer that is silent for this long is forgotten.
     pub idle_timeout: Duration,
     /// Most clients at once, half-open ones included.
@@ -74,6 +76,7 @@ impl Default for Config {
             rekey_after: Duration::from_secs(120),
             rekey_after_datagrams: 1 << 30,
             keepalive: Duration::from_secs(20),
+            hop: None,
             idle_timeout: Duration::from_secs(300),
             max_peers: 4096,
             responder: ResponderConfig::default(),

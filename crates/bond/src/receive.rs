@@ -289,7 +289,10 @@ impl Peer {
     }
 
     fn may_send(&self, source: IpAddr) -> bool {
-        self.is_client || self.inside.contains(&source) || is_link_local(source)
+        self.is_client
+            || self.inside.contains(&source)
+            || self.networks.iter().any(|n| n.contains(&source))
+            || is_link_local(source)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::{Engine, Role};
 use crate::api::Event;
+use crate::config::Config;
 use crate::path::{Route, State};
 use crate::peer::keyring::Epoch;
 use crate::session::{
-    Accept, CipherSet, ClientHello, Cookie, Extensions, Initiator, InviteId, InviteSecret, Outcome,
+    Accept, CipherSet, ClientHello, Cookie, Extensions, Hop, Initiator, InviteId, InviteSecret, Outcome,
     PublicKey, READS_QUEUE, Refusal, SessionId, SessionKeys, StaticKey,
 };
 use crate::time::{Duration, Time};
@@ -155,7 +156,7 @@ impl Engine {
             resume,
             invite: c.config.invite,
             secret: c.config.secret.clone(),
-            extensions: Extensions::of_this_version(),
+            extensions: Extensions::with_hop(self.shared.config.hop.as_ref()),
         };
         let cookie = c.cookie.clone();
         let (key, gateway) = (c.config.key.clone(), c.config.gateway);
@@ -218,6 +219,11 @@ impl Engine {
         let index = i.index();
         match i.finish(datagram) {
             Ok(Outcome::Accepted(accept, keys)) => {
+                if let Err(refusal) = check(&self.shared.config, &accept) {
+                    (c.initiator, c.refused) = (None, true);
+                    self.indices.remove(&index.get());
+                    return self.event(Event::Refused(refusal));
+                }
                 (c.initiator, c.cut_off, c.complained) = (None, None, false);
                 c.next = now + WATCH;
                 self.on_accepted(accept, keys, now);
@@ -277,6 +283,11 @@ impl Engine {
         }
         self.mark_ready(id);
     }
+}
+
+/// An older gateway lets in whom it does not understand: this end looks, too.
+fn check(own: &Config, accept: &Accept) -> Result<(), Refusal> {
+    Hop::check(Hop::of(&accept.extensions).as_ref(), own.hop.as_ref())
 }
 
 fn seal_limit(e: &Epoch) -> u64 {

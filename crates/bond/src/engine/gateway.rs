@@ -7,7 +7,7 @@ use crate::path::{Class, Route, State};
 use crate::peer::Peer;
 use crate::peer::keyring::Epoch;
 use crate::session::{
-    Accept, CipherSet, Extensions, Incoming, PublicKey, READS_QUEUE, Refusal, Responder, SessionId,
+    Accept, CipherSet, Extensions, Hop, Incoming, PublicKey, READS_QUEUE, Refusal, Responder, SessionId,
     StaticKey, Verdict,
 };
 use crate::time::{Duration, Time};
@@ -81,8 +81,13 @@ impl Engine {
             let bytes = g.responder.challenge(&mut self.shared.rng, &incoming, route.remote, now);
             return self.queue_handshake(route, bytes);
         }
-        let admitted =
-            if full { Err(Refusal::Busy) } else { g.registry.admit(&incoming.client(), incoming.hello()) };
+        let fits =
+            Hop::check(self.shared.config.hop.as_ref(), Hop::of(&incoming.hello().extensions).as_ref());
+        let admitted = match fits {
+            Err(refusal) => Err(refusal),
+            Ok(()) if full => Err(Refusal::Busy),
+            Ok(()) => g.registry.admit(&incoming.client(), incoming.hello()),
+        };
         let tag = incoming.tag();
         let answer = match admitted {
             Ok(admission) => self.let_in(incoming, admission, route, now),
@@ -117,7 +122,7 @@ impl Engine {
             tun_mtu: self.shared.config.tun_mtu,
             ipv4: admission.ipv4,
             ipv6: admission.ipv6,
-            extensions: Extensions::of_this_version(),
+            extensions: Extensions::with_hop(self.shared.config.hop.as_ref()),
         };
         let own_inside = g.inside.clone();
         let (answer, keys) = incoming.accept(accept, index).ok()?;
@@ -129,6 +134,7 @@ impl Engine {
                 (peer.session, peer.own_inside) = (Some(session), own_inside);
                 peer.inside = vec![admission.ipv4.client.into()];
                 peer.inside.extend(admission.ipv6.map(|v6| IpAddr::from(v6.client)));
+                peer.networks = admission.networks;
                 peer.peer_mtu = hello.tun_mtu.max(1280);
                 let spec = PathSpec { route, interface_mtu: INTERFACE_MTU, class: Class::Active, weight: 1 };
                 peer.insert_path(hello.path & 15, spec, &self.shared.config);
@@ -157,16 +163,20 @@ impl Engine {
     /// A client has used its keys for the first time: an older session of it is over, and packets for it have a way.
     pub(super) fn on_client_confirmed(&mut self, id: u32, route: Route, _now: Time) {
         let Some(peer) = self.peers.get(&id) else { return };
-        let (client, inside) = (peer.key, peer.inside.clone());
+        let (client, inside, networks) = (peer.key, peer.inside.clone(), peer.networks.clone());
         let others: Vec<u32> = self.peers_of(&client).filter(|o| *o != id).collect();
-        let new = inside.iter().any(|a| self.inside.get(a) != Some(&id));
         for other in others {
             self.remove(other);
         }
         for a in inside {
             self.inside.insert(a, id);
         }
+        self.networks.retain(|(n, owner)| *owner != id && !networks.contains(n));
+        self.networks.extend(networks.into_iter().map(|n| (n, id)));
+        self.networks.sort_by_key(|(n, _)| core::cmp::Reverse(n.prefix_len()));
+        let mut new = false;
         if let Some(peer) = self.peers.get_mut(&id) {
+            new = !core::mem::replace(&mut peer.announced, true);
             for i in 0..peer.paths.len() {
                 if peer.paths[i].live.state == State::Validating && peer.paths[i].challenge.is_none() {
                     peer.challenge_path(i, &mut self.shared);

@@ -6,7 +6,7 @@ mod gateway;
 mod status;
 
 pub use client::ClientConfig;
-pub use status::{PathStatus, PeerStatus, Status};
+pub use status::{Held, HopStatus, PathStatus, PeerStatus, Status};
 
 use crate::api::{Event, Input, Output, ROOM_BYTES, Registry, Room, Ticket};
 use crate::config::Config;
@@ -25,6 +25,7 @@ use crate::wire::Header;
 use client::Client;
 use core::net::{IpAddr, SocketAddr};
 use gateway::Gateway;
+use ipnet::IpNet;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use std::cmp::Reverse;
@@ -51,6 +52,8 @@ pub struct Engine {
     of_key: BTreeSet<(PublicKey, u32)>,
     /// Which session an inner address belongs to.
     inside: BTreeMap<IpAddr, u32>,
+    /// Networks behind clients, the longest prefix first.
+    networks: Vec<(IpNet, u32)>,
     /// Sessions with something to do now.
     ready: VecDeque<u32>,
     timers: BinaryHeap<Reverse<(Time, u32)>>,
@@ -111,6 +114,7 @@ impl Engine {
             indices: BTreeMap::new(),
             of_key: BTreeSet::new(),
             inside: BTreeMap::new(),
+            networks: Vec::new(),
             ready: VecDeque::new(),
             timers: BinaryHeap::new(),
             timer_of: BTreeMap::new(),
@@ -134,7 +138,7 @@ impl Engine {
                 }
             }
             Input::ClientQueue { client, state } => self.on_client_queue(client, state, now),
-            Input::Link { path, state } => self.on_link(path, state, now),
+            Input::Link { peer, path, state } => self.on_link(peer, path, state, now),
             // Only here, and not after every input: when the process was held up, what the sockets hold is read before silence is judged.
             Input::Timeout => self.run_timers(now),
         }
@@ -266,7 +270,7 @@ impl Engine {
         let id = match (&self.role, &inner) {
             (_, None) => None,
             (Role::Client(_), Some(_)) => self.peers.keys().next().copied(),
-            (Role::Gateway(_), Some(i)) => self.inside.get(&i.dst).copied(),
+            (Role::Gateway(_), Some(i)) => self.whose(i.dst),
         };
         let (Some(inner), Some(id)) = (inner, id) else {
             self.shared.drops.unroutable += 1;
@@ -279,14 +283,22 @@ impl Engine {
         self.mark_ready(id);
     }
 
-    fn on_link(&mut self, path: u8, state: LinkState, now: Time) {
-        let of_one = |p: &Peer| Some(p.key) == self.peers.values().next().map(|first| first.key);
-        if !self.peers.values().all(of_one) {
-            self.shared.drops.unroutable += 1;
+    /// The session of the client that an address inside belongs to, or lies behind.
+    fn whose(&self, address: IpAddr) -> Option<u32> {
+        let behind = || self.networks.iter().find(|(n, _)| n.contains(&address)).map(|(_, id)| *id);
+        self.inside.get(&address).copied().or_else(behind)
+    }
+
+    fn on_link(&mut self, of: Option<PublicKey>, path: u8, state: LinkState, now: Time) {
+        let first = self.peers.values().next().map(|p| p.key);
+        let alone = self.peers.values().all(|p| Some(p.key) == first);
+        let Some(key) = of.or(first.filter(|_| alone)) else {
+            self.shared.drops.unroutable += u64::from(first.is_some());
             return;
-        }
+        };
         // The newest session of the peer; an older one is about to end.
-        let Some((&id, peer)) = self.peers.iter_mut().rev().find(|(_, p)| p.confirmed) else { return };
+        let newest = self.peers_of(&key).filter(|id| self.peers.get(id).is_some_and(|p| p.confirmed)).last();
+        let Some((id, peer)) = newest.and_then(|id| Some((id, self.peers.get_mut(&id)?))) else { return };
         if let Some(p) = peer.path_mut(path) {
             p.on_link(now, state);
             self.mark_ready(id);
@@ -371,6 +383,7 @@ impl Engine {
                 self.inside.remove(address);
             }
         }
+        self.networks.retain(|(_, owner)| *owner != id);
         self.timer_of.remove(&id);
         peer.dispose(&mut self.shared);
     }

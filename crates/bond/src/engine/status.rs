@@ -1,13 +1,17 @@
 //! What an engine says of itself, for `status`, `top` and metrics.
 
 use super::Engine;
+use crate::config::Config;
+use crate::feedback;
 use crate::order;
 use crate::path::{Route, State, Traffic};
 use crate::peer::Drops;
 use crate::queue;
 use crate::session::PublicKey;
+use crate::throttle::{self, Allowance};
 use crate::time::{Duration, Time};
 use core::net::IpAddr;
+use ipnet::IpNet;
 
 /// One path, now.
 #[derive(Clone, Debug)]
@@ -44,6 +48,38 @@ pub struct PathStatus {
     pub traffic: Traffic,
     /// Deaths within the last seconds.
     pub deaths: u32,
+    /// What its link holds and may hold.
+    pub held: Held,
+}
+
+/// What a path's link holds, as the backpressure scheduler counts it (Multifacet, MF-5).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Held {
+    /// Datagrams without a completion.
+    pub outstanding: u64,
+    /// How many there may be: the link's `Device_threshold`, before any throttle.
+    pub threshold: u32,
+    /// Completions per second while the link was busy; 0 before that.
+    pub completed_pps: f64,
+    /// Whose word counts.
+    pub source: feedback::Source,
+    /// Its channel is one that a repeater's clients need, so it is throttled, or the other end's is.
+    pub is_shared: bool,
+}
+
+/// What the end of a hop knows of the queue towards the clients, and makes of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HopStatus {
+    /// Repeater: clients whose queues are reported.
+    pub clients: usize,
+    /// Repeater: packets in the longest of these queues; access point: the repeater's last word on it.
+    pub longest: u32,
+    /// Repeater: QUEUE frames sent.
+    pub words_sent: u64,
+    /// Access point: QUEUE frames heard, decrease, same and increase; came twice or too late; periods in which none came.
+    pub heard: throttle::Counters,
+    /// Access point: the throttle's name and what it allows the shared paths. None before the first frame, or if it is off.
+    pub throttle: Option<(&'static str, Allowance)>,
 }
 
 /// One session, now.
@@ -81,6 +117,10 @@ pub struct PeerStatus {
     pub resent: u64,
     /// Records that were not sent again, for it was too late.
     pub given_up: u64,
+    /// Networks behind the client.
+    pub networks: Vec<IpNet>,
+    /// The queue towards a repeater's clients; none where nobody speaks of such.
+    pub hop: Option<HopStatus>,
 }
 
 /// All of it, now.
@@ -100,7 +140,7 @@ impl Engine {
     /// A snapshot. Allocates; not for the hot path.
     pub fn status(&self, now: Time) -> Status {
         Status {
-            peers: self.peers.values().map(|p| peer_status(p, now)).collect(),
+            peers: self.peers.values().map(|p| peer_status(p, now, &self.shared.config)).collect(),
             drops: self.shared.drops,
             memory_used: self.shared.store.pool.used_bytes(),
             memory_limit: self.shared.store.pool.capacity_bytes(),
@@ -108,7 +148,7 @@ impl Engine {
     }
 }
 
-fn peer_status(p: &crate::peer::Peer, now: Time) -> PeerStatus {
+fn peer_status(p: &crate::peer::Peer, now: Time, config: &Config) -> PeerStatus {
     let epoch = p.keys.current.as_ref();
     PeerStatus {
         key: p.key,
@@ -117,7 +157,7 @@ fn peer_status(p: &crate::peer::Peer, now: Time) -> PeerStatus {
         cipher: epoch.map(|e| e.sealer.cipher().name()),
         key_age: epoch.map(|e| now.since(e.since)),
         silent_for: now.since(p.last_heard),
-        paths: p.paths.iter().map(|path| path_status(path, p.weights[path.id as usize])).collect(),
+        paths: p.paths.iter().map(|path| path_status(p, path, now, config)).collect(),
         queue_bytes: p.ingress.bytes(),
         queue_packets: p.ingress.packets(),
         queue_wait: p.ingress.waited(),
@@ -127,10 +167,35 @@ fn peer_status(p: &crate::peer::Peer, now: Time) -> PeerStatus {
         gaps: p.order.gaps(),
         resent: p.resent,
         given_up: p.given_up,
+        networks: p.networks.clone(),
+        hop: hop_status(p, config),
     }
 }
 
-fn path_status(p: &crate::path::Path, weight: u32) -> PathStatus {
+fn hop_status(p: &crate::peer::Peer, config: &Config) -> Option<HopStatus> {
+    if p.clients.is_empty() && p.throttled.is_none() && p.words_sent == 0 {
+        return None;
+    }
+    let throttled = p.throttled.as_deref();
+    Some(HopStatus {
+        clients: p.clients.len(),
+        longest: throttled.map_or(p.clients.longest(config.throttle.low), |t| t.packets()),
+        words_sent: p.words_sent,
+        heard: throttled.map_or_else(Default::default, |t| t.counters()),
+        throttle: throttled.map(|t| (t.name(), t.allowance())),
+    })
+}
+
+fn path_status(peer: &crate::peer::Peer, p: &crate::path::Path, now: Time, config: &Config) -> PathStatus {
+    let weight = peer.weights[p.id as usize];
+    let held = Held {
+        outstanding: p.outstanding(),
+        threshold: p.device_threshold(now, &config.device_threshold),
+        completed_pps: p.completions.rate_pps(),
+        source: p.completions.source(now),
+        is_shared: peer.shared_paths & 1 << p.id != 0
+            || peer.throttled.as_deref().is_some_and(|t| t.is_shared(p.id)),
+    };
     let known = p.rtt.is_known();
     PathStatus {
         id: p.id,
@@ -152,5 +217,6 @@ fn path_status(p: &crate::path::Path, weight: u32) -> PathStatus {
         mtu: p.mtu.current(),
         traffic: p.traffic,
         deaths: p.live.deaths(),
+        held,
     }
 }

@@ -36,6 +36,7 @@ impl Peer {
             .min_by_key(|i| (self.shared_paths & 1 << self.paths[*i].id, self.paths[*i].rtt.smoothed()));
         if let (true, Some(i)) = (speaks, way) {
             self.word.0 = self.word.0.wrapping_add(1);
+            self.words_sent += 1;
             self.paths[i].queue_due = true;
         }
     }

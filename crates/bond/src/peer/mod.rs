@@ -20,6 +20,7 @@ use crate::throttle::{Monitor, Throttled};
 use crate::time::{Duration, Time};
 use crate::wire::MAX_PATHS;
 use core::net::IpAddr;
+use ipnet::IpNet;
 use keyring::Keyring;
 use rand_chacha::ChaCha12Rng;
 use std::collections::{BTreeMap, VecDeque};
@@ -135,6 +136,8 @@ pub struct Peer {
     pub clients: Monitor,
     /// Repeater: the number of its next word on that, and when it is due.
     pub(crate) word: (u16, Option<Time>),
+    /// Repeater: words sent.
+    pub words_sent: u64,
     /// Access point: how the paths that share the clients' channel are throttled; none until the peer speaks of such.
     pub throttled: Option<Box<Throttled>>,
     /// What waits to be sent.
@@ -153,6 +156,10 @@ pub struct Peer {
     pub clock: ClockOffset,
     /// Inner addresses the peer may send from; at a client: none, the gateway sends from anywhere.
     pub inside: Vec<IpAddr>,
+    /// Networks behind the peer, from which it may send too.
+    pub networks: Vec<IpNet>,
+    /// The driver was told that the client is here.
+    pub announced: bool,
     /// This end's inner addresses, for ICMP errors.
     pub own_inside: Vec<IpAddr>,
     /// The peer's TUN MTU.
@@ -199,6 +206,7 @@ impl Peer {
             shared_paths: 0,
             clients: Monitor::default(),
             word: (0, None),
+            words_sent: 0,
             throttled: None,
             ingress: Ingress::new(config.queue_bytes).with_packets(config.queue_packets),
             resend: VecDeque::new(),
@@ -208,6 +216,8 @@ impl Peer {
             scheduler: config.scheduler.scheduler(config.max_spread),
             clock: ClockOffset::default(),
             inside: Vec::new(),
+            networks: Vec::new(),
+            announced: false,
             own_inside: Vec::new(),
             peer_mtu: config.tun_mtu,
             last_heard: now,

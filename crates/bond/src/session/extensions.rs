@@ -17,6 +17,15 @@ impl Extensions {
         Extensions(vec![READS_QUEUE, 0])
     }
 
+    /// The same, and which end of a hop this is, if it is one.
+    pub fn with_hop(hop: Option<&super::Hop>) -> Extensions {
+        let mut all = Extensions::of_this_version();
+        if let Some(hop) = hop {
+            hop.put(&mut all);
+        }
+        all
+    }
+
     /// Adds one. `false`, and nothing added, if `kind` is 0 or `value` has more than 255 bytes. Whether all of them
     /// fit is known when the hello is sent.
     #[must_use]

@@ -28,6 +28,26 @@ pub enum Refusal {
     /// Code 6.
     #[error("the gateway has no room for another client now; ropewalk tries again by itself")]
     Busy,
+    /// Code 7.
+    #[error(
+        "the other end is an access point (`ropewalk ap`): run `ropewalk repeater` here, and `ropewalk up` only towards a `ropewalk serve`"
+    )]
+    NoRepeater,
+    /// Code 8.
+    #[error(
+        "the other end is an ordinary gateway (`ropewalk serve`), not an access point: run `ropewalk ap` there, or `ropewalk up` here"
+    )]
+    NoAccessPoint,
+    /// Code 9.
+    #[error(
+        "one end carries frames and the other packets: set the same `layer`, 2 or 3, in ap.toml and in repeater.toml"
+    )]
+    OtherLayer,
+    /// Code 10.
+    #[error(
+        "the access point does not expect the networks of this repeater's clients: name them there, under [[ap.repeater]] in ap.toml"
+    )]
+    Network,
     /// Any other code: of a later version.
     #[error(
         "the gateway refuses this device for a reason this ropewalk does not know (code {0}); update ropewalk"
@@ -45,6 +65,10 @@ impl Refusal {
             Refusal::PoolFull => 4,
             Refusal::Version => 5,
             Refusal::Busy => 6,
+            Refusal::NoRepeater => 7,
+            Refusal::NoAccessPoint => 8,
+            Refusal::OtherLayer => 9,
+            Refusal::Network => 10,
             Refusal::Other(code) => code,
         }
     }
@@ -58,6 +82,10 @@ impl Refusal {
             4 => Refusal::PoolFull,
             5 => Refusal::Version,
             6 => Refusal::Busy,
+            7 => Refusal::NoRepeater,
+            8 => Refusal::NoAccessPoint,
+            9 => Refusal::OtherLayer,
+            10 => Refusal::Network,
             code => Refusal::Other(code),
         }
     }

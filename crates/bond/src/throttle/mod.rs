@@ -180,6 +180,7 @@ pub struct Throttled {
     law: Box<dyn Throttle>,
     burst: u32,
     seq: Option<u16>,
+    packets: u32,
     shared: u16,
     every: Duration,
     last: Time,
@@ -196,6 +197,7 @@ impl Throttled {
             law: config.throttle(most)?,
             burst: config.burst.max(1),
             seq: None,
+            packets: 0,
             shared: 0,
             every: config.every(),
             last: now,
@@ -213,7 +215,7 @@ impl Throttled {
             self.counters.old += 1;
             return;
         }
-        (self.seq, self.shared) = (Some(f.seq), f.shared);
+        (self.seq, self.shared, self.packets) = (Some(f.seq), f.shared, u32::from(f.packets));
         self.every = Duration::from_millis(u64::from(f.every_ms.max(1)));
         let over = now.since(self.last).max(Duration::from_millis(1));
         let sent_pps = std::mem::take(&mut self.sent) as f64 / over.as_secs_f64();
@@ -261,6 +263,11 @@ impl Throttled {
     /// What shared paths may do now.
     pub fn allowance(&self) -> Allowance {
         self.law.allowance()
+    }
+
+    /// The longest queue towards a client, as the repeater said last, packets.
+    pub fn packets(&self) -> u32 {
+        self.packets
     }
 
     /// The law's name.

@@ -51,7 +51,7 @@ impl Links {
             // An abstract medium tells nothing.
             let Some(heard) = heard(cx.net, *out, *neighbour).filter(|h| h.handed > 0) else { continue };
             let state = state_of(&heard);
-            engine.borrow_mut().handle(Input::Link { path: *path, state }, engine_time(now));
+            engine.borrow_mut().handle(Input::Link { peer: None, path: *path, state }, engine_time(now));
         }
     }
 

@@ -19,6 +19,6 @@ impl Registry for OpenDoor {
             return Err(Refusal::Revoked);
         };
         let (gateway, prefix) = self.gateway;
-        Ok(Admission { ipv4: Inner { client: *client, gateway, prefix }, ipv6: None })
+        Ok(Admission { ipv4: Inner { client: *client, gateway, prefix }, ipv6: None, networks: Vec::new() })
     }
 }

@@ -1,0 +1,227 @@
+//! An access point with several repeaters: whose packets, whose links, who may not come in. Datagrams arrive at once; nothing here is about time.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use ipnet::IpNet;
+use rand::SeedableRng;
+use rand_chacha::ChaCha12Rng;
+use ropewalk_bond::api::{Admission, Event, Input, Output, PathSpec, Registry};
+use ropewalk_bond::cc::Algorithm;
+use ropewalk_bond::config::Config;
+use ropewalk_bond::engine::{ClientConfig, Engine};
+use ropewalk_bond::feedback::{LinkState, Source};
+use ropewalk_bond::path::{Class, Route};
+use ropewalk_bond::schedule::Kind;
+use ropewalk_bond::session::{
+    CipherSet, ClientHello, Hop, HopRole, Inner, InviteId, InviteSecret, Layer, PublicKey, Refusal, StaticKey,
+};
+use ropewalk_bond::time::{Duration, Time};
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_tests::pair::number;
+
+const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+const AP: usize = 0;
+
+/// The client whose key came as the n-th has the address 10.77.0.(2 + n), and the networks that it names.
+struct Book(Vec<PublicKey>);
+
+impl Registry for Book {
+    fn admit(&mut self, key: &PublicKey, hello: &ClientHello) -> Result<Admission, Refusal> {
+        let at = self.0.iter().position(|k| k == key).unwrap_or_else(|| {
+            self.0.push(*key);
+            self.0.len() - 1
+        });
+        let client = Ipv4Addr::new(10, 77, 0, 2 + at as u8);
+        let networks = Hop::of(&hello.extensions).map(|h| h.networks).unwrap_or_default();
+        Ok(Admission { ipv4: Inner { client, gateway: GATEWAY, prefix: 24 }, ipv6: None, networks })
+    }
+}
+
+/// Engine 0 is the access point, the others are its repeaters.
+struct Site {
+    engines: Vec<Engine>,
+    now: Time,
+    /// What each device got.
+    delivered: Vec<Vec<Vec<u8>>>,
+    refused: Vec<Option<Refusal>>,
+}
+
+fn hop(role: HopRole, layer: Layer, networks: &[&str]) -> Option<Hop> {
+    Some(Hop { role, layer, networks: networks.iter().map(|n| n.parse::<IpNet>().unwrap()).collect() })
+}
+
+fn config(hop: Option<Hop>) -> Config {
+    let congestion = Algorithm::None;
+    Config {
+        hop,
+        scheduler: Kind::Backpressure,
+        congestion,
+        memory_bytes: 16 << 20,
+        records: 4096,
+        ..Config::default()
+    }
+}
+
+fn remote(engine: usize) -> SocketAddr {
+    SocketAddr::new(Ipv4Addr::new(192, 0, 2, 1 + engine as u8).into(), 4500)
+}
+
+impl Site {
+    fn new(ap: Option<Hop>, repeaters: Vec<Option<Hop>>) -> Site {
+        let mut rng = ChaCha12Rng::seed_from_u64(7);
+        let key = StaticKey::generate(&mut rng).unwrap();
+        let gateway = key.public();
+        let inside: Vec<IpAddr> = vec![GATEWAY.into()];
+        let mut engines =
+            vec![Engine::gateway(config(ap), key, inside, Box::new(Book(Vec::new())), [1; 32], Time::ZERO)];
+        for (i, hop) in repeaters.into_iter().enumerate() {
+            let who = ClientConfig {
+                key: StaticKey::generate(&mut rng).unwrap(),
+                gateway,
+                invite: InviteId([i as u8; 16]),
+                secret: InviteSecret::generate(&mut rng),
+                ciphers: CipherSet::of_this_cpu(),
+            };
+            let mut engine = Engine::client(config(hop), who, [2 + i as u8; 32], Time::ZERO);
+            let route = Route { link: 0, remote: remote(AP), local: None };
+            engine.add_path(
+                PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 },
+                Time::ZERO,
+            );
+            engines.push(engine);
+        }
+        let n = engines.len();
+        Site { engines, now: Time::ZERO, delivered: vec![Vec::new(); n], refused: vec![None; n] }
+    }
+
+    /// Hands on what there is, until nothing moves, and again after every millisecond.
+    fn run(&mut self, ms: u64) {
+        for _ in 0..ms {
+            self.now += Duration::from_millis(1);
+            for i in 0..self.engines.len() {
+                self.engines[i].handle(Input::Timeout, self.now);
+            }
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        let mut moved = true;
+        while moved {
+            moved = false;
+            for i in 0..self.engines.len() {
+                for (to, bytes, segment) in self.poll(i) {
+                    moved = true;
+                    self.arrive(i, to, bytes, segment);
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, from: usize, to: SocketAddr, mut bytes: Vec<u8>, segment: usize) {
+        let Some(engine) = (0..self.engines.len()).find(|e| remote(*e) == to) else { return };
+        let input = Input::Datagrams {
+            link: 0,
+            remote: remote(from),
+            local: None,
+            segment,
+            bytes: &mut bytes,
+            ecn: 0,
+        };
+        self.engines[engine].handle(input, self.now);
+    }
+
+    fn poll(&mut self, i: usize) -> Vec<(SocketAddr, Vec<u8>, usize)> {
+        let mut out = Vec::new();
+        loop {
+            match self.engines[i].poll_output(self.now) {
+                Output::Transmit(t) => out.push((t.route.remote, t.bytes.to_vec(), t.segment)),
+                Output::Deliver { packet, .. } => self.delivered[i].push(packet.to_vec()),
+                Output::Event(Event::Refused(refusal)) => self.refused[i] = Some(refusal),
+                Output::Event(_) => {}
+                Output::Timeout(..) => return out,
+            }
+        }
+    }
+
+    fn device(&mut self, i: usize, packet: &[u8]) {
+        self.engines[i].handle(Input::Device { vnet: Vnet::default(), packet }, self.now);
+        self.settle();
+    }
+
+    fn taken(&mut self, i: usize) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.delivered[i])
+    }
+}
+
+/// A UDP packet with a number in its first bytes.
+fn udp(src: [u8; 4], dst: [u8; 4], number: u32) -> Vec<u8> {
+    let mut packet = Vec::new();
+    let builder = etherparse::PacketBuilder::ipv4(src, dst, 64).udp(7, 8);
+    builder.write(&mut packet, &number.to_be_bytes()).unwrap();
+    packet
+}
+
+fn ap_and_two() -> Site {
+    let repeater = |network| hop(HopRole::Repeater, Layer::Three, &[network]);
+    let repeaters = vec![repeater("192.168.0.0/16"), repeater("192.168.8.0/24")];
+    let mut site = Site::new(hop(HopRole::AccessPoint, Layer::Three, &[]), repeaters);
+    site.run(50);
+    site
+}
+
+#[test]
+fn packets_go_to_the_repeater_that_they_lie_behind_and_the_longest_prefix_wins() {
+    let mut site = ap_and_two();
+    for (dst, whose) in
+        [([192, 168, 8, 9], 2), ([192, 168, 7, 9], 1), ([10, 77, 0, 3], 2), ([10, 77, 0, 2], 1)]
+    {
+        site.device(AP, &udp([10, 5, 0, 1], dst, 1));
+        assert_eq!([1, 2].map(|i| site.taken(i).len()), [1, 2].map(|i| usize::from(i == whose)), "{dst:?}");
+    }
+    let before = site.engines[AP].status(site.now).drops.unroutable;
+    site.device(AP, &udp([10, 5, 0, 1], [172, 16, 0, 1], 1));
+    assert_eq!(site.engines[AP].status(site.now).drops.unroutable, before + 1);
+}
+
+#[test]
+fn a_repeater_sends_from_its_own_networks_only() {
+    let mut site = ap_and_two();
+    site.device(2, &udp([192, 168, 8, 5], [10, 5, 0, 1], 1));
+    site.device(2, &udp([192, 168, 9, 5], [10, 5, 0, 1], 2));
+    site.device(1, &udp([192, 168, 9, 5], [10, 5, 0, 1], 3));
+    let numbers: Vec<u32> = site.taken(AP).iter().map(|p| number(p)).collect();
+    assert_eq!((numbers, site.engines[AP].status(site.now).drops.inner), (vec![1, 3], 1));
+}
+
+#[test]
+fn what_a_link_says_reaches_the_path_of_the_peer_that_is_named() {
+    let mut site = ap_and_two();
+    let now = site.now;
+    let keys: Vec<PublicKey> = site.engines[AP].status(now).peers.iter().map(|p| p.key).collect();
+    let state = LinkState { epoch: 1, ..LinkState::default() };
+    site.engines[AP].handle(Input::Link { peer: Some(keys[1]), path: 0, state }, now);
+    let sources = |site: &Site| -> Vec<Source> {
+        site.engines[AP].status(now).peers.iter().map(|p| p.paths[0].held.source).collect()
+    };
+    assert_eq!(sources(&site), [Source::Acknowledgements, Source::Link]);
+    // Without a name nobody is meant.
+    site.engines[AP].handle(Input::Link { peer: None, path: 0, state }, now);
+    assert_eq!(sources(&site), [Source::Acknowledgements, Source::Link]);
+    assert_eq!(site.engines[AP].status(now).drops.unroutable, 1);
+}
+
+#[test]
+fn who_is_not_the_other_end_is_told_so() {
+    let ap = || hop(HopRole::AccessPoint, Layer::Three, &[]);
+    let cases = [
+        (ap(), None, Refusal::NoRepeater),
+        (ap(), hop(HopRole::Repeater, Layer::Two, &[]), Refusal::OtherLayer),
+        (None, hop(HopRole::Repeater, Layer::Three, &[]), Refusal::NoAccessPoint),
+    ];
+    for (gateway, client, refusal) in cases {
+        let mut site = Site::new(gateway, vec![client]);
+        site.run(50);
+        assert_eq!(site.refused[1], Some(refusal));
+        assert!(site.engines[AP].status(site.now).peers.is_empty());
+    }
+}

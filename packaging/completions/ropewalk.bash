@@ -16,6 +16,9 @@ _ropewalk() {
             ",$1")
                 cmd="ropewalk"
                 ;;
+            ropewalk,ap)
+                cmd="ropewalk__subcmd__ap"
+                ;;
             ropewalk,check)
                 cmd="ropewalk__subcmd__check"
                 ;;
@@ -49,6 +52,9 @@ _ropewalk() {
             ropewalk,reference)
                 cmd="ropewalk__subcmd__reference"
                 ;;
+            ropewalk,repeater)
+                cmd="ropewalk__subcmd__repeater"
+                ;;
             ropewalk,reproduce)
                 cmd="ropewalk__subcmd__reproduce"
                 ;;
@@ -69,6 +75,21 @@ _ropewalk() {
                 ;;
             ropewalk,up)
                 cmd="ropewalk__subcmd__up"
+                ;;
+            ropewalk__subcmd__ap,help)
+                cmd="ropewalk__subcmd__ap__subcmd__help"
+                ;;
+            ropewalk__subcmd__ap,invite)
+                cmd="ropewalk__subcmd__ap__subcmd__invite"
+                ;;
+            ropewalk__subcmd__ap__subcmd__help,help)
+                cmd="ropewalk__subcmd__ap__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__ap__subcmd__help,invite)
+                cmd="ropewalk__subcmd__ap__subcmd__help__subcmd__invite"
+                ;;
+            ropewalk__subcmd__help,ap)
+                cmd="ropewalk__subcmd__help__subcmd__ap"
                 ;;
             ropewalk__subcmd__help,check)
                 cmd="ropewalk__subcmd__help__subcmd__check"
@@ -103,6 +124,9 @@ _ropewalk() {
             ropewalk__subcmd__help,reference)
                 cmd="ropewalk__subcmd__help__subcmd__reference"
                 ;;
+            ropewalk__subcmd__help,repeater)
+                cmd="ropewalk__subcmd__help__subcmd__repeater"
+                ;;
             ropewalk__subcmd__help,reproduce)
                 cmd="ropewalk__subcmd__help__subcmd__reproduce"
                 ;;
@@ -123,6 +147,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help,up)
                 cmd="ropewalk__subcmd__help__subcmd__up"
+                ;;
+            ropewalk__subcmd__help__subcmd__ap,invite)
+                cmd="ropewalk__subcmd__help__subcmd__ap__subcmd__invite"
                 ;;
             ropewalk__subcmd__help__subcmd__lab,capture)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__capture"
@@ -302,12 +329,114 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up status top path link revoke sim compare probe reproduce lab check completions man reference help"
+            opts="-h -V --help --version serve invite up ap repeater status top path link revoke sim compare probe reproduce lab check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__ap)
+            opts="-h --config --state --log --log-format --metrics --help invite help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__ap__subcmd__help)
+            opts="invite help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__ap__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__ap__subcmd__help__subcmd__invite)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__ap__subcmd__invite)
+            opts="-h --config --state --endpoint --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -358,8 +487,36 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="serve invite up status top path link revoke sim compare probe reproduce lab check completions man reference help"
+            opts="serve invite up ap repeater status top path link revoke sim compare probe reproduce lab check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__ap)
+            opts="invite"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__ap__subcmd__invite)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -708,6 +865,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__reference)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__repeater)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1544,6 +1715,48 @@ _ropewalk() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__repeater)
+            opts="-h --config --state --log --log-format --metrics --lan --timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lan)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

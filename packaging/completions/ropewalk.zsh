@@ -71,6 +71,79 @@ json\:"One JSON object per line"))' \
 '::token -- What `ropewalk invite` printed; `-` reads it from standard input \[default\: the one used last with this state\]:_default' \
 && ret=0
 ;;
+(ap)
+_arguments "${_arguments_options[@]}" : \
+'--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
+'--state=[Directory for keys and state; made if it is not there \[default\: the file'\''s \`state\`\]]:DIR:_files' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[How log lines look]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_ropewalk__subcmd__ap_commands" \
+"*::: :->ap" \
+&& ret=0
+
+    case $state in
+    (ap)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-ap-command-$line[1]:"
+        case $line[1] in
+            (invite)
+_arguments "${_arguments_options[@]}" : \
+'--config=[The access point'\''s file]:FILE:_files' \
+'--state=[Directory for keys and state \[default\: the file'\''s \`state\`\]]:DIR:_files' \
+'*--endpoint=[Where the repeater reaches the access point; give it again for more \[default\: the addresses of its radios'\'' interfaces\]]:HOST:PORT:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- What to call the repeater, as in \[\[ap.repeater\]\]:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__ap__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-ap-help-command-$line[1]:"
+        case $line[1] in
+            (invite)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(repeater)
+_arguments "${_arguments_options[@]}" : \
+'--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
+'--state=[Directory for keys and state; made if it is not there \[default\: the file'\''s \`state\`\]]:DIR:_files' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[How log lines look]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
+'--lan=[The clients are on this cable\: no radio is shared with them, nothing is throttled]:IFACE:_default' \
+'--timeout=[Give up if there is no connection after this long]:SECS:_default' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::token -- What `ropewalk ap invite` printed; `-` reads it from standard input \[default\: the file'\''s, or the one used last with this state\]:_default' \
+&& ret=0
+;;
 (status)
 _arguments "${_arguments_options[@]}" : \
 '--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
@@ -543,6 +616,30 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(ap)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__ap_commands" \
+"*::: :->ap" \
+&& ret=0
+
+    case $state in
+    (ap)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-ap-command-$line[1]:"
+        case $line[1] in
+            (invite)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(repeater)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (status)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -722,6 +819,8 @@ _ropewalk_commands() {
 'serve:Run a gateway\: the end that clients reach' \
 'invite:Make a token that lets one device in, and print it' \
 'up:Connect this machine to a gateway over every link it has' \
+'ap:Run the access point of a repeater with two radios' \
+'repeater:Run a repeater with two radios' \
 'status:Say how the running bond does' \
 'top:Watch the running bond' \
 'path:Change the paths of the running bond' \
@@ -739,6 +838,37 @@ _ropewalk_commands() {
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__ap_commands] )) ||
+_ropewalk__subcmd__ap_commands() {
+    local commands; commands=(
+'invite:Make a token that lets one repeater in, and print it' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk ap commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__ap__subcmd__help_commands] )) ||
+_ropewalk__subcmd__ap__subcmd__help_commands() {
+    local commands; commands=(
+'invite:Make a token that lets one repeater in, and print it' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk ap help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__ap__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__ap__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk ap help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__ap__subcmd__help__subcmd__invite_commands] )) ||
+_ropewalk__subcmd__ap__subcmd__help__subcmd__invite_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk ap help invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__ap__subcmd__invite_commands] )) ||
+_ropewalk__subcmd__ap__subcmd__invite_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk ap invite commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__check_commands] )) ||
 _ropewalk__subcmd__check_commands() {
@@ -761,6 +891,8 @@ _ropewalk__subcmd__help_commands() {
 'serve:Run a gateway\: the end that clients reach' \
 'invite:Make a token that lets one device in, and print it' \
 'up:Connect this machine to a gateway over every link it has' \
+'ap:Run the access point of a repeater with two radios' \
+'repeater:Run a repeater with two radios' \
 'status:Say how the running bond does' \
 'top:Watch the running bond' \
 'path:Change the paths of the running bond' \
@@ -778,6 +910,18 @@ _ropewalk__subcmd__help_commands() {
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__ap_commands] )) ||
+_ropewalk__subcmd__help__subcmd__ap_commands() {
+    local commands; commands=(
+'invite:Make a token that lets one repeater in, and print it' \
+    )
+    _describe -t commands 'ropewalk help ap commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__ap__subcmd__invite_commands] )) ||
+_ropewalk__subcmd__help__subcmd__ap__subcmd__invite_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help ap invite commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__check_commands] )) ||
 _ropewalk__subcmd__help__subcmd__check_commands() {
@@ -919,6 +1063,11 @@ _ropewalk__subcmd__help__subcmd__probe_commands() {
 _ropewalk__subcmd__help__subcmd__reference_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help reference commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__repeater_commands] )) ||
+_ropewalk__subcmd__help__subcmd__repeater_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help repeater commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__reproduce_commands] )) ||
 _ropewalk__subcmd__help__subcmd__reproduce_commands() {
@@ -1204,6 +1353,11 @@ _ropewalk__subcmd__probe_commands() {
 _ropewalk__subcmd__reference_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk reference commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__repeater_commands] )) ||
+_ropewalk__subcmd__repeater_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk repeater commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__reproduce_commands] )) ||
 _ropewalk__subcmd__reproduce_commands() {

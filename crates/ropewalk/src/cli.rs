@@ -26,6 +26,10 @@ pub enum Command {
     Invite(Invite),
     /// Connect this machine to a gateway over every link it has
     Up(Up),
+    /// Run the access point of a repeater with two radios
+    Ap(Ap),
+    /// Run a repeater with two radios
+    Repeater(Repeater),
     /// Say how the running bond does
     Status(Status),
     /// Watch the running bond
@@ -179,6 +183,84 @@ pub struct Up {
     /// Give up if there is no connection after this long
     #[arg(long, value_name = "SECS")]
     pub timeout: Option<u64>,
+}
+
+/// What both ends of a hop take.
+#[derive(Clone, Debug, Args)]
+pub struct Hop {
+    /// Read settings from this TOML file; the command line goes before it
+    #[arg(long, value_name = "FILE", required = true)]
+    pub config: Option<PathBuf>,
+    /// Directory for keys and state; made if it is not there [default: the file's `state`]
+    #[arg(long = "state", value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// How log lines look
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+    /// Serve metrics for Prometheus by HTTP at this address
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
+}
+
+impl Hop {
+    /// As other daemons take it.
+    pub fn daemon(&self) -> Daemon {
+        let Hop { config, log, log_format, metrics, .. } = self.clone();
+        Daemon { config, tun: None, log, log_format, metrics }
+    }
+}
+
+/// `ropewalk ap`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Ap {
+    /// Something else than to run it.
+    #[command(subcommand)]
+    pub command: Option<ApCommand>,
+    #[command(flatten)]
+    pub hop: Hop,
+}
+
+/// What else there is to an access point.
+#[derive(Debug, Subcommand)]
+pub enum ApCommand {
+    /// Make a token that lets one repeater in, and print it
+    Invite {
+        /// What to call the repeater, as in [[ap.repeater]]
+        name: String,
+        /// The access point's file
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// Directory for keys and state [default: the file's `state`]
+        #[arg(long = "state", value_name = "DIR")]
+        state: Option<PathBuf>,
+        /// Where the repeater reaches the access point; give it again for more [default: the addresses of its radios' interfaces]
+        #[arg(long = "endpoint", value_name = "HOST:PORT")]
+        endpoints: Vec<Endpoint>,
+    },
+}
+
+/// `ropewalk repeater`.
+#[derive(Debug, Args)]
+pub struct Repeater {
+    /// What `ropewalk ap invite` printed; `-` reads it from standard input [default: the file's, or the one used last with this state]
+    #[arg(value_name = "TOKEN")]
+    pub token: Option<String>,
+    #[command(flatten)]
+    pub hop: Hop,
+    /// The clients are on this cable: no radio is shared with them, nothing is throttled
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub lan: Option<String>,
+    /// Give up if there is no connection after this long
+    #[arg(long, value_name = "SECS")]
+    pub timeout: Option<u64>,
+}
+
+fn interface(name: &str) -> Result<String, String> {
+    check_interface(name).map(|()| name.to_owned())
 }
 
 /// `ropewalk status`.
@@ -349,6 +431,11 @@ mod tests {
             "ropewalk serve --state d --listen [::]:4500 --listen 0.0.0.0:1 --address 10.0.0.1/8 --address fd77::1/64 --masquerade",
             "ropewalk invite alice --state d --endpoint gw.example.org:4500 --endpoint [2001:db8::1]:4500",
             "ropewalk up rw1_x --state d --tun rw0 --path wan0 --path wan1@192.0.2.1:4500 --route 0.0.0.0/0 --route ::/0 --dns 10.77.0.1",
+            "ropewalk ap --config f",
+            "ropewalk ap --config f --state d --log debug --metrics 127.0.0.1:9100",
+            "ropewalk ap invite attic --config f --endpoint 192.0.2.1:4500",
+            "ropewalk repeater --config f",
+            "ropewalk repeater rw1_x --config f --state d --lan eth0 --timeout 5",
             "ropewalk status --state d --json",
             "ropewalk top --state d",
             "ropewalk path add wan0@gw:1 --state d --class backup",
@@ -381,6 +468,10 @@ mod tests {
     fn what_cannot_be_is_refused() {
         for line in [
             "ropewalk serve",
+            "ropewalk ap",
+            "ropewalk repeater",
+            "ropewalk ap invite attic",
+            "ropewalk repeater --config f --lan a-name-that-is-too-long",
             "ropewalk up rw1_x --state d --path wan0@nowhere",
             "ropewalk up rw1_x --state d --path a-name-that-is-too-long",
             "ropewalk path set wan0 --state d --reset-day 32",

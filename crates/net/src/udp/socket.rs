@@ -90,6 +90,11 @@ impl UdpSocket {
         })
     }
 
+    /// The one interface that it sends and receives by; `None` if any may.
+    pub fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
     /// A second socket of this one's port and settings that speaks with `remote` only and gets all that comes from there. `siblings` are those
     /// that there are already. `from` is the local address, where this socket has several.
     pub(super) fn connected<'s>(

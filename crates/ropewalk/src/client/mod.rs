@@ -3,12 +3,14 @@
 mod metering;
 mod network;
 mod paths;
+mod queue;
 mod resolver;
 mod settings;
 mod ways;
 
 pub use metering::Meter;
 pub use network::Network;
+pub use queue::{ClientsQueue, RepeaterPart};
 pub use resolver::Resolver;
 pub use settings::Book as PathBook;
 pub use ways::Way;
@@ -56,6 +58,8 @@ pub struct Parts {
     pub meter: Meter,
     /// The configuration file.
     pub reload: Reload,
+    /// What a repeater adds.
+    pub repeater: Option<RepeaterPart>,
 }
 
 /// A running client.
@@ -70,6 +74,7 @@ pub struct Client {
     settings: PathBook,
     meter: Meter,
     reload: Reload,
+    repeater: Option<RepeaterPart>,
     /// Routes have changed and are to be looked at then.
     routes_due: Time,
     started: Time,
@@ -79,7 +84,7 @@ pub struct Client {
 impl Client {
     /// A client that has not tried anything yet.
     pub fn new(wish: Wish, parts: Parts, started: Time) -> Client {
-        let Parts { follower, resolver, network, settings, meter, reload } = parts;
+        let Parts { follower, resolver, network, settings, meter, reload, repeater } = parts;
         let way = |name: &PathName| Way::new(name.clone(), &wish.endpoints, settings.of(name), true);
         let ways = wish.paths.iter().map(way).collect();
         Client {
@@ -92,6 +97,7 @@ impl Client {
             settings,
             meter,
             reload,
+            repeater,
             routes_due: Time::NEVER,
             started,
             connected: false,
@@ -161,10 +167,21 @@ impl Client {
     }
 
     fn drive(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
+        let mut started = false;
         for way in self.ways.iter_mut().filter(|w| now >= w.due()) {
-            way.drive(running, &self.resolver, now)?;
+            started |= way.drive(running, &self.resolver, now)?;
+        }
+        if let (true, Some(repeater)) = (started, &self.repeater) {
+            for way in &self.ways {
+                let shared = repeater.shared.contains(&way.name.interface);
+                way.attempts().iter().for_each(|a| running.core.engine.set_shared(a.path, shared));
+            }
         }
         Ok(())
+    }
+
+    fn queue_due(&self) -> Time {
+        self.repeater.as_ref().and_then(|r| r.queue.as_ref()).map_or(Time::NEVER, ClientsQueue::due)
     }
 
     fn on_connected(&mut self, running: &mut Running, accept: &Accept) -> anyhow::Result<()> {
@@ -213,7 +230,9 @@ impl Role for Client {
     fn on_request(&mut self, running: &mut Running, request: Request, now: Time) -> Response {
         match request {
             Request::Status {} => {
-                let status = report::take("client", &running.core, self.started, now, |_| "gateway".into());
+                let (own, other) =
+                    if self.repeater.is_some() { ("repeater", "ap") } else { ("client", "gateway") };
+                let status = report::take(own, &running.core, self.started, now, |_| other.into());
                 Response::Status { status: Box::new(status) }
             }
             Request::Resolved { endpoint, addresses } => {
@@ -256,6 +275,9 @@ impl Role for Client {
         if now >= self.meter.due() {
             self.settle(running, now);
         }
+        if let Some(queue) = self.repeater.as_mut().and_then(|r| r.queue.as_mut()) {
+            queue.read(&mut running.core.engine, now);
+        }
         self.drive(running, now)?;
         Ok(Flow::Continue)
     }
@@ -273,7 +295,7 @@ impl Role for Client {
 
     fn due(&self) -> Time {
         let ways = self.ways.iter().map(Way::due).min().unwrap_or(Time::NEVER);
-        let ways = ways.min(self.meter.due()).min(self.routes_due);
+        let ways = ways.min(self.meter.due()).min(self.routes_due).min(self.queue_due());
         match self.wish.timeout {
             Some(limit) if !self.connected => ways.min(self.started + limit),
             _ => ways,

@@ -294,7 +294,7 @@ impl Way {
             running.remove_socket(socket);
             return Ok(false);
         };
-        running.core.links.watch(&route, path, &link.name, now);
+        running.core.links.watch(&route, (None, path), &link.name, now);
         tracing::debug!(path = %self.name, %remote, "trying");
         self.attempts.push(Attempt {
             link: socket,

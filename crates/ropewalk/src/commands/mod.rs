@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
+mod ap;
 mod invite;
 mod link;
 mod pages;
 mod path;
+mod repeater;
 mod revoke;
 mod serve;
 mod status;
@@ -19,6 +21,8 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Serve(args) => serve::run(args),
         Command::Invite(args) => invite::run(&args),
         Command::Up(args) => up::run(args),
+        Command::Ap(args) => ap::run(args),
+        Command::Repeater(args) => repeater::run(args),
         Command::Status(args) => status::run(&args),
         Command::Top(args) => crate::top::run(&args),
         Command::Path(args) => path::run(args),

@@ -124,7 +124,9 @@ fn table<T>(out: &mut String, title: &str, labels: &str, metrics: &[Metric<T>]) 
 fn config() -> anyhow::Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(File))?;
     let mut out = format!("{MADE}# The configuration file\n\n{}\n", text(&schema));
-    out.push_str("\n`ropewalk check FILE` says whether a file is well; `ropewalk serve` and `ropewalk up` read it with `--config FILE`.\n");
+    out.push_str(
+        "\n`ropewalk check FILE` says whether a file is well; the daemons read it with `--config FILE`.\n",
+    );
     for (name, section) in properties(&schema) {
         let target = follow(&schema, section);
         let _ = write!(out, "\n## `[{name}]`\n\n{}\n", text(section));
@@ -152,6 +154,7 @@ fn status() -> anyhow::Result<String> {
     };
     page(&mut out, "The whole", schemars::schema_for!(Snapshot))?;
     page(&mut out, "`peers`", schemars::schema_for!(report::Peer))?;
+    page(&mut out, "`peers`, `hop`", schemars::schema_for!(report::hop::Hop))?;
     page(&mut out, "`peers`, `paths`", schemars::schema_for!(report::Path))?;
     page(&mut out, "`peers`, `paths`, `link`", schemars::schema_for!(report::link::Link))?;
     page(&mut out, "`peers`, `paths`, `link`, `stations`", schemars::schema_for!(report::link::LinkStation))?;
@@ -223,7 +226,8 @@ mod tests {
         for (name, section) in properties(&schema) {
             for (key, value) in properties(follow(&schema, section)) {
                 assert!(
-                    text(value).replace('\n', " ").contains("Default: ") || key == "path",
+                    text(value).replace('\n', " ").contains("Default: ")
+                        || ["path", "link", "repeater"].contains(&key.as_str()),
                     "{name}.{key} has no default with a reason"
                 );
             }

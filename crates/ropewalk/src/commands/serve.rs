@@ -6,15 +6,18 @@ use crate::control::server::Server;
 use crate::daemon::{Core, Links, Reload, Running, mailbox, run as run_loop};
 use crate::gateway::desk::GatewayDesk;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::gateway::radios::Radios;
 use crate::gateway::{Gateway, SharedBook};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
 use crate::{logging, metrics};
 use anyhow::Context;
 use ipnet::IpNet;
+use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
+use ropewalk_bond::session::Hop;
 use ropewalk_net::poll::Signals;
-use ropewalk_net::setup::{DeviceConfig, Journal, configure};
+use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
@@ -28,7 +31,11 @@ const DEVICE_QUEUE: u32 = 500;
 /// Runs a gateway until it is told to stop.
 pub fn run(args: Serve) -> anyhow::Result<()> {
     let file = File::read_if_any(args.daemon.config.as_deref())?;
-    let wish = merge(args, file)?;
+    start(merge(args, file)?)
+}
+
+/// Runs a gateway, or the access point of a hop.
+pub fn start(wish: Wish) -> anyhow::Result<()> {
     logging::start(wish.file.log.level.as_deref(), wish.file.log.format.unwrap_or(LogFormat::Text))?;
     privileges::check()?;
     let dir = StateDir::open(&wish.state)?;
@@ -42,11 +49,19 @@ pub fn run(args: Serve) -> anyhow::Result<()> {
 }
 
 /// What is wanted, from the command line and the file.
-struct Wish {
-    file: File,
-    reload: Reload,
-    state: PathBuf,
-    pool: Pool,
+pub struct Wish {
+    /// The file, with what the command line says.
+    pub file: File,
+    /// How it is read again.
+    pub reload: Reload,
+    /// The state directory.
+    pub state: PathBuf,
+    /// Addresses inside.
+    pub pool: Pool,
+    /// It is an access point.
+    pub hop: Option<Hop>,
+    /// Networks that lie behind its repeaters.
+    pub behind: Vec<IpNet>,
 }
 
 /// The command line goes before the file.
@@ -66,18 +81,20 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<Wish> {
     serve.masquerade |= args.masquerade;
     serve.tun = args.daemon.tun.or(serve.tun.take());
     let pool = Pool::new(&serve.address)?;
-    Ok(Wish { file, reload, state: args.state.dir, pool })
+    Ok(Wish { file, reload, state: args.state.dir, pool, hop: None, behind: Vec::new() })
 }
 
 fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()> {
-    let Wish { file, reload, pool, .. } = wish;
-    let config = file.engine.to_config();
+    let Wish { file, reload, pool, hop, behind, .. } = wish;
+    let radios = hop.is_some().then(|| super::ap::radios(&file, dir)).transpose()?;
+    let config = Config { hop, ..file.engine.to_config() };
     let key = identity::load_or_make(dir)?;
     let public = key.public();
-    let sockets = listen(&file.serve.listen)?;
-    let tun = set_up(&file, &pool, journal)?;
+    let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
+    let tun = set_up(&file, &pool, &behind, journal)?;
+    let own = || sockets.iter().map(UdpSocket::local_addr).collect();
     let listening = Listening {
-        listen: sockets.iter().map(UdpSocket::local_addr).collect(),
+        listen: radios.as_ref().map_or_else(own, Radios::addresses),
         endpoints: file.serve.endpoints.iter().map(|e| e.0.to_string()).collect(),
         device: tun.name().into(),
     };
@@ -85,7 +102,7 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     let signals = Signals::new().context("signals cannot be caught")?;
     privileges::drop_all_but_network()?;
 
-    let book = SharedBook::open(dir, pool)?;
+    let book = SharedBook::open(dir, pool)?.with_networks(&file.ap.repeater);
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
     let engine = Engine::gateway(config, key, inside, Box::new(book.clone()), rand::random(), now);
@@ -102,14 +119,18 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     }
     let desk = GatewayDesk { book: book.clone(), key: public, listening, loop_: outbox };
     let _server = Server::start(dir, desk)?;
+    let what = if radios.is_some() { "access point ready" } else { "gateway ready" };
     let mut gateway = Gateway::new(book, reload, now);
+    if let Some(radios) = radios {
+        gateway.listen_on(radios, &mut running)?;
+    }
     service::ready();
-    tracing::info!(device = running.core.tun.name(), key = %public, "gateway ready");
+    tracing::info!(device = running.core.tun.name(), key = %public, "{what}");
     run_loop(&mut running, &mut gateway)
 }
 
 /// The device with its addresses, and the firewall if asked for.
-fn set_up(file: &File, pool: &Pool, journal: &mut Journal) -> anyhow::Result<Tun> {
+fn set_up(file: &File, pool: &Pool, behind: &[IpNet], journal: &mut Journal) -> anyhow::Result<Tun> {
     let tun = Tun::open(file.serve.tun.as_deref())?;
     configure(&DeviceConfig {
         index: tun.index(),
@@ -118,8 +139,15 @@ fn set_up(file: &File, pool: &Pool, journal: &mut Journal) -> anyhow::Result<Tun
         queue: Some(DEVICE_QUEUE),
         addresses: &pool.gateway(),
     })?;
+    let mut routes = Routes::new(tun.index());
+    behind.iter().try_for_each(|network| routes.add(journal, *network))?;
+    if !behind.is_empty() {
+        let v6 = |n: &IpNet| n.addr().is_ipv6();
+        forwarding(journal, !behind.iter().all(v6), behind.iter().any(v6))?;
+    }
     if file.serve.masquerade {
-        for obstacle in nat::masquerade(journal, tun.name(), &pool.gateway())? {
+        let networks = [&pool.gateway(), behind].concat();
+        for obstacle in nat::masquerade(journal, tun.name(), &networks)? {
             tracing::warn!("{obstacle}");
         }
     }

@@ -1,7 +1,7 @@
 //! `ropewalk up`.
 
 use crate::cli::{LogFormat, PathName, Up};
-use crate::client::{Client, Meter, Network, Parts, PathBook, Resolver, Wish};
+use crate::client::{Client, Meter, Network, Parts, PathBook, RepeaterPart, Resolver, Wish};
 use crate::config::{File, Name, PathEntry};
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{Desk, Server};
@@ -11,15 +11,17 @@ use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
 use crate::{logging, metrics};
 use anyhow::Context;
+use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
-use ropewalk_bond::session::{CipherSet, Token};
+use ropewalk_bond::session::{CipherSet, Hop, Layer, Token};
 use ropewalk_bond::time::Duration;
 use ropewalk_net::links::Follower;
 use ropewalk_net::poll::Signals;
-use ropewalk_net::setup::Journal;
+use ropewalk_net::setup::{Journal, forwarding};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::{clock, privileges};
 use std::io::Read;
+use std::path::Path;
 
 const TOKEN_FILE: &str = "token";
 
@@ -30,17 +32,33 @@ pub fn run(args: Up) -> anyhow::Result<()> {
         (args.state.dir.clone(), args.token.is_some(), !args.routes.is_empty());
     let reload = Reload::new(args.daemon.config.clone(), file.clone(), args.daemon.log.is_some());
     let file = merge(args, file);
+    start(file, reload, &state, Asked { token_given: given, routes_fixed, hop: None })
+}
+
+/// What a client is asked for besides its file.
+pub struct Asked {
+    /// The token was given on the command line.
+    pub token_given: bool,
+    /// A reload does not change the routes.
+    pub routes_fixed: bool,
+    /// It is a repeater.
+    pub hop: Option<Hop>,
+}
+
+/// Runs a client, or the repeater of a hop.
+pub fn start(file: File, reload: Reload, state: &Path, asked: Asked) -> anyhow::Result<()> {
     logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
-    let token = given_token(file.up.token.as_deref(), given)?;
+    let token = given_token(file.up.token.as_deref(), asked.token_given)?;
     privileges::check()?;
-    let dir = StateDir::open(&state)?;
+    let dir = StateDir::open(state)?;
     let _lock = dir.lock()?;
     let token = remembered(&dir, token)?;
+    let part = asked.hop.is_some().then(|| super::repeater::part(&file, &dir)).transpose()?;
     let (journal, left_behind) = Journal::open(dir.path())?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    connect(&file, &token, &dir, journal, reload, routes_fixed)
+    connect(&file, &token, &dir, (journal, reload), asked, part)
 }
 
 /// The command line goes before the file.
@@ -74,11 +92,14 @@ fn connect(
     file: &File,
     token: &Token,
     dir: &StateDir,
-    journal: Journal,
-    reload: Reload,
-    routes_fixed: bool,
+    (mut journal, reload): (Journal, Reload),
+    asked: Asked,
+    part: Option<RepeaterPart>,
 ) -> anyhow::Result<()> {
-    let config = file.engine.to_config();
+    if let Some(Hop { layer: Layer::Three, networks, .. }) = &asked.hop {
+        forwarding(&mut journal, true, networks.iter().any(|n| n.addr().is_ipv6()))?;
+    }
+    let config = Config { hop: asked.hop, ..file.engine.to_config() };
     let key = identity::load_or_make(dir)?;
     let tun = Tun::open(file.up.tun.as_deref())?;
     let signals = Signals::new().context("signals cannot be caught")?;
@@ -94,6 +115,7 @@ fn connect(
         settings: PathBook::open(dir, &file.up.path)?,
         meter: Meter::new(Ledger::open(dir)?),
         reload,
+        repeater: part,
     };
     let now = clock::now();
     let who = ClientConfig {
@@ -109,7 +131,7 @@ fn connect(
     let wish = Wish {
         endpoints: token.endpoints().to_vec(),
         paths: file.up.path.iter().map(PathEntry::name).collect(),
-        routes_fixed,
+        routes_fixed: asked.routes_fixed,
         timeout: file.up.timeout_s.map(Duration::from_secs),
     };
     if let Some(address) = file.metrics.listen {

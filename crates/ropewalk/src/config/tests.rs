@@ -91,3 +91,65 @@ fn amounts() {
         assert!(text.parse::<Amount>().is_err(), "{text}");
     }
 }
+
+const LINKS: &str = "[[repeater.link]]\ninterface = \"wlan0\"\n[[repeater.link]]\ninterface = \"wlan1\"\n";
+
+#[test]
+fn a_hop_has_defaults_of_its_own_and_a_file_may_say_otherwise() {
+    let file = |text: &str| File::parse(Path::new("rw.toml"), text).unwrap().engine.to_config();
+    let plain = file("");
+    assert_eq!(
+        (plain.scheduler, plain.queue_packets, plain.order_deadline),
+        (Kind::EarliestArrival, None, None)
+    );
+    let hop = file(&format!("[repeater]\nclients = \"wlan2\"\n{LINKS}"));
+    assert_eq!(
+        (hop.scheduler, hop.congestion, hop.queue_packets),
+        (Kind::Backpressure, Algorithm::None, Some(200))
+    );
+    assert_eq!(
+        (hop.throttle.kind, hop.order_deadline),
+        (throttle::Kind::Balance, Some(Duration::from_millis(10)))
+    );
+    let text = "[engine]\nthrottle = \"mimd\"\nqueue-packets = 50\nthrottle-period-ms = 100\nthrottle-queue = [8, 64]\n[ap]\n[[ap.link]]\ninterface = \"wlan0\"\n";
+    let said = file(text);
+    let t = said.throttle;
+    assert_eq!(
+        (t.kind, t.low, t.high, t.every(), said.queue_packets),
+        (throttle::Kind::Mimd, 8, 64, Duration::from_millis(100), Some(50))
+    );
+}
+
+#[test]
+fn what_a_hop_cannot_be_is_said() {
+    for (text, words) in [
+        ("[ap]\nport = 1\n", "the radios are not named"),
+        ("[ap]\n[repeater]\n", "leave [ap] or [repeater] out, or make two files"),
+        (&format!("[repeater]\nlayer = 4\n{LINKS}"), "there is no layer 4"),
+        (
+            &format!("[repeater]\nclients = \"wlan0\"\n{LINKS}"),
+            "wlan0 cannot lead to the access point and to the clients",
+        ),
+        (
+            &format!("[repeater]\nnetworks = [\"0.0.0.0/0\"]\n{LINKS}"),
+            "is everything: name the clients' own networks",
+        ),
+        (&format!("[repeater]\nbridge = \"br0\"\n{LINKS}"), "set layer = 2, or leave the bridge out"),
+        (&format!("{LINKS}[[repeater.link]]\ninterface = \"wlan0\"\n"), "wlan0 is named twice"),
+    ] {
+        assert!(error(text).contains(words), "{text}: {}", error(text));
+    }
+    let clients = |more: &str| {
+        let text = format!(
+            "[repeater]\n{more}\n[[repeater.link]]\ninterface = \"wlan0\"\nshared = false\n[[repeater.link]]\ninterface = \"wlan1\"\n"
+        );
+        File::parse(Path::new("rw.toml"), &text).unwrap().repeater.check_clients()
+    };
+    assert!(clients("").unwrap_err().contains("it is not said where the clients are"));
+    assert!(
+        clients("clients = \"wlan2\"")
+            .unwrap_err()
+            .contains("set shared = true for wlan1, or shared = false for all")
+    );
+    assert_eq!(clients("lan = \"eth0\""), Ok(()));
+}

@@ -8,6 +8,7 @@ use ropewalk_bond::api::Input;
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::feedback::LinkState;
 use ropewalk_bond::path::Route;
+use ropewalk_bond::session::PublicKey;
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::feedback::{Completions, LinkFeedback, LinkReport, News, Source, open};
 use ropewalk_net::poll::{Interest, Poller};
@@ -25,6 +26,8 @@ struct Under {
     /// The path's socket and its other end, which name it.
     socket: u32,
     remote: SocketAddr,
+    /// Whose path, at a gateway.
+    peer: Option<PublicKey>,
     /// The engine's number.
     path: u8,
     interface: String,
@@ -72,13 +75,20 @@ impl Links {
     }
 
     /// From now on there is a path by this interface.
-    pub fn watch(&mut self, route: &Route, path: u8, interface: &str, now: Time) {
+    pub fn watch(
+        &mut self,
+        route: &Route,
+        (peer, path): (Option<PublicKey>, u8),
+        interface: &str,
+        now: Time,
+    ) {
         self.forget(route);
         let token = self.next_token;
         self.next_token += 1;
         self.all.push(Under {
             socket: route.link,
             remote: route.remote,
+            peer,
             path,
             interface: interface.to_owned(),
             token,
@@ -195,7 +205,7 @@ impl Under {
         }
         if eager {
             let state = LinkState { epoch: self.epoch, ..report.state() };
-            engine.handle(Input::Link { path: self.path, state }, now);
+            engine.handle(Input::Link { peer: self.peer, path: self.path, state }, now);
         }
         self.report = Some(report);
     }

@@ -3,6 +3,7 @@
 use super::run::Running;
 use crate::config::{Engine, File};
 use crate::logging;
+use ropewalk_bond::config::Config;
 use std::path::PathBuf;
 
 /// The configuration in force and where it came from.
@@ -43,7 +44,8 @@ impl Reload {
             memory: self.current.engine.memory,
             ..e.clone()
         };
-        running.core.engine.reconfigure(keep(&new.engine).to_config());
+        let hop = running.core.engine.config().hop.clone();
+        running.core.engine.reconfigure(Config { hop, ..keep(&new.engine).to_config() });
         running.set_busy_poll(new.engine.busy_poll());
         if !self.level_fixed
             && new.log.level != self.current.log.level
@@ -69,6 +71,8 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("up.tun", old.up.tun != new.up.tun),
         ("up.dns", old.up.dns != new.up.dns),
         ("up.path (which paths there are)", names(old) != names(new)),
+        ("[ap]", old.ap != new.ap),
+        ("[repeater]", old.repeater != new.repeater),
         ("engine.tun-mtu", old.engine.tun_mtu != new.engine.tun_mtu),
         ("engine.memory", old.engine.memory != new.engine.memory),
         ("log.format", old.log.format != new.log.format),

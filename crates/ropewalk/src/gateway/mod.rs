@@ -2,6 +2,7 @@
 
 pub mod desk;
 pub mod endpoints;
+pub mod radios;
 mod registry;
 
 pub use registry::SharedBook;
@@ -9,23 +10,59 @@ pub use registry::SharedBook;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::report;
+use radios::Radios;
 use ropewalk_bond::api::Event;
+use ropewalk_bond::engine::PeerStatus;
 use ropewalk_bond::path::Route;
 use ropewalk_bond::session::PublicKey;
-use ropewalk_bond::time::Time;
+use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::links;
+use std::collections::BTreeSet;
 
 /// A running gateway.
 pub struct Gateway {
     book: SharedBook,
     reload: Reload,
     started: Time,
+    /// An access point's.
+    radios: Option<Radios>,
+    /// Paths that the two ends name differently, and when to look again.
+    doubted: BTreeSet<(PublicKey, u8)>,
+    look: Time,
 }
 
 impl Gateway {
     /// A gateway that knows its clients by `book`.
     pub fn new(book: SharedBook, reload: Reload, started: Time) -> Gateway {
-        Gateway { book, reload, started }
+        Gateway { book, reload, started, radios: None, doubted: BTreeSet::new(), look: Time::NEVER }
+    }
+
+    /// Listens on an access point's radios.
+    pub fn listen_on(&mut self, mut radios: Radios, running: &mut Running) -> anyhow::Result<()> {
+        radios.attach(running)?;
+        running.watch_news(radios.follower())?;
+        (self.radios, self.look) = (Some(radios), self.started + LOOK);
+        Ok(())
+    }
+
+    /// Says it once when the repeater and this end do not agree on which radio the clients need too: the repeater's word counts, for it throttles.
+    fn compare_shared(&mut self, running: &Running, now: Time) {
+        let Some(radios) = &self.radios else { return };
+        let status = running.core.engine.status(now);
+        for peer in status.peers.iter().filter(|p| p.hop.is_some_and(|h| h.throttle.is_some())) {
+            for path in &peer.paths {
+                let Some((interface, here)) = radios.shared(path.route.link) else { continue };
+                if here != path.held.is_shared && self.doubted.insert((peer.key, path.id)) {
+                    let repeater = self.name(&peer.key);
+                    let there = path.held.is_shared;
+                    tracing::warn!(
+                        interface,
+                        repeater,
+                        "ap.toml says shared = {here}, the repeater says shared = {there} and is believed: mend one of the files"
+                    );
+                }
+            }
+        }
     }
 
     /// What a client is called.
@@ -58,7 +95,8 @@ impl Role for Gateway {
         match request {
             Request::Status {} => {
                 let name = |key: &PublicKey| self.name(key);
-                let status = Box::new(report::take("gateway", &running.core, self.started, now, name));
+                let role = if self.radios.is_some() { "ap" } else { "gateway" };
+                let status = Box::new(report::take(role, &running.core, self.started, now, name));
                 Response::Status { status }
             }
             Request::Expel { client } => {
@@ -69,11 +107,16 @@ impl Role for Gateway {
         }
     }
 
-    fn on_news(&mut self, _running: &mut Running, _now: Time) -> anyhow::Result<()> {
-        Ok(())
+    fn on_news(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
+        match &mut self.radios {
+            Some(radios) => radios.on_news(running, now),
+            None => Ok(()),
+        }
     }
 
-    fn on_timer(&mut self, _running: &mut Running, _now: Time) -> anyhow::Result<Flow> {
+    fn on_timer(&mut self, running: &mut Running, now: Time) -> anyhow::Result<Flow> {
+        self.look = now + LOOK;
+        self.compare_shared(running, now);
         Ok(Flow::Continue)
     }
 
@@ -82,24 +125,27 @@ impl Role for Gateway {
     }
 
     fn due(&self) -> Time {
-        Time::NEVER
+        self.look
     }
 }
 
+/// How often an access point holds the repeaters' word on shared radios against its own file.
+const LOOK: Duration = Duration::from_secs(5);
 /// Links that are watched at most: beyond, the gateway is no access point, and reading them would be all that it does.
 const LINKS: usize = 32;
 
 /// Watches the links of the paths that there are: the interfaces by which answers leave.
 fn watch_links(running: &mut Running, now: Time) {
     let status = running.core.engine.status(now);
-    let paths: Vec<(u8, Route)> =
-        status.peers.iter().flat_map(|p| &p.paths).map(|p| (p.id, p.route)).take(LINKS).collect();
-    let routes: Vec<Route> = paths.iter().map(|(_, route)| *route).collect();
+    let of = |p: &PeerStatus| p.paths.iter().map(|path| (p.key, path.id, path.route)).collect::<Vec<_>>();
+    let paths: Vec<(PublicKey, u8, Route)> = status.peers.iter().flat_map(of).take(LINKS).collect();
+    let routes: Vec<Route> = paths.iter().map(|(_, _, route)| *route).collect();
     running.core.links.keep(&routes);
-    let fresh: Vec<_> = paths.into_iter().filter(|(_, route)| !running.core.links.knows(route)).collect();
-    for (path, route) in fresh {
-        match links::interface_towards(route.remote.ip()) {
-            Ok(Some(interface)) => running.core.links.watch(&route, path, &interface, now),
+    let fresh: Vec<_> = paths.into_iter().filter(|(.., route)| !running.core.links.knows(route)).collect();
+    for (peer, path, route) in fresh {
+        let bound = running.core.sockets.get(route.link).and_then(|l| l.socket.device().map(str::to_owned));
+        match bound.map_or_else(|| links::interface_towards(route.remote.ip()), |own| Ok(Some(own))) {
+            Ok(Some(interface)) => running.core.links.watch(&route, (Some(peer), path), &interface, now),
             Ok(None) => {}
             Err(error) => tracing::debug!(remote = %route.remote, "{error}"),
         }

@@ -75,6 +75,17 @@ pub const PEER: &[Metric<Peer>] = counters_and_gauges! {
     Counter "duplicate_pieces" "Pieces of packets that came twice" |p| Some(p.duplicates as f64);
     Counter "resent_pieces" "Pieces of packets sent again" |p| Some(p.resent as f64);
     Counter "given_up_packets" "Packets not sent again because it was too late" |p| Some(p.given_up as f64);
+    Gauge "hop_clients" "Repeater: clients whose queues are read" |p| p.hop.as_ref().map(|h| h.clients as f64);
+    Gauge "hop_longest_queue_packets" "Packets in the longest queue towards a repeater's client" |p| p.hop.as_ref().map(|h| f64::from(h.longest_packets));
+    Counter "hop_signals_sent" "Repeater: words on its clients' queues" |p| p.hop.as_ref().map(|h| h.signals_sent as f64);
+    Counter "hop_decreases" "Access point: signals that said decrease" |p| p.hop.as_ref().map(|h| h.decreases as f64);
+    Counter "hop_sames" "Access point: signals that said same" |p| p.hop.as_ref().map(|h| h.sames as f64);
+    Counter "hop_increases" "Access point: signals that said increase" |p| p.hop.as_ref().map(|h| h.increases as f64);
+    Counter "hop_old_signals" "Access point: signals that came twice or too late" |p| p.hop.as_ref().map(|h| h.old_signals as f64);
+    Counter "hop_silences" "Access point: times that no signal came for two periods" |p| p.hop.as_ref().map(|h| h.silences as f64);
+    Gauge "hop_choked" "Access point: 1 while the shared links may carry nothing but control" |p| p.hop.as_ref().map(|h| f64::from(u8::from(h.choked)));
+    Gauge "hop_held_datagrams" "Access point: datagrams that the shared links may hold (mimd)" |p| p.hop.as_ref().and_then(|h| h.held_datagrams);
+    Gauge "hop_rate_datagrams_per_second" "Access point: what may leave on the shared links (balance)" |p| p.hop.as_ref().and_then(|h| h.rate_pps);
 };
 
 /// Of a path; labels `peer`, `id` and `path`.
@@ -101,5 +112,9 @@ pub const PATH: &[Metric<Path>] = counters_and_gauges! {
     Counter "path_link_delivered_packets" "Packets that the link delivered, whoever sent them" |p| p.link.as_ref().map(|l| l.delivered as f64);
     Counter "path_link_failed_packets" "Packets that the link gave up or dropped" |p| p.link.as_ref().map(|l| l.failed as f64);
     Counter "path_link_retries" "Repetitions on the air" |p| p.link.as_ref().map(|l| l.retries as f64);
+    Gauge "path_outstanding_datagrams" "Datagrams that the path's link has not completed" |p| Some(p.outstanding as f64);
+    Gauge "path_threshold_datagrams" "How many it may hold under the scheduler backpressure" |p| Some(f64::from(p.threshold));
+    Gauge "path_completed_datagrams_per_second" "Completions while the link was busy" |p| Some(p.completed_pps);
+    Gauge "path_shared" "1 if its channel is one that a repeater's clients need" |p| Some(f64::from(u8::from(p.shared)));
     Counter "path_acknowledged_datagrams" "Datagrams acknowledged" |p| Some(p.acked as f64);
 };

@@ -1,9 +1,11 @@
 //! What a daemon says of itself: one snapshot, for `status`, `top` and metrics. Its JSON is stable: fields are added, never changed.
 
+pub mod hop;
 pub mod link;
 pub mod table;
 
 use crate::daemon::Core;
+use ipnet::IpNet;
 use ropewalk_bond::engine::{PathStatus, PeerStatus};
 use ropewalk_bond::session::PublicKey;
 use ropewalk_bond::time::{Duration, Time};
@@ -16,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 pub struct Snapshot {
     /// Version of this layout.
     pub version: u32,
-    /// `client` or `gateway`.
+    /// `client` or `gateway`; of a hop `repeater` or `ap`.
     pub role: String,
     /// The bond's device.
     pub device: String,
@@ -24,7 +26,7 @@ pub struct Snapshot {
     pub clock_ns: u64,
     /// How long the daemon has been running, seconds.
     pub uptime_s: f64,
-    /// Client: the one gateway. Gateway: the clients.
+    /// Client: the one gateway. Gateway: the clients. Repeater: the access point, and the other way round.
     pub peers: Vec<Peer>,
     /// Datagrams dropped on arrival, by reason.
     pub drops: Drops,
@@ -41,7 +43,7 @@ pub struct Snapshot {
 /// One session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Peer {
-    /// Gateway: the client's name. Client: `gateway`.
+    /// Gateway: the client's name. Client: `gateway`. Repeater: `ap`.
     pub name: String,
     /// Its public key.
     pub key: String,
@@ -88,6 +90,13 @@ pub struct Peer {
     pub resent: u64,
     /// Packets not sent again because it was too late.
     pub given_up: u64,
+    /// Networks behind it.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub networks: Vec<IpNet>,
+    /// The queue towards a repeater's clients, where somebody speaks of it.
+    #[serde(default)]
+    pub hop: Option<hop::Hop>,
 }
 
 /// One path.
@@ -140,6 +149,21 @@ pub struct Path {
     pub acked: u64,
     /// How often it died within the last seconds.
     pub deaths: u32,
+    /// Datagrams that the link has not completed.
+    #[serde(default)]
+    pub outstanding: u64,
+    /// How many it may hold under the scheduler `backpressure`.
+    #[serde(default)]
+    pub threshold: u32,
+    /// Completions per second while it was busy.
+    #[serde(default)]
+    pub completed_pps: f64,
+    /// Whose completions count: `link`, or `acknowledgements` of the peer.
+    #[serde(default)]
+    pub completions: String,
+    /// Its channel is one that a repeater's clients need.
+    #[serde(default)]
+    pub shared: bool,
     /// What the link under it says of itself, where it has something to say.
     pub link: Option<link::Link>,
 }
@@ -257,11 +281,13 @@ fn peer(name: String, p: PeerStatus, core: &Core) -> Peer {
         duplicates: p.order.duplicates,
         resent: p.resent,
         given_up: p.given_up,
+        networks: p.networks,
+        hop: p.hop.as_ref().map(hop::Hop::new),
     }
 }
 
 fn path(p: PathStatus, core: &Core) -> Path {
-    let own = core.sockets.get(p.route.link).filter(|_| !core.keep_local).map(|l| l.name.clone());
+    let own = core.sockets.get(p.route.link).filter(|l| l.socket.device().is_some()).map(|l| l.name.clone());
     Path {
         id: p.id,
         name: own.unwrap_or_else(|| p.route.remote.to_string()),
@@ -286,6 +312,11 @@ fn path(p: PathStatus, core: &Core) -> Path {
         spurious: p.traffic.spurious,
         acked: p.traffic.acked,
         deaths: p.deaths,
+        outstanding: p.held.outstanding,
+        threshold: p.held.threshold,
+        completed_pps: p.held.completed_pps,
+        completions: p.held.source.name().into(),
+        shared: p.held.is_shared,
         link: core.links.of(&p.route),
     }
 }

@@ -8,7 +8,7 @@ pub fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} {}, up {}", now.role, now.device, time(now.uptime_s));
     if now.peers.is_empty() {
-        out.push_str("no client is connected\n");
+        out.push_str("nobody is connected\n");
     }
     for peer in &now.peers {
         let before = earlier.and_then(|e| e.peers.iter().find(|p| p.key == peer.key));
@@ -16,6 +16,9 @@ pub fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
         out.push('\n');
         session(&mut out, peer);
         paths(&mut out, before, peer, seconds);
+        if now.role == "ap" || now.role == "repeater" {
+            hop(&mut out, peer);
+        }
         queues(&mut out, peer);
     }
     for note in &now.notes {
@@ -57,6 +60,29 @@ fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
     }
     for (name, link) in peer.paths.iter().filter_map(|p| Some((&p.name, p.link.as_ref()?))) {
         let _ = writeln!(out, "  link of {name} ({}): {}", link.source, link.line());
+    }
+}
+
+/// What the links of a hop hold, and the queue behind it.
+fn hop(out: &mut String, p: &Peer) {
+    for path in &p.paths {
+        let _ = writeln!(
+            out,
+            "  {}{} holds {} of {} datagrams, completes {:.0}/s by {}",
+            path.name,
+            if path.shared { " (shared)" } else { "" },
+            path.outstanding,
+            path.threshold,
+            path.completed_pps,
+            path.completions
+        );
+    }
+    if let Some(hop) = &p.hop {
+        let _ = writeln!(out, "  clients: {}", hop.line());
+    }
+    if !p.networks.is_empty() {
+        let networks: Vec<String> = p.networks.iter().map(ToString::to_string).collect();
+        let _ = writeln!(out, "  networks behind it: {}", networks.join(" "));
     }
 }
 

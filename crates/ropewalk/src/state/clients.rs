@@ -148,7 +148,7 @@ impl Clients {
         }
         let client = &self.clients[found];
         let ipv4 = pool.inner_v4(client.ipv4.unwrap_or(Ipv4Addr::UNSPECIFIED));
-        Ok((Admission { ipv4, ipv6: pool.inner_v6(client.ipv6) }, !kept))
+        Ok((Admission { ipv4, ipv6: pool.inner_v6(client.ipv6), networks: Vec::new() }, !kept))
     }
 
     /// Which entry a client comes by: the one that has its key, else the one that its invite names.

@@ -24,7 +24,8 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
     let links = app.peer().map_or(0, |p| p.paths.iter().filter(|path| path.link.is_some()).count());
-    let foot = Constraint::Length(5 + links as u16);
+    let hop = app.peer().is_some_and(|p| p.hop.is_some());
+    let foot = Constraint::Length(5 + links as u16 + u16::from(hop));
     let rows = [Constraint::Length(2), Constraint::Min(3), foot, Constraint::Length(1)];
     let [head, middle, foot, keys] = Layout::vertical(rows).areas(frame.area());
     header(frame, head, app);
@@ -32,7 +33,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
         paths(frame, middle, app, peer);
         queues(frame, foot, app, peer);
     } else {
-        frame.render_widget(Paragraph::new("no client is connected"), middle);
+        frame.render_widget(Paragraph::new("nobody is connected"), middle);
     }
     let line = match &app.trouble {
         Some(trouble) => Line::from(trouble.as_str()).fg(Color::Red),
@@ -50,7 +51,7 @@ fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
     ];
     let mut second = Line::default();
     if let Some(peer) = app.peer() {
-        if app.now.role == "gateway" {
+        if app.now.role == "gateway" || app.now.role == "ap" {
             words.push(format!(" · {} ({} of {})", peer.name, app.selected + 1, now.peers.len()).into());
         }
         let inside: Vec<String> = peer.inside.iter().map(ToString::to_string).collect();
@@ -155,6 +156,7 @@ fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
     lines.extend(
         links.map(|(name, link)| Line::from(format!("link {name} ({})  {}", link.source, link.line()))),
     );
+    lines.extend(p.hop.iter().map(|hop| Line::from(format!("clients {}", hop.line()))));
     frame.render_widget(Paragraph::new(lines), area);
 }
 

@@ -1,6 +1,8 @@
 //! Both ends in namespaces.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod hop;
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;

@@ -1,0 +1,108 @@
+//! `ropewalk ap`: the access point of a repeater with two radios. It is a gateway that listens on its radios' interfaces.
+
+use super::{invite, serve};
+use crate::cli::{Ap, ApCommand, Invite, State};
+use crate::config::File;
+use crate::daemon::Reload;
+use crate::exit::{Code, failure};
+use crate::gateway::radios::{Radios, addresses};
+use crate::state::StateDir;
+use crate::state::pool::Pool;
+use ipnet::IpNet;
+use ropewalk_bond::session::{Endpoint, Hop, HopRole, Host};
+use ropewalk_net::links;
+use std::path::{Path, PathBuf};
+
+/// Runs an access point, or makes a token for a repeater.
+pub fn run(args: Ap) -> anyhow::Result<()> {
+    if let Some(ApCommand::Invite { name, config, state, endpoints }) = args.command {
+        let file = read(&config)?;
+        let dir = state_dir(state.or_else(|| file.ap.state.clone()), &config)?;
+        let endpoints = if endpoints.is_empty() { own_endpoints(&file)? } else { endpoints };
+        return invite::run(&Invite { name, state: State { dir }, endpoints });
+    }
+    let Some(path) = args.hop.config.clone() else {
+        return Err(failure(Code::Usage, "--config FILE is missing"));
+    };
+    let daemon = args.hop.daemon();
+    let mut file = read(&path)?;
+    let reload = Reload::new(Some(path.clone()), file.clone(), daemon.log.is_some());
+    daemon.merge_into(&mut file);
+    let state = state_dir(args.hop.state.or_else(|| file.ap.state.clone()), &path)?;
+    let ap = &mut file.ap;
+    if ap.address.is_empty() {
+        ap.address = vec!["10.77.0.1/24".parse()?];
+    }
+    let pool = Pool::new(&ap.address)?;
+    let behind: Vec<IpNet> = ap.repeater.iter().flat_map(|r| &r.networks).map(IpNet::trunc).collect();
+    let clash =
+        behind.iter().find(|n| ap.address.iter().any(|a| n.contains(&a.trunc()) || a.trunc().contains(*n)));
+    if let Some(network) = clash {
+        let words = format!(
+            "{network} cannot lie behind a repeater and be the hop's own network: change address or networks in ap.toml"
+        );
+        return Err(failure(Code::Usage, words));
+    }
+    (file.serve.address, file.serve.tun, file.serve.masquerade) =
+        (ap.address.clone(), ap.tun.clone(), ap.masquerade);
+    let hop = Hop { role: HopRole::AccessPoint, layer: file.ap.layer.0, networks: Vec::new() };
+    serve::start(serve::Wish { file, reload, state, pool, hop: Some(hop), behind })
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    let file = File::read(path)?;
+    if !file.ap.link.is_empty() {
+        return Ok(file);
+    }
+    let what = match file.repeater.link.is_empty() {
+        true => "has no section [ap]".to_owned(),
+        false => "is a repeater's: run `ropewalk repeater` with it, and `ropewalk ap` on the other machine"
+            .to_owned(),
+    };
+    Err(failure(Code::Usage, format!("{} {what}", path.display())))
+}
+
+/// The state directory, or that it is missing.
+pub fn state_dir(named: Option<PathBuf>, file: &Path) -> anyhow::Result<PathBuf> {
+    named.ok_or_else(|| {
+        let words = format!(
+            "no state directory is named: set state = \"DIR\" in {}, or give --state DIR",
+            file.display()
+        );
+        failure(Code::Usage, words)
+    })
+}
+
+fn own_endpoints(file: &File) -> anyhow::Result<Vec<Endpoint>> {
+    let names: Vec<&str> = file.ap.link.iter().map(|l| l.interface.as_str()).collect();
+    let all = addresses(&links::list()?, &names, file.ap.port);
+    if all.is_empty() {
+        let words = format!(
+            "{} has no address that a repeater could reach: give it one, or name one with --endpoint HOST:PORT",
+            names.join(" or ")
+        );
+        return Err(failure(Code::Usage, words));
+    }
+    Ok(all.into_iter().map(|a| Endpoint { host: Host::Address(a.ip()), port: a.port() }).collect())
+}
+
+/// Opens the sockets on the radios; says which of them nobody can reach yet.
+pub fn radios(file: &File, dir: &StateDir) -> anyhow::Result<Radios> {
+    if dir.read("token")?.is_some() {
+        let words = format!(
+            "the state directory {} is of a repeater or client: are the roles swapped? Give the access point one of its own",
+            dir.path().display()
+        );
+        return Err(failure(Code::Usage, words));
+    }
+    let radios = Radios::open(file.ap.port, &file.ap.link)?;
+    let bare =
+        |l: &&crate::config::HopLink| addresses(radios.follower().links(), &[&l.interface], 1).is_empty();
+    for link in file.ap.link.iter().filter(bare) {
+        tracing::warn!(
+            interface = link.interface,
+            "it has no address yet: no repeater can reach it, and tokens do not name it"
+        );
+    }
+    Ok(radios)
+}

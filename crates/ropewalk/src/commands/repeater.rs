@@ -1,0 +1,77 @@
+//! `ropewalk repeater`: a repeater with two radios. It is a client whose paths are the stations on the access point's radios.
+
+use super::{ap, up};
+use crate::cli::Repeater;
+use crate::client::{ClientsQueue, RepeaterPart};
+use crate::config::{File, PathEntry};
+use crate::daemon::Reload;
+use crate::exit::{Code, failure};
+use crate::gateway::endpoints::FILE as GATEWAY_FILE;
+use crate::state::StateDir;
+use ropewalk_bond::session::{Hop, HopRole, Layer};
+use ropewalk_net::links::{self, LinkError};
+use std::path::Path;
+
+/// Runs a repeater until it is told to stop.
+pub fn run(args: Repeater) -> anyhow::Result<()> {
+    let Some(path) = args.hop.config.clone() else {
+        return Err(failure(Code::Usage, "--config FILE is missing"));
+    };
+    let daemon = args.hop.daemon();
+    let mut file = read(&path)?;
+    let reload = Reload::new(Some(path.clone()), file.clone(), daemon.log.is_some());
+    daemon.merge_into(&mut file);
+    let r = &mut file.repeater;
+    r.lan = args.lan.or(r.lan.take());
+    r.check_clients().map_err(|words| failure(Code::Usage, format!("{}: {words}", path.display())))?;
+    let state = ap::state_dir(args.hop.state.or_else(|| r.state.clone()), &path)?;
+    let given = args.token.is_some();
+    file.up.token = args.token.or(r.token.take());
+    file.up.timeout_s = args.timeout.or(r.timeout_s);
+    file.up.tun = r.tun.clone();
+    file.up.path = r.link.iter().map(|l| PathEntry::new(&l.interface)).collect();
+    if r.layer.0 == Layer::Three {
+        file.up.route = r.route.clone();
+    }
+    let networks = r.networks.iter().map(ipnet::IpNet::trunc).collect();
+    let hop = Hop { role: HopRole::Repeater, layer: r.layer.0, networks };
+    up::start(file, reload, &state, up::Asked { token_given: given, routes_fixed: true, hop: Some(hop) })
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    let file = File::read(path)?;
+    if !file.repeater.link.is_empty() {
+        return Ok(file);
+    }
+    let what = match file.ap.link.is_empty() {
+        true => "has no section [repeater]",
+        false => {
+            "is an access point's: run `ropewalk ap` with it, and `ropewalk repeater` on the other machine"
+        }
+    };
+    Err(failure(Code::Usage, format!("{} {what}", path.display())))
+}
+
+/// What a repeater adds to a client; refuses what cannot work before anything is changed.
+pub fn part(file: &File, dir: &StateDir) -> anyhow::Result<RepeaterPart> {
+    if dir.read(GATEWAY_FILE)?.is_some() {
+        let words = format!(
+            "the state directory {} is of an access point or gateway: are the roles swapped? Give the repeater one of its own",
+            dir.path().display()
+        );
+        return Err(failure(Code::Usage, words));
+    }
+    let r = &file.repeater;
+    let there = links::list()?;
+    let named = r.link.iter().map(|l| &l.interface).chain(r.lan.as_ref());
+    if let Some(missing) = named.into_iter().find(|name| there.iter().all(|l| l.name != **name)) {
+        return Err(LinkError::NoSuchInterface(missing.clone()).into());
+    }
+    if r.lan.is_some() {
+        return Ok(RepeaterPart { shared: Vec::new(), queue: None });
+    }
+    let shared = r.link.iter().filter(|l| l.shared == Some(true)).map(|l| l.interface.clone()).collect();
+    let every = file.engine.to_config().throttle.every();
+    let queue = r.clients.as_deref().map(|interface| ClientsQueue::new(interface, every));
+    Ok(RepeaterPart { shared, queue })
+}

@@ -1,0 +1,306 @@
+//! The two sections of a hop: an access point with two radios, and a repeater.
+
+use super::File;
+use ipnet::IpNet;
+use ropewalk_bond::cc::Algorithm;
+use ropewalk_bond::schedule::Kind;
+use ropewalk_bond::session::{Layer, NETWORKS_MAX};
+use ropewalk_bond::throttle;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// The access point of a repeater with two radios: `ropewalk ap --config FILE`. With this section other keys of `[engine]` have other defaults, where the file does
+/// not name them: `scheduler = "backpressure"`, `congestion = "none"`, `queue-packets = 200`, `order-deadline-ms = 10`, `throttle = "balance"`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Ap {
+    /// Directory for keys and state. Default: none; `--state` goes before it.
+    pub state: Option<PathBuf>,
+    /// 3: the hop is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3, because bridges bring their broadcasts along.
+    #[schemars(with = "u8")]
+    pub layer: LayerKey,
+    /// Name of the network device. Default: the first free of `rw0`, `rw1`, …
+    pub tun: Option<String>,
+    /// Layer 2: the bridge that the device becomes a port of. Default: none, put it into one yourself.
+    pub bridge: Option<String>,
+    /// Layer 3: the access point's addresses inside the hop, with the networks that repeaters get theirs from. Default: `["10.77.0.1/24"]`.
+    #[schemars(with = "Vec<String>")]
+    pub address: Vec<IpNet>,
+    /// Layer 3: let repeaters and their clients reach the internet with this machine's address. Default: `false`, because it changes the firewall.
+    pub masquerade: bool,
+    /// UDP port on the radios' interfaces. Default: 4500.
+    pub port: u16,
+    /// The radios' interfaces, one `[[ap.link]]` each.
+    pub link: Vec<HopLink>,
+    /// What lies behind repeaters, one `[[ap.repeater]]` each; on layer 2 there is nothing to say.
+    pub repeater: Vec<Behind>,
+}
+
+/// The interface of one radio towards the other end.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct HopLink {
+    /// Its name.
+    pub interface: String,
+    /// Its channel is the one that the repeater's clients are on, so it may only take the air that they leave. Default: unsaid, and then
+    /// another one has to be `true`.
+    #[serde(default)]
+    pub shared: Option<bool>,
+}
+
+/// The networks behind one repeater.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Behind {
+    /// The name that the repeater was invited by.
+    pub name: String,
+    /// Networks that its clients may have; they are routed to it, and it may send from them.
+    #[schemars(with = "Vec<String>")]
+    pub networks: Vec<IpNet>,
+}
+
+/// A repeater with two radios: `ropewalk repeater --config FILE`. It changes the same defaults of `[engine]` as `[ap]`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Repeater {
+    /// Directory for keys and state. Default: none; `--state` goes before it.
+    pub state: Option<PathBuf>,
+    /// The line that `ropewalk ap invite` printed. Default: the token used last with this state directory.
+    pub token: Option<String>,
+    /// 3: the hop is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3; it has to be the access point's.
+    #[schemars(with = "u8")]
+    pub layer: LayerKey,
+    /// Name of the network device. Default: the first free of `rw0`, `rw1`, …
+    pub tun: Option<String>,
+    /// Layer 2: the bridge that the device becomes a port of. Default: none, put it into one yourself.
+    pub bridge: Option<String>,
+    /// Layer 3: networks to send through the hop. Default: `["0.0.0.0/0"]`, because the hop is the clients' way to everything.
+    #[schemars(with = "Vec<String>")]
+    pub route: Vec<IpNet>,
+    /// Layer 3: the networks of this repeater's clients, at most 8; `ap.toml` has to name them too. Default: none, and then clients have to be hidden behind this
+    /// machine's address.
+    #[schemars(with = "Vec<String>")]
+    pub networks: Vec<IpNet>,
+    /// The interface towards the clients, on the shared radio: its queue is what the throttle lives on. Default: none, and then `lan` has to be there.
+    pub clients: Option<String>,
+    /// The clients are on this cable instead: no radio is shared, nothing is throttled. Default: none. `--lan` goes before it.
+    pub lan: Option<String>,
+    /// Give up if there is no connection after so many seconds. Default: never.
+    pub timeout_s: Option<u64>,
+    /// The interfaces that are stations of the access point, one `[[repeater.link]]` each.
+    pub link: Vec<HopLink>,
+}
+
+impl Default for Ap {
+    fn default() -> Ap {
+        Ap {
+            state: None,
+            layer: LayerKey::default(),
+            tun: None,
+            bridge: None,
+            address: Vec::new(),
+            masquerade: false,
+            port: 4500,
+            link: Vec::new(),
+            repeater: Vec::new(),
+        }
+    }
+}
+
+impl Default for Repeater {
+    fn default() -> Repeater {
+        Repeater {
+            state: None,
+            token: None,
+            layer: LayerKey::default(),
+            tun: None,
+            bridge: None,
+            route: vec![IpNet::V4(ipnet::Ipv4Net::default())],
+            networks: Vec::new(),
+            clients: None,
+            lan: None,
+            timeout_s: None,
+            link: Vec::new(),
+        }
+    }
+}
+
+/// A layer as the file names it: 2 or 3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "u8")]
+pub struct LayerKey(pub Layer);
+
+impl TryFrom<u8> for LayerKey {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<LayerKey, String> {
+        match number {
+            2 => Ok(LayerKey(Layer::Two)),
+            3 => Ok(LayerKey(Layer::Three)),
+            other => {
+                Err(format!("there is no layer {other}: it is 2 (frames, a bridge) or 3 (packets, routes)"))
+            }
+        }
+    }
+}
+
+/// A key and what is wrong with it.
+type Wrong = (&'static str, String);
+
+impl Ap {
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        check_links(&self.link)?;
+        if self.port == 0 {
+            return Err((
+                "port",
+                "port is 0, but repeaters have to know it: choose one, such as 4500".into(),
+            ));
+        }
+        check_bridge(self.bridge.as_deref(), self.layer)?;
+        if self.layer.0 == Layer::Two
+            && (!self.repeater.is_empty() || !self.address.is_empty() || self.masquerade)
+        {
+            let words = "on layer 2 the hop has no addresses: leave out address, masquerade and [[ap.repeater]], or set layer = 3";
+            return Err(("layer", words.into()));
+        }
+        for (i, behind) in self.repeater.iter().enumerate() {
+            check_networks(&behind.networks)?;
+            let earlier = self.repeater[..i].iter().flat_map(|b| &b.networks);
+            if let Some(twice) =
+                earlier.clone().find(|e| behind.networks.iter().any(|n| n.trunc() == e.trunc()))
+            {
+                return Err((
+                    "networks",
+                    format!("{twice} lies behind one repeater only, but is named for two"),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Repeater {
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        check_links(&self.link)?;
+        check_networks(&self.networks)?;
+        check_bridge(self.bridge.as_deref(), self.layer)?;
+        if self.layer.0 == Layer::Two && !self.networks.is_empty() {
+            return Err((
+                "networks",
+                "on layer 2 the hop has no networks: leave the key out, or set layer = 3".into(),
+            ));
+        }
+        for name in self.clients.iter().chain(&self.lan) {
+            crate::cli::check_interface(name).map_err(|why| ("clients", why))?;
+            if self.link.iter().any(|l| l.interface == *name) {
+                let words = format!(
+                    "{name} cannot lead to the access point and to the clients: make an interface of its own for the clients"
+                );
+                return Err(("clients", words));
+            }
+        }
+        Ok(())
+    }
+
+    /// What only counts once the command line is known.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn check_clients(&self) -> Result<(), String> {
+        if self.lan.is_some() {
+            return Ok(());
+        }
+        let Some(clients) = &self.clients else {
+            return Err("it is not said where the clients are: set clients = \"IFACE\" under [repeater], the interface on the shared radio, or lan = \
+                        \"IFACE\" for a cable"
+                .into());
+        };
+        let unsaid: Vec<&str> =
+            self.link.iter().filter(|l| l.shared.is_none()).map(|l| l.interface.as_str()).collect();
+        if !unsaid.is_empty() && !self.link.iter().any(|l| l.shared == Some(true)) {
+            return Err(format!(
+                "no link is said to share the channel of {clients}: set shared = true for {}, or shared = false for all if none does",
+                unsaid.join(" or ")
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_links(links: &[HopLink]) -> Result<(), Wrong> {
+    if links.is_empty() {
+        return Err((
+            "interface",
+            "the radios are not named: one [[….link]] with interface = \"IFACE\" for each".into(),
+        ));
+    }
+    for (i, link) in links.iter().enumerate() {
+        crate::cli::check_interface(&link.interface).map_err(|why| ("interface", why))?;
+        if links[..i].iter().any(|l| l.interface == link.interface) {
+            return Err(("interface", format!("{} is named twice", link.interface)));
+        }
+    }
+    Ok(())
+}
+
+fn check_networks(networks: &[IpNet]) -> Result<(), Wrong> {
+    if networks.len() > NETWORKS_MAX {
+        return Err((
+            "networks",
+            format!("there are {} networks, but {NETWORKS_MAX} at most can be told", networks.len()),
+        ));
+    }
+    match networks.iter().find(|n| n.prefix_len() == 0) {
+        Some(all) => Err(("networks", format!("{all} is everything: name the clients' own networks"))),
+        None => Ok(()),
+    }
+}
+
+fn check_bridge(bridge: Option<&str>, layer: LayerKey) -> Result<(), Wrong> {
+    if layer.0 == Layer::Two {
+        return Err(("layer", "layer 2 is not there yet: use layer = 3".into()));
+    }
+    let Some(name) = bridge else { return Ok(()) };
+    crate::cli::check_interface(name).map_err(|why| ("bridge", why))?;
+    if layer.0 == Layer::Three {
+        return Err(("bridge", "a bridge takes frames: set layer = 2, or leave the bridge out".into()));
+    }
+    Ok(())
+}
+
+/// The defaults of a hop for what `text`, the file, does not name under `[engine]`.
+pub(super) fn engine_of_a_hop(file: &mut File, text: &str) -> Result<(), Wrong> {
+    let Ok(table) = text.parse::<toml::Table>() else { return Ok(()) };
+    match (table.contains_key("ap"), table.contains_key("repeater")) {
+        (false, false) => return Ok(()),
+        (true, true) => {
+            let words = "a machine is the access point or the repeater of a hop: leave [ap] or [repeater] out, or make two files";
+            return Err(("state", words.into()));
+        }
+        (true, false) => file.ap.check()?,
+        (false, true) => file.repeater.check()?,
+    }
+    let named = |key: &str| table.get("engine").and_then(|e| e.get(key)).is_some();
+    let e = &mut file.engine;
+    if !named("scheduler") {
+        e.scheduler.0 = Kind::Backpressure;
+    }
+    if !named("congestion") && e.scheduler.0 == Kind::Backpressure {
+        e.congestion.0 = Algorithm::None;
+    }
+    if !named("queue-packets") {
+        e.queue_packets = Some(200);
+    }
+    if !named("order-deadline-ms") {
+        e.order_deadline_ms = Some(10);
+    }
+    if !named("throttle") {
+        e.throttle.0 = throttle::Kind::Balance;
+    }
+    let layer = if table.contains_key("ap") { file.ap.layer } else { file.repeater.layer };
+    if !named("tun-mtu") && layer.0 == Layer::Two {
+        e.tun_mtu = 1500;
+    }
+    Ok(())
+}

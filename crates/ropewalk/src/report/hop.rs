@@ -1,0 +1,110 @@
+//! What the ends of a hop between an access point and a repeater say of the queue towards the clients, in the form in which `status --json` has it.
+
+use ropewalk_bond::engine::HopStatus;
+use ropewalk_bond::throttle::Allowance;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The queue towards a repeater's clients, and what follows from it. Each end fills in what it knows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Hop {
+    /// Repeater: clients whose queues are read.
+    pub clients: u64,
+    /// Packets in the longest queue towards a client: as read here, or as the repeater said last.
+    pub longest_packets: u32,
+    /// Repeater: signals sent.
+    pub signals_sent: u64,
+    /// Access point: signals that said decrease.
+    pub decreases: u64,
+    /// Access point: signals that said same.
+    pub sames: u64,
+    /// Access point: signals that said increase.
+    pub increases: u64,
+    /// Access point: signals that came twice or too late.
+    pub old_signals: u64,
+    /// Access point: how often none came for two periods, which counts as a decrease.
+    pub silences: u64,
+    /// Access point: the throttle, `mimd` or `balance`.
+    pub throttle: Option<String>,
+    /// Access point: the shared links may carry nothing but control.
+    pub choked: bool,
+    /// Access point, `mimd`: datagrams that the shared links may hold.
+    pub held_datagrams: Option<f64>,
+    /// Access point, `balance`: datagrams per second that may leave on the shared links.
+    pub rate_pps: Option<f64>,
+}
+
+impl Hop {
+    /// The engine's word.
+    pub fn new(s: &HopStatus) -> Hop {
+        let [decreases, sames, increases] = s.heard.verdicts;
+        let allowance = s.throttle.map(|(_, a)| a);
+        Hop {
+            clients: s.clients as u64,
+            longest_packets: s.longest,
+            signals_sent: s.words_sent,
+            decreases,
+            sames,
+            increases,
+            old_signals: s.heard.old,
+            silences: s.heard.silences,
+            throttle: s.throttle.map(|(name, _)| name.to_owned()),
+            choked: allowance == Some(Allowance::Choked),
+            held_datagrams: match allowance {
+                Some(Allowance::Held(held)) => Some(held),
+                _ => None,
+            },
+            rate_pps: match allowance {
+                Some(Allowance::Rate(pps)) => Some(pps),
+                _ => None,
+            },
+        }
+    }
+
+    /// `clients: 12 packets wait for one at most; 40 decrease, 3 same, 9 increase; balance: 812 datagrams/s on shared links`.
+    pub fn line(&self) -> String {
+        let longest = self.longest_packets;
+        let Some(throttle) = &self.throttle else {
+            return format!(
+                "{longest} packets wait for a client at most, of {}; {} signals sent",
+                self.clients, self.signals_sent
+            );
+        };
+        let allowed = match (self.choked, self.held_datagrams, self.rate_pps) {
+            (true, ..) => "shared links choked".into(),
+            (_, Some(held), _) => format!("{held:.1} datagrams held on shared links"),
+            (_, _, Some(pps)) => format!("{pps:.0} datagrams/s on shared links"),
+            _ => "shared links free".into(),
+        };
+        format!(
+            "{longest} packets wait for a client at most; {} decrease, {} same, {} increase, {} silences; {throttle}: {allowed}",
+            self.decreases, self.sames, self.increases, self.silences
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_bond::throttle::Counters;
+
+    #[test]
+    fn each_end_says_what_it_knows() {
+        let heard = Counters { verdicts: [40, 3, 9], old: 1, silences: 2 };
+        let s = HopStatus {
+            clients: 0,
+            longest: 12,
+            words_sent: 0,
+            heard,
+            throttle: Some(("balance", Allowance::Rate(812.4))),
+        };
+        assert_eq!(
+            Hop::new(&s).line(),
+            "12 packets wait for a client at most; 40 decrease, 3 same, 9 increase, 2 silences; balance: 812 datagrams/s on shared links"
+        );
+        let choked = Hop::new(&HopStatus { throttle: Some(("mimd", Allowance::Choked)), ..s });
+        assert!(choked.choked && choked.line().ends_with("mimd: shared links choked"));
+        let repeater = HopStatus { clients: 3, words_sent: 7, throttle: None, ..s };
+        assert_eq!(Hop::new(&repeater).line(), "12 packets wait for a client at most, of 3; 7 signals sent");
+    }
+}

@@ -1,0 +1,192 @@
+//! An access point and a repeater on layer 3: routes, striping, signals, restarts, mistakes. Needs root; without it the tests pass and say so.
+
+mod common;
+
+use common::hop::{Site, eventually};
+use common::{BINARY, SOON, root};
+use ropewalk_lab::{Iperf, Namespace, Ping, Process};
+
+const SERVER: &str = "10.5.0.2";
+const CLIENT: &str = "192.168.8.2";
+const BEHIND: &str = "[[ap.repeater]]\nname = \"attic\"\nnetworks = [\"192.168.8.0/24\", \"fd08::/64\"]";
+const AP: &str = "tun = \"rw0\"\naddress = [\"10.77.0.1/24\", \"fd77::1/64\"]";
+const REPEATER: &str = "tun = \"rw0\"\nclients = \"wlan2\"\nnetworks = [\"192.168.8.0/24\", \"fd08::/64\"]\nroute = [\"0.0.0.0/0\", \"::/0\"]";
+
+/// Addresses and routes of those who know nothing of the hop, and a queue that can be read in front of the client.
+fn addresses(site: &Site) {
+    let (server, ap, repeater, client) = (&site.server, &site.ap, &site.repeater, &site.client);
+    server
+        .ip(&[
+            "address add 10.5.0.2/24 dev eth0",
+            "address add fd05::2/64 dev eth0 nodad",
+            "route add default via 10.5.0.1",
+            "route add ::/0 via fd05::1",
+        ])
+        .unwrap();
+    ap.ip(&["address add 10.5.0.1/24 dev eth0", "address add fd05::1/64 dev eth0 nodad"]).unwrap();
+    repeater.ip(&["address add 192.168.8.1/24 dev wlan2", "address add fd08::1/64 dev wlan2 nodad"]).unwrap();
+    client
+        .ip(&[
+            "address add 192.168.8.2/24 dev eth0",
+            "address add fd08::2/64 dev eth0 nodad",
+            "route add default via 192.168.8.1",
+            "route add ::/0 via fd08::1",
+        ])
+        .unwrap();
+    repeater.shell("tc qdisc add dev wlan2 root tbf rate 100mbit burst 64kb limit 1mb").unwrap();
+}
+
+fn pings(from: &Namespace, to: &str) -> bool {
+    Ping::new(to.parse().unwrap()).run(from).is_ok_and(|r| r.received == r.sent)
+}
+
+fn ends_with(process: &mut Process, code: i32, words: &str) {
+    let status = process.wait(SOON).unwrap();
+    assert_eq!(status.code(), Some(code), "{}", process.stderr());
+    assert!(process.stderr().contains(words), "{}", process.stderr());
+}
+
+/// Bytes that the access point has sent by each path.
+fn carried(site: &Site) -> Vec<u64> {
+    let paths = site.json("ap")["peers"][0]["paths"].as_array().unwrap().clone();
+    paths.iter().map(|p| p["sent_bytes"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn clients_reach_the_server_over_both_links_through_restarts_and_a_cut() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("hop-routed", [20.0, 20.0]);
+    addresses(&site);
+    let file = site.file("ap", AP, BEHIND);
+    let mut ap = site.start_ap(&file);
+    let token = site.invite(&file, "attic");
+    let own = site.file("repeater", REPEATER, "");
+    let mut repeater = site.start_repeater(&own, &[&token]);
+    eventually("both links work", || {
+        site.json("ap")["peers"][0]["paths"].as_array().is_some_and(|p| p.len() == 2)
+    });
+    // Neither end is known to the other but by routes; nothing is translated.
+    for to in [SERVER, "fd05::2"] {
+        eventually("the client reaches the server", || pings(&site.client, to));
+    }
+    for to in [CLIENT, "fd08::2"] {
+        eventually("the server reaches the client", || pings(&site.server, to));
+    }
+    let flow =
+        Iperf::tcp(SERVER.parse().unwrap()).seconds(4).reverse().run(&site.client, &site.server).unwrap();
+    let bytes = carried(&site);
+    assert!(bytes.iter().all(|b| *b > 1_000_000), "both links carry: {bytes:?}, {flow:?}");
+    let status = site.json("ap");
+    let hop = &status["peers"][0]["hop"];
+    assert_eq!((status["role"].as_str(), hop["throttle"].as_str()), (Some("ap"), Some("balance")), "{hop}");
+    assert!(hop["increases"].as_u64() > Some(10), "the clients' queue is empty and said to be: {hop}");
+    let paths = status["peers"][0]["paths"].as_array().unwrap();
+    let shared: Vec<_> =
+        paths.iter().map(|p| (p["name"].as_str().unwrap(), p["shared"].as_bool().unwrap())).collect();
+    assert_eq!(shared, [("wlan0", false), ("wlan1", true)]);
+    let said = site.json("repeater")["peers"][0]["hop"].clone();
+    assert!(said["signals_sent"].as_u64() > Some(10) && said["clients"] == 1, "{said}");
+    assert!(site.status("ap").contains("wlan1 (shared) holds "), "{}", site.status("ap"));
+    // One link is cut while a flow is on its way, then each end dies and comes again.
+    let flow = Iperf::tcp(SERVER.parse().unwrap()).seconds(8).interval(0.5).reverse();
+    let running = flow.start(&site.client, &site.server).unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    site.links[1].set_up(false).unwrap();
+    let report = running.finish().unwrap();
+    assert!(report.mean_between(6.0, 8.0) > 1.0, "the other link carries on: {report:?}");
+    site.links[1].set_up(true).unwrap();
+    ap.kill();
+    let mut ap = site.start_ap(&file);
+    eventually("the access point is back", || pings(&site.client, SERVER));
+    repeater.kill();
+    let mut repeater = site.start_repeater(&own, &[]);
+    eventually("the repeater is back", || pings(&site.client, SERVER));
+    eventually("the server reaches the client again", || pings(&site.server, CLIENT));
+    repeater.stop();
+    ap.stop();
+    assert!(!site.repeater.shell("ip rule").unwrap().contains("2930"), "rules are left behind");
+}
+
+#[test]
+fn a_source_that_does_not_lie_behind_the_repeater_is_dropped() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("hop-source", [20.0, 20.0]);
+    addresses(&site);
+    let file = site.file("ap", AP, BEHIND);
+    let _ap = site.start_ap(&file);
+    let token = site.invite(&file, "attic");
+    let _repeater = site.start_repeater(&site.file("repeater", REPEATER, ""), &[&token]);
+    eventually("the client reaches the server", || pings(&site.client, SERVER));
+    let before = site.json("ap")["drops"]["inner"].as_u64().unwrap();
+    site.client
+        .ip(&["address add 192.168.9.2/32 dev eth0", "route add 10.5.0.2 via 192.168.8.1 src 192.168.9.2"])
+        .unwrap();
+    assert!(!pings(&site.client, SERVER));
+    assert!(site.json("ap")["drops"]["inner"].as_u64().unwrap() >= before + 10);
+}
+
+#[test]
+fn mistakes_are_one_sentence() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("hop-mistakes", [20.0, 20.0]);
+    addresses(&site);
+    let ap_file = site.file("ap", AP, BEHIND);
+    let _ap = site.start_ap(&ap_file);
+    let token = site.invite(&ap_file, "attic");
+    let own = site.file("repeater", REPEATER, "");
+    let run = |args: &[&str]| site.repeater.start(BINARY, args.iter()).unwrap();
+    // Roles: two access points, two repeaters, a file or a state directory of the other end.
+    ends_with(&mut run(&["ap", "--config", &own]), 2, "is a repeater's: run `ropewalk repeater` with it");
+    ends_with(
+        &mut run(&["repeater", "--config", &ap_file]),
+        2,
+        "is an access point's: run `ropewalk ap` with it",
+    );
+    let state = site.states.of("was-an-ap");
+    std::fs::create_dir_all(&state).unwrap();
+    std::fs::write(format!("{state}/gateway.json"), "{\"listen\":[]}").unwrap();
+    ends_with(
+        &mut run(&["repeater", &token, "--config", &own, "--state", &state]),
+        2,
+        "are the roles swapped?",
+    );
+    let state = site.states.of("plain");
+    let mut plain = run(&["up", &token, "--state", &state]);
+    ends_with(
+        &mut plain,
+        5,
+        "the other end is an access point (`ropewalk ap`): run `ropewalk repeater` here",
+    );
+    // Networks that the access point was not told of.
+    let other = site.file("repeater", &REPEATER.replace("192.168.8.0/24", "192.168.7.0/24"), "");
+    ends_with(
+        &mut run(&["repeater", &token, "--config", &other]),
+        5,
+        "name them there, under [[ap.repeater]] in ap.toml",
+    );
+    // Interfaces.
+    let none = site.file("repeater", REPEATER, "[[repeater.link]]\ninterface = \"wlan9\"");
+    ends_with(
+        &mut run(&["repeater", &token, "--config", &none]),
+        2,
+        "there is no network interface named `wlan9`",
+    );
+    let text = std::fs::read_to_string(site.file("repeater", REPEATER, "")).unwrap();
+    std::fs::write(&own, text.replace("shared = true\n", "")).unwrap();
+    let words = "no link is said to share the channel of wlan2: set shared = true for wlan0 or wlan1";
+    ends_with(&mut run(&["repeater", &token, "--config", &own]), 2, words);
+    // With the clients on a cable nothing is shared, and nothing need be said of it.
+    let mut lan = site.start_repeater(&own, &[&token, "--lan", "wlan2"]);
+    assert_eq!(site.json("repeater")["peers"][0]["hop"], serde_json::Value::Null);
+    // A second repeater with the same token.
+    let second = site.states.of("second");
+    let mut twin = run(&["repeater", &token, "--config", &own, "--lan", "wlan2", "--state", &second]);
+    ends_with(&mut twin, 5, "another device already uses this token");
+    lan.stop();
+}

@@ -184,9 +184,12 @@ fn mistakes_are_one_sentence() {
     // With the clients on a cable nothing is shared, and nothing need be said of it.
     let mut lan = site.start_repeater(&own, &[&token, "--lan", "wlan2"]);
     assert_eq!(site.json("repeater")["peers"][0]["hop"], serde_json::Value::Null);
-    // A second repeater with the same token.
+    // A second repeater with the same token, on the same machine but with a device of its own.
     let second = site.states.of("second");
-    let mut twin = run(&["repeater", &token, "--config", &own, "--lan", "wlan2", "--state", &second]);
+    let text = std::fs::read_to_string(&own).unwrap();
+    let file = site.states.of("second.toml");
+    std::fs::write(&file, text.replace("tun = \"rw0\"", "tun = \"rw1\"")).unwrap();
+    let mut twin = run(&["repeater", &token, "--config", &file, "--lan", "wlan2", "--state", &second]);
     ends_with(&mut twin, 5, "another device already uses this token");
     lan.stop();
 }

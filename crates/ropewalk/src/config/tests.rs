@@ -64,7 +64,10 @@ fn an_unknown_key_is_refused_with_the_nearest() {
         "rw.toml, line 2: there is no key `tun_mtu` here; did you mean `tun-mtu`?"
     );
     let odd = error("zzz = 1\n");
-    assert_eq!(odd, "rw.toml, line 1: there is no key `zzz` here; known are serve, up, engine, log, metrics");
+    assert_eq!(
+        odd,
+        "rw.toml, line 1: there is no key `zzz` here; known are serve, up, ap, repeater, engine, log, metrics"
+    );
 }
 
 #[test]

@@ -136,6 +136,27 @@ fn a_window_that_binds_is_found() {
     }
 }
 
+/// A cable that loses one packet of a hundred, whatever the machine's congestion control makes of it.
+#[test]
+fn losses_that_bind_are_found() {
+    if !root() {
+        return;
+    }
+    let lab = Paths::symmetric([LinkSpec::new(40.0, Duration::from_millis(10)).loss_percent(1.0)]).unwrap();
+    let mut server = lab.gateway.start(BINARY, ["probe", "--serve", "--key", KEY]).unwrap();
+    server.wait_for_line("listening", SOON).unwrap();
+    let output = lab.client.exec(BINARY, ["probe", "10.1.1.2", "--key", KEY, "--json"]).unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{text}");
+    server.stop();
+    let found = json(&text);
+    for direction in ["limit_up", "limit_down"] {
+        assert_eq!(found[direction]["limit"], "loss", "{text}");
+        assert!(found[direction]["set"].as_str().unwrap().contains("`ropewalk up`"), "{text}");
+        assert!(found[direction]["streams"].as_u64().unwrap() >= 3, "{text}");
+    }
+}
+
 /// A link that is full and keeps a tenth of a second waiting; what a person reads of it.
 #[test]
 fn a_long_queue_is_found() {

@@ -3,7 +3,9 @@
 //! 1. Several connections carry much more than one: something holds each connection back. The kernel says whether it was the window
 //!    (rate ≤ window / round trip); if it was not, and segments were lost, it was loss (rate ≤ 1.22 · MSS / (round trip · √loss), Mathis et al., 1997).
 //! 2. They do not: the path is full. If up and down together carry no more than one of them alone, both share a medium: airtime.
-//! 3. Otherwise a link is full. If it keeps much waiting, the queue is what hurts.
+//! 3. Otherwise a link is full. If one connection filled it although segments were lost that its own queue did not drop, the machine's congestion control
+//!    does not slow down for losses (BBR), and others would get the rate of Mathis: loss.
+//! 4. If the link keeps much waiting, the queue is what hurts.
 
 use super::echo::Echoes;
 use serde::Serialize;
@@ -16,6 +18,8 @@ const SHARED: f64 = 1.25;
 const BLOAT_MS: f64 = 30.0;
 /// A connection that its window holds back so much of its time is limited by it.
 const HELD: f64 = 0.3;
+/// Share of segments that a full link's connections lose now and then by themselves; more, with a queue that is short, is the path's.
+const OWN_LOSS: f64 = 0.003;
 /// Recommended windows are so many times rate times round trip, so that a window that comes a little late does not stop the sender.
 const MARGIN: f64 = 1.25;
 
@@ -126,7 +130,20 @@ pub fn diagnose(
     if both_mbps > 0.0 && both_mbps < SHARED * best_mbps {
         return airtime(one, both_mbps, best_mbps);
     }
+    if one.loss > OWN_LOSS && one.mbps > SCALES * mathis(one) && added(one, idle) < BLOAT_MS {
+        return heedless(direction);
+    }
     full(direction, idle)
+}
+
+/// What losses leave to a connection that slows down for them, Mbit/s (Mathis et al., 1997).
+fn mathis(one: &Load) -> f64 {
+    1.22 * f64::from(one.mss) * 8.0 / (one.tcp_rtt_ms.max(1e-3) * 1e3 * one.loss.sqrt())
+}
+
+/// What the load's queue adds to echoes, ms.
+fn added(load: &Load, idle: &Echoes) -> f64 {
+    load.echoes.median_ms - idle.median_ms
 }
 
 /// What the path could carry: what several connections did, or more if their windows bound them too and trains came faster.
@@ -169,7 +186,7 @@ fn window(Direction { one, several }: &Direction, idle: &Echoes, train_mbps: Opt
 }
 
 fn loss(Direction { one, several }: &Direction) -> Finding {
-    let law = 1.22 * f64::from(one.mss) * 8.0 / (one.tcp_rtt_ms.max(1e-3) * 1e3 * one.loss.sqrt());
+    let law = mathis(one);
     let streams = (several.mbps / one.mbps).ceil().clamp(2.0, 16.0) as u8;
     let because = format!(
         "{} connections carry {:.1} times one; {:.2} % of segments were lost at a round trip of {:.2} ms, which makes about {law:.1} Mbit/s (Mathis), and one got {:.1}",
@@ -192,6 +209,23 @@ fn loss(Direction { one, several }: &Direction) -> Finding {
     }
 }
 
+/// One connection fills the link because its congestion control does not slow down for losses; others do.
+fn heedless(Direction { one, several }: &Direction) -> Finding {
+    let law = mathis(one);
+    let streams = (several.mbps / law).ceil().clamp(2.0, 16.0) as u8;
+    let because = format!(
+        "{:.2} % of segments were lost, and not to the connection's own queue; it carried {:.1} Mbit/s since its congestion control does not slow down for that (as BBR), and one that does (CUBIC, NewReno) gets about {law:.1} Mbit/s at a round trip of {:.2} ms (Mathis)",
+        one.loss * 100.0,
+        one.mbps,
+        one.tcp_rtt_ms
+    );
+    let set = format!(
+        "nothing here; for programs of other machines a tunnel that repairs losses (`ropewalk up`), or {streams} connections at once"
+    );
+    let finding = Finding::new(Limit::Loss, because, &set, one.mbps.max(several.mbps));
+    Finding { streams: Some(streams), ..finding }
+}
+
 fn airtime(one: &Load, both_mbps: f64, best_mbps: f64) -> Finding {
     let because = format!(
         "up and down together carry {both_mbps:.1} Mbit/s, one of them alone {best_mbps:.1}: they share a medium (or a processor), and it is full"
@@ -202,7 +236,7 @@ fn airtime(one: &Load, both_mbps: f64, best_mbps: f64) -> Finding {
 
 fn full(Direction { one, several }: &Direction, idle: &Echoes) -> Finding {
     // One careful connection may leave a queue short that several fill.
-    let added = one.echoes.median_ms.max(several.echoes.median_ms) - idle.median_ms;
+    let added = added(one, idle).max(added(several, idle));
     let rate = format!(
         "one connection carries {:.1} Mbit/s, {} carry {:.1}: a link is full",
         one.mbps, several.streams, several.mbps
@@ -285,6 +319,23 @@ mod tests {
         assert_eq!((found.limit, found.window_bytes), (Limit::Loss, None));
         // 1.22 · 1448 · 8 / (5 ms · 0.1) = 28.3 Mbit/s.
         assert!(found.because.contains("28.3 Mbit/s"), "{}", found.because);
+    }
+
+    /// Figures of a cable of 40 Mbit/s and 10 ms that loses 1 %, under BBR.
+    #[test]
+    fn losses_are_found_where_congestion_control_does_not_heed_them() {
+        let one = |loss, queue_ms| Load { loss, tcp_rtt_ms: 22.0, echoes: echoes(queue_ms), ..load(1, 37.0) };
+        let several = Load { loss: 0.012, echoes: echoes(52.0), ..load(8, 38.0) };
+        let of =
+            |one| diagnose(&Direction { one, several: several.clone() }, &echoes(20.0), None, 74.0, 38.0);
+        let found = of(one(0.01, 22.0));
+        assert_eq!((found.limit, found.gain), (Limit::Loss, 1.0), "{found:?}");
+        // 1.22 · 1448 · 8 / (22 ms · 0.1) = 6.4 Mbit/s, of which six make 38.
+        assert!(found.because.contains("about 6.4 Mbit/s"), "{}", found.because);
+        assert_eq!(found.streams, Some(6));
+        // What its own long queue drops, or hardly anything, is the queue's.
+        assert_eq!(of(one(0.01, 90.0)).limit, Limit::Queue);
+        assert_eq!(of(one(0.001, 22.0)).limit, Limit::Queue);
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn direction(out: &mut String, name: &str, direction: &Direction) {
 fn finding(out: &mut String, name: &str, finding: &Finding) {
     let limit = match finding.limit {
         Limit::Window => "the window",
-        Limit::Loss => "losses",
+        Limit::Loss => "loss",
         Limit::Airtime => "airtime",
         Limit::Queue => "the link, with a long queue,",
         Limit::Link => "the link",

@@ -73,14 +73,16 @@ pub fn bound_window(stream: &TcpStream, window: Option<u32>) -> Result<()> {
     })
 }
 
-/// Sends until the time is over or the receiver has gone.
+/// Sends until the time is over or the receiver has gone. Segments count from when slow start should be over: what it drops is not the path's.
 pub fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
     stream.set_write_timeout(Some(Duration::from_millis(200)))?;
     // No two pieces alike, so that no link compresses them.
     let piece: Vec<u8> = (0..PIECE).map(|_| rand::random()).collect();
-    let end = Instant::now() + Duration::from_secs_f64(seconds);
-    let mut last = TcpInfo::default();
-    let mut asked = Instant::now();
+    let begin = Instant::now();
+    let (from, end) =
+        (begin + Duration::from_secs_f64(seconds * START), begin + Duration::from_secs_f64(seconds));
+    let (mut first, mut last) = (None, TcpInfo::default());
+    let mut asked = begin;
     while Instant::now() < end {
         match stream.write(&piece) {
             Ok(_) => {}
@@ -93,15 +95,19 @@ pub fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
         }
         if asked.elapsed() > Duration::from_millis(100) {
             (last, asked) = (tcp_info(&stream).unwrap_or(last), Instant::now());
+            if asked >= from {
+                first.get_or_insert((last.sent_segments, last.retransmitted));
+            }
         }
     }
+    let first = first.unwrap_or_default();
     let share =
         |part: Duration| if last.busy.is_zero() { 0.0 } else { part.as_secs_f64() / last.busy.as_secs_f64() };
     Ok(End {
         mbps: 0.0,
         rtt_ms: last.rtt.as_secs_f64() * 1e3,
-        sent: last.sent_segments,
-        retransmitted: last.retransmitted,
+        sent: last.sent_segments.saturating_sub(first.0),
+        retransmitted: last.retransmitted.saturating_sub(first.1),
         window_limited: share(last.window_limited),
         buffer_limited: share(last.buffer_limited),
         window_bytes: last.window_bytes,

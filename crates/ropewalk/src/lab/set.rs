@@ -62,6 +62,13 @@ fn by_word(about: &About, what: &str, word: &str) -> anyhow::Result<Request> {
         "up" | "down" if is_link => event(&format!("link-{word}"), "link"),
         "on" | "up" if what.contains(':') => event("radio-up", "radio"),
         "off" | "down" if what.contains(':') => event("radio-down", "radio"),
+        "up" | "down" => {
+            let links = match about.links.is_empty() {
+                true => "there are none".to_owned(),
+                false => format!("there are {}", about.links.join(", ")),
+            };
+            return Err(failure(Code::Usage, format!("there is no link `{what}`; {links}")));
+        }
         "on" | "off" => Request::Interferer { name: what.to_owned(), on: word == "on" },
         "associate" | "disassociate" => event(word, "interface"),
         "doze" => event("power-save-on", "interface"),
@@ -194,6 +201,9 @@ mod tests {
     #[test]
     fn what_means_nothing_is_refused() {
         assert!(said("uplink", &["sideways"]).is_err());
+        // An interface is no link, and the links there are are said.
+        let unknown = said("wan1", &["down"]).unwrap_err().to_string();
+        assert_eq!(unknown, "there is no link `wan1`; there are uplink");
         assert!(said("sta", &["colour=red"]).is_err());
         for nowhere in ["position=a", "position=1", "position=1,nan", "position=1,2]\nx=[3"] {
             assert!(said("sta", &[nowhere]).is_err(), "{nowhere}");

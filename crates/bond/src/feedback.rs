@@ -60,6 +60,11 @@ const SILENT: Duration = Duration::from_millis(500);
 const LEAK_REPORTS: u32 = 8;
 /// Completions are counted over this long for a rate: some A-MPDUs.
 const RATE_WINDOW: Duration = Duration::from_millis(20);
+/// A slower window brings the rate down by this part of the difference. The threshold has to suit the link while it is served: sized for the mean of a link
+/// that a competitor silences for half the time, it would hold half an aggregate in the other half. 32 windows are 0.6 s.
+const FORGET: f64 = 1.0 / 32.0;
+/// What the far end of the link confirmed is there: that the peer's word about it is late says that the way back is held up, until it is this late.
+const BELIEF: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug)]
 struct Link {
@@ -83,6 +88,8 @@ pub struct Completions {
     /// Nothing was outstanding at some moment of the window: its rate is that of what came in.
     starved: bool,
     rate_pps: f64,
+    /// Since when the peer has said nothing new while the link had got rid of something that it has not acknowledged.
+    unconfirmed_since: Option<Time>,
 }
 
 impl Completions {
@@ -115,6 +122,9 @@ impl Completions {
 
     /// The peer acknowledged the datagram with this number.
     pub fn on_acked(&mut self, now: Time, number: u64, next: u64) {
+        if number >= self.acked {
+            self.unconfirmed_since = None;
+        }
         self.acked = self.acked.max(number + 1).min(next);
         self.advance(now, next);
     }
@@ -136,6 +146,20 @@ impl Completions {
         next.saturating_sub(self.settled())
     }
 
+    /// Since when the peer's silence means something, where the link reports; `oldest` is the first datagram whose fate is open, and when it left.
+    ///
+    /// What is still in front of the link cannot be answered, and what the link has delivered is answered late if the way back is held up, as by a
+    /// competitor that the far end alone hears. Taken for a dead path, that would be sent again, whole windows of it.
+    pub fn owed_since(&self, oldest: (u64, Time)) -> Option<Time> {
+        let gone = self.link.is_some_and(|l| oldest.0 < l.settled);
+        self.unconfirmed_since.filter(|_| gone).map(|since| since.max(oldest.1) + BELIEF)
+    }
+
+    /// When the link will have said nothing for so long that it is no longer listened to.
+    pub fn heeded_until(&self, now: Time) -> Option<Time> {
+        self.link.map(|l| l.at + SILENT).filter(|until| *until > now)
+    }
+
     /// Whose word counts at present.
     pub fn source(&self, now: Time) -> Source {
         match self.link {
@@ -149,24 +173,24 @@ impl Completions {
         self.link.as_ref().map(|l| &l.state)
     }
 
-    /// Completions per second while the link was kept busy; 0 before it was.
+    /// Completions per second while the link was kept busy and served; 0 before it was.
     pub fn rate_pps(&self) -> f64 {
         self.rate_pps
     }
 
     fn advance(&mut self, now: Time, next: u64) {
         let done = self.settled();
+        self.unconfirmed_since = (done > self.acked).then(|| self.unconfirmed_since.unwrap_or(now));
         self.starved |= done >= next;
         let over = now.since(self.window_start);
         if over < RATE_WINDOW {
             return;
         }
         let sample = done.saturating_sub(self.window_done) as f64 / over.as_secs_f64();
-        let first = self.rate_pps == 0.0 && !self.starved;
-        if first || self.starved && sample > self.rate_pps {
+        if sample > self.rate_pps {
             self.rate_pps = sample;
         } else if !self.starved {
-            self.rate_pps += (sample - self.rate_pps) / 4.0;
+            self.rate_pps += (sample - self.rate_pps) * FORGET;
         }
         (self.window_start, self.window_done, self.starved) = (now, done, done >= next);
     }
@@ -266,6 +290,40 @@ mod tests {
             c.on_link(ms(k), report(4000 + (k - 1000)), 4000 + (k - 1000));
         }
         assert!(c.rate_pps() > 3700.0, "a link that has nothing to do is not slow: {}", c.rate_pps());
+    }
+
+    #[test]
+    fn a_link_that_is_silenced_half_of_the_time_keeps_the_rate_of_the_other_half() {
+        let mut c = Completions::default();
+        c.on_link(ms(0), report(0), 0);
+        let mut done = 0;
+        for k in 1..2000 {
+            done += if k / 40 % 2 == 0 { 4 } else { 0 };
+            c.on_link(ms(k), report(done), done + 64);
+        }
+        // The mean is 2000, and a threshold by it held half an aggregate.
+        assert!(c.rate_pps() > 3700.0, "{}", c.rate_pps());
+    }
+
+    #[test]
+    fn what_a_link_still_holds_or_has_just_delivered_is_not_owed() {
+        let mut c = Completions::default();
+        c.on_link(ms(0), report(0), 0);
+        // Ten left at 1 ms; the link is held up by a competitor for 60 ms.
+        c.on_link(ms(2), report(0), 10);
+        assert_eq!(c.owed_since((0, ms(1))), None);
+        // It delivered half of them; the peer's answer is held up as well, and then is not.
+        c.on_link(ms(60), report(5), 10);
+        assert_eq!(c.owed_since((0, ms(1))), Some(ms(60) + BELIEF));
+        assert_eq!(c.owed_since((5, ms(1))), None);
+        c.on_acked(ms(90), 4, 10);
+        assert_eq!(c.owed_since((5, ms(1))), None);
+        // A peer that says nothing at all is found out, and so is a link that says nothing.
+        c.on_link(ms(95), report(8), 10);
+        c.on_link(ms(150), report(10), 10);
+        assert_eq!(c.owed_since((5, ms(1))), Some(ms(95) + BELIEF));
+        assert_eq!(c.heeded_until(ms(200)), Some(ms(150) + SILENT));
+        assert_eq!(c.heeded_until(ms(650)), None);
     }
 
     proptest! {

@@ -15,6 +15,7 @@ mod copies;
 use crate::api::{ROOM_BYTES, Ticket, Transmit};
 use crate::config::Config;
 use crate::inner::{Inner, edit};
+use crate::path::State;
 use crate::path::sent::ChunkRef;
 use crate::peer::{Peer, Shared};
 use crate::queue::Taker;
@@ -22,7 +23,7 @@ use crate::record::{Packet, URGENT};
 use crate::schedule::Grant;
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
-use crate::wire::{HEADER, Header, PathStatus, Stamp, TAG, Writer};
+use crate::wire::{HEADER, Header, MAX_PATHS, PathStatus, Stamp, TAG, Writer};
 use arrayvec::ArrayVec;
 
 /// Records that share a datagram at most.
@@ -179,14 +180,24 @@ impl Peer {
 
     fn wants_control(&self, path: usize, now: Time) -> bool {
         let p = &self.paths[path];
-        let p_due = p.recv.due().is_some_and(|d| d <= now);
-        p_due
+        let is_due = |q: &usize| self.paths[*q].recv.due().is_some_and(|d| d <= now);
+        (0..self.paths.len()).any(|q| is_due(&q) && self.way_of_acks(q) == path)
             || p.respond.is_some()
             || p.ping_due
             || p.status_due
             || p.close_due
             || p.queue_due
             || self.challenge_due(path, now)
+    }
+
+    /// The path by which acknowledgements of `path` leave: its own, unless that is on the channel of this end's clients and another is not. There each
+    /// would take a turn from them.
+    fn way_of_acks(&self, path: usize) -> usize {
+        let is_shared = |i: usize| self.shared_paths & 1 << self.paths[i].id != 0;
+        let other = |i: &usize| {
+            !is_shared(*i) && self.paths[*i].live.state == State::Active && self.paths[*i].may_speak()
+        };
+        if is_shared(path) { (0..self.paths.len()).find(other).unwrap_or(path) } else { path }
     }
 
     pub(crate) fn challenge_due(&self, path: usize, now: Time) -> bool {
@@ -196,7 +207,7 @@ impl Peer {
 
     fn probe_size(&mut self, path: usize, now: Time) -> Option<u16> {
         let p = &mut self.paths[path];
-        if p.live.state != crate::path::State::Active || !p.rtt.is_known() {
+        if p.live.state != State::Active || !p.rtt.is_known() {
             return None;
         }
         let guard = p.rtt.smoothed() * 2;
@@ -307,6 +318,11 @@ impl Peer {
         let due = self.challenge_due(path, now);
         let word = self.paths[path].queue_due.then(|| self.queue_frame(config));
         let (mtu, seq, closing) = (self.peer_mtu, self.status_seq, self.closing);
+        let pending = |q: &usize| self.paths[*q].recv.is_pending();
+        let owed: ArrayVec<usize, MAX_PATHS> = (0..self.paths.len())
+            .filter(pending)
+            .filter(|q| *q == path || self.way_of_acks(*q) == path)
+            .collect();
         let p = &mut self.paths[path];
         if let Some(token) = p.respond.take() {
             w.response(token);
@@ -333,10 +349,11 @@ impl Peer {
         if std::mem::take(&mut p.close_due) {
             w.close(closing.unwrap_or(0));
         }
-        if p.recv.is_pending()
-            && let Some(ack) = p.recv.acknowledge(p.id, now)
-        {
-            w.ack(&ack);
+        for q in owed {
+            let q = &mut self.paths[q];
+            if let Some(ack) = q.recv.acknowledge(q.id, now) {
+                w.ack(&ack);
+            }
         }
         asks
     }

@@ -28,7 +28,7 @@ use crate::wire::{self, AckFrame, Stamp};
 use core::net::{IpAddr, SocketAddr};
 use pacer::Pacer;
 use pmtu::Mtu;
-use recv::RecvLog;
+use recv::{RecvLog, SPARSE};
 use rtt::Rtt;
 use sent::{Outcome, SentLog, Settled};
 
@@ -276,12 +276,22 @@ impl Path {
         self.completions.outstanding(self.sent.next_number())
     }
 
+    /// Since when the peer owes an answer, if it does. `by_link`: the scheduler lives on completions, so a link that reports does so every few of them;
+    /// otherwise its word is up to a second old.
+    pub fn owed_since(&self, now: Time, by_link: bool) -> Option<Time> {
+        let oldest = self.sent.oldest_flying()?;
+        match self.completions.source(now) {
+            Source::Link if by_link => self.completions.owed_since(oldest),
+            _ => Some(oldest.1),
+        }
+    }
+
     /// How many datagrams its link may hold.
     pub fn device_threshold(&self, now: Time, limits: &DeviceThreshold) -> u32 {
         // The peer's word is a round trip late, the link's own is not.
         let late = match self.completions.source(now) {
             Source::Link => Duration::ZERO,
-            Source::Acknowledgements if self.rtt.is_known() => self.rtt.min(),
+            Source::Acknowledgements if self.rtt.is_known() => self.rtt.min() + SPARSE.1,
             Source::Acknowledgements => Duration::ZERO,
         };
         limits.of(self.completions.rate_pps(), late.as_secs_f64())

@@ -12,6 +12,9 @@ const MAX_DELAY: Duration = Duration::from_millis(5);
 const MIN_DELAY: Duration = Duration::from_micros(500);
 /// Acknowledgements closer together than a sixteenth of a round trip, within these bounds, tell a sender nothing new and cost the way back.
 const SPACING: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
+/// The same where the sender goes by its link's completions: datagrams and time. Each acknowledgement contends for the channel with the aggregate that
+/// it would answer, and every so many collide with one: an acknowledgement for every aggregate costs a tenth of a link of 20 Mb/s.
+pub const SPARSE: (u32, Duration) = (16, Duration::from_millis(4));
 
 /// Receive record of one path.
 #[derive(Debug, Default)]
@@ -24,9 +27,15 @@ pub struct RecvLog {
     last_ack: Time,
     ce_total: u16,
     last_any: Time,
+    sparse: bool,
 }
 
 impl RecvLog {
+    /// One that acknowledges no more often than [`SPARSE`] while nothing is missing.
+    pub fn sparse() -> Self {
+        RecvLog { sparse: true, ..RecvLog::default() }
+    }
+
     /// Packet `n` arrived. `eliciting`: it wants to be acknowledged. `rtt` is this path's, as this end measures it.
     pub fn on_packet(&mut self, n: u64, now: Time, eliciting: bool, ce: bool, rtt: Duration) {
         let in_order = self.ranges.first().is_none_or(|r| n == r.1 + 1);
@@ -42,11 +51,15 @@ impl RecvLog {
         }
         self.unacked += 1;
         // A gap is told at once: the sender repairs it the sooner (RFC 9000 §13.2.1).
-        let delay = match self.unacked >= EVERY || !in_order || ce {
-            true => Duration::ZERO,
-            false => (rtt / 8).clamp(MIN_DELAY, MAX_DELAY),
+        let (every, least, spacing) = match self.sparse {
+            true => (SPARSE.0, SPARSE.1, SPARSE.1),
+            false => (EVERY, MIN_DELAY, (rtt / 16).clamp(SPACING[0], SPACING[1])),
         };
-        let spacing = if in_order { (rtt / 16).clamp(SPACING[0], SPACING[1]) } else { SPACING[0] };
+        let delay = match self.unacked >= every || !in_order || ce {
+            true => Duration::ZERO,
+            false => (rtt / 8).clamp(least, MAX_DELAY),
+        };
+        let spacing = if in_order { spacing } else { SPACING[0] };
         let at = (now + delay).max(self.last_ack + spacing);
         self.due = Some(self.due.map_or(at, |d| d.min(at)));
     }
@@ -152,6 +165,24 @@ mod tests {
         assert_eq!(r.due(), None);
         r.on_packet(3, t, false, false, RTT);
         assert_eq!(r.due(), None);
+    }
+
+    #[test]
+    fn a_sparse_record_tells_progress_seldom_and_gaps_at_once() {
+        let mut r = RecvLog::sparse();
+        let us = |n: u64| Time::from_micros(100_000 + n);
+        let mut acks = 0;
+        for n in 0..1000 {
+            r.on_packet(n, us(250 * n), true, false, RTT / 10);
+            if r.due().is_some_and(|due| due <= us(250 * n)) {
+                acks += u32::from(r.acknowledge(0, us(250 * n)).is_some());
+            }
+        }
+        // 16 datagrams come in 4 ms.
+        assert!((55..=63).contains(&acks), "{acks}");
+        r.acknowledge(0, us(250_000));
+        r.on_packet(1001, us(250_100), true, false, RTT / 10);
+        assert_eq!(r.due(), Some(us(250_100)));
     }
 
     #[test]

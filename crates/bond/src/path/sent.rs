@@ -165,9 +165,10 @@ impl SentLog {
         self.trim(at, Duration::ZERO);
     }
 
-    /// Send time of the oldest datagram on the way.
-    pub fn oldest_flying(&self) -> Option<Time> {
-        self.sent.iter().find(|s| s.fate == Fate::Flying).map(|s| s.at)
+    /// Number and send time of the oldest datagram on the way.
+    pub fn oldest_flying(&self) -> Option<(u64, Time)> {
+        let k = self.sent.iter().position(|s| s.fate == Fate::Flying)?;
+        Some((self.base + k as u64, self.sent[k].at))
     }
 
     /// Handles an acknowledgement; `false` if it acknowledges what was never sent.

@@ -259,6 +259,9 @@ impl Peer {
             path.begin_at(next);
             path.replay = replay;
         }
+        if self.scheduler.counts_completions() {
+            path.recv = crate::path::recv::RecvLog::sparse();
+        }
         path.class = spec.class;
 
         path.unproven = (!self.is_client).then_some(0);

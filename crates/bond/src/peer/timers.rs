@@ -88,8 +88,9 @@ impl Peer {
 
     fn detect_death(&mut self, i: usize, now: Time, shared: &mut Shared) {
         let timeout = self.timeout(i);
+        let by_link = self.scheduler.counts_completions();
         let p = &mut self.paths[i];
-        let oldest = p.sent.oldest_flying();
+        let oldest = p.owed_since(now, by_link);
         match p.live.on_timer(now, oldest, timeout, p.rtt.smoothed()) {
             Some(State::Suspect) => {
                 p.ping_due = true;
@@ -194,6 +195,7 @@ impl Peer {
             at(self.throttled.as_ref().and_then(|t| t.ready_at()), "throttle");
         }
         let flowing = now.since(self.last_data) < FLOWING;
+        let by_link = self.scheduler.counts_completions();
         for (i, p) in self.paths.iter().enumerate() {
             if p.may_speak() {
                 at(p.recv.due(), "acknowledgement");
@@ -201,9 +203,12 @@ impl Peer {
             }
             at(p.sent.loss_time(p.loss_delay()), "loss detection");
             at(
-                p.live.next_change(p.sent.oldest_flying(), self.timeout(i), p.rtt.smoothed()),
+                p.live.next_change(p.owed_since(now, by_link), self.timeout(i), p.rtt.smoothed()),
                 "dead path detection",
             );
+            // From then on the acknowledgements alone count, and they may be overdue.
+            let heeded = p.completions.heeded_until(now).filter(|_| by_link && p.sent.flying() > 0);
+            at(heeded, "silence of the link");
             at(p.live.next_probe(), "dead path probe");
             if p.live.state != State::Active {
                 continue;

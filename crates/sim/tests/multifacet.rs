@@ -1,0 +1,64 @@
+//! Two links between an access point and a repeater, one of them on the channel of the repeater's client (Multifacet): what both carry is held against what
+//! the private one carries alone. Whoever breaks the striper, the throttle or their feedback finds out here.
+
+mod common;
+
+use common::flow;
+use ropewalk_scenario::Document;
+use ropewalk_sim::Simulation;
+use std::path::Path;
+
+/// The third bottleneck of the paper's table 2: a competitor silences the private link for half of the time, and the client's channel has air to spare (zone 2).
+const ZONE_2: [&str; 5] = [
+    "duration=5s",
+    "warmup=2s",
+    "interferer.rival.channel=36",
+    "interferer.rival.position=[14.0,0.0]",
+    "interferer.rival.power=\"16dBm\"",
+];
+const TRADITIONAL: &str = "bond.rw0.route=[\"10.99.0.0/24\"]";
+const BACKPRESSURE: [&str; 4] = [
+    "bond.rw0.scheduler=\"backpressure\"",
+    "bond.rw0.congestion=\"none\"",
+    "bond.rw0.queue-packets=200",
+    "bond.rw0.order-deadline=\"50ms\"",
+];
+const ONE: &str = "bond.rw0.paths=[{interface=\"wlan0\",to=\"wlan0\"}]";
+const BOTH: &str =
+    "bond.rw0.paths=[{interface=\"wlan0\",to=\"wlan0\"},{interface=\"wlan1\",to=\"wlan1\",shared=true}]";
+const UDP: [&str; 3] =
+    ["flow.down.kind=\"udp\"", "flow.down.rate=\"80Mbit/s\"", "flow.down.packet=\"1400B\""];
+
+/// Goodput, Mb/s, of the scenario with these keys set.
+fn goodput(settings: &[&[&str]]) -> f64 {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/000/controlled.toml");
+    let mut document = Document::read(&file).unwrap_or_else(|e| panic!("{e}"));
+    for setting in ZONE_2.iter().chain(settings.iter().copied().flatten()) {
+        document.set_text(setting).unwrap_or_else(|e| panic!("{setting}: {e}"));
+    }
+    let scenario = document.scenario().unwrap_or_else(|e| panic!("{e}"));
+    let mut simulation = Simulation::new(&scenario, &document.directory()).unwrap_or_else(|e| panic!("{e}"));
+    simulation.run();
+    flow(&simulation.report(), "down").goodput_mbps
+}
+
+#[test]
+fn two_links_carry_more_than_the_private_one_alone_where_air_is_left() {
+    for (traffic, least) in [(&UDP[..], 1.35), (&[][..], 1.2)] {
+        let alone = goodput(&[&[TRADITIONAL], traffic]);
+        for throttle in ["bond.rw0.throttle=\"mimd\"", "bond.rw0.throttle=\"balance\""] {
+            let both = goodput(&[&BACKPRESSURE, &[BOTH, throttle], traffic]);
+            assert!(both > alone * least, "{throttle} {traffic:?}: {both:.1} of {alone:.1} Mb/s");
+        }
+    }
+}
+
+/// What the way through a bond costs: its framing is 5.5 % of full packets, acknowledgements take turns on the channel.
+#[test]
+fn striping_over_one_link_carries_what_the_link_does() {
+    for traffic in [&UDP[..], &[][..]] {
+        let alone = goodput(&[&[TRADITIONAL], traffic]);
+        let striped = goodput(&[&BACKPRESSURE, &[ONE], traffic]);
+        assert!(striped > alone * 0.88, "{traffic:?}: {striped:.1} of {alone:.1} Mb/s");
+    }
+}

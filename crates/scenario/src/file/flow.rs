@@ -50,8 +50,8 @@ choice! {
         MinRtt = "min-rtt",
         /// In turn.
         RoundRobin = "round-robin",
-        /// As Linux has it: the one whose data on the way lasts shortest. What a silent one holds goes to another only after its fifth timeout, and a full window is
-        /// waited out; with the others, which are those of the MPTCP papers, at its first, and data that holds a window up is sent again at once.
+        /// As Linux has it: the one whose data on the way lasts shortest. What a silent one holds goes to another only after 0.8 s of silence, and a full window is
+        /// waited out; with the others, which are those of the MPTCP papers, at its first timeout, and data that holds a window up is sent again at once.
         Linux = "linux",
     }
 }

@@ -10,6 +10,7 @@ use ropewalk_air::Time;
 use ropewalk_bond::cc::Sibling;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddrV4;
+use std::time::Duration;
 
 /// A subflow of a connection, in order of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,12 +27,14 @@ pub struct MptcpConfig {
     pub opportunistic_retransmission: bool,
     /// And the subflow that holds it up has its window reduced, once per its round trip.
     pub penalise: bool,
-    /// How many timeouts in a row a subflow may have before what it has on the way goes to another.
-    pub patience: u64,
+    /// How long a subflow may be silent after a timeout before what it has on the way goes to another.
+    pub patience: Duration,
 }
 
-/// Timeouts after which Linux calls a subflow stale (`net.mptcp.stale_loss_cnt`).
-const STALE_LOSS_COUNT: u64 = 4;
+/// When Linux calls a subflow stale: it counts periods of the connection's own timer, which are 200 ms (`TCP_RTO_MIN`) whatever the subflow's
+/// timer has become, and wants more than `net.mptcp.stale_loss_cnt`, four. The first ends with the tail's probe, the second with the subflow's
+/// first timeout, and three are left.
+const STALE_AFTER: Duration = Duration::from_millis(3 * 200);
 
 impl MptcpConfig {
     /// As Linux has it: no data is sent again for a full window, and a subflow keeps what it was given until it is stale.
@@ -41,7 +44,7 @@ impl MptcpConfig {
             scheduler: SchedulerKind::LeastLinger,
             opportunistic_retransmission: false,
             penalise: false,
-            patience: STALE_LOSS_COUNT,
+            patience: STALE_AFTER,
         }
     }
 }
@@ -53,7 +56,7 @@ impl Default for MptcpConfig {
             scheduler: SchedulerKind::default(),
             opportunistic_retransmission: true,
             penalise: true,
-            patience: 0,
+            patience: Duration::ZERO,
         }
     }
 }
@@ -228,7 +231,7 @@ impl MptcpConnection {
             return self.on_join(now, segment);
         };
         self.tell_siblings(index);
-        self.subflows[index].silent = 0;
+        (self.subflows[index].stale_at, self.subflows[index].stale) = (None, false);
         self.subflows[index].endpoint.on_segment(now, segment);
         self.take_options(now, index);
         self.take_data(now, index);
@@ -364,12 +367,16 @@ impl MptcpConnection {
     }
 
     /// A timer ran out: what the subflow has on the way may be long in coming.
-    fn note_timeouts(&mut self, _now: Time, index: usize) {
+    fn note_timeouts(&mut self, now: Time, index: usize) {
         let subflow = &mut self.subflows[index];
         let timeouts = subflow.endpoint.tx.stats.timeouts;
-        let new = timeouts - core::mem::replace(&mut subflow.timeouts_seen, timeouts);
-        subflow.silent += new;
-        if new > 0 && subflow.silent > self.config.patience {
+        let new = timeouts > core::mem::replace(&mut subflow.timeouts_seen, timeouts);
+        if new {
+            subflow.stale_at.get_or_insert(now + self.config.patience);
+        }
+        let due = subflow.stale_at.is_some_and(|at| at <= now);
+        if due && (new || !subflow.stale) {
+            subflow.stale = true;
             self.reinject(index);
         }
     }
@@ -396,7 +403,8 @@ impl MptcpConnection {
 
     /// When [`on_timer`](Self::on_timer) or [`poll_transmit`](Self::poll_transmit) has something to do by itself.
     pub fn next_timeout(&self) -> Option<Time> {
-        self.subflows.iter().filter_map(|s| s.endpoint.next_timeout()).min()
+        let stale = |s: &Subflow| s.stale_at.filter(|_| !s.stale && !s.gone);
+        self.subflows.iter().flat_map(|s| [s.endpoint.next_timeout(), stale(s)]).flatten().min()
     }
 
     /// The next segment to leave at `now`, of whichever subflow. To be called until it says none, after every other call.

@@ -27,8 +27,10 @@ pub(super) struct Subflow {
     /// Places in the data stream of what has arrived, by offset in the subflow, until it is in order there.
     pub arrived: BTreeMap<u64, (u64, u64)>,
     pub timeouts_seen: u64,
-    /// Timeouts since something came from the other side.
-    pub silent: u64,
+    /// After a timeout, until something comes from the other side: when what it holds is given up.
+    pub stale_at: Option<Time>,
+    /// That has been.
+    pub stale: bool,
     pub penalised: Time,
 }
 
@@ -41,7 +43,8 @@ impl Subflow {
             gone: false,
             arrived: BTreeMap::new(),
             timeouts_seen: 0,
-            silent: 0,
+            stale_at: None,
+            stale: false,
             penalised: Time::ZERO,
         }
     }

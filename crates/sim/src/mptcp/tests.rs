@@ -211,21 +211,21 @@ fn what_a_dead_path_had_on_the_way_goes_over_the_other() {
     assert!(rate > 0.9 * full(20.0), "the first path is used again: {rate:.2}");
 }
 
-/// The difference that `scenarios/dual-band.toml` shows: a second of silence is one that Linux waits out.
+/// The difference that `scenarios/dual-band.toml` shows: Linux waits out most of a second of silence, and not more (its own timer does not back off).
 #[test]
-fn linux_leaves_a_silent_subflow_what_it_has_until_its_fifth_timeout() {
+fn linux_leaves_a_silent_subflow_what_it_has_for_most_of_a_second() {
     let links = [LinkSpec::new(10.0, ms(10)), LinkSpec::new(10.0, ms(30))];
-    let silence = |config: MptcpConfig, seconds: u64| {
+    let silence = |config: MptcpConfig, millis: u64| {
         let mut net = Net::bulk(config, &links);
         net.run_until(Time::from_secs(5));
         net.paths[0].iter_mut().for_each(|link| link.set_up(net.now, false));
-        net.run_until(Time::from_secs(5 + seconds));
+        net.run_until(Time::from_millis(5_000 + millis));
         net.client.stats().reinjected_bytes
     };
     let linux = || MptcpConfig::linux(config(Algorithm::Cubic).tcp);
-    assert!(silence(config(Algorithm::Cubic), 1) > 0);
-    assert_eq!(silence(linux(), 1), 0);
-    assert!(silence(linux(), 20) > 0);
+    assert!(silence(config(Algorithm::Cubic), 600) > 0);
+    assert_eq!(silence(linux(), 750), 0);
+    assert!(silence(linux(), 1_300) > 0);
     let both = Net::bulk(linux(), &links).goodput(5, 20);
     assert!(both > 0.9 * full(20.0), "{both:.2}");
 }

@@ -102,10 +102,19 @@ pub struct Summary {
     pub load: f64,
 }
 
+/// A packet this late means that the lab did not run, however many were in time before and after: flows see an outage that the scenario has not.
+const STANDSTILL: Duration = Duration::from_millis(500);
+
 impl Summary {
     /// Why the figures of this run may not be used; none if they may.
     pub fn invalid(&self) -> Option<String> {
-        let p99 = self.lateness.quantile(0.99);
+        let (p99, longest) = (self.lateness.quantile(0.99), self.lateness.max());
+        if longest > STANDSTILL {
+            return Some(format!(
+                "the lab stood still: a packet was {:.1} s late; the program was stopped, or got no processor",
+                longest.as_secs_f64()
+            ));
+        }
         (!self.lateness.is_within(self.bound)).then(|| {
             format!(
                 "the lab did not keep time: 99 % of packets were up to {:.0} µs late, more than {:.0} µs; the scenario is too fast for this machine, \
@@ -397,5 +406,28 @@ impl Lab {
     /// Where processes leave their output while it lives.
     pub fn logs(&self) -> &Path {
         self.site.logs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(late: &[(Duration, u64)]) -> Option<String> {
+        let mut lateness = Lateness::default();
+        for (late, packets) in late {
+            lateness.record_all(*late, *packets);
+        }
+        let bound = Duration::from_millis(1);
+        Summary { lateness, bound, rounds: Rounds::default(), load: 0.0 }.invalid()
+    }
+
+    #[test]
+    fn a_run_that_was_late_or_stood_still_is_invalid() {
+        let usual = (Duration::from_micros(30), 10_000);
+        assert_eq!(said(&[usual, (Duration::from_millis(3), 20)]), None);
+        assert!(said(&[usual, (Duration::from_millis(3), 200)]).unwrap().contains("did not keep time"));
+        // A program that was stopped for 42 s has few packets that were late, and figures that mean nothing.
+        assert!(said(&[usual, (Duration::from_secs(42), 1)]).unwrap().contains("stood still"));
     }
 }

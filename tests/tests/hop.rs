@@ -225,3 +225,84 @@ fn who_is_not_the_other_end_is_told_so() {
         assert!(site.engines[AP].status(site.now).peers.is_empty());
     }
 }
+
+const STATION: [u8; 6] = [2, 0, 0, 0, 0, 9];
+const SERVER: [u8; 6] = [2, 0, 0, 0, 0, 1];
+const ALL: [u8; 6] = [0xff; 6];
+
+/// A frame of a type that nobody knows.
+fn frame(dst: [u8; 6], src: [u8; 6], text: &str) -> Vec<u8> {
+    [&dst[..], &src, &[0x88, 0xb5], text.as_bytes(), &[0; 46]].concat()
+}
+
+fn bridged(repeaters: usize) -> Site {
+    let repeater = || hop(HopRole::Repeater, Layer::Two, &[]);
+    let mut site =
+        Site::new(hop(HopRole::AccessPoint, Layer::Two, &[]), (0..repeaters).map(|_| repeater()).collect());
+    site.run(50);
+    site
+}
+
+/// Who got something since.
+fn got(site: &mut Site) -> Vec<usize> {
+    let engines = 0..site.engines.len();
+    engines.filter(|i| !site.taken(*i).is_empty()).collect()
+}
+
+#[test]
+fn frames_pass_whole_and_find_the_repeater_of_their_station() {
+    let mut site = bridged(3);
+    // To nobody known: to all.
+    site.device(AP, &frame(STATION, SERVER, "where"));
+    assert_eq!(got(&mut site), [1, 2, 3]);
+    let here = frame(SERVER, STATION, "here");
+    site.device(2, &here);
+    assert_eq!(site.taken(AP), [here]);
+    got(&mut site);
+    site.device(AP, &frame(STATION, SERVER, "there"));
+    assert_eq!(got(&mut site), [2]);
+    // A tag stays where it is.
+    let tagged = [&STATION[..], &SERVER, &[0x81, 0, 0, 7, 0x88, 0xb5], &[5; 1500 - 6]].concat();
+    site.device(AP, &tagged[..1400]);
+    assert_eq!(site.taken(2), [&tagged[..1400]]);
+    // It moves, and then to the access point's own side.
+    site.device(3, &frame(ALL, STATION, "moved"));
+    assert_eq!(got(&mut site), [0, 1, 2], "a broadcast goes everywhere but back");
+    site.device(AP, &frame(STATION, SERVER, "there"));
+    assert_eq!(got(&mut site), [3]);
+    site.device(AP, &frame(ALL, STATION, "home"));
+    got(&mut site);
+    let bridge = site.engines[AP].status(site.now).bridge.unwrap();
+    assert_eq!((bridge.moved, bridge.looped), (2, 0));
+}
+
+#[test]
+fn stations_of_two_repeaters_reach_each_other_and_the_device_hears_only_what_concerns_it() {
+    let mut site = bridged(2);
+    let other = [2, 0, 0, 0, 0, 8];
+    site.device(1, &frame(ALL, STATION, "hello"));
+    site.device(2, &frame(ALL, other, "hello"));
+    got(&mut site);
+    site.device(1, &frame(other, STATION, "psst"));
+    assert_eq!(got(&mut site), [2]);
+    site.device(1, &frame(STATION, STATION, "me"));
+    assert_eq!(got(&mut site), [] as [usize; 0], "both are behind one repeater");
+}
+
+#[test]
+fn what_comes_back_and_what_is_too_long_is_dropped_and_counted() {
+    let mut site = bridged(1);
+    let hello = frame(ALL, STATION, "hello");
+    site.device(1, &hello);
+    assert_eq!(got(&mut site), [AP]);
+    site.device(AP, &hello);
+    assert_eq!(got(&mut site), [] as [usize; 0]);
+    site.run(1001);
+    site.device(AP, &hello);
+    assert_eq!(got(&mut site), [1], "a second later it is meant");
+    let config = site.engines[AP].config().tun_mtu as usize;
+    site.device(AP, &[frame(STATION, SERVER, "long"), vec![0; config]].concat());
+    assert_eq!(got(&mut site), [] as [usize; 0]);
+    let bridge = site.engines[AP].status(site.now).bridge.unwrap();
+    assert_eq!((bridge.looped, bridge.jumbo), (1, 1));
+}

@@ -160,6 +160,8 @@ pub enum Event {
         /// What it is now.
         state: State,
     },
+    /// Layer 2: frames that went to the device came back from it; the other ends of the bond are joined by another way besides. They are dropped.
+    Looped,
     /// A metered path has used its allowance up.
     Exhausted {
         /// The path's identifier.

@@ -2,7 +2,7 @@
 
 use crate::cc::Algorithm;
 use crate::schedule::{DeviceThreshold, Kind};
-use crate::session::{Hop, ResponderConfig};
+use crate::session::{Hop, Layer, ResponderConfig};
 use crate::throttle;
 use crate::time::Duration;
 
@@ -38,7 +38,7 @@ pub struct Config {
     pub recovery: bool,
     /// Packets of a flow are handed on in order. False to measure what that is worth ([`crate::order::Table::unordered`]).
     pub ordered: bool,
-    /// MTU of the TUN device, bytes: a full packet fits one datagram of a 1500-byte path over IPv6.
+    /// MTU of the device, bytes: a full packet fits one datagram of a 1500-byte path over IPv6. A TAP device (layer 2) has 1500, as the bridge that it is in.
     pub tun_mtu: u16,
     /// Keys are renewed after this (WireGuard's REKEY_AFTER_TIME is the same).
     pub rekey_after: Duration,
@@ -54,6 +54,13 @@ pub struct Config {
     pub max_peers: usize,
     /// Handshake limits of a gateway.
     pub responder: ResponderConfig,
+}
+
+impl Config {
+    /// What the device carries.
+    pub fn layer(&self) -> Layer {
+        self.hop.as_ref().map_or(Layer::Three, |h| h.layer)
+    }
 }
 
 impl Default for Config {

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
+pub mod bridge;
 pub mod cc;
 pub mod config;
 pub mod engine;

@@ -269,12 +269,22 @@ impl Peer {
     /// TCP learns what fits.
     fn inspect(&mut self, first: usize, shared: &mut Shared) {
         let mut i = first;
-        while let Some(d) = shared.deliveries.get(i).copied() {
+        let layer = shared.config.layer();
+        while let Some(d) = shared.deliveries.get_mut(i) {
+            d.from = self.id;
+            let d = *d;
             let packet = &mut shared.store.pool.bytes_mut(d.buf)[..d.len as usize];
             let inner =
-                Inner::parse(packet).filter(|inner| self.may_send(inner.src) && d.vnet.fits(packet.len()));
+                Inner::of(layer, packet).filter(|inner| self.may_send(inner) && d.vnet.fits(packet.len()));
             match inner {
                 Some(inner) => {
+                    if let Some(frame) = &inner.frame {
+                        shared.bridge.learn(self.last_heard, frame.src, self.id, &mut self.lessons);
+                        if frame.is_to_group() {
+                            let hash = inner.echo_hash(&shared.flow_key, packet);
+                            shared.bridge.note_group(self.last_heard, hash);
+                        }
+                    }
                     let mss = self.mss(&inner, shared.config.tun_mtu);
                     send::clamp(packet, &inner, mss, d.vnet);
                     i += 1;
@@ -288,11 +298,13 @@ impl Peer {
         }
     }
 
-    fn may_send(&self, source: IpAddr) -> bool {
+    fn may_send(&self, inner: &Inner) -> bool {
+        // On layer 2 anybody may be behind a peer.
         self.is_client
-            || self.inside.contains(&source)
-            || self.networks.iter().any(|n| n.contains(&source))
-            || is_link_local(source)
+            || inner.frame.is_some()
+            || self.inside.contains(&inner.src)
+            || self.networks.iter().any(|n| n.contains(&inner.src))
+            || is_link_local(inner.src)
     }
 }
 

@@ -60,7 +60,12 @@ impl Peer {
     ) -> Option<usize> {
         self.last_data = now;
         let bytes = shared.store.bytes_of(packet);
-        if vnet.gso_type == Vnet::GSO_NONE && bytes.len() > self.peer_mtu as usize {
+        if vnet.gso_type == Vnet::GSO_NONE && bytes.len() > self.peer_mtu as usize + inner.network_at() {
+            if inner.frame.is_some() {
+                // A bridge tells nobody.
+                shared.bridge.on_jumbo();
+                return None;
+            }
             let from = self.own_inside.iter().find(|a| a.is_ipv4() == inner.src.is_ipv4());
             let mtu = self.peer_mtu;
             let error = from.and_then(|a| crate::inner::icmp::too_big(bytes, inner, *a, mtu, &mut shared.tx));

@@ -2,6 +2,7 @@
 
 mod client;
 mod commands;
+mod frames;
 mod gateway;
 mod status;
 
@@ -18,7 +19,7 @@ use crate::peer::{Drops, Peer, Shared, Tx};
 use crate::pool::Pool;
 use crate::receive::{Heard, Origin};
 use crate::record::{Packet, Store};
-use crate::session::{Index, MessageType, PublicKey, StaticKey};
+use crate::session::{Index, Layer, MessageType, PublicKey, StaticKey};
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
 use crate::wire::Header;
@@ -106,6 +107,7 @@ impl Engine {
             rng,
             flow_key,
             drops: Drops::default(),
+            bridge: Default::default(),
         };
         Engine {
             role,
@@ -155,7 +157,11 @@ impl Engine {
         if let Some(d) = self.handed_out.take() {
             self.shared.store.pool.free(d.buf);
         }
-        if let Some(d) = self.shared.deliveries.pop_front() {
+        while let Some(d) = self.shared.deliveries.pop_front() {
+            if self.shared.config.layer() == Layer::Two && self.relay(&d, now) {
+                self.shared.store.pool.free(d.buf);
+                continue;
+            }
             self.handed_out = Some(d);
             let packet = &self.shared.store.pool.bytes(d.buf)[..d.len as usize];
             return Output::Deliver { vnet: d.vnet, packet };
@@ -266,6 +272,9 @@ impl Engine {
     }
 
     fn on_device(&mut self, vnet: Vnet, packet: Packet<'_>, now: Time) {
+        if self.shared.config.layer() == Layer::Two {
+            return self.on_frame(vnet, packet, now);
+        }
         let inner = Inner::parse(self.shared.store.bytes_of(packet));
         let id = match (&self.role, &inner) {
             (_, None) => None,
@@ -353,8 +362,9 @@ impl Engine {
         self.mark_ready(id);
     }
 
-    fn insert(&mut self, peer: Peer) -> u32 {
+    fn insert(&mut self, mut peer: Peer) -> u32 {
         let id = self.next_peer;
+        peer.id = id;
         self.next_peer += 1;
         self.of_key.insert((peer.key, id));
         self.peers.insert(id, peer);
@@ -384,6 +394,7 @@ impl Engine {
             }
         }
         self.networks.retain(|(_, owner)| *owner != id);
+        self.shared.bridge.forget(id);
         self.timer_of.remove(&id);
         peer.dispose(&mut self.shared);
     }

@@ -1,13 +1,14 @@
 //! What an engine says of itself, for `status`, `top` and metrics.
 
 use super::Engine;
+use crate::bridge;
 use crate::config::Config;
 use crate::feedback;
 use crate::order;
 use crate::path::{Route, State, Traffic};
 use crate::peer::Drops;
 use crate::queue;
-use crate::session::PublicKey;
+use crate::session::{Layer, PublicKey};
 use crate::throttle::{self, Allowance};
 use crate::time::{Duration, Time};
 use core::net::IpAddr;
@@ -128,6 +129,8 @@ pub struct PeerStatus {
 pub struct Status {
     /// Sessions, in the order in which they came.
     pub peers: Vec<PeerStatus>,
+    /// Layer 2: stations, and frames that went nowhere.
+    pub bridge: Option<bridge::Counters>,
     /// Datagrams dropped on arrival.
     pub drops: Drops,
     /// Packet memory in use, bytes.
@@ -141,6 +144,7 @@ impl Engine {
     pub fn status(&self, now: Time) -> Status {
         Status {
             peers: self.peers.values().map(|p| peer_status(p, now, &self.shared.config)).collect(),
+            bridge: (self.shared.config.layer() == Layer::Two).then(|| self.shared.bridge.counters()),
             drops: self.shared.drops,
             memory_used: self.shared.store.pool.used_bytes(),
             memory_limit: self.shared.store.pool.capacity_bytes(),

@@ -9,6 +9,7 @@ pub fn mark_ce(packet: &mut [u8], inner: &Inner) -> bool {
         3 => return true,
         _ => {}
     }
+    let packet = &mut packet[inner.network_at()..];
     if inner.src.is_ipv4() {
         let old = u16::from_be_bytes([packet[0], packet[1]]);
         packet[1] |= 3;

@@ -1,11 +1,14 @@
 //! What the engine reads in the packets it carries: addresses, flow, urgency. Parsing is `etherparse`'s.
 
 pub mod edit;
+pub mod frame;
 pub mod icmp;
 
+use crate::session::Layer;
 use core::hash::{Hash, Hasher};
 use core::net::IpAddr;
 use etherparse::{IpNumber, LaxIpSlice};
+use frame::Frame;
 use siphasher::sip::SipHasher13;
 
 /// TCP flags as they stand in byte 13 of the header.
@@ -35,13 +38,23 @@ pub struct Inner {
     pub ecn: u8,
     /// TCP flags, 0 for anything else.
     pub tcp_flags: u8,
-    /// Bytes from the start of the IP header to the transport header.
+    /// Bytes from the start of the packet, or of the frame, to the transport header.
     pub transport_at: u16,
     /// Bytes after the transport header.
     pub payload_len: u32,
+    /// Layer 2: the header of the frame that it came in. One without an IP packet has addresses of zeros and a protocol that is none.
+    pub frame: Option<Frame>,
 }
 
 impl Inner {
+    /// Reads the headers of what a device of this layer carries.
+    pub fn of(layer: Layer, bytes: &[u8]) -> Option<Inner> {
+        match layer {
+            Layer::Two => Inner::parse_frame(bytes),
+            Layer::Three => Inner::parse(bytes),
+        }
+    }
+
     /// Reads the headers of an IP packet; `None` if it is none.
     pub fn parse(packet: &[u8]) -> Option<Inner> {
         let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
@@ -70,6 +83,7 @@ impl Inner {
             tcp_flags: 0,
             transport_at,
             payload_len: body.len() as u32,
+            frame: None,
         };
         if !payload.fragmented {
             inner.read_transport(payload.ip_number, body);
@@ -103,6 +117,11 @@ impl Inner {
         self.protocol == IpNumber::TCP.0
     }
 
+    /// UDP.
+    pub fn is_udp(&self) -> bool {
+        self.protocol == IpNumber::UDP.0
+    }
+
     /// A TCP segment that carries no data and closes nothing: an acknowledgement, a window update or a SYN. A later one makes an
     /// earlier one void, so it may overtake.
     pub fn is_bare_tcp(&self) -> bool {
@@ -126,6 +145,9 @@ impl Inner {
             (IpAddr::V4(s), IpAddr::V4(d)) => (s.octets(), d.octets()).hash(&mut h),
             (IpAddr::V6(s), IpAddr::V6(d)) => (s.octets(), d.octets()).hash(&mut h),
             _ => {}
+        }
+        if let (Some(f), frame::NO_IP) = (&self.frame, self.protocol) {
+            (f.src, f.dst, f.ether_type).hash(&mut h);
         }
         (self.protocol, self.ports.0, self.ports.1).hash(&mut h);
         h.finish()

@@ -180,7 +180,7 @@ impl Channel {
                     self.held_bytes -= slot.memory(pool);
                     self.filled -= 1;
                     if let Slot::Ready(buf, len, vnet) = slot {
-                        out.push_back(Delivery { buf, len, vnet });
+                        out.push_back(Delivery { buf, len, vnet, from: 0 });
                     }
                     self.advance(true);
                 }

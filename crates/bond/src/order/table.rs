@@ -27,6 +27,8 @@ pub struct Delivery {
     pub len: u32,
     /// Its offload header.
     pub vnet: Vnet,
+    /// The engine's number of the session that it came by; set when it is inspected.
+    pub from: u32,
 }
 
 /// How long a missing record holds those after it.
@@ -269,7 +271,7 @@ impl Table {
         };
         pool.bytes_mut(buf)[..c.data.len()].copy_from_slice(c.data);
         self.counters.delivered += 1;
-        out.push_back(Delivery { buf, len: c.data.len() as u32, vnet: c.vnet.unwrap_or_default() });
+        out.push_back(Delivery { buf, len: c.data.len() as u32, vnet: c.vnet.unwrap_or_default(), from: 0 });
     }
 
     /// Frees everything.

@@ -7,6 +7,7 @@ pub mod keyring;
 pub mod timers;
 
 use crate::api::{Event, PathSpec, Room};
+use crate::bridge::{Bridge, Lessons};
 use crate::cc::Sibling;
 use crate::config::Config;
 use crate::order::{Delivery, Table};
@@ -49,6 +50,8 @@ pub struct Shared {
     pub flow_key: [u8; 16],
     /// Datagrams that were dropped, by reason.
     pub drops: Drops,
+    /// Layer 2: who is behind whom.
+    pub bridge: Bridge,
 }
 
 /// Where a batch is built. Taken out while frames are written, so that they can be copied from the store.
@@ -111,6 +114,10 @@ pub struct Drops {
 /// One session.
 #[derive(Debug)]
 pub struct Peer {
+    /// The engine's number of the session.
+    pub id: u32,
+    /// Layer 2: addresses that it has taught lately.
+    pub lessons: Lessons,
     /// Who it is.
     pub key: PublicKey,
     /// Keys of the session.
@@ -194,6 +201,8 @@ impl Peer {
     /// A session that has no keys and no paths yet.
     pub fn new(key: PublicKey, is_client: bool, config: &Config, now: Time) -> Self {
         Peer {
+            id: 0,
+            lessons: Lessons::default(),
             key,
             keys: Keyring::default(),
             session: None,
@@ -208,7 +217,9 @@ impl Peer {
             word: (0, None),
             words_sent: 0,
             throttled: None,
-            ingress: Ingress::new(config.queue_bytes).with_packets(config.queue_packets),
+            ingress: Ingress::new(config.queue_bytes)
+                .with_packets(config.queue_packets)
+                .on_layer(config.layer()),
             resend: VecDeque::new(),
             copies: VecDeque::new(),
             spare: VecDeque::new(),

@@ -97,7 +97,7 @@ impl Flow {
         if len > LARGEST_URGENT {
             return false;
         }
-        if inner.is_bare_tcp() || inner.is_icmp() || inner.asks_low_delay() {
+        if inner.is_bare_tcp() || inner.is_icmp() || inner.asks_low_delay() || inner.sets_up_a_station() {
             return true;
         }
         let carries_data = self.packets > 0 || self.last_large.is_some_and(|t| now.since(t) < BULK_MEMORY);
@@ -152,6 +152,7 @@ mod tests {
             tcp_flags,
             transport_at: 20,
             payload_len,
+            frame: None,
         }
     }
 

@@ -4,6 +4,7 @@ use super::codel::Limits;
 use super::flow::{Class, FLOWS, Flow};
 use crate::inner::{Inner, edit};
 use crate::record::{Full, NIL, Packet, Record, Store, URGENT};
+use crate::session::Layer;
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
 use std::collections::VecDeque;
@@ -63,6 +64,7 @@ pub struct Ingress {
     limit_bytes: u64,
     limit_segments: u64,
     limits: Limits,
+    layer: Layer,
     waited: Duration,
     counters: Counters,
 }
@@ -82,6 +84,7 @@ impl Ingress {
             limit_bytes,
             limit_segments: u64::MAX,
             limits: Limits { target: Duration::from_millis(5), interval: Duration::from_millis(100) },
+            layer: Layer::Three,
             waited: Duration::ZERO,
             counters: Counters::default(),
         }
@@ -91,6 +94,13 @@ impl Ingress {
     #[must_use]
     pub fn with_packets(mut self, limit: Option<u32>) -> Self {
         self.limit_segments = limit.map_or(u64::MAX, u64::from);
+        self
+    }
+
+    /// The same, of what this layer carries.
+    #[must_use]
+    pub fn on_layer(mut self, layer: Layer) -> Self {
+        self.layer = layer;
         self
     }
 
@@ -309,7 +319,7 @@ impl Ingress {
             if !flow.codel.should_drop(now, waited, little_left, self.limits) {
                 return;
             }
-            if mark(store, i) {
+            if mark(self.layer, store, i) {
                 self.counters.marks += 1;
                 return;
             }
@@ -382,8 +392,8 @@ fn find_after(store: &Store, head: u32, skip: u64) -> Option<u32> {
     None
 }
 
-fn mark(store: &mut Store, i: u32) -> bool {
-    let Some(inner) = Inner::parse(store.packet(i)) else { return false };
+fn mark(layer: Layer, store: &mut Store, i: u32) -> bool {
+    let Some(inner) = Inner::of(layer, store.packet(i)) else { return false };
     edit::mark_ce(store.packet_mut(i), &inner)
 }
 

@@ -16,6 +16,7 @@ fn udp(port: u16, len: usize) -> (Inner, Vec<u8>) {
         tcp_flags: 0,
         transport_at: 20,
         payload_len: len as u32 - 28,
+        frame: None,
     };
     (inner, vec![0; len])
 }

@@ -13,7 +13,7 @@ mod rule;
 mod sysctl;
 
 pub use change::Change;
-pub use device::{DeviceConfig, configure, remove_address};
+pub use device::{DeviceConfig, configure, join_bridge, remove_address};
 pub use journal::{Journal, cleanup_stale};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rule::{Rule, RuleKind};
@@ -39,6 +39,9 @@ pub enum SetupError {
     /// A route that is to be added is there already.
     #[error("this machine has a route to {0} already: remove it, or leave out --route {0}")]
     RouteTaken(ipnet::IpNet),
+    /// The bridge is not there.
+    #[error("there is no bridge named `{0}`: make it (`ip link add {0} type bridge`), or leave the key out")]
+    NoBridge(String),
     /// Another bond has taken the default route.
     #[error(
         "policy rules of another bond are in the way (`ip rule` shows them at {PRIORITY_BASE}): only one can have the \

@@ -13,6 +13,8 @@ use super::vnet::{GSO_NONE, GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, VNET_HDR_LEN, Vnet
 /// The most slices that one [`Tun::send`] takes: a 64 KiB packet in pieces of at least 257 bytes.
 pub const MAX_PARTS: usize = 255;
 
+/// Everything that spares us work.
+const ALL: Offloads = Offloads { header: true, csum: true, tso: true, uso: true };
 /// Refuse a device that exists (`linux/if_tun.h`; libc has no name for it).
 const IFF_TUN_EXCL: libc::c_int = 0x8000;
 const DEVICE: &str = "/dev/net/tun";
@@ -87,6 +89,8 @@ pub struct Tun {
     name: String,
     index: u32,
     offloads: Offloads,
+    /// It carries frames.
+    is_tap: bool,
     /// Room for a super-packet and one segment of it; only for the software path.
     scratch: Box<[u8]>,
 }
@@ -95,11 +99,20 @@ impl Tun {
     /// Creates a device called `name`, or the first free `rw0`, `rw1`, … without a name, in the calling
     /// thread's network namespace. The device is nonblocking, and down until it is configured.
     pub fn open(name: Option<&str>) -> Result<Tun, TunError> {
-        Self::open_with(name, Offloads { header: true, csum: true, tso: true, uso: true })
+        Self::open_with(name, ALL)
+    }
+
+    /// The same for Ethernet frames: a TAP device. Headers count from the start of the frame.
+    pub fn open_tap(name: Option<&str>) -> Result<Tun, TunError> {
+        Self::open_kind(name, ALL, libc::IFF_TAP)
     }
 
     /// As [`open`](Self::open), but asks for no more than `wanted`.
     pub fn open_with(name: Option<&str>, wanted: Offloads) -> Result<Tun, TunError> {
+        Self::open_kind(name, wanted, libc::IFF_TUN)
+    }
+
+    fn open_kind(name: Option<&str>, wanted: Offloads, kind: libc::c_int) -> Result<Tun, TunError> {
         let pattern = name.unwrap_or("rw%d");
         let unnameable = |b: u8| b == b'/' || b == b':' || b.is_ascii_whitespace() || b == 0;
         if pattern.is_empty() || pattern.len() >= libc::IFNAMSIZ || pattern.bytes().any(unnameable) {
@@ -107,11 +120,12 @@ impl Tun {
         }
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = rustix::fs::open(DEVICE, flags, Mode::empty()).map_err(open_error)?;
-        let (name, header) = create(&fd, pattern, wanted.header)?;
+        let (name, header) = create(&fd, pattern, wanted.header, kind)?;
         let index = rustix::net::netdevice::name_to_index(&fd_socket()?, &name)
             .map_err(|e| system("looking up the new device", e))?;
         let offloads = if header { negotiate(&fd, wanted)? } else { Offloads::default() };
-        Ok(Tun { fd, name, index, offloads, scratch: vec![0; 2 * LARGEST_PACKET].into() })
+        let is_tap = kind == libc::IFF_TAP;
+        Ok(Tun { fd, name, index, offloads, is_tap, scratch: vec![0; 2 * LARGEST_PACKET].into() })
     }
 
     /// The device's name.
@@ -186,9 +200,15 @@ impl Tun {
             }
             return self.write(&VnetHdr::default(), &[packet]);
         }
-        let mut segments = Segments::new(header, packet)?;
+        // Each segment of a frame has the whole Ethernet header; what is cut begins behind it.
+        let at = if self.is_tap { network_at(packet).ok_or(SegmentError::Malformed)? } else { 0 };
+        let (ethernet, packet) = packet.split_at(at);
+        let less = |n: u16| n.saturating_sub(at as u16);
+        let header =
+            VnetHdr { hdr_len: less(header.hdr_len), csum_start: less(header.csum_start), ..*header };
+        let mut segments = Segments::new(&header, packet)?;
         while let Some(segment) = segments.next_into(room) {
-            self.write(&VnetHdr::default(), &[segment])?;
+            self.write(&VnetHdr::default(), &[ethernet, segment])?;
         }
         Ok(())
     }
@@ -227,6 +247,13 @@ impl AsFd for Tun {
     }
 }
 
+/// Where the IP header of a frame begins: behind the addresses, at most two tags (802.1Q, 802.1ad) and the type.
+fn network_at(frame: &[u8]) -> Option<usize> {
+    let is_tag = |at: usize| matches!(frame.get(at..at + 2), Some([0x81, 0x00] | [0x88, 0xa8]));
+    let at = [14, 18, 22].into_iter().find(|at| !is_tag(at - 2)).unwrap_or(22);
+    (at <= frame.len()).then_some(at)
+}
+
 /// Copies the parts into `whole`, one after the other.
 fn gather<'w>(parts: &[&[u8]], whole: &'w mut [u8]) -> Option<&'w mut [u8]> {
     let mut len = 0;
@@ -238,8 +265,8 @@ fn gather<'w>(parts: &[&[u8]], whole: &'w mut [u8]) -> Option<&'w mut [u8]> {
 }
 
 /// Creates the device behind `fd`; returns its name and whether it has a virtio header.
-fn create(fd: &OwnedFd, pattern: &str, header: bool) -> Result<(String, bool), TunError> {
-    let base = libc::IFF_TUN | libc::IFF_NO_PI | IFF_TUN_EXCL;
+fn create(fd: &OwnedFd, pattern: &str, header: bool, kind: libc::c_int) -> Result<(String, bool), TunError> {
+    let base = kind | libc::IFF_NO_PI | IFF_TUN_EXCL;
     if header {
         match set_interface(fd, pattern, base | libc::IFF_VNET_HDR) {
             Ok(name) => return Ok((name, true)),

@@ -222,6 +222,7 @@ impl Role for Client {
             }
             Event::Path { path, state, .. } => self.on_state(running, path, state, now),
             Event::Exhausted { path } => self.on_exhausted(running, path, now),
+            Event::Looped => crate::daemon::warn_of_loop(running),
             Event::ClientUp { .. } | Event::ClientDown { .. } => {}
         }
         Ok(Flow::Continue)

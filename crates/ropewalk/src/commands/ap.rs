@@ -9,7 +9,7 @@ use crate::gateway::radios::{Radios, addresses};
 use crate::state::StateDir;
 use crate::state::pool::Pool;
 use ipnet::IpNet;
-use ropewalk_bond::session::{Endpoint, Hop, HopRole, Host};
+use ropewalk_bond::session::{Endpoint, Hop, HopRole, Host, Layer};
 use ropewalk_net::links;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,11 @@ pub fn run(args: Ap) -> anyhow::Result<()> {
     let reload = Reload::new(Some(path.clone()), file.clone(), daemon.log.is_some());
     daemon.merge_into(&mut file);
     let state = state_dir(args.hop.state.or_else(|| file.ap.state.clone()), &path)?;
+    let hop = Hop { role: HopRole::AccessPoint, layer: file.ap.layer.0, networks: Vec::new() };
+    if hop.layer == Layer::Two {
+        let pool = Pool::none();
+        return serve::start(serve::Wish { file, reload, state, pool, hop: Some(hop), behind: Vec::new() });
+    }
     let ap = &mut file.ap;
     if ap.address.is_empty() {
         ap.address = vec!["10.77.0.1/24".parse()?];
@@ -45,7 +50,6 @@ pub fn run(args: Ap) -> anyhow::Result<()> {
     }
     (file.serve.address, file.serve.tun, file.serve.masquerade) =
         (ap.address.clone(), ap.tun.clone(), ap.masquerade);
-    let hop = Hop { role: HopRole::AccessPoint, layer: file.ap.layer.0, networks: Vec::new() };
     serve::start(serve::Wish { file, reload, state, pool, hop: Some(hop), behind })
 }
 

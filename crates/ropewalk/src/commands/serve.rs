@@ -15,9 +15,9 @@ use anyhow::Context;
 use ipnet::IpNet;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
-use ropewalk_bond::session::Hop;
+use ropewalk_bond::session::{Hop, Layer};
 use ropewalk_net::poll::Signals;
-use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding};
+use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding, join_bridge};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
@@ -91,7 +91,10 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     let key = identity::load_or_make(dir)?;
     let public = key.public();
     let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
-    let tun = set_up(&file, &pool, &behind, journal)?;
+    let tun = match config.layer() {
+        Layer::Two => frames_device(&file, file.ap.tun.as_deref(), file.ap.bridge.as_deref())?,
+        Layer::Three => set_up(&file, &pool, &behind, journal)?,
+    };
     let own = || sockets.iter().map(UdpSocket::local_addr).collect();
     let listening = Listening {
         listen: radios.as_ref().map_or_else(own, Radios::addresses),
@@ -127,6 +130,22 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     service::ready();
     tracing::info!(device = running.core.tun.name(), key = %public, "{what}");
     run_loop(&mut running, &mut gateway)
+}
+
+/// The device of a hop on layer 2, up, and in its bridge if one is named.
+pub fn frames_device(file: &File, name: Option<&str>, bridge: Option<&str>) -> anyhow::Result<Tun> {
+    let tap = Tun::open_tap(name)?;
+    configure(&DeviceConfig {
+        index: tap.index(),
+        name: tap.name(),
+        mtu: file.engine.tun_mtu.into(),
+        queue: Some(DEVICE_QUEUE),
+        addresses: &[],
+    })?;
+    if let Some(bridge) = bridge {
+        join_bridge(tap.index(), tap.name(), bridge)?;
+    }
+    Ok(tap)
 }
 
 /// The device with its addresses, and the firewall if asked for.

@@ -101,7 +101,12 @@ fn connect(
     }
     let config = Config { hop: asked.hop, ..file.engine.to_config() };
     let key = identity::load_or_make(dir)?;
-    let tun = Tun::open(file.up.tun.as_deref())?;
+    let tun = match config.layer() {
+        Layer::Two => {
+            super::serve::frames_device(file, file.up.tun.as_deref(), file.repeater.bridge.as_deref())?
+        }
+        Layer::Three => Tun::open(file.up.tun.as_deref())?,
+    };
     let signals = Signals::new().context("signals cannot be caught")?;
     let follower = Follower::new()?;
     privileges::drop_all_but_network()?;

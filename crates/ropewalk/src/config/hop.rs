@@ -258,9 +258,6 @@ fn check_networks(networks: &[IpNet]) -> Result<(), Wrong> {
 }
 
 fn check_bridge(bridge: Option<&str>, layer: LayerKey) -> Result<(), Wrong> {
-    if layer.0 == Layer::Two {
-        return Err(("layer", "layer 2 is not there yet: use layer = 3".into()));
-    }
     let Some(name) = bridge else { return Ok(()) };
     crate::cli::check_interface(name).map_err(|why| ("bridge", why))?;
     if layer.0 == Layer::Three {

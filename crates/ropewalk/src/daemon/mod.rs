@@ -24,3 +24,16 @@ pub use links::Links;
 pub use mailbox::{Outbox, mailbox};
 pub use reload::Reload;
 pub use run::{Flow, Role, Running, run};
+
+/// Layer 2: frames go round.
+fn loop_words(device: &str) -> String {
+    format!(
+        "frames that left by {device} came back to it: the two ends of this hop are joined by another way besides, a cable or a second repeater. They are dropped; take the \
+         other way out, or turn the spanning tree protocol of both bridges on (`ip link set br0 type bridge stp_state 1`)"
+    )
+}
+
+/// Says it.
+pub fn warn_of_loop(running: &Running) {
+    tracing::warn!("{}", loop_words(running.core.tun.name()));
+}

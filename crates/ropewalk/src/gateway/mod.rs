@@ -86,6 +86,7 @@ impl Role for Gateway {
             Event::Path { peer, path, remote, state } => {
                 tracing::info!(client = self.name(&peer), path, %remote, state = state.name(), "path");
             }
+            Event::Looped => crate::daemon::warn_of_loop(running),
             Event::Exhausted { .. } | Event::Connected(_) | Event::Refused(_) | Event::Unreachable => {}
         }
         Ok(Flow::Continue)

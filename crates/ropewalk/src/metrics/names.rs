@@ -46,6 +46,11 @@ pub const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Counter "send_unreachable_datagrams" "Datagrams not sent because the interface or route was gone" |s| Some(s.io.send_unreachable as f64);
     Counter "receive_overruns" "Datagrams that the kernel dropped because the daemon was late" |s| Some(s.io.overruns as f64);
     Counter "wakeups" "Wake-ups of the data loop" |s| Some(s.io.wakeups as f64);
+    Gauge "bridge_stations" "Layer 2: stations known to be behind another end" |s| s.bridge.map(|b| b.stations as f64);
+    Counter "bridge_moved_stations" "Layer 2: stations that have moved from one end to another" |s| s.bridge.map(|b| b.moved as f64);
+    Counter "bridge_unlearnt_addresses" "Layer 2: addresses not learnt, too many at once or no room" |s| s.bridge.map(|b| b.unlearnt as f64);
+    Counter "bridge_looped_frames" "Layer 2: frames dropped because they had gone round in a loop" |s| s.bridge.map(|b| b.looped as f64);
+    Counter "bridge_jumbo_frames" "Layer 2: frames dropped because they were too long" |s| s.bridge.map(|b| b.jumbo as f64);
     Counter "dropped_malformed_datagrams" "Datagrams that are not of the protocol" |s| Some(s.drops.malformed as f64);
     Counter "dropped_unknown_datagrams" "Datagrams of no session here" |s| Some(s.drops.unknown as f64);
     Counter "dropped_forged_datagrams" "Datagrams that are not authentic, damaged ones included" |s| Some(s.drops.forged as f64);

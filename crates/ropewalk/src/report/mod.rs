@@ -28,6 +28,9 @@ pub struct Snapshot {
     pub uptime_s: f64,
     /// Client: the one gateway. Gateway: the clients. Repeater: the access point, and the other way round.
     pub peers: Vec<Peer>,
+    /// Layer 2: stations and frames.
+    #[serde(default)]
+    pub bridge: Option<hop::Bridge>,
     /// Datagrams dropped on arrival, by reason.
     pub drops: Drops,
     /// What happened outside the engine.
@@ -229,6 +232,7 @@ pub fn take(
         clock_ns: now.as_nanos(),
         uptime_s: now.since(started).as_secs_f64(),
         peers: status.peers.into_iter().map(|p| peer(name(&p.key), p, core)).collect(),
+        bridge: status.bridge.as_ref().map(hop::Bridge::new),
         drops: Drops {
             malformed: d.malformed,
             unknown: d.unknown,

@@ -21,6 +21,9 @@ pub fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
         }
         queues(&mut out, peer);
     }
+    if let Some(bridge) = &now.bridge {
+        let _ = writeln!(out, "\n{}", bridge.line());
+    }
     for note in &now.notes {
         let _ = writeln!(out, "\nnote: {note}");
     }

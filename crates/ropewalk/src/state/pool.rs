@@ -47,6 +47,11 @@ impl Pool {
         if pool.v4.is_none() && pool.v6.is_none() { Err(PoolError::Number) } else { Ok(pool) }
     }
 
+    /// No addresses at all: a hop on layer 2 has none.
+    pub fn none() -> Pool {
+        Pool { v4: None, v6: None }
+    }
+
     /// The gateway's own addresses with their networks.
     pub fn gateway(&self) -> Vec<IpNet> {
         self.v4.map(IpNet::V4).into_iter().chain(self.v6.map(IpNet::V6)).collect()

@@ -1,0 +1,172 @@
+//! An access point and a repeater on layer 2: two bridges made one. DHCP, ARP, IPv6, VLANs, a flow through restarts and a cut, a loop. Needs root; without it
+//! the tests pass and say so.
+
+mod common;
+
+use common::hop::{Site, eventually};
+use common::{BINARY, SOON, root};
+use ropewalk_lab::{Iperf, Namespace, Ping, Process};
+
+const SERVER: &str = "10.6.0.1";
+const AP: &str = "layer = 2\ntun = \"tap0\"\nbridge = \"br0\"";
+const REPEATER: &str = "layer = 2\ntun = \"tap0\"\nbridge = \"br0\"\nclients = \"wlan2\"";
+
+/// A bridge at each end with the cable to those behind it, who have one network between them, and a VLAN.
+fn bridges(site: &Site) {
+    for (node, port) in [(&site.ap, "eth0"), (&site.repeater, "wlan2")] {
+        let join = format!("link set {port} master br0");
+        node.ip(&["link add br0 type bridge forward_delay 0 mcast_snooping 0", &join, "link set br0 up"])
+            .unwrap();
+    }
+    let (server, client) = (&site.server, &site.client);
+    server.ip(&["address add 10.6.0.1/24 dev eth0", "address add fd06::1/64 dev eth0 nodad"]).unwrap();
+    client.ip(&["address add fd06::2/64 dev eth0 nodad"]).unwrap();
+    site.repeater.shell("tc qdisc add dev wlan2 root tbf rate 100mbit burst 64kb limit 1mb").unwrap();
+}
+
+/// A VLAN across; `false` where this kernel has none.
+fn vlan(site: &Site) -> bool {
+    [(&site.server, 1), (&site.client, 2)].iter().all(|(node, host)| {
+        let address = format!("address add 10.7.0.{host}/24 dev eth0.7");
+        node.ip(&["link add link eth0 name eth0.7 type vlan id 7", &address, "link set eth0.7 up"]).is_ok()
+    })
+}
+
+fn pings(from: &Namespace, to: &str) -> bool {
+    Ping::new(to.parse().unwrap()).run(from).is_ok_and(|r| r.received == r.sent)
+}
+
+/// Both ends, up.
+fn hop(site: &Site) -> (Process, Process, [String; 2]) {
+    let file = site.file("ap", AP, "");
+    let ap = site.start_ap(&file);
+    let token = site.invite(&file, "attic");
+    let own = site.file("repeater", REPEATER, "");
+    let repeater = site.start_repeater(&own, &[&token]);
+    (ap, repeater, [file, own])
+}
+
+/// An address by DHCP: a server of busybox behind the access point, a client of busybox behind the repeater.
+fn lease(site: &Site) -> Process {
+    let (config, script) = (site.states.of("udhcpd.conf"), site.states.of("bound.sh"));
+    let leases = site.states.of("leases");
+    std::fs::write(&leases, "").unwrap();
+    let text = format!(
+        "start 10.6.0.20\nend 10.6.0.30\ninterface eth0\nlease_file {leases}\npidfile {leases}.pid\nopt subnet 255.255.255.0\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    std::fs::write(
+        &script,
+        "#!/bin/sh\n[ \"$1\" = bound ] && ip address add $ip/24 dev $interface\nexit 0\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let server = site.server.start("busybox", ["udhcpd", "-f", &config]).unwrap();
+    site.client
+        .exec("busybox", ["udhcpc", "-i", "eth0", "-n", "-q", "-t", "20", "-T", "1", "-s", &script])
+        .unwrap();
+    server
+}
+
+#[test]
+fn two_bridges_are_one_through_restarts_and_a_cut() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("hop-bridged", [20.0, 20.0]);
+    bridges(&site);
+    let (mut ap, mut repeater, [ap_file, own]) = hop(&site);
+    eventually("both links work", || {
+        site.json("ap")["peers"][0]["paths"].as_array().is_some_and(|p| p.len() == 2)
+    });
+    let _dhcp = lease(&site);
+    let address = site.client.shell("ip -4 -o address show dev eth0").unwrap();
+    assert!(address.contains("10.6.0.2"), "no lease: {address}");
+    for to in [SERVER, "fd06::1"] {
+        eventually(&format!("the client reaches {to}"), || pings(&site.client, to));
+    }
+    let mut over = vec![SERVER];
+    if vlan(&site) {
+        eventually("the client reaches the server by the VLAN", || pings(&site.client, "10.7.0.1"));
+        over.push("10.7.0.1");
+    } else {
+        eprintln!("no VLANs in this kernel: tests/tests/hop.rs has frames with tags");
+    }
+    for to in over {
+        // A full frame, which is longer than one datagram of the hop.
+        let whole = Ping::new(to.parse().unwrap()).payload(1472).run(&site.client).unwrap();
+        assert_eq!(whole.received, whole.sent, "{to}");
+    }
+    let bridge = site.json("ap")["bridge"].clone();
+    assert!(bridge["stations"].as_u64() >= Some(1) && bridge["looped"] == 0, "{bridge}");
+    let flow =
+        Iperf::tcp(SERVER.parse().unwrap()).seconds(4).reverse().run(&site.client, &site.server).unwrap();
+    let paths = site.json("ap")["peers"][0]["paths"].as_array().unwrap().clone();
+    let bytes: Vec<u64> = paths.iter().map(|p| p["sent_bytes"].as_u64().unwrap()).collect();
+    assert!(bytes.iter().all(|b| *b > 1_000_000), "both links carry: {bytes:?}, {flow:?}");
+    let running = Iperf::tcp(SERVER.parse().unwrap())
+        .seconds(8)
+        .interval(0.5)
+        .start(&site.client, &site.server)
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    site.links[0].set_up(false).unwrap();
+    let report = running.finish().unwrap();
+    assert!(report.mean_between(6.0, 8.0) > 1.0, "the other link carries on: {report:?}");
+    site.links[0].set_up(true).unwrap();
+    ap.kill();
+    let _ap = site.start_ap(&ap_file);
+    eventually("the access point is back", || pings(&site.client, SERVER));
+    repeater.kill();
+    let _repeater = site.start_repeater(&own, &[]);
+    eventually("the repeater is back", || pings(&site.server, "fd06::2"));
+}
+
+#[test]
+fn frames_that_go_round_are_dropped_and_said_once() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("hop-loop", [20.0, 20.0]);
+    bridges(&site);
+    let (mut ap, mut repeater, _) = hop(&site);
+    eventually("the client reaches the server", || pings(&site.client, "fd06::1"));
+    let end = |name: &str| ropewalk_lab::End::new(name, [] as [&str; 0]);
+    site.topology.veth((&site.ap, end("extra")), (&site.repeater, end("extra"))).unwrap();
+    for node in [&site.ap, &site.repeater] {
+        node.ip(&["link set extra master br0"]).unwrap();
+    }
+    site.client.ip(&["address add 10.6.0.9/24 dev eth0"]).unwrap();
+    let _ = pings(&site.client, "10.6.0.77");
+    let looped = |end: &str| site.json(end)["bridge"]["looped"].as_u64().unwrap();
+    eventually("a loop is found", || looped("ap") + looped("repeater") > 0);
+    let warned = |p: &Process| p.stderr().matches("joined by another way besides").count();
+    eventually("it is said", || warned(&ap) + warned(&repeater) > 0);
+    site.ap.ip(&["link delete extra"]).unwrap();
+    eventually("without the cable all is as before", || pings(&site.client, "fd06::1"));
+    assert!(warned(&ap) <= 1 && warned(&repeater) <= 1, "once");
+    repeater.stop();
+    ap.stop();
+}
+
+#[test]
+fn layers_that_differ_and_bridges_that_are_missing_are_one_sentence() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("hop-layers", [20.0, 20.0]);
+    bridges(&site);
+    let file = site.file("ap", AP, "");
+    let _ap = site.start_ap(&file);
+    let token = site.invite(&file, "attic");
+    for (keys, code, words) in [
+        ("clients = \"wlan2\"", 5, "set the same `layer`, 2 or 3, in ap.toml and in repeater.toml"),
+        ("layer = 2\nclients = \"wlan2\"\nbridge = \"br9\"", 2, "there is no bridge named `br9`"),
+    ] {
+        let own = site.file("repeater", keys, "");
+        let mut end = site.repeater.start(BINARY, ["repeater", &token, "--config", &own]).unwrap();
+        let status = end.wait(SOON).unwrap();
+        assert_eq!(status.code(), Some(code), "{}", end.stderr());
+        assert!(end.stderr().contains(words), "{}", end.stderr());
+    }
+}

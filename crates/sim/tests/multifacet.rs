@@ -53,6 +53,18 @@ fn two_links_carry_more_than_the_private_one_alone_where_air_is_left() {
     }
 }
 
+/// A competitor that speaks for 20 ms at a time holds up the private link and the answers on it. Whoever takes that for a dead path sends whole windows twice, and
+/// two links carry little more than one or, with `balance`, less.
+#[test]
+fn a_link_that_is_held_up_is_not_taken_for_a_dead_path() {
+    let long = ["interferer.rival.on=\"20ms\"", "interferer.rival.off=\"20ms\""];
+    let alone = goodput(&[&[TRADITIONAL], &UDP, &long]);
+    for throttle in ["bond.rw0.throttle=\"mimd\"", "bond.rw0.throttle=\"balance\""] {
+        let both = goodput(&[&BACKPRESSURE, &[BOTH, throttle], &UDP, &long]);
+        assert!(both > alone * 1.15, "{throttle}: {both:.1} of {alone:.1} Mb/s");
+    }
+}
+
 /// What the way through a bond costs: its framing is 5.5 % of full packets, acknowledgements take turns on the channel.
 #[test]
 fn striping_over_one_link_carries_what_the_link_does() {

@@ -26,6 +26,7 @@ pub mod config;
 pub mod engine;
 pub mod feedback;
 pub mod inner;
+pub mod migrate;
 pub mod order;
 pub mod path;
 pub mod peer;

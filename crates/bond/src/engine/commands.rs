@@ -65,6 +65,31 @@ impl Engine {
         }
     }
 
+    /// The link under these paths is about to change its channel, or has: while it is held, they are used only where no other works
+    /// ([`crate::migrate`]).
+    pub fn hold_link(&mut self, link: u32, held: bool) {
+        let ids: Vec<u32> = self.peers.keys().copied().collect();
+        for id in ids {
+            let Some(peer) = self.peers.get_mut(&id) else { continue };
+            for p in peer.paths.iter_mut().filter(|p| p.route.link == link) {
+                p.is_held = held;
+            }
+            peer.on_queue_changed();
+            self.mark_ready(id);
+        }
+    }
+
+    /// Bytes that peers have acknowledged over this link, and whether more waits for somebody who can be reached by it.
+    pub fn link_load(&self, link: u32) -> (u64, bool) {
+        let mut load = (0, false);
+        for peer in self.peers.values() {
+            let on_it = || peer.paths.iter().filter(|p| p.route.link == link);
+            load.0 += on_it().map(|p| p.sampler.delivered()).sum::<u64>();
+            load.1 |= on_it().next().is_some() && !peer.ingress.is_empty();
+        }
+        load
+    }
+
     /// The interface under a path is gone, or the kernel has no route: use it no more until it answers.
     pub fn fail_path(&mut self, link: u32, now: Time) {
         let ids: Vec<u32> = self.peers.keys().copied().collect();

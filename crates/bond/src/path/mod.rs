@@ -83,6 +83,8 @@ pub struct Path {
     pub unproven: Option<u64>,
     /// What it may be used for.
     pub class: Class,
+    /// Its link is on its way to another channel: it is used while no other works.
+    pub is_held: bool,
     /// The peer is to be told now what waits for the clients.
     pub queue_due: bool,
     /// Whether it works.
@@ -148,6 +150,7 @@ impl Path {
             previous_route: None,
             unproven: None,
             class: Class::Active,
+            is_held: false,
             queue_due: false,
             live: Liveness::default(),
             sent: SentLog::new(in_flight_limit),

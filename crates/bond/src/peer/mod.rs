@@ -362,7 +362,7 @@ impl Peer {
     pub(crate) fn look(&mut self, now: Time, config: &Config) {
         let counts = self.scheduler.counts_completions();
         self.views.clear();
-        let backup = |p: &Path| p.class == crate::path::Class::Backup;
+        let backup = |p: &Path| p.is_held || p.class == crate::path::Class::Backup;
         let any_active = self.paths.iter().any(|p| p.is_usable() && !backup(p));
         for p in self.paths.iter_mut().filter(|p| p.is_usable() && !(any_active && backup(p))) {
             let outstanding = u32::try_from(p.outstanding()).unwrap_or(u32::MAX);

@@ -93,7 +93,7 @@ impl Driven for Engine {
 
     fn read(&mut self, mark: u64) {
         if mark == JOINING {
-            return self.readers.admit();
+            return self.hear_callers();
         }
         let index = mark as usize;
         let mut bytes = 0;

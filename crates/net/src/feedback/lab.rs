@@ -23,6 +23,8 @@ const VERSION: u16 = 1;
 const SUBSCRIBE: u16 = 1;
 const STATE: u16 = 2;
 const REFUSAL: u16 = 3;
+const SWITCH: u16 = 4;
+const DONE: u16 = 5;
 /// Fixed parts of a state and of each of its stations, of version 1.
 const HEADER: usize = 128;
 const STATION: usize = 128;
@@ -43,8 +45,36 @@ pub(super) struct Lab {
     last: LinkReport,
 }
 
+/// The radio of an interface, if a lab has it.
+pub(crate) fn open(interface: &str, every: Duration) -> Result<Box<dyn LinkFeedback>, FeedbackError> {
+    Ok(Box::new(Lab::open(interface, every)?))
+}
+
+/// Has the access point of an interface announce another channel.
+pub(crate) fn announce(interface: &str, to_mhz: u32, beacons: u8) -> Result<(), FeedbackError> {
+    let mut message = subscribe(Duration::ZERO);
+    message[6..8].copy_from_slice(&SWITCH.to_le_bytes());
+    message[8..12].copy_from_slice(&to_mhz.to_le_bytes());
+    message[12] = beacons;
+    let mut lab = Lab::call(interface, &message)?;
+    lab.wait()?;
+    match recv(&lab.socket, &mut lab.buffer[..], RecvFlags::DONTWAIT) {
+        Ok((len, _)) if len >= 8 && Fields(&lab.buffer[..len]).u16(6) == DONE => Ok(()),
+        Ok((0, _)) | Err(_) => Err(FeedbackError::Gone(Source::Lab)),
+        Ok((len, _)) => parse(&lab.buffer[..len]).map(drop),
+    }
+}
+
 impl Lab {
     pub(super) fn open(interface: &str, every: Duration) -> Result<Lab, FeedbackError> {
+        let mut lab = Lab::call(interface, &subscribe(every))?;
+        lab.wait()?;
+        lab.read()?;
+        Ok(lab)
+    }
+
+    /// Connects, and says one thing.
+    fn call(interface: &str, message: &[u8]) -> Result<Lab, FeedbackError> {
         index_of(interface)?;
         let none = |e: Errno| match e {
             Errno::CONNREFUSED | Errno::NOENT => {
@@ -58,11 +88,8 @@ impl Lab {
         let name = SocketAddrUnix::new_abstract_name(socket_name(interface).as_bytes()).map_err(none)?;
         connect(&socket, &name).map_err(none)?;
         believe(&socket)?;
-        send(&socket, &subscribe(every), SendFlags::NOSIGNAL).map_err(none)?;
-        let mut lab = Lab { socket, buffer: vec![0; LONGEST].into(), last: LinkReport::default() };
-        lab.wait()?;
-        lab.read()?;
-        Ok(lab)
+        send(&socket, message, SendFlags::NOSIGNAL).map_err(none)?;
+        Ok(Lab { socket, buffer: vec![0; LONGEST].into(), last: LinkReport::default() })
     }
 
     /// Waits for the first answer.

@@ -21,6 +21,7 @@ mod qdisc;
 mod wifi_status;
 
 pub use lab::socket_name;
+pub(crate) use lab::{announce, open as open_lab};
 pub use wifi_status::{CompletionCounter, Completions};
 
 use std::fmt;
@@ -261,7 +262,7 @@ impl fmt::Debug for Opened {
 pub fn open(interface: &str, every: Duration) -> Result<Opened, FeedbackError> {
     type Opener = fn(&str, Duration) -> Result<Box<dyn LinkFeedback>, FeedbackError>;
     let openers: [Opener; 3] = [
-        |name, every| Ok(Box::new(lab::Lab::open(name, every)?)),
+        lab::open,
         |name, every| Ok(Box::new(nl80211::Nl80211::open(name, every)?)),
         |name, every| Ok(Box::new(qdisc::Qdisc::open(name, every)?)),
     ];

@@ -13,6 +13,9 @@ pub(super) const VERSION: u16 = 1;
 pub(super) const SUBSCRIBE: u16 = 1;
 const STATE: u16 = 2;
 const REFUSAL: u16 = 3;
+/// A program that runs an access point wants it to announce another channel.
+const SWITCH: u16 = 4;
+const DONE: u16 = 5;
 
 const HEADER: usize = 128;
 const STATION: usize = 128;
@@ -103,17 +106,41 @@ pub(super) fn refusal(sentence: &str) -> Vec<u8> {
     message
 }
 
-/// How often a reader wants states at most, µs; or why it is refused.
-pub(super) fn subscription(message: &[u8]) -> Result<u32, String> {
+/// Tells a program that its access point announces the channel that it wanted.
+pub(super) fn done() -> Vec<u8> {
+    let mut message = MAGIC.to_vec();
+    message.extend(VERSION.to_le_bytes());
+    message.extend(DONE.to_le_bytes());
+    message
+}
+
+/// What somebody may want of a radio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Request {
+    /// States, with so many µs between two at least.
+    States { interval_us: u32 },
+    /// That it announces another channel in so many beacons and goes there.
+    Switch { primary_mhz: u32, beacons: u8 },
+}
+
+/// What is asked for, or why it is refused.
+pub(super) fn request(message: &[u8]) -> Result<Request, String> {
     let u16_at = |at: usize| u16::from_le_bytes([message[at], message[at + 1]]);
-    if message.len() < 12 || message[..4] != MAGIC || u16_at(6) != SUBSCRIBE {
+    let u32_at = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|k| message.get(at + k).copied().unwrap_or(0)));
+    let kind = if message.len() < 12 || message[..4] != MAGIC { 0 } else { u16_at(6) };
+    if kind != SUBSCRIBE && kind != SWITCH {
         return Err(
-            "this is no request for the states of a radio; docs/guide/link.md has the protocol".to_owned()
+            "this is no request for the states of a radio or for another channel; docs/guide/link.md has the protocol"
+                .to_owned(),
         );
     }
-    match u16_at(4) {
-        VERSION => Ok(u32::from_le_bytes([message[8], message[9], message[10], message[11]])),
-        other => Err(format!(
+    match (u16_at(4), kind) {
+        (VERSION, SUBSCRIBE) => Ok(Request::States { interval_us: u32_at(8) }),
+        (VERSION, _) => {
+            let beacons = u8::try_from(u32_at(12)).unwrap_or(u8::MAX).max(1);
+            Ok(Request::Switch { primary_mhz: u32_at(8), beacons })
+        }
+        (other, _) => Err(format!(
             "this lab speaks version {VERSION} of the protocol and not {other}; use the ropewalk that started it"
         )),
     }
@@ -186,13 +213,16 @@ mod tests {
     #[test]
     fn only_whole_requests_of_this_version_are_taken() {
         let mut good = b"RWLF\x01\x00\x01\x00\xf4\x01\x00\x00\x00\x00\x00\x00".to_vec();
-        assert_eq!(subscription(&good), Ok(500));
+        assert_eq!(request(&good), Ok(Request::States { interval_us: 500 }));
         for bad in [&b""[..], b"RWLF", b"GET / HTTP/1.1\r\n", &good[..11], &[0; 16]] {
-            assert!(subscription(bad).unwrap_err().contains("no request"), "{bad:?}");
+            assert!(request(bad).unwrap_err().contains("no request"), "{bad:?}");
         }
+        let switch = b"RWLF\x01\x00\x04\x00\x64\x14\x00\x00\x02\x00\x00\x00";
+        assert_eq!(request(switch), Ok(Request::Switch { primary_mhz: 5220, beacons: 2 }));
+        assert_eq!(request(&switch[..12]), Ok(Request::Switch { primary_mhz: 5220, beacons: 1 }));
         good[4] = 2;
-        assert!(subscription(&good).unwrap_err().contains("version 1 of the protocol and not 2"));
+        assert!(request(&good).unwrap_err().contains("version 1 of the protocol and not 2"));
         good[6] = 2;
-        assert!(subscription(&good).is_err());
+        assert!(request(&good).is_err());
     }
 }

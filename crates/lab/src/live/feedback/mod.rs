@@ -20,7 +20,8 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use ropewalk_air::Time;
-use ropewalk_air::wifi::IfaceId;
+use ropewalk_air::wifi::phy::{Band, Channel, Secondary};
+use ropewalk_air::wifi::{Command, IfaceId};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
@@ -57,18 +58,33 @@ impl Reader {
     }
 }
 
+/// Somebody who wants an access point to announce another channel.
+pub(super) struct Switch {
+    socket: OwnedFd,
+    /// Of the air.
+    iface: usize,
+    primary_mhz: u32,
+    beacons: u8,
+}
+
+/// What the server hands on.
+pub(super) enum Call {
+    Read(Reader),
+    Switch(Switch),
+}
+
 /// The readers, as the lab's thread knows them.
 pub(super) struct Readers {
     all: Vec<Reader>,
-    joining: Receiver<Reader>,
-    /// Rings when somebody joins.
+    joining: Receiver<Call>,
+    /// Rings when somebody calls.
     bell: Arc<OwnedFd>,
     message: Vec<u8>,
 }
 
 impl Readers {
     /// Nobody yet; who joins comes by `joining`, and `bell` rings.
-    pub(super) fn new(joining: Receiver<Reader>, bell: Arc<OwnedFd>) -> Readers {
+    pub(super) fn new(joining: Receiver<Call>, bell: Arc<OwnedFd>) -> Readers {
         Readers { all: Vec::new(), joining, bell, message: Vec::with_capacity(message::LONGEST) }
     }
 
@@ -82,10 +98,17 @@ impl Readers {
         self.all.iter().map(Reader::due).min()
     }
 
-    /// The bell has rung.
-    pub(super) fn admit(&mut self) {
+    /// The bell has rung: readers join, and who wants another channel is returned.
+    fn admit(&mut self) -> Vec<Switch> {
         let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
-        self.all.extend(self.joining.try_iter());
+        let mut switches = Vec::new();
+        for call in self.joining.try_iter() {
+            match call {
+                Call::Read(reader) => self.all.push(reader),
+                Call::Switch(switch) => switches.push(switch),
+            }
+        }
+        switches
     }
 
     /// Sends what is due. A reader that is gone is forgotten.
@@ -107,12 +130,47 @@ impl Readers {
 }
 
 impl Engine {
+    /// Lets callers in.
+    pub(super) fn hear_callers(&mut self) {
+        let now = self.now();
+        for switch in self.readers.admit() {
+            let answer = match self.radios.as_mut().map(|radios| announce(radios, &switch, now)) {
+                Some(Ok(())) => message::done(),
+                Some(Err(sentence)) => message::refusal(&sentence),
+                None => continue,
+            };
+            let _ = send(&switch.socket, &answer, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        }
+    }
+
     /// Tells readers what has changed.
     pub(super) fn tell_readers(&mut self) {
         let now = self.now();
         let Some(radios) = self.radios.as_mut().filter(|_| !self.readers.all.is_empty()) else { return };
         self.readers.publish(now, radios);
     }
+}
+
+/// An access point announces another channel of its band, as wide as its own.
+fn announce(radios: &mut Radios, switch: &Switch, now: Time) -> std::result::Result<(), String> {
+    let own = radios.channels[usize::from(radios.radio_of[switch.iface].0)];
+    let base = match own.band() {
+        Band::Ghz2_4 => 2407,
+        Band::Ghz5 => 5000,
+        Band::Ghz60 => return Err("a radio at 60 GHz announces no other channel".into()),
+    };
+    let mhz = switch.primary_mhz;
+    let number = mhz.checked_sub(base).filter(|d| d % 5 == 0).and_then(|d| u8::try_from(d / 5).ok());
+    let secondary = match number {
+        Some(n) if own.band() == Band::Ghz2_4 && n > 7 => Some(Secondary::Below),
+        _ => Some(Secondary::Above),
+    };
+    let channel = number.and_then(|n| Channel::new(own.band(), n, own.width(), secondary).ok());
+    let channel =
+        channel.ok_or_else(|| format!("{mhz} MHz is no channel of this radio's band with its width"))?;
+    let iface = IfaceId(switch.iface as u16);
+    let command = Command::SwitchChannel { iface, channel, count: switch.beacons };
+    radios.air.command(now, command).map(drop).map_err(|e| e.to_string())
 }
 
 impl State<'_> {

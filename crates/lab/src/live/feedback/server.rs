@@ -14,8 +14,8 @@ use rustix::net::{
     recv, send, socket_with, sockopt,
 };
 
-use super::message::{LONGEST, refusal, subscription};
-use super::{READERS, Reader};
+use super::message::{LONGEST, Request, refusal, request};
+use super::{Call, READERS, Reader, Switch};
 use crate::live::node::Node;
 use crate::live::plan::{Joint, Plan};
 use crate::{LabError, Result};
@@ -77,7 +77,7 @@ impl Server {
     pub(in crate::live) fn start(
         name: &str,
         doors: Vec<Door>,
-        readers: Sender<Reader>,
+        readers: Sender<Call>,
         bell: Arc<OwnedFd>,
     ) -> Result<Server> {
         let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
@@ -116,7 +116,7 @@ struct Pending {
 
 struct Desk {
     doors: Vec<Door>,
-    readers: Sender<Reader>,
+    readers: Sender<Call>,
     bell: Arc<OwnedFd>,
     seats: Arc<AtomicUsize>,
     stop: Arc<OwnedFd>,
@@ -166,18 +166,25 @@ impl Desk {
 
     /// Lets a connection in that says properly what it wants; tells another why not.
     fn hear(&self, pending: Pending) {
-        let mut request = [0; 64];
-        let len = match recv(&pending.socket, &mut request[..], RecvFlags::DONTWAIT) {
+        let mut asked = [0; 64];
+        let len = match recv(&pending.socket, &mut asked[..], RecvFlags::DONTWAIT) {
             Ok((len, _)) if len > 0 => len,
             _ => return,
         };
-        let admitted = subscription(&request[..len]).and_then(|us| Ok((us, self.seat()?)));
-        match admitted {
-            Ok((interval_us, seat)) => self.admit(pending, interval_us, seat),
-            Err(sentence) => {
-                let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-                let _ = send(&pending.socket, &refusal(&sentence), flags);
+        let refuse = |sentence: &str| {
+            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+            let _ = send(&pending.socket, &refusal(sentence), flags);
+        };
+        match request(&asked[..len]) {
+            Ok(Request::States { interval_us }) => match self.seat() {
+                Ok(seat) => self.admit(pending, interval_us, seat),
+                Err(sentence) => refuse(&sentence),
+            },
+            Ok(Request::Switch { primary_mhz, beacons }) => {
+                let Pending { socket, iface, .. } = pending;
+                self.call(Call::Switch(Switch { socket, iface, primary_mhz, beacons }));
             }
+            Err(sentence) => refuse(&sentence),
         }
     }
 
@@ -204,7 +211,11 @@ impl Desk {
             stale: true,
             _seat: seat,
         };
-        if self.readers.send(reader).is_ok() {
+        self.call(Call::Read(reader));
+    }
+
+    fn call(&self, call: Call) {
+        if self.readers.send(call).is_ok() {
             let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
         }
     }

@@ -14,6 +14,8 @@ use crate::time::{Duration, Time};
 
 /// A test that has seen nothing after so many times its length ends with a rate of 0: the station did not follow.
 const DEAF: u32 = 10;
+/// Share of the looks of a window at which data has to wait.
+const WANTED: f64 = 0.7;
 /// Attempts to go home.
 const HOMEWARD: u32 = 3;
 
@@ -35,7 +37,7 @@ pub struct Settings {
     pub search: Search,
     /// The link is to carry at least this while data waits for it, bit/s.
     pub least_bps: f64,
-    /// So long it may carry less.
+    /// So long it may carry less, if data waits for it at seven of ten looks.
     pub window: Duration,
     /// Length of a test: 20 ms in the paper.
     pub test: Duration,
@@ -115,10 +117,20 @@ pub struct Migration {
     searches: u64,
 }
 
+/// A window that began when data waited.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Watch {
+    since: Time,
+    /// What had been carried then.
+    carried: u64,
+    /// Looks, and those of them at which data waited.
+    looks: u32,
+    wanted: u32,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// Since when data has waited, and what had been carried then.
-    Watching(Option<(Time, u64)>),
+    Watching(Option<Watch>),
     Moving {
         to_mhz: u32,
         until: Time,
@@ -188,19 +200,23 @@ impl Migration {
         }
     }
 
-    fn watch(&mut self, since: Option<(Time, u64)>, now: Time, reading: Reading) -> Option<Order> {
-        let Some((start, carried)) = since.filter(|_| reading.wanted) else {
-            self.state = State::Watching(reading.wanted.then_some((now, reading.carried_bytes)));
+    fn watch(&mut self, watch: Option<Watch>, now: Time, reading: Reading) -> Option<Order> {
+        let fresh = Watch { since: now, carried: reading.carried_bytes, looks: 0, wanted: 0 };
+        let Some(mut watch) = watch else {
+            self.state = State::Watching(reading.wanted.then_some(fresh));
             return None;
         };
-        let lasted = now.since(start);
+        (watch.looks, watch.wanted) = (watch.looks + 1, watch.wanted + u32::from(reading.wanted));
+        let lasted = now.since(watch.since);
         if lasted < self.settings.window {
+            self.state = State::Watching(Some(watch));
             return None;
         }
-        self.state = State::Watching(Some((now, reading.carried_bytes)));
-        let bps = rate(reading.carried_bytes, carried, lasted);
+        self.state = State::Watching(reading.wanted.then_some(fresh));
+        let bps = rate(reading.carried_bytes, watch.carried, lasted);
         let origin = reading.channel_mhz?;
-        if bps >= self.settings.least_bps {
+        // A queue that a window runs dry now and then is one that data waits in.
+        if bps >= self.settings.least_bps || f64::from(watch.wanted) < WANTED * f64::from(watch.looks) {
             return None;
         }
         (self.origin_mhz, self.before_bps, self.next) = (origin, bps, 0);

@@ -137,9 +137,9 @@ fn a_link_that_nobody_wants_or_that_carries_enough_stays() {
     // Load that comes and goes within the window says nothing.
     for _ in 0..20 {
         radio.wanted = true;
-        radio.run(900);
+        radio.run(500);
         radio.wanted = false;
-        radio.run(100);
+        radio.run(500);
     }
     assert!(radio.moves.is_empty());
     radio.wanted = true;

@@ -1,8 +1,8 @@
 //! hostapd's control interface: datagrams of text over a Unix socket, one answer to each.
 
-use std::fs;
 use std::io;
-use std::os::unix::net::UnixDatagram;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -21,7 +21,6 @@ const LONGEST: usize = 8192;
 pub struct Hostapd {
     socket: UnixDatagram,
     at: PathBuf,
-    own: PathBuf,
 }
 
 impl Hostapd {
@@ -32,24 +31,19 @@ impl Hostapd {
     pub fn open(directory: &Path, interface: &str) -> Result<Hostapd, ChannelError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let at = directory.join(interface);
-        // hostapd answers to a name, and does not know abstract ones.
+        // hostapd answers to a name. An abstract one leaves no file behind, and a private /tmp does not hide it.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let own = std::env::temp_dir().join(format!("ropewalk-hostapd-{}-{number}", std::process::id()));
-        let _ = fs::remove_file(&own);
+        let own = format!("ropewalk-hostapd/{}-{number}", std::process::id());
         let connect = || {
-            let socket = UnixDatagram::bind(&own)?;
+            let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&own)?)?;
             socket.connect(&at)?;
             socket.set_read_timeout(Some(PATIENCE))?;
             socket.set_write_timeout(Some(PATIENCE))?;
             Ok(socket)
         };
-        match connect() {
-            Ok(socket) => Ok(Hostapd { socket, at, own }),
-            Err(why) => {
-                let _ = fs::remove_file(&own);
-                Err(ChannelError::Nobody { at: at.display().to_string(), why })
-            }
-        }
+        let nobody = |why| ChannelError::Nobody { at: at.display().to_string(), why };
+        let socket = connect().map_err(nobody)?;
+        Ok(Hostapd { socket, at })
     }
 
     fn ask(&self, question: &str) -> Result<String, ChannelError> {
@@ -79,12 +73,6 @@ impl Hostapd {
     }
 }
 
-impl Drop for Hostapd {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.own);
-    }
-}
-
 impl ChannelSwitch for Hostapd {
     fn channel_mhz(&mut self) -> Result<u32, ChannelError> {
         self.status().map(|s| s.mhz)
@@ -95,11 +83,9 @@ impl ChannelSwitch for Hostapd {
         let answer = self.ask(&asked)?;
         match answer.trim() {
             "OK" => Ok(()),
-            answer => Err(ChannelError::Refused {
-                at: self.at.display().to_string(),
-                asked,
-                answer: answer.into(),
-            }),
+            answer => {
+                Err(ChannelError::Refused { at: self.at.display().to_string(), asked, answer: answer.into() })
+            }
         }
     }
 }
@@ -142,11 +128,10 @@ impl Status {
         let width = self.width_mhz();
         let mut command = format!("CHAN_SWITCH {beacons} {to_mhz}");
         if width > 20 {
-            let centre = centre(to_mhz, width)
-                .ok_or(ChannelError::NoSuchChannel { mhz: to_mhz, width_mhz: width })?;
+            let centre =
+                centre(to_mhz, width).ok_or(ChannelError::NoSuchChannel { mhz: to_mhz, width_mhz: width })?;
             let secondary = secondary(to_mhz);
-            command +=
-                &format!(" sec_channel_offset={secondary} center_freq1={centre} bandwidth={width}");
+            command += &format!(" sec_channel_offset={secondary} center_freq1={centre} bandwidth={width}");
         }
         if self.is_ht {
             command += " ht";
@@ -179,6 +164,7 @@ fn secondary(primary_mhz: u32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn status(width: u32) -> Status {
         let text = format!(
@@ -218,7 +204,9 @@ mod tests {
         let far = UnixDatagram::bind(dir.join("wlan0")).unwrap();
         let server = std::thread::spawn(move || {
             let (mut heard, mut bytes) = (Vec::new(), [0; 512]);
-            for answers in [&["freq=5180\n"][..], &["freq=5180\n"], &["<3>AP-CSA", "OK\n"], &["freq=0\n"], &[]] {
+            for answers in
+                [&["freq=5180\n"][..], &["freq=5180\n"], &["<3>AP-CSA", "OK\n"], &["freq=0\n"], &[]]
+            {
                 let (len, from) = far.recv_from(&mut bytes).unwrap();
                 heard.push(String::from_utf8_lossy(&bytes[..len]).into_owned());
                 for answer in answers {
@@ -233,9 +221,6 @@ mod tests {
         assert!(matches!(hostapd.channel_mhz(), Err(ChannelError::Refused { .. })));
         assert!(matches!(hostapd.channel_mhz(), Err(ChannelError::Silent { .. })));
         assert_eq!(server.join().unwrap(), ["STATUS", "STATUS", "CHAN_SWITCH 2 5220", "STATUS", "STATUS"]);
-        let own = hostapd.own.clone();
-        drop(hostapd);
-        assert!(!own.exists());
         fs::remove_dir_all(&dir).unwrap();
     }
 }

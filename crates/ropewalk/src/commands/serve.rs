@@ -1,7 +1,7 @@
 //! `ropewalk serve`.
 
 use crate::cli::{LogFormat, Serve};
-use crate::config::File;
+use crate::config::{File, private};
 use crate::control::server::Server;
 use crate::daemon::{Core, Links, Reload, Running, mailbox, run as run_loop};
 use crate::gateway::desk::GatewayDesk;
@@ -126,6 +126,10 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     let mut gateway = Gateway::new(book, reload, now);
     if let Some(radios) = radios {
         gateway.listen_on(radios, &mut running)?;
+        if let Some(keys) = &file.ap.migrate {
+            let own = private(&file.ap.link).next();
+            own.map_or(Ok(()), |link| gateway.let_move(&link.interface, keys))?;
+        }
     }
     service::ready();
     tracing::info!(device = running.core.tun.name(), key = %public, "{what}");

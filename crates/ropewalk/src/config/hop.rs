@@ -3,9 +3,12 @@
 use super::File;
 use ipnet::IpNet;
 use ropewalk_bond::cc::Algorithm;
+use ropewalk_bond::migrate::{Search, Settings};
 use ropewalk_bond::schedule::Kind;
 use ropewalk_bond::session::{Layer, NETWORKS_MAX};
 use ropewalk_bond::throttle;
+use ropewalk_bond::time::Duration;
+use ropewalk_net::channel::centre_mhz;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -35,6 +38,113 @@ pub struct Ap {
     pub link: Vec<HopLink>,
     /// What lies behind repeaters, one `[[ap.repeater]]` each; on layer 2 there is nothing to say.
     pub repeater: Vec<Behind>,
+    /// Where the private radio goes when it carries too little. Default: none, and it stays where it is.
+    pub migrate: Option<Migrate>,
+}
+
+/// When the private radio looks for another channel (the shared one never does, for the clients are only there), and how: `[ap.migrate]`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Migrate {
+    /// Channels to try, by number (2.4 and 5 GHz), in this order. Name none that needs radar detection first, unless the radio has done it.
+    pub channels: Vec<u32>,
+    /// `adequate`: the first that carries more than before. `best`: all are tried, then the best is taken. Default: `adequate`, because each try costs the link a
+    /// quarter of a second.
+    #[serde(default = "adequate")]
+    #[schemars(with = "String")]
+    pub search: SearchKey,
+    /// Search when the link carries less than this, Mb/s, though data waits for it. Default: 5.
+    #[serde(default = "least_mbps")]
+    pub least_mbps: f64,
+    /// For so long, ms. Default: 1000.
+    #[serde(default = "window_ms")]
+    pub window_ms: u64,
+    /// So long after a search there is no other, s. Default: 30.
+    #[serde(default = "rest_s")]
+    pub rest_s: u64,
+    /// Beacons that announce a switch. Default: 2.
+    #[serde(default = "beacons")]
+    pub beacons: u8,
+    /// Directory of hostapd's control sockets, its `ctrl_interface`. Default: `/run/hostapd`, and else the lab's radio.
+    #[serde(default)]
+    pub hostapd: Option<PathBuf>,
+}
+
+/// A search by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchKey {
+    /// [`Search::Adequate`].
+    Adequate,
+    /// [`Search::Best`].
+    Best,
+}
+
+fn adequate() -> SearchKey {
+    SearchKey::Adequate
+}
+
+fn least_mbps() -> f64 {
+    5.0
+}
+
+fn window_ms() -> u64 {
+    1000
+}
+
+fn rest_s() -> u64 {
+    30
+}
+
+fn beacons() -> u8 {
+    2
+}
+
+impl Migrate {
+    /// For the engine's search.
+    pub fn settings(&self) -> Settings {
+        let usual = Settings::default();
+        Settings {
+            candidates_mhz: self.channels.iter().filter_map(|n| centre_mhz(*n)).collect(),
+            search: match self.search {
+                SearchKey::Adequate => Search::Adequate,
+                SearchKey::Best => Search::Best,
+            },
+            least_bps: self.least_mbps * 1e6,
+            window: Duration::from_millis(self.window_ms),
+            rest: Duration::from_secs(self.rest_s),
+            // Beacons come every 102.4 ms; the rest of the usual patience is the station's way.
+            patience: usual.patience + Duration::from_millis(103) * u32::from(self.beacons.saturating_sub(2)),
+            ..usual
+        }
+    }
+
+    fn check(&self, links: &[HopLink]) -> Result<(), Wrong> {
+        if let Some(n) = self.channels.iter().find(|n| centre_mhz(**n).is_none()) {
+            let words = format!("there is no channel {n} at 2.4 or 5 GHz (1 to 14, 32 to 177)");
+            return Err(("channels", words));
+        }
+        if self.channels.is_empty() {
+            return Err((
+                "channels",
+                "there is nowhere to go: name channels, or leave out [ap.migrate]".into(),
+            ));
+        }
+        if !(self.least_mbps > 0.0 && self.window_ms >= 100 && self.beacons >= 1) {
+            let words = "least-mbps is to be above 0, window-ms at least 100, beacons at least 1";
+            return Err(("migrate", words.into()));
+        }
+        if private(links).count() != 1 {
+            let words = "the radio that may leave its channel is the one link that is not shared: say shared = true of the others";
+            return Err(("migrate", words.into()));
+        }
+        Ok(())
+    }
+}
+
+/// The links that need not be where the clients are.
+pub fn private(links: &[HopLink]) -> impl Iterator<Item = &HopLink> {
+    links.iter().filter(|l| l.shared != Some(true))
 }
 
 /// The interface of one radio towards the other end.
@@ -104,6 +214,7 @@ impl Default for Ap {
             port: 4500,
             link: Vec::new(),
             repeater: Vec::new(),
+            migrate: None,
         }
     }
 }
@@ -158,6 +269,7 @@ impl Ap {
             ));
         }
         check_bridge(self.bridge.as_deref(), self.layer)?;
+        self.migrate.as_ref().map_or(Ok(()), |m| m.check(&self.link))?;
         if self.layer.0 == Layer::Two
             && (!self.repeater.is_empty() || !self.address.is_empty() || self.masquerade)
         {

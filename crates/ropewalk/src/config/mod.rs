@@ -8,7 +8,7 @@ mod hop;
 mod values;
 
 pub use error::ConfigError;
-pub use hop::{Ap, Behind, HopLink, Repeater};
+pub use hop::{Ap, Behind, HopLink, Migrate, Repeater, private};
 pub use values::{Amount, Name};
 
 use crate::cli::{LogFormat, PathName};

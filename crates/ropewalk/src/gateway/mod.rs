@@ -2,14 +2,17 @@
 
 pub mod desk;
 pub mod endpoints;
+mod mover;
 pub mod radios;
 mod registry;
 
 pub use registry::SharedBook;
 
+use crate::config::Migrate;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::report;
+use mover::Mover;
 use radios::Radios;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::engine::PeerStatus;
@@ -26,6 +29,8 @@ pub struct Gateway {
     started: Time,
     /// An access point's.
     radios: Option<Radios>,
+    /// The search of its private radio, if it may go elsewhere.
+    mover: Option<Mover>,
     /// Paths that the two ends name differently, and when to look again.
     doubted: BTreeSet<(PublicKey, u8)>,
     look: Time,
@@ -34,7 +39,15 @@ pub struct Gateway {
 impl Gateway {
     /// A gateway that knows its clients by `book`.
     pub fn new(book: SharedBook, reload: Reload, started: Time) -> Gateway {
-        Gateway { book, reload, started, radios: None, doubted: BTreeSet::new(), look: Time::NEVER }
+        Gateway {
+            book,
+            reload,
+            started,
+            radios: None,
+            mover: None,
+            doubted: BTreeSet::new(),
+            look: Time::NEVER,
+        }
     }
 
     /// Listens on an access point's radios.
@@ -42,6 +55,12 @@ impl Gateway {
         radios.attach(running)?;
         running.watch_news(radios.follower())?;
         (self.radios, self.look) = (Some(radios), self.started + LOOK);
+        Ok(())
+    }
+
+    /// Lets the radio of `interface` leave its channel when it carries too little.
+    pub fn let_move(&mut self, interface: &str, keys: &Migrate) -> anyhow::Result<()> {
+        self.mover = Some(Mover::start(interface, keys, self.started)?);
         Ok(())
     }
 
@@ -97,8 +116,9 @@ impl Role for Gateway {
             Request::Status {} => {
                 let name = |key: &PublicKey| self.name(key);
                 let role = if self.radios.is_some() { "ap" } else { "gateway" };
-                let status = Box::new(report::take(role, &running.core, self.started, now, name));
-                Response::Status { status }
+                let mut status = report::take(role, &running.core, self.started, now, name);
+                status.mover = self.mover.as_ref().map(Mover::report);
+                Response::Status { status: Box::new(status) }
             }
             Request::Expel { client } => {
                 running.core.engine.revoke(&client);
@@ -116,8 +136,16 @@ impl Role for Gateway {
     }
 
     fn on_timer(&mut self, running: &mut Running, now: Time) -> anyhow::Result<Flow> {
-        self.look = now + LOOK;
-        self.compare_shared(running, now);
+        if self.look <= now {
+            self.look = now + LOOK;
+            self.compare_shared(running, now);
+        }
+        if let (Some(mover), Some(radios)) = (&mut self.mover, &self.radios)
+            && mover.due() <= now
+        {
+            let sockets = radios.sockets(mover.interface()).to_vec();
+            mover.look(running, &sockets, now);
+        }
         Ok(Flow::Continue)
     }
 
@@ -126,7 +154,7 @@ impl Role for Gateway {
     }
 
     fn due(&self) -> Time {
-        self.look
+        self.mover.as_ref().map_or(self.look, |m| self.look.min(m.due()))
     }
 }
 

@@ -85,6 +85,11 @@ impl Radios {
         self.attach(running)
     }
 
+    /// The engine's numbers of an interface's sockets.
+    pub fn sockets(&self, interface: &str) -> &[u32] {
+        self.radios.iter().find(|r| r.interface == interface).map_or(&[], |r| &r.sockets)
+    }
+
     /// Whether the radio with this socket was said to share the clients' channel: its interface, and what was said.
     pub fn shared(&self, socket: u32) -> Option<(&str, bool)> {
         let radio = self.radios.iter().find(|r| r.sockets.contains(&socket))?;

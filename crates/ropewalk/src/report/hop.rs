@@ -6,6 +6,44 @@ use ropewalk_bond::throttle::Allowance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The radio that may leave its channel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mover {
+    /// Its interface.
+    pub interface: String,
+    /// Centre of its primary channel, MHz, where that can be said.
+    pub channel_mhz: Option<u32>,
+    /// A search is under way.
+    pub searching: bool,
+    /// Searches that ended.
+    pub searches: u64,
+    /// Channels that it was sent to.
+    pub moves: u64,
+    /// The last search: where it began, MHz.
+    pub last_from_mhz: Option<u32>,
+    /// Channels that were tried in it.
+    pub last_probes: Option<u32>,
+    /// What the link carried before, bit/s.
+    pub last_before_bps: Option<f64>,
+    /// What it carried in the test of the channel that it stayed on, bit/s.
+    pub last_after_bps: Option<f64>,
+}
+
+impl Mover {
+    /// For people, in one line.
+    pub fn line(&self) -> String {
+        let at = self.channel_mhz.map_or("an unknown channel".into(), |mhz| format!("{mhz} MHz"));
+        let last = match (self.last_from_mhz, self.last_before_bps, self.last_after_bps) {
+            (Some(from), Some(before), Some(after)) => {
+                format!("; last from {from} MHz, {:.1} Mb/s before, {:.1} after", before / 1e6, after / 1e6)
+            }
+            _ => String::new(),
+        };
+        let now = if self.searching { ", searching" } else { "" };
+        format!("{} at {at}{now}; {} searches, {} switches{last}", self.interface, self.searches, self.moves)
+    }
+}
+
 /// The queue towards a repeater's clients, and what follows from it. Each end fills in what it knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hop {

@@ -41,6 +41,9 @@ pub struct Snapshot {
     pub memory_limit: u64,
     /// What runs slower than it could, and why; and what does not work.
     pub notes: Vec<String>,
+    /// Access point: the radio that may leave its channel, if one may.
+    #[serde(default)]
+    pub mover: Option<hop::Mover>,
 }
 
 /// One session.
@@ -226,6 +229,7 @@ pub fn take(
     let status = core.engine.status(now);
     let (d, c) = (status.drops, core.counters);
     Snapshot {
+        mover: None,
         version: 1,
         role: role.into(),
         device: core.tun.name().into(),

@@ -24,6 +24,9 @@ pub fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
     if let Some(bridge) = &now.bridge {
         let _ = writeln!(out, "\n{}", bridge.line());
     }
+    if let Some(mover) = &now.mover {
+        let _ = writeln!(out, "\nprivate radio: {}", mover.line());
+    }
     for note in &now.notes {
         let _ = writeln!(out, "\nnote: {note}");
     }

@@ -126,7 +126,8 @@ pub(super) enum Request {
 /// What is asked for, or why it is refused.
 pub(super) fn request(message: &[u8]) -> Result<Request, String> {
     let u16_at = |at: usize| u16::from_le_bytes([message[at], message[at + 1]]);
-    let u32_at = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|k| message.get(at + k).copied().unwrap_or(0)));
+    let u32_at =
+        |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|k| message.get(at + k).copied().unwrap_or(0)));
     let kind = if message.len() < 12 || message[..4] != MAGIC { 0 } else { u16_at(6) };
     if kind != SUBSCRIBE && kind != SWITCH {
         return Err(

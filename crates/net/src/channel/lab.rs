@@ -1,14 +1,18 @@
-//! A radio of Ropewalk's lab: one connection to its socket for each question.
+//! A radio of Ropewalk's lab: its states are read as they come, and each switch is asked for by a connection of its own.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::{ChannelError, ChannelSwitch};
-use crate::feedback;
+use crate::feedback::{self, FeedbackError, LinkFeedback};
+
+/// Between two states at least.
+const EVERY: Duration = Duration::from_millis(5);
 
 /// A radio of the lab.
-#[derive(Debug)]
 pub struct LabRadio {
     interface: String,
+    states: Box<dyn LinkFeedback>,
 }
 
 impl LabRadio {
@@ -17,35 +21,36 @@ impl LabRadio {
     /// # Errors
     /// [`ChannelError::Nobody`], where this is no radio of a lab.
     pub fn open(interface: &str) -> Result<LabRadio, ChannelError> {
-        let radio = LabRadio { interface: interface.to_owned() };
-        radio.state().map(|_| radio)
-    }
-
-    fn at(&self) -> String {
-        format!("@{}", feedback::socket_name(&self.interface))
-    }
-
-    fn state(&self) -> Result<u32, ChannelError> {
-        let nobody = |e: feedback::FeedbackError| ChannelError::Nobody {
-            at: self.at(),
-            why: std::io::Error::other(e.to_string()),
-        };
-        let mut link = feedback::open_lab(&self.interface, Duration::from_secs(1)).map_err(nobody)?;
-        let channel = link.read().map_err(nobody)?.channel;
-        Ok(channel.map_or(0, |c| c.frequency_mhz))
+        let states = feedback::open_lab(interface, EVERY).map_err(|e| nobody(interface, &e))?;
+        Ok(LabRadio { interface: interface.to_owned(), states })
     }
 }
 
 impl ChannelSwitch for LabRadio {
     fn channel_mhz(&mut self) -> Result<u32, ChannelError> {
-        self.state()
+        let report = self.states.read().map_err(|e| nobody(&self.interface, &e))?;
+        Ok(report.channel.map_or(0, |c| c.frequency_mhz))
     }
 
     fn announce(&mut self, to_mhz: u32, beacons: u8) -> Result<(), ChannelError> {
         feedback::announce(&self.interface, to_mhz, beacons).map_err(|e| ChannelError::Refused {
-            at: self.at(),
+            at: at(&self.interface),
             asked: format!("channel {to_mhz} MHz"),
             answer: e.to_string(),
         })
     }
+}
+
+impl fmt::Debug for LabRadio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LabRadio").field("interface", &self.interface).finish_non_exhaustive()
+    }
+}
+
+fn at(interface: &str) -> String {
+    format!("@{}", feedback::socket_name(interface))
+}
+
+fn nobody(interface: &str, error: &FeedbackError) -> ChannelError {
+    ChannelError::Nobody { at: at(interface), why: std::io::Error::other(error.to_string()) }
 }

@@ -14,6 +14,8 @@ const UDP_IP: f64 = 1500.0 / 1472.0;
 /// A network that ns-3 was asked about.
 struct Stored {
     case: String,
+    /// Seeds that ns-3 ran it with.
+    seeds: u64,
     /// Flows in the order of the scenario: name in ns-3's results, Mb/s, its standard error.
     flows: Vec<(String, f64, f64)>,
 }
@@ -30,7 +32,8 @@ fn stored() -> Vec<Stored> {
         let fields: Vec<&str> = line.split(',').collect();
         let number = |n: usize| fields[n].parse().expect("a stored figure is a number");
         if all.last().is_none_or(|last| last.case != fields[0]) {
-            all.push(Stored { case: fields[0].to_owned(), flows: Vec::new() });
+            let seeds = fields[4].parse().expect("a number of seeds is stored");
+            all.push(Stored { case: fields[0].to_owned(), seeds, flows: Vec::new() });
         }
         all.last_mut().expect("one was just added").flows.push((fields[1].to_owned(), number(2), number(3)));
     }
@@ -101,20 +104,20 @@ fn rows(stored: &Stored, seeds: u64) -> Vec<Row> {
     stored.flows.iter().map(row).collect()
 }
 
-/// Every stored network, every station of it.
+/// Every stored network, every station of it, with as many seeds as ns-3 had, and three at least.
 pub(super) fn all() -> Table {
-    table("ns3", &|_| true, 3)
+    table("ns3", &|_| true, &|stored| stored.seeds.max(3))
 }
 
 /// Some that are quick and tell much: hidden stations, rate anomaly, a lossy link with aggregates, TCP up and down.
 pub(super) fn quick() -> Table {
     const SOME: [&str; 6] =
         ["hidden-6", "hidden-54-rts", "anomaly-2", "ampdu-snr-23.5", "tcp-down-54-cubic", "tcp-down-ampdu"];
-    table("ns3-quick", &|case| SOME.contains(&case), 2)
+    table("ns3-quick", &|case| SOME.contains(&case), &|_| 2)
 }
 
-fn table(name: &'static str, wanted: &dyn Fn(&str) -> bool, seeds: u64) -> Table {
+fn table(name: &'static str, wanted: &dyn Fn(&str) -> bool, seeds: &dyn Fn(&Stored) -> u64) -> Table {
     let chosen = stored().into_iter().filter(|stored| wanted(&stored.case));
-    let rows = chosen.flat_map(|stored| rows(&stored, seeds)).collect();
+    let rows = chosen.flat_map(|stored| rows(&stored, seeds(&stored))).collect();
     Table { name, unit: "ours, Mb/s", source: "ns-3 3.44, Mb/s", rows }
 }

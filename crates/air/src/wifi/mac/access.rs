@@ -136,16 +136,19 @@ impl Access {
         Time::from_nanos(first)
     }
 
-    /// The medium becomes busy. Whole slots that have passed are taken off.
+    /// The medium becomes busy, perhaps by a transmission of its `own`. Whole slots that have passed are taken off.
     #[inline]
-    pub(crate) fn on_busy(&mut self, now: Time) {
+    pub(crate) fn on_busy(&mut self, now: Time, own: bool) {
         if self.busy {
             return;
         }
         let now = now.as_nanos();
         if !self.held {
             self.settle(now, self.edca);
-            self.stop_fresh(now);
+            // What came while the medium was idle needs no backoff (10.23.2.4): also if it was the gap before an answer of its own, as in ns-3.
+            if !own {
+                self.stop_fresh(now);
+            }
         }
         (self.busy, self.busy_since) = (true, now);
     }
@@ -383,16 +386,33 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_in_the_gap_before_the_own_answer_goes_without_a_backoff_after_it() {
+        let mut a = access(false);
+        for (answers, backs_off) in [(true, false), (false, true)] {
+            // Somebody's frame ends at 100 µs, a packet comes at once, and after a SIFS the medium is busy for 28 µs.
+            a.reset(at(0));
+            a.wants = 0;
+            a.on_busy(at(50_000), false);
+            a.on_idle(at(100_000));
+            assert!(!a.want(0, at(100_000)));
+            // The generator's next draws are not 0.
+            a.on_busy(at(116_000), answers);
+            a.on_idle(at(144_000));
+            assert_eq!(a.expiry() > at(144_000 + AIFS), backs_off, "{a:?}");
+        }
+    }
+
+    #[test]
     fn a_slot_that_becomes_busy_counts_in_edca_and_not_in_dcf() {
         for (edca, left) in [(false, 7), (true, 6)] {
             let mut a = access(edca);
             (a.wants, a.active) = (1, 1);
             a.categories[0].backoff = 10;
             // At the beginning of the fourth slot; and before AIFS is over nothing counts.
-            a.on_busy(at(AIFS + 3 * SLOT));
+            a.on_busy(at(AIFS + 3 * SLOT), false);
             assert_eq!(a.categories[0].backoff, left);
             a.on_idle(at(1_000_000));
-            a.on_busy(at(1_000_000 + AIFS - 1));
+            a.on_busy(at(1_000_000 + AIFS - 1), false);
             assert_eq!(a.categories[0].backoff, left);
         }
     }

@@ -140,7 +140,7 @@ impl<T: Clone> Air<T> {
         self.medium.start(now, emitter, emission);
         for touch in &self.medium.touched {
             let ear = usize::from(touch.ear);
-            self.access[ear].on_busy(now);
+            self.access[ear].on_busy(now, ear == emitter);
             let at = self.timers.get(ear, Cause::Access);
             if at != now && at != Time::MAX {
                 self.timers.clear(ear, Cause::Access);

@@ -71,6 +71,6 @@ fn striping_over_one_link_carries_what_the_link_does() {
     for traffic in [&UDP[..], &[][..]] {
         let alone = goodput(&[&[TRADITIONAL], traffic]);
         let striped = goodput(&[&BACKPRESSURE, &[ONE], traffic]);
-        assert!(striped > alone * 0.88, "{traffic:?}: {striped:.1} of {alone:.1} Mb/s");
+        assert!(striped > alone * 0.85, "{traffic:?}: {striped:.1} of {alone:.1} Mb/s");
     }
 }

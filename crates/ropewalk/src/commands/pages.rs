@@ -138,6 +138,15 @@ fn config() -> anyhow::Result<String> {
             let _ = write!(out, "\n## `[[{name}.{key}]]`\n\n{}\n", text(item));
             keys(&mut out, item);
         }
+        // A table of its own, which need not be there.
+        let of = |p: &Value| p.get("anyOf")?.get(0)?.get("$ref").cloned();
+        for (key, item) in properties(target).into_iter().filter_map(|(key, p)| Some((key, of(p)?))) {
+            let item = follow_ref(&schema, &item);
+            if item.get("properties").is_some() {
+                let _ = write!(out, "\n## `[{name}.{key}]`\n\n{}\n", text(item));
+                keys(&mut out, item);
+            }
+        }
     }
     Ok(out)
 }
@@ -158,6 +167,7 @@ fn status() -> anyhow::Result<String> {
     page(&mut out, "`peers`, `paths`", schemars::schema_for!(report::Path))?;
     page(&mut out, "`peers`, `paths`, `link`", schemars::schema_for!(report::link::Link))?;
     page(&mut out, "`peers`, `paths`, `link`, `stations`", schemars::schema_for!(report::link::LinkStation))?;
+    page(&mut out, "`mover`", schemars::schema_for!(report::hop::Mover))?;
     page(&mut out, "`bridge`", schemars::schema_for!(report::hop::Bridge))?;
     page(&mut out, "`drops`", schemars::schema_for!(report::Drops))?;
     page(&mut out, "`io`", schemars::schema_for!(report::Io))?;

@@ -114,6 +114,8 @@ pub struct Packet {
     pub damaged: bool,
     /// The next segment of the same super-packet follows at this instant: who it is for takes them as one ([`crate::tunnel`]).
     pub continued: bool,
+    /// Its sender's kernel would end a super-packet here, because more would be a burst ([`crate::tunnel`]).
+    pub is_last: bool,
     /// The flow of the scenario that it belongs to.
     pub flow: FlowId,
     /// Interface that put it on the present segment.
@@ -140,6 +142,7 @@ impl Packet {
             dscp: 0,
             damaged: false,
             continued: false,
+            is_last: false,
             flow,
             from: IfIndex::NONE,
             to: IfIndex::NONE,

@@ -148,19 +148,26 @@ impl TcpHost {
         if abort {
             stream.abort();
         }
+        let most = stream.super_packet_bytes();
+        let mut bytes = 0;
         while let Some(segment) = stream.poll_transmit(now) {
-            send(cx, self.flow, self.dscp, segment);
+            bytes += segment.payload_bytes;
+            let is_last = bytes + segment.payload_bytes > most.max(2 * segment.payload_bytes);
+            if is_last {
+                bytes = 0;
+            }
+            send(cx, self.flow, self.dscp, segment, is_last);
         }
     }
 }
 
 /// Sends a segment as a packet.
-fn send(cx: &mut Context<'_>, flow: FlowId, dscp: u8, segment: Segment) {
+fn send(cx: &mut Context<'_>, flow: FlowId, dscp: u8, segment: Segment, is_last: bool) {
     let (from, to) = (segment.source, segment.destination);
     let (from, to) = ((*from.ip(), from.port()), (*to.ip(), to.port()));
     let packet = Packet::new(from, to, segment.ip_bytes(), flow, Body::Tcp(segment));
     // What finds no way is lost; the endpoint will notice.
-    let _ = cx.send(Packet { dscp, ecn: segment.ecn, ..packet });
+    let _ = cx.send(Packet { dscp, ecn: segment.ecn, is_last, ..packet });
 }
 
 /// The segment in a packet, with what happened to it on the way: address translation, and marks.

@@ -186,6 +186,18 @@ impl Stream {
         }
     }
 
+    /// Longest payload that Linux hands to a device at once: what the flow sends in 1/1024 s at 1.2 times its window in a round trip, and two segments at least
+    /// (`tcp_tso_autosize`; longer ones in slow start and over round trips of microseconds are left out). A subflow of MPTCP has no bound here.
+    pub fn super_packet_bytes(&self) -> u32 {
+        let Stream::Tcp(t) = self else { return u32::MAX };
+        let stats = t.stats();
+        let srtt = stats.srtt.as_secs_f64();
+        if srtt <= 0.0 {
+            return u32::MAX;
+        }
+        (stats.window_bytes as f64 * 1.2 / srtt / 1024.0) as u32
+    }
+
     pub fn subflows(&self) -> Vec<SubflowCounts> {
         let Stream::Mptcp(m) = self else { return Vec::new() };
         let counts = |(id, _, s): (SubflowId, SubflowState, crate::tcp::TcpStats)| {

@@ -1,7 +1,7 @@
 //! Super-packets: what a Linux machine hands to a tunnel's device, and takes from it.
 //!
-//! A kernel cuts a TCP flow as late as it can (TSO, `tcp_output.c`): a tunnel's device gets up to 64 KiB of one flow at once, behind one pair of
-//! headers, and gives the far kernel the same back, which acknowledges it as one segment (GRO). Here segments that a machine hands over at
+//! A kernel cuts a TCP flow as late as it can (TSO, `tcp_output.c`): a tunnel's device gets up to 64 KiB of one flow at once, or what the flow sends in a
+//! millisecond if that is less, behind one pair of headers, and gives the far kernel the same back, which acknowledges it as one segment (GRO). Here segments that a machine hands over at
 //! one instant are joined, and what comes out of a tunnel is cut again for the endpoints of this crate.
 
 use crate::packet::{Body, Packet};
@@ -44,7 +44,8 @@ impl Joined {
             && whole.seq.wrapping_add(whole.payload_bytes) == s.seq;
         let same = (next.dscp, next.ecn, next.ttl) == (self.packet.dscp, self.packet.ecn, self.packet.ttl)
             && (next.src, next.dst) == (self.packet.src, self.packet.dst);
-        let fits = (1..=self.size).contains(&s.payload_bytes)
+        let fits = !self.packet.is_last
+            && (1..=self.size).contains(&s.payload_bytes)
             && self.last == self.size
             && self.packet.len + s.payload_bytes <= MAX_BYTES;
         if !(follows && same && fits) {
@@ -52,6 +53,7 @@ impl Joined {
         }
         whole.payload_bytes += s.payload_bytes;
         self.packet.len += s.payload_bytes;
+        self.packet.is_last = next.is_last;
         self.last = s.payload_bytes;
         true
     }
@@ -139,6 +141,16 @@ mod tests {
         for (out, sent) in out.into_iter().zip(&all) {
             assert_eq!(&Packet { continued: false, ..out }, sent);
         }
+    }
+
+    #[test]
+    fn a_super_packet_ends_where_its_sender_ended_it() {
+        let mut joined = Joined::new(&segment(0, 1400)).unwrap();
+        assert!(joined.push(&Packet { is_last: true, ..segment(1400, 1400) }));
+        assert!(!joined.push(&segment(2800, 1400)));
+        assert!(
+            !Joined::new(&Packet { is_last: true, ..segment(0, 1400) }).unwrap().push(&segment(1400, 1400))
+        );
     }
 
     #[test]

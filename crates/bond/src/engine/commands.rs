@@ -79,13 +79,17 @@ impl Engine {
         }
     }
 
-    /// Bytes that peers have acknowledged over this link, and whether more waits for somebody who can be reached by it.
-    pub fn link_load(&self, link: u32) -> (u64, bool) {
+    /// Bytes that peers have acknowledged over this link, and whether it is what limits somebody who can be reached by it: data waits, or the link holds half
+    /// of what it may, as under a flow that keeps its own queue short.
+    pub fn link_load(&self, link: u32, now: Time) -> (u64, bool) {
+        let limits = &self.shared.config.device_threshold;
+        let is_full =
+            |p: &crate::path::Path| 2 * p.outstanding() >= u64::from(p.device_threshold(now, limits));
         let mut load = (0, false);
         for peer in self.peers.values() {
             let on_it = || peer.paths.iter().filter(|p| p.route.link == link);
             load.0 += on_it().map(|p| p.sampler.delivered()).sum::<u64>();
-            load.1 |= on_it().next().is_some() && !peer.ingress.is_empty();
+            load.1 |= on_it().any(|p| is_full(p) || !peer.ingress.is_empty());
         }
         load
     }

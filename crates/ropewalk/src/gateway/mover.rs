@@ -83,7 +83,7 @@ impl Mover {
             self.migration.refused(now);
         }
         let engine = &mut running.core.engine;
-        let loads = || sockets.iter().map(|s| engine.link_load(*s));
+        let loads = || sockets.iter().map(|s| engine.link_load(*s, now));
         let mhz = self.seen.mhz.load(Ordering::Acquire);
         let reading = Reading {
             carried_bytes: loads().map(|l| l.0).sum(),

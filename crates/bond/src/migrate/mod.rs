@@ -66,7 +66,7 @@ impl Default for Settings {
 pub struct Reading {
     /// Bytes that arrived over the link, ever.
     pub carried_bytes: u64,
-    /// Whether more waits for it than it takes.
+    /// Whether it is what limits: data waits for it, or it holds much of what it may ([`crate::engine::Engine::link_load`]).
     pub wanted: bool,
     /// Where its radio is, MHz; `None` while that cannot be said.
     pub channel_mhz: Option<u32>,

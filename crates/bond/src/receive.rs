@@ -2,12 +2,14 @@
 //!
 //! ```text
 //!  Datagrams (one GRO batch) ─▶ Header::decode ─▶ Keyring::opener ─▶ replay check ─▶ open ─▶ replay commit
+//!                                                     (most data: straight into their record, `crate::ahead`)
 //!                                                                                      │
 //!        RecvLog (what to acknowledge) ◀── Frames ─▶ Ack ─▶ SentLog ─▶ lost: resend    │
 //!                                            │                                         ▼
 //!                                            └─▶ Data ─▶ Table (order per flow) ─▶ inspect ─▶ Deliver
 //! ```
 
+use crate::ahead::{Lock, Opened};
 use crate::api::PathSpec;
 use crate::inner::Inner;
 use crate::path::{Class, Path, Route, State};
@@ -15,7 +17,7 @@ use crate::peer::{Peer, Shared};
 use crate::send;
 use crate::session::Index;
 use crate::time::{Duration, Time};
-use crate::wire::{AckFrame, Frame, Frames, HEADER, Header, PathStatus, STAMP, Stamp};
+use crate::wire::{AckFrame, Frame, Frames, Header, PathStatus, STAMP, Stamp};
 use core::net::IpAddr;
 use rand::Rng;
 
@@ -67,8 +69,8 @@ impl Peer {
             return Heard::Dropped;
         };
         let len = datagram.len();
-        let (head, body) = datagram.split_at_mut(HEADER);
-        let Ok(plain) = opener.open(header.path, number, head, body) else {
+        let lock = Lock { opener, path: header.path, number };
+        let Ok(opened) = lock.open(datagram, self.order.growing(), &mut shared.store.pool) else {
             shared.drops.forged += 1;
             return Heard::Dropped;
         };
@@ -87,11 +89,23 @@ impl Peer {
             self.follow_address(path, from.route, now, shared);
         }
         self.last_heard = now;
-        let (stamp, frames) = plain.split_at(STAMP);
-        let stamp = Stamp::from_bytes([stamp[0], stamp[1], stamp[2]]);
+        let stamp = match &opened {
+            Opened::Here(plain) => Stamp::from_bytes([plain[0], plain[1], plain[2]]),
+            Opened::InRecord(c, ..) => c.stamp,
+        };
         self.paths[path].on_received(len, stamp, from.route);
-        let rtt = self.paths[path].rtt.smoothed();
-        let closed = self.on_frames(path, number, stamp, frames, (from.ce, rtt), now, shared);
+        let (first, rtt) = (shared.deliveries.len(), self.paths[path].rtt.smoothed());
+        let (eliciting, closed) = match &opened {
+            Opened::Here(plain) => self.on_frames(path, stamp, &plain[STAMP..], now, shared),
+            Opened::InRecord(c, growing, len) => {
+                let before = c.at_head.then_some(c.stamp);
+                self.order.on_grown(&shared.store.pool, growing, *len, before, now, &mut shared.deliveries);
+                self.last_data = now;
+                (true, None)
+            }
+        };
+        self.paths[path].recv.on_packet(number, now, eliciting, from.ce, rtt);
+        self.inspect(first, shared);
         match (closed, confirmed) {
             (Some(code), _) => Heard::Closed(code),
             (None, Some(old)) => Heard::Confirmed(old),
@@ -143,17 +157,15 @@ impl Peer {
         self.announce(path, shared);
     }
 
+    /// Whether one of them asks for an acknowledgement, and the code with which the peer ends the session, if it does.
     fn on_frames(
         &mut self,
         path: usize,
-        number: u64,
         stamp: Stamp,
         bytes: &[u8],
-        (ce, rtt): (bool, Duration),
         now: Time,
         shared: &mut Shared,
-    ) -> Option<u8> {
-        let first = shared.deliveries.len();
+    ) -> (bool, Option<u8>) {
         let (mut eliciting, mut closed) = (false, None);
         for frame in Frames::new(bytes) {
             let Ok(frame) = frame else {
@@ -178,9 +190,7 @@ impl Peer {
                 }
             }
         }
-        self.paths[path].recv.on_packet(number, now, eliciting, ce, rtt);
-        self.inspect(first, shared);
-        closed
+        (eliciting, closed)
     }
 
     fn on_ack(&mut self, ack: &AckFrame, now: Time, shared: &mut Shared) {

@@ -68,6 +68,23 @@ impl Assembly {
         }
     }
 
+    /// Where it lies, how many bytes of its beginning are there, and how many it may have; `None` if it has not begun, or has gaps.
+    pub fn grown(&self) -> Option<(Buf, u32, u32)> {
+        match (&self.have[..], self.total) {
+            ([(0, to)], Some(total)) => Some((self.buf, *to, total.min(self.room))),
+            _ => None,
+        }
+    }
+
+    /// The `len` bytes after [`Assembly::grown`] were written to their place.
+    pub fn grow(&mut self, len: u32) -> Added {
+        let Some(to) = self.grown().map(|g| g.1 + len).filter(|to| Some(*to) <= self.total) else {
+            return Added::Refused;
+        };
+        self.have[0].1 = to;
+        if self.total == Some(to) { Added::Whole } else { Added::Partial }
+    }
+
     fn make_room(&mut self, pool: &mut Pool, len: u32) -> bool {
         if len <= self.room {
             return true;

@@ -59,15 +59,27 @@ impl Slot {
             }
         }
         let Slot::Partial(assembly) = self else { return Took::Duplicate };
-        match assembly.add(pool, c) {
-            Added::Whole => {
+        let added = assembly.add(pool, c);
+        self.after(added)
+    }
+
+    /// The next bytes were written to their place.
+    fn grow(&mut self, len: u32) -> Took {
+        let Slot::Partial(assembly) = self else { return Took::Duplicate };
+        let added = assembly.grow(len);
+        self.after(added)
+    }
+
+    fn after(&mut self, added: Added) -> Took {
+        match (added, &self) {
+            (Added::Whole, Slot::Partial(assembly)) => {
                 let (buf, len, vnet) = assembly.finish();
                 *self = Slot::Ready(buf, len, vnet);
                 Took::Kept
             }
-            Added::Partial => Took::Kept,
-            Added::Duplicate => Took::Duplicate,
-            Added::Refused => Took::NoRoom,
+            (Added::Whole | Added::Partial, _) => Took::Kept,
+            (Added::Duplicate, _) => Took::Duplicate,
+            (Added::Refused, _) => Took::NoRoom,
         }
     }
 }
@@ -152,6 +164,22 @@ impl Channel {
         self.held_bytes += after;
         self.held_bytes -= before;
         took
+    }
+
+    /// Where the next bytes of record `seq` belong, if all before them are there: its buffer, how many are there, how many it may have.
+    pub fn grown(&self, seq: u32) -> Option<(Buf, u32, u32)> {
+        let ahead = usize::try_from(seq_after(seq, self.next)).ok()?;
+        match self.slots.get(ahead) {
+            Some(Slot::Partial(assembly)) => assembly.grown(),
+            _ => None,
+        }
+    }
+
+    /// The `len` bytes after [`Channel::grown`] were written to their place.
+    pub fn grow(&mut self, seq: u32, len: u32) {
+        let slot =
+            usize::try_from(seq_after(seq, self.next)).ok().and_then(|ahead| self.slots.get_mut(ahead));
+        slot.map(|slot| slot.grow(len));
     }
 
     /// The sender gave record `seq` up.

@@ -15,4 +15,4 @@ mod assembly;
 mod channel;
 mod table;
 
-pub use table::{Counters, Delivery, Hold, Table};
+pub use table::{Counters, Delivery, Growing, Hold, Table};

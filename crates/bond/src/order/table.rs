@@ -31,6 +31,21 @@ pub struct Delivery {
     pub from: u32,
 }
 
+/// Where the next datagram's data most likely belong: at the end of the record that the last ones went on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Growing {
+    /// Its channel.
+    pub flow: u16,
+    /// Its number.
+    pub seq: u32,
+    /// Where it lies.
+    pub buf: Buf,
+    /// Bytes that are there, from its beginning.
+    pub at: u32,
+    /// Bytes that it may have.
+    pub room: u32,
+}
+
 /// How long a missing record holds those after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Hold {
@@ -73,6 +88,10 @@ pub struct Table {
     counters: Counters,
     /// Whole records pass as they come.
     unordered: bool,
+    /// The channel and record of the last chunk, and what would go on with it.
+    last: (u16, u32, u32),
+    /// That chunk went on with the one before.
+    goes_on: bool,
 }
 
 impl Table {
@@ -133,6 +152,9 @@ impl Table {
         };
         let after = channel.held_bytes;
         self.held = self.held + after - before;
+        let end = u32::from(c.offset) + c.data.len() as u32;
+        self.goes_on = self.last == (c.flow, c.seq, u32::from(c.offset));
+        self.last = (c.flow, c.seq, end);
         match took {
             Took::Kept => self.settle(c.flow, pool, now, out),
             Took::Late => {
@@ -146,6 +168,33 @@ impl Table {
                 self.give_up(c.flow, pool, now, out);
             }
         }
+    }
+
+    /// What the next datagram will most likely go on with. A guess: chunks of one record may come by several paths.
+    pub fn growing(&self) -> Option<Growing> {
+        let (flow, seq, _) = self.last;
+        let channel = self.channels.get(flow as usize).filter(|_| self.goes_on)?.as_ref()?;
+        let (buf, at, room) = channel.grown(seq)?;
+        Some(Growing { flow, seq, buf, at, room })
+    }
+
+    /// The guess was right, and the next `len` bytes were written to their place.
+    pub fn on_grown(
+        &mut self,
+        pool: &Pool,
+        g: &Growing,
+        len: usize,
+        before: Option<Stamp>,
+        now: Time,
+        out: &mut VecDeque<Delivery>,
+    ) {
+        let Some(channel) = self.channel(g.flow, g.seq) else { return };
+        if let Some(stamp) = before {
+            channel.note_sent_before(g.seq, stamp);
+        }
+        channel.grow(g.seq, len as u32);
+        self.last = (g.flow, g.seq, g.at + len as u32);
+        self.settle(g.flow, pool, now, out);
     }
 
     /// The sender gave up a record.

@@ -65,7 +65,7 @@ mod wire;
 mod x25519;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use aead::{OpenError, Opener, SealError, Sealer, TAG_LEN};
 pub use cipher::{Cipher, CipherSet};

@@ -1,7 +1,7 @@
 //! Frames: what the sealed part of a datagram holds after its stamp.
 
 use super::reader::Reader;
-use super::sign_extend24;
+use super::{STAMP, Stamp, sign_extend24};
 use crate::vnet::Vnet;
 use arrayvec::ArrayVec;
 
@@ -27,6 +27,39 @@ pub(super) const D_HEAD: u8 = 0x08;
 
 /// Most ranges that an acknowledgement carries.
 pub const MAX_RANGES: usize = 32;
+
+/// Bytes of a sealed part before its data, where it goes on with a record and holds nothing else.
+pub const GOES_ON: usize = STAMP + 8;
+
+/// The beginning of a sealed part that holds nothing but the continuation of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Continuation {
+    /// When it left.
+    pub stamp: Stamp,
+    /// The record's channel.
+    pub flow: u16,
+    /// The record's place in the flow, 24 bits.
+    pub seq: u32,
+    /// First byte within the record; never 0.
+    pub offset: u16,
+    /// Everything before it in its flow was sent at least once.
+    pub at_head: bool,
+}
+
+impl Continuation {
+    /// Reads it; `None` if the sealed part holds something else.
+    pub fn read(begin: &[u8; GOES_ON]) -> Option<Continuation> {
+        let [s0, s1, s2, kind, f0, f1, n0, n1, n2, o0, o1] = *begin;
+        let offset = u16::from_be_bytes([o0, o1]);
+        (kind & !D_HEAD == DATA | D_REST && offset != 0).then_some(Continuation {
+            stamp: Stamp::from_bytes([s0, s1, s2]),
+            flow: u16::from_be_bytes([f0, f1]),
+            seq: u32::from_be_bytes([0, n0, n1, n2]),
+            offset,
+            at_head: kind & D_HEAD != 0,
+        })
+    }
+}
 
 /// Why the rest of a datagram was not read. It was authentic, so the peer is broken or newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

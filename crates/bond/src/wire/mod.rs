@@ -16,7 +16,10 @@ mod frame;
 mod reader;
 mod writer;
 
-pub use frame::{AckFrame, Chunk, Frame, FrameError, Frames, MAX_RANGES, PathStatus, QueueFrame, seq_after};
+pub use frame::{
+    AckFrame, Chunk, Continuation, Frame, FrameError, Frames, GOES_ON, MAX_RANGES, PathStatus, QueueFrame,
+    seq_after,
+};
 pub use writer::Writer;
 
 use crate::time::Time;

@@ -3,7 +3,7 @@
 use super::super::*;
 use super::pair::{Pair, accept};
 
-fn ends(cipher: Cipher) -> (Sealer, Opener) {
+pub(crate) fn ends(cipher: Cipher) -> (Sealer, Opener) {
     let (here, there) = Pair::new().handshake(Accept { cipher, ..accept() });
     (here.into_ends().0, there.into_ends().1)
 }

@@ -11,7 +11,7 @@
 //! 5. [`setup::Routes`] sends networks, or everything, into the bond. [`dns::set`] and, on a gateway, [`nat::masquerade`] do the
 //!    rest.
 //!    [`feedback::open`] finds who tells how the link under a path does.
-//! 6. [`privileges::drop_all_but_network`] gives up what is not needed any more; [`service::ready`] tells systemd.
+//! 6. [`priority::raise`] puts the daemon before the programs it works for. [`privileges::drop_all_but_network`] gives up what is not needed any more; [`service::ready`] tells systemd.
 //! 7. [`poll::Poller`] waits for all of them; [`clock::now`] is the time that the engine is told. Packets go through
 //!    [`tun::Tun::recv`] → engine → [`udp::UdpSocket::send`], and [`udp::UdpSocket::recv`] → engine → [`tun::Tun::send`]. None of
 //!    these four allocates.
@@ -31,6 +31,7 @@ pub mod links;
 pub mod nat;
 mod netlink;
 pub mod poll;
+pub mod priority;
 pub mod privileges;
 pub mod service;
 pub mod setup;

@@ -13,6 +13,12 @@ mod common;
 use common::{States, invite, lab, root, ropewalk, serve, up};
 use ropewalk_lab::{Iperf, Ping};
 
+/// Field 19 of proc_pid_stat(5).
+fn niceness(pid: u32) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit(") ").next().unwrap().split(' ').nth(16).unwrap().parse().unwrap()
+}
+
 #[test]
 fn a_ping_and_a_flow_pass_through_the_bond() {
     if !root() {
@@ -23,6 +29,12 @@ fn a_ping_and_a_flow_pass_through_the_bond() {
     let token = invite(&states, "alice");
     let mut client = up(&lab, &states, &token, &["--path", "wan1", "--path", "wan2"]);
     let inside = "10.77.0.1".parse().unwrap();
+    let (ours, theirs) = (niceness(std::process::id()), [client.id(), gateway.id()].map(niceness));
+    assert_eq!(
+        theirs,
+        [if ours == 0 { -10 } else { ours }; 2],
+        "a daemon goes before the programs it works for"
+    );
     let ping = Ping::new(inside).run(&lab.client).unwrap();
     assert_eq!(ping.received, ping.sent, "{ping:?}\n{}", client.stderr());
     let flow = Iperf::tcp(inside).seconds(5).start(&lab.client, &lab.gateway).unwrap().finish().unwrap();

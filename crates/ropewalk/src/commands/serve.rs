@@ -3,7 +3,7 @@
 use crate::cli::{LogFormat, Serve};
 use crate::config::{File, private};
 use crate::control::server::Server;
-use crate::daemon::{Core, Links, Reload, Running, mailbox, run as run_loop};
+use crate::daemon::{Core, Links, Reload, Running, mailbox, run as run_loop, take_precedence};
 use crate::gateway::desk::GatewayDesk;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::radios::Radios;
@@ -103,6 +103,7 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     };
     dir.write_json(GATEWAY_FILE, &listening)?;
     let signals = Signals::new().context("signals cannot be caught")?;
+    take_precedence(file.engine.nice);
     privileges::drop_all_but_network()?;
 
     let book = SharedBook::open(dir, pool)?.with_networks(&file.ap.repeater);

@@ -5,7 +5,7 @@ use crate::client::{Client, Meter, Network, Parts, PathBook, RepeaterPart, Resol
 use crate::config::{File, Name, PathEntry};
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{Desk, Server};
-use crate::daemon::{Core, Links, Outbox, Reload, Running, mailbox, run as run_loop};
+use crate::daemon::{Core, Links, Outbox, Reload, Running, mailbox, run as run_loop, take_precedence};
 use crate::exit::{Code, failure};
 use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
@@ -109,6 +109,7 @@ fn connect(
     };
     let signals = Signals::new().context("signals cannot be caught")?;
     let follower = Follower::new()?;
+    take_precedence(file.engine.nice);
     privileges::drop_all_but_network()?;
 
     let (inbox, outbox) = mailbox()?;

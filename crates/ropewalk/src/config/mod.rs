@@ -178,6 +178,10 @@ pub struct Engine {
     pub handshakes_per_second: u32,
     /// How long to look for packets before going to sleep, microseconds. Default: 0. 50 takes some 10 µs off a round trip and keeps one core busy.
     pub busy_poll_us: u64,
+    /// Niceness of the daemon, -20 to 19: who goes first where programs want the same processor. Default: -10, because a packet otherwise waits behind the
+    /// programs it is for; a sixth more throughput where two processors carry one flow as fast as they can. 0: as it was started. A niceness that whoever
+    /// starts the daemon gave it stays, and without the right to raise it (`CAP_SYS_NICE`) it stays 0. Not changed by a reload.
+    pub nice: i8,
 }
 
 /// What is logged.
@@ -226,6 +230,7 @@ impl Default for Engine {
             max_clients: d.max_peers,
             handshakes_per_second: d.responder.handshakes_per_second,
             busy_poll_us: 0,
+            nice: -10,
         }
     }
 }
@@ -329,6 +334,9 @@ impl File {
         within("rekey-after-s", e.rekey_after_s, 10, 86_400)?;
         within("max-clients", e.max_clients as u64, 1, 1 << 20)?;
         within("busy-poll-us", e.busy_poll_us, 0, 10_000)?;
+        if !(-20..=19).contains(&e.nice) {
+            return Err(("nice", format!("nice is {}, but has to be from -20 to 19", e.nice)));
+        }
         within("memory", e.memory.0, 8_000_000, 64_000_000_000)?;
         within("queue", e.queue.0, 200_000, e.memory.0)?;
         within("queue-packets", e.queue_packets.unwrap_or(200).into(), 10, 100_000)?;

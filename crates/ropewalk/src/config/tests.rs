@@ -76,6 +76,8 @@ fn a_wrong_value_is_refused_where_it_stands() {
     assert!(e.starts_with("rw.toml, line 3: there is no scheduler \"fastest\"; known are"), "{e}");
     let e = error("[engine]\ntun-mtu = 100\n");
     assert_eq!(e, "rw.toml, line 2: tun-mtu is 100, but has to be from 1280 to 9000");
+    let e = error("[engine]\nnice = -21\n");
+    assert_eq!(e, "rw.toml, line 2: nice is -21, but has to be from -20 to 19");
     let e = error("[[up.path]]\ninterface = \"a\"\nclass = \"metered\"\n");
     assert_eq!(e, "rw.toml, line 3: a metered path needs a cap, such as cap = \"10GB\"");
     let e = error("[[up.path]]\ninterface = \"a\"\ncap = \"lots\"\n");

@@ -25,6 +25,18 @@ pub use mailbox::{Outbox, mailbox};
 pub use reload::Reload;
 pub use run::{Flow, Role, Running, run};
 
+use ropewalk_net::priority::{self, Priority};
+
+/// Before rights are given up: the loop is not to wait behind the programs that it carries packets for.
+pub fn take_precedence(nice: i8) {
+    match priority::raise(nice.into()) {
+        Ok(Priority::Set(_)) => {}
+        Ok(Priority::Given(given)) => tracing::debug!(niceness = given, "as it was started"),
+        Ok(Priority::NotPermitted) => tracing::debug!("the niceness stays 0: another needs CAP_SYS_NICE"),
+        Err(error) => tracing::debug!(%error, "the niceness stays as it is"),
+    }
+}
+
 /// Layer 2: frames go round.
 fn loop_words(device: &str) -> String {
     format!(

@@ -11,7 +11,7 @@ use crate::report::{Case, Figure, Goal};
 use crate::sample::{Sample, Unit};
 use crate::way::Way;
 
-const WAYS: [Way; 3] = [Way::Path(1), Way::Wireguard, Way::Ropewalk];
+const WAYS: [Way; 4] = [Way::Path(1), Way::Wireguard, Way::WireguardFirst, Way::Ropewalk];
 const REPEATS: u32 = 5;
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
@@ -30,7 +30,8 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let figures = vec![Figure::new("over wireguard-go", Unit::Times, over, [], Goal::at_least(2.5, 5.0))];
     let method = format!(
         "iperf3, one flow under CUBIC, {seconds} s, of which the first {} do not count. Both ends and the load share the \
-         machine: the ratio matters. The ways take turns. Median of {repeats}.",
+         machine: the ratio matters. Ropewalk's daemons go before other programs (niceness -10), as they always do. The \
+         ways take turns. Median of {repeats}.",
         WARM_UP.as_secs()
     );
     Ok(Outcome { method, cases: vec![Case { name: "one path".to_owned(), values, figures }] })

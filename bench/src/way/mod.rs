@@ -16,6 +16,8 @@ use crate::site::Site;
 pub use ropewalk::Gateway;
 pub use wireguard::install as install_wireguard;
 
+/// What Ropewalk's daemons raise themselves to (`nice` in their configuration).
+const NICE: i32 = -10;
 /// How long a tunnel may take until a ping comes back through it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -28,6 +30,8 @@ pub enum Way {
     Mptcp,
     /// wireguard-go over path 1.
     Wireguard,
+    /// The same at the niceness that Ropewalk's daemons give themselves.
+    WireguardFirst,
     /// Ropewalk over all paths.
     Ropewalk,
 }
@@ -39,6 +43,7 @@ impl Way {
             Way::Path(n) => format!("path {}", char::from(b'A' + (n as u8).saturating_sub(1))),
             Way::Mptcp => "kernel MPTCP".to_owned(),
             Way::Wireguard => "wireguard-go".to_owned(),
+            Way::WireguardFirst => format!("wireguard-go, nice {NICE}"),
             Way::Ropewalk => "ropewalk".to_owned(),
         }
     }
@@ -87,8 +92,11 @@ impl Programs {
         match way {
             Way::Path(n) => Ok(Open::bare(Paths::gateway_address(n))),
             Way::Mptcp => mptcp::open(site),
-            Way::Wireguard => match &self.wireguard {
-                Some(program) => wireguard::open(program, site),
+            Way::Wireguard | Way::WireguardFirst => match &self.wireguard {
+                Some(program) => {
+                    let nice = if way == Way::WireguardFirst { NICE } else { 0 };
+                    wireguard::open(program, site, nice)
+                }
                 None => bail!("wireguard-go is not installed"),
             },
             Way::Ropewalk => match &self.ropewalk {

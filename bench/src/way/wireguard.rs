@@ -24,7 +24,7 @@ const INSIDE: [&str; 2] = ["10.78.0.2", "10.78.0.1"];
 /// How long a device may take to appear.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// wireguard-go keeps its socket below /run. It gets one of its own, which ends with it even if it is killed.
-const START: &str = r#"mount -t tmpfs none /run && exec "$0" -f "$1""#;
+const START: &str = r#"mount -t tmpfs none /run && exec nice -n "$2" "$0" -f "$1""#;
 
 /// Builds the newest wireguard-go from the Go proxy below `cache`, unless it is there; gives the program and its version.
 ///
@@ -51,9 +51,10 @@ pub fn install(cache: &Path) -> Result<(PathBuf, String)> {
     Ok((program, version.to_owned()))
 }
 
-pub(super) fn open(program: &Path, site: &Site) -> Result<Open> {
+pub(super) fn open(program: &Path, site: &Site, nice: i32) -> Result<Open> {
     let keys = [key()?, key()?];
     let (client, gateway) = (&site.lab.client, &site.lab.gateway);
+    let program = (program, nice);
     let there = start(program, gateway, &keys[1], &keys[0], None)?;
     let here = start(program, client, &keys[0], &keys[1], Some(endpoint(1, PORT)))?;
     for (namespace, address) in [client, gateway].into_iter().zip(INSIDE) {
@@ -74,7 +75,7 @@ fn key() -> Result<[u8; 32]> {
 
 /// Starts one end, whose peer has the other secret.
 fn start(
-    program: &Path,
+    (program, nice): (&Path, i32),
     namespace: &Namespace,
     own: &[u8; 32],
     peer: &[u8; 32],
@@ -82,7 +83,8 @@ fn start(
 ) -> Result<Process> {
     let program = program.to_str().context("the path of wireguard-go is not UTF-8")?;
     // Through `ip netns` nothing would be left of /run: the shell mounts over it after the namespace was entered.
-    let mut process = namespace.start("unshare", ["--mount", "sh", "-c", START, program, INTERFACE])?;
+    let mut process =
+        namespace.start("unshare", ["--mount", "sh", "-c", START, program, INTERFACE, &nice.to_string()])?;
     let mut stream = connect(&mut process)?;
     let hex = |key: &[u8]| key.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     let mut orders = format!("set=1\nprivate_key={}\n", hex(own));

@@ -5,11 +5,12 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_bond::api::{Admission, Input, Output, PathSpec, Registry};
+use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{
-    CipherSet, ClientHello, Inner, InviteId, InviteSecret, PublicKey, Refusal, StaticKey,
+    CipherSet, ClientHello, Hop, HopRole, Inner, InviteId, InviteSecret, Layer, PublicKey, Refusal, StaticKey,
 };
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
@@ -32,6 +33,7 @@ const SESSIONS: usize = 1000;
 #[test]
 fn the_heap_is_left_alone() {
     packets_in_steady_state();
+    frames_between_repeaters();
     idle_sessions();
 }
 
@@ -204,6 +206,112 @@ fn packets_in_steady_state() {
     );
     assert!(rig.delivered > 30_000 && resent > 500);
     assert_eq!(after - before, 0, "by device packet, datagram, timeout, output: {:?}", rig.by_call);
+}
+
+// --- frames ---
+
+/// What two repeaters' stations send to each other and to all goes through the access point, which copies it in memory that it has.
+fn frames_between_repeaters() {
+    let mut now = Time::from_millis(1000);
+    let key = StaticKey::from_bytes(&[2; 32]).unwrap();
+    let config = |role| Config {
+        hop: Some(Hop { role, layer: Layer::Two, networks: Vec::new() }),
+        congestion: Algorithm::None,
+        ..Config::default()
+    };
+    let door = Box::new(Counting::default());
+    let ap = config(HopRole::AccessPoint);
+    let mut ap = Engine::gateway(ap, key.clone(), vec![GATEWAY.into()], door, [3; 32], now);
+    let mut repeaters = [1u8, 2].map(|n| {
+        let who = ClientConfig {
+            key: StaticKey::from_bytes(&[10 + n; 32]).unwrap(),
+            gateway: key.public(),
+            invite: InviteId([n; 16]),
+            secret: InviteSecret([n; 16]),
+            ciphers: CipherSet::CHACHA,
+        };
+        let mut repeater = Engine::client(config(HopRole::Repeater), who, [n; 32], now);
+        let route = Route { link: 0, remote: gateway_addr(), local: None };
+        repeater.add_path(PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 }, now);
+        (repeater, client_addr(usize::from(n) - 1))
+    });
+    let station = |n: usize| [2, 0, 0, 0, 0, n as u8];
+    let frame = |to: [u8; 6], from: usize| [&to[..], &station(from), &[0x88, 0xb5], &[7; 1000]].concat();
+    let mut relayed = [0; 2];
+    let mut of_the_heap = 0;
+    for round in 0..4_000 {
+        for n in 0..2 {
+            let to = if round % 4 == 0 { [0xff; 6] } else { station(1 - n) };
+            let packet = frame(to, n);
+            repeaters[n].0.handle(Input::Device { vnet: Vnet::default(), packet: &packet }, now);
+        }
+        if round == 2_000 {
+            (relayed, of_the_heap) = ([0; 2], 0);
+        }
+        for _ in 0..3 {
+            for n in 0..2 {
+                let (repeater, remote) = &mut repeaters[n];
+                of_the_heap += bring(repeater, &mut ap, *remote, now);
+            }
+            of_the_heap += deal(&mut ap, &mut repeaters, &mut relayed, now);
+        }
+        now += Duration::from_millis(1);
+        repeaters.iter_mut().for_each(|(r, _)| r.handle(Input::Timeout, now));
+        let before = taken();
+        ap.handle(Input::Timeout, now);
+        of_the_heap += taken() - before;
+    }
+    println!("{relayed:?} datagrams to two repeaters: {of_the_heap} allocations at the access point");
+    assert!(relayed.iter().all(|n| *n >= 2_000), "{relayed:?}");
+    assert_eq!(of_the_heap, 0);
+}
+
+/// Gives the access point what a repeater has for it, and says what the access point took from the heap for that.
+fn bring(repeater: &mut Engine, ap: &mut Engine, remote: std::net::SocketAddr, now: Time) -> usize {
+    let mut of_the_heap = 0;
+    loop {
+        match repeater.poll_output(now) {
+            Output::Transmit(t) => {
+                let (segment, mut bytes) = (t.segment, t.bytes.to_vec());
+                let bytes = &mut bytes[..];
+                let before = taken();
+                ap.handle(Input::Datagrams { link: 0, remote, local: None, segment, bytes, ecn: 0 }, now);
+                of_the_heap += taken() - before;
+            }
+            Output::Timeout(at, _) if at > now => return of_the_heap,
+            Output::Timeout(..) => repeater.handle(Input::Timeout, now),
+            _ => {}
+        }
+    }
+}
+
+/// Gives each repeater what the access point has for it, and says what the access point took from the heap for that.
+fn deal(
+    ap: &mut Engine,
+    repeaters: &mut [(Engine, std::net::SocketAddr); 2],
+    dealt: &mut [u32; 2],
+    now: Time,
+) -> usize {
+    let mut of_the_heap = 0;
+    loop {
+        let before = taken();
+        let output = ap.poll_output(now);
+        of_the_heap += taken() - before;
+        match output {
+            Output::Transmit(t) => {
+                let n = usize::from(t.route.remote != repeaters[0].1);
+                dealt[n] += t.bytes.len().div_ceil(t.segment) as u32;
+                let (segment, mut bytes) = (t.segment, t.bytes.to_vec());
+                let remote = gateway_addr();
+                let bytes = &mut bytes[..];
+                let input = Input::Datagrams { link: 0, remote, local: None, segment, bytes, ecn: 0 };
+                repeaters[n].0.handle(input, now);
+            }
+            Output::Timeout(at, _) if at > now => return of_the_heap,
+            Output::Timeout(..) => ap.handle(Input::Timeout, now),
+            _ => {}
+        }
+    }
 }
 
 // --- idle sessions ---

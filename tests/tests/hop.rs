@@ -1,6 +1,6 @@
 //! An access point with several repeaters: whose packets, whose links, who may not come in. Datagrams arrive at once; nothing here is about time.
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{Ipv4Addr, SocketAddr};
 use ipnet::IpNet;
 use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
@@ -39,6 +39,10 @@ impl Registry for Book {
 /// Engine 0 is the access point, the others are its repeaters.
 struct Site {
     engines: Vec<Engine>,
+    /// The access point's.
+    key: StaticKey,
+    /// Nobody is there to hear what is sent to the access point.
+    ap_is_away: bool,
     now: Time,
     /// What each device got.
     delivered: Vec<Vec<Vec<u8>>>,
@@ -65,14 +69,16 @@ fn remote(engine: usize) -> SocketAddr {
     SocketAddr::new(Ipv4Addr::new(192, 0, 2, 1 + engine as u8).into(), 4500)
 }
 
+fn access_point(hop: Option<Hop>, key: &StaticKey, now: Time) -> Engine {
+    Engine::gateway(config(hop), key.clone(), vec![GATEWAY.into()], Box::new(Book(Vec::new())), [1; 32], now)
+}
+
 impl Site {
     fn new(ap: Option<Hop>, repeaters: Vec<Option<Hop>>) -> Site {
         let mut rng = ChaCha12Rng::seed_from_u64(7);
         let key = StaticKey::generate(&mut rng).unwrap();
         let gateway = key.public();
-        let inside: Vec<IpAddr> = vec![GATEWAY.into()];
-        let mut engines =
-            vec![Engine::gateway(config(ap), key, inside, Box::new(Book(Vec::new())), [1; 32], Time::ZERO)];
+        let mut engines = vec![access_point(ap, &key, Time::ZERO)];
         for (i, hop) in repeaters.into_iter().enumerate() {
             let who = ClientConfig {
                 key: StaticKey::generate(&mut rng).unwrap(),
@@ -90,7 +96,14 @@ impl Site {
             engines.push(engine);
         }
         let n = engines.len();
-        Site { engines, now: Time::ZERO, delivered: vec![Vec::new(); n], refused: vec![None; n] }
+        Site {
+            engines,
+            key,
+            ap_is_away: false,
+            now: Time::ZERO,
+            delivered: vec![Vec::new(); n],
+            refused: vec![None; n],
+        }
     }
 
     /// Hands on what there is, until nothing moves, and again after every millisecond.
@@ -119,6 +132,9 @@ impl Site {
 
     fn arrive(&mut self, from: usize, to: SocketAddr, mut bytes: Vec<u8>, segment: usize) {
         let Some(engine) = (0..self.engines.len()).find(|e| remote(*e) == to) else { return };
+        if engine == AP && self.ap_is_away {
+            return;
+        }
         let input = Input::Datagrams {
             link: 0,
             remote: remote(from),
@@ -223,6 +239,28 @@ fn who_is_not_the_other_end_is_told_so() {
         site.run(50);
         assert_eq!(site.refused[1], Some(refusal));
         assert!(site.engines[AP].status(site.now).peers.is_empty());
+    }
+}
+
+/// The repeater asks at ever longer intervals, but not longer than its clients wait.
+#[test]
+fn an_access_point_that_was_away_is_found_again_within_a_second() {
+    for away_ms in [100, 3_000, 4_700, 20_000] {
+        let mut site = ap_and_two();
+        site.ap_is_away = true;
+        site.run(away_ms);
+        site.engines[AP] = access_point(hop(HopRole::AccessPoint, Layer::Three, &[]), &site.key, site.now);
+        site.ap_is_away = false;
+        let is_back = |site: &Site| {
+            let peers = site.engines[AP].status(site.now).peers;
+            peers.len() == 2 && peers.iter().all(|p| p.up)
+        };
+        let since = site.now;
+        while !is_back(&site) {
+            site.run(10);
+            // Until the silence is noticed, and a second more.
+            assert!(site.now.since(since) < Duration::from_millis(2_500), "away for {away_ms} ms");
+        }
     }
 }
 

@@ -87,13 +87,19 @@ impl Pool {
         &c.arena[at..at + c.size]
     }
 
-    /// Copies the first `len` bytes of a buffer to another; `false`, and nothing done, if both are of one class.
-    pub fn copy(&mut self, from: Buf, to: Buf, len: usize) -> bool {
+    /// Copies the first `len` bytes of a buffer to another.
+    pub fn copy(&mut self, from: Buf, to: Buf, len: usize) {
         let ((a, i), (b, j)) = (Self::split(from), Self::split(to));
-        let Ok([source, target]) = self.classes.get_disjoint_mut([a, b]) else { return false };
-        let (i, j) = (i as usize * source.size, j as usize * target.size);
-        target.arena[j..j + len].copy_from_slice(&source.arena[i..i + len]);
-        true
+        let (i, j) = (i as usize * self.classes[a].size, j as usize * self.classes[b].size);
+        match self.classes.get_disjoint_mut([a, b]) {
+            Ok([source, target]) => target.arena[j..j + len].copy_from_slice(&source.arena[i..i + len]),
+            Err(_) => self.classes[a].arena.copy_within(i..i + len, j),
+        }
+    }
+
+    /// Whether two buffers are of different sizes.
+    pub fn are_unlike(&self, one: Buf, other: Buf) -> bool {
+        Self::split(one).0 != Self::split(other).0
     }
 
     /// Bytes of all buffers now handed out.

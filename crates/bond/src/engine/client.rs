@@ -16,6 +16,8 @@ use std::fmt;
 /// First wait for an answer to an INIT, and how far it grows.
 const RETRY_FIRST: Duration = Duration::from_millis(250);
 const RETRY_MAX: Duration = Duration::from_secs(4);
+/// The same on a hop: its other end is one radio away, and those behind it have nobody else to turn to.
+const RETRY_MAX_ON_HOP: Duration = Duration::from_secs(1);
 /// All paths silent for this long while nothing else is wrong: the gateway may have forgotten the session.
 const FORGOTTEN_AFTER: Duration = Duration::from_millis(400);
 /// And if there are paths still to be validated: longer than that takes.
@@ -72,6 +74,10 @@ impl Client {
             complained: false,
             refused: false,
         }
+    }
+
+    fn retry_max(config: &Config) -> Duration {
+        if config.hop.is_some() { RETRY_MAX_ON_HOP } else { RETRY_MAX }
     }
 
     pub fn next_timeout(&self) -> (Time, &'static str) {
@@ -168,13 +174,13 @@ impl Engine {
                 self.indices.insert(index.get(), id);
                 self.send_init(id, init);
             }
-            Err(_) => c.next = now + RETRY_MAX,
+            Err(_) => c.next = now + Client::retry_max(&self.shared.config),
         }
     }
 
     fn retry(&mut self, id: u32, now: Time) {
         let Role::Client(c) = &mut self.role else { return };
-        c.wait = (c.wait * 2).min(RETRY_MAX);
+        c.wait = (c.wait * 2).min(Client::retry_max(&self.shared.config));
         c.next = now + c.wait;
         let since = *c.cut_off.get_or_insert(now);
         let complain = !c.complained && now.since(since) >= COMPLAIN_AFTER;
@@ -231,7 +237,7 @@ impl Engine {
             Ok(Outcome::Refused(refusal)) => {
                 c.initiator = None;
                 c.refused = !refusal.is_temporary();
-                c.next = now + RETRY_MAX;
+                c.next = now + Client::retry_max(&self.shared.config);
                 self.indices.remove(&index.get());
                 self.event(Event::Refused(refusal));
             }

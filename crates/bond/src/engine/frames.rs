@@ -47,21 +47,21 @@ impl Engine {
         self.mark_ready(id);
     }
 
-    /// To every peer but the one that it came from.
+    /// To every peer but the one that it came from. Each copy is a record of its own.
     fn flood(&mut self, from: Option<u32>, inner: &Inner, packet: Packet<'_>, vnet: Vnet, now: Time) {
-        let to: Vec<u32> = self
-            .peers
-            .iter()
-            .filter(|(id, p)| Some(**id) != from && p.confirmed)
-            .map(|(id, _)| *id)
-            .collect();
-        if to.is_empty() && from.is_none() {
-            self.shared.drops.unroutable += 1;
-            return;
+        let packet = self.shared.store.copied(packet);
+        let mut copies = 0;
+        let mut next = 0;
+        while let Some((&id, peer)) = self.peers.range(next..).next() {
+            next = id + 1;
+            if Some(id) != from && peer.confirmed {
+                copies += 1;
+                self.send_frame(id, inner, packet, vnet, now);
+            }
         }
-        // Each copy is a record of its own; a packet that was lent could be taken once only.
-        let bytes = self.shared.store.bytes_of(packet).to_vec();
-        to.into_iter().for_each(|id| self.send_frame(id, inner, Packet::Borrowed(&bytes), vnet, now));
+        if copies == 0 && from.is_none() {
+            self.shared.drops.unroutable += 1;
+        }
     }
 
     /// An access point with several repeaters hands frames from one to another itself, since a bridge sends nothing back to the port that it came from. `true`: it is not
@@ -70,8 +70,10 @@ impl Engine {
         if !matches!(self.role, Role::Gateway(_)) || self.peers.len() < 2 {
             return false;
         }
-        let bytes = &self.shared.store.pool.bytes(d.buf)[..d.len as usize];
-        let Some((inner, frame)) = Inner::parse_frame(bytes).and_then(|i| Some((i, i.frame?))) else {
+        let packet = Packet::Pooled(d.buf, d.len as usize);
+        let Some((inner, frame)) =
+            Inner::parse_frame(self.shared.store.bytes_of(packet)).and_then(|i| Some((i, i.frame?)))
+        else {
             return false;
         };
         let whose = self.shared.bridge.whose(now, &frame.dst).filter(|id| self.peers.contains_key(id));
@@ -79,10 +81,9 @@ impl Engine {
             // Both are behind the same repeater, whose bridge has handed it on already.
             return true;
         }
-        let bytes = bytes.to_vec();
         match whose {
-            Some(id) => self.send_frame(id, &inner, Packet::Borrowed(&bytes), d.vnet, now),
-            None => self.flood(Some(d.from), &inner, Packet::Borrowed(&bytes), d.vnet, now),
+            Some(id) => self.send_frame(id, &inner, packet, d.vnet, now),
+            None => self.flood(Some(d.from), &inner, packet, d.vnet, now),
         }
         whose.is_some()
     }

@@ -22,6 +22,7 @@ mod wifi_status;
 
 pub use lab::socket_name;
 pub(crate) use lab::{announce, open as open_lab};
+pub use nl80211::Radio;
 pub use wifi_status::{CompletionCounter, Completions};
 
 use std::fmt;
@@ -188,6 +189,21 @@ pub struct Station {
     pub airtime_tx: Option<Duration>,
     /// Time on the air of what was received from it.
     pub airtime_rx: Option<Duration>,
+}
+
+impl Station {
+    /// What the engine wants to know of it, as if it were alone on the link. `epoch` is the caller's number for its counters.
+    pub fn state(&self, epoch: u32) -> LinkState {
+        LinkState {
+            epoch,
+            delivered: self.delivered,
+            failed: self.failed,
+            retries: self.retries,
+            backlog_packets: self.backlog_packets.iter().sum(),
+            backlog_bytes: self.backlog_bytes,
+            tx_rate_bps: self.tx_rate_bps,
+        }
+    }
 }
 
 /// Why there is no feedback.

@@ -107,6 +107,29 @@ impl LinkFeedback for Nl80211 {
     }
 }
 
+/// What a radio is, as far as it matters who shares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Radio {
+    /// The kernel's number: interfaces with the same one are on the same radio.
+    pub number: u32,
+    /// It can be station and access point at once, which few can on two channels and many on one.
+    pub is_station_beside_ap: bool,
+}
+
+impl Radio {
+    /// The radio of an interface; `None` if it has none, or is not there.
+    pub fn of(interface: &str) -> Option<Radio> {
+        let mut source = Nl80211::open(interface, FASTEST).ok()?;
+        let mut request = GenlMessage::from_payload(Command::about_radio(source.index));
+        request.set_resolved_family_id(source.family);
+        let parts = source.netlink.ask(request, NLM_F_DUMP).ok()?;
+        let parts: Vec<Command> = parts.into_iter().map(|part| part.payload).collect();
+        let is_station_beside_ap = parts.iter().any(Command::has_station_beside_ap);
+        let number = parts.iter().find_map(Command::radio)?;
+        Some(Radio { number, is_station_beside_ap })
+    }
+}
+
 /// The number that this kernel gave to nl80211.
 fn family() -> Result<u16, FeedbackError> {
     let request =

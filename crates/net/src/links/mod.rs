@@ -6,10 +6,12 @@
 //! the default route says.
 
 mod list;
+mod neighbour;
 mod route;
 mod watch;
 
 pub use list::{Address, Link, Unusable, list};
+pub use neighbour::neighbour;
 pub use route::{Via, interface_towards, route_via};
 pub use watch::{Change, Changes, Follower};
 

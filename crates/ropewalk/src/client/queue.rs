@@ -65,7 +65,7 @@ impl ClientsQueue {
             engine.handle(Input::ClientQueue { client: 0, state }, now);
         }
         for station in report.stations.iter().filter(|s| s.mac != GROUPS) {
-            let input = Input::ClientQueue { client: number(station), state: state(station, self.epoch) };
+            let input = Input::ClientQueue { client: number(station), state: station.state(self.epoch) };
             engine.handle(input, now);
         }
     }
@@ -106,18 +106,6 @@ fn number(station: &Station) -> u32 {
     u32::from_be_bytes(rest)
 }
 
-fn state(s: &Station, epoch: u32) -> LinkState {
-    LinkState {
-        epoch,
-        delivered: s.delivered,
-        failed: s.failed,
-        retries: s.retries,
-        backlog_packets: s.backlog_packets.iter().sum(),
-        backlog_bytes: s.backlog_bytes,
-        tx_rate_bps: s.tx_rate_bps,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +119,7 @@ mod tests {
             ..Station::default()
         };
         assert_eq!(number(&s), 0x107);
-        assert_eq!((state(&s, 4).backlog_packets, state(&s, 4).delivered, state(&s, 4).epoch), (24, 9, 4));
+        let state = s.state(4);
+        assert_eq!((state.backlog_packets, state.delivered, state.epoch), (24, 9, 4));
     }
 }

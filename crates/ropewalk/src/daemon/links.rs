@@ -11,6 +11,7 @@ use ropewalk_bond::path::Route;
 use ropewalk_bond::session::PublicKey;
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::feedback::{Completions, LinkFeedback, LinkReport, News, Source, open};
+use ropewalk_net::links::neighbour;
 use ropewalk_net::poll::{Interest, Poller};
 use std::net::SocketAddr;
 
@@ -35,7 +36,11 @@ struct Under {
     token: u64,
     source: Option<Box<dyn LinkFeedback>>,
     report: Option<LinkReport>,
-    /// The engine's epoch: another with each source, and with each epoch of a source.
+    /// The station that is the peer, where one is known to be: an access point has others besides.
+    station: Option<[u8; 6]>,
+    /// When it is looked for again.
+    look: Time,
+    /// The engine's epoch: another with each source, with each epoch of a source, and with each station.
     epoch: u32,
     due: Time,
 }
@@ -94,6 +99,8 @@ impl Links {
             token,
             source: None,
             report: None,
+            station: None,
+            look: now,
             epoch: 0,
             due: now,
         });
@@ -185,6 +192,21 @@ impl Under {
         }
     }
 
+    /// Which of the stations on its interface a peer is: what the others are sent is no completion of its path. Asked once a second, for a repeater may get another
+    /// radio under the same address.
+    fn find_station(&mut self, report: &LinkReport, now: Time) {
+        let is_here = |mac: &[u8; 6]| report.stations.iter().any(|s| s.mac == *mac);
+        // The counters of one that leaves end with it.
+        let mut mac = self.station.filter(is_here);
+        if self.peer.is_some() && now >= self.look {
+            self.look = now + LEISURELY;
+            mac = neighbour(&self.interface, self.remote.ip()).ok().flatten().filter(is_here).or(mac);
+        }
+        if std::mem::replace(&mut self.station, mac) != mac {
+            self.epoch = self.epoch.wrapping_add(1);
+        }
+    }
+
     fn read(&mut self, eager: bool, engine: &mut Engine, now: Time) {
         let Some(source) = &mut self.source else { return };
         let report = match source.read() {
@@ -204,7 +226,11 @@ impl Under {
             self.epoch = self.epoch.wrapping_add(1);
         }
         if eager {
-            let state = LinkState { epoch: self.epoch, ..report.state() };
+            self.find_station(&report, now);
+            let state = match report.stations.iter().find(|s| Some(s.mac) == self.station) {
+                Some(station) => station.state(self.epoch),
+                None => LinkState { epoch: self.epoch, ..report.state() },
+            };
             engine.handle(Input::Link { peer: self.peer, path: self.path, state }, now);
         }
         self.report = Some(report);

@@ -8,16 +8,20 @@ use netlink_packet_generic::{GenlFamily, GenlHeader};
 
 use super::super::{Channel, Load};
 
+pub(super) const GET_WIPHY: u8 = 1;
 pub(super) const GET_INTERFACE: u8 = 5;
 pub(super) const GET_STATION: u8 = 17;
 pub(super) const GET_SURVEY: u8 = 50;
 
+const ATTR_WIPHY: u16 = 1;
 const ATTR_IFINDEX: u16 = 3;
 const ATTR_MAC: u16 = 6;
 const ATTR_STA_INFO: u16 = 21;
 const ATTR_WIPHY_FREQ: u16 = 38;
 const ATTR_SURVEY_INFO: u16 = 84;
+const ATTR_INTERFACE_COMBINATIONS: u16 = 120;
 const ATTR_CHANNEL_WIDTH: u16 = 159;
+const ATTR_SPLIT_WIPHY_DUMP: u16 = 174;
 
 /// `enum nl80211_sta_info`.
 mod sta {
@@ -47,6 +51,15 @@ const SURVEY_FREQUENCY: u16 = 1;
 const SURVEY_IN_USE: u16 = 3;
 const SURVEY_TIME: u16 = 4;
 const SURVEY_TIME_BUSY: u16 = 5;
+
+/// `enum nl80211_if_combination_attrs` and `enum nl80211_iface_limit_attrs`.
+const COMBINATION_LIMITS: u16 = 1;
+const COMBINATION_MAXNUM: u16 = 2;
+const LIMIT_MAX: u16 = 1;
+const LIMIT_TYPES: u16 = 2;
+/// `enum nl80211_iftype`, which flags of types are named by.
+const TYPE_STATION: u16 = 2;
+const TYPE_AP: u16 = 3;
 
 /// Widths by `enum nl80211_chan_width`, MHz.
 const WIDTHS_MHZ: [u32; 14] = [20, 20, 40, 80, 160, 160, 5, 10, 1, 2, 4, 8, 16, 320];
@@ -123,6 +136,25 @@ impl Command {
         attributes.extend(ATTR_IFINDEX.to_ne_bytes());
         attributes.extend(index.to_ne_bytes());
         Command { command, attributes }
+    }
+
+    /// A question about the radio of an interface, to be answered in parts: what a radio can do is more than one message holds.
+    pub(super) fn about_radio(index: u32) -> Command {
+        let mut question = Command::about(GET_WIPHY, index);
+        question.attributes.extend(4u16.to_ne_bytes());
+        question.attributes.extend(ATTR_SPLIT_WIPHY_DUMP.to_ne_bytes());
+        question
+    }
+
+    /// Of any answer: the number of its radio.
+    pub(super) fn radio(&self) -> Option<u32> {
+        attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_WIPHY).map(|(_, value)| u32_of(value))
+    }
+
+    /// Of a part of the answer to `GET_WIPHY`: whether it has a combination of interfaces that holds a station and an access point.
+    pub(super) fn has_station_beside_ap(&self) -> bool {
+        let all = attributes(&self.attributes).filter(|(kind, _)| *kind == ATTR_INTERFACE_COMBINATIONS);
+        all.flat_map(|(_, combinations)| attributes(combinations)).any(|(_, one)| allows_both(one))
     }
 
     /// The answer to `GET_STATION`.
@@ -207,6 +239,24 @@ impl StationInfo {
             }
         }
     }
+}
+
+/// Whether one limit of a combination is for a station and another for an access point, or one for two of either kind.
+fn allows_both(combination: &[u8]) -> bool {
+    let of = |wanted| attributes(combination).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let limits: Vec<(u32, bool, bool)> = attributes(of(COMBINATION_LIMITS).unwrap_or_default())
+        .map(|(_, limit)| {
+            let of = |wanted| attributes(limit).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+            let types = of(LIMIT_TYPES).unwrap_or_default();
+            let has = |wanted| attributes(types).any(|(kind, _)| kind == wanted);
+            (of(LIMIT_MAX).map_or(0, u32_of), has(TYPE_STATION), has(TYPE_AP))
+        })
+        .collect();
+    let apart = |(i, a): (usize, &(u32, bool, bool))| {
+        let other = |(j, b): (usize, &(u32, bool, bool))| (i != j && b.0 > 0 || a.0 > 1) && b.2;
+        a.0 > 0 && a.1 && limits.iter().enumerate().any(other)
+    };
+    of(COMBINATION_MAXNUM).is_some_and(|most| u32_of(most) > 1) && limits.iter().enumerate().any(apart)
 }
 
 /// Kind and value of each attribute, as far as the bytes are attributes.
@@ -333,6 +383,42 @@ mod tests {
     }
 
     #[test]
+    fn a_radio_tells_whether_it_can_be_station_and_access_point() {
+        let flags = |types: &[u16]| types.iter().flat_map(|t| nla(*t, &[])).collect::<Vec<u8>>();
+        let limit = |most: u32, types: &[u16]| {
+            nla(1, &[nla(1, &most.to_ne_bytes()), nla(2 | NESTED, &flags(types))].concat())
+        };
+        let radio = |limits: &[Vec<u8>], most: u32| {
+            let combination = [nla(1 | NESTED, &limits.concat()), nla(2, &most.to_ne_bytes())].concat();
+            let alone = [nla(1 | NESTED, &limit(1, &[TYPE_STATION])), nla(2, &1u32.to_ne_bytes())].concat();
+            let all = [nla(1 | NESTED, &alone), nla(2 | NESTED, &combination)].concat();
+            answer(&[nla(1, &3u32.to_ne_bytes()), nla(120 | NESTED, &all)])
+        };
+        let both = [TYPE_STATION, TYPE_AP];
+        let (station, ap) = ([TYPE_STATION], [TYPE_AP, 7]);
+        for (limits, most, can) in [
+            (vec![limit(1, &station), limit(8, &ap)], 9, true),
+            (vec![limit(2, &both)], 2, true),
+            (vec![limit(1, &both)], 1, false),
+            (vec![limit(1, &both)], 2, false),
+            (vec![limit(1, &station), limit(8, &ap)], 1, false),
+            (vec![limit(4, &station)], 4, false),
+            (vec![limit(1, &station), limit(1, &[8])], 2, false),
+            (vec![limit(1, &station), limit(0, &ap)], 2, false),
+            (vec![], 2, false),
+        ] {
+            let message = radio(&limits, most);
+            assert_eq!(
+                (message.radio(), message.has_station_beside_ap()),
+                (Some(3), can),
+                "{limits:?} {most}"
+            );
+        }
+        assert!(!answer(&[nla(1, &3u32.to_ne_bytes())]).has_station_beside_ap());
+        assert!(!answer(&[nla(120, &[9; 11])]).has_station_beside_ap());
+    }
+
+    #[test]
     fn an_interface_tells_its_width() {
         let channel = answer(&[nla(38, &5180u32.to_ne_bytes()), nla(159, &3u32.to_ne_bytes())]).channel();
         assert_eq!((channel.frequency_mhz, channel.width_mhz), (5180, 80));
@@ -362,6 +448,8 @@ mod tests {
         expected.extend(8u16.to_ne_bytes());
         expected.extend(3u16.to_ne_bytes());
         expected.extend(7u32.to_ne_bytes());
-        assert_eq!(Command::about(GET_STATION, 7), Command { command: 17, attributes: expected });
+        assert_eq!(Command::about(GET_STATION, 7), Command { command: 17, attributes: expected.clone() });
+        expected.extend(nla(174, &[]));
+        assert_eq!(Command::about_radio(7), Command { command: 1, attributes: expected });
     }
 }

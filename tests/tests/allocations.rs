@@ -240,17 +240,16 @@ fn frames_between_repeaters() {
     let mut relayed = [0; 2];
     let mut of_the_heap = 0;
     for round in 0..4_000 {
-        for n in 0..2 {
+        for (n, (repeater, _)) in repeaters.iter_mut().enumerate() {
             let to = if round % 4 == 0 { [0xff; 6] } else { station(1 - n) };
             let packet = frame(to, n);
-            repeaters[n].0.handle(Input::Device { vnet: Vnet::default(), packet: &packet }, now);
+            repeater.handle(Input::Device { vnet: Vnet::default(), packet: &packet }, now);
         }
         if round == 2_000 {
             (relayed, of_the_heap) = ([0; 2], 0);
         }
         for _ in 0..3 {
-            for n in 0..2 {
-                let (repeater, remote) = &mut repeaters[n];
+            for (repeater, remote) in &mut repeaters {
                 of_the_heap += bring(repeater, &mut ap, *remote, now);
             }
             of_the_heap += deal(&mut ap, &mut repeaters, &mut relayed, now);

@@ -170,6 +170,17 @@ fn mistakes_are_one_sentence() {
         5,
         "name them there, under [[ap.repeater]] in ap.toml",
     );
+    // The key of another access point, which is never answered.
+    let state = site.states.of("other-ap");
+    let foreign =
+        site.ap.exec(BINARY, ["ap", "invite", "attic", "--config", &ap_file, "--state", &state]).unwrap();
+    let foreign = String::from_utf8(foreign.stdout).unwrap();
+    let state = site.states.of("stranger");
+    let mut stranger = run(&["repeater", foreign.trim(), "--config", &own, "--state", &state]);
+    let words = "the access point does not answer on any path; trying on. If it runs, is the token its own?";
+    stranger.wait_for_line(words, SOON).unwrap();
+    stranger.stop();
+    assert!(site.json("ap")["drops"]["handshakes"].as_u64() > Some(0), "and counted there");
     // Interfaces.
     let none = site.file("repeater", REPEATER, "[[repeater.link]]\ninterface = \"wlan9\"");
     ends_with(

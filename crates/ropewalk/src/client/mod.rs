@@ -217,8 +217,11 @@ impl Role for Client {
             Event::Unreachable => {
                 let tried: Vec<String> =
                     self.ways.iter().flat_map(Way::attempts).map(|a| a.remote.to_string()).collect();
-                tracing::warn!(tried = tried.join(" "), "the gateway does not answer on any path; trying on");
-                service::status("the gateway does not answer on any path; trying on");
+                // Who does not know the key that the token names is silent, as against anybody.
+                let other = if self.repeater.is_some() { "access point" } else { "gateway" };
+                let words = format!("the {other} does not answer on any path; trying on");
+                tracing::warn!(tried = tried.join(" "), "{words}. If it runs, is the token its own?");
+                service::status(&words);
             }
             Event::Path { path, state, .. } => self.on_state(running, path, state, now),
             Event::Exhausted { path } => self.on_exhausted(running, path, now),
@@ -266,7 +269,8 @@ impl Role for Client {
         if !self.connected
             && let Some(limit) = self.wish.timeout.filter(|t| now.since(self.started) >= *t)
         {
-            let words = format!("the gateway did not answer within {} s", limit.as_secs());
+            let other = if self.repeater.is_some() { "access point" } else { "gateway" };
+            let words = format!("the {other} did not answer within {} s", limit.as_secs());
             return Err(failure(Code::Unreachable, words));
         }
         if now >= self.routes_due {

@@ -9,6 +9,7 @@ use crate::exit::{Code, failure};
 use crate::gateway::endpoints::FILE as GATEWAY_FILE;
 use crate::state::StateDir;
 use ropewalk_bond::session::{Hop, HopRole, Layer};
+use ropewalk_net::feedback::Radio;
 use ropewalk_net::links::{self, LinkError};
 use std::path::Path;
 
@@ -71,7 +72,48 @@ pub fn part(file: &File, dir: &StateDir) -> anyhow::Result<RepeaterPart> {
         return Ok(RepeaterPart { shared: Vec::new(), queue: None });
     }
     let shared = r.link.iter().filter(|l| l.shared == Some(true)).map(|l| l.interface.clone()).collect();
+    let links: Vec<&str> = r.link.iter().map(|l| l.interface.as_str()).collect();
+    if let Some(clients) = &r.clients
+        && let Some(words) = one_role(clients, &links, Radio::of)
+    {
+        return Err(failure(Code::Usage, words));
+    }
     let every = file.engine.to_config().throttle.every();
     let queue = r.clients.as_deref().map(|interface| ClientsQueue::new(interface, every));
     Ok(RepeaterPart { shared, queue })
+}
+
+/// Why the clients cannot be on the radio that they are said to be on: it is a station already, and cannot be more. A name that is not there yet has no radio.
+fn one_role(clients: &str, links: &[&str], radio: impl Fn(&str) -> Option<Radio>) -> Option<String> {
+    let own = radio(clients).filter(|r| !r.is_station_beside_ap)?;
+    let link = links.iter().find(|l| radio(l).is_some_and(|r| r.number == own.number))?;
+    Some(format!(
+        "{clients} and {link} are on one radio, which cannot be access point and station at once (`iw list`, valid interface combinations): put {clients} on \
+         another radio, or the clients on a cable with lan = \"IFACE\""
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_radio_of_one_role_is_said() {
+        let radios = |able: bool| {
+            move |name: &str| {
+                let number = match name {
+                    "wlan0" => 0,
+                    "wlan1" | "wlan2" => 1,
+                    _ => return None,
+                };
+                Some(Radio { number, is_station_beside_ap: able })
+            }
+        };
+        let links = ["wlan0", "wlan1"];
+        let words = one_role("wlan2", &links, radios(false)).unwrap();
+        assert!(words.starts_with("wlan2 and wlan1 are on one radio, which cannot"), "{words}");
+        assert_eq!(one_role("wlan2", &links, radios(true)), None);
+        assert_eq!(one_role("wlan2", &links[..1], radios(false)), None, "another radio");
+        assert_eq!(one_role("lan0", &links, radios(false)), None, "not of Wi-Fi, or not there yet");
+    }
 }

@@ -164,7 +164,8 @@ fn two_paths_carry_the_sum_of_both() {
             let links = [LinkSpec::new(20.0, ms(10)), LinkSpec::new(10.0, ms(25))];
             let mut net = Net::bulk(MptcpConfig { scheduler, ..config(algorithm) }, &links);
             let rate = net.goodput(5, 20);
-            assert!(rate > 0.9 * full(30.0) && rate <= full(30.01), "{algorithm} {scheduler:?}: {rate:.2}");
+            // What waited for its order at the start of the fifteen seconds counts in them.
+            assert!(rate > 0.9 * full(30.0) && rate <= full(30.1), "{algorithm} {scheduler:?}: {rate:.2}");
         }
     }
 }

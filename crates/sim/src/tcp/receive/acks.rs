@@ -9,8 +9,10 @@ use ropewalk_air::Time;
 const MIN_QUICK: u32 = 2;
 /// Longest wait after a segment out of order.
 const SACK_DELAY: Duration = Duration::from_millis(1);
-/// Acknowledgements out of order that go at once before thinning begins.
-const UNTHINNED: u32 = 3;
+/// Segments of a new gap that are acknowledged at once before thinning begins, as seen of Linux 6.18.
+const UNTHINNED: u32 = 4;
+/// The same once a gap was filled and another is left: `dup_ack_counter` begins anew with the segment that filled it.
+const UNTHINNED_LATER: u32 = 2;
 /// Most segments that one thinned acknowledgement stands for (`tcp_comp_sack_nr`).
 const MAX_THINNED: u32 = 44;
 
@@ -28,8 +30,8 @@ pub(crate) struct Acks {
     last_data: Time,
     /// Data flows both ways: acknowledgements can ride on it.
     interactive: bool,
-    /// Acknowledgements out of order in this gap.
-    early: u32,
+    /// Segments out of order that still go without thinning.
+    unthinned: u32,
     /// Segments that a thinned acknowledgement stands for by now.
     thinned: u32,
 }
@@ -45,7 +47,7 @@ impl Acks {
             wait: None,
             last_data: Time::ZERO,
             interactive: false,
-            early: 0,
+            unthinned: UNTHINNED,
             thinned: 0,
         }
     }
@@ -74,7 +76,7 @@ impl Acks {
         rto: Duration,
     ) {
         self.adapt(now, window_segments, rto);
-        self.early = 0;
+        self.unthinned = UNTHINNED;
         if unacknowledged > mss || (self.quick > 0 && !self.interactive) {
             return self.at_once();
         }
@@ -113,6 +115,12 @@ impl Acks {
         }
     }
 
+    /// A segment filled a gap, and another is left: acknowledged at once (RFC 5681 §4.2).
+    pub fn on_filled_one_of_several(&mut self) {
+        self.unthinned = UNTHINNED_LATER;
+        self.at_once();
+    }
+
     /// A mark came: the sender should hear of it soon.
     pub fn on_mark(&mut self) {
         if self.policy.quick > 0 {
@@ -123,8 +131,8 @@ impl Acks {
     /// A segment that leaves a gap before it, or repeats what is there beyond a gap (RFC 5681 §4.2: at once).
     pub fn on_early(&mut self, now: Time, srtt: Option<Duration>) {
         self.last_data = now;
-        self.early += 1;
-        if !self.policy.compress_sack || self.early <= UNTHINNED || self.thinned >= MAX_THINNED {
+        if !self.policy.compress_sack || self.unthinned > 0 || self.thinned >= MAX_THINNED {
+            self.unthinned = self.unthinned.saturating_sub(1);
             return self.at_once();
         }
         self.thinned += 1;
@@ -160,5 +168,42 @@ impl Acks {
     pub fn on_ack_sent(&mut self) {
         (self.due, self.thinned_due, self.now, self.thinned) = (None, None, false, 0);
         self.quick = self.quick.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of the next segments out of order are acknowledged at once, half a millisecond apart.
+    fn at_once(acks: &mut Acks, from: Time) -> u32 {
+        let srtt = Some(Duration::from_millis(100));
+        let early = |i: &u32| {
+            acks.on_early(from + Duration::from_micros(500) * *i, srtt);
+            let goes = acks.is_due();
+            if goes {
+                acks.on_ack_sent();
+            }
+            goes
+        };
+        (0..100).take_while(early).count() as u32
+    }
+
+    #[test]
+    fn a_new_gap_is_told_of_four_times_and_one_that_is_left_with_its_filling_three_times() {
+        let mut acks = Acks::new(AckPolicy::default());
+        assert_eq!(at_once(&mut acks, Time::from_secs(1)), 4);
+        assert_eq!(
+            acks.next_timeout(),
+            Some(Time::from_secs(1) + Duration::from_millis(3)),
+            "the fifth waits"
+        );
+        acks.on_filled_one_of_several();
+        assert!(acks.is_due());
+        acks.on_ack_sent();
+        assert_eq!(at_once(&mut acks, Time::from_secs(2)), 2);
+        acks.on_in_order(Time::from_secs(3), 3000, 1448, 100, Duration::from_secs(1));
+        acks.on_ack_sent();
+        assert_eq!(at_once(&mut acks, Time::from_secs(3)), 4);
     }
 }

@@ -150,7 +150,9 @@ impl Receiver {
         let window_segments = self.window.right().saturating_sub(self.next()) / self.mss;
         self.acks.on_in_order(now, unacknowledged, self.mss, window_segments, rto);
         // RFC 5681 §4.2: at once when a gap closes or shrinks; and the end is answered at once as well.
-        if filled || segment.fin {
+        if filled && self.has_gap() {
+            self.acks.on_filled_one_of_several();
+        } else if filled || segment.fin {
             self.acks.at_once();
         }
     }

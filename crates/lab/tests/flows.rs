@@ -246,6 +246,39 @@ fn a_window_is_what_the_scenario_says() {
 }
 
 #[test]
+fn a_flow_has_its_own_congestion_control_whatever_its_routes_say() {
+    if !possible() {
+        return;
+    }
+    for (kind, more) in [("tcp", ""), ("mptcp", "paths = [\"client:wan1\", \"client:wan2\"]")] {
+        let lab = Two(Paths::symmetric([quick(), quick()]).unwrap());
+        for namespace in [&lab.0.client, &lab.0.gateway] {
+            for route in namespace.shell("ip -4 route").unwrap().lines() {
+                namespace
+                    .shell(&format!("ip route replace {} congctl cubic", route.replace("linkdown", "")))
+                    .unwrap();
+            }
+        }
+        let flows = scenario(&flow(kind, &format!("congestion = \"newreno\"\n{more}")));
+        let mut traffic = Traffic::prepare(&flows, &lab).unwrap_or_else(|e| panic!("{e}"));
+        traffic.begin(Instant::now()).unwrap();
+        // Of both ends, those of subflows too.
+        let connections = if kind == "tcp" { 1 } else { 2 };
+        let of = |n: &Namespace| {
+            let said = n.shell("ss -Htin state established").unwrap();
+            ["reno", "cubic"].map(|name| said.split_whitespace().filter(|word| *word == name).count())
+        };
+        let limit = Instant::now() + Duration::from_secs(30);
+        while of(&lab.0.gateway) != [connections, 0] {
+            assert!(Instant::now() < limit, "{kind}: {:?} {:?}", of(&lab.0.gateway), traffic.faults());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        traffic.end();
+        assert_eq!(traffic.faults(), [""; 0]);
+    }
+}
+
+#[test]
 fn what_no_kernel_can_do_is_refused_with_its_key() {
     if !possible() {
         return;

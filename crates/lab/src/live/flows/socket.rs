@@ -51,7 +51,7 @@ pub(crate) fn address(any: SocketAddrAny) -> SocketAddrV4 {
 fn stream(options: &StreamOptions, receives: bool) -> rustix::io::Result<OwnedFd> {
     let protocol = options.mptcp.then(|| Protocol::from_raw(MPTCP.try_into().expect("262 is not zero")));
     let socket = socket(SocketType::STREAM, protocol)?;
-    sockopt::set_tcp_congestion(&socket, options.congestion)?;
+    set_congestion(&socket, options)?;
     sockopt::set_ip_tos(&socket, options.dscp << 2)?;
     if let Some(mss) = options.mss {
         set_tcp(&socket, libc::TCP_MAXSEG, mss.into())?;
@@ -65,6 +65,12 @@ fn stream(options: &StreamOptions, receives: bool) -> rustix::io::Result<OwnedFd
             .or_else(|_| sockopt::set_socket_send_buffer_size(&socket, bytes))?;
     }
     Ok(socket)
+}
+
+/// Sets the congestion control; of an MPTCP connection, that of all its present subflows. To be done again for each that is opened or taken:
+/// a route that names one (see [`super::super::transport`]) goes before what its socket was set to.
+pub(crate) fn set_congestion(socket: impl AsFd, options: &StreamOptions) -> rustix::io::Result<()> {
+    sockopt::set_tcp_congestion(socket, options.congestion)
 }
 
 /// Switches the receive buffer's own tuning off and makes it this large. The window that is sent is another (trap T-19): half of it

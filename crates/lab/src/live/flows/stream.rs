@@ -211,11 +211,15 @@ impl Connection {
         if let Some(socket) = opens.socket.as_ref().filter(|_| !opens.established) {
             sockopt::socket_error(socket)??;
             opens.established = rustix::net::getpeername(socket).is_ok();
+            if opens.established {
+                socket::set_congestion(socket, &self.plan.options)?;
+            }
         }
         if waits.socket.is_none() {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             match rustix::net::accept_with(&self.plan.listener, flags) {
                 Ok(socket) => {
+                    socket::set_congestion(&socket, &self.plan.options)?;
                     if let Some(keeper) = self.window.as_mut().filter(|_| self.plan.data == 0) {
                         keeper.begin(&socket)?;
                     }
@@ -256,6 +260,12 @@ impl Connection {
             return shared.lock().fault(sentence.to_owned());
         }
         let Ok(subflows) = info::subflows(socket) else { return };
+        let known = shared.lock().subflows.len();
+        if subflows.len() != known
+            && let Err(error) = socket::set_congestion(socket, &self.plan.options)
+        {
+            return shared.lock().fault(format!("a subflow keeps its route's congestion control: {error}"));
+        }
         let window = subflows.iter().map(|s| s.tcp.send_window).max().unwrap_or(0);
         let mut figures = shared.lock();
         figures.on_subflows(subflows);

@@ -41,20 +41,24 @@ use std::process::ExitCode;
 /// What shells say of a program that a closed pipe has ended: 128 and the number of SIGPIPE.
 const CLOSED_PIPE: i32 = 141;
 
-/// Whoever reads no further, as `head` does, is not told of it by a panic.
-fn end_with_the_reader() {
+/// Whoever reads no further, as `head` does, is not told of it by a panic, and a full disk below the output is one sentence.
+fn end_where_nothing_can_be_printed() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let said = panic.payload().downcast_ref::<String>().map_or("", String::as_str);
-        if said.starts_with("failed printing to stdout") && said.contains("Broken pipe") {
-            std::process::exit(CLOSED_PIPE);
+        match said.strip_prefix("failed printing to stdout: ") {
+            Some(why) if why.contains("Broken pipe") => std::process::exit(CLOSED_PIPE),
+            Some(why) => {
+                eprintln!("ropewalk: the output cannot be written: {why}; send it elsewhere");
+                std::process::exit(exit::Code::Unwritable as i32);
+            }
+            None => usual(panic),
         }
-        usual(panic);
     }));
 }
 
 fn main() -> ExitCode {
-    end_with_the_reader();
+    end_where_nothing_can_be_printed();
     let cli = cli::Cli::parse();
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,

@@ -233,6 +233,26 @@ fn a_disk_that_fills_up_is_one_sentence_and_leaves_no_half_file() {
 }
 
 #[test]
+fn an_output_or_a_capture_for_which_there_is_no_room_is_one_sentence() {
+    let scratch = Scratch::new("no-room");
+    let file = scratch.file("s.toml", &cable(""));
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command(&["run", &file]).stdout(full).output().unwrap();
+    let want =
+        "ropewalk: the output cannot be written: No space left on device (os error 28); send it elsewhere\n";
+    assert_eq!((output.status.code(), err(&output).as_str()), (Some(9), want));
+
+    let directory = scratch.path("out");
+    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" sim run \"$1\" --pcap a:eth0 --out \"$2\"";
+    let output = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_ropewalk"), &file, &directory])
+        .output()
+        .unwrap();
+    let want = "ropewalk: a capture file cannot be written: File too large (os error 27); choose another directory with --out\n";
+    assert_eq!((output.status.code(), err(&output).as_str()), (Some(9), want));
+}
+
+#[test]
 fn a_sweep_leaves_tables_charts_and_a_summary() {
     let scratch = Scratch::new("sweep");
     let file = scratch.file("s.toml", &cable(SWEEP));

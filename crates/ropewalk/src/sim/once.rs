@@ -31,7 +31,7 @@ pub fn run(args: &Run) -> Result<()> {
     };
     simulation
         .end_captures()
-        .map_err(|e| failure(Code::Unwritable, format!("a capture cannot be written: {e}")))?;
+        .map_err(|e| failure(Code::Unwritable, format!("{e}; choose another directory with --out")))?;
     let verdicts = verdict::judge(&scenario.expect, &report);
     if let Some(directory) = &args.out {
         output::write_json(&directory.join("report.json"), &report)?;

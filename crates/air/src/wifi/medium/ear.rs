@@ -30,6 +30,7 @@ pub(crate) struct Segment {
 
 /// The frame on which an ear is locked, or was locked last.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Lock {
     /// Its emitter, or [`NOBODY`].
     pub(crate) from: u16,
@@ -39,38 +40,40 @@ pub(crate) struct Lock {
     /// 20 MHz parts that are looked at.
     pub(crate) parts: usize,
     pub(crate) since: Time,
-    /// Interference while it lasted, oldest first.
-    pub(crate) segments: Vec<Segment>,
-    /// The worst of it.
+    /// The worst interference while it lasted, mW.
     pub(crate) worst_mw: f64,
+    /// All of it, oldest first.
+    pub(crate) segments: Vec<Segment>,
 }
 
-/// A receiver.
+/// A receiver. Each start and end of a signal visits all ears in its reach, so what every visit looks at lies in the first cache line, and what
+/// locking and interference need in the second.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Ear {
-    pub(crate) tuning: TuningId,
-    /// 20 MHz parts of the channel; 1 also for DSSS and DMG.
-    pub(crate) parts: usize,
     /// Received energy per part, mW, primary first.
     energy: [f64; SUBS],
     signals: u32,
-    pub(crate) lock: Lock,
+    /// 20 MHz parts of the channel; 1 also for DSSS and DMG.
+    pub(crate) parts: u8,
     transmitting: bool,
     /// Deaf while it is off or retunes; then its medium counts as busy.
     deaf: bool,
     busy: bool,
+    /// Thresholds and noise per part, mW.
+    pub(crate) energy_detection_mw: f64,
+    pub(crate) lock: Lock,
+    pub(crate) preamble_min_mw: f64,
+    pub(crate) preamble_min_snr: f64,
+    pub(crate) noise_mw: f64,
+    pub(crate) tuning: TuningId,
     busy_since: Time,
     busy_ns: u64,
+    pub(crate) secondary_detection_mw: f64,
     /// Since when each part but the primary has been idle, or was before it became busy.
     secondary_idle: [Time; SUBS],
     /// Since when it has been busy; `Time::MAX` while it is idle.
     secondary_busy: [Time; SUBS],
-    /// Thresholds and noise per part, mW.
-    pub(crate) energy_detection_mw: f64,
-    pub(crate) secondary_detection_mw: f64,
-    pub(crate) preamble_min_mw: f64,
-    pub(crate) preamble_min_snr: f64,
-    pub(crate) noise_mw: f64,
 }
 
 /// What an ear is made with; powers in mW.
@@ -96,7 +99,7 @@ impl Ear {
         };
         Ear {
             tuning,
-            parts,
+            parts: parts as u8,
             energy: [0.0; SUBS],
             signals: 0,
             lock,
@@ -136,7 +139,7 @@ impl Ear {
     /// very instant is not sensed yet.
     pub(crate) fn idle_parts(&self, since: Time, now: Time) -> usize {
         let idle = |k: &usize| self.secondary_busy[*k] >= now && self.secondary_idle[*k] <= since;
-        let parts = 1 + (1..self.parts).take_while(idle).count();
+        let parts = 1 + (1..usize::from(self.parts)).take_while(idle).count();
         if parts >= 4 { 4 } else { parts.min(2) }
     }
 
@@ -308,19 +311,19 @@ impl Ear {
     }
 
     fn add_secondary(&mut self, now: Time, subs: &[f64; SUBS]) {
-        let parts = 1..self.parts;
+        let parts = 1..usize::from(self.parts);
         self.energy[parts.clone()].iter_mut().zip(&subs[parts]).for_each(|(energy, mw)| *energy += mw);
         self.sense_secondary(now);
     }
 
     fn remove_secondary(&mut self, now: Time, subs: &[f64; SUBS]) {
-        let parts = 1..self.parts;
+        let parts = 1..usize::from(self.parts);
         self.energy[parts.clone()].iter_mut().zip(&subs[parts]).for_each(|(energy, mw)| *energy -= mw);
         self.sense_secondary(now);
     }
 
     fn sense_secondary(&mut self, now: Time) {
-        for k in 1..self.parts {
+        for k in 1..usize::from(self.parts) {
             let busy = self.energy[k] >= self.secondary_detection_mw;
             match (busy, self.secondary_busy[k] != Time::MAX) {
                 (true, false) => self.secondary_busy[k] = now,
@@ -340,7 +343,7 @@ impl Ear {
 
     /// Moves the ear to another channel, where it has heard nothing yet.
     pub(crate) fn retune(&mut self, tuning: TuningId, parts: usize, noise_mw: f64) {
-        (self.tuning, self.parts, self.noise_mw) = (tuning, parts, noise_mw);
+        (self.tuning, self.parts, self.noise_mw) = (tuning, parts as u8, noise_mw);
         self.energy = [0.0; SUBS];
         self.signals = 0;
         self.lock.from = NOBODY;

@@ -4,10 +4,10 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 use super::Signal;
-use super::ear::{Ear, Lock};
+use super::ear::{Ear, Lock, Segment};
 use super::tuning::Decodes;
 use crate::Time;
-use crate::wifi::phy::ErrorModel;
+use crate::wifi::phy::{AtRate, ErrorModel};
 
 /// Above this exponent not one frame in 10¹⁷ arrives.
 const HOPELESS: f64 = 40.0;
@@ -72,15 +72,28 @@ impl Errors {
         if !understandable(&ear.lock, signal) {
             return 0;
         }
-        self.collect_stretches(ear, signal);
-        let least = self.stretches.iter().map(|s| s.loss_per_bit).fold(f64::INFINITY, f64::min);
+        let rates = self.model.at(signal.rate);
+        let clearest = segments(&ear.lock, signal).map(|(s, _)| s.mw).fold(f64::INFINITY, f64::min);
         let shortest = parts.clone().map(|(_, bytes)| bytes).min().unwrap_or(0);
-        if least * f64::from(shortest) * 8.0 >= HOPELESS {
+        // Where the best stretch is hopeless, all of them are: one look at the model is enough.
+        if rates.loss_per_bit(sinr(ear, clearest)) * f64::from(shortest) * 8.0 >= HOPELESS {
             return 0;
         }
+        if wanted == Wanted::Any
+            && rates.loses_nothing(sinr(ear, clearest))
+            && any_is_clear(rates, ear, signal, parts.clone(), psdu_bytes)
+        {
+            return 1;
+        }
+        self.collect_stretches(rates, ear, signal);
+        // Parts of a stretch are alike, so that few of them need an exponential of their own.
+        let mut last = (0.0, 1.0);
         let arrives = parts.scan(0, |at, part| {
             let exponent = exponent(&self.stretches, at, signal, part, psdu_bytes);
-            Some(if exponent >= HOPELESS { 0.0 } else { libm::exp(-exponent) })
+            if exponent != last.0 {
+                last = (exponent, if exponent >= HOPELESS { 0.0 } else { libm::exp(-exponent) });
+            }
+            Some(last.1)
         });
         if wanted == Wanted::Any {
             let mut none = 1.0;
@@ -99,23 +112,52 @@ impl Errors {
     }
 
     /// Puts the stretches of the data field into `stretches`: one look at the error model for each.
-    fn collect_stretches(&mut self, ear: &Ear, signal: &Signal) {
+    fn collect_stretches(&mut self, rates: AtRate, ear: &Ear, signal: &Signal) {
         self.stretches.clear();
-        let segments = &ear.lock.segments;
-        for (k, segment) in segments.iter().enumerate() {
-            let next = segments.get(k + 1).map(|next| next.from);
-            if next.is_some_and(|next| next <= signal.data) {
-                continue;
-            }
-            let until = next.map_or(f64::INFINITY, |next| next.as_nanos() as f64);
-            let loss_per_bit = self.model.loss_per_bit(signal.rate, sinr(ear, segment.mw));
-            self.stretches.push(Stretch { until, loss_per_bit });
-        }
+        let stretch = |(segment, until): (&Segment, f64)| Stretch {
+            until,
+            loss_per_bit: rates.loss_per_bit(sinr(ear, segment.mw)),
+        };
+        self.stretches.extend(segments(&ear.lock, signal).map(stretch));
     }
 }
 
-/// Σ λ·bits over the stretches that a part spans, from the one numbered `at` on; `at` then is the last of them. Bytes are
-/// spread evenly over the data field: symbols are short beside stretches.
+/// The segments that reach into the data field, each with its end, ns; the last one's is infinite.
+fn segments<'a>(lock: &'a Lock, signal: &'a Signal) -> impl Iterator<Item = (&'a Segment, f64)> {
+    let next = move |k: usize| lock.segments.get(k + 1).map(|next| next.from);
+    let reaches = move |&(k, _): &(usize, &Segment)| next(k).is_none_or(|next| next > signal.data);
+    let end = move |k| next(k).map_or(f64::INFINITY, |next| next.as_nanos() as f64);
+    lock.segments.iter().enumerate().filter(reaches).map(move |(k, segment)| (segment, end(k)))
+}
+
+/// Whether a part lies wholly within a stretch in which nothing is lost.
+fn any_is_clear(
+    rates: AtRate,
+    ear: &Ear,
+    signal: &Signal,
+    parts: impl Iterator<Item = (u32, u32)> + Clone,
+    psdu_bytes: u32,
+) -> bool {
+    let mut from = f64::NEG_INFINITY;
+    segments(&ear.lock, signal).any(|(segment, until)| {
+        let begin = core::mem::replace(&mut from, until);
+        rates.loses_nothing(sinr(ear, segment.mw))
+            && parts.clone().any(|part| {
+                let (first, last) = span(signal, part, psdu_bytes);
+                first >= begin && last <= until
+            })
+    })
+}
+
+/// When a part begins and ends, ns. Bytes are spread evenly over the data field: symbols are short beside stretches.
+fn span(signal: &Signal, (offset, bytes): (u32, u32), psdu_bytes: u32) -> (f64, f64) {
+    let span = (signal.end - signal.data).as_nanos() as f64;
+    let time =
+        |byte: u32| signal.data.as_nanos() as f64 + span * f64::from(byte) / f64::from(psdu_bytes.max(1));
+    (time(offset), time(offset + bytes))
+}
+
+/// Σ λ·bits over the stretches that a part spans, from the one numbered `at` on; `at` then is the last of them.
 fn exponent(
     stretches: &[Stretch],
     at: &mut usize,
@@ -127,13 +169,13 @@ fn exponent(
     if let [only] = stretches {
         return only.loss_per_bit * bits;
     }
-    let span = (signal.end - signal.data).as_nanos() as f64;
-    let time =
-        |byte: u32| signal.data.as_nanos() as f64 + span * f64::from(byte) / f64::from(psdu_bytes.max(1));
-    let (from, to) = (time(offset), time(offset + bytes));
+    let (from, to) = span(signal, (offset, bytes), psdu_bytes);
     let (mut begun, mut sum) = (from, 0.0);
     while let Some(stretch) = stretches.get(*at) {
         if stretch.until > begun {
+            if begun == from && stretch.until >= to {
+                return stretch.loss_per_bit * bits;
+            }
             let end = stretch.until.min(to);
             sum += stretch.loss_per_bit * bits * (end - begun) / (to - from);
             begun = end;
@@ -167,4 +209,89 @@ fn worst_within(lock: &Lock, from: Time, to: Time) -> f64 {
         s.from < to && end > from
     });
     begun.map(|(_, s)| s.mw).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Thresholds, TuningId};
+    use super::*;
+    use crate::wifi::phy::{GuardInterval, Rate, Width};
+    use rand::SeedableRng;
+
+    const MPDU_BYTES: u32 = 1538;
+    const NOISE_MW: f64 = 1e-9;
+    const DATA: u64 = 36_000;
+
+    /// A frame of `parts` MPDUs heard with these changes of interference: at a share of its time, and so many times the noise.
+    fn heard(signal_db: f64, parts: u32, changes: &[(f64, f64)]) -> (Ear, Signal) {
+        let none = Thresholds {
+            energy_detection_mw: 1.0,
+            secondary_detection_mw: 1.0,
+            preamble_min_mw: 0.0,
+            preamble_min_snr: 0.0,
+            noise_mw: NOISE_MW,
+        };
+        let mut ear = Ear::new(TuningId(0), 1, none);
+        ear.lock.decodes = Decodes::All { parts: 1 };
+        ear.lock.signal_mw = NOISE_MW * libm::pow(10.0, signal_db / 10.0);
+        let end = DATA + u64::from(parts) * 200_000;
+        let mut at: Vec<_> =
+            changes.iter().map(|(share, times)| ((share * end as f64) as u64, *times)).collect();
+        at.sort_by_key(|(at, _)| *at);
+        at.dedup_by_key(|(at, _)| *at);
+        ear.lock.segments = vec![Segment { from: Time::ZERO, mw: 0.0 }];
+        for (at, times) in at.into_iter().filter(|(at, _)| *at > 0) {
+            ear.lock.segments.push(Segment { from: Time::from_nanos(at), mw: times * NOISE_MW });
+        }
+        let signal = Signal {
+            on: false,
+            start: Time::ZERO,
+            data: Time::from_nanos(DATA),
+            end: Time::from_nanos(end),
+            rate: Rate::ht(7, 1, Width::Mhz20, GuardInterval::Long).unwrap(),
+            tuning: TuningId(0),
+            duplicate: false,
+            reached: Vec::new(),
+        };
+        (ear, signal)
+    }
+
+    /// The chance that a part is lost, worked out the long way.
+    fn lost(model: ErrorModel, ear: &Ear, signal: &Signal, part: (u32, u32), psdu_bytes: u32) -> f64 {
+        let (from, to) = span(signal, part, psdu_bytes);
+        let overlap = |(segment, until, begin): (&Segment, f64, f64)| {
+            let share = (until.min(to) - begin.max(from)).max(0.0) / (to - from);
+            let bits = f64::from(part.1) * 8.0 * share;
+            if share > 0.0 { model.loss_per_bit(signal.rate, sinr(ear, segment.mw)) * bits } else { 0.0 }
+        };
+        let mut begin = 0.0;
+        let all =
+            segments(&ear.lock, signal).map(|(s, until)| (s, until, core::mem::replace(&mut begin, until)));
+        1.0 - libm::exp(-all.map(overlap).sum::<f64>())
+    }
+
+    #[test]
+    fn a_bystander_understands_as_often_as_the_chances_of_all_parts_say_whatever_is_cut_short() {
+        let mut draw = ChaCha8Rng::seed_from_u64(5);
+        let mut understood = [0; 2];
+        for seed in 0..4000 {
+            let (signal_db, count) = (draw.random_range(5.0..45.0), draw.random_range(1..20));
+            let changes: Vec<(f64, f64)> = (0..draw.random_range(0..12))
+                .map(|_| (draw.random_range(0.0..1.0), draw.random_range(0.0..300.0)))
+                .collect();
+            let (ear, signal) = heard(signal_db, count, &changes);
+            let parts: Vec<_> = (0..count).map(|n| (n * MPDU_BYTES, MPDU_BYTES)).collect();
+            let (psdu, mut errors) = (count * MPDU_BYTES, Errors::new(ChaCha8Rng::seed_from_u64(seed)));
+            let none: f64 = parts.iter().map(|p| lost(errors.model, &ear, &signal, *p, psdu)).product();
+            let dice = ChaCha8Rng::seed_from_u64(seed).random::<f64>();
+            if (dice - none).abs() < 1e-9 {
+                // Within what the two ways round differently.
+                continue;
+            }
+            let any = errors.parts((&ear, &signal), parts.iter().copied(), psdu, Wanted::Any) != 0;
+            assert_eq!(any, dice >= none, "{seed}: {none}");
+            understood[usize::from(any)] += 1;
+        }
+        assert!(understood.iter().all(|n| *n > 500), "both must have come: {understood:?}");
+    }
 }

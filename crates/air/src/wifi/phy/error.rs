@@ -172,7 +172,8 @@ impl ErrorModel {
         ErrorModel { shared: &SHARED }
     }
 
-    fn table(&self, rate: Rate) -> &Table {
+    #[inline]
+    fn table(&self, rate: Rate) -> &'static Table {
         &self.shared.tables[usize::from(self.shared.class_of[rate.index()])]
     }
 
@@ -181,6 +182,12 @@ impl ErrorModel {
     /// over its pieces and take one exponential.
     pub fn loss_per_bit(&self, rate: Rate, sinr: f64) -> f64 {
         self.table(rate).loss_per_bit(sinr)
+    }
+
+    /// The same as [`ErrorModel::loss_per_bit`], for several looks at one rate.
+    #[inline]
+    pub(crate) fn at(&self, rate: Rate) -> AtRate {
+        AtRate(self.table(rate))
     }
 
     /// Whether neither the headers nor any length of data at this rate can lose a bit at this linear SINR.
@@ -214,6 +221,24 @@ impl ErrorModel {
             }
         }
         high
+    }
+}
+
+/// The error rates of one rate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AtRate(&'static Table);
+
+impl AtRate {
+    /// λ at this linear SINR.
+    #[inline]
+    pub(crate) fn loss_per_bit(self, sinr: f64) -> f64 {
+        self.0.loss_per_bit(sinr)
+    }
+
+    /// Whether λ is 0 at this linear SINR.
+    #[inline]
+    pub(crate) fn loses_nothing(self, sinr: f64) -> bool {
+        sinr >= self.0.perfect
     }
 }
 

@@ -20,6 +20,7 @@ mod spectrum;
 mod standard;
 
 pub use channel::{Channel, ChannelError, Secondary};
+pub(crate) use error::AtRate;
 pub use error::{ErrorModel, PREAMBLE_MIN_SNR_DB};
 pub use rate::{Format, GuardInterval, Rate, RateError, Width, legacy_rates, mcs_rates};
 pub use spectrum::{Span, SpectralMask};

@@ -195,13 +195,12 @@ impl Under {
     /// Which of the stations on its interface a peer is: what the others are sent is no completion of its path. Asked once a second, for a repeater may get another
     /// radio under the same address.
     fn find_station(&mut self, report: &LinkReport, now: Time) {
-        let is_here = |mac: &[u8; 6]| report.stations.iter().any(|s| s.mac == *mac);
-        // The counters of one that leaves end with it.
-        let mut mac = self.station.filter(is_here);
+        let mut found = None;
         if self.peer.is_some() && now >= self.look {
             self.look = now + LEISURELY;
-            mac = neighbour(&self.interface, self.remote.ip()).ok().flatten().filter(is_here).or(mac);
+            found = neighbour(&self.interface, self.remote.ip()).ok().flatten();
         }
+        let mac = station(report, self.station, found);
         if std::mem::replace(&mut self.station, mac) != mac {
             self.epoch = self.epoch.wrapping_add(1);
         }
@@ -234,5 +233,38 @@ impl Under {
             engine.handle(Input::Link { peer: self.peer, path: self.path, state }, now);
         }
         self.report = Some(report);
+    }
+}
+
+/// Of a link's stations the one that was just found to be the peer, else the one that was known to be; the counters of one that has left ended with it.
+fn station(report: &LinkReport, known: Option<[u8; 6]>, found: Option<[u8; 6]>) -> Option<[u8; 6]> {
+    let is_here = |mac: &[u8; 6]| report.stations.iter().any(|s| s.mac == *mac);
+    found.filter(is_here).or_else(|| known.filter(is_here))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_net::feedback::Station;
+
+    #[test]
+    fn a_peer_is_one_of_the_stations_or_none() {
+        let mac = |n| [2, 0, 0, 0, 0, n];
+        let stations = [1, 2].map(|n| Station { mac: mac(n), ..Station::default() }).to_vec();
+        let report = LinkReport { stations, ..LinkReport::default() };
+        assert_eq!(station(&report, None, None), None);
+        assert_eq!(station(&report, None, Some(mac(2))), Some(mac(2)));
+        assert_eq!(
+            station(&report, Some(mac(1)), None),
+            Some(mac(1)),
+            "not asked, or forgotten by the kernel"
+        );
+        assert_eq!(
+            station(&report, Some(mac(1)), Some(mac(2))),
+            Some(mac(2)),
+            "another radio, the same address"
+        );
+        assert_eq!(station(&report, Some(mac(1)), Some(mac(9))), Some(mac(1)), "it is about to join");
+        assert_eq!(station(&report, Some(mac(9)), None), None, "it has left");
     }
 }

@@ -26,8 +26,19 @@ pub(crate) struct Errors {
 struct Stretch {
     /// Its end, ns; infinite for the last.
     until: f64,
-    /// λ of the error model in it.
+    sinr: f64,
+    /// λ of the error model in it; worked out when a part first needs it, not a number until then.
     loss_per_bit: f64,
+}
+
+impl Stretch {
+    #[inline]
+    fn loss_per_bit(&mut self, rates: AtRate) -> f64 {
+        if self.loss_per_bit.is_nan() {
+            self.loss_per_bit = rates.loss_per_bit(self.sinr);
+        }
+        self.loss_per_bit
+    }
 }
 
 /// What is wanted of the parts of a PSDU.
@@ -85,11 +96,12 @@ impl Errors {
         {
             return 1;
         }
-        self.collect_stretches(rates, ear, signal);
+        self.collect_stretches(ear, signal);
+        let Errors { rng, stretches, .. } = self;
         // Parts of a stretch are alike, so that few of them need an exponential of their own.
         let mut last = (0.0, 1.0);
         let arrives = parts.scan(0, |at, part| {
-            let exponent = exponent(&self.stretches, at, signal, part, psdu_bytes);
+            let exponent = exponent((rates, stretches), at, signal, part, psdu_bytes);
             if exponent != last.0 {
                 last = (exponent, if exponent >= HOPELESS { 0.0 } else { libm::exp(-exponent) });
             }
@@ -104,19 +116,19 @@ impl Errors {
                     return 1;
                 }
             }
-            return u64::from(none < 1.0 && self.rng.random::<f64>() >= none);
+            return u64::from(none < 1.0 && rng.random::<f64>() >= none);
         }
-        let rng = &mut self.rng;
         let mut dice = |chance: f64| chance >= 1.0 || (chance > 0.0 && rng.random::<f64>() < chance);
         arrives.enumerate().fold(0, |decoded, (n, chance)| decoded | u64::from(dice(chance)) << n)
     }
 
-    /// Puts the stretches of the data field into `stretches`: one look at the error model for each.
-    fn collect_stretches(&mut self, rates: AtRate, ear: &Ear, signal: &Signal) {
+    /// Puts the stretches of the data field into `stretches`.
+    fn collect_stretches(&mut self, ear: &Ear, signal: &Signal) {
         self.stretches.clear();
         let stretch = |(segment, until): (&Segment, f64)| Stretch {
             until,
-            loss_per_bit: rates.loss_per_bit(sinr(ear, segment.mw)),
+            sinr: sinr(ear, segment.mw),
+            loss_per_bit: f64::NAN,
         };
         self.stretches.extend(segments(&ear.lock, signal).map(stretch));
     }
@@ -157,9 +169,10 @@ fn span(signal: &Signal, (offset, bytes): (u32, u32), psdu_bytes: u32) -> (f64, 
     (time(offset), time(offset + bytes))
 }
 
-/// Σ λ·bits over the stretches that a part spans, from the one numbered `at` on; `at` then is the last of them.
+/// Σ λ·bits over the stretches that a part spans, from the one numbered `at` on; `at` then is the last that was looked at: what is beyond hope
+/// already need not be known any better.
 fn exponent(
-    stretches: &[Stretch],
+    (rates, stretches): (AtRate, &mut [Stretch]),
     at: &mut usize,
     signal: &Signal,
     (offset, bytes): (u32, u32),
@@ -167,19 +180,19 @@ fn exponent(
 ) -> f64 {
     let bits = f64::from(bytes) * 8.0;
     if let [only] = stretches {
-        return only.loss_per_bit * bits;
+        return only.loss_per_bit(rates) * bits;
     }
     let (from, to) = span(signal, (offset, bytes), psdu_bytes);
     let (mut begun, mut sum) = (from, 0.0);
-    while let Some(stretch) = stretches.get(*at) {
+    while let Some(stretch) = stretches.get_mut(*at) {
         if stretch.until > begun {
             if begun == from && stretch.until >= to {
-                return stretch.loss_per_bit * bits;
+                return stretch.loss_per_bit(rates) * bits;
             }
             let end = stretch.until.min(to);
-            sum += stretch.loss_per_bit * bits * (end - begun) / (to - from);
+            sum += stretch.loss_per_bit(rates) * bits * (end - begun) / (to - from);
             begun = end;
-            if stretch.until >= to {
+            if stretch.until >= to || sum >= HOPELESS {
                 break;
             }
         }

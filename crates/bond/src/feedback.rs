@@ -63,8 +63,11 @@ const RATE_WINDOW: Duration = Duration::from_millis(20);
 /// A slower window brings the rate down by this part of the difference. The threshold has to suit the link while it is served: sized for the mean of a link
 /// that a competitor silences for half the time, it would hold half an aggregate in the other half. 32 windows are 0.6 s.
 const FORGET: f64 = 1.0 / 32.0;
-/// What the far end of the link confirmed is there: that the peer's word about it is late says that the way back is held up, until it is this late.
-const BELIEF: Duration = Duration::from_millis(100);
+/// What the far end of the link confirmed is there: that the peer's word about it is late says that the way back is held up, until it is this late. The
+/// repeater's small frames contend with full aggregates; after some collisions their backoff alone lasts 200 ms.
+const BELIEF: Duration = Duration::from_millis(500);
+/// The same where the link has got rid of nothing but what it gave up.
+const DOUBT: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug)]
 struct Link {
@@ -88,6 +91,8 @@ pub struct Completions {
     /// Nothing was outstanding at some moment of the window: its rate is that of what came in.
     starved: bool,
     rate_pps: f64,
+    /// When the link last said that the far end confirmed something.
+    delivered_at: Option<Time>,
     /// Since when the peer has said nothing new while the link had got rid of something that it has not acknowledged.
     unconfirmed_since: Option<Time>,
 }
@@ -105,6 +110,9 @@ impl Completions {
                 // Counters do not go back within an epoch; a report that does is an old one.
                 let more = state.completed().saturating_sub(l.state.completed());
                 l.settled = l.settled.saturating_add(more).min(next);
+                if state.delivered > l.state.delivered {
+                    self.delivered_at = Some(now);
+                }
                 if state.completed() >= l.state.completed() {
                     l.state = state;
                 }
@@ -151,8 +159,9 @@ impl Completions {
     /// What is still in front of the link cannot be answered, and what the link has delivered is answered late if the way back is held up, as by a
     /// competitor that the far end alone hears. Taken for a dead path, that would be sent again, whole windows of it.
     pub fn owed_since(&self, oldest: (u64, Time)) -> Option<Time> {
-        let gone = self.link.is_some_and(|l| oldest.0 < l.settled);
-        self.unconfirmed_since.filter(|_| gone).map(|since| since.max(oldest.1) + BELIEF)
+        let since = self.unconfirmed_since.filter(|_| self.link.is_some_and(|l| oldest.0 < l.settled))?;
+        let confirmed = self.delivered_at.is_some_and(|at| at >= since);
+        Some(since.max(oldest.1) + if confirmed { BELIEF } else { DOUBT })
     }
 
     /// When the link will have said nothing for so long that it is no longer listened to.
@@ -324,6 +333,16 @@ mod tests {
         assert_eq!(c.owed_since((5, ms(1))), Some(ms(95) + BELIEF));
         assert_eq!(c.heeded_until(ms(200)), Some(ms(150) + SILENT));
         assert_eq!(c.heeded_until(ms(650)), None);
+    }
+
+    #[test]
+    fn silence_about_what_the_link_gave_up_means_something_sooner() {
+        let mut c = Completions::default();
+        c.on_link(ms(0), report(0), 0);
+        c.on_link(ms(20), LinkState { failed: 5, ..report(0) }, 10);
+        assert_eq!(c.owed_since((0, ms(1))), Some(ms(20) + DOUBT));
+        c.on_link(ms(30), LinkState { failed: 5, ..report(1) }, 10);
+        assert_eq!(c.owed_since((0, ms(1))), Some(ms(20) + BELIEF));
     }
 
     proptest! {

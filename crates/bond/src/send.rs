@@ -191,7 +191,7 @@ impl Peer {
             || p.ping_due
             || p.status_due
             || p.close_due
-            || p.queue_due
+            || self.wants_word(path, now)
             || self.challenge_due(path, now)
     }
 

@@ -6,8 +6,9 @@
 use super::{Ack, Controller, Loss, Sibling};
 use crate::time::Time;
 
-/// Datagrams in the window: twice the largest device threshold, so that it never binds there, and a bound on what floods the way where nothing else is.
-const WINDOW: u64 = 1024;
+/// Datagrams in the window: the largest device threshold and 20 ms of the fastest links, whose acknowledgements come seldom, so that it never binds there, and
+/// a bound on what floods the way where nothing else is.
+const WINDOW: u64 = 2048;
 
 /// The controller that controls nothing.
 #[derive(Clone, Debug)]

@@ -315,6 +315,7 @@ impl Path {
     /// Accounts an authentic datagram of the peer.
     pub fn on_received(&mut self, datagram: usize, stamp: Stamp, from: Route) {
         let bytes = (datagram + self.overhead()) as u64;
+        self.mtu.on_received(u16::try_from(bytes).unwrap_or(u16::MAX));
         self.traffic.received += 1;
         self.traffic.received_bytes += bytes;
         self.class.spend(bytes);

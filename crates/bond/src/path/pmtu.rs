@@ -10,6 +10,8 @@ const MAX_PROBES: u8 = 3;
 const RAISE_AFTER: Duration = Duration::from_secs(600);
 /// Sizes closer than this are not worth another probe.
 const RESOLUTION: u16 = 16;
+/// Nothing larger is tried because the peer sent it.
+const JUMBO: u16 = 9000;
 /// Full-size datagrams lost in a row, while smaller ones pass, that mean a black hole (§4.3).
 const BLACK_HOLE: u8 = 8;
 
@@ -88,6 +90,15 @@ impl Mtu {
         if self.probing.is_some() { Time::NEVER } else { self.next }
     }
 
+    /// A packet of `size` bytes came the other way: one larger than this end thought possible is worth a try.
+    pub fn on_received(&mut self, size: u16) {
+        let size = size.min(JUMBO);
+        if size > self.interface {
+            (self.interface, self.ceiling) = (size, size.saturating_add(1));
+            (self.failures, self.next) = (0, Time::ZERO);
+        }
+    }
+
     /// A probe arrived. `true` if the MTU grew.
     pub fn on_probe_acked(&mut self, size: u16) -> bool {
         self.probing = None;
@@ -157,6 +168,20 @@ mod tests {
             }
         }
         (m.current(), probes)
+    }
+
+    #[test]
+    fn what_comes_the_other_way_is_tried_and_no_more_than_a_jumbo_frame() {
+        let mut m = Mtu::new(1500);
+        let first = m.poll_probe(Time::ZERO, Duration::ZERO).unwrap();
+        m.on_probe_acked(first);
+        m.on_received(1500);
+        assert_eq!(m.poll_probe(Time::from_millis(1), Duration::ZERO), None);
+        m.on_received(2290);
+        let size = m.poll_probe(Time::from_millis(2), Duration::ZERO).unwrap();
+        assert!(m.on_probe_acked(size) && m.current() == 2290);
+        m.on_received(60_000);
+        assert_eq!(m.interface(), JUMBO);
     }
 
     #[test]

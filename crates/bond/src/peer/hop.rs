@@ -5,8 +5,11 @@ use crate::config::Config;
 use crate::feedback::LinkState;
 use crate::path::State;
 use crate::throttle::Throttled;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::wire::QueueFrame;
+
+/// A word waits no longer than this for the link to be rid of what it holds.
+const LATEST_WORD: Duration = Duration::from_millis(50);
 
 impl Peer {
     /// The radio reports its queue towards a client. `true`: the peer is to be told at once, for it has not been told of any.
@@ -37,8 +40,23 @@ impl Peer {
         if let (true, Some(i)) = (speaks, way) {
             self.word.0 = self.word.0.wrapping_add(1);
             self.words_sent += 1;
+            if !self.paths.iter().any(|p| p.queue_due) {
+                self.word_since = Some(now);
+            }
             self.paths[i].queue_due = true;
         }
+    }
+
+    /// A word takes a turn of its own, unless something else goes there anyway: not while the link still holds what was sent before, behind which it would
+    /// only grow old.
+    pub(crate) fn wants_word(&self, path: usize, now: Time) -> bool {
+        let p = &self.paths[path];
+        p.queue_due && (p.outstanding() == 0 || self.word_since.is_none_or(|at| now >= at + LATEST_WORD))
+    }
+
+    /// When a word goes out that waits for the link, at the latest.
+    pub(crate) fn word_at(&self) -> Option<Time> {
+        self.word_since.filter(|_| self.paths.iter().any(|p| p.queue_due)).map(|at| at + LATEST_WORD)
     }
 
     /// The repeater's word, as it stands now.

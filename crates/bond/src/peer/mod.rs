@@ -145,6 +145,8 @@ pub struct Peer {
     pub(crate) word: (u16, Option<Time>),
     /// Repeater: words sent.
     pub words_sent: u64,
+    /// Since when a word of this end waits to be sent.
+    pub word_since: Option<Time>,
     /// Access point: how the paths that share the clients' channel are throttled; none until the peer speaks of such.
     pub throttled: Option<Box<Throttled>>,
     /// What waits to be sent.
@@ -216,6 +218,7 @@ impl Peer {
             clients: Monitor::default(),
             word: (0, None),
             words_sent: 0,
+            word_since: None,
             throttled: None,
             ingress: Ingress::new(config.queue_bytes)
                 .with_packets(config.queue_packets)

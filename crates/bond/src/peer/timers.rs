@@ -2,6 +2,7 @@
 
 use super::{Peer, Shared};
 use crate::api::Event;
+use crate::path::recv::SPARSE;
 use crate::path::{Class, Path, State};
 use crate::queue::codel::Limits;
 use crate::time::{Duration, Time};
@@ -81,7 +82,8 @@ impl Peer {
     /// RFC 9002's probe timeout; twice that where there is nowhere else to go.
     fn timeout(&self, i: usize) -> Duration {
         let p = &self.paths[i];
-        let timeout = p.rtt.probe_timeout(ACK_DELAY);
+        let delay = if self.scheduler.counts_completions() { SPARSE.1 + ACK_DELAY } else { ACK_DELAY };
+        let timeout = p.rtt.probe_timeout(delay);
         let alone = !self.paths.iter().any(|q| q.id != p.id && q.is_usable());
         if alone { (timeout * 2).max(p.rtt.smoothed() * 3) } else { timeout }
     }
@@ -189,6 +191,7 @@ impl Peer {
             return next;
         }
         at(self.word.1, "word on the clients' queues");
+        at(self.word_at(), "word on the clients' queues");
         at(self.throttled.as_ref().map(|t| t.silent_at()), "silence of the repeater");
         let waiting = !self.ingress.is_empty() || !self.resend.is_empty() || !self.copies.is_empty();
         if waiting {

@@ -15,12 +15,14 @@
 use super::{Allowance, Signal, Throttle, Verdict};
 use crate::time::{Duration, Time};
 
-/// T: about what three frames of 5 ms tell. Sooner means following single aggregates.
+/// T: about what two frames of 10 ms tell. Sooner means following single aggregates.
 const SMOOTH_S: f64 = 0.015;
 /// τ: four times T, for then the loop does not swing for any g ≥ 1.
 const SETTLE_S: f64 = 0.060;
 /// The queue's change is measured over this: some aggregates of the clients' radio.
 const TREND: Duration = Duration::from_millis(20);
+/// A word counts for no longer than this: what was not told is not known.
+const LONGEST_S: f64 = 0.05;
 /// Reports kept for it.
 const KEPT: usize = 16;
 /// A link that did not use its leave gets no more than this many times what it used: demand, not air, is short. Where the private link stands still now and then
@@ -36,8 +38,9 @@ const MOST_PPS: f64 = 200_000.0;
 pub struct Balance {
     target: f64,
     rate: f64,
-    last: Option<Time>,
-    /// Time and length, oldest first.
+    /// The repeater's clock: how long it has spoken.
+    clock: Time,
+    /// Time by that clock, and length, oldest first.
     seen: arrayvec::ArrayVec<(Time, f64), KEPT>,
     used: f64,
 }
@@ -45,7 +48,7 @@ pub struct Balance {
 impl Balance {
     /// Towards a queue of `target` packets.
     pub fn new(target: f64) -> Self {
-        Balance { target, rate: 0.0, last: None, seen: arrayvec::ArrayVec::new(), used: 0.0 }
+        Balance { target, rate: 0.0, clock: Time::ZERO, seen: arrayvec::ArrayVec::new(), used: 0.0 }
     }
 
     /// Packets per second by which the queue grows.
@@ -68,10 +71,10 @@ impl Throttle for Balance {
 
     fn on_signal(&mut self, s: &Signal) {
         let q = f64::from(s.packets);
-        let over = self.last.map_or(0.0, |l| s.now.since(l).as_secs_f64()).min(0.05);
-        self.last = Some(s.now);
-        let trend = self.trend(s.now, q);
-        self.used += (s.sent_pps - self.used) * (over / 0.05).min(1.0);
+        self.clock += s.over;
+        let over = s.over.as_secs_f64().min(LONGEST_S);
+        let trend = self.trend(self.clock, q);
+        self.used += (s.sent_pps - self.used) * (over / LONGEST_S).min(1.0);
         let aim = (self.target - q) / SETTLE_S - trend;
         let next = self.rate + aim * (over / SMOOTH_S).min(1.0);
         let most =

@@ -104,7 +104,8 @@ fn balance_has_answered_interference_50_to_100_ms_after_it_began() {
 fn mimd_multiplies_divides_chokes_and_probes() {
     let mut m = Mimd::new(64.0);
     let mut say = |ms, verdict| {
-        m.on_signal(&Signal { now: Time::from_millis(ms), verdict, packets: 0, sent_pps: 0.0 });
+        let over = Duration::from_millis(200);
+        m.on_signal(&Signal { now: Time::from_millis(ms), over, verdict, packets: 0, sent_pps: 0.0 });
         m.allowance()
     };
     assert_eq!(say(0, Verdict::Same), Allowance::Choked);

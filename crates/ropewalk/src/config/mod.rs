@@ -158,7 +158,7 @@ pub struct Engine {
     /// link completes in 8 ms. Default: `[4, 16, 512]`: one on the air and some behind it; half an aggregate; what 11ac at 800 Mb/s sends in 8 ms.
     pub device_threshold: [u32; 3],
     /// How links on the channel of a repeater's clients are throttled: `off`, `mimd` (the Multifacet paper's, every 200 ms) or `balance` (by the
-    /// clients' queue, every 5 ms). Default: `mimd`. It concerns bonds whose repeater's radio reports its queues.
+    /// clients' queue, every 10 ms). Default: `mimd`. It concerns bonds whose repeater's radio reports its queues.
     #[schemars(with = "String")]
     pub throttle: Name<throttle::Kind>,
     /// How often a repeater tells of its clients' queues, milliseconds. Default: 200 with `mimd`, which the paper found best, and 5 with `balance`.

@@ -54,7 +54,7 @@ choice! {
         Off = "off",
         /// The Multifacet paper's: by factors, every 200 ms.
         Mimd = "mimd",
-        /// By the clients' queue, every 5 ms.
+        /// By the clients' queue, every 10 ms.
         Balance = "balance",
     }
 }

@@ -10,13 +10,21 @@ const EVERY: u32 = 2;
 const MAX_DELAY: Duration = Duration::from_millis(5);
 /// And at least this long: waking up sooner costs a near peer more than the news is worth, and something may come that it can ride on.
 const MIN_DELAY: Duration = Duration::from_micros(500);
-/// Acknowledgements closer together than a sixteenth of a round trip, within these bounds, tell a sender nothing new and cost the way back.
+/// Acknowledgements closer together than [`spacing`], within these bounds, tell a sender nothing new and cost the way back.
 const SPACING: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
 /// The same where the sender goes by its link's completions: datagrams and time. Each acknowledgement contends for the channel with the aggregate that
 /// it would answer, and every so many collide with one: an acknowledgement for every aggregate costs a tenth of a link of 20 Mb/s.
 pub const SPARSE: (u32, Duration) = (64, Duration::from_millis(10));
 /// And a gap no sooner than this after the last: links repeat what they lose themselves, so gaps are few, but where they are many each costs as much.
 const SPARSE_GAP: Duration = Duration::from_millis(4);
+
+/// A sixteenth of a round trip, and on paths of more than 5 ms up to nearly a quarter. On radios each acknowledgement contends with the aggregate that it
+/// answers: with a sixteenth, those of one flow over five hops (`scenarios/003/bond.toml`, 14 ms) were two of three datagrams there, now nearly all ride on the
+/// flow's own. Near peers at Gb/s are told as often as memory is to be given back.
+fn spacing(rtt: Duration) -> Duration {
+    let far = (rtt / 4).saturating_sub(Duration::from_millis(1));
+    far.max(rtt / 16).clamp(SPACING[0], SPACING[1])
+}
 
 /// Receive record of one path.
 #[derive(Debug, Default)]
@@ -55,7 +63,7 @@ impl RecvLog {
         // A gap is told at once: the sender repairs it the sooner (RFC 9000 §13.2.1).
         let (every, least, spacing) = match self.sparse {
             true => (SPARSE.0, SPARSE.1, SPARSE.1),
-            false => (EVERY, MIN_DELAY, (rtt / 16).clamp(SPACING[0], SPACING[1])),
+            false => (EVERY, MIN_DELAY, spacing(rtt)),
         };
         let delay = match self.unacked >= every || !in_order || ce {
             true => Duration::ZERO,
@@ -171,6 +179,26 @@ mod tests {
         assert_eq!(r.due(), None);
         r.on_packet(3, t, false, false, RTT);
         assert_eq!(r.due(), None);
+    }
+
+    #[test]
+    fn progress_is_told_seldom_where_the_round_trip_is_long() {
+        let acks_of = |rtt_us: u64| {
+            let (mut r, mut acks) = (RecvLog::default(), 0);
+            // 12 datagrams in a millisecond, for 200 ms.
+            for n in 0..2400 {
+                let now = Time::from_micros(100_000 + n * 1000 / 12);
+                r.on_packet(n, now, true, false, Duration::from_micros(rtt_us));
+                if r.due().is_some_and(|due| due <= now) {
+                    acks += u32::from(r.acknowledge(0, now).is_some());
+                }
+            }
+            acks
+        };
+        assert!((95..=100).contains(&acks_of(40_000)), "2 ms at most");
+        assert!((180..=200).contains(&acks_of(8_000)), "a quarter less a millisecond");
+        assert!((700..=800).contains(&acks_of(4_000)), "a sixteenth");
+        assert!((1100..=1200).contains(&acks_of(200)), "100 µs at least, and one for two datagrams at most");
     }
 
     #[test]

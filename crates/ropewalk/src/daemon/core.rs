@@ -15,7 +15,8 @@ use std::collections::VecDeque;
 
 /// Bytes taken in before the engine is asked what to send: one super-packet. More would delay what is ready.
 const TURN_BYTES: usize = 64 << 10;
-/// A first packet that is shorter does not wait for company, if the device was quiet before: two datagrams where one would do cost both ends.
+/// A first packet that is shorter does not wait for company, if the device was quiet before: two datagrams where one would do cost both ends. After
+/// several packets were delivered their acknowledgements are company: on a radio each datagram more contends with the aggregate that comes next.
 const ALONE: usize = 2048;
 /// So long is quiet.
 const QUIET: Duration = Duration::from_micros(500);
@@ -70,6 +71,8 @@ pub struct Core {
     device_down_said: bool,
     /// When the device last had something.
     last_device: Time,
+    /// Packets written to the device since it was last read: about as many answers wait there.
+    unanswered: u32,
     /// What came in since [`Core::give_way`].
     turn: Turn,
 }
@@ -107,6 +110,7 @@ impl Core {
             keep_local,
             device_down_said: false,
             last_device: Time::ZERO,
+            unanswered: 0,
             turn: Turn::default(),
         }
     }
@@ -114,6 +118,7 @@ impl Core {
     /// Takes in what waits at the device, within bounds.
     pub fn read_device(&mut self, buffers: &mut Buffers) -> anyhow::Result<()> {
         let mut taken = 0;
+        let answers = std::mem::take(&mut self.unanswered);
         for n in 0..DEVICE_READS {
             let lent = self.engine.device_buffer();
             let is_lent = lent.is_some();
@@ -132,10 +137,10 @@ impl Core {
                 false => Input::Device { vnet, packet: &buffers.packet[..len] },
             };
             let now = clock::now();
-            let was_quiet = now.since(std::mem::replace(&mut self.last_device, now)) > QUIET;
+            let quiet = now.since(std::mem::replace(&mut self.last_device, now));
             self.engine.handle(input, now);
             // On an idle bond the one packet leaves, and the device is not asked in vain for another.
-            let alone = n == 0 && taken < ALONE && was_quiet;
+            let alone = n == 0 && goes_alone(taken, quiet, answers);
             if taken >= TURN_BYTES || alone {
                 self.pump()?;
                 taken = 0;
@@ -213,6 +218,7 @@ impl Core {
                 Output::Deliver { vnet, packet } => {
                     self.counters.device_out += 1;
                     self.turn.delivered = true;
+                    self.unanswered = self.unanswered.saturating_add(1);
                     if let Err(error) = self.tun.send(&from_engine(vnet), &[packet]) {
                         self.on_device_error(error)?;
                     }
@@ -302,6 +308,11 @@ impl Core {
 }
 
 /// The two headers have the same fields; the compiler makes this a copy.
+/// Whether the first packet of a read leaves by itself: `quiet` since the one before it, `answers` that were to be expected.
+fn goes_alone(bytes: usize, quiet: Duration, answers: u32) -> bool {
+    bytes < ALONE && quiet > QUIET && answers < 2
+}
+
 fn to_engine(h: VnetHdr) -> Vnet {
     Vnet {
         flags: h.flags,
@@ -327,6 +338,17 @@ fn from_engine(v: Vnet) -> VnetHdr {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lone_packet_leaves_at_once_and_one_of_several_answers_waits_for_the_others() {
+        let ms = Duration::from_millis(1);
+        assert!(goes_alone(52, ms, 0) && goes_alone(52, ms, 1));
+        assert!(
+            !goes_alone(52, ms, 2),
+            "an aggregate of datagrams was delivered: its acknowledgements travel together"
+        );
+        assert!(!goes_alone(52, QUIET, 0) && !goes_alone(ALONE, ms, 0));
+    }
 
     #[test]
     fn headers_survive_the_border() {

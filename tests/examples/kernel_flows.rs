@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release -p ropewalk-tests --example kernel_flows -- kernel OUT.csv SCENARIO…   (root) adds the kernel's figures to OUT.csv
 //! cargo run --release -p ropewalk-tests --example kernel_flows -- table OUT.csv              runs the model for them, and compares
+//! cargo run --release -p ropewalk-tests --example kernel_flows -- page PAGE OUT.csv          the same, into a page
 //! ```
 //! Points that are in OUT.csv already are not run again.
 
@@ -13,6 +14,7 @@ use ropewalk_scenario::report::{Metric, Report};
 use ropewalk_scenario::sweep::{Plan, Point};
 use ropewalk_scenario::{Document, Scenario};
 use ropewalk_sim::Simulation;
+use ropewalk_tests::models::page::put_kernel;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
@@ -112,8 +114,10 @@ fn room(scenario: &Scenario, report: &Report, metric: &str, kernel: f64) -> Opti
     Some((kernel.abs() * compare.tolerance.0).max(compare.slack))
 }
 
-fn table(path: &str) -> R<()> {
-    println!("| scenario | point | figure | kernel | model | off | band |\n|---|---|---|---|---|---|---|");
+fn table(path: &str) -> R<String> {
+    let mut out = String::from(
+        "| scenario | point | figure | kernel | model | off | band |\n|---|---|---|---|---|---|---|\n",
+    );
     let (mut inside, mut all) = (0, 0);
     for ((file, name), kernel) in rows(path)? {
         let points = Points::read(&file)?;
@@ -132,18 +136,28 @@ fn table(path: &str) -> R<()> {
                 format!("{:+.1} %", 100.0 * (ours / theirs - 1.0))
             };
             let mark = if holds { "" } else { " **out**" };
-            println!("| {stem} | {name} | {metric} | {theirs:.2} | {ours:.2} | {off}{mark} | ±{room:.2} |");
+            out += &format!(
+                "| {stem} | {name} | {metric} | {theirs:.2} | {ours:.2} | {off}{mark} | ±{room:.2} |\n"
+            );
         }
     }
-    println!("\n{inside} of {all} comparisons are within their bands.");
-    Ok(())
+    out += &format!("\n{inside} of {all} comparisons are within their bands.\n");
+    Ok(out)
 }
 
 fn main() -> R<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["kernel", out, _, ..] => kernel(out, &args[2..]),
-        ["table", out] => table(out),
-        _ => Err("say `kernel OUT.csv SCENARIO…` or `table OUT.csv`".into()),
+        ["table", out] => {
+            print!("{}", table(out)?);
+            Ok(())
+        }
+        ["page", page, out] => {
+            let old = std::fs::read_to_string(page)?;
+            let new = put_kernel(&old, "tcp-flows", &table(out)?).ok_or("the page has no place for it")?;
+            Ok(std::fs::write(page, new)?)
+        }
+        _ => Err("say `kernel OUT.csv SCENARIO…`, `table OUT.csv` or `page PAGE OUT.csv`".into()),
     }
 }

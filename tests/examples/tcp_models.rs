@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release -p ropewalk-tests --example tcp_models -- kernel FILE [SECONDS]   (root) adds a row per case to FILE
 //! cargo run --release -p ropewalk-tests --example tcp_models -- table FILE [FILE…]      runs the model for the rows, and compares
+//! cargo run --release -p ropewalk-tests --example tcp_models -- page PAGE FILE          the same, into a page
 //! ```
 //! Cases already in FILE are not run again. What is compared, and how close it should be, is said in docs/models/tcp.md.
 
@@ -12,6 +13,7 @@ use ropewalk_air::wired::{Limit, LinkSpec, QueueSpec};
 use ropewalk_lab::{CableSpec, Paths, Timing, Topology};
 use ropewalk_sim::tcp::pair::Pair;
 use ropewalk_sim::tcp::{Algorithm, ReceiveBuffer, TcpConfig};
+use ropewalk_tests::models::page::put_kernel;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -280,20 +282,23 @@ fn bands(case: &Case) -> (f64, f64) {
 }
 
 /// Means over the cases of one controller and loss: how far the model is off, rates and round trips.
-fn print_means(off: &BTreeMap<(bool, u64), Vec<(f64, f64)>>) {
-    println!("\n| cc | loss % | cases | goodput, mean | RTT, mean |\n|---|---|---|---|---|");
+fn means(off: &BTreeMap<(bool, u64), Vec<(f64, f64)>>) -> String {
+    let mut out =
+        String::from("\n| cc | loss % | cases | goodput, mean | RTT, mean |\n|---|---|---|---|---|\n");
     for ((reno, loss_permille), all) in off {
         let mean = |of: fn(&(f64, f64)) -> f64| 100.0 * all.iter().map(of).sum::<f64>() / all.len() as f64;
         let (name, loss) = (if *reno { "reno" } else { "cubic" }, *loss_permille as f64 / 10.0);
-        println!("| {name} | {loss} | {} | {:+.1} % | {:+.1} % |", all.len(), mean(|o| o.0), mean(|o| o.1));
+        let (rate, rtt) = (mean(|o| o.0), mean(|o| o.1));
+        out += &format!("| {name} | {loss} | {} | {rate:+.1} % | {rtt:+.1} % |\n", all.len());
     }
+    out
 }
 
-fn table(paths: &[String]) -> R<()> {
-    println!(
-        "| cc | Mb/s | RTT ms | loss % | queue BDP | goodput kernel | model | | RTT kernel | model | | again/s kernel | model | start kernel | model | |"
+fn table(paths: &[String]) -> R<String> {
+    let mut out = String::from(
+        "| cc | Mb/s | RTT ms | loss % | queue BDP | goodput kernel | model | | RTT kernel | model | | again/s kernel | model | start kernel | model | |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     let (mut inside, mut all) = (0, 0);
     let mut off: BTreeMap<(bool, u64), Vec<(f64, f64)>> = BTreeMap::new();
     for (case, (seconds, runs)) in read(paths)? {
@@ -316,14 +321,14 @@ fn table(paths: &[String]) -> R<()> {
         write!(line, "| {:.1} | {:.1} ", kernel.retransmits, model.retransmits)?;
         let start = model.start_mbps / kernel.start_mbps - 1.0;
         write!(line, "| {:.2} | {:.2} | {:+.0} % |", kernel.start_mbps, model.start_mbps, 100.0 * start)?;
-        println!("{line}");
+        out += &(line + "\n");
         off.entry((case.reno, case.loss_permille)).or_default().push((rate, rtt));
         inside += usize::from(rate.abs() <= rate_band) + usize::from(rtt.abs() <= rtt_band);
         all += 2;
     }
-    print_means(&off);
-    println!("\n{inside} of {all} comparisons are within their bands.");
-    Ok(())
+    out += &means(&off);
+    writeln!(out, "\n{inside} of {all} comparisons are within their bands.")?;
+    Ok(out)
 }
 
 fn verdict(off: f64, band: f64) -> String {
@@ -336,7 +341,15 @@ fn main() -> R<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["kernel", file] => run_kernel(file, 20),
         ["kernel", file, seconds] => run_kernel(file, seconds.parse()?),
-        ["table", _, ..] => table(&args[1..]),
-        _ => Err("say `kernel FILE [SECONDS]` or `table FILE…`".into()),
+        ["table", _, ..] => {
+            print!("{}", table(&args[1..])?);
+            Ok(())
+        }
+        ["page", page, _] => {
+            let old = std::fs::read_to_string(page)?;
+            let new = put_kernel(&old, "tcp", &table(&args[2..])?).ok_or("the page has no place for it")?;
+            Ok(std::fs::write(page, new)?)
+        }
+        _ => Err("say `kernel FILE [SECONDS]`, `table FILE…` or `page PAGE FILE`".into()),
     }
 }

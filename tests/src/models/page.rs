@@ -8,10 +8,19 @@ fn markers(name: &str) -> (String, String) {
 
 /// The page with the table put where its markers are; none if it has no such markers.
 pub fn put(page: &str, table: &Table) -> Option<String> {
-    let (begin, end) = markers(table.name);
-    let from = page.find(&begin)? + begin.len();
-    let to = from + page[from..].find(&end)?;
-    Some(format!("{}\n{}\n{}", &page[..from], table.markdown(), &page[to..]))
+    between(page, &markers(table.name), &format!("\n{}\n", table.markdown()))
+}
+
+/// The same for a table beside the kernel's figures, which an example of its own makes.
+pub fn put_kernel(page: &str, name: &str, text: &str) -> Option<String> {
+    let markers = (format!("<!-- kernel {name}: ./run models -->\n"), format!("<!-- end {name} -->"));
+    between(page, &markers, &format!("\n{}\n\n", text.trim()))
+}
+
+fn between(page: &str, (begin, end): &(String, String), text: &str) -> Option<String> {
+    let from = page.find(begin)? + begin.len();
+    let to = from + page[from..].find(end)?;
+    Some(format!("{}{text}{}", &page[..from], &page[to..]))
 }
 
 /// The names of the tables that a page has markers for.
@@ -42,5 +51,9 @@ mod tests {
         assert_eq!(put(&new, &table).unwrap(), new);
         assert_eq!(tables(&new), ["x"]);
         assert!(put("nothing", &table).is_none());
+        let page = "<!-- kernel y: ./run models -->\nold\n<!-- end y -->\n";
+        let new = put_kernel(page, "y", "| a |\n").unwrap();
+        assert_eq!(new, "<!-- kernel y: ./run models -->\n\n| a |\n\n<!-- end y -->\n");
+        assert!(tables(&new).is_empty() && put_kernel(page, "z", "").is_none());
     }
 }

@@ -5,6 +5,7 @@ mod compare;
 mod crowd;
 mod environments;
 mod failover;
+mod hop;
 mod latency;
 mod sim;
 mod sums;
@@ -38,7 +39,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 12] = [
+pub const ALL: [Row; 13] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -104,6 +105,12 @@ pub const ALL: [Row; 12] = [
         what: "a gateway with 1,000 idle clients, and how fast it lets them in",
         measurements: crowd::measurements,
         run: crowd::run,
+    },
+    Row {
+        name: "hop",
+        what: "two Wi-Fi links of an access point and a repeater over the sum of each alone, simulated",
+        measurements: hop::measurements,
+        run: hop::run,
     },
     Row {
         name: "sim",

@@ -307,12 +307,12 @@ impl Core {
     }
 }
 
-/// The two headers have the same fields; the compiler makes this a copy.
 /// Whether the first packet of a read leaves by itself: `quiet` since the one before it, `answers` that were to be expected.
 fn goes_alone(bytes: usize, quiet: Duration, answers: u32) -> bool {
     bytes < ALONE && quiet > QUIET && answers < 2
 }
 
+/// The two headers have the same fields; the compiler makes this a copy.
 fn to_engine(h: VnetHdr) -> Vnet {
     Vnet {
         flags: h.flags,

@@ -1,7 +1,7 @@
-//! The charts of a paper: what was reported, dashed, beside what came out.
+//! The charts of a paper: what was reported beside what came out, the simulator and the lab each in a stroke of its own.
 
 use super::{Results, page};
-use crate::sim::figure::{self, Chart, Dot, Line};
+use crate::sim::figure::{self, Chart, Dot, Line, Stroke};
 use anyhow::Result;
 use ropewalk_scenario::paper::formula::{self, Value, label_number};
 use ropewalk_scenario::paper::{Paper, file};
@@ -17,7 +17,8 @@ pub fn write(paper: &Paper, results: &Results, directory: &Path) -> Result<()> {
                 let series =
                     |name: &str| paper.series(name, driver.name, &|run| results.of(driver.name, run));
                 if let Ok(Value::Many(values)) = formula::evaluate(&line.value, &series) {
-                    drawing.line(format!("{}, {}", line.title, driver.title), &values, colour, false);
+                    let stroke = if driver.name == "lab" { Stroke::Long } else { Stroke::Solid };
+                    drawing.line(format!("{}, {}", line.title, driver.title), &values, colour, stroke);
                 }
             }
         }
@@ -40,7 +41,7 @@ impl Drawing {
         self.labels.iter().map(|l| label_number(l)).collect()
     }
 
-    fn line(&mut self, name: String, values: &[(String, f64)], colour: usize, dashed: bool) {
+    fn line(&mut self, name: String, values: &[(String, f64)], colour: usize, stroke: Stroke) {
         let places = self.places();
         let dot = |(label, y): &(String, f64)| {
             let index = self.labels.iter().position(|l| l == label)?;
@@ -48,7 +49,7 @@ impl Drawing {
             Some(Dot { x, mean: *y, least: *y, most: *y })
         };
         let dots = values.iter().filter_map(dot).collect();
-        self.lines.push(Line { name, dots, colour, dashed });
+        self.lines.push(Line { name, dots, colour, stroke });
     }
 
     fn reported(&mut self, paper: &Paper, line: &file::Line, colour: usize) {
@@ -58,7 +59,7 @@ impl Drawing {
         };
         let values: Vec<(String, f64)> = line.reported.iter().filter_map(number).collect();
         if !values.is_empty() {
-            self.line(format!("{}, paper", line.title), &values, colour, true);
+            self.line(format!("{}, paper", line.title), &values, colour, Stroke::Short);
         }
     }
 }

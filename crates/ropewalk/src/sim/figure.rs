@@ -46,8 +46,19 @@ pub struct Line {
     pub dots: Vec<Dot>,
     /// Which of the colours.
     pub colour: usize,
-    /// Not measured here: drawn dashed, with open marks.
-    pub dashed: bool,
+    /// Whose figures they are.
+    pub stroke: Stroke,
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stroke {
+    /// Solid, with dots: the simulator's, or the only ones.
+    Solid,
+    /// In long dashes, with triangles: the lab's.
+    Long,
+    /// In short dashes, with open circles: not measured here.
+    Short,
 }
 
 /// A chart before it is drawn.
@@ -94,7 +105,7 @@ pub fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Resu
                 let at = |(i, x): (usize, &String)| dot(figure, reports, metric, (x, *label), place(i));
                 let dots = labels.iter().enumerate().filter_map(at).collect();
                 let colour = lines.len();
-                lines.push(Line { name: name(figure, metric, *label), dots, colour, dashed: false });
+                lines.push(Line { name: name(figure, metric, *label), dots, colour, stroke: Stroke::Solid });
             }
         }
         let names = numbers.is_none().then_some(labels);
@@ -152,7 +163,7 @@ fn over_time(figure: &Figure, report: &Report) -> Vec<Line> {
             values.get(i).copied().flatten().map(|v| Dot { x: x(row), mean: v, least: v, most: v })
         };
         let dots = report.series.rows.iter().enumerate().filter_map(dot).collect();
-        Line { name: column.clone(), dots, colour: 0, dashed: false }
+        Line { name: column.clone(), dots, colour: 0, stroke: Stroke::Solid }
     };
     let mut lines: Vec<Line> =
         report.series.columns.iter().enumerate().filter(|(_, column)| is(column)).map(line).collect();
@@ -213,23 +224,27 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> std::result::Result<(), Box<dyn 
         .draw()?;
     for line in &chart.lines {
         let colour = COLOURS[line.colour % COLOURS.len()];
-        let (places, stroke) = (line.dots.iter().map(|d| (d.x, d.mean)), colour.stroke_width(2));
-        if line.dashed {
-            graph
-                .draw_series(DashedLineSeries::new(places, 5, 4, colour.stroke_width(1)))?
-                .label(&line.name)
-                .legend(move |(x, y)| Circle::new((x + 9, y), 3, colour.stroke_width(1)));
-        } else {
-            graph
-                .draw_series(LineSeries::new(places, stroke))?
-                .label(&line.name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], stroke));
-        }
+        let places = line.dots.iter().map(|d| (d.x, d.mean));
+        let (thick, thin) = (colour.stroke_width(2), colour.stroke_width(1));
         // Over time there are too many dots to mark; seeds that differ show as a bar.
-        let few = line.dots.len() <= 40;
-        let fill = if line.dashed { colour.stroke_width(1) } else { colour.filled() };
-        let marks = line.dots.iter().filter(|_| few).map(|d| Circle::new((d.x, d.mean), 3, fill));
-        graph.draw_series(marks)?;
+        let marked = line.dots.iter().filter(|_| line.dots.len() <= 40).map(|d| (d.x, d.mean));
+        match line.stroke {
+            Stroke::Solid => {
+                let drawn = graph.draw_series(LineSeries::new(places, thick))?.label(&line.name);
+                drawn.legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], thick));
+                graph.draw_series(marked.map(|at| Circle::new(at, 3, colour.filled())))?;
+            }
+            Stroke::Long => {
+                let drawn = graph.draw_series(DashedLineSeries::new(places, 10, 5, thick))?.label(&line.name);
+                drawn.legend(move |(x, y)| TriangleMarker::new((x + 9, y), 5, colour.filled()));
+                graph.draw_series(marked.map(|at| TriangleMarker::new(at, 5, colour.filled())))?;
+            }
+            Stroke::Short => {
+                let drawn = graph.draw_series(DashedLineSeries::new(places, 5, 4, thin))?.label(&line.name);
+                drawn.legend(move |(x, y)| Circle::new((x + 9, y), 3, thin));
+                graph.draw_series(marked.map(|at| Circle::new(at, 3, thin)))?;
+            }
+        }
         let apart = line.dots.iter().filter(|d| d.most > d.least);
         graph.draw_series(
             apart.map(|d| PathElement::new([(d.x, d.least), (d.x, d.most)], colour.stroke_width(1))),

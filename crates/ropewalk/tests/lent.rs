@@ -81,10 +81,15 @@ fn what_the_kernel_reads_from_our_pages_arrives_as_it_was_sent() {
     let mut client = c.start(BINARY, ["up", token.trim(), "--state", &cs, "--path", "wan1"]).unwrap();
     client.wait_for_line("connected", SOON).unwrap();
     exchange(&c, &g);
-    for end in ["client", "gateway"] {
-        let io = &status(&states, end)["io"];
-        assert!(io["lent"].as_u64().unwrap() > 100, "{end} lent no pages: {io}");
-        assert_eq!(status(&states, end)["drops"]["forged"], 0, "{end} got what was written over");
+    for (end, other) in [("client", "gateway"), ("gateway", "client")] {
+        let (here, there) = (status(&states, end), status(&states, other));
+        let lent = here["io"]["lent"].as_u64().unwrap();
+        assert!(lent > 100, "{end} lent no pages: {lent}");
+        // On a busy machine a datagram that still waits may be held lost, and its page be written over: the cipher finds that out, and it was sent again.
+        let paths = there["peers"][0]["paths"].as_array().unwrap();
+        let lost: u64 = paths.iter().map(|p| p["lost"].as_u64().unwrap()).sum();
+        let forged = here["drops"]["forged"].as_u64().unwrap();
+        assert!(forged <= lost, "{end} got {forged} that were written over, of {lost} held lost");
     }
     // A gateway that comes again at the same port finds it free, twins or not, and open connections go on.
     gateway.signal(rustix::process::Signal::KILL).unwrap();

@@ -89,7 +89,8 @@ fn what_the_kernel_reads_from_our_pages_arrives_as_it_was_sent() {
         let paths = there["peers"][0]["paths"].as_array().unwrap();
         let lost: u64 = paths.iter().map(|p| p["lost"].as_u64().unwrap()).sum();
         let forged = here["drops"]["forged"].as_u64().unwrap();
-        assert!(forged <= lost, "{end} got {forged} that were written over, of {lost} held lost");
+        // One batch at most: were pages used again too early as a rule, it would be one of every few.
+        assert!(forged <= lost.min(64), "{end} got {forged} that were written over, of {lost} held lost");
     }
     // A gateway that comes again at the same port finds it free, twins or not, and open connections go on.
     gateway.signal(rustix::process::Signal::KILL).unwrap();

@@ -85,12 +85,8 @@ fn what_the_kernel_reads_from_our_pages_arrives_as_it_was_sent() {
         let (here, there) = (status(&states, end), status(&states, other));
         let lent = here["io"]["lent"].as_u64().unwrap();
         assert!(lent > 100, "{end} lent no pages: {lent}");
-        // On a busy machine a datagram that still waits may be held lost, and its page be written over: the cipher finds that out, and it was sent again.
-        let paths = there["peers"][0]["paths"].as_array().unwrap();
-        let lost: u64 = paths.iter().map(|p| p["lost"].as_u64().unwrap()).sum();
-        let forged = here["drops"]["forged"].as_u64().unwrap();
-        // One batch at most: were pages used again too early as a rule, it would be one of every few.
-        assert!(forged <= lost.min(64), "{end} got {forged} that were written over, of {lost} held lost");
+        // A page that was written over while a datagram on it was still on its way does not open at the other end.
+        assert_eq!(there["drops"]["forged"], 0, "{end} wrote over what was still on its way");
     }
     // A gateway that comes again at the same port finds it free, twins or not, and open connections go on.
     gateway.signal(rustix::process::Signal::KILL).unwrap();

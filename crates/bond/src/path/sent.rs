@@ -94,6 +94,8 @@ pub struct SentLog {
     flying: u32,
     largest_acked: Option<u64>,
     threshold: u64,
+    /// How long after it left a datagram that was held lost is remembered.
+    keep_lost: Duration,
     limit: usize,
 }
 
@@ -108,6 +110,7 @@ impl SentLog {
             flying: 0,
             largest_acked: None,
             threshold: PACKET_THRESHOLD,
+            keep_lost: Duration::ZERO,
             limit,
         }
     }
@@ -123,9 +126,9 @@ impl SentLog {
         self.base = number;
     }
 
-    /// Neither number `last` nor any before it is on the way.
+    /// Neither number `last` nor any before it is on the way. One that was held lost may be, until it is forgotten.
     pub fn is_settled(&self, last: u64) -> bool {
-        let open = self.sent.iter().position(|s| s.fate == Fate::Flying).unwrap_or(self.sent.len());
+        let open = self.sent.iter().position(|s| s.fate != Fate::Acked).unwrap_or(self.sent.len());
         last < self.base + open as u64
     }
 
@@ -162,7 +165,7 @@ impl SentLog {
             self.inflight += u64::from(bytes);
             self.flying += 1;
         }
-        self.trim(at, Duration::ZERO);
+        self.trim(at);
     }
 
     /// Number and send time of the oldest datagram on the way.
@@ -197,7 +200,8 @@ impl SentLog {
             self.largest_acked = Some(largest);
         }
         self.find_lost(now, rtt, out);
-        self.trim(now, rtt * 2);
+        self.keep_lost = rtt * 2;
+        self.trim(now);
         true
     }
 
@@ -297,12 +301,12 @@ impl SentLog {
     }
 
     /// Forgets datagrams whose fate is settled; lost ones a while later, so that a late arrival is seen.
-    fn trim(&mut self, now: Time, keep_lost: Duration) {
+    fn trim(&mut self, now: Time) {
         while let Some(s) = self.sent.front() {
             let settled = match s.fate {
                 Fate::Flying => false,
                 Fate::Acked => true,
-                Fate::Lost => now.since(s.at) > keep_lost || self.sent.len() >= self.limit,
+                Fate::Lost => now.since(s.at) > self.keep_lost || self.sent.len() >= self.limit,
             };
             if !settled {
                 return;

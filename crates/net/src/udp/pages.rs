@@ -3,9 +3,9 @@
 //! A page that the kernel holds keeps its bytes in the kernel's hands even when this process unmaps it, so memory of this kind holds sealed
 //! datagrams only, and is mapped for nothing else.
 //!
-//! Nobody says when the kernel has read a page. A page is used again when all its datagrams are acknowledged or held lost. One that was held lost
-//! and still is on its way then carries other bytes: another sealed datagram, or parts of two. The receiver drops both, the first because it
-//! has it already, the second because it does not open.
+//! Nobody says when the kernel has read a page. A page is used again when all its datagrams are acknowledged, or were held lost two round trips
+//! ago. One that is on its way for longer than that then carries other bytes: another sealed datagram, or parts of two. The receiver drops both,
+//! the first because it has it already, the second because it does not open.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;

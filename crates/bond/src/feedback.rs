@@ -68,6 +68,8 @@ const FORGET: f64 = 1.0 / 32.0;
 const BELIEF: Duration = Duration::from_millis(500);
 /// The same where the link has got rid of nothing but what it gave up.
 const DOUBT: Duration = Duration::from_millis(100);
+/// A link that has got rid of nothing at all for so long, though it holds something, is no longer one: its station is away, or its radio hangs.
+const STUCK: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug)]
 struct Link {
@@ -91,6 +93,8 @@ pub struct Completions {
     /// Nothing was outstanding at some moment of the window: its rate is that of what came in.
     starved: bool,
     rate_pps: f64,
+    /// When the link last said that it had got rid of anything.
+    moved_at: Time,
     /// When the link last said that the far end confirmed something.
     delivered_at: Option<Time>,
     /// Since when the peer has said nothing new while the link had got rid of something that it has not acknowledged.
@@ -110,6 +114,9 @@ impl Completions {
                 // Counters do not go back within an epoch; a report that does is an old one.
                 let more = state.completed().saturating_sub(l.state.completed());
                 l.settled = l.settled.saturating_add(more).min(next);
+                if more > 0 {
+                    self.moved_at = now;
+                }
                 if state.delivered > l.state.delivered {
                     self.delivered_at = Some(now);
                 }
@@ -158,10 +165,13 @@ impl Completions {
     ///
     /// What is still in front of the link cannot be answered, and what the link has delivered is answered late if the way back is held up, as by a
     /// competitor that the far end alone hears. Taken for a dead path, that would be sent again, whole windows of it.
-    pub fn owed_since(&self, oldest: (u64, Time)) -> Option<Time> {
-        let since = self.unconfirmed_since.filter(|_| self.link.is_some_and(|l| oldest.0 < l.settled))?;
+    pub fn owed_since(&self, oldest: (u64, Time)) -> Time {
+        let gone = self.link.is_some_and(|l| oldest.0 < l.settled);
+        let Some(since) = self.unconfirmed_since.filter(|_| gone) else {
+            return self.moved_at.max(oldest.1) + STUCK;
+        };
         let confirmed = self.delivered_at.is_some_and(|at| at >= since);
-        Some(since.max(oldest.1) + if confirmed { BELIEF } else { DOUBT })
+        since.max(oldest.1) + if confirmed { BELIEF } else { DOUBT }
     }
 
     /// When the link will have said nothing for so long that it is no longer listened to.
@@ -320,19 +330,31 @@ mod tests {
         c.on_link(ms(0), report(0), 0);
         // Ten left at 1 ms; the link is held up by a competitor for 60 ms.
         c.on_link(ms(2), report(0), 10);
-        assert_eq!(c.owed_since((0, ms(1))), None);
+        assert_eq!(c.owed_since((0, ms(1))), ms(1) + STUCK);
         // It delivered half of them; the peer's answer is held up as well, and then is not.
         c.on_link(ms(60), report(5), 10);
-        assert_eq!(c.owed_since((0, ms(1))), Some(ms(60) + BELIEF));
-        assert_eq!(c.owed_since((5, ms(1))), None);
+        assert_eq!(c.owed_since((0, ms(1))), ms(60) + BELIEF);
+        assert_eq!(c.owed_since((5, ms(1))), ms(60) + STUCK);
         c.on_acked(ms(90), 4, 10);
-        assert_eq!(c.owed_since((5, ms(1))), None);
+        assert_eq!(c.owed_since((5, ms(1))), ms(60) + STUCK);
         // A peer that says nothing at all is found out, and so is a link that says nothing.
         c.on_link(ms(95), report(8), 10);
         c.on_link(ms(150), report(10), 10);
-        assert_eq!(c.owed_since((5, ms(1))), Some(ms(95) + BELIEF));
+        assert_eq!(c.owed_since((5, ms(1))), ms(95) + BELIEF);
         assert_eq!(c.heeded_until(ms(200)), Some(ms(150) + SILENT));
         assert_eq!(c.heeded_until(ms(650)), None);
+    }
+
+    #[test]
+    fn a_link_that_gets_rid_of_nothing_is_found_out() {
+        let mut c = Completions::default();
+        c.on_link(ms(0), report(0), 0);
+        c.on_link(ms(10), report(5), 10);
+        c.on_acked(ms(12), 4, 10);
+        // Its station is away. The driver goes on reporting, always the same.
+        (0..300).for_each(|k| c.on_link(ms(20 + 2 * k), report(5), 10));
+        assert_eq!(c.source(ms(620)), Source::Link);
+        assert_eq!(c.owed_since((5, ms(8))), ms(10) + STUCK);
     }
 
     #[test]
@@ -340,9 +362,9 @@ mod tests {
         let mut c = Completions::default();
         c.on_link(ms(0), report(0), 0);
         c.on_link(ms(20), LinkState { failed: 5, ..report(0) }, 10);
-        assert_eq!(c.owed_since((0, ms(1))), Some(ms(20) + DOUBT));
+        assert_eq!(c.owed_since((0, ms(1))), ms(20) + DOUBT);
         c.on_link(ms(30), LinkState { failed: 5, ..report(1) }, 10);
-        assert_eq!(c.owed_since((0, ms(1))), Some(ms(20) + BELIEF));
+        assert_eq!(c.owed_since((0, ms(1))), ms(20) + BELIEF);
     }
 
     proptest! {

@@ -93,7 +93,7 @@ impl Peer {
             Opened::Here(plain) => Stamp::from_bytes([plain[0], plain[1], plain[2]]),
             Opened::InRecord(c, ..) => c.stamp,
         };
-        self.paths[path].on_received(len, stamp, from.route);
+        self.paths[path].on_received(now, len, stamp, from.route);
         let (first, rtt) = (shared.deliveries.len(), self.paths[path].rtt.smoothed());
         let (eliciting, closed) = match &opened {
             Opened::Here(plain) => self.on_frames(path, stamp, &plain[STAMP..], now, shared),

@@ -30,6 +30,8 @@ use arrayvec::ArrayVec;
 const CHUNKS: usize = 64;
 /// A lost chunk goes out on the fastest path, or on one that is slower by no more than this.
 const RESEND_SLACK_US: f64 = 5_000.0;
+/// Acknowledgements of one path travel by another for so long after that was heard last. Less than the peer waits before it holds both dead.
+const ACKS_ELSEWHERE: Duration = Duration::from_millis(50);
 /// Urgent packets are not worth more than this many milliseconds of repair.
 const URGENT_REPAIR: Duration = Duration::from_millis(250);
 /// IPv4 and TCP headers, as MSS counts them (RFC 9293 §3.7.1); 20 more for IPv6.
@@ -186,7 +188,7 @@ impl Peer {
     fn wants_control(&self, path: usize, now: Time) -> bool {
         let p = &self.paths[path];
         let is_due = |q: &usize| self.paths[*q].recv.due().is_some_and(|d| d <= now);
-        (0..self.paths.len()).any(|q| is_due(&q) && self.way_of_acks(q) == path)
+        (0..self.paths.len()).any(|q| is_due(&q) && self.way_of_acks(q, now) == path)
             || p.respond.is_some()
             || p.ping_due
             || p.status_due
@@ -196,11 +198,13 @@ impl Peer {
     }
 
     /// The path by which acknowledgements of `path` leave: its own, unless that is on the channel of this end's clients and another is not. There each
-    /// would take a turn from them.
-    fn way_of_acks(&self, path: usize) -> usize {
+    /// would take a turn from them. Bare acknowledgements are answered by nobody: that the other path is gone shows by what no longer comes on it.
+    fn way_of_acks(&self, path: usize, now: Time) -> usize {
         let is_shared = |i: usize| self.shared_paths & 1 << self.paths[i].id != 0;
         let other = |i: &usize| {
-            !is_shared(*i) && self.paths[*i].live.state == State::Active && self.paths[*i].may_speak()
+            let p = &self.paths[*i];
+            let is_heard = now.since(p.heard_at) < ACKS_ELSEWHERE;
+            !is_shared(*i) && is_heard && p.live.state == State::Active && p.may_speak()
         };
         if is_shared(path) { (0..self.paths.len()).find(other).unwrap_or(path) } else { path }
     }
@@ -326,7 +330,7 @@ impl Peer {
         let pending = |q: &usize| self.paths[*q].recv.is_pending();
         let owed: ArrayVec<usize, MAX_PATHS> = (0..self.paths.len())
             .filter(pending)
-            .filter(|q| *q == path || self.way_of_acks(*q) == path)
+            .filter(|q| *q == path || self.way_of_acks(*q, now) == path)
             .collect();
         let p = &mut self.paths[path];
         if let Some(token) = p.respond.take() {

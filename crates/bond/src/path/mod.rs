@@ -133,6 +133,8 @@ pub struct Path {
     bytes_since_loss: u64,
     /// When something that asks for an answer last left.
     pub last_eliciting: Time,
+    /// When something of the peer last arrived.
+    pub heard_at: Time,
 }
 
 impl Path {
@@ -176,6 +178,7 @@ impl Path {
             ce_seen: 0,
             bytes_since_loss: 0,
             last_eliciting: Time::ZERO,
+            heard_at: Time::ZERO,
         }
     }
 
@@ -284,7 +287,7 @@ impl Path {
     pub fn owed_since(&self, now: Time, by_link: bool) -> Option<Time> {
         let oldest = self.sent.oldest_flying()?;
         match self.completions.source(now) {
-            Source::Link if by_link => self.completions.owed_since(oldest),
+            Source::Link if by_link => Some(self.completions.owed_since(oldest)),
             _ => Some(oldest.1),
         }
     }
@@ -313,7 +316,8 @@ impl Path {
     }
 
     /// Accounts an authentic datagram of the peer.
-    pub fn on_received(&mut self, datagram: usize, stamp: Stamp, from: Route) {
+    pub fn on_received(&mut self, now: Time, datagram: usize, stamp: Stamp, from: Route) {
+        self.heard_at = now;
         let bytes = (datagram + self.overhead()) as u64;
         self.mtu.on_received(u16::try_from(bytes).unwrap_or(u16::MAX));
         self.traffic.received += 1;

@@ -67,12 +67,15 @@ impl Engine {
 
     /// The link under these paths is about to change its channel, or has: while it is held, they are used only where no other works
     /// ([`crate::migrate`]).
-    pub fn hold_link(&mut self, link: u32, held: bool) {
+    pub fn hold_link(&mut self, link: u32, held: bool, now: Time) {
         let ids: Vec<u32> = self.peers.keys().copied().collect();
         for id in ids {
             let Some(peer) = self.peers.get_mut(&id) else { continue };
             for p in peer.paths.iter_mut().filter(|p| p.route.link == link) {
-                p.is_held = held;
+                // It was held for the way to another channel.
+                if std::mem::replace(&mut p.is_held, held) && !held {
+                    p.live.begin_anew(now);
+                }
             }
             peer.on_queue_changed();
             self.mark_ready(id);
@@ -83,8 +86,9 @@ impl Engine {
     /// of what it may, as under a flow that keeps its own queue short.
     pub fn link_load(&self, link: u32, now: Time) -> (u64, bool) {
         let limits = &self.shared.config.device_threshold;
-        let is_full =
-            |p: &crate::path::Path| 2 * p.outstanding() >= u64::from(p.device_threshold(now, limits));
+        // Bare acknowledgements, which nobody acknowledges, are not what a flow has on the way.
+        let on_the_way = |p: &crate::path::Path| p.outstanding().min(u64::from(p.sent.flying()));
+        let is_full = |p: &crate::path::Path| 2 * on_the_way(p) >= u64::from(p.device_threshold(now, limits));
         let mut load = (0, false);
         for peer in self.peers.values() {
             let on_it = || peer.paths.iter().filter(|p| p.route.link == link);

@@ -200,6 +200,12 @@ impl Liveness {
         (self.next_probe, self.probe_wait) = (now, PROBE_FIRST);
     }
 
+    /// Its link is somewhere else now: what it did before says nothing. A dead one is probed at once, and has nothing to prove.
+    pub fn begin_anew(&mut self, now: Time) {
+        (self.deaths, self.last_death, self.answering_since) = (0, None, None);
+        (self.next_probe, self.probe_wait) = (now, PROBE_FIRST / 4);
+    }
+
     /// Whether a dead path is to be probed now.
     pub fn poll_probe(&mut self, now: Time) -> bool {
         if self.state != State::Down || now < self.next_probe {
@@ -279,6 +285,18 @@ mod tests {
         assert_eq!(waits, [0, 40, 80, 160, 320, 640]);
         l.die(ms(60_000));
         assert!(l.on_progress(ms(60_001)));
+    }
+
+    #[test]
+    fn after_a_move_a_dead_path_is_probed_at_once_and_believed_at_its_first_answer() {
+        let mut l = alive();
+        (0..5).for_each(|k| l.die(ms(k * 100)));
+        (0..20).for_each(|k| drop(l.poll_probe(ms(400 + k * 100))));
+        assert!(l.next_probe() > Some(ms(2500)));
+        l.begin_anew(ms(2500));
+        assert!(l.poll_probe(ms(2500)));
+        assert!(l.next_probe() < Some(ms(2520)), "a test lasts 20 ms");
+        assert!(l.on_progress(ms(2505)) && l.state == State::Active);
     }
 
     #[test]

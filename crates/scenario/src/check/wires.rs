@@ -1,11 +1,12 @@
 //! Cables, bridges, addresses, routes and tunnels.
 
 use super::Judge;
-use crate::file::{Bond, Link, Mode, NodeSpec};
+use crate::file::{Bond, Link, Migrate, Mode, NodeSpec};
 use crate::units::BitRate;
 use ipnet::Ipv4Net;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 impl Link {
     /// Its name, or its ends.
@@ -200,5 +201,30 @@ fn check_bond(judge: &mut Judge, key: &str, bond: &Bond) {
     });
     judge.fail_if(bond.queue.0 < 200_000, format!("{key}.queue"), || {
         "a bond's queue has at least 200kB".into()
+    });
+    if let Some(migrate) = &bond.migrate {
+        check_migrate(judge, &format!("{key}.migrate"), bond, migrate);
+    }
+}
+
+fn check_migrate(judge: &mut Judge, key: &str, bond: &Bond, migrate: &Migrate) {
+    judge.fail_if(migrate.channels.is_empty(), format!("{key}.channels"), || {
+        "there is nowhere to go; name channels, such as [44, 149], or leave out `migrate`".into()
+    });
+    judge.fail_if(bond.paths.iter().filter(|p| !p.shared).count() != 1, key, || {
+        "the radio that may leave its channel is the one path that is not shared; say shared = true of the others".into()
+    });
+    judge.fail_if(migrate.least.bps == 0, format!("{key}.least"), || {
+        "no link carries less than nothing; write a rate".into()
+    });
+    judge.fail_if(migrate.window < Duration::from_millis(100), format!("{key}.window"), || {
+        "a window is 100ms or longer".into()
+    });
+    let test = Duration::from_millis(1)..=Duration::from_secs(1);
+    judge.fail_if(!test.contains(&migrate.test), format!("{key}.test"), || {
+        "a channel is tried for 1ms to 1s".into()
+    });
+    judge.fail_if(migrate.beacons == 0, format!("{key}.beacons"), || {
+        "one beacon at least announces a switch".into()
     });
 }

@@ -2,7 +2,7 @@
 
 use crate::field::{Field, Form, Reader};
 use crate::tree::{Node, Value};
-use crate::units::Bytes;
+use crate::units::{BitRate, Bytes};
 use crate::{choice, section};
 use ipnet::Ipv4Net;
 use std::time::Duration;
@@ -59,6 +59,36 @@ choice! {
     }
 }
 
+choice! {
+    /// How channels are gone through.
+    pub enum Search {
+        /// The first that carries more than the link carried before.
+        Adequate = "adequate",
+        /// All, then the best.
+        Best = "best",
+    }
+}
+
+section! {
+    /// When the gateway's private radio looks for another channel, and how. As the daemon's `[ap.migrate]`; in the simulator only.
+    pub struct Migrate {
+        /// Channels to try, by number, in this order.
+        channels: Vec<u16>,
+        /// The first that carries more than before, or the best of all.
+        search: Search = Search::Adequate,
+        /// Search when the link carries less than this, though data waits for it.
+        least: BitRate = BitRate { bps: 5_000_000 },
+        /// For so long.
+        window: Duration = Duration::from_secs(1),
+        /// How long a channel is tried.
+        test: Duration = Duration::from_millis(20),
+        /// So long after a search there is no other.
+        rest: Duration = Duration::from_secs(30),
+        /// Beacons that announce a switch.
+        beacons: u8 = 2,
+    }
+}
+
 section! {
     /// A bonding tunnel: one link out of several, with the engine that the daemon runs. Its name is the name of its device.
     pub struct Bond {
@@ -92,6 +122,8 @@ section! {
         order_deadline: Option<Duration>,
         /// How the shared paths of a repeater are throttled. As the daemon has it.
         throttle: Throttle = Throttle::Mimd,
+        /// The gateway's radio under the one path that is not shared may leave its channel.
+        migrate: Option<Migrate>,
     }
 }
 

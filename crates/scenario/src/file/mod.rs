@@ -12,7 +12,7 @@ mod radio;
 mod sweep;
 mod transport;
 
-pub use bond::{Bond, BondPath, CongestionControl, PathClass, Scheduler};
+pub use bond::{Bond, BondPath, CongestionControl, Migrate, PathClass, Scheduler, Search};
 pub use compare::Compare;
 pub use event::{Event, What};
 pub use expect::{Expect, Over, Ratio, Within};

@@ -263,6 +263,18 @@ rows! {
             dropped: u64,
             /// Chunks (parts of packets that a datagram carries) sent again.
             resent_chunks: u64,
+            /// gateway with `migrate`: searches for a channel that ended.
+            searches: Option<f64>,
+            /// The same: switches that were announced.
+            switches: Option<f64>,
+            /// The same: channels that the last search tried.
+            probes: Option<f64>,
+            /// The same: how long the last search took, ms.
+            search_ms: Option<f64>,
+            /// The same: what the link carried before the last search, Mbit/s.
+            before_mbps: Option<f64>,
+            /// The same: what it carried in the test of the channel that was taken, Mbit/s; of the one it came from, as before.
+            after_mbps: Option<f64>,
         }
     }
 

@@ -407,6 +407,23 @@ pub(super) fn new_channel(scenario: &Scenario, key: &str, event: &Event) -> Resu
     channel(key, radio, event.channel.unwrap_or_default())
 }
 
+/// A channel for the radio under an interface, `node:interface`.
+pub(super) fn channel_under(
+    scenario: &Scenario,
+    key: &str,
+    interface: &str,
+    number: u16,
+) -> Result<Channel, BuildError> {
+    let radio = radio_under(scenario, interface);
+    channel(key, radio.ok_or_else(|| BuildError::new(key, "no radio is named"))?, number)
+}
+
+/// What an interface, `node:interface`, is on the air.
+pub(super) fn mode(scenario: &Scenario, interface: &str) -> Option<file::Mode> {
+    let (node, interface) = interface.split_once(':')?;
+    scenario.node.get(node)?.interface.get(interface)?.mode
+}
+
 fn find_radio<'a>(scenario: &'a Scenario, name: &str) -> Option<&'a Radio> {
     match name.split_once(':') {
         Some((node, radio)) => scenario.node.get(node)?.radio.get(radio),

@@ -1,19 +1,22 @@
 //! Bonding tunnels.
 
-use super::{Action, BuildError, Built};
-use crate::net::{NodeId, Prefix, Route, same_prefix};
+use super::{Action, BuildError, Built, air};
+use crate::net::{Attach, NodeId, Prefix, Route, same_prefix};
 use crate::packet::{FlowId, IfIndex};
 use crate::seed;
-use crate::tunnel::{self, BondSpec, Outer};
+use crate::tunnel::{self, BondSpec, MoverSpec, Outer};
 use ropewalk_air::Time;
+use ropewalk_air::wifi::phy::Channel;
 use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
+use ropewalk_bond::migrate::{Search, Settings};
 use ropewalk_bond::path::Class;
 use ropewalk_bond::schedule::Kind;
 use ropewalk_bond::throttle::{self, UnknownThrottle};
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{Bond, BondPath, PathClass};
+use ropewalk_scenario::file::{self, Bond, BondPath, Migrate, Mode, PathClass};
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildError> {
     for (i, (name, bond)) in scenario.bond.iter().enumerate() {
@@ -51,6 +54,8 @@ fn spec(
         return Err(BuildError::new(format!("{key}.address"), sentence));
     }
     let paths = bond.paths.iter().map(|p| path(built, &key, (bond, p), (client, gateway)));
+    let paths: Vec<Outer> = paths.collect::<Result<_, _>>()?;
+    let mover = bond.migrate.as_ref().map(|m| mover(built, scenario, &key, m, (gateway, &paths)));
     Ok(BondSpec {
         name: name.to_owned(),
         client,
@@ -58,7 +63,8 @@ fn spec(
         client_address: inside.addr(),
         gateway_address: first,
         prefix: inside.prefix_len(),
-        paths: paths.collect::<Result<_, _>>()?,
+        paths,
+        mover: mover.transpose()?,
         config: config(&key, bond)?,
         seed: seed::of(scenario.seed, "bonds", number),
     })
@@ -100,6 +106,48 @@ fn nearest(built: &Built, client: NodeId, by: IfIndex, gateway: NodeId) -> Optio
         routes.filter(|r| r.out == by).map(|r| r.metric).min()
     };
     all.filter_map(|to| Some((cost(to)?, to))).min_by_key(|c| c.0).map(|c| c.1)
+}
+
+/// The gateway's radio under the path that is not shared.
+fn mover(
+    built: &Built,
+    scenario: &Scenario,
+    key: &str,
+    migrate: &Migrate,
+    (gateway, paths): (NodeId, &[Outer]),
+) -> Result<MoverSpec, BuildError> {
+    let key = format!("{key}.migrate");
+    let net = &built.world.net;
+    let private = paths.iter().find(|p| !p.shared);
+    let interface = private.and_then(|p| net.interface_with(gateway, p.to));
+    let attach = interface.map(|i| (i, net.interfaces[i.index()].attach));
+    let Some((interface, Attach::Radio(iface))) = attach else {
+        let sentence =
+            "the path that is not shared ends at no radio of the gateway; only a radio has channels to leave";
+        return Err(BuildError::new(key, sentence));
+    };
+    let name = &built.names[interface.index()];
+    if air::mode(scenario, name) != Some(Mode::Ap) {
+        let sentence = format!("`{name}` is no access point; only an access point announces another channel");
+        return Err(BuildError::new(key, sentence));
+    }
+    let channel = |n: &u16| air::channel_under(scenario, &format!("{key}.channels"), name, *n);
+    let channels: Vec<Channel> = migrate.channels.iter().map(channel).collect::<Result<_, _>>()?;
+    let usual = Settings::default();
+    let settings = Settings {
+        candidates_mhz: channels.iter().map(Channel::primary_mhz).collect(),
+        search: match migrate.search {
+            file::Search::Adequate => Search::Adequate,
+            file::Search::Best => Search::Best,
+        },
+        least_bps: migrate.least.bps as f64,
+        window: migrate.window,
+        test: migrate.test,
+        rest: migrate.rest,
+        // Beacons come every 102.4 ms; the rest of the usual patience is the station's way.
+        patience: usual.patience + Duration::from_millis(103) * u32::from(migrate.beacons.saturating_sub(2)),
+    };
+    Ok(MoverSpec { interface, iface, channels, settings, beacons: migrate.beacons })
 }
 
 fn config(key: &str, bond: &Bond) -> Result<Config, BuildError> {

@@ -287,6 +287,8 @@ fn bonds(span: &Span<'_>, scenario: &Scenario) -> Vec<BondRow> {
             let other = bond.devices[1 - end].index();
             let c = span.to.interfaces[other].since(&span.from.interfaces[other]);
             let (from, to) = (&span.from.bonds[i][end], &span.to.bonds[i][end]);
+            let mover = bond.mover.as_ref().filter(|_| ENDS[end] == "gateway").map(|m| m.borrow());
+            let last = mover.as_ref().and_then(|m| m.last());
             rows.push(BondRow {
                 name: format!("{name}:{}", ENDS[end]),
                 from: [&spec.client, &spec.gateway][end].clone(),
@@ -295,6 +297,12 @@ fn bonds(span: &Span<'_>, scenario: &Scenario) -> Vec<BondRow> {
                 carried_mbps: span.mbps(c.received_bytes),
                 dropped: to.dropped.saturating_sub(from.dropped),
                 resent_chunks: to.resent.saturating_sub(from.resent),
+                searches: mover.as_ref().map(|m| m.searches() as f64),
+                switches: mover.as_ref().map(|m| m.moves() as f64),
+                probes: last.map(|l| f64::from(l.0.probes)),
+                search_ms: last.map(|l| l.1.as_secs_f64() * 1e3),
+                before_mbps: last.map(|l| l.0.before_bps / 1e6),
+                after_mbps: last.map(|l| l.0.after_bps / 1e6),
             });
         }
     }

@@ -331,6 +331,11 @@ impl Radios {
         }
     }
 
+    /// The channel of the radio of an interface of the air now.
+    pub fn channel_of(&self, iface: IfaceId) -> Option<Channel> {
+        self.channels.get(usize::from(self.radio_of.get(usize::from(iface.0))?.0)).copied()
+    }
+
     /// The channel of a radio now: number of its primary, and width.
     pub fn channel(&self, radio: usize) -> String {
         let channel = self.channels.get(radio);

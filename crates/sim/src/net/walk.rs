@@ -92,7 +92,8 @@ impl Net {
         by.is_some_and(|by| self.route(node, remote, Some(by)).is_some())
     }
 
-    fn interface_with(&self, node: NodeId, address: Ipv4Addr) -> Option<IfIndex> {
+    /// The node's interface with this address.
+    pub fn interface_with(&self, node: NodeId, address: Ipv4Addr) -> Option<IfIndex> {
         let mine = &self.nodes[node.index()].interfaces;
         mine.iter().copied().find(|i| self.interfaces[i.index()].address.is_some_and(|a| a.0 == address))
     }

@@ -1,6 +1,7 @@
 //! An engine with the simulated network around it.
 
 use super::links::Links;
+use super::mover::SharedMover;
 use super::offload::{self, Joined};
 use crate::app::{Context, Endpoint, FIRST_PORT};
 use crate::net::{SendError, Work};
@@ -23,7 +24,7 @@ pub(super) fn engine_time(now: Time) -> bond::Time {
     bond::Time::from_nanos(now.as_nanos().saturating_add(UPTIME_NS))
 }
 
-fn world_time(at: bond::Time) -> Option<Time> {
+pub(super) fn world_time(at: bond::Time) -> Option<Time> {
     (at != bond::Time::NEVER).then(|| Time::from_nanos(at.as_nanos().saturating_sub(UPTIME_NS)))
 }
 
@@ -248,12 +249,13 @@ impl Endpoint for BondClient {
 #[derive(Debug)]
 pub struct BondGateway {
     host: Host,
+    mover: Option<SharedMover>,
 }
 
 impl BondGateway {
-    /// A gateway; `device` is its tunnel's device.
-    pub fn new(engine: Engine, device: IfIndex) -> BondGateway {
-        BondGateway { host: Host::new(engine, device) }
+    /// A gateway; `device` is its tunnel's device. `mover` looks for a better channel.
+    pub fn new(engine: Engine, device: IfIndex, mover: Option<SharedMover>) -> BondGateway {
+        BondGateway { host: Host::new(engine, device), mover }
     }
 
     /// The engine, for looking at.
@@ -269,7 +271,9 @@ impl Endpoint for BondGateway {
     }
 
     fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
-        self.host.datagram(cx, packet, 0, true, &[]);
+        // As the daemon of an access point has a socket at each interface.
+        let link = cx.net.interface_with(cx.node, packet.dst).map_or(0, |i| i.0);
+        self.host.datagram(cx, packet, link, true, &[]);
     }
 
     fn on_tunnel(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
@@ -281,11 +285,15 @@ impl Endpoint for BondGateway {
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
+        if let Some(mover) = &self.mover {
+            mover.borrow_mut().look(&self.host.engine, cx.net);
+        }
         self.host.on_timer(cx, &[]);
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        self.host.next_timeout()
+        let look = self.mover.as_ref().map(|m| m.borrow().due());
+        self.host.next_timeout().into_iter().chain(look).min()
     }
 }
 

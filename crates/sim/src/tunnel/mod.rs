@@ -6,10 +6,12 @@
 
 mod host;
 mod links;
+mod mover;
 mod offload;
 mod registry;
 
 pub use host::{BondClient, BondGateway, Outer, Shared, status};
+pub use mover::{Mover, MoverSpec, SharedMover};
 pub use registry::OpenDoor;
 
 use crate::net::{Attach, Net, NodeId};
@@ -22,7 +24,9 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret, KeyError, StaticKey};
 use ropewalk_bond::time::Time;
+use std::cell::RefCell;
 use std::net::Ipv4Addr;
+use std::rc::Rc;
 
 /// A tunnel to be made.
 #[derive(Clone, Debug)]
@@ -43,6 +47,8 @@ pub struct BondSpec {
     pub paths: Vec<Outer>,
     /// Both engines' configuration.
     pub config: Config,
+    /// The gateway's radio that may leave its channel.
+    pub mover: Option<MoverSpec>,
     /// All chance in it.
     pub seed: u64,
 }
@@ -56,6 +62,8 @@ pub struct Bond {
     pub devices: [IfIndex; 2],
     /// Their engines.
     pub engines: [Shared; 2],
+    /// The gateway's search for a better channel.
+    pub mover: Option<SharedMover>,
 }
 
 /// Why a tunnel could not be made.
@@ -104,13 +112,14 @@ pub fn add(world: &mut World, spec: &BondSpec) -> Result<Bond, BondError> {
         Engine::gateway(spec.config.clone(), keys.1, inside, Box::new(door), rng.random(), Time::ZERO);
     let port = EndpointId(next as u32 + 1).port();
     let client = BondClient::new(client, inner, spec.paths.clone(), port);
-    let gateway = BondGateway::new(gateway, outer);
+    let mover = spec.mover.clone().map(|m| Rc::new(RefCell::new(Mover::new(m))));
+    let gateway = BondGateway::new(gateway, outer, mover.clone());
     let engines = [client.engine(), gateway.engine()];
     let ends = [
         world.add_endpoint(spec.client, FlowId::NONE, Box::new(client))?,
         world.add_endpoint(spec.gateway, FlowId::NONE, Box::new(gateway))?,
     ];
-    Ok(Bond { ends, devices: [inner, outer], engines })
+    Ok(Bond { ends, devices: [inner, outer], engines, mover })
 }
 
 #[cfg(test)]

@@ -41,6 +41,7 @@ fn world(links: &[LinkSpec], nat: bool, seed: u64) -> (World, Bond, [NodeId; 2])
         prefix: 24,
         paths,
         config: Config::default(),
+        mover: None,
         seed,
     };
     let bond = add(&mut w, &spec).unwrap();

@@ -111,6 +111,7 @@ impl Bonds {
                     carried_mbps: mbps(bytes),
                     dropped: drops(new).saturating_sub(drops(old)),
                     resent_chunks: new.resent.saturating_sub(old.resent),
+                    ..BondRow::default()
                 });
                 paths.extend(running.paths(end, [old, new], mbps));
             }

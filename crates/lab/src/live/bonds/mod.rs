@@ -35,6 +35,11 @@ pub(crate) fn refusals(scenario: &Scenario) -> Vec<BuildError> {
                 "paths",
                 "the daemon takes no weights from its configuration; leave them out in the lab",
             ),
+            (
+                bond.migrate.is_some(),
+                "migrate",
+                "a bond's gateway searches no channel; run `ropewalk ap` with [ap.migrate] in `lab up`, or this in the simulator",
+            ),
             (!bond.ordered, "ordered", "the daemon always keeps order; run this in the simulator"),
         ];
         let wrong = refusals.into_iter().filter(|r| r.0);

@@ -78,7 +78,7 @@ section! {
         congestion: CongestionControl = CongestionControl::Tidal,
         /// Lost datagrams are sent again.
         recovery: bool = true,
-        /// Packets of a flow come out in order. False shows what the reordering buffer is worth; in the simulator only.
+        /// Packets of a flow come out in order. False shows what the reordering buffer is worth.
         ordered: bool = true,
         /// A path slower than the fastest by more than this carries no ordered data. As the daemon has it.
         max_spread: Duration = Duration::from_millis(200),

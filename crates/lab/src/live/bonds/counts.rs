@@ -8,7 +8,7 @@ use std::time::Duration;
 use ropewalk_scenario::report::{BondRow, PathRow};
 use serde::Deserialize;
 
-use super::{Bonds, ENDS, Running};
+use super::{Bonds, ENDS, Running, hop};
 use crate::Namespace;
 
 /// How long a daemon may take to answer.
@@ -37,6 +37,7 @@ struct Peer {
 #[derive(Clone, Debug, Deserialize)]
 struct PeerPath {
     id: u8,
+    name: String,
     state: String,
     rtt_ms: Option<f64>,
     sent_bytes: u64,
@@ -129,7 +130,7 @@ impl Running {
         let all: u64 = new.paths.iter().map(|p| since(p).0).sum();
         let row = |p: &PeerPath| {
             let (bytes, lost) = since(p);
-            let interface = self.bond.paths.get(usize::from(p.id)).map_or("?", |q| &q.interface);
+            let interface = self.interface(end, p);
             PathRow {
                 name: format!("{}:{}:{interface}", self.name, ENDS[end]),
                 bond: self.name.clone(),
@@ -143,6 +144,21 @@ impl Running {
             }
         };
         new.paths.iter().map(row).collect()
+    }
+}
+
+impl Running {
+    /// The client's interface of a path. An access point's numbers are its own: there the path is found by the radio that its socket is on.
+    fn interface(&self, end: usize, path: &PeerPath) -> &str {
+        let by_number = || self.bond.paths.get(usize::from(path.id));
+        let found = match hop::is_hop(&self.bond) {
+            true => self.bond.paths.iter().find(|q| match end {
+                0 => q.interface == path.name,
+                _ => q.to.as_ref().unwrap_or(&q.interface) == &path.name,
+            }),
+            false => by_number(),
+        };
+        found.map_or("?", |q| &q.interface)
     }
 }
 

@@ -62,6 +62,7 @@ impl Peer {
     ) -> Option<usize> {
         self.last_data = now;
         let bytes = shared.store.bytes_of(packet);
+        let vnet = vnet.measured(bytes);
         if vnet.gso_type == Vnet::GSO_NONE && bytes.len() > self.peer_mtu as usize + inner.network_at() {
             if inner.frame.is_some() {
                 // A bridge tells nobody.

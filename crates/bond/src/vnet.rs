@@ -52,6 +52,20 @@ impl Vnet {
         len.saturating_sub(self.hdr_len as usize).div_ceil(self.gso_size as usize).max(1)
     }
 
+    /// The same with the true length of the headers. The kernel's is what lies in one piece of memory: of a small super-packet that it forwards, all of it.
+    #[must_use]
+    pub fn measured(self, packet: &[u8]) -> Vnet {
+        let start = usize::from(self.csum_start);
+        let transport = match self.gso_type & !Self::GSO_ECN {
+            _ if self.flags & Self::NEEDS_CSUM == 0 => None,
+            Self::GSO_TCPV4 | Self::GSO_TCPV6 => packet.get(start + 12).map(|b| usize::from(b >> 4) * 4),
+            Self::GSO_UDP_L4 => Some(8),
+            _ => None,
+        };
+        let hdr_len = transport.and_then(|len| u16::try_from(start + len).ok());
+        Vnet { hdr_len: hdr_len.unwrap_or(self.hdr_len), ..self }
+    }
+
     /// The header as it stands in the tunnel: big endian, fields in order.
     pub fn to_wire(self) -> [u8; Self::LEN] {
         let mut b = [0; Self::LEN];
@@ -104,6 +118,25 @@ mod tests {
         let v = Vnet { flags: 1, gso_type: 4, hdr_len: 72, gso_size: 1368, csum_start: 40, csum_offset: 16 };
         assert_eq!(Vnet::from_wire(&v.to_wire()), v);
         assert_eq!(v.segments(72 + 1368 * 3 + 1), 4);
+    }
+
+    #[test]
+    fn headers_are_as_long_as_the_packet_says() {
+        let mut packet = [0; 2948];
+        packet[32] = 8 << 4;
+        // Forwarded from a TAP device: both segments in one piece of memory.
+        let v =
+            Vnet { flags: 1, gso_type: 1, hdr_len: 2948, gso_size: 1448, csum_start: 20, csum_offset: 16 };
+        assert!(!v.fits(packet.len()));
+        let measured = v.measured(&packet);
+        assert_eq!((measured, measured.segments(2948)), (Vnet { hdr_len: 52, ..v }, 2));
+        assert!(measured.fits(packet.len()));
+        let udp = Vnet { gso_type: Vnet::GSO_UDP_L4, ..v };
+        assert_eq!(udp.measured(&packet).hdr_len, 28);
+        // What says nothing of its headers stays as it is.
+        for odd in [Vnet { flags: 0, ..v }, Vnet { gso_type: 0, ..v }, Vnet { csum_start: 2940, ..v }] {
+            assert_eq!(odd.measured(&packet), odd);
+        }
     }
 
     #[test]

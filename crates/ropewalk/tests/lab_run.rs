@@ -185,3 +185,41 @@ fn a_reader_that_reads_no_further_ends_it_without_a_panic() {
     let done = command.args(["lab", "check", &file]).stdout(writer).output().unwrap();
     assert_eq!((done.status.code(), text(&done.stderr)), (Some(141), String::new()));
 }
+
+/// The Multifacet paper's repeater with the real `ap` and `repeater`: a server behind the access point answers the client, by both links.
+#[test]
+fn a_bond_on_a_shared_radio_is_an_access_point_and_a_repeater() {
+    if !possible() {
+        return;
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/000/figure2.toml");
+    let scratch = Scratch::new("hop");
+    let paths = "bond.rw0.paths=[{ interface = \"wlan0\", to = \"wlan0\" }, { interface = \"wlan1\", to = \"wlan1\", shared = true }]";
+    for ordered in ["true", "false"] {
+        let (out, ordered) = (scratch.path(ordered), format!("bond.rw0.ordered={ordered}"));
+        let mut args = vec!["lab", "run", file, "--out", &out];
+        let set = [
+            "duration=4s",
+            "warmup=1s",
+            "flow.down.congestion=cubic",
+            "bond.rw0.scheduler=backpressure",
+            "bond.rw0.congestion=none",
+            "bond.rw0.queue-packets=200",
+            "bond.rw0.throttle=balance",
+            paths,
+            &ordered,
+        ];
+        set.iter().for_each(|s| args.extend(["--set", s]));
+        let run = ropewalk(&args);
+        // A busy machine may be late (10); every byte is looked at on arrival.
+        assert!(matches!(run.status.code(), Some(0 | 10)), "{}{}", text(&run.stdout), text(&run.stderr));
+        let report: Report =
+            serde_json::from_slice(&fs::read(format!("{out}/report.json")).unwrap()).unwrap();
+        let flow = report.flow.iter().find(|f| f.name == "down").unwrap();
+        assert!(flow.bytes > 0, "{flow:?}");
+        let carried = |name: &str| report.path.iter().find(|p| p.name == name).map_or(0, |p| p.sent_bytes);
+        for path in ["rw0:gateway:wlan0", "rw0:gateway:wlan1", "rw0:client:wlan0"] {
+            assert!(carried(path) > 0, "{path}: {:?}", report.path);
+        }
+    }
+}

@@ -46,7 +46,12 @@ pub struct Plan {
     /// The runs.
     pub points: Vec<Point>,
     document: Document,
+    /// What is set after the axes, as `--set` takes it.
+    last: Vec<String>,
 }
+
+/// Axes with the labels that are run; those that are not named are run whole.
+pub type Only = [(String, Vec<String>)];
 
 impl Axis {
     /// What it is called.
@@ -91,15 +96,28 @@ impl Plan {
     /// # Errors
     /// All that is wrong, with the file itself or with what an axis makes of it.
     pub fn of(document: &Document) -> Result<Plan, Problems> {
+        Plan::part(document, &[], &[])
+    }
+
+    /// The same for a part of a sweep; `last` is set after what the axes set.
+    ///
+    /// # Errors
+    /// As [`Plan::of`].
+    pub fn part(document: &Document, only: &Only, last: &[String]) -> Result<Plan, Problems> {
         let base = document.scenario()?;
-        let (scales, seeds) = (scales(&base), seeds(&base));
+        let (mut scales, seeds) = (scales(&base), seeds(&base));
+        for (axis, labels) in only {
+            let named = scales.iter_mut().filter(|s| s.name == *axis);
+            named.for_each(|scale| scale.steps.retain(|step| labels.contains(&step.0)));
+        }
         let combinations = scales.iter().try_fold(1_usize, |n, s| n.checked_mul(s.steps.len()));
         let runs = combinations.and_then(|n| n.checked_mul(seeds.len())).filter(|n| *n <= MAX_RUNS);
         if runs.is_none() {
             let sentence = format!("these are more than {MAX_RUNS} runs; take values or seeds out");
             return Err(document.problem("sweep", sentence));
         }
-        let mut plan = Plan { base, scales, points: Vec::new(), document: document.clone() };
+        let mut plan =
+            Plan { base, scales, points: Vec::new(), document: document.clone(), last: last.to_vec() };
         let mut wrong: Vec<Problem> = Vec::new();
         for combination in 0..combinations.unwrap_or(0) {
             let (labels, settings) = plan.combination(combination);
@@ -147,6 +165,9 @@ impl Plan {
         let mut document = self.document.clone();
         for (key, value) in &point.settings {
             document.set(key, value)?;
+        }
+        for option in &self.last {
+            document.set_text(option)?;
         }
         let mut scenario = document.scenario_at(&point.labels)?;
         scenario.seed = point.seed;

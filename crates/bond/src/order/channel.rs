@@ -235,6 +235,17 @@ impl Channel {
         }
     }
 
+    /// Record `seq`, if it is whole, though others before it are not there. Its place stays and counts as done.
+    pub fn take_whole(&mut self, pool: &Pool, seq: u32) -> Option<Delivery> {
+        let ahead = usize::try_from(seq_after(seq, self.next)).ok()?;
+        let slot = self.slots.get_mut(ahead).filter(|slot| matches!(slot, Slot::Ready(..)))?;
+        self.held_bytes -= slot.memory(pool);
+        match std::mem::replace(slot, Slot::Void) {
+            Slot::Ready(buf, len, vnet) => Some(Delivery { buf, len, vnet, from: 0 }),
+            _ => None,
+        }
+    }
+
     /// Gives up the record at the front and those after it of which nothing is there. One that is there in part may still become whole:
     /// it is the next gap, and has been one since its first chunk came. Returns how many records were given up.
     pub fn give_up(&mut self, pool: &mut Pool) -> u64 {

@@ -86,7 +86,7 @@ pub struct Table {
     /// Memory held in all channels, bytes.
     held: u64,
     counters: Counters,
-    /// Whole records pass as they come.
+    /// Records pass as they become whole.
     unordered: bool,
     /// The channel and record of the last chunk, and what would go on with it.
     last: (u16, u32, u32),
@@ -95,8 +95,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table that keeps no order: every record that is whole passes as it comes, and only those in parts are put together. For measuring what
-    /// order is worth (Multifacet, figure 13).
+    /// A table that keeps no order: every record passes as soon as it is whole, once. For measuring what order is worth (Multifacet, figure 13).
     pub fn unordered() -> Table {
         Table { unordered: true, ..Table::default() }
     }
@@ -128,9 +127,6 @@ impl Table {
         if c.flow & URGENT != 0 {
             return self.on_urgent(pool, c, out);
         }
-        if self.unordered && c.total.is_some_and(|t| t as usize == c.data.len()) {
-            return self.deliver_copy(pool, c, out);
-        }
         if self.channel(c.flow, c.seq).is_none() {
             self.counters.refused += 1;
             return;
@@ -156,7 +152,10 @@ impl Table {
         self.goes_on = self.last == (c.flow, c.seq, u32::from(c.offset));
         self.last = (c.flow, c.seq, end);
         match took {
-            Took::Kept => self.settle(c.flow, pool, now, out),
+            Took::Kept => {
+                self.pass_whole((c.flow, c.seq), pool, out);
+                self.settle(c.flow, pool, now, out);
+            }
             Took::Late => {
                 self.counters.late += 1;
                 self.deliver_copy(pool, c, out);
@@ -194,6 +193,7 @@ impl Table {
         }
         channel.grow(g.seq, len as u32);
         self.last = (g.flow, g.seq, g.at + len as u32);
+        self.pass_whole((g.flow, g.seq), pool, out);
         self.settle(g.flow, pool, now, out);
     }
 
@@ -229,6 +229,19 @@ impl Table {
         }
         let slot = self.channels.get_mut(flow as usize)?;
         Some(slot.get_or_insert_with(|| Box::new(Channel::new(seq))))
+    }
+
+    /// Without order: a record that is whole now waits for no other.
+    fn pass_whole(&mut self, (flow, seq): (u16, u32), pool: &Pool, out: &mut VecDeque<Delivery>) {
+        if !self.unordered {
+            return;
+        }
+        let Some(channel) = &mut self.channels[flow as usize] else { return };
+        let held = channel.held_bytes;
+        let whole = channel.take_whole(pool, seq);
+        self.held -= held - channel.held_bytes;
+        self.counters.delivered += u64::from(whole.is_some());
+        out.extend(whole);
     }
 
     /// Delivers what can be and keeps the list of gaps.

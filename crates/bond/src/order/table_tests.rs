@@ -52,13 +52,28 @@ impl End {
 }
 
 #[test]
-fn a_table_without_order_passes_whole_records_as_they_come() {
+fn a_table_without_order_passes_records_as_they_become_whole_and_once() {
     let mut e = End { t: Table::unordered(), ..End::new() };
-    for s in [0, 3, 2, 5] {
+    for s in [0, 3, 2, 5, 3, 0] {
         e.whole(1, s, 0);
     }
     assert_eq!(e.got(), [0, 3, 2, 5]);
-    assert_eq!((e.t.gaps(), e.t.held_bytes(), e.t.counters().delivered), (0, 0, 4));
+    // One in parts waits for its own, and for nobody else's.
+    e.part(1, 7, 1);
+    assert_eq!(e.got(), [0; 0]);
+    e.rest(1, 7, 2);
+    e.rest(1, 7, 2);
+    assert_eq!(e.got(), [7]);
+    e.whole(1, 1, 3);
+    e.whole(1, 1, 3);
+    assert_eq!(e.got(), [1]);
+    // The deadline moves the window on, from gap to gap; what comes after it passes once all the same.
+    assert_eq!(e.check(300, 0), Some(Time::from_millis(500)));
+    e.whole(1, 4, 301);
+    e.whole(1, 4, 302);
+    assert_eq!(e.got(), [4]);
+    assert_eq!(e.check(500, 0), None);
+    assert_eq!((e.t.gaps(), e.t.held_bytes(), e.pool.used_bytes(), e.t.counters().delivered), (0, 0, 0, 7));
 }
 
 #[test]

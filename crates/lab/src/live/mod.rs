@@ -152,7 +152,8 @@ impl Lab {
         if let Some(first) = transport::refusals(scenario).into_iter().next() {
             return Err(first.into());
         }
-        let built = Built::network(scenario, &options.directory)?;
+        let mut built = Built::network(scenario, &options.directory)?;
+        hold_interferers(&mut built);
         let plan = Arc::new(Plan::new(scenario, &built));
         let site = Site::new()?;
         let nodes = setup::nodes(&plan, &site)?;
@@ -261,8 +262,8 @@ impl Lab {
         Ok(Built::network(&self.scenario, &self.directory)?)
     }
 
-    /// Time zero: events and walks of the scenario happen from now on. Gives the instant. An interferer's `start` and `stop` count from
-    /// [`Lab::start`], so call this soon.
+    /// Time zero: events and walks of the scenario happen from now on, and interferers start and stop by it; those from the beginning are there already.
+    /// Gives the instant.
     ///
     /// # Errors
     /// The thread is gone.
@@ -406,6 +407,24 @@ impl Lab {
     /// Where processes leave their output while it lives.
     pub fn logs(&self) -> &Path {
         self.site.logs()
+    }
+}
+
+/// Puts starts and stops of interferers on the agenda, whose zero is the run's beginning and not the air's: daemons start between them.
+fn hold_interferers(built: &mut Built) {
+    let Some((air, _)) = &mut built.air else { return };
+    for (number, placed) in air.interferers.iter_mut().enumerate() {
+        let mut switch = |at: Time, on: bool| {
+            let command = Command::SetInterferer { interferer: number as u16, on };
+            built.agenda.add(at, Action::Air(Box::new(command)));
+        };
+        let spec = &mut placed.spec;
+        if spec.start > Time::ZERO {
+            switch(std::mem::replace(&mut spec.start, Time::MAX), true);
+        }
+        if spec.stop < Time::MAX {
+            switch(std::mem::replace(&mut spec.stop, Time::MAX), false);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{LabError, Result};
 /// How often somebody is told how far it is.
 const TELL: Duration = Duration::from_millis(100);
 /// Daemons of bonds are not asked more often than this: answering takes time that they need for packets.
-const DAEMONS_AT_MOST: Duration = Duration::from_millis(200);
+const DAEMONS_AT_MOST: Duration = Duration::from_millis(50);
 
 /// Everything of a scenario that the simulator can do and this machine cannot, with keys and remedies; empty: it runs in the lab.
 pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {

@@ -138,6 +138,8 @@ pub struct Engine {
     pub congestion: Name<Algorithm>,
     /// Lost datagrams are sent again. Default: `true`: TCP inside hardly notices random loss then.
     pub recovery: bool,
+    /// Packets of a flow come out in order. Default: `true`; `false` shows what that is worth. It counts at the end that receives. Not changed by a reload.
+    pub ordered: bool,
     /// What is missing holds later packets of its flow no longer than this, milliseconds. Default: none, as long as a repair takes. A repeater a hop away has 10.
     pub order_deadline_ms: Option<u64>,
     /// A path slower than the fastest by more than this carries no ordered data, in milliseconds. Default: 200, TCP's least
@@ -211,6 +213,7 @@ impl Default for Engine {
             scheduler: Name(d.scheduler),
             congestion: Name(d.congestion),
             recovery: d.recovery,
+            ordered: d.ordered,
             order_deadline_ms: None,
             max_spread_ms: d.max_spread.as_millis() as u64,
             tun_mtu: d.tun_mtu,
@@ -259,6 +262,7 @@ impl Engine {
             congestion: self.congestion.0,
             max_spread: Duration::from_millis(self.max_spread_ms),
             recovery: self.recovery,
+            ordered: self.ordered,
             order_deadline: self.order_deadline_ms.map(Duration::from_millis),
             tun_mtu: self.tun_mtu,
             rekey_after: Duration::from_secs(self.rekey_after_s),

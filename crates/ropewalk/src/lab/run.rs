@@ -1,7 +1,7 @@
 //! `ropewalk lab run`: a scenario's own flows and events on real kernels in real time, and the report that `sim run` prints.
 
 use super::up::no_namespaces;
-use crate::exit::{Code, failure};
+use crate::exit::{Code, failure, kind_of};
 use crate::sim::driver::Driver;
 use crate::sim::{Which, figure, interrupt, once, output, show};
 use anyhow::{Context, Result};
@@ -161,11 +161,22 @@ impl Driver for Live {
     ) -> Result<Option<Report>> {
         let mut why = Vec::new();
         for _ in 0..TRIES {
-            let report = report_of(document, scenario, interrupted, false)?;
+            let report = match report_of(document, scenario, interrupted, false) {
+                // A daemon that got no processor in time, say.
+                Err(error) if kind_of(&error) == Code::Failure => {
+                    why = vec![format!("{error:#}")];
+                    continue;
+                }
+                other => other?,
+            };
             let lab = report.as_ref().and_then(|r| r.provenance.lab.as_ref());
             why = lab.map(|lab| lab.invalid.clone()).unwrap_or_default();
             if why.is_empty() {
                 return Ok(report);
+            }
+            if lab.is_some_and(|lab| lab.forecast.is_some_and(|share| share > 1.0)) {
+                // It was said before that this machine is too slow for it.
+                break;
             }
         }
         Err(invalid_run(&why))

@@ -162,6 +162,9 @@ fn work(
     let bar = crew::bar(crews.iter().map(Crew::missing).sum());
     let worked = crews.iter().try_for_each(|crew| crew.work(driver.jobs(), &bar));
     bar.finish_and_clear();
+    for (run, crew) in paper.runs_of(driver.name()).iter().zip(&crews) {
+        crew.unusable().iter().for_each(|why| eprintln!("{}, left out: {why}", run.name));
+    }
     worked
 }
 

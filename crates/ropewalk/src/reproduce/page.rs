@@ -1,8 +1,9 @@
 //! The page of a paper.
 
 use super::{Results, outcomes};
-use ropewalk_scenario::paper::file::Claim;
+use ropewalk_scenario::paper::file::{Claim, Run};
 use ropewalk_scenario::paper::{LAB, Outcome, Paper, Reported};
+use ropewalk_scenario::sweep::label_of;
 use std::fmt::Write;
 
 /// A column of figures.
@@ -242,12 +243,49 @@ fn plots(out: &mut String, paper: &Paper, name: &str) {
 }
 
 fn scenarios(out: &mut String, paper: &Paper, name: &str) {
-    out.push_str("\n## Scenarios\n\n| run | file | runs | title |\n|---|---|---|---|\n");
+    out.push_str("\n## Scenarios\n\n");
+    // Where the lab makes the simulator's runs there is nothing to say of it.
+    let differs = paper.file.run.iter().any(|run| !run.lab.only.is_empty() || run.lab.skip.is_some());
+    out.push_str(match differs {
+        true => "| run | file | runs | in the lab | title |\n|---|---|---|---|---|\n",
+        false => "| run | file | runs | title |\n|---|---|---|---|\n",
+    });
     for (run, said) in paper.runs.iter().zip(&paper.file.run) {
         let (file, runs, title) = (&said.scenario, run.plan.points.len(), safe(&run.plan.base.title));
-        let _ =
-            writeln!(out, "| {} | [`{file}`](../../scenarios/{name}/{file}) | {runs} | {title} |", run.name);
+        let live = paper.live.iter().find(|live| live.name == run.name).map(|live| live.plan.points.len());
+        let live = live.map_or("–".to_owned(), |runs| runs.to_string());
+        let live = if differs { format!(" {live} |") } else { String::new() };
+        let _ = writeln!(
+            out,
+            "| {} | [`{file}`](../../scenarios/{name}/{file}) | {runs} |{live} {title} |",
+            run.name
+        );
     }
     out.push_str("\nThe formulas by which claims are worked out of these runs stand beside the claims in ");
     let _ = writeln!(out, "[`paper.toml`](../../scenarios/{name}/paper.toml).");
+    for run in &paper.file.run {
+        if let Some(said) = in_the_lab(run) {
+            let _ = write!(out, "\n* **{}** in the lab: {said}", run.name);
+        }
+    }
+    if differs {
+        out.push('\n');
+    }
+}
+
+/// What the lab does otherwise with a run; none if nothing.
+fn in_the_lab(run: &Run) -> Option<String> {
+    let lab = &run.lab;
+    if let Some(reason) = &lab.skip {
+        return Some(format!("not run. {}", reason.trim()));
+    }
+    let of = |(axis, labels): (&String, &Vec<_>)| {
+        let labels: Vec<String> = labels.iter().map(label_of).collect();
+        format!("`{axis}` {}", labels.join(", "))
+    };
+    let only: Vec<String> = lab.only.iter().map(of).collect();
+    let only = (!only.is_empty()).then(|| format!("only {}.", only.join("; ")));
+    let set = (!lab.set.is_empty()).then(|| format!("Set: `{}`.", lab.set.join("`, `")));
+    let said: Vec<String> = only.into_iter().chain(set).chain(lab.note.clone()).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }

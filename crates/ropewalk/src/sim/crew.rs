@@ -2,6 +2,7 @@
 
 use super::driver::Driver;
 use super::store::Store;
+use crate::exit::{Code, kind_of};
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use ropewalk_scenario::Document;
@@ -23,6 +24,8 @@ pub struct Crew<'a> {
     next: AtomicUsize,
     /// What went wrong first; it ends the work.
     failure: Mutex<Option<anyhow::Error>>,
+    /// Runs whose figures may not be used, and why. The others go on.
+    unusable: Mutex<Vec<String>>,
 }
 
 /// A bar of runs; nothing is drawn where nobody looks.
@@ -49,8 +52,8 @@ impl<'a> Crew<'a> {
                 missing.push(point);
             }
         }
-        let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
-        Ok(Crew { document, plan, store, driver, interrupted, missing, next, failure })
+        let (next, failure, unusable) = (AtomicUsize::new(0), Mutex::new(None), Mutex::default());
+        Ok(Crew { document, plan, store, driver, interrupted, missing, next, failure, unusable })
     }
 
     /// How many runs are missing.
@@ -73,6 +76,14 @@ impl<'a> Crew<'a> {
         while !self.interrupted.load(Ordering::Relaxed) {
             let Some(point) = self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return };
             if let Err(error) = self.one(point, bar) {
+                if kind_of(&error) == Code::Invalid {
+                    let place: Vec<String> =
+                        point.labels.iter().map(|(axis, label)| format!("{axis} = {label}")).collect();
+                    let mut unusable = self.unusable.lock().unwrap_or_else(PoisonError::into_inner);
+                    unusable.push(format!("{}, seed {}: {error}", place.join(", "), point.seed));
+                    bar.inc(1);
+                    continue;
+                }
                 let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
                 failure.get_or_insert(error);
                 // The others need not begin anything.
@@ -90,6 +101,11 @@ impl<'a> Crew<'a> {
             bar.inc(1);
         }
         Ok(())
+    }
+
+    /// What may not be used of what was run.
+    pub fn unusable(&self) -> Vec<String> {
+        self.unusable.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The finished runs, in the order of the plan.

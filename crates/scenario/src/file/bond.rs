@@ -70,7 +70,7 @@ choice! {
 }
 
 section! {
-    /// When the gateway's private radio looks for another channel, and how. As the daemon's `[ap.migrate]`; in the simulator only.
+    /// When the gateway's private radio looks for another channel, and how. As the daemon's `[ap.migrate]`.
     pub struct Migrate {
         /// Channels to try, by number, in this order.
         channels: Vec<u16>,
@@ -80,7 +80,7 @@ section! {
         least: BitRate = BitRate { bps: 5_000_000 },
         /// For so long.
         window: Duration = Duration::from_secs(1),
-        /// How long a channel is tried.
+        /// How long a channel is tried; in the lab always this long.
         test: Duration = Duration::from_millis(20),
         /// So long after a search there is no other.
         rest: Duration = Duration::from_secs(30),
@@ -108,7 +108,7 @@ section! {
         congestion: CongestionControl = CongestionControl::Tidal,
         /// Lost datagrams are sent again.
         recovery: bool = true,
-        /// Packets of a flow come out in order. False shows what the reordering buffer is worth; in the simulator only.
+        /// Packets of a flow come out in order. False shows what the reordering buffer is worth.
         ordered: bool = true,
         /// A path slower than the fastest by more than this carries no ordered data. As the daemon has it.
         max_spread: Duration = Duration::from_millis(200),

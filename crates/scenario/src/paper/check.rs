@@ -1,6 +1,6 @@
 //! What is wrong with a paper's file beyond its types: names that nothing has, formulas that cannot be worked out, claims without a band.
 
-use super::file::{Claim, Plot, Series};
+use super::file::{Claim, Plot, Run, Series};
 use super::formula::{self, FormulaError, Value};
 use super::{Paper, Reported, SEED, TIME, labels};
 use crate::problem::remedy;
@@ -19,6 +19,9 @@ pub fn check(paper: &Paper) -> Found {
     unique(&mut found, "series", file.series.iter().map(|s| s.name.as_str()));
     unique(&mut found, "plot", file.plot.iter().map(|p| p.name.as_str()));
     unique(&mut found, "claim", file.claim.iter().map(|c| c.id.as_str()));
+    for run in &file.run {
+        check_only(&mut found, paper, run);
+    }
     for series in &file.series {
         check_series(&mut found, paper, series);
     }
@@ -45,6 +48,30 @@ fn unique<'a>(found: &mut Found, what: &str, names: impl Iterator<Item = &'a str
         }
         if !seen.insert(name) {
             found.push((what.into(), format!("there are two called `{name}`; give one another name")));
+        }
+    }
+}
+
+/// The part of a sweep that the lab runs has to be one.
+fn check_only(found: &mut Found, paper: &Paper, run: &Run) {
+    let Some(plan) = paper.plan(&run.name) else { return };
+    let key = format!("run.{}.lab.only", run.name);
+    for (axis, labels) in &run.lab.only {
+        let Some(scale) = plan.scales.iter().find(|s| s.name == *axis) else {
+            let remedy = remedy(axis, plan.scales.iter().map(|s| s.name.as_str()));
+            found.push((key.clone(), format!("there is no axis `{axis}`; {remedy}")));
+            continue;
+        };
+        let known = |label: &String| scale.steps.iter().any(|s| s.0 == *label);
+        for label in labels.iter().map(label_of).filter(|label| !known(label)) {
+            let remedy = remedy(&label, scale.steps.iter().map(|s| s.0.as_str()));
+            found.push((key.clone(), format!("the axis `{axis}` has no `{label}`; {remedy}")));
+        }
+        if labels.is_empty() {
+            found.push((
+                key.clone(),
+                format!("nothing of the axis `{axis}` is left; name labels, or `skip` the run"),
+            ));
         }
     }
 }

@@ -38,6 +38,22 @@ section! {
         scenario: String,
         /// What `--quick` sets in this run, after what it sets in all.
         quick: Vec<String>,
+        /// How the lab runs it.
+        lab: LabRun,
+    }
+}
+
+section! {
+    /// How the lab runs one scenario.
+    pub struct LabRun {
+        /// What is set in its runs, after what is set in all, and after what the axes of its sweep set.
+        set: Vec<String>,
+        /// Axes of its sweep with the labels that are run. Those that are not named are run whole.
+        only: IndexMap<String, Vec<Node>>,
+        /// Why the lab does not run it at all. If not said, it does.
+        skip: Option<String>,
+        /// What a reader has to know of its figures.
+        note: Option<String>,
     }
 }
 

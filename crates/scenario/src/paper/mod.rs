@@ -15,7 +15,7 @@ use crate::document::{Document, locate};
 use crate::field::{Field, Form, Reader};
 use crate::problem::{Problem, Problems};
 use crate::report::{Metric, Report};
-use crate::sweep::{Plan, label_of};
+use crate::sweep::{Only, Plan, label_of};
 use crate::tree::{self, Node, Origin};
 use formula::{FormulaError, Value};
 use std::path::Path;
@@ -33,7 +33,7 @@ pub struct Paper {
     pub file: File,
     /// Its scenarios, in the order of [`File::run`].
     pub runs: Vec<PaperRun>,
-    /// The same as the lab runs them.
+    /// The same as the lab runs them; those that it does not are not there.
     pub live: Vec<PaperRun>,
 }
 
@@ -68,14 +68,17 @@ impl Paper {
         let text =
             std::fs::read_to_string(&path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
         let (root, file) = parse(&text).map_err(problems)?;
-        let runs_with = |lab: &[String]| {
-            let read = |run: &file::Run| {
-                let cut = file.quick.iter().chain(&run.quick).filter(|_| quick);
-                PaperRun::read(directory, run, lab.iter().chain(cut))
-            };
-            file.run.iter().map(read).collect::<Result<Vec<_>, _>>()
+        let cut = |run: &file::Run| -> Vec<String> {
+            file.quick.iter().chain(&run.quick).filter(|_| quick).cloned().collect()
         };
-        let (runs, live) = (runs_with(&[])?, runs_with(&file.lab)?);
+        let simulated = |run: &file::Run| PaperRun::read(directory, run, &cut(run), &[], &[]);
+        let runs = file.run.iter().map(simulated).collect::<Result<Vec<_>, _>>()?;
+        let live = file.run.iter().filter(|run| run.lab.skip.is_none()).map(|run| {
+            let settings: Vec<String> = file.lab.iter().cloned().chain(cut(run)).collect();
+            let only: Vec<_> = run.lab.only.iter().map(|(a, l)| (a.clone(), labels_of(l))).collect();
+            PaperRun::read(directory, run, &settings, &only, &run.lab.set)
+        });
+        let live = live.collect::<Result<Vec<_>, _>>()?;
         let paper = Paper { file, runs, live };
         let place =
             |(key, sentence): (String, String)| Problem { origin: locate(&root, &key), key, sentence };
@@ -143,18 +146,25 @@ impl Paper {
 }
 
 impl PaperRun {
-    fn read<'s>(
+    /// `last` counts for the whole sweep and again after its axes.
+    fn read(
         directory: &Path,
         run: &file::Run,
-        settings: impl Iterator<Item = &'s String>,
+        settings: &[String],
+        only: &Only,
+        last: &[String],
     ) -> Result<PaperRun, Problems> {
         let mut document = Document::read(&directory.join(&run.scenario))?;
-        for setting in settings {
+        for setting in settings.iter().chain(last) {
             document.set_text(setting)?;
         }
-        let plan = Plan::of(&document)?;
+        let plan = Plan::part(&document, only, last)?;
         Ok(PaperRun { name: run.name.clone(), document, plan })
     }
+}
+
+fn labels_of(nodes: &[Node]) -> Vec<String> {
+    nodes.iter().map(label_of).collect()
 }
 
 /// What a series runs over if it is no axis: the seeds, or the rows of the time series.

@@ -117,6 +117,42 @@ fn quick_shortens_every_run() {
 }
 
 #[test]
+fn the_lab_runs_a_part_of_a_sweep_set_as_it_needs_it() {
+    let with = |lab: &str| {
+        let own = format!("scenario = \"cable.toml\"\n{lab}\n");
+        let paper = PAPER.replacen("scenario = \"cable.toml\"\n", &own, 1);
+        let directory =
+            Directory::new("lab-run", &format!("lab = [\"duration=3s\", \"sweep.seeds=1\"]\n{paper}"));
+        Paper::read(&directory.0, false)
+    };
+    let paper = with("lab.only = { load = [\"4Mbit/s\"] }\nlab.set = [\"flow.down.rate=5Mbit/s\"]").unwrap();
+    let rates = |run: &PaperRun| -> Vec<(u64, f64)> {
+        let scenario = |point| run.plan.scenario(point).unwrap();
+        let all = run.plan.points.iter().map(scenario);
+        all.map(|s| (s.duration.as_secs(), s.flow[0].rate.unwrap().bps as f64 / 1e6)).collect()
+    };
+    // What the axis sets goes before what the file sets in all, and the run's own after it.
+    assert_eq!(rates(&paper.live[0]), [(3, 5.0)]);
+    assert_eq!(rates(&paper.runs[0]), [(2, 2.0), (2, 2.0), (2, 4.0), (2, 4.0)]);
+    // A series has the places that were run, and a claim about another has none.
+    let reports = [report("4Mbit/s", paper.live[0].plan.points[0].seed, 3.0)];
+    let series = |name: &str, driver: &str| paper.series(name, driver, &|_| reports.to_vec());
+    assert_eq!(series("udp", LAB).unwrap(), Value::Many(vec![("4Mbit/s".into(), 3.0)]));
+    assert!(series("udp", "sim").is_err());
+    let none = with("lab.skip = \"no daemon takes part\"").unwrap();
+    assert_eq!((none.runs.len(), none.live.len()), (1, 0));
+    for (lab, said) in [
+        ("lab.only = { laod = [1] }", "run.cable.lab.only: there is no axis `laod`; did you mean `load`?"),
+        ("lab.only = { load = [\"5Mbit/s\"] }", "the axis `load` has no `5Mbit/s`"),
+        ("lab.only = { load = [] }", "nothing of the axis `load` is left"),
+        ("lab.set = [\"flow.up.rate=5Mbit/s\"]", "flow.up.rate"),
+    ] {
+        let error = with(lab).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_line() {
     for (from, to, said) in [
         ("scenario = \"cable.toml\"", "scenario = \"none.toml\"", "cannot be read"),

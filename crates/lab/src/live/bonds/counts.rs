@@ -8,7 +8,7 @@ use std::time::Duration;
 use ropewalk_scenario::report::{BondRow, PathRow};
 use serde::Deserialize;
 
-use super::{Bonds, ENDS, Running};
+use super::{Bonds, ENDS, Running, hop};
 use crate::Namespace;
 
 /// How long a daemon may take to answer.
@@ -24,6 +24,18 @@ struct Answer {
 #[derive(Clone, Debug, Default, Deserialize)]
 struct Status {
     peers: Vec<Peer>,
+    /// An access point that may leave its channel.
+    mover: Option<Mover>,
+}
+
+/// Its searches.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+struct Mover {
+    searches: u64,
+    moves: u64,
+    last_probes: Option<u32>,
+    last_before_bps: Option<f64>,
+    last_after_bps: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -32,11 +44,14 @@ struct Peer {
     codel_drops: u64,
     overflow_drops: u64,
     resent: u64,
+    #[serde(skip)]
+    mover: Option<Mover>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 struct PeerPath {
     id: u8,
+    name: String,
     state: String,
     rtt_ms: Option<f64>,
     sent_bytes: u64,
@@ -81,7 +96,8 @@ impl Bonds {
     /// All counters now. An end that does not answer counts as nothing.
     pub(in crate::live) fn counts(&self) -> BondCounts {
         let end = |running: &Running, i: usize| {
-            let peer = status(&running.states[i]).and_then(|s| s.peers.into_iter().next());
+            let status = status(&running.states[i]).unwrap_or_default();
+            let peer = status.peers.into_iter().next().map(|p| Peer { mover: status.mover, ..p });
             let device = received(running.nodes[i].namespace(), &running.name);
             (peer.unwrap_or_default(), device.unwrap_or_default())
         };
@@ -111,6 +127,11 @@ impl Bonds {
                     carried_mbps: mbps(bytes),
                     dropped: drops(new).saturating_sub(drops(old)),
                     resent_chunks: new.resent.saturating_sub(old.resent),
+                    searches: new.mover.map(|m| m.searches as f64),
+                    switches: new.mover.map(|m| m.moves as f64),
+                    probes: new.mover.and_then(|m| m.last_probes).map(f64::from),
+                    before_mbps: new.mover.and_then(|m| m.last_before_bps).map(|bps| bps / 1e6),
+                    after_mbps: new.mover.and_then(|m| m.last_after_bps).map(|bps| bps / 1e6),
                     ..BondRow::default()
                 });
                 paths.extend(running.paths(end, [old, new], mbps));
@@ -130,7 +151,7 @@ impl Running {
         let all: u64 = new.paths.iter().map(|p| since(p).0).sum();
         let row = |p: &PeerPath| {
             let (bytes, lost) = since(p);
-            let interface = self.bond.paths.get(usize::from(p.id)).map_or("?", |q| &q.interface);
+            let interface = self.interface(end, p);
             PathRow {
                 name: format!("{}:{}:{interface}", self.name, ENDS[end]),
                 bond: self.name.clone(),
@@ -144,6 +165,21 @@ impl Running {
             }
         };
         new.paths.iter().map(row).collect()
+    }
+}
+
+impl Running {
+    /// The client's interface of a path. An access point's numbers are its own: there the path is found by the radio that its socket is on.
+    fn interface(&self, end: usize, path: &PeerPath) -> &str {
+        let by_number = || self.bond.paths.get(usize::from(path.id));
+        let found = match hop::is_hop(&self.bond) {
+            true => self.bond.paths.iter().find(|q| match end {
+                0 => q.interface == path.name,
+                _ => q.to.as_ref().unwrap_or(&q.interface) == &path.name,
+            }),
+            false => by_number(),
+        };
+        found.map_or("?", |q| &q.interface)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A scenario's bonds: the real gateway and the real client in their nodes.
 
 mod counts;
+mod hop;
 
 use std::fmt::Write;
 use std::fs;
@@ -29,21 +30,18 @@ const ENDS: [&str; 2] = ["client", "gateway"];
 pub(crate) fn refusals(scenario: &Scenario) -> Vec<BuildError> {
     let of = |(name, bond): (&String, &Bond)| {
         let weighted = bond.paths.iter().any(|p| p.weight != 1);
-        let refusals = [
-            (
-                weighted,
-                "paths",
-                "the daemon takes no weights from its configuration; leave them out in the lab",
-            ),
-            (
-                bond.migrate.is_some(),
-                "migrate",
-                "a bond's gateway searches no channel; run `ropewalk ap` with [ap.migrate] in `lab up`, or this in the simulator",
-            ),
-            (!bond.ordered, "ordered", "the daemon always keeps order; run this in the simulator"),
-        ];
+        let refusals = [(
+            weighted,
+            "paths",
+            "the daemon takes no weights from its configuration; leave them out in the lab",
+        )];
         let wrong = refusals.into_iter().filter(|r| r.0);
-        wrong.map(|(_, key, why)| BuildError::new(format!("bond.{name}.{key}"), why)).collect::<Vec<_>>()
+        let mut all: Vec<_> =
+            wrong.map(|(_, key, why)| BuildError::new(format!("bond.{name}.{key}"), why)).collect();
+        if hop::is_hop(bond) {
+            all.extend(hop::refusals(scenario, name, bond));
+        }
+        all
     };
     scenario.bond.iter().flat_map(of).collect()
 }
@@ -96,10 +94,11 @@ fn engine(bond: &Bond) -> String {
     let deadline =
         bond.order_deadline.map_or(String::new(), |d| format!("order-deadline-ms = {}\n", d.as_millis()));
     let engine = format!(
-        "[engine]\nscheduler = \"{}\"\ncongestion = \"{}\"\nrecovery = {}\nmax-spread-ms = {}\ntun-mtu = {}\nqueue = \"{}B\"\n",
+        "[engine]\nscheduler = \"{}\"\ncongestion = \"{}\"\nrecovery = {}\nordered = {}\nmax-spread-ms = {}\ntun-mtu = {}\nqueue = \"{}B\"\n",
         bond.scheduler.name(),
         bond.congestion.name(),
         bond.recovery,
+        bond.ordered,
         bond.max_spread.as_millis(),
         bond.tun_mtu,
         bond.queue.0
@@ -161,52 +160,120 @@ fn beyond(scenario: &Scenario, bond: &Bond) -> Vec<String> {
     theirs.iter().filter(|net| !mine.contains(net)).map(ToString::to_string).collect()
 }
 
+/// What both ends of a bond are started with.
+struct Start<'a> {
+    lab: &'a Lab,
+    program: String,
+    name: &'a str,
+    bond: &'a Bond,
+    nodes: [Node; 2],
+    /// State directories.
+    states: [PathBuf; 2],
+    /// Where their configurations go.
+    configs: [PathBuf; 2],
+    /// The gateway's address inside.
+    inside: Ipv4Addr,
+    prefix: u8,
+    port: u16,
+}
+
 fn start(lab: &Lab, program: &Path, (number, name): (usize, &str), bond: &Bond) -> Result<Running> {
-    let nodes = [lab.node(&bond.client)?.clone(), lab.node(&bond.gateway)?.clone()];
-    let [client, gateway] = [nodes[0].namespace(), nodes[1].namespace()];
-    let states = ENDS.map(|end| lab.logs().join(format!("bond-{number}-{end}")));
-    let [client_state, gateway_state] = [&states[0], &states[1]].map(|s| s.display().to_string());
-    let port = PORT + number as u16;
     let net =
         bond.address.ok_or_else(|| BuildError::new(format!("bond.{name}.address"), "it has no address"))?;
     let Some(inside) = net.hosts().next() else {
         return Err(BuildError::new(format!("bond.{name}.address"), "its network has no room for two").into());
     };
-    let config = |end: &str, more: &str| {
-        let path = lab.logs().join(format!("bond-{number}-{end}.toml"));
-        fs::write(&path, format!("{}{more}", engine(bond)))
-            .map_err(LabError::kernel(format!("write {}", path.display())))?;
-        Ok::<_, LabError>(path.display().to_string())
+    let start = Start {
+        lab,
+        program: program.display().to_string(),
+        name,
+        bond,
+        nodes: [lab.node(&bond.client)?.clone(), lab.node(&bond.gateway)?.clone()],
+        states: ENDS.map(|end| lab.logs().join(format!("bond-{number}-{end}"))),
+        configs: ENDS.map(|end| lab.logs().join(format!("bond-{number}-{end}.toml"))),
+        inside,
+        prefix: net.prefix_len(),
+        port: PORT + number as u16,
     };
-    let program = program.display().to_string();
-    let listen = format!("0.0.0.0:{port}");
-    let address = format!("{inside}/{}", net.prefix_len());
-    let serve = ["serve", "--listen", &listen, "--tun", name, "--address", &address];
-    let config_gateway = config("gateway", "")?;
-    let serve = serve.into_iter().chain(["--state", &gateway_state, "--config", &config_gateway]);
-    let mut serving = gateway.start(&program, serve)?;
-    serving.wait_for_line("gateway ready", PATIENCE)?;
-    let any = format!("{}:{port}", lab.addresses(&bond.client, &bond.gateway)?[1]);
-    let invite = ["invite", "lab", "--endpoint", &any, "--state", &gateway_state];
-    let token = String::from_utf8_lossy(&gateway.exec(&program, invite)?.stdout).trim().to_owned();
-    let config_client = config("client", &client_paths(lab, name, bond, port)?)?;
-    let mut up: Vec<String> =
-        ["up", &token, "--tun", name, "--state", &client_state, "--config", &config_client]
-            .map(str::to_owned)
-            .into();
-    let routes = match &bond.route[..] {
-        [] => beyond(lab.scenario(), bond),
-        given => given.iter().map(ToString::to_string).collect(),
-    };
-    up.extend(routes.into_iter().flat_map(|net| ["--route".to_owned(), net]));
-    let mut calling = client.start(&program, &up)?;
-    wait_for_ping(&nodes[0], inside.into(), &mut calling)?;
-    for node in &nodes {
+    let mut daemons = if hop::is_hop(bond) { start.hop()? } else { start.tunnel()? };
+    wait_for_ping(&start.nodes[0], inside.into(), &mut daemons[0])?;
+    for node in &start.nodes {
         route_like_the_others(node.namespace(), name, lab.route_suffix(node.name()))?;
     }
+    let others = lab.nodes().iter().filter(|n| n.name() != bond.client && n.name() != bond.gateway);
+    for node in others {
+        route_back(lab, node, &bond.gateway, &net.trunc().to_string())?;
+    }
+    let Start { nodes, states, .. } = start;
     let addresses = [net.addr(), inside];
-    let (name, bond) = (name.to_owned(), bond.clone());
-    Ok(Running { name, bond, nodes, states, addresses, _daemons: [calling, serving] })
+    Ok(Running { name: name.to_owned(), bond: bond.clone(), nodes, states, addresses, _daemons: daemons })
+}
+
+impl Start<'_> {
+    /// Writes the configuration of an end: the engine's part, and `more`.
+    fn config(&self, end: usize, more: &str) -> Result<String> {
+        let path = &self.configs[end];
+        fs::write(path, format!("{}{more}", engine(self.bond)))
+            .map_err(LabError::kernel(format!("write {}", path.display())))?;
+        Ok(path.display().to_string())
+    }
+
+    fn address(&self) -> String {
+        format!("{}/{}", self.inside, self.prefix)
+    }
+
+    fn state(&self, end: usize) -> String {
+        self.states[end].display().to_string()
+    }
+
+    /// What the client sends into it.
+    fn routes(&self) -> Vec<String> {
+        match &self.bond.route[..] {
+            [] => beyond(self.lab.scenario(), self.bond),
+            given => given.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// Runs a program of the gateway's to its end; gives what it prints, a token.
+    fn token<'s>(&'s self, args: impl IntoIterator<Item = &'s str>) -> Result<String> {
+        let out = self.nodes[1].namespace().exec(&self.program, args)?;
+        Ok(String::from_utf8_lossy(&out.stdout).trim().to_owned())
+    }
+
+    /// `ropewalk serve` and `ropewalk up`.
+    fn tunnel(&self) -> Result<[Process; 2]> {
+        let Start { lab, bond, name, port, .. } = *self;
+        let (address, listen) = (self.address(), format!("0.0.0.0:{port}"));
+        let (client_state, gateway_state) = (self.state(0), self.state(1));
+        let config_gateway = self.config(1, "")?;
+        let serve = ["serve", "--listen", &listen, "--tun", name, "--address", &address];
+        let serve = serve.into_iter().chain(["--state", &gateway_state, "--config", &config_gateway]);
+        let mut serving = self.nodes[1].namespace().start(&self.program, serve)?;
+        serving.wait_for_line("gateway ready", PATIENCE)?;
+        let any = format!("{}:{port}", lab.addresses(&bond.client, &bond.gateway)?[1]);
+        let token = self.token(["invite", "lab", "--endpoint", &any, "--state", &gateway_state])?;
+        let config_client = self.config(0, &client_paths(lab, name, bond, port)?)?;
+        let mut up: Vec<String> =
+            ["up", &token, "--tun", name, "--state", &client_state, "--config", &config_client]
+                .map(str::to_owned)
+                .into();
+        up.extend(self.routes().into_iter().flat_map(|net| ["--route".to_owned(), net]));
+        Ok([self.nodes[0].namespace().start(&self.program, &up)?, serving])
+    }
+
+    /// `ropewalk ap` and `ropewalk repeater`.
+    fn hop(&self) -> Result<[Process; 2]> {
+        let (scenario, this) = (self.lab.scenario(), (self.name, self.bond));
+        let (client_state, gateway_state) = (self.state(0), self.state(1));
+        let config = self.config(1, &hop::ap(scenario, this, &self.address(), self.port))?;
+        let ap = ["ap", "--state", &gateway_state, "--config", &config];
+        let mut serving = self.nodes[1].namespace().start(&self.program, ap)?;
+        serving.wait_for_line("access point ready", PATIENCE)?;
+        let token = self.token(["ap", "invite", "lab", "--state", &gateway_state, "--config", &config])?;
+        let config = self.config(0, &hop::repeater(scenario, this, &self.routes()))?;
+        let repeater = ["repeater", &token, "--state", &client_state, "--config", &config];
+        Ok([self.nodes[0].namespace().start(&self.program, repeater)?, serving])
+    }
 }
 
 /// The routes that a daemon made end in what the node's others end in.
@@ -220,6 +287,21 @@ fn route_like_the_others(namespace: &Namespace, device: &str, suffix: &str) -> R
     let change = |line: &str| format!("route change {} dev {device}{suffix}", line.trim());
     let changes: Vec<String> = said.lines().filter(|l| !l.trim().is_empty()).map(change).collect();
     if changes.is_empty() { Ok(()) } else { namespace.ip(&changes) }
+}
+
+/// Has a node answer what comes out of a bond's network at its gateway, as routers tell each other in the simulator: by the way that leads to the gateway.
+fn route_back(lab: &Lab, node: &Node, gateway: &str, network: &str) -> Result<()> {
+    let Ok([_, towards]) = lab.addresses(node.name(), gateway) else { return Ok(()) };
+    if !lab.reaches(node.name(), towards) {
+        return Ok(());
+    }
+    let said = node.namespace().exec("ip", ["-4", "-o", "route", "get", &towards.to_string()])?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let after = |word: &str| said.split_whitespace().skip_while(|w| *w != word).nth(1).map(str::to_owned);
+    let Some(device) = after("dev") else { return Ok(()) };
+    let via = after("via").unwrap_or_else(|| towards.to_string());
+    let suffix = lab.route_suffix(node.name());
+    node.namespace().ip(&[format!("route replace {network} via {via} dev {device}{suffix}")])
 }
 
 fn wait_for_ping(client: &Node, inside: std::net::IpAddr, daemon: &mut Process) -> Result<()> {

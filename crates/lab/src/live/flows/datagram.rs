@@ -25,6 +25,8 @@ const CATCH_UP: u32 = 1024;
 /// Datagrams that a flow without a rate keeps on the way, beyond what fits on the wire: three times what an A-MPDU takes, as in the
 /// simulator.
 const SATURATED: u32 = 192;
+/// How often a hidden sink calls until it is heard.
+const CALL: Duration = Duration::from_millis(50);
 /// A flow without a rate of which nothing has come for so long takes all that is on its way for lost.
 const SILENCE: Duration = Duration::from_millis(50);
 
@@ -94,8 +96,10 @@ pub(crate) struct DatagramPlan {
     pub source: OwnedFd,
     /// Where it arrives.
     pub sink: OwnedFd,
-    /// That socket's address.
-    pub to: SocketAddrV4,
+    /// That socket's address; none if routes do not lead there, for translation hides it. Then it is learnt.
+    pub to: Option<SocketAddrV4>,
+    /// The source's address, to which a hidden sink speaks first.
+    pub calls: SocketAddrV4,
     /// IP length of each, bytes.
     pub len: u32,
     /// When the next one goes.
@@ -111,6 +115,8 @@ struct Run<'a> {
     judge: VideoJudge,
     seq: u32,
     next: Time,
+    /// When a hidden sink calls again.
+    call: Time,
     datagram: Vec<u8>,
     running: bool,
 }
@@ -119,17 +125,19 @@ struct Run<'a> {
 pub(crate) fn run(plan: DatagramPlan, clock: Clock, span: Span, quit: &AtomicBool, shared: &Shared) {
     let datagram = vec![0; (plan.len.saturating_sub(HEADERS) as usize).max(MARK)];
     let judge = VideoJudge::default();
-    let mut run = Run { plan, shared, judge, seq: 0, next: span.start, datagram, running: true };
+    let (next, call) = (span.start, Time::ZERO);
+    let mut run = Run { plan, shared, judge, seq: 0, next, call, datagram, running: true };
     let mut buffer = vec![0; 65_536];
     while !quit.load(Ordering::Relaxed) {
         let now = clock.now();
         run.receive(clock, &mut buffer);
         run.running &= span.stop.is_none_or(|at| now < at);
-        if run.running && now >= span.start {
+        if run.is_open(now) && run.running && now >= span.start {
             shared.started(span.start);
             run.send_due(clock);
         }
-        let nap = if run.running { clock.until(run.next).min(NAP) } else { NAP };
+        let sends = run.running && run.plan.to.is_some();
+        let nap = if sends { clock.until(run.next).min(NAP) } else { NAP };
         let mut watched = [PollFd::new(&run.plan.sink, PollFlags::IN)];
         // Interrupted or not, the loop looks again.
         let _ = poll(&mut watched, Some(&timespec(nap)));
@@ -141,6 +149,25 @@ pub(crate) fn run(plan: DatagramPlan, clock: Clock, span: Span, quit: &AtomicBoo
 }
 
 impl Run<'_> {
+    /// Whether the source knows where to send. A sink behind translation calls until it is heard; nothing is sent before, and nothing is made up for.
+    fn is_open(&mut self, now: Time) -> bool {
+        if self.plan.to.is_some() {
+            return true;
+        }
+        let mut call = [0];
+        if let Ok((_, _, Some(from))) =
+            rustix::net::recvfrom(&self.plan.source, &mut call, RecvFlags::DONTWAIT)
+        {
+            self.plan.to = SocketAddrV4::try_from(from).ok();
+        } else if now >= self.call {
+            // One that is lost is followed by another.
+            let _ = rustix::net::sendto(&self.plan.sink, &call, SendFlags::DONTWAIT, &self.plan.calls);
+            self.call = now + CALL;
+        }
+        self.next = self.next.max(now);
+        self.plan.to.is_some()
+    }
+
     /// Takes what has come.
     fn receive(&mut self, clock: Clock, buffer: &mut [u8]) {
         while let Ok((len, _)) = rustix::net::recv(&self.plan.sink, &mut *buffer, RecvFlags::DONTWAIT) {
@@ -192,11 +219,12 @@ impl Run<'_> {
     }
 
     fn send(&mut self, tag: u32, now: Time) {
+        let Some(to) = self.plan.to else { return };
         Mark { seq: self.seq, tag, sent: now }.write(&mut self.datagram);
         self.seq += 1;
         self.shared.lock().record.on_sent(self.datagram.len() as u32);
         // What the network cannot take now is lost, and missing at the sink.
-        let _ = rustix::net::sendto(&self.plan.source, &self.datagram, SendFlags::DONTWAIT, &self.plan.to);
+        let _ = rustix::net::sendto(&self.plan.source, &self.datagram, SendFlags::DONTWAIT, &to);
         self.plan.limit = self.plan.limit.map(|left| left.saturating_sub(1));
         self.running &= self.plan.limit != Some(0);
     }

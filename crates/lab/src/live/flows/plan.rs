@@ -278,7 +278,7 @@ fn datagrams(flow: &Flow, ends: &Ends, seed: u64) -> Result<DatagramPlan> {
         flow.packet.map_or(FULL_PACKET, |p| p.0 as u32).max(datagram::HEADERS + super::content::MARK as u32);
     let dscp = dscp(flow.category);
     let (sink, port) = socket::datagram(&ends.to, ends.to_address, dscp)?;
-    let (source, _) = socket::datagram(&ends.from, ends.from_address, dscp)?;
+    let (source, called) = socket::datagram(&ends.from, ends.from_address, dscp)?;
     let video = flow.kind == FlowKind::Video;
     let (len, pace) = match flow.rate.map(|r| r.bps.max(1)) {
         _ if video => {
@@ -289,5 +289,7 @@ fn datagrams(flow: &Flow, ends: &Ends, seed: u64) -> Result<DatagramPlan> {
         None => (len, Pace::Saturating(Window::default())),
     };
     let limit = flow.bytes.map(|b| b.0.div_ceil(u64::from(len - datagram::HEADERS)));
-    Ok(DatagramPlan { source, sink, to: SocketAddrV4::new(ends.to_address, port), len, pace, limit })
+    let to = ends.reaches.then(|| SocketAddrV4::new(ends.to_address, port));
+    let calls = SocketAddrV4::new(ends.from_address, called);
+    Ok(DatagramPlan { source, sink, to, calls, len, pace, limit })
 }

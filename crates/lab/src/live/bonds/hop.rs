@@ -1,0 +1,124 @@
+//! A bond between an access point and a repeater: the real `ropewalk ap` and `ropewalk repeater`. The access point has a socket on each radio, so that the radios'
+//! completions drive the striper; the repeater reads the queue in front of its clients.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use ropewalk_scenario::Scenario;
+use ropewalk_scenario::file::{Bond, BondPath, Interface, Migrate, Mode, Scheduler};
+use ropewalk_sim::BuildError;
+
+/// Whether a bond is such a hop: it lives on what its radios complete, or shares one with the repeater's clients.
+pub(super) fn is_hop(bond: &Bond) -> bool {
+    bond.scheduler == Scheduler::Backpressure || bond.paths.iter().any(|p| p.shared)
+}
+
+/// The gateway's interface at the other end of a path: the one that it names, or the one on its network.
+fn other_end<'a>(scenario: &'a Scenario, bond: &'a Bond, path: &'a BondPath) -> Option<&'a str> {
+    let of = |node: &str| scenario.node.get(node).map(|n| &n.interface);
+    if let Some(to) = &path.to {
+        return Some(to);
+    }
+    let net = of(&bond.client)?.get(&path.interface)?.address?;
+    let near = |i: &Interface| i.address.is_some_and(|a| net.contains(&a.addr()));
+    of(&bond.gateway)?.iter().find(|(_, i)| near(i)).map(|(name, _)| name.as_str())
+}
+
+/// The interface by which the repeater's clients hang on the radio of a shared path.
+fn clients<'a>(scenario: &'a Scenario, bond: &Bond) -> Option<&'a str> {
+    let interfaces = &scenario.node.get(&bond.client)?.interface;
+    let radios: Vec<_> = bond
+        .paths
+        .iter()
+        .filter(|p| p.shared)
+        .filter_map(|p| interfaces.get(&p.interface)?.radio.as_ref())
+        .collect();
+    let serves =
+        |i: &Interface| i.mode == Some(Mode::Ap) && i.radio.as_ref().is_some_and(|r| radios.contains(&r));
+    interfaces.iter().find(|(_, i)| serves(i)).map(|(name, _)| name.as_str())
+}
+
+/// What keeps a hop from running live.
+pub(super) fn refusals(scenario: &Scenario, name: &str, bond: &Bond) -> Vec<BuildError> {
+    let mut all = Vec::new();
+    let wrong = |why: &str| BuildError::new(format!("bond.{name}.paths"), why);
+    if bond.paths.iter().any(|p| other_end(scenario, bond, p).is_none()) {
+        all.push(wrong(
+            "an access point listens on the interfaces of its radios: say which each path goes to (`to`)",
+        ));
+    }
+    if bond.paths.iter().any(|p| p.shared) && clients(scenario, bond).is_none() {
+        all.push(wrong("a path is shared with clients, but no interface on its radio is their access point"));
+    }
+    let test = bond.migrate.as_ref().map(|m| m.test);
+    if test.is_some_and(|t| t != Duration::from_millis(20)) {
+        let why = "the daemon tries a channel for 20ms; leave it out in the lab";
+        all.push(BuildError::new(format!("bond.{name}.migrate.test"), why));
+    }
+    all
+}
+
+/// The links of one end.
+fn links<'a>(end: &str, all: impl Iterator<Item = (&'a str, bool)>) -> String {
+    all.fold(String::new(), |mut out, (interface, shared)| {
+        let _ = write!(out, "[[{end}.link]]\ninterface = \"{interface}\"\nshared = {shared}\n");
+        out
+    })
+}
+
+/// The access point's part of its configuration. Networks behind a repeater that does not translate addresses are named.
+pub(super) fn ap(scenario: &Scenario, (name, bond): (&str, &Bond), address: &str, port: u16) -> String {
+    let ends = bond.paths.iter().filter_map(|p| Some((other_end(scenario, bond, p)?, p.shared)));
+    let behind = match &behind(scenario, name, bond)[..] {
+        [] => String::new(),
+        networks => format!("[[ap.repeater]]\nname = \"lab\"\nnetworks = [{}]\n", quoted(networks)),
+    };
+    let migrate = bond.migrate.as_ref().map_or(String::new(), migrate);
+    format!("[ap]\ntun = \"{name}\"\naddress = [\"{address}\"]\nport = {port}\n{}{behind}{migrate}", links("ap", ends))
+}
+
+fn migrate(keys: &Migrate) -> String {
+    format!(
+        "[ap.migrate]\nchannels = {:?}\nsearch = \"{}\"\nleast-mbps = {:?}\nwindow-ms = {}\nrest-s = {}\nbeacons = {}\n",
+        keys.channels,
+        keys.search.name(),
+        keys.least.bps as f64 / 1e6,
+        keys.window.as_millis(),
+        keys.rest.as_secs(),
+        keys.beacons
+    )
+}
+
+/// The repeater's part; `routes` go through the hop.
+pub(super) fn repeater(scenario: &Scenario, (name, bond): (&str, &Bond), routes: &[String]) -> String {
+    let clients = match clients(scenario, bond) {
+        Some(radio) => format!("clients = \"{radio}\""),
+        // No radio is shared with them, so no queue of theirs is read.
+        None => format!("lan = \"{}\"", inner(scenario, bond).next().map_or("lo", |(name, _)| name)),
+    };
+    let networks = quoted(&behind(scenario, name, bond));
+    let own = bond.paths.iter().map(|p| (p.interface.as_str(), p.shared));
+    format!(
+        "[repeater]\ntun = \"{name}\"\n{clients}\nroute = [{}]\nnetworks = [{networks}]\n{}",
+        quoted(routes),
+        links("repeater", own)
+    )
+}
+
+fn quoted(all: &[String]) -> String {
+    all.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// The repeater's interfaces that are no links of the hop.
+fn inner<'a>(scenario: &'a Scenario, bond: &'a Bond) -> impl Iterator<Item = (&'a str, &'a Interface)> {
+    let all = scenario.node.get(&bond.client).into_iter().flat_map(|n| &n.interface);
+    all.filter(|(i, _)| !bond.paths.iter().any(|p| p.interface == **i)).map(|(name, i)| (name.as_str(), i))
+}
+
+/// Networks on these; none where the repeater hides them behind the hop's address.
+fn behind(scenario: &Scenario, name: &str, bond: &Bond) -> Vec<String> {
+    if scenario.node.get(&bond.client).is_some_and(|n| n.nat.iter().any(|i| i == name)) {
+        return Vec::new();
+    }
+    inner(scenario, bond).filter_map(|(_, i)| Some(i.address?.trunc().to_string())).collect()
+}

@@ -327,6 +327,44 @@ fn stations_of_two_repeaters_reach_each_other_and_the_device_hears_only_what_con
     assert_eq!(got(&mut site), [] as [usize; 0], "both are behind one repeater");
 }
 
+/// The two bridges are joined by a cable besides, on which a frame takes `late` milliseconds; how often the device of each end got the station's one frame.
+fn round_a_cable(site: &mut Site, frame: &[u8], late: u64) -> [usize; 2] {
+    let mut got = [0; 2];
+    // The bridges flood: what comes from a device or a station goes by the cable, and what comes by the cable goes to the device.
+    let mut cable = vec![(site.now + Duration::from_millis(late), AP)];
+    site.device(1, frame);
+    for _ in 0..3000 {
+        site.run(1);
+        for end in [AP, 1] {
+            let copies = site.taken(end).iter().filter(|f| *f == frame).count();
+            got[end] += copies;
+            let at = site.now + Duration::from_millis(late);
+            cable.extend(std::iter::repeat_n((at, 1 - end), copies));
+        }
+        let now = site.now;
+        let due: Vec<usize> = cable.extract_if(.., |c| c.0 <= now).map(|c| c.1).collect();
+        due.into_iter().for_each(|end| site.device(end, frame));
+    }
+    got
+}
+
+#[test]
+fn a_loop_is_broken_even_if_the_other_way_is_slower_or_faster() {
+    for late in [1, 3, 40, 300] {
+        for dst in [ALL, [0x33, 0x33, 0, 0, 0, 0xfb], STATION] {
+            let mut site = bridged(1);
+            // The loop is known by what goes to a group; frames to a station that nobody knows go round with it.
+            let mut got = round_a_cable(&mut site, &frame(ALL, SERVER, "hello"), late);
+            if dst != ALL {
+                got = round_a_cable(&mut site, &frame(dst, SERVER, "round"), late);
+            }
+            assert!(got.iter().sum::<usize>() <= 4, "{dst:?} by a cable of {late} ms: {got:?} times");
+            let looped = |end: usize| site.engines[end].status(site.now).bridge.unwrap().looped;
+            assert!(looped(AP) + looped(1) > 0);
+        }
+    }
+}
+
 #[test]
 fn what_comes_back_and_what_is_too_long_is_dropped_and_counted() {
     let mut site = bridged(1);

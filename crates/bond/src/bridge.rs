@@ -101,8 +101,7 @@ impl Bridge {
 
     /// A frame from `mac` came from this side: if it was behind a peer, it has moved.
     pub fn on_this_side(&mut self, now: Time, mac: &Mac) {
-        let calm = self.last_loop.is_none_or(|at| now.since(at) >= CALM);
-        if calm && self.stations.remove(mac).is_some() {
+        if !self.has_loop(now) && self.stations.remove(mac).is_some() {
             self.counters.moved += 1;
         }
     }
@@ -112,15 +111,15 @@ impl Bridge {
         self.stations.retain(|_, s| s.peer != peer);
     }
 
-    /// A frame to a group, with this hash, goes to the device.
-    pub fn note_group(&mut self, now: Time, hash: u64) {
+    /// A frame to a group, or any while frames go round, with this hash, goes to the device.
+    pub fn note(&mut self, now: Time, hash: u64) {
         if self.echoes.len() >= ECHOES {
             self.echoes.pop_front();
         }
         self.echoes.push_back((hash, now));
     }
 
-    /// Whether a frame to a group that the device hands us is one that it got from us.
+    /// Whether a frame that the device hands us is one that it got from us.
     pub fn came_back(&mut self, now: Time, hash: u64) -> bool {
         while self.echoes.front().is_some_and(|(_, at)| now.since(*at) >= ECHO) {
             self.echoes.pop_front();
@@ -131,6 +130,17 @@ impl Bridge {
             self.counters.looped += 1;
         }
         came
+    }
+
+    /// Whether frames go round: one came back a short while ago.
+    pub fn has_loop(&self, now: Time) -> bool {
+        self.last_loop.is_some_and(|at| now.since(at) < CALM)
+    }
+
+    /// Whether a frame from a peer is one that the device has got already, on its next lap. The loop may be such that no copy of it comes back to this device: so
+    /// while there is one, each frame is given to it once.
+    pub fn is_another_lap(&mut self, now: Time, hash: u64) -> bool {
+        self.has_loop(now) && self.came_back(now, hash)
     }
 
     /// Whether people are to be told of a loop now.
@@ -199,13 +209,13 @@ mod tests {
         let (mut b, mut l) = (Bridge::default(), Lessons::default());
         let t = Time::from_millis;
         b.learn(t(0), mac(1), 7, &mut l);
-        b.note_group(t(0), 99);
+        b.note(t(0), 99);
         assert!(!b.came_back(t(1), 98) && b.came_back(t(2), 99) && b.came_back(t(3), 99));
         assert!(b.is_to_be_told(t(3)) && !b.is_to_be_told(t(4)));
         b.on_this_side(t(4), &mac(1));
         assert_eq!(b.whose(t(5), &mac(1)), Some(7));
         assert!(!b.came_back(t(1001), 99), "whoever says the same a second later means it");
-        (0..10_000).for_each(|n| b.note_group(t(2000), n));
+        (0..10_000).for_each(|n| b.note(t(2000), n));
         assert_eq!((b.echoes.len(), b.counters().looped), (ECHOES, 2));
     }
 }

@@ -289,11 +289,17 @@ impl Peer {
             match inner {
                 Some(inner) => {
                     if let Some(frame) = &inner.frame {
-                        shared.bridge.learn(self.last_heard, frame.src, self.id, &mut self.lessons);
-                        if frame.is_to_group() {
+                        let (now, bridge) = (self.last_heard, &mut shared.bridge);
+                        if frame.is_to_group() || bridge.has_loop(now) {
                             let hash = inner.echo_hash(&shared.flow_key, packet);
-                            shared.bridge.note_group(self.last_heard, hash);
+                            if bridge.is_another_lap(now, hash) {
+                                shared.store.pool.free(d.buf);
+                                shared.deliveries.remove(i);
+                                continue;
+                            }
+                            bridge.note(now, hash);
                         }
+                        bridge.learn(now, frame.src, self.id, &mut self.lessons);
                     }
                     let mss = self.mss(&inner, shared.config.tun_mtu);
                     send::clamp(packet, &inner, mss, d.vnet);

@@ -17,6 +17,12 @@ fn tun(ns: &Netns, name: &str, wanted: Offloads) -> Tun {
     tun
 }
 
+fn tap(ns: &Netns, name: &str, wanted: Offloads) -> Tun {
+    let tap = ns.inside(|| Tun::open_tap_with(Some(name), wanted).unwrap());
+    ns.ip(&format!("link set {name} up"));
+    tap
+}
+
 /// Two namespaces, a device in each, and a thread that carries packets from either to the other: the smallest
 /// tunnel.
 fn relay(
@@ -24,8 +30,17 @@ fn relay(
     offloads_b: Offloads,
     work: impl FnOnce(&Netns, &Netns) + Send,
 ) -> Vec<VnetHdr> {
+    relay_by(tun, offloads_a, offloads_b, work)
+}
+
+fn relay_by(
+    device: fn(&Netns, &str, Offloads) -> Tun,
+    offloads_a: Offloads,
+    offloads_b: Offloads,
+    work: impl FnOnce(&Netns, &Netns) + Send,
+) -> Vec<VnetHdr> {
     let (a, b) = (Netns::new("a"), Netns::new("b"));
-    let (mut ta, mut tb) = (tun(&a, "rwa", offloads_a), tun(&b, "rwb", offloads_b));
+    let (mut ta, mut tb) = (device(&a, "rwa", offloads_a), device(&b, "rwb", offloads_b));
     a.ip("address add 10.8.0.1/24 dev rwa");
     a.ip("address add fd08::1/64 dev rwa nodad");
     b.ip("address add 10.8.0.2/24 dev rwb");
@@ -93,16 +108,38 @@ fn what_one_side_lacks_is_done_in_software() {
     }
     let bare = Offloads { header: false, csum: false, tso: false, uso: false };
     let csum = Offloads { header: true, csum: true, tso: false, uso: false };
-    for poor in [csum, bare] {
-        let seen = relay(ALL, poor, |a, b| {
-            tcp_transfer(a, b, "10.8.0.2", 1 << 20);
-            tcp_transfer(b, a, "fd08::1", 1 << 20);
-            tcp_transfer(a, b, "fd08::2", 1 << 20);
-        });
-        assert!(
-            seen.iter().any(|h| h.is_super()),
-            "the rich side makes super-packets, the poor side takes their segments"
-        );
+    for (device, has_frames) in [(tun as fn(&Netns, &str, Offloads) -> Tun, false), (tap, true)] {
+        for poor in [csum, bare] {
+            let seen = relay_by(device, ALL, poor, |a, b| {
+                tcp_transfer(a, b, "10.8.0.2", 1 << 20);
+                tcp_transfer(b, a, "fd08::1", 1 << 20);
+                tcp_transfer(a, b, "fd08::2", 1 << 20);
+                if has_frames {
+                    tagged_transfer(a, b);
+                }
+            });
+            assert!(
+                seen.iter().any(|h| h.is_super()),
+                "the rich side makes super-packets, the poor side takes their segments"
+            );
+        }
+    }
+}
+
+/// Through a VLAN, where this kernel has them.
+fn tagged_transfer(a: &Netns, b: &Netns) {
+    let vlan = |ns: &Netns, device: &str, host: u8| {
+        let ip = |line: &str| {
+            ns.inside(|| {
+                std::process::Command::new("ip").args(line.split(' ')).output().unwrap().status.success()
+            })
+        };
+        ip(&format!("link add link {device} name {device}.7 type vlan id 7"))
+            && ip(&format!("address add 10.9.0.{host}/24 dev {device}.7"))
+            && ip(&format!("link set {device}.7 up"))
+    };
+    if vlan(a, "rwa", 1) && vlan(b, "rwb", 2) {
+        tcp_transfer(a, b, "10.9.0.2", 1 << 20);
     }
 }
 

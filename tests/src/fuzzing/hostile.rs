@@ -12,7 +12,7 @@ use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret, SessionId};
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bond::wire::{AckFrame, Frame, Frames, Header, PathStatus, Stamp, Writer};
+use ropewalk_bond::wire::{AckFrame, Frame, Frames, Header, PathStatus, QueueFrame, Stamp, Writer};
 use std::net::SocketAddr;
 
 /// Operations per input.
@@ -273,6 +273,12 @@ impl Rig {
                 self.engine.reconfigure(ropewalk_bond::config::Config { scheduler, ..config });
             }
             6 if self.is_gateway && what > 200 => self.engine.revoke(&client_key().public()),
+            6 => {
+                let (seq, shared, every_ms, packets) =
+                    (feed.u16(), feed.scaled(16) as u16, feed.scaled(16) as u16, feed.scaled(16) as u16);
+                let word = QueueFrame { seq, shared, every_ms, packets, verdict: path & 3 };
+                self.write(feed, |w| w.queue(&word));
+            }
             _ => {}
         }
     }

@@ -17,7 +17,7 @@ impl Engine {
             self.shared.drops.unroutable += 1;
             return;
         };
-        if frame.is_to_group() {
+        if frame.is_to_group() || self.shared.bridge.has_loop(now) {
             let hash = inner.echo_hash(&self.shared.flow_key, bytes);
             if self.shared.bridge.came_back(now, hash) {
                 return self.on_loop(now);

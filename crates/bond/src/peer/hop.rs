@@ -24,8 +24,8 @@ impl Peer {
 
     /// What is due on the hop: the repeater's word, and the access point's notice that it has not come.
     pub(crate) fn tend_hop(&mut self, now: Time, config: &Config) {
-        if let Some(t) = &mut self.throttled {
-            t.on_timer(now);
+        if self.throttled.as_mut().is_some_and(|t| t.on_timer(now)) {
+            self.on_queue_changed();
         }
         if self.word.1.is_none_or(|due| due > now) {
             return;

@@ -367,12 +367,15 @@ impl Peer {
         self.views.clear();
         let backup = |p: &Path| p.is_held || p.class == crate::path::Class::Backup;
         let any_active = self.paths.iter().any(|p| p.is_usable() && !backup(p));
+        let any_private = self.paths.iter().any(|p| p.is_usable() && !backup(p) && !self.is_throttled(p.id));
+        // Nobody says how the clients fare, and there is no other way: carrying slowly is better than not at all.
+        let is_open = !any_private && self.throttled.as_deref().is_some_and(|t| t.is_silent());
         for p in self.paths.iter_mut().filter(|p| p.is_usable() && !(any_active && backup(p))) {
             let outstanding = u32::try_from(p.outstanding()).unwrap_or(u32::MAX);
             let threshold = p.device_threshold(now, &config.device_threshold);
             let throttled = self.throttled.as_deref_mut().filter(|t| t.is_shared(p.id));
             let is_shared = throttled.is_some() || self.shared_paths & 1 << p.id != 0;
-            let (threshold, slots) = match throttled {
+            let (threshold, slots) = match throttled.filter(|_| !is_open) {
                 Some(t) => t.slots(now, p.id, outstanding, threshold),
                 None if counts => (threshold, threshold.saturating_sub(outstanding)),
                 None => (threshold, u32::MAX),
@@ -392,6 +395,11 @@ impl Peer {
                 mtu: p.mtu.current(),
             });
         }
+    }
+
+    /// Whether the peer said that its clients need the channel of path `id`.
+    fn is_throttled(&self, id: u8) -> bool {
+        self.throttled.as_deref().is_some_and(|t| t.is_shared(id))
     }
 
     /// Fills `siblings` for the coupled controllers; entry `own` is the path being called.

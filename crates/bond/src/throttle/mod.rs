@@ -172,12 +172,16 @@ pub struct Counters {
     pub old: u64,
     /// Times that none came for two periods.
     pub silences: u64,
+    /// Frames that made no sense.
+    pub senseless: u64,
 }
 
 /// Silence of so many periods is a decrease.
 const SILENT_PERIODS: u32 = 2;
 /// If it lasts at least this long: frames that wait for their turn on a busy channel are late by tens of milliseconds, and say so when they come.
 const SILENCE: Duration = Duration::from_millis(100);
+/// A repeater that says it will speak less often than config lets it (`throttle-period-ms`) is not believed: its silence would go unnoticed for minutes.
+const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
 /// The access point's end: the last word of the repeater and what follows from it for each shared path.
 #[derive(Debug)]
@@ -190,6 +194,7 @@ pub struct Throttled {
     every: Duration,
     last: Time,
     silent_at: Time,
+    is_silent: bool,
     sent: u64,
     gates: [Gate; MAX_PATHS],
     counters: Counters,
@@ -207,6 +212,7 @@ impl Throttled {
             every: config.every(),
             last: now,
             silent_at: now + (config.every() * SILENT_PERIODS).max(SILENCE),
+            is_silent: false,
             sent: 0,
             gates: [Gate::default(); MAX_PATHS],
             counters: Counters::default(),
@@ -215,29 +221,40 @@ impl Throttled {
 
     /// A control frame. Old ones are not heeded (serial numbers, RFC 1982).
     pub fn on_frame(&mut self, now: Time, f: &QueueFrame) {
-        let Some(verdict) = Verdict::from_code(f.verdict) else { return };
+        let Some(verdict) = Verdict::from_code(f.verdict) else {
+            self.counters.senseless += 1;
+            return;
+        };
         if self.seq.is_some_and(|seen| (f.seq.wrapping_sub(seen) as i16) <= 0) {
             self.counters.old += 1;
             return;
         }
         let periods = self.seq.map_or(1, |seen| u32::from(f.seq.wrapping_sub(seen)));
         (self.seq, self.shared, self.packets) = (Some(f.seq), f.shared, u32::from(f.packets));
-        self.every = Duration::from_millis(u64::from(f.every_ms.max(1)));
+        self.every = Duration::from_millis(u64::from(f.every_ms.max(1))).min(LONGEST_PERIOD);
         let over = self.every * periods;
         let sent_pps = std::mem::take(&mut self.sent) as f64
             / now.since(self.last).max(Duration::from_millis(1)).as_secs_f64();
         self.law.on_signal(&Signal { now, over, verdict, packets: u32::from(f.packets), sent_pps });
         self.counters.verdicts[verdict.code() as usize] += 1;
-        (self.last, self.silent_at) = (now, now + self.silence());
+        (self.last, self.silent_at, self.is_silent) = (now, now + self.silence(), false);
     }
 
-    /// Looks whether the repeater has gone silent.
-    pub fn on_timer(&mut self, now: Time) {
-        if now >= self.silent_at {
+    /// Looks whether the repeater has gone silent; `true`: it has, and shared paths may do something else now.
+    pub fn on_timer(&mut self, now: Time) -> bool {
+        let is_due = now >= self.silent_at;
+        if is_due {
             self.law.on_silence(now);
             self.counters.silences += 1;
+            self.is_silent = true;
             self.silent_at = now + self.every.max(SILENCE / 2);
         }
+        is_due
+    }
+
+    /// No frame has come for longer than it should have taken.
+    pub fn is_silent(&self) -> bool {
+        self.is_silent
     }
 
     fn silence(&self) -> Duration {

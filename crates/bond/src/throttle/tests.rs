@@ -1,6 +1,7 @@
 use super::hop::{Hop, RADIO_QUEUE};
 use super::*;
 use crate::feedback::LinkState;
+use proptest::prelude::*;
 
 const LAWS: [Kind; 2] = [Kind::Mimd, Kind::Balance];
 /// Private, shared and client link alone, packets per second: 6 to 96 Mb/s.
@@ -132,6 +133,7 @@ fn old_frames_and_unknown_verdicts_are_not_heeded() {
         (t.allowance(), t.counters().old, t.is_shared(1), t.is_shared(0)),
         (Allowance::Held(1.0), 2, true, false)
     );
+    assert_eq!(t.counters().senseless, 1);
     t.on_frame(Time::from_millis(4), &frame(0, 2));
     assert_eq!(t.allowance(), Allowance::Held(1.25));
     assert!(Throttled::new(&Config { kind: Kind::Off, ..config }, 64, Time::ZERO).is_none());
@@ -176,4 +178,45 @@ fn names_are_known() {
         }
     }
     assert!("aimd".parse::<Kind>().is_err());
+}
+
+proptest! {
+    /// Whatever a repeater says, what follows is finite, everything is counted, and its silence is noticed within eleven seconds and chokes the shared links.
+    #[test]
+    fn any_words_at_any_time_are_counted_and_leave_a_throttle_that_falls_silent(
+        balance in any::<bool>(),
+        words in proptest::collection::vec((any::<u16>(), any::<u16>(), any::<u16>(), any::<u16>(), 0u8..5, 0u64..400), 1..80),
+    ) {
+        let kind = if balance { Kind::Balance } else { Kind::Mimd };
+        let mut t = Throttled::new(&Config { kind, ..Config::default() }, 512, Time::ZERO).unwrap();
+        let mut now = Time::from_millis(1);
+        for &(seq, shared, every_ms, packets, verdict, gap_ms) in &words {
+            now += Duration::from_millis(gap_ms);
+            t.on_frame(now, &QueueFrame { seq, shared, every_ms, packets, verdict });
+            t.on_timer(now);
+            let (held, slots) = t.slots(now, 3, 0, 64);
+            t.on_sent(now, 3, slots);
+            prop_assert!(held <= 64 && slots <= 64);
+            let (least, most) = match t.allowance() {
+                Allowance::Choked => (0.0, 0.0),
+                Allowance::Held(held) => (held, 512.0),
+                Allowance::Rate(pps) => (pps, 200_000.0),
+            };
+            prop_assert!((0.0..=most).contains(&least), "{}", least);
+        }
+        let Counters { verdicts, old, senseless, .. } = t.counters();
+        prop_assert_eq!(verdicts.iter().sum::<u64>() + old + senseless, words.len() as u64);
+        let end = now + secs(11);
+        while t.silent_at() <= end {
+            let at = t.silent_at();
+            prop_assert!(t.on_timer(at) && t.is_silent());
+        }
+        prop_assert!(t.counters().silences > 0);
+        // Each further silence halves what is left, however large it was.
+        for _ in 0..20 {
+            let at = t.silent_at();
+            t.on_timer(at);
+        }
+        prop_assert_eq!(t.allowance(), Allowance::Choked);
+    }
 }

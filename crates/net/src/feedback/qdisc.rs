@@ -88,7 +88,9 @@ impl LinkFeedback for Qdisc {
     }
 
     fn read(&mut self) -> Result<LinkReport, FeedbackError> {
-        let statistics = self.ask()?.ok_or(FeedbackError::Gone(Source::Qdisc))?;
+        // What is left after somebody has taken the discipline away holds nothing, and says so for ever.
+        let there = self.ask()?.filter(|s| s.kind != "noqueue");
+        let statistics = there.ok_or(FeedbackError::Gone(Source::Qdisc))?;
         Ok(self.counted.take(&statistics))
     }
 

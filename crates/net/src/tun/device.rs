@@ -104,7 +104,12 @@ impl Tun {
 
     /// The same for Ethernet frames: a TAP device. Headers count from the start of the frame.
     pub fn open_tap(name: Option<&str>) -> Result<Tun, TunError> {
-        Self::open_kind(name, ALL, libc::IFF_TAP)
+        Self::open_tap_with(name, ALL)
+    }
+
+    /// As [`open_tap`](Self::open_tap), but asks for no more than `wanted`.
+    pub fn open_tap_with(name: Option<&str>, wanted: Offloads) -> Result<Tun, TunError> {
+        Self::open_kind(name, wanted, libc::IFF_TAP)
     }
 
     /// As [`open`](Self::open), but asks for no more than `wanted`.

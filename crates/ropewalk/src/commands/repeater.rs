@@ -8,7 +8,7 @@ use crate::daemon::Reload;
 use crate::exit::{Code, failure};
 use crate::gateway::endpoints::FILE as GATEWAY_FILE;
 use crate::state::StateDir;
-use ropewalk_bond::session::{Hop, HopRole, Layer};
+use ropewalk_bond::session::{Endpoint, Hop, HopRole, Host, Layer, Token};
 use ropewalk_net::feedback::Radio;
 use ropewalk_net::links::{self, LinkError};
 use std::path::Path;
@@ -81,6 +81,21 @@ pub fn part(file: &File, dir: &StateDir) -> anyhow::Result<RepeaterPart> {
     let every = file.engine.to_config().throttle.every();
     let queue = r.clients.as_deref().map(|interface| ClientsQueue::new(interface, every));
     Ok(RepeaterPart { shared, queue })
+}
+
+/// A token that leads to this machine was meant for another one.
+pub fn check_token(token: &Token) -> anyhow::Result<()> {
+    let there = links::list()?;
+    let is_here = |e: &Endpoint| match e.host {
+        Host::Address(ip) => there.iter().flat_map(|l| &l.addresses).any(|a| a.ip == ip),
+        Host::Name(_) => false,
+    };
+    if token.endpoints().iter().all(is_here) {
+        let words =
+            "the token's access point is this machine: run `ropewalk repeater` with it on the other one";
+        return Err(failure(Code::Usage, words));
+    }
+    Ok(())
 }
 
 /// Why the clients cannot be on the radio that they are said to be on: it is a station already, and cannot be more. A name that is not there yet has no radio.

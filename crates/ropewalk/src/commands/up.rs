@@ -52,8 +52,12 @@ pub fn start(file: File, reload: Reload, state: &Path, asked: Asked) -> anyhow::
     privileges::check()?;
     let dir = StateDir::open(state)?;
     let _lock = dir.lock()?;
-    let token = remembered(&dir, token)?;
+    // Before the token is written: in the state directory of an access point it would be taken for a repeater's.
     let part = asked.hop.is_some().then(|| super::repeater::part(&file, &dir)).transpose()?;
+    if let (Some(token), true) = (&token, asked.hop.is_some()) {
+        super::repeater::check_token(token)?;
+    }
+    let token = remembered(&dir, token)?;
     let (journal, left_behind) = Journal::open(dir.path())?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");

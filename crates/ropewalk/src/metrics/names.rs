@@ -90,6 +90,7 @@ pub const PEER: &[Metric<Peer>] = counters_and_gauges! {
     Counter "hop_sames" "Access point: signals that said same" |p| p.hop.as_ref().map(|h| h.sames as f64);
     Counter "hop_increases" "Access point: signals that said increase" |p| p.hop.as_ref().map(|h| h.increases as f64);
     Counter "hop_old_signals" "Access point: signals that came twice or too late" |p| p.hop.as_ref().map(|h| h.old_signals as f64);
+    Counter "hop_senseless_signals" "Access point: signals that made no sense, and were ignored" |p| p.hop.as_ref().map(|h| h.senseless_signals as f64);
     Counter "hop_silences" "Access point: times that no signal came for two periods" |p| p.hop.as_ref().map(|h| h.silences as f64);
     Gauge "hop_choked" "Access point: 1 while the shared links may carry nothing but control" |p| p.hop.as_ref().map(|h| f64::from(u8::from(h.choked)));
     Gauge "hop_held_datagrams" "Access point: datagrams that the shared links may hold (mimd)" |p| p.hop.as_ref().and_then(|h| h.held_datagrams);

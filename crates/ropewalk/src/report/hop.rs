@@ -61,6 +61,8 @@ pub struct Hop {
     pub increases: u64,
     /// Access point: signals that came twice or too late.
     pub old_signals: u64,
+    /// Access point: signals that made no sense, and were ignored.
+    pub senseless_signals: u64,
     /// Access point: how often none came for two periods, which counts as a decrease.
     pub silences: u64,
     /// Access point: the throttle, `mimd` or `balance`.
@@ -117,6 +119,7 @@ impl Hop {
             sames,
             increases,
             old_signals: s.heard.old,
+            senseless_signals: s.heard.senseless,
             silences: s.heard.silences,
             throttle: s.throttle.map(|(name, _)| name.to_owned()),
             choked: allowance == Some(Allowance::Choked),
@@ -160,7 +163,7 @@ mod tests {
 
     #[test]
     fn each_end_says_what_it_knows() {
-        let heard = Counters { verdicts: [40, 3, 9], old: 1, silences: 2 };
+        let heard = Counters { verdicts: [40, 3, 9], old: 1, silences: 2, senseless: 0 };
         let s = HopStatus {
             clients: 0,
             longest: 12,

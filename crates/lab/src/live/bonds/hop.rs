@@ -8,9 +8,9 @@ use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Bond, BondPath, Interface, Migrate, Mode, Scheduler};
 use ropewalk_sim::BuildError;
 
-/// Whether a bond is such a hop: it lives on what its radios complete, or shares one with the repeater's clients.
+/// Whether a bond is such a hop: it lives on what its radios complete, shares one with the repeater's clients, or may leave its channel.
 pub(super) fn is_hop(bond: &Bond) -> bool {
-    bond.scheduler == Scheduler::Backpressure || bond.paths.iter().any(|p| p.shared)
+    bond.scheduler == Scheduler::Backpressure || bond.paths.iter().any(|p| p.shared) || bond.migrate.is_some()
 }
 
 /// The gateway's interface at the other end of a path: the one that it names, or the one on its network.

@@ -1,0 +1,105 @@
+//! A hop whose control loop dies: the repeater's words on its clients' queue stop coming. Two engines over simulated links; the second link is on the clients' channel.
+
+use ropewalk_air::wired::LinkSpec;
+use ropewalk_bond::api::Input;
+use ropewalk_bond::cc::Algorithm;
+use ropewalk_bond::config::Config;
+use ropewalk_bond::engine::HopStatus;
+use ropewalk_bond::feedback::LinkState;
+use ropewalk_bond::schedule::Kind;
+use ropewalk_bond::throttle;
+use ropewalk_bond::time::Duration;
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_tests::pair::{End, Pair, number, udp};
+
+const PRIVATE: usize = 0;
+const SHARED: usize = 1;
+const GAP: Duration = Duration::from_millis(1);
+
+/// An access point (the gateway) that always has something for a repeater (the client).
+struct Hop {
+    pair: Pair,
+    sent: u32,
+    drained: u64,
+}
+
+impl Hop {
+    fn new(kind: throttle::Kind) -> Hop {
+        let link = || LinkSpec::new(30.0, Duration::from_millis(1));
+        let config = Config {
+            scheduler: Kind::Backpressure,
+            congestion: Algorithm::None,
+            throttle: throttle::Config { kind, ..throttle::Config::default() },
+            ..Config::default()
+        };
+        let mut pair = Pair::new(&[link(), link()], config, 7);
+        pair.run_for(Duration::from_millis(500));
+        pair.client.set_shared(SHARED as u8, true);
+        Hop { pair, sent: 0, drained: 0 }
+    }
+
+    /// A packet of 1200 bytes each millisecond. `reads`: the repeater can read the queue towards its client, which is empty.
+    fn run(&mut self, ms: u32, reads: bool) {
+        for _ in 0..ms {
+            let packet = udp(End::Gateway, 4000, self.sent, 1200);
+            self.pair.device(End::Gateway, &packet, Vnet::default());
+            self.sent += 1;
+            if reads {
+                self.drained += 1;
+                let state = LinkState { epoch: 1, delivered: self.drained, ..LinkState::default() };
+                self.pair.client.handle(Input::ClientQueue { client: 1, state }, self.pair.now);
+                self.pair.poll(End::Client);
+            }
+            self.pair.run_for(GAP);
+        }
+    }
+
+    fn numbers(&self) -> Vec<u32> {
+        self.pair.at_client.iter().map(|(_, p, _)| number(p)).collect()
+    }
+
+    fn word(&self) -> HopStatus {
+        self.pair.gateway.status(self.pair.now).peers[0].hop.expect("the repeater has spoken")
+    }
+
+    /// Bytes that the access point has sent over a path.
+    fn carried(&self, path: usize) -> u64 {
+        self.pair.gateway.status(self.pair.now).peers[0].paths[path].traffic.sent_bytes
+    }
+}
+
+#[test]
+fn when_the_repeater_falls_silent_what_is_left_carries() {
+    for kind in [throttle::Kind::Mimd, throttle::Kind::Balance] {
+        let mut hop = Hop::new(kind);
+        hop.run(3000, true);
+        assert!(hop.carried(SHARED) > 100_000, "{kind:?}: both links carry");
+        hop.run(8000, false);
+        let word = hop.word();
+        assert_eq!(word.throttle.map(|t| t.1), Some(throttle::Allowance::Choked), "{kind:?}");
+        assert!(word.heard.silences > 0, "{kind:?}: and counted");
+        let before = hop.carried(SHARED);
+        hop.run(1000, false);
+        assert!(hop.carried(SHARED) - before < 20_000, "{kind:?}: nothing but control on the shared link");
+        let sent = hop.sent;
+        hop.pair.run_for(Duration::from_millis(200));
+        assert_eq!(hop.numbers(), (0..sent).collect::<Vec<_>>(), "{kind:?}: all of it, in order");
+        // The private radio goes, too: nobody knows how the clients fare, but nothing else is left to carry for them.
+        hop.pair.set_up(PRIVATE, false);
+        hop.run(2000, false);
+        let got = hop.numbers();
+        hop.run(1000, false);
+        let fresh = hop.numbers().len() - got.len();
+        assert!(fresh > 900, "{kind:?}: {fresh} of 1000");
+        // All is well again, and the repeater's word counts as before.
+        hop.pair.set_up(PRIVATE, true);
+        hop.run(3000, true);
+        let (increases, silences) = (hop.word().heard.verdicts[2], hop.word().heard.silences);
+        hop.run(2000, true);
+        assert!(
+            hop.word().heard.verdicts[2] > increases && hop.word().heard.silences == silences,
+            "{kind:?}"
+        );
+        assert!(hop.numbers().windows(2).all(|w| w[0] < w[1]), "{kind:?}: in order, and nothing twice");
+    }
+}

@@ -74,7 +74,10 @@ pub(super) fn ap(scenario: &Scenario, (name, bond): (&str, &Bond), address: &str
         networks => format!("[[ap.repeater]]\nname = \"lab\"\nnetworks = [{}]\n", quoted(networks)),
     };
     let migrate = bond.migrate.as_ref().map_or(String::new(), migrate);
-    format!("[ap]\ntun = \"{name}\"\naddress = [\"{address}\"]\nport = {port}\n{}{behind}{migrate}", links("ap", ends))
+    format!(
+        "[ap]\ntun = \"{name}\"\naddress = [\"{address}\"]\nport = {port}\n{}{behind}{migrate}",
+        links("ap", ends)
+    )
 }
 
 fn migrate(keys: &Migrate) -> String {

@@ -291,7 +291,9 @@ mod tests {
     fn after_a_move_a_dead_path_is_probed_at_once_and_believed_at_its_first_answer() {
         let mut l = alive();
         (0..5).for_each(|k| l.die(ms(k * 100)));
-        (0..20).for_each(|k| drop(l.poll_probe(ms(400 + k * 100))));
+        (0..20).for_each(|k| {
+            l.poll_probe(ms(400 + k * 100));
+        });
         assert!(l.next_probe() > Some(ms(2500)));
         l.begin_anew(ms(2500));
         assert!(l.poll_probe(ms(2500)));

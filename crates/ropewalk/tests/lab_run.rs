@@ -223,3 +223,29 @@ fn a_bond_on_a_shared_radio_is_an_access_point_and_a_repeater() {
         }
     }
 }
+
+/// Routes do not lead to the client of a repeater that translates addresses: it has to speak first, with datagrams as with TCP.
+#[test]
+fn datagrams_reach_a_sink_behind_address_translation() {
+    if !possible() {
+        return;
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/000/controlled.toml");
+    let scratch = Scratch::new("hidden");
+    let out = scratch.path("out");
+    let mut args = vec!["lab", "run", file, "--out", &out];
+    let set = [
+        "duration=3s",
+        "warmup=1s",
+        "interferer.rival.start=1000h",
+        "bond.rw0.route=[\"10.99.0.0/24\"]",
+        "flow.down.kind=udp",
+        "flow.down.rate=2Mbit/s",
+    ];
+    set.iter().for_each(|s| args.extend(["--set", s]));
+    let run = ropewalk(&args);
+    assert!(matches!(run.status.code(), Some(0 | 10)), "{}{}", text(&run.stdout), text(&run.stderr));
+    let report: Report = serde_json::from_slice(&fs::read(format!("{out}/report.json")).unwrap()).unwrap();
+    let flow = &report.flow[0];
+    assert!(flow.bytes > 0, "{flow:?}");
+}

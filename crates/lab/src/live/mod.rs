@@ -449,4 +449,28 @@ mod tests {
         // A program that was stopped for 42 s has few packets that were late, and figures that mean nothing.
         assert!(said(&[usual, (Duration::from_secs(42), 1)]).unwrap().contains("stood still"));
     }
+
+    #[test]
+    fn interferers_start_and_stop_by_the_clock_of_the_run() {
+        let text = "duration = \"9s\"\n[node.a]\nradio.r0 = { standard = \"11a\", channel = 36 }\n\
+             interface.wlan0 = { radio = \"r0\", mode = \"ap\", ssid = \"x\" }\n\
+             [[interferer]]\nname = \"always\"\nchannel = 36\non = \"1ms\"\noff = \"1ms\"\n\
+             [[interferer]]\nname = \"later\"\nchannel = 36\non = \"1ms\"\noff = \"1ms\"\nstart = \"2s\"\nstop = \"5s\"\n";
+        let scenario = ropewalk_scenario::Document::parse("test", text).unwrap().scenario().unwrap();
+        let mut built = Built::network(&scenario, Path::new(".")).unwrap();
+        hold_interferers(&mut built);
+        // The air's own clock runs while daemons start: nothing of the later one hangs on it.
+        let spans: Vec<_> =
+            built.air.unwrap().0.interferers.iter().map(|i| (i.spec.start, i.spec.stop)).collect();
+        assert_eq!(spans, [(Time::ZERO, Time::MAX), (Time::MAX, Time::MAX)]);
+        let mut switches = Vec::new();
+        while let Some(at) = built.agenda.next() {
+            if let Some(Action::Air(command)) = built.agenda.take(at)
+                && let Command::SetInterferer { interferer, on } = *command
+            {
+                switches.push((at, interferer, on));
+            }
+        }
+        assert_eq!(switches, [(Time::from_secs(2), 1, true), (Time::from_secs(5), 1, false)]);
+    }
 }

@@ -125,3 +125,52 @@ fn behind(scenario: &Scenario, name: &str, bond: &Bond) -> Vec<String> {
     }
     inner(scenario, bond).filter_map(|(_, i)| Some(i.address?.trunc().to_string())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = "duration = \"1s\"\n[node.ap]\nforward = true\nradio.s = { standard = \"11a\", channel = 36 }\n\
+         interface.wlan1 = { radio = \"s\", mode = \"ap\", ssid = \"up\" }\n\
+         [node.rep]\nforward = true\nnat = [\"rw0\"]\nradio.s = { standard = \"11a\", channel = 36 }\n\
+         interface.wlan0 = { radio = \"s\", mode = \"station\", ssid = \"up\" }\ninterface.wlan2 = { radio = \"s\", mode = \"ap\", ssid = \"down\" }\n\
+         [bond.rw0]\nclient = \"rep\"\ngateway = \"ap\"\nscheduler = \"backpressure\"\ncongestion = \"none\"\n\
+         paths = [{ interface = \"wlan0\", shared = true }]\n";
+
+    /// What both ends are told, and what keeps it from running.
+    fn told(text: &str) -> (String, String, usize) {
+        let scenario = ropewalk_scenario::Document::parse("test", text).unwrap().scenario().unwrap();
+        let (name, bond) = scenario.bond.iter().next().unwrap();
+        assert!(is_hop(bond));
+        let this = (name.as_str(), bond);
+        let repeater = repeater(&scenario, this, &["10.9.0.0/24".to_owned()]);
+        let refused = refusals(&scenario, name, bond).len();
+        (ap(&scenario, this, "10.77.0.1/24", 4500), repeater, refused)
+    }
+
+    #[test]
+    fn each_end_is_told_of_its_radios_and_the_repeater_where_its_clients_are() {
+        let (ap, repeater, refused) = told(SCENARIO);
+        // The access point's interface is found by the network.
+        assert!(ap.contains("[[ap.link]]\ninterface = \"wlan1\"\nshared = true\n"), "{ap}");
+        assert!(!ap.contains("[[ap.repeater]]"), "hidden clients have no network: {ap}");
+        assert!(
+            repeater.contains("clients = \"wlan2\"\nroute = [\"10.9.0.0/24\"]\nnetworks = []"),
+            "{repeater}"
+        );
+        assert_eq!(refused, 0);
+    }
+
+    #[test]
+    fn clients_that_are_not_hidden_or_on_no_shared_radio_are_said() {
+        let (ap, repeater, refused) =
+            told(&SCENARIO.replace("nat = [\"rw0\"]\n", "").replace(", shared = true", ""));
+        let behind = ap.split("networks = ").nth(1).unwrap_or_default();
+        assert!(ap.contains("[[ap.repeater]]\nname = \"lab\"") && behind.starts_with("[\"10.1."), "{ap}");
+        assert!(repeater.contains("lan = \"wlan2\"") && repeater.contains(behind.trim_end()), "{repeater}");
+        assert_eq!(refused, 0);
+        let (_, _, refused) =
+            told(&SCENARIO.replace("mode = \"ap\", ssid = \"down\"", "mode = \"station\", ssid = \"up\""));
+        assert_eq!(refused, 1, "nobody can be a client of a station");
+    }
+}

@@ -3,26 +3,10 @@
 
 mod common;
 
-use common::hop::{Site, eventually};
+use common::hop::bridged::{AP, SERVER, bridges, hop};
+use common::hop::{Site, eventually, pings};
 use common::{BINARY, SOON, root};
 use ropewalk_lab::{Iperf, Namespace, Ping, Process};
-
-const SERVER: &str = "10.6.0.1";
-const AP: &str = "layer = 2\ntun = \"tap0\"\nbridge = \"br0\"";
-const REPEATER: &str = "layer = 2\ntun = \"tap0\"\nbridge = \"br0\"\nclients = \"wlan2\"";
-
-/// A bridge at each end with the cable to those behind it, who have one network between them, and a VLAN.
-fn bridges(site: &Site) {
-    for (node, port) in [(&site.ap, "eth0"), (&site.repeater, "wlan2")] {
-        let join = format!("link set {port} master br0");
-        node.ip(&["link add br0 type bridge forward_delay 0 mcast_snooping 0", &join, "link set br0 up"])
-            .unwrap();
-    }
-    let (server, client) = (&site.server, &site.client);
-    server.ip(&["address add 10.6.0.1/24 dev eth0", "address add fd06::1/64 dev eth0 nodad"]).unwrap();
-    client.ip(&["address add fd06::2/64 dev eth0 nodad"]).unwrap();
-    site.repeater.shell("tc qdisc add dev wlan2 root tbf rate 100mbit burst 64kb limit 1mb").unwrap();
-}
 
 /// A VLAN across; `false` where this kernel has none.
 fn vlan(site: &Site) -> bool {
@@ -30,20 +14,6 @@ fn vlan(site: &Site) -> bool {
         let address = format!("address add 10.7.0.{host}/24 dev eth0.7");
         node.ip(&["link add link eth0 name eth0.7 type vlan id 7", &address, "link set eth0.7 up"]).is_ok()
     })
-}
-
-fn pings(from: &Namespace, to: &str) -> bool {
-    Ping::new(to.parse().unwrap()).run(from).is_ok_and(|r| r.received == r.sent)
-}
-
-/// Both ends, up.
-fn hop(site: &Site) -> (Process, Process, [String; 2]) {
-    let file = site.file("ap", AP, "");
-    let ap = site.start_ap(&file);
-    let token = site.invite(&file, "attic");
-    let own = site.file("repeater", REPEATER, "");
-    let repeater = site.start_repeater(&own, &[&token]);
-    (ap, repeater, [file, own])
 }
 
 /// An address by DHCP: a server of busybox behind the access point, a client of busybox behind the repeater.

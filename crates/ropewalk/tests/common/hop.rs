@@ -5,9 +5,12 @@
 //!                ═══ wlan1 ═══ (shared)
 //! ```
 
+pub mod bridged;
+pub mod routed;
+
 use super::{BINARY, SOON, States, ropewalk};
 use ropewalk_air::wired::LinkSpec;
-use ropewalk_lab::{Cable, CableSpec, End, Namespace, Process, Topology};
+use ropewalk_lab::{Cable, CableSpec, End, Namespace, Ping, Process, Topology};
 use std::time::{Duration, Instant};
 
 /// The four machines and the two links between the middle ones.
@@ -91,4 +94,9 @@ pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
         assert!(Instant::now() < until, "{what}: not within {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// Ten requests, and an answer to each.
+pub fn pings(from: &Namespace, to: &str) -> bool {
+    Ping::new(to.parse().unwrap()).run(from).is_ok_and(|r| r.received == r.sent)
 }

@@ -1,6 +1,7 @@
 //! Both ends in namespaces.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod flow;
 pub mod hop;
 
 use std::path::PathBuf;

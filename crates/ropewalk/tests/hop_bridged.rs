@@ -1,0 +1,283 @@
+//! What goes wrong between bridges: a hop on layer 2 with groups, loops of every kind, a client that moves, frames that are too long. Needs root; without it the tests
+//! pass and say so.
+
+mod common;
+
+use common::flow::Flow;
+use common::hop::bridged::{AP, REPEATER, SERVER, bridges, hop};
+use common::hop::{Site, eventually, pings};
+use common::root;
+use ropewalk_air::wired::LinkSpec;
+use ropewalk_lab::{Cable, CableSpec, End, Namespace, Ping, Process};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+const CLIENT: &str = "10.6.0.9";
+/// Datagrams to each group from each side.
+const COUNT: u32 = 40;
+/// So long after the last one nothing more is expected.
+const QUIET: Duration = Duration::from_millis(800);
+
+/// mDNS in both IP versions, a group of nobody's, and everybody.
+fn groups() -> [IpAddr; 4] {
+    [
+        Ipv4Addr::new(224, 0, 0, 251).into(),
+        Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0xfb).into(),
+        Ipv4Addr::new(239, 7, 7, 7).into(),
+        Ipv4Addr::BROADCAST.into(),
+    ]
+}
+
+fn interface_index(node: &Namespace, name: &str) -> u32 {
+    let line = node.shell(&format!("ip -o link show dev {name}")).unwrap();
+    line.split(':').next().unwrap().parse().unwrap()
+}
+
+/// A socket in a group, by its own address.
+fn member(node: &Namespace, group: IpAddr, own: Ipv4Addr) -> UdpSocket {
+    let index = interface_index(node, "eth0");
+    node.run(|| {
+        let any: IpAddr =
+            if group.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind((any, port(group))).unwrap();
+        match group {
+            IpAddr::V4(g) if g.is_multicast() => socket.join_multicast_v4(&g, &own).unwrap(),
+            IpAddr::V6(g) => socket.join_multicast_v6(&g, index).unwrap(),
+            IpAddr::V4(_) => socket.set_broadcast(true).unwrap(),
+        }
+        socket
+    })
+    .unwrap()
+}
+
+fn port(group: IpAddr) -> u16 {
+    9000 + groups().iter().position(|g| *g == group).unwrap() as u16
+}
+
+/// Says the numbers from 0 to a group.
+fn say(node: &Namespace, group: IpAddr, own: Ipv4Addr) {
+    let index = interface_index(node, "eth0");
+    let socket = node
+        .run(|| match group {
+            IpAddr::V4(_) => UdpSocket::bind((own, 0)).unwrap(),
+            IpAddr::V6(_) => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).unwrap(),
+        })
+        .unwrap();
+    socket.set_broadcast(true).unwrap();
+    let to = match group {
+        IpAddr::V4(_) => SocketAddr::new(group, port(group)),
+        IpAddr::V6(g) => std::net::SocketAddrV6::new(g, port(group), 0, index).into(),
+    };
+    for number in 0..COUNT {
+        socket.send_to(&number.to_be_bytes(), to).unwrap();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The numbers that came from others, until it is quiet.
+fn heard(socket: &UdpSocket, own: Ipv4Addr) -> Vec<u32> {
+    socket.set_read_timeout(Some(QUIET)).unwrap();
+    let (mut all, mut word) = (Vec::new(), [0; 4]);
+    // A storm does not fall quiet.
+    let until = Instant::now() + QUIET * 5;
+    while let Ok((4, from)) = socket.recv_from(&mut word) {
+        if from.ip() != IpAddr::V4(own) {
+            all.push(u32::from_be_bytes(word));
+        }
+        if Instant::now() > until {
+            break;
+        }
+    }
+    all
+}
+
+fn addresses(site: &Site) -> [(&Namespace, Ipv4Addr); 2] {
+    site.client.ip(&[format!("address add {CLIENT}/24 dev eth0")]).unwrap();
+    for (node, gateway) in [(&site.client, SERVER), (&site.server, CLIENT)] {
+        // 255.255.255.255 needs a way out.
+        node.ip(&[format!("route add default via {gateway}")]).unwrap();
+    }
+    [(&site.server, SERVER.parse().unwrap()), (&site.client, CLIENT.parse().unwrap())]
+}
+
+#[test]
+fn groups_hear_everything_once_and_in_order_both_ways() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("hop-groups", [20.0, 20.0]);
+    bridges(&site);
+    let ends = addresses(&site);
+    let _hop = hop(&site);
+    // Neighbour discovery is the first group traffic.
+    eventually("the client finds the server by IPv6", || pings(&site.client, "fd06::1"));
+    eventually("and by IPv4", || pings(&site.client, SERVER));
+    let all: Vec<u32> = (0..COUNT).collect();
+    for snooping in [false, true] {
+        if snooping {
+            // Bridges that look at memberships (IGMP, MLD) see the reports of those behind the hop.
+            for node in [&site.ap, &site.repeater] {
+                node.ip(&["link set br0 type bridge mcast_snooping 1 mcast_querier 1"]).unwrap();
+            }
+        }
+        for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            for group in groups() {
+                let socket = member(to.0, group, to.1);
+                // Of the others each bridge knows that they are for all.
+                if snooping && matches!(group, IpAddr::V4(g) if g.octets()[0] == 239) | group.is_ipv6() {
+                    // Towards the member this bridge's port is the hop.
+                    let bridge = if to.1 == ends[1].1 { &site.ap } else { &site.repeater };
+                    eventually("the membership is known across the hop", || {
+                        let table = bridge.shell("bridge mdb show dev br0").unwrap();
+                        table.lines().any(|l| l.contains("port tap0") && l.contains(&group.to_string()))
+                    });
+                }
+                say(from.0, group, from.1);
+                assert_eq!(heard(&socket, to.1), all, "{group} to {}, snooping {snooping}", to.1);
+            }
+        }
+    }
+    for end in ["ap", "repeater"] {
+        let bridge = &site.json(end)["bridge"];
+        assert_eq!((&bridge["looped"], &bridge["jumbo"]), (&0.into(), &0.into()), "{end}");
+    }
+}
+
+/// How often the server hears each of the client's broadcasts, at most.
+fn most_copies(site: &Site, ends: [(&Namespace, Ipv4Addr); 2]) -> u32 {
+    let everybody = groups()[3];
+    let socket = member(ends[0].0, everybody, ends[0].1);
+    say(&site.client, everybody, ends[1].1);
+    let mut copies = BTreeMap::new();
+    heard(&socket, ends[0].1).into_iter().for_each(|n| *copies.entry(n).or_insert(0) += 1);
+    copies.into_values().max().unwrap_or(0)
+}
+
+fn looped(site: &Site) -> u64 {
+    ["ap", "repeater"].iter().map(|end| site.json(end)["bridge"]["looped"].as_u64().unwrap()).sum()
+}
+
+/// A second access point and repeater between the same bridges, over radios of their own.
+fn second_pair(site: &Site, radios: [&str; 2]) -> (Process, Process) {
+    let file = |end: &str, keys: &str| {
+        let first = site.file(end, &keys.replace("tap0", "tap1"), "");
+        let mut text = std::fs::read_to_string(&first).unwrap();
+        text = text.replace(&site.states.of(end), &site.states.of(&format!("{end}2")));
+        text = text.replace("wlan0", radios[0]).replace("wlan1", radios[1]);
+        let file = site.states.of(&format!("{end}2.toml"));
+        std::fs::write(&file, text).unwrap();
+        file
+    };
+    let own = file("ap", &format!("{AP}\nport = 4501"));
+    let ap = site.start_ap(&own);
+    let token = site.invite(&own, radios[0]);
+    let repeater = site.start_repeater(&file("repeater", REPEATER), &[&token]);
+    (ap, repeater)
+}
+
+#[test]
+fn bridges_that_are_joined_by_two_hops_do_not_storm() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("hop-twice", [20.0, 20.0]);
+    bridges(&site);
+    let ends = addresses(&site);
+    let _hop = hop(&site);
+    eventually("the client reaches the server", || pings(&site.client, SERVER));
+    assert_eq!(most_copies(&site, ends), 1, "without a loop");
+    // The second hop is slower by far, so that what goes round comes back late.
+    let end = |n: usize, host: u8| End::new(&format!("slow{n}"), [format!("10.2.{n}.{host}/24")]);
+    let spec = || CableSpec::symmetric(LinkSpec::new(50.0, Duration::from_millis(40)));
+    let _slow: Vec<Cable> = [0, 1]
+        .map(|n| site.topology.cable((&site.ap, end(n, 1)), (&site.repeater, end(n, 2)), spec()).unwrap())
+        .into();
+    for radios in [["wlan0", "wlan1"], ["slow0", "slow1"]] {
+        let before = looped(&site);
+        let (mut ap, mut repeater) = second_pair(&site, radios);
+        let copies = most_copies(&site, ends);
+        assert!((1..=6).contains(&copies), "{radios:?}: {copies} copies of one frame");
+        assert!(
+            looped(&site) > before || site.json("ap2")["bridge"]["looped"].as_u64() > Some(0),
+            "and counted"
+        );
+        repeater.stop();
+        ap.stop();
+        eventually("with one hop all is as before", || pings(&site.client, SERVER));
+    }
+}
+
+/// A client with a cable to either bridge uses one of them, and then the other, as one who walks from cell to cell does. Its address stays.
+#[test]
+fn a_client_that_moves_takes_its_flow_along() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("hop-moves", [20.0, 20.0]);
+    bridges(&site);
+    let end = |name: &str| End::new(name, [] as [&str; 0]);
+    site.topology.veth((&site.ap, end("cell")), (&site.client, end("eth1"))).unwrap();
+    site.ap.ip(&["link set cell master br0"]).unwrap();
+    let client = &site.client;
+    client
+        .ip(&[
+            "link add station address 02:00:00:00:00:99 type bridge forward_delay 0 mcast_snooping 0",
+            "link set eth1 nomaster",
+            "link set eth0 master station",
+            "link set station up",
+            &format!("address add {CLIENT}/24 dev station"),
+        ])
+        .unwrap();
+    let _hop = hop(&site);
+    eventually("the client reaches the server", || pings(client, SERVER));
+    let flow = Flow::start(&site.server, client, CLIENT);
+    flow.goes_on("behind the repeater");
+    let moved = || site.json("ap")["bridge"]["moved"].as_u64().unwrap();
+    for (round, (leaves, joins, place)) in
+        [("eth0", "eth1", "at the access point"), ("eth1", "eth0", "behind the repeater again")]
+            .into_iter()
+            .enumerate()
+    {
+        let before = moved();
+        // Whoever says the same to all on both sides within a second is taken for a loop.
+        std::thread::sleep(Duration::from_millis(1100));
+        client
+            .ip(&[format!("link set {leaves} nomaster"), format!("link set {joins} master station")])
+            .unwrap();
+        // A frame to all, as access points send for a station that has joined them (the update frame of IEEE 802.11F).
+        client.exec("busybox", ["arping", "-U", "-c", "1", "-w", "1", "-I", "station", CLIENT]).ok();
+        flow.goes_on(place);
+        // Behind the repeater again it is new there, since it was known to have left.
+        assert!(round == 1 || moved() > before, "{place}: not known to have moved");
+    }
+    flow.is_whole();
+    assert_eq!(looped(&site), 0);
+}
+
+#[test]
+fn frames_that_are_too_long_are_dropped_and_tcp_does_not_notice() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("hop-long-frames", [20.0, 20.0]);
+    bridges(&site);
+    let _ends = addresses(&site);
+    let _hop = hop(&site);
+    eventually("the client reaches the server", || pings(&site.client, SERVER));
+    for (node, interface) in
+        [(&site.server, "eth0"), (&site.ap, "eth0"), (&site.repeater, "wlan2"), (&site.client, "eth0")]
+    {
+        node.ip(&[format!("link set {interface} mtu 9000")]).unwrap();
+    }
+    let long = Ping::new(SERVER.parse().unwrap()).payload(8000).timeout(Duration::from_millis(500));
+    let report = long.run(&site.client).unwrap();
+    assert_eq!(report.received, 0, "a bridge does not cut");
+    // What TCP sends fits, since the hop lowers the MSS that both tell each other.
+    let down = Flow::start(&site.server, &site.client, CLIENT);
+    let up = Flow::start(&site.client, &site.server, SERVER);
+    down.goes_on("downwards");
+    up.goes_on("upwards");
+    down.is_whole();
+    up.is_whole();
+}

@@ -45,7 +45,8 @@ impl DeviceThreshold {
 ///
 /// *Bootstrap* (MF-4): each link gets as many datagrams as it may hold, in rotation. *Steady* (MF-5): a link takes datagrams while it holds fewer than its
 /// threshold; of several, the one that is emptiest for its threshold, since it would be idle first. *Rotation* (MF-6): when no link holds more than two,
-/// there is less to send than they carry, and they take turns. What finds no link waits in the queue.
+/// there is less to send than they carry, and they take turns. What finds no link waits in the queue. A link on the channel of a repeater's clients gets only
+/// what finds no other.
 ///
 /// It looks at completions only: windows and pacing of a congestion controller hold it back where there is one. On a single wireless hop
 /// `congestion = "none"` leaves the limit to the links' completions.
@@ -81,7 +82,10 @@ impl Scheduler for Backpressure {
     }
 
     fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
-        let free = (0..paths.len()).filter(|i| paths[*i].has_room && declined & 1 << i == 0);
+        let is_free = |i: &usize| paths[*i].has_room && declined & 1 << i == 0;
+        // A shared link has no part in what the others have room for, not even in a burst: the clients need its air.
+        let own = (0..paths.len()).any(|i| is_free(&i) && !paths[i].is_shared);
+        let free = (0..paths.len()).filter(|i| is_free(i) && !(own && paths[*i].is_shared));
         let (path, batch) = self.choose(paths, free)?;
         let datagrams = batch.min(paths[path].slots).max(1) as usize;
         Some(Grant { path, skip_bytes: 0, datagrams, copies: false })
@@ -211,6 +215,16 @@ mod tests {
         assert!(order.windows(2).all(|w| w[0] != w[1]), "{order:?}");
         hop.views[0].threshold = 0;
         assert!(hop.fill(&mut s, 3_000_000, 4).iter().all(|p| *p == 1));
+    }
+
+    #[test]
+    fn a_shared_link_gets_only_what_finds_no_other() {
+        let mut hop = Hop::new(&[400, 200], 8);
+        hop.views[1].is_shared = true;
+        let mut s = Backpressure::default();
+        assert_eq!(hop.fill(&mut s, 0, 16), [[0; 8], [1; 8]].concat());
+        hop.complete(400);
+        assert_eq!(hop.fill(&mut s, 400, 2), [0, 1], "one place is free there, and the rest goes on");
     }
 
     #[test]

@@ -19,6 +19,9 @@ use std::rc::Rc;
 
 /// Engines take times since their machine started; theirs have been up for a second when a run begins.
 const UPTIME_NS: u64 = 1_000_000_000;
+/// The engine is asked what to do after so many bytes, or so many packets of its device, as the daemon asks its.
+const TURN_BYTES: usize = 64 << 10;
+const DEVICE_READS: u32 = 32;
 
 pub(super) fn engine_time(now: Time) -> bond::Time {
     bond::Time::from_nanos(now.as_nanos().saturating_add(UPTIME_NS))
@@ -57,6 +60,10 @@ struct Host {
     scratch: Vec<u8>,
     /// Segments that more may follow at this instant.
     joined: Option<Joined>,
+    /// Bytes that the engine was handed since it was last asked what to do.
+    taken: usize,
+    /// Packets of the device among them.
+    reads: u32,
     /// When the session came up first.
     connected: Option<Time>,
     links: Links,
@@ -66,39 +73,46 @@ impl Host {
     fn new(engine: Engine, device: IfIndex) -> Host {
         let engine = Rc::new(RefCell::new(engine));
         let links = Links::default();
-        Host { engine, device, timeout: None, scratch: Vec::new(), joined: None, connected: None, links }
+        Host {
+            engine,
+            device,
+            timeout: None,
+            scratch: Vec::new(),
+            joined: None,
+            taken: 0,
+            reads: 0,
+            connected: None,
+            links,
+        }
     }
 
     /// A packet for the device.
     fn device(&mut self, cx: &mut Context<'_>, packet: &Packet, paths: &[Outer]) {
         if !self.joined.as_mut().is_some_and(|j| j.push(packet)) {
-            self.flush(cx, paths);
+            self.flush(cx);
             self.joined = Joined::new(packet);
             if self.joined.is_none() {
                 wire::encode(packet, &mut self.scratch);
-                return self.take(cx, Vnet::default(), paths);
+                self.take(cx, Vnet::default());
             }
         }
-        let slot = usize::from(cx.port - FIRST_PORT);
-        let more = matches!(cx.net.work.front(), Some(Work::Tunnel(to, _)) if *to == slot);
-        if !more {
-            self.flush(cx, paths);
-        }
+        self.end_turn(cx, paths);
     }
 
     /// Hands the engine what was joined.
-    fn flush(&mut self, cx: &mut Context<'_>, paths: &[Outer]) {
+    fn flush(&mut self, cx: &Context<'_>) {
         if let Some(joined) = self.joined.take() {
             let vnet = joined.encode(&mut self.scratch);
-            self.take(cx, vnet, paths);
+            self.take(cx, vnet);
         }
     }
 
     /// Hands the engine the packet in `scratch`.
-    fn take(&mut self, cx: &mut Context<'_>, vnet: Vnet, paths: &[Outer]) {
+    fn take(&mut self, cx: &Context<'_>, vnet: Vnet) {
         let input = Input::Device { vnet, packet: &self.scratch };
         self.engine.borrow_mut().handle(input, engine_time(cx.now()));
-        self.pump(cx, paths);
+        self.taken += self.scratch.len();
+        self.reads += 1;
     }
 
     /// A datagram of the network. `link` is the client's path, 0 at a gateway.
@@ -110,20 +124,38 @@ impl Host {
         local: bool,
         paths: &[Outer],
     ) {
-        let Body::Datagram = packet.body else { return };
+        let Body::Datagram = packet.body else { return self.end_turn(cx, paths) };
         let remote = SocketAddr::from((packet.src, packet.sport));
         let local = local.then_some(IpAddr::V4(packet.dst));
         let ecn = packet.ecn.bits();
         let bytes = &mut packet.edit().bytes[..];
+        self.taken += bytes.len();
         let input = Input::Datagrams { link, remote, local, segment: bytes.len(), bytes, ecn };
         self.engine.borrow_mut().handle(input, engine_time(cx.now()));
-        self.pump(cx, paths);
+        self.end_turn(cx, paths);
+    }
+
+    /// The daemon takes in what waits at its device or sockets before it asks the engine what to do, so the acknowledgements that an aggregate of the radio
+    /// brought travel in one datagram. Here that is what comes at one instant.
+    fn end_turn(&mut self, cx: &mut Context<'_>, paths: &[Outer]) {
+        let slot = usize::from(cx.port - FIRST_PORT);
+        let more = match cx.net.work.front() {
+            Some(Work::Tunnel(to, _)) => *to == slot,
+            Some(Work::Deliver(node, packet)) => (*node, packet.dport) == (cx.node, cx.port),
+            Some(Work::Left { endpoint, .. }) => *endpoint == slot,
+            None => false,
+        };
+        if !more || self.taken >= TURN_BYTES || self.reads >= DEVICE_READS {
+            self.flush(cx);
+            self.pump(cx, paths);
+        }
     }
 
     /// Does what the engine says, until it has nothing more to say.
     fn pump(&mut self, cx: &mut Context<'_>, paths: &[Outer]) {
         let (engine, now) = (self.engine.clone(), engine_time(cx.now()));
         let mut refused = None;
+        (self.taken, self.reads) = (0, 0);
         loop {
             let mut engine = engine.borrow_mut();
             if let Some((route, mtu)) = refused.take() {
@@ -151,7 +183,7 @@ impl Host {
     /// Radios report what they have got rid of.
     fn report(&mut self, cx: &mut Context<'_>, paths: &[Outer]) {
         self.links.report(&self.engine, cx, paths);
-        self.pump(cx, paths);
+        self.end_turn(cx, paths);
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -224,7 +256,9 @@ impl Endpoint for BondClient {
 
     fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef) {
         let address = |p: &Outer| cx.net.interfaces[p.interface.index()].address.map(|a| a.0);
-        let Some(link) = self.paths.iter().position(|p| address(p) == Some(packet.dst)) else { return };
+        let Some(link) = self.paths.iter().position(|p| address(p) == Some(packet.dst)) else {
+            return self.host.end_turn(cx, &self.paths);
+        };
         self.host.datagram(cx, packet, link as u32, false, &self.paths);
     }
 

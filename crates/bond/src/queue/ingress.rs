@@ -397,7 +397,7 @@ impl Ingress {
     }
 
     /// Drops record `i`, of which nothing was sent. One that has a number stays as a void, since the peer must learn that it is not coming; of one that has
-    /// none the peer need never hear. Most have none: under overload the notices would take more than the first per cent of a slow link.
+    /// none the peer need never hear. Most have none: under overload by UDP the notices took a seventh of a link at 11a (28.8 instead of 33.1 Mb/s).
     fn drop_whole(&mut self, store: &mut Store, id: u16, i: u32) {
         let flow = &mut self.flows[id as usize];
         let r = store.get(i);

@@ -4,7 +4,11 @@
 //! completions ([`LinkState`]: a Wi-Fi driver, a radio of the lab or of the simulator) says so a hop's delay after the frame was on the air, which is what
 //! the backpressure scheduler lives on (Multifacet, MF-7). Both are counted on one scale, the packet numbers of the path, and the one that knows more counts.
 
+mod served;
+
 use crate::time::{Duration, Time};
+use served::Served;
+use std::collections::VecDeque;
 
 /// What a link says of itself: cumulative since its epoch began, so that a report which gets lost costs nothing (T-12).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,11 +62,6 @@ const SILENT: Duration = Duration::from_millis(500);
 /// Reports after which a completion that lags behind the acknowledgements all the time is held lost. A report may be later than the peer's word; eight in
 /// a row are not.
 const LEAK_REPORTS: u32 = 8;
-/// Completions are counted over this long for a rate: some A-MPDUs.
-const RATE_WINDOW: Duration = Duration::from_millis(20);
-/// A slower window brings the rate down by this part of the difference. The threshold has to suit the link while it is served: sized for the mean of a link
-/// that a competitor silences for half the time, it would hold half an aggregate in the other half. 32 windows are 0.6 s.
-const FORGET: f64 = 1.0 / 32.0;
 /// What the far end of the link confirmed is there: that the peer's word about it is late says that the way back is held up, until it is this late. The
 /// repeater's small frames contend with full aggregates; after some collisions their backoff alone lasts 200 ms.
 const BELIEF: Duration = Duration::from_millis(500);
@@ -88,11 +87,11 @@ pub struct Completions {
     /// Number after the newest datagram that the peer acknowledged. On one link nothing overtakes, so all before it are settled too.
     acked: u64,
     link: Option<Link>,
-    window_start: Time,
-    window_done: u64,
-    /// Nothing was outstanding at some moment of the window: its rate is that of what came in.
-    starved: bool,
-    rate_pps: f64,
+    /// Bytes of the datagrams from number `first` on that have no completion; kept where somebody asks for them.
+    sizes: Option<VecDeque<u32>>,
+    first: u64,
+    held_bytes: u64,
+    served: Served,
     /// When the link last said that it had got rid of anything.
     moved_at: Time,
     /// When the link last said that the far end confirmed something.
@@ -104,7 +103,27 @@ pub struct Completions {
 impl Completions {
     /// For a path whose next datagram has this number.
     pub fn starting_at(number: u64) -> Self {
-        Completions { acked: number, window_done: number, ..Completions::default() }
+        Completions { acked: number, first: number, ..Completions::default() }
+    }
+
+    /// The same, and the datagrams are weighed: see [`Completions::held_bytes`].
+    #[must_use]
+    pub fn weighed(mut self) -> Self {
+        self.sizes = Some(VecDeque::new());
+        self
+    }
+
+    /// Whether datagrams are weighed.
+    pub fn weighs(&self) -> bool {
+        self.sizes.is_some()
+    }
+
+    /// The path's next datagram left, with so many bytes.
+    pub fn on_sent(&mut self, bytes: u32) {
+        if let Some(sizes) = &mut self.sizes {
+            sizes.push_back(bytes);
+            self.held_bytes += u64::from(bytes);
+        }
     }
 
     /// The link reports; `next` is the number of the path's next datagram.
@@ -124,7 +143,10 @@ impl Completions {
                     l.state = state;
                 }
                 l.at = now;
-                l.heal(self.acked);
+                self.let_go(true);
+                if let Some(l) = &mut self.link {
+                    l.heal(self.acked);
+                }
             }
             link => {
                 // What the counters meant before is not known; what waits in the link is.
@@ -141,6 +163,7 @@ impl Completions {
             self.unconfirmed_since = None;
         }
         self.acked = self.acked.max(number + 1).min(next);
+        self.let_go(self.source(now) == Source::Acknowledgements);
         self.advance(now, next);
     }
 
@@ -150,6 +173,7 @@ impl Completions {
         if let Some(l) = &mut self.link {
             l.settled = next;
         }
+        self.let_go(false);
     }
 
     fn settled(&self) -> u64 {
@@ -159,6 +183,11 @@ impl Completions {
     /// Datagrams without a completion; `next` is the number of the path's next one.
     pub fn outstanding(&self, next: u64) -> u64 {
         next.saturating_sub(self.settled())
+    }
+
+    /// Their bytes, where they are weighed.
+    pub fn held_bytes(&self) -> u64 {
+        self.held_bytes
     }
 
     /// Since when the peer's silence means something, where the link reports; `oldest` is the first datagram whose fate is open, and when it left.
@@ -192,26 +221,32 @@ impl Completions {
         self.link.as_ref().map(|l| &l.state)
     }
 
-    /// Completions per second while the link was kept busy and served; 0 before it was.
-    pub fn rate_pps(&self) -> f64 {
-        self.rate_pps
+    /// Bytes per second while the link was kept busy and served; 0 before it was, and where they are not weighed.
+    pub fn rate(&self) -> f64 {
+        self.served.rate()
     }
 
     fn advance(&mut self, now: Time, next: u64) {
         let done = self.settled();
         self.unconfirmed_since = (done > self.acked).then(|| self.unconfirmed_since.unwrap_or(now));
-        self.starved |= done >= next;
-        let over = now.since(self.window_start);
-        if over < RATE_WINDOW {
-            return;
+        self.let_go(false);
+        self.served.look(now, done >= next);
+    }
+
+    /// Datagrams have settled. `at_work`: as the link completes them, not as a completion is missed: what has long left must not pass for haste.
+    fn let_go(&mut self, at_work: bool) {
+        let done = self.settled();
+        let Some(sizes) = &mut self.sizes else { return };
+        while self.first < done
+            && let Some(bytes) = sizes.pop_front()
+        {
+            self.first += 1;
+            self.held_bytes -= u64::from(bytes);
+            if at_work {
+                self.served.on_done(bytes);
+            }
         }
-        let sample = done.saturating_sub(self.window_done) as f64 / over.as_secs_f64();
-        if sample > self.rate_pps {
-            self.rate_pps = sample;
-        } else if !self.starved {
-            self.rate_pps += (sample - self.rate_pps) * FORGET;
-        }
-        (self.window_start, self.window_done, self.starved) = (now, done, done >= next);
+        self.first = self.first.max(done);
     }
 }
 
@@ -297,31 +332,118 @@ mod tests {
         assert_eq!(c.outstanding(next), 1);
     }
 
+    /// A link that sends at `rate` bytes per second and holds what it is let hold: datagrams of these lengths, in turn.
+    struct Busy {
+        c: Completions,
+        now: Time,
+        queue: VecDeque<u32>,
+        next: u64,
+        done: u64,
+        credit: f64,
+        /// Longest time that what it held would take, and how often it held nothing, since the last look.
+        longest: f64,
+        dry: u32,
+    }
+
+    impl Busy {
+        fn new() -> Busy {
+            let mut c = Completions::default().weighed();
+            c.on_link(ms(0), report(0), 0);
+            Busy {
+                c,
+                now: ms(0),
+                queue: VecDeque::new(),
+                next: 0,
+                done: 0,
+                credit: 0.0,
+                longest: 0.0,
+                dry: 0,
+            }
+        }
+
+        fn run(&mut self, rate: f64, lengths: &[u32], millis: u64) {
+            (self.longest, self.dry) = (0.0, 0);
+            for _ in 0..millis * 10 {
+                self.now += Duration::from_micros(100);
+                self.credit = (self.credit + rate / 10_000.0).min(3000.0);
+                while let Some(&bytes) = self.queue.front()
+                    && self.credit >= f64::from(bytes)
+                {
+                    self.credit -= f64::from(bytes);
+                    self.queue.pop_front();
+                    self.done += 1;
+                }
+                self.dry += u32::from(self.queue.is_empty());
+                self.c.on_link(self.now, report(self.done), self.next);
+                let most = crate::schedule::DeviceThreshold::default().of(self.c.rate() / 2290.0, 0.0);
+                while self.c.held_bytes().div_ceil(2290) < u64::from(most) {
+                    let bytes = lengths[self.next as usize % lengths.len()];
+                    self.queue.push_back(bytes);
+                    self.c.on_sent(bytes);
+                    self.next += 1;
+                }
+                assert_eq!(self.c.held_bytes(), self.queue.iter().map(|b| u64::from(*b)).sum::<u64>());
+                self.longest = self.longest.max(self.c.held_bytes() as f64 / rate);
+            }
+        }
+    }
+
     #[test]
-    fn the_rate_is_that_of_the_busy_link() {
-        let mut c = Completions::default();
-        c.on_link(ms(0), report(0), 0);
-        for k in 1..1000 {
-            c.on_link(ms(k), report(4 * k), 4 * k + 16);
+    fn a_link_holds_some_milliseconds_whatever_its_rate_and_the_lengths() {
+        const MIXED: [u32; 5] = [2290, 300, 1455, 2290, 90];
+        let mut link = Busy::new();
+        for (rate, lengths) in
+            [(4e6, &[2290][..]), (4e6, &[1455]), (25e6, &MIXED), (3e6, &MIXED), (3e6, &[120]), (3e6, &[2290])]
+        {
+            // What was held at another rate has to leave, and the other rate to be forgotten.
+            link.run(rate, lengths, 600);
+            link.run(rate, lengths, 1000);
+            assert!(link.longest < 0.012, "{rate} {lengths:?}: {:.1} ms", link.longest * 1e3);
+            assert_eq!(link.dry, 0, "{rate} {lengths:?}");
         }
-        assert!((c.rate_pps() - 4000.0).abs() < 250.0, "{}", c.rate_pps());
-        for k in 1000..1200 {
-            c.on_link(ms(k), report(4000 + (k - 1000)), 4000 + (k - 1000));
+    }
+
+    #[test]
+    fn a_link_that_has_nothing_to_do_is_not_slow() {
+        let mut link = Busy::new();
+        link.run(4e6, &[2000], 500);
+        assert!((link.c.rate() / 4e6 - 1.0).abs() < 0.05, "{}", link.c.rate());
+        for k in 0..1000 {
+            link.next += 1;
+            link.done = link.next;
+            link.c.on_sent(2000);
+            link.c.on_link(link.now + Duration::from_millis(k), report(link.done), link.next);
         }
-        assert!(c.rate_pps() > 3700.0, "a link that has nothing to do is not slow: {}", c.rate_pps());
+        assert!(link.c.rate() > 3.8e6, "{}", link.c.rate());
     }
 
     #[test]
     fn a_link_that_is_silenced_half_of_the_time_keeps_the_rate_of_the_other_half() {
-        let mut c = Completions::default();
+        let mut c = Completions::default().weighed();
         c.on_link(ms(0), report(0), 0);
+        (0..64).for_each(|_| c.on_sent(1000));
         let mut done = 0;
         for k in 1..2000 {
-            done += if k / 40 % 2 == 0 { 4 } else { 0 };
+            let more = if k / 40 % 2 == 0 { 4 } else { 0 };
+            done += more;
+            (0..more).for_each(|_| c.on_sent(1000));
             c.on_link(ms(k), report(done), done + 64);
         }
-        // The mean is 2000, and a threshold by it held half an aggregate.
-        assert!(c.rate_pps() > 3700.0, "{}", c.rate_pps());
+        // The mean is 2 MB/s, and a threshold by it held half an aggregate.
+        assert!(c.rate() > 3.7e6, "{}", c.rate());
+    }
+
+    #[test]
+    fn what_was_missed_and_what_is_given_up_leaves_without_passing_for_haste() {
+        let mut c = Completions::default().weighed();
+        c.on_link(ms(0), report(0), 0);
+        (0..100).for_each(|_| c.on_sent(1000));
+        // No completion is ever told; the peer has all of them.
+        c.on_acked(ms(1), 79, 100);
+        assert_eq!((c.held_bytes(), c.outstanding(100)), (20_000, 20));
+        c.on_all_lost(100);
+        c.on_link(ms(30), report(0), 100);
+        assert_eq!((c.held_bytes(), c.rate()), (0, 0.0));
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl Peer {
             };
             eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Close(_) | Frame::Queue(_));
             match frame {
-                Frame::Ping => {}
+                Frame::Ping => self.paths[path].recv.on_asked(),
                 Frame::Ack(ack) => self.on_ack(&ack, now, shared),
                 Frame::Challenge(token) => self.paths[path].respond = Some(token),
                 Frame::Response(token) => self.on_response(path, token, now, shared),

@@ -10,6 +10,9 @@ pub const NIL: u32 = u32::MAX;
 /// Flow identifiers with this bit set belong to the urgent channel: unordered, never held.
 pub const URGENT: u16 = 0x8000;
 
+/// A record that has no place in its flow yet: see [`crate::queue`].
+pub const UNNUMBERED: u32 = u32::MAX;
+
 /// Longest record: its length travels in 16 bits, and an IP packet is no longer.
 const LARGEST: usize = u16::MAX as usize;
 
@@ -24,7 +27,7 @@ pub struct Record {
     pub vnet: Vnet,
     /// Its flow's channel.
     pub flow: u16,
-    /// Its place in the flow, modulo 2^24.
+    /// Its place in the flow, modulo 2^24; [`UNNUMBERED`] until it or one behind it is sent.
     pub seq: u32,
     /// Bytes sent for the first time so far.
     pub sent: u32,
@@ -163,7 +166,7 @@ impl Store {
             len: len as u32,
             vnet,
             flow: 0,
-            seq: 0,
+            seq: UNNUMBERED,
             sent: 0,
             refs: 0,
             at_head: false,

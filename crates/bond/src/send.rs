@@ -11,12 +11,13 @@
 //! Nothing here allocates once the buffers have grown, and nothing locks. What is sent twice in advance is in [`copies`].
 
 mod copies;
+pub(crate) mod turn;
 
 use crate::api::{ROOM_BYTES, Ticket, Transmit};
 use crate::config::Config;
 use crate::inner::{Inner, edit};
-use crate::path::State;
 use crate::path::sent::ChunkRef;
+use crate::path::{State, Traffic};
 use crate::peer::{Peer, Shared};
 use crate::queue::Taker;
 use crate::record::{Packet, URGENT};
@@ -25,6 +26,7 @@ use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
 use crate::wire::{HEADER, Header, MAX_PATHS, PathStatus, Stamp, TAG, Writer};
 use arrayvec::ArrayVec;
+use turn::Waiting;
 
 /// Records that share a datagram at most.
 const CHUNKS: usize = 64;
@@ -115,12 +117,32 @@ impl Peer {
         Some(Transmit { route: p.route, segment, bytes: &shared.tx[..len], ticket: Some(ticket) })
     }
 
-    /// Urgent packets leave at once, whatever the window and the pacer say: they are few.
+    /// Urgent packets leave at once, whatever the window and the pacer say: they are few. On a wireless hop there are exceptions, which [`turn`] tells of.
     fn send_urgent(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
-        self.ingress.peek_urgent(&shared.store)?;
-        let view = self.scheduler.urgent(&self.views)?;
-        let path = self.index_of(self.views[view].id)?;
+        if self.ingress.peek_urgent(&shared.store).is_none() {
+            self.turn.end();
+            return None;
+        }
+        let view = self.scheduler.urgent(&self.views);
+        let Some(path) = view.and_then(|v| self.index_of(self.views[v].id)) else {
+            self.turn.end();
+            return None;
+        };
+        if self.scheduler.counts_completions() {
+            let held = self.paths[path].holds_urgent(now);
+            let waiting = self.waiting(self.ingress.has_only_acks(), held);
+            if !self.turn.may_leave(now, waiting) {
+                return None;
+            }
+        }
+        let p = &mut self.paths[path];
+        p.last_urgent = Some(p.sent.next_number());
         self.batch(path, Fill::Urgent, now, shared)
+    }
+
+    fn waiting(&self, patient: bool, held: bool) -> Waiting {
+        let total = |of: fn(&Traffic) -> u64| self.paths.iter().map(|p| of(&p.traffic)).sum();
+        Waiting { patient, held, received: total(|t| t.received), sent: total(|t| t.sent) }
     }
 
     /// What was lost leaves before anything new.
@@ -141,6 +163,14 @@ impl Peer {
         // A redundant scheduler must not run ahead of the slowest copy.
         if !self.copies.is_empty() {
             return None;
+        }
+        if self.ingress.is_empty() {
+            self.little_turn.end();
+        } else if self.scheduler.counts_completions() {
+            let waiting = self.waiting(self.ingress.bytes() < turn::LITTLE, false);
+            if !self.little_turn.may_leave(now, waiting) {
+                return None;
+            }
         }
         while let Some(grant) = self.scheduler.next(&self.views, self.declined) {
             let path = self.index_of(self.views[grant.path].id)?;
@@ -259,6 +289,7 @@ impl Peer {
         };
         // Urgent packets and what a path must say wait for nothing; a batch of the others uses up the room that there is at its beginning.
         let bound = matches!(fill, Fill::Ordered(_) | Fill::Resend);
+        self.paths[path].ping_due |= bound && self.paths[path].asks(now);
         let room = if bound { self.paths[path].room(now) as usize } else { usize::MAX };
         let overhead = self.paths[path].overhead();
         let (mut at, mut segment) = (0, 0);
@@ -328,7 +359,7 @@ impl Peer {
         let due = self.challenge_due(path, now);
         let word = self.paths[path].queue_due.then(|| self.queue_frame(config));
         let (mtu, seq, closing) = (self.peer_mtu, self.status_seq, self.closing);
-        let pending = |q: &usize| self.paths[*q].recv.is_pending();
+        let pending = |q: &usize| self.paths[*q].recv.may_ride(now);
         let owed: ArrayVec<usize, MAX_PATHS> = (0..self.paths.len())
             .filter(pending)
             .filter(|q| *q == path || self.way_of_acks(*q, now) == path)

@@ -65,12 +65,13 @@ fn a_link_that_is_held_up_is_not_taken_for_a_dead_path() {
     }
 }
 
-/// What the way through a bond costs: its framing is 5.5 % of full packets, acknowledgements take turns on the channel.
+/// What the way through a bond costs is its framing, 3.5 % of the bytes; larger frames and fewer acknowledgements on the air are worth as much where links do not
+/// aggregate for long, as here.
 #[test]
 fn striping_over_one_link_carries_what_the_link_does() {
     for traffic in [&UDP[..], &[][..]] {
         let alone = goodput(&[&[TRADITIONAL], traffic]);
         let striped = goodput(&[&BACKPRESSURE, &[ONE], traffic]);
-        assert!(striped > alone * 0.85, "{traffic:?}: {striped:.1} of {alone:.1} Mb/s");
+        assert!(striped > alone * 0.9, "{traffic:?}: {striped:.1} of {alone:.1} Mb/s");
     }
 }

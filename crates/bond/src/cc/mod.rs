@@ -129,6 +129,10 @@ pub trait Controller: Send + core::fmt::Debug {
     fn is_probing(&self) -> bool {
         false
     }
+    /// Acknowledgements tell it something: where they would come seldom, the peer is asked for more.
+    fn listens(&self) -> bool {
+        true
+    }
     /// Bytes acknowledged since the last loss, or between the last two losses if that was more
     /// (OLIA's l, draft-khalili-mptcp-congestion-control-05 §3); what goes into [`Sibling::bytes_since_loss`].
     fn bytes_since_loss(&self) -> u64 {

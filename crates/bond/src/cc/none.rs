@@ -29,6 +29,10 @@ impl Controller for NoControl {
         "none"
     }
 
+    fn listens(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, _now: Time, _bytes: u64, _inflight: u64) {}
 
     fn on_ack(&mut self, ack: &Ack, _siblings: &[Sibling]) {

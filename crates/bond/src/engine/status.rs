@@ -60,7 +60,7 @@ pub struct Held {
     pub outstanding: u64,
     /// How many there may be: the link's `Device_threshold`, before any throttle.
     pub threshold: u32,
-    /// Completions per second while the link was busy; 0 before that.
+    /// Completions per second while the link was busy, in datagrams of full length; 0 before that.
     pub completed_pps: f64,
     /// Whose word counts.
     pub source: feedback::Source,
@@ -195,7 +195,7 @@ fn path_status(peer: &crate::peer::Peer, p: &crate::path::Path, now: Time, confi
     let held = Held {
         outstanding: p.outstanding(),
         threshold: p.device_threshold(now, &config.device_threshold),
-        completed_pps: p.completions.rate_pps(),
+        completed_pps: p.completed_pps(),
         source: p.completions.source(now),
         is_shared: peer.shared_paths & 1 << p.id != 0
             || peer.throttled.as_deref().is_some_and(|t| t.is_shared(p.id)),

@@ -128,6 +128,11 @@ impl Inner {
         self.is_tcp() && self.payload_len == 0 && self.tcp_flags & (tcp_flags::FIN | tcp_flags::RST) == 0
     }
 
+    /// A plain acknowledgement: one that neither opens a connection nor asks for low delay, so that it may wait for others a little.
+    pub fn is_bare_ack(&self) -> bool {
+        self.is_bare_tcp() && self.tcp_flags & tcp_flags::SYN == 0 && !self.asks_low_delay()
+    }
+
     /// ICMP or ICMPv6.
     pub fn is_icmp(&self) -> bool {
         self.protocol == IpNumber::ICMP.0 || self.protocol == IpNumber::IPV6_ICMP.0

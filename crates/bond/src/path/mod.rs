@@ -28,7 +28,7 @@ use crate::wire::{self, AckFrame, Stamp};
 use core::net::{IpAddr, SocketAddr};
 use pacer::Pacer;
 use pmtu::Mtu;
-use recv::{RecvLog, SPARSE};
+use recv::{RecvLog, SPARSE, SPARSE_GAP};
 use rtt::Rtt;
 use sent::{Outcome, SentLog, Settled};
 
@@ -39,6 +39,10 @@ const LOSS_MEMORY: f64 = 500.0;
 const AMPLIFICATION: u64 = 3;
 /// Header, stamp, tag, and the short frames: challenge, response, ping, status and close.
 const LEAST_DATAGRAM: u64 = 56;
+
+/// A peer that acknowledges seldom is asked this often where its word is what counts: the link under the path says nothing of itself, or a congestion
+/// controller wants to hear.
+const ASK: Duration = Duration::from_millis(10);
 
 /// Where a path's datagrams go: what the driver needs to send them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +127,10 @@ pub struct Path {
     pub exhausted_told: bool,
     /// A datagram that asks for an answer is to be sent now.
     pub ping_due: bool,
+    /// Number of the last datagram with urgent packets.
+    pub last_urgent: Option<u64>,
+    /// When the peer was last asked to acknowledge.
+    asked: Time,
     /// Newest stamp of the peer that arrived here.
     pub newest_stamp: Option<Stamp>,
     /// Counts.
@@ -172,6 +180,8 @@ impl Path {
             close_due: false,
             exhausted_told: false,
             ping_due: false,
+            last_urgent: None,
+            asked: Time::ZERO,
             newest_stamp: None,
             traffic: Traffic::default(),
             loss: 0.0,
@@ -258,6 +268,7 @@ impl Path {
     ) {
         let bytes = (datagram + self.overhead()) as u32;
         let stamp = self.sampler.on_send(now, self.sent.inflight());
+        self.completions.on_sent(bytes);
         self.sent.on_sent(now, bytes, eliciting, chunks, probe, stamp);
         if let Some(u) = &mut self.unproven {
             *u = u.saturating_sub(datagram as u64);
@@ -292,15 +303,59 @@ impl Path {
         }
     }
 
-    /// How many datagrams its link may hold.
+    /// The scheduler lives on completions: datagrams are weighed, and acknowledgements are seldom.
+    pub fn count_completions(&mut self) {
+        self.completions = std::mem::take(&mut self.completions).weighed();
+        self.recv = RecvLog::sparse();
+    }
+
+    /// Its link says that it still holds the last datagram with urgent packets, and another one.
+    pub fn holds_urgent(&self, now: Time) -> bool {
+        let settled = self.sent.next_number() - self.outstanding();
+        self.completions.source(now) == Source::Link
+            && self.outstanding() > 1
+            && self.last_urgent.is_some_and(|number| number >= settled)
+    }
+
+    /// What its link holds, in datagrams of full length. Of the smallest, four count as one at least: each takes its turn on the air.
+    pub fn held(&self) -> u64 {
+        let full = self.completions.held_bytes().div_ceil(u64::from(self.mtu.current()));
+        full.max(self.outstanding() / 4)
+    }
+
+    /// Datagrams of full length that its link completes per second while it is served.
+    pub fn completed_pps(&self) -> f64 {
+        self.completions.rate() / f64::from(self.mtu.current())
+    }
+
+    /// How many datagrams of full length its link may hold.
     pub fn device_threshold(&self, now: Time, limits: &DeviceThreshold) -> u32 {
         // The peer's word is a round trip late, the link's own is not.
         let late = match self.completions.source(now) {
             Source::Link => Duration::ZERO,
-            Source::Acknowledgements if self.rtt.is_known() => self.rtt.min() + SPARSE.1,
+            Source::Acknowledgements if self.rtt.is_known() => self.rtt.min() + ASK,
             Source::Acknowledgements => Duration::ZERO,
         };
-        limits.of(self.completions.rate_pps(), late.as_secs_f64())
+        limits.of(self.completed_pps(), late.as_secs_f64())
+    }
+
+    /// The peer is to be asked for an acknowledgement with what leaves now; notes that it is.
+    pub fn asks(&mut self, now: Time) -> bool {
+        let hears = self.completions.source(now) == Source::Link && !self.cc.listens();
+        let due = self.completions.weighs() && !hears && now.since(self.asked) >= ASK;
+        if due {
+            self.asked = now;
+        }
+        due
+    }
+
+    /// How late the peer's acknowledgement may be, beside what acknowledgements take otherwise.
+    pub fn seldom(&self, now: Time) -> Duration {
+        match self.completions.source(now) {
+            _ if !self.completions.weighs() => Duration::ZERO,
+            Source::Link => SPARSE.1,
+            Source::Acknowledgements => ASK + SPARSE_GAP,
+        }
     }
 
     /// Everything on its way counts as lost.
@@ -312,7 +367,8 @@ impl Path {
     /// The first datagram will have this number.
     pub fn begin_at(&mut self, number: u64) {
         self.sent.begin_at(number);
-        self.completions = Completions::starting_at(number);
+        let completions = Completions::starting_at(number);
+        self.completions = if self.completions.weighs() { completions.weighed() } else { completions };
     }
 
     /// Accounts an authentic datagram of the peer.

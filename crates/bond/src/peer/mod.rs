@@ -16,6 +16,7 @@ use crate::path::{ClockOffset, Path, Route, State};
 use crate::queue::Ingress;
 use crate::record::Store;
 use crate::schedule::{Scheduler, View};
+use crate::send::turn::Turn;
 use crate::session::{PublicKey, ReplayWindow, SessionId};
 use crate::throttle::{Monitor, Throttled};
 use crate::time::{Duration, Time};
@@ -188,6 +189,10 @@ pub struct Peer {
     pub(crate) order_swept: Time,
     /// Paths that found nothing to send since the queue last changed.
     pub(crate) declined: u16,
+    /// When acknowledgements of the flows may leave.
+    pub(crate) turn: Turn,
+    /// When the little may leave that a flow has to send against much.
+    pub(crate) little_turn: Turn,
     pub(crate) views: Vec<View>,
     pub(crate) siblings: Vec<Sibling>,
     pub(crate) status_seq: u16,
@@ -242,6 +247,8 @@ impl Peer {
             order_due: None,
             order_swept: now,
             declined: 0,
+            turn: Turn::default(),
+            little_turn: Turn::default(),
             views: Vec::new(),
             siblings: Vec::new(),
             status_seq: 0,
@@ -274,7 +281,7 @@ impl Peer {
             path.replay = replay;
         }
         if self.scheduler.counts_completions() {
-            path.recv = crate::path::recv::RecvLog::sparse();
+            path.count_completions();
         }
         path.class = spec.class;
 
@@ -371,7 +378,8 @@ impl Peer {
         // Nobody says how the clients fare, and there is no other way: carrying slowly is better than not at all.
         let is_open = !any_private && self.throttled.as_deref().is_some_and(|t| t.is_silent());
         for p in self.paths.iter_mut().filter(|p| p.is_usable() && !(any_active && backup(p))) {
-            let outstanding = u32::try_from(p.outstanding()).unwrap_or(u32::MAX);
+            let outstanding = if counts { p.held() } else { p.outstanding() };
+            let outstanding = u32::try_from(outstanding).unwrap_or(u32::MAX);
             let threshold = p.device_threshold(now, &config.device_threshold);
             let throttled = self.throttled.as_deref_mut().filter(|t| t.is_shared(p.id));
             let is_shared = throttled.is_some() || self.shared_paths & 1 << p.id != 0;

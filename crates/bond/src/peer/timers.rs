@@ -2,7 +2,6 @@
 
 use super::{Peer, Shared};
 use crate::api::Event;
-use crate::path::recv::SPARSE;
 use crate::path::{Class, Path, State};
 use crate::queue::codel::Limits;
 use crate::time::{Duration, Time};
@@ -80,16 +79,15 @@ impl Peer {
     }
 
     /// RFC 9002's probe timeout; twice that where there is nowhere else to go.
-    fn timeout(&self, i: usize) -> Duration {
+    fn timeout(&self, i: usize, now: Time) -> Duration {
         let p = &self.paths[i];
-        let delay = if self.scheduler.counts_completions() { SPARSE.1 + ACK_DELAY } else { ACK_DELAY };
-        let timeout = p.rtt.probe_timeout(delay);
+        let timeout = p.rtt.probe_timeout(p.seldom(now) + ACK_DELAY);
         let alone = !self.paths.iter().any(|q| q.id != p.id && q.is_usable());
         if alone { (timeout * 2).max(p.rtt.smoothed() * 3) } else { timeout }
     }
 
     fn detect_death(&mut self, i: usize, now: Time, shared: &mut Shared) {
-        let timeout = self.timeout(i);
+        let timeout = self.timeout(i, now);
         let by_link = self.scheduler.counts_completions();
         let p = &mut self.paths[i];
         let oldest = p.owed_since(now, by_link);
@@ -193,6 +191,8 @@ impl Peer {
         at(self.word.1, "word on the clients' queues");
         at(self.word_at(), "word on the clients' queues");
         at(self.throttled.as_ref().map(|t| t.silent_at()), "silence of the repeater");
+        at(self.turn.opens(), "acknowledgements of flows");
+        at(self.little_turn.opens(), "a little against much");
         let waiting = !self.ingress.is_empty() || !self.resend.is_empty() || !self.copies.is_empty();
         if waiting {
             at(self.throttled.as_ref().and_then(|t| t.ready_at()), "throttle");
@@ -206,7 +206,7 @@ impl Peer {
             }
             at(p.sent.loss_time(p.loss_delay()), "loss detection");
             at(
-                p.live.next_change(p.owed_since(now, by_link), self.timeout(i), p.rtt.smoothed()),
+                p.live.next_change(p.owed_since(now, by_link), self.timeout(i, now), p.rtt.smoothed()),
                 "dead path detection",
             );
             // From then on the acknowledgements alone count, and they may be overdue.

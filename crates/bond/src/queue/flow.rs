@@ -2,7 +2,7 @@
 
 use super::codel::Codel;
 use crate::inner::Inner;
-use crate::record::{NIL, Store};
+use crate::record::{NIL, Store, UNNUMBERED};
 use crate::time::{Duration, Time};
 
 /// Flow queues of one bond (RFC 8290 §5.2.3 has the same number).
@@ -117,6 +117,19 @@ impl Flow {
         self.tail = i;
         self.bytes += u64::from(len);
         self.packets += 1;
+    }
+
+    /// Gives record `last` its number, and all before it that have none: the numbers are the order in which the far end delivers.
+    pub fn number_up_to(&mut self, store: &mut Store, last: u32) {
+        let mut i = if store.get(last).seq == UNNUMBERED { self.head } else { NIL };
+        while i != NIL {
+            let r = store.get_mut(i);
+            if r.seq == UNNUMBERED {
+                r.seq = self.next_seq;
+                self.next_seq = (self.next_seq + 1) & 0xff_ffff;
+            }
+            i = if i == last { NIL } else { r.next };
+        }
     }
 
     /// Takes record `i`, whose unsent bytes are already off the account, out of the queue.

@@ -49,6 +49,12 @@ impl Bench {
         self.q.take(&mut self.store, Taker { skip_bytes }, |_, left| left.min(room), Time::from_millis(ms))
     }
 
+    /// One record leaves and is acknowledged.
+    fn take_and_forget(&mut self, ms: u64) {
+        let c = self.take(0, 1400, ms).unwrap();
+        self.store.reap(c.record);
+    }
+
     fn drain(&mut self, skip_bytes: u64) -> Vec<u32> {
         let mut seqs = Vec::new();
         while let Some(c) = self.take(skip_bytes, 1400, 0) {
@@ -117,23 +123,52 @@ fn a_sparse_flow_passes_a_backlog() {
     assert_eq!(c.len, 1000);
 }
 
-#[test]
-fn codel_voids_tell_their_numbers() {
+/// A burst that waits for longer than CoDel likes.
+fn overdue() -> Bench {
     let mut b = Bench::new();
-    for ms in 0..400 {
+    for ms in 0..350 {
         b.push(1, 1400, ms);
         b.push(1, 1400, ms);
     }
-    let mut seqs = Vec::new();
-    let mut voids = 0;
+    b
+}
+
+#[test]
+fn what_codel_drops_from_the_head_has_no_number_and_needs_no_notice() {
+    let mut b = overdue();
+    let taken: Vec<Chunk> = (100..500).filter_map(|ms| b.take(0, 1400, ms)).collect();
+    assert!(b.q.counters().codel_drops > 0 && taken.iter().all(|c| c.len == 1400));
+    let seqs: Vec<u32> = taken.iter().map(|c| b.seq(*c)).collect();
+    assert_eq!(seqs, (0..taken.len() as u32).collect::<Vec<_>>());
+    let left = 700 - taken.len() as u64 - b.q.counters().codel_drops;
+    assert_eq!((b.q.packets(), b.q.bytes()), (left, left * 1400));
+}
+
+#[test]
+fn what_is_dropped_before_something_that_was_sent_tells_its_number() {
+    let mut b = overdue();
+    // A slow path took from the middle, so all before that have numbers.
+    let ahead = b.take(300 * 1400, 1400, 100).unwrap();
+    assert_eq!((b.seq(ahead), ahead.at_head), (300, false));
+    let (mut seqs, mut voids) = (vec![300], 0);
     for ms in 100..500 {
         if let Some(c) = b.take(0, 1400, ms) {
             seqs.push(b.seq(c));
-            voids += (c.len == 0) as u32;
+            voids += u64::from(c.len == 0);
         }
     }
-    assert!(voids > 0 && b.q.counters().codel_drops > 0);
+    assert!(voids > 0 && voids <= b.q.counters().codel_drops);
+    seqs.sort_unstable();
     assert!(seqs.windows(2).all(|w| w[1] == w[0] + 1), "every number is sent, dropped or not");
+}
+
+#[test]
+fn an_overflow_of_what_was_never_sent_leaves_no_trace() {
+    let mut b = Bench::new();
+    b.q = Ingress::new(1 << 20).with_packets(Some(20));
+    (0..500).for_each(|_| b.push(1, 1400, 0));
+    assert_eq!((b.q.packets(), b.q.counters().overflow_drops, b.store.in_use()), (20, 480, 20));
+    assert_eq!(b.drain(0), (0..20).collect::<Vec<_>>());
 }
 
 #[test]
@@ -161,5 +196,46 @@ fn a_limit_in_packets_counts_segments_and_drops_the_oldest_of_the_longest_flow()
     b.q.push(&mut b.store, &KEY, &inner, Packet::Borrowed(&packet), vnet, Time::ZERO).unwrap();
     assert_eq!(b.q.counters().overflow_drops, 20);
     let first = b.drain(0);
-    assert_eq!((first.len(), b.q.segments, b.q.packets()), (191 + 30, 0, 0));
+    assert_eq!((first.len(), b.q.segments, b.q.packets()), (171 + 30, 0, 0));
+}
+
+#[test]
+fn a_limit_in_packets_is_never_less_than_some_milliseconds_of_what_leaves() {
+    let mut b = Bench::new();
+    b.q = Ingress::new(8 << 20).with_packets(Some(20));
+    // 50 leave in each millisecond, for a second: 1000 are 20 ms.
+    for ms in 0..1000 {
+        for _ in 0..50 {
+            b.push(1, 400, ms);
+            b.take_and_forget(ms);
+        }
+    }
+    assert_eq!(b.q.counters().overflow_drops, 0);
+    (0..3000).for_each(|_| b.push(1, 400, 1000));
+    assert!((900..=1100).contains(&b.q.packets()), "{}", b.q.packets());
+    // One leaves in each millisecond: by and by the limit is what it was.
+    for ms in 1000..3000 {
+        b.push(1, 400, ms);
+        b.take_and_forget(ms);
+    }
+    (0..100).for_each(|_| b.push(1, 400, 3000));
+    assert!(b.q.packets() <= 22, "{}", b.q.packets());
+}
+
+#[test]
+fn acknowledgements_among_urgent_packets_are_told_from_those_in_a_hurry() {
+    let mut b = Bench::new();
+    let urgent = |b: &mut Bench, protocol, tcp_flags, dscp| {
+        let (inner, packet) = udp(1, 52);
+        let inner = Inner { protocol, tcp_flags, dscp, payload_len: 0, ..inner };
+        b.q.push(&mut b.store, &KEY, &inner, Packet::Borrowed(&packet), Vnet::default(), Time::ZERO).unwrap();
+        b.q.has_only_acks()
+    };
+    assert!(urgent(&mut b, 6, 0x10, 0) && urgent(&mut b, 6, 0x10, 0));
+    assert!(!urgent(&mut b, 6, 0x02, 0), "a SYN");
+    assert!(!urgent(&mut b, 6, 0x10, 0));
+    while b.q.take_urgent(&mut b.store, Time::ZERO).is_some() {}
+    assert!(b.q.has_only_acks() && !urgent(&mut b, 6, 0x10, 46));
+    b.q.clear(&mut b.store);
+    assert!(b.q.has_only_acks() && !urgent(&mut b, 1, 0, 0));
 }

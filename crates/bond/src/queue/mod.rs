@@ -7,6 +7,8 @@
 //!   the fast one, so it takes the bytes that the fast paths would only reach Δ from now ([`Taker::skip_bytes`]).
 //!   Everything then arrives in order by itself, a flow too short to fill the fast path never
 //!   meets the slow one, and a longer queue, not a longer reordering buffer, pays for the difference.
+//!
+//! A packet gets its number in the flow when it, or one behind it, is first sent. What is dropped before that leaves no gap for the far end to be told of.
 
 pub mod codel;
 mod flow;

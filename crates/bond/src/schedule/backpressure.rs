@@ -9,7 +9,7 @@ const BATCH: u32 = 8;
 /// "Very small" (MF-6): with at most this many datagrams outstanding on every link, each of them is idle as soon as it has sent what it is sending.
 const SMALL: u32 = 2;
 
-/// How many datagrams a link may hold: the paper's `Device_threshold`, for which it gives no value.
+/// How many datagrams of full length, or as many bytes, a link may hold: the paper's `Device_threshold`, for which it gives no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceThreshold {
     /// Never fewer. One on the air and some behind it, until the next completion is told.
@@ -31,7 +31,7 @@ impl Default for DeviceThreshold {
 const HELD_S: f64 = 0.008;
 
 impl DeviceThreshold {
-    /// For a link that completes `rate_pps` datagrams per second, of which this end hears `feedback_s` seconds later than they are complete.
+    /// For a link that completes `rate_pps` full datagrams per second, of which this end hears `feedback_s` seconds later than they are complete.
     pub fn of(&self, rate_pps: f64, feedback_s: f64) -> u32 {
         let wanted = match rate_pps > 0.0 {
             true => (rate_pps * (HELD_S + feedback_s)).ceil() as u32,

@@ -29,7 +29,7 @@ pub struct View {
     pub weight: u32,
     /// Largest datagram as an IP packet, bytes.
     pub mtu: u16,
-    /// Datagrams handed to the link and not complete ([`crate::feedback`]).
+    /// Datagrams handed to the link and not complete ([`crate::feedback`]); where the scheduler counts them, what they are in full ones.
     pub outstanding: u32,
     /// How many it may hold.
     pub threshold: u32,

@@ -123,7 +123,7 @@ pub const PATH: &[Metric<Path>] = counters_and_gauges! {
     Counter "path_link_retries" "Repetitions on the air" |p| p.link.as_ref().map(|l| l.retries as f64);
     Gauge "path_outstanding_datagrams" "Datagrams that the path's link has not completed" |p| Some(p.outstanding as f64);
     Gauge "path_threshold_datagrams" "How many it may hold under the scheduler backpressure" |p| Some(f64::from(p.threshold));
-    Gauge "path_completed_datagrams_per_second" "Completions while the link was busy" |p| Some(p.completed_pps);
+    Gauge "path_completed_datagrams_per_second" "Completions while the link was busy, in datagrams of full length" |p| Some(p.completed_pps);
     Gauge "path_shared" "1 if its channel is one that a repeater's clients need" |p| Some(f64::from(u8::from(p.shared)));
     Counter "path_acknowledged_datagrams" "Datagrams acknowledged" |p| Some(p.acked as f64);
 };

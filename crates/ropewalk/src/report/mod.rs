@@ -161,7 +161,7 @@ pub struct Path {
     /// How many it may hold under the scheduler `backpressure`.
     #[serde(default)]
     pub threshold: u32,
-    /// Completions per second while it was busy.
+    /// Completions per second while it was busy, in datagrams of full length.
     #[serde(default)]
     pub completed_pps: f64,
     /// Whose completions count: `link`, or `acknowledgements` of the peer.

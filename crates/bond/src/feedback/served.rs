@@ -1,0 +1,51 @@
+//! How fast a link gets rid of what it holds, while it is served.
+
+use crate::time::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Completions are counted over this long for a rate: some A-MPDUs.
+const WINDOW: Duration = Duration::from_millis(20);
+/// The best of the last so many windows is the rate. What a link holds has to suit it while it is served: sized for the mean of a link that a competitor
+/// silences for half of the time, it would hold half an aggregate in the other half. 16 are 0.3 s, after which a link that became slow is known to be.
+const WINDOWS: usize = 16;
+
+/// The rate of one link, in bytes: datagrams are of unlike length, and a rate of short ones would let a link hold too many long ones.
+#[derive(Debug, Default)]
+pub struct Served {
+    since: Time,
+    bytes: u64,
+    /// Nothing was outstanding at some moment of the window: its rate is that of what came in.
+    starved: bool,
+    rates: VecDeque<f64>,
+    best: f64,
+}
+
+impl Served {
+    /// The link is rid of `bytes` more.
+    pub fn on_done(&mut self, bytes: u32) {
+        self.bytes += u64::from(bytes);
+    }
+
+    /// Ends the window if it is over; `is_empty`: the link holds nothing now.
+    pub fn look(&mut self, now: Time, is_empty: bool) {
+        self.starved |= is_empty;
+        let over = now.since(self.since);
+        if over < WINDOW {
+            return;
+        }
+        let rate = self.bytes as f64 / over.as_secs_f64();
+        if !self.starved || rate > self.best {
+            if self.rates.len() == WINDOWS {
+                self.rates.pop_front();
+            }
+            self.rates.push_back(rate);
+            self.best = self.rates.iter().copied().fold(0.0, f64::max);
+        }
+        (self.since, self.bytes, self.starved) = (now, 0, is_empty);
+    }
+
+    /// Bytes per second; 0 before anything was served.
+    pub fn rate(&self) -> f64 {
+        self.best
+    }
+}

@@ -200,6 +200,16 @@ impl Liveness {
         (self.next_probe, self.probe_wait) = (now, PROBE_FIRST);
     }
 
+    /// The link under it is on another channel now, of which nothing is known: one that was deaf on the last one is no reason to wait. `true` if the path may be
+    /// used again.
+    pub fn begin_anew(&mut self, now: Time) -> bool {
+        if !matches!(self.state, State::Suspect | State::Down) {
+            return false;
+        }
+        *self = Liveness { state: State::Active, last_progress: now, ..Liveness::default() };
+        true
+    }
+
     /// Whether a dead path is to be probed now.
     pub fn poll_probe(&mut self, now: Time) -> bool {
         if self.state != State::Down || now < self.next_probe {

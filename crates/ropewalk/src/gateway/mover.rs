@@ -92,7 +92,7 @@ impl Mover {
         };
         while let Some(order) = self.migration.poll(now, reading) {
             let held = matches!(order, Order::Move { .. });
-            sockets.iter().for_each(|s| engine.hold_link(*s, held));
+            sockets.iter().for_each(|s| engine.hold_link(*s, held, now));
             self.obey(order);
         }
         self.due = self.migration.next_timeout(now);

@@ -252,7 +252,7 @@ fn a_client_that_moves_takes_its_flow_along() {
         // Behind the repeater again it is new there, since it was known to have left.
         eventually(&format!("{place}: it is known to have moved"), || round == 1 || moved() > before);
     }
-    flow.is_whole();
+    flow.ends_whole();
 }
 
 #[test]
@@ -278,6 +278,6 @@ fn frames_that_are_too_long_are_dropped_and_tcp_does_not_notice() {
     let up = Flow::start(&site.client, &site.server, SERVER);
     down.goes_on("downwards");
     up.goes_on("upwards");
-    down.is_whole();
-    up.is_whole();
+    down.ends_whole();
+    up.ends_whole();
 }

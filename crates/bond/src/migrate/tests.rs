@@ -77,7 +77,8 @@ impl Radio {
             Order::Move { to_mhz } => {
                 self.carries = false;
                 self.moves.push(to_mhz);
-                if !self.barred.contains(&to_mhz) && !(self.busy && self.going.is_some()) {
+                let goes_nowhere = self.barred.contains(&to_mhz) || self.busy && self.going.is_some();
+                if !goes_nowhere {
                     self.going = Some((to_mhz, self.now + self.beacons));
                 }
             }

@@ -68,8 +68,8 @@ fn flows_go_on_through_cuts_and_kills_and_every_byte_is_right() {
     let _repeater = site.start_repeater(&own, &[]);
     both("with another repeater's daemon");
     both_work(&site);
-    down.is_whole();
-    up.is_whole();
+    down.ends_whole();
+    up.ends_whole();
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_dead_control_loop_leaves_the_shared_link_to_the_clients_unless_nothing_else
         count(&word, &heard) > silent + 20 && word["choked"] == false
     });
     flow.goes_on("as at first");
-    flow.is_whole();
+    flow.ends_whole();
     assert_eq!(count(&word(&site), &["senseless_signals"]), 0);
 }
 
@@ -127,8 +127,8 @@ fn packets_longer_than_the_hop_are_answered_or_cut_by_the_kernel_and_lost_by_nob
     let up = Flow::start(&site.client, &site.server, SERVER);
     down.goes_on("downwards");
     up.goes_on("upwards");
-    down.is_whole();
-    up.is_whole();
+    down.ends_whole();
+    up.ends_whole();
 }
 
 fn ends_with(process: &mut Process, code: i32, words: &str) {

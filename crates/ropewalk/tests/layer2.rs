@@ -6,7 +6,7 @@ mod common;
 use common::hop::bridged::{AP, SERVER, bridges, hop};
 use common::hop::{Site, eventually, pings};
 use common::{BINARY, SOON, root};
-use ropewalk_lab::{Iperf, Namespace, Ping, Process};
+use ropewalk_lab::{Iperf, Ping, Process};
 
 /// A VLAN across; `false` where this kernel has none.
 fn vlan(site: &Site) -> bool {

@@ -66,15 +66,19 @@ impl Engine {
     }
 
     /// The link under these paths is about to change its channel, or has: while it is held, they are used only where no other works
-    /// ([`crate::migrate`]).
+    /// ([`crate::migrate`]). Once it is not, they are tried whatever they were before.
     pub fn hold_link(&mut self, link: u32, held: bool, now: Time) {
         let ids: Vec<u32> = self.peers.keys().copied().collect();
         for id in ids {
             let Some(peer) = self.peers.get_mut(&id) else { continue };
-            for p in peer.paths.iter_mut().filter(|p| p.route.link == link) {
-                // It was held for the way to another channel.
-                if std::mem::replace(&mut p.is_held, held) && !held {
-                    p.live.begin_anew(now);
+            for i in 0..peer.paths.len() {
+                let p = &mut peer.paths[i];
+                if p.route.link != link {
+                    continue;
+                }
+                let is_let_go = core::mem::replace(&mut p.is_held, held) && !held;
+                if is_let_go && p.live.begin_anew(now) {
+                    peer.announce(i, &mut self.shared);
                 }
             }
             peer.on_queue_changed();

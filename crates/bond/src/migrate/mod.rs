@@ -41,7 +41,8 @@ pub struct Settings {
     pub window: Duration,
     /// Length of a test: 20 ms in the paper.
     pub test: Duration,
-    /// So long a switch may take, its announcement included: two beacons and the station's way.
+    /// So long a switch may take, its announcement included: two beacons and the station's way. A busy machine may take several times as long, and a search pays for
+    /// it only where a radio neither goes nor says that it will not.
     pub patience: Duration,
     /// So long nothing is searched after a search.
     pub rest: Duration,
@@ -55,7 +56,7 @@ impl Default for Settings {
             least_bps: 5e6,
             window: Duration::from_millis(1000),
             test: Duration::from_millis(20),
-            patience: Duration::from_millis(600),
+            patience: Duration::from_millis(1500),
             rest: Duration::from_secs(30),
         }
     }
@@ -115,6 +116,10 @@ pub struct Migration {
     results: Vec<(u32, f64)>,
     /// Searches that ended.
     searches: u64,
+    /// The radio has said that it does not go where it was sent last.
+    is_refused: bool,
+    /// A candidate was not reached in time, and not refused either: the radio may still be on its way there.
+    is_adrift: bool,
 }
 
 /// A window that began when data waited.
@@ -157,6 +162,8 @@ impl Migration {
             next: 0,
             results: Vec::new(),
             searches: 0,
+            is_refused: false,
+            is_adrift: false,
         }
     }
 
@@ -182,7 +189,7 @@ impl Migration {
     /// The radio cannot go where [`Order::Move`] sent it.
     pub fn refused(&mut self, now: Time) {
         if let State::Moving { until, .. } = &mut self.state {
-            *until = now;
+            (*until, self.is_refused) = (now, true);
         }
     }
 
@@ -221,6 +228,7 @@ impl Migration {
         }
         (self.origin_mhz, self.before_bps, self.next) = (origin, bps, 0);
         self.results.clear();
+        self.is_adrift = false;
         self.go_on(now)
     }
 
@@ -246,6 +254,7 @@ impl Migration {
     }
 
     fn go(&mut self, to_mhz: u32, home: u32, now: Time) -> Option<Order> {
+        self.is_refused = false;
         self.state = State::Moving { to_mhz, until: now + self.settings.patience, home };
         Some(Order::Move { to_mhz })
     }
@@ -254,13 +263,17 @@ impl Migration {
         let there = reading.channel_mhz == Some(to_mhz);
         match (there, home) {
             (true, 0) => {
+                self.is_adrift = false;
                 let resumed = (now, reading.carried_bytes);
                 self.state = State::Testing { at_mhz: to_mhz, resumed, began: None };
                 Some(Order::Resume)
             }
+            // It may only not have left yet.
+            (true, _) if self.is_adrift && now < until => None,
             (true, _) => self.settle(Some(to_mhz), now),
             (false, _) if now < until => None,
             (false, 0) => {
+                self.is_adrift |= !self.is_refused;
                 self.results.push((to_mhz, 0.0));
                 self.go_on(now)
             }

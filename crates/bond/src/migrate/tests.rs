@@ -13,6 +13,10 @@ struct Radio {
     at: u32,
     /// Where it is announced to go, and when.
     going: Option<(u32, Time)>,
+    /// How long it takes to go.
+    beacons: Duration,
+    /// While it is on its way it goes nowhere else.
+    busy: bool,
     /// Channels that it never reaches.
     barred: Vec<u32>,
     /// Channels on which the station is not heard.
@@ -33,6 +37,8 @@ impl Radio {
             rates: rates.to_vec(),
             at: rates[0].0,
             going: None,
+            beacons: BEACONS,
+            busy: false,
             barred: vec![],
             deaf: vec![],
             carries: true,
@@ -71,8 +77,9 @@ impl Radio {
             Order::Move { to_mhz } => {
                 self.carries = false;
                 self.moves.push(to_mhz);
-                if !self.barred.contains(&to_mhz) {
-                    self.going = Some((to_mhz, self.now + BEACONS));
+                let goes_nowhere = self.barred.contains(&to_mhz) || self.busy && self.going.is_some();
+                if !goes_nowhere {
+                    self.going = Some((to_mhz, self.now + self.beacons));
                 }
             }
             Order::Resume => self.carries = true,
@@ -164,6 +171,20 @@ fn channels_that_cannot_be_had_or_where_nobody_answers_are_passed_over() {
     radio.going = None;
     radio.run(10);
     assert_eq!(radio.moves, [5220, 5180], "a refusal is known at once");
+}
+
+/// The radio leaves for a candidate after it was given up: that it is at home just then is not its return.
+#[test]
+fn one_that_leaves_late_is_fetched_home() {
+    let mut radio = Radio::new(&RATES[..2], settings(Search::Adequate, &OTHERS[..1]));
+    radio.beacons = Duration::from_millis(1600);
+    radio.run(1050);
+    assert!(radio.migration.is_searching() && radio.moves == [5220]);
+    radio.beacons = BEACONS;
+    radio.busy = true;
+    radio.run(6000);
+    assert_eq!((radio.at, radio.outcomes[0].1.at_mhz), (5180, Some(5180)));
+    assert!(radio.moves.len() > 2 && radio.carries);
 }
 
 #[test]

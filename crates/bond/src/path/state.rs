@@ -200,10 +200,14 @@ impl Liveness {
         (self.next_probe, self.probe_wait) = (now, PROBE_FIRST);
     }
 
-    /// Its link is somewhere else now: what it did before says nothing. A dead one is probed at once, and has nothing to prove.
-    pub fn begin_anew(&mut self, now: Time) {
-        (self.deaths, self.last_death, self.answering_since) = (0, None, None);
-        (self.next_probe, self.probe_wait) = (now, PROBE_FIRST / 4);
+    /// The link under it is on another channel now, of which nothing is known: one that was deaf on the last one is no reason to wait. `true` if the path may be
+    /// used again.
+    pub fn begin_anew(&mut self, now: Time) -> bool {
+        if !matches!(self.state, State::Suspect | State::Down) {
+            return false;
+        }
+        *self = Liveness { state: State::Active, last_progress: now, ..Liveness::default() };
+        true
     }
 
     /// Whether a dead path is to be probed now.
@@ -288,17 +292,13 @@ mod tests {
     }
 
     #[test]
-    fn after_a_move_a_dead_path_is_probed_at_once_and_believed_at_its_first_answer() {
+    fn on_another_channel_a_dead_path_is_used_at_once_and_its_deaths_are_forgotten() {
         let mut l = alive();
+        assert!(!l.begin_anew(ms(1)), "it works");
         (0..5).for_each(|k| l.die(ms(k * 100)));
-        (0..20).for_each(|k| {
-            l.poll_probe(ms(400 + k * 100));
-        });
-        assert!(l.next_probe() > Some(ms(2500)));
-        l.begin_anew(ms(2500));
-        assert!(l.poll_probe(ms(2500)));
-        assert!(l.next_probe() < Some(ms(2520)), "a test lasts 20 ms");
-        assert!(l.on_progress(ms(2505)) && l.state == State::Active);
+        assert!(l.begin_anew(ms(500)) && l.state == State::Active);
+        l.die(ms(600));
+        assert!(l.on_progress(ms(601)), "no probation");
     }
 
     #[test]

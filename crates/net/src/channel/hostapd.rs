@@ -1,5 +1,6 @@
 //! hostapd's control interface: datagrams of text over a Unix socket, one answer to each.
 
+use std::fmt;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -8,19 +9,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::{ChannelError, ChannelSwitch};
+use crate::feedback::Nl80211;
 
 /// Where it usually listens.
 pub(super) const USUALLY: &str = "/run/hostapd";
 /// How long it may take to answer.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// hostapd refuses a switch until it knows that the last one is over, which the radio knows a little sooner: so often it is asked again, and when.
+const ATTEMPTS: u32 = 4;
+const AGAIN: Duration = Duration::from_millis(40);
 /// Answers are shorter.
 const LONGEST: usize = 8192;
 
 /// The control interface of one of hostapd's interfaces.
-#[derive(Debug)]
 pub struct Hostapd {
     socket: UnixDatagram,
     at: PathBuf,
+    /// The kernel's own word on the radio, where it has one.
+    radio: Option<Nl80211>,
 }
 
 impl Hostapd {
@@ -43,7 +49,8 @@ impl Hostapd {
         };
         let nobody = |why| ChannelError::Nobody { at: at.display().to_string(), why };
         let socket = connect().map_err(nobody)?;
-        Ok(Hostapd { socket, at })
+        let radio = Nl80211::open(interface, Duration::ZERO).ok();
+        Ok(Hostapd { socket, at, radio })
     }
 
     fn ask(&self, question: &str) -> Result<String, ChannelError> {
@@ -75,18 +82,33 @@ impl Hostapd {
 
 impl ChannelSwitch for Hostapd {
     fn channel_mhz(&mut self) -> Result<u32, ChannelError> {
-        self.status().map(|s| s.mhz)
+        // From the announcement of a switch on hostapd says that it is where it is going to be: a test would be made of the channel that is to be left.
+        let said = self.status()?.mhz;
+        Ok(self.radio.as_mut().and_then(Nl80211::centre_mhz).unwrap_or(said))
     }
 
     fn announce(&mut self, to_mhz: u32, beacons: u8) -> Result<(), ChannelError> {
         let asked = self.status()?.switch(to_mhz, beacons)?;
-        let answer = self.ask(&asked)?;
+        let mut answer = self.ask(&asked)?;
+        for _ in 1..ATTEMPTS {
+            if answer.trim() == "OK" {
+                break;
+            }
+            std::thread::sleep(AGAIN);
+            answer = self.ask(&asked)?;
+        }
         match answer.trim() {
             "OK" => Ok(()),
             answer => {
                 Err(ChannelError::Refused { at: self.at.display().to_string(), asked, answer: answer.into() })
             }
         }
+    }
+}
+
+impl fmt::Debug for Hostapd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hostapd").field("at", &self.at).finish_non_exhaustive()
     }
 }
 
@@ -164,6 +186,7 @@ fn secondary(primary_mhz: u32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::fs;
 
     fn status(width: u32) -> Status {
@@ -196,17 +219,37 @@ mod tests {
         assert!(matches!(status(40).switch(5190, 2), Err(ChannelError::NoSuchChannel { .. })));
     }
 
+    proptest! {
+        /// Whoever listens there may not be hostapd.
+        #[test]
+        fn any_status_is_a_command_or_an_error(
+            lines in proptest::collection::vec("(freq|ieee80211n|ieee80211ac|secondary_channel|vht_oper_chwidth|x)=-?[0-9]{0,12}", 0..8),
+            mhz in any::<u32>(),
+            beacons in any::<u8>(),
+        ) {
+            if let Some(Ok(command)) = Status::parse(&lines.join("\n")).map(|s| s.switch(mhz, beacons)) {
+                let begin = format!("CHAN_SWITCH {beacons} {mhz}");
+                prop_assert!(command.starts_with(&begin) && !command.contains('\n'));
+            }
+        }
+    }
+
     #[test]
     fn asks_and_hears_past_events() {
         let dir = std::env::temp_dir().join(format!("rw-hostapd-test-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
-        assert!(matches!(Hostapd::open(&dir, "wlan0"), Err(ChannelError::Nobody { .. })));
-        let far = UnixDatagram::bind(dir.join("wlan0")).unwrap();
+        assert!(matches!(Hostapd::open(&dir, "no-radio0"), Err(ChannelError::Nobody { .. })));
+        let far = UnixDatagram::bind(dir.join("no-radio0")).unwrap();
         let server = std::thread::spawn(move || {
             let (mut heard, mut bytes) = (Vec::new(), [0; 512]);
-            for answers in
-                [&["freq=5180\n"][..], &["freq=5180\n"], &["<3>AP-CSA", "OK\n"], &["freq=0\n"], &[]]
-            {
+            for answers in [
+                &["freq=5180\n"][..],
+                &["freq=5180\n"],
+                &["FAIL\n"],
+                &["<3>AP-CSA", "OK\n"],
+                &["freq=0\n"],
+                &[],
+            ] {
                 let (len, from) = far.recv_from(&mut bytes).unwrap();
                 heard.push(String::from_utf8_lossy(&bytes[..len]).into_owned());
                 for answer in answers {
@@ -215,12 +258,15 @@ mod tests {
             }
             heard
         });
-        let mut hostapd = Hostapd::open(&dir, "wlan0").unwrap();
+        let mut hostapd = Hostapd::open(&dir, "no-radio0").unwrap();
         assert_eq!(hostapd.channel_mhz().unwrap(), 5180);
         hostapd.announce(5220, 2).unwrap();
         assert!(matches!(hostapd.channel_mhz(), Err(ChannelError::Refused { .. })));
         assert!(matches!(hostapd.channel_mhz(), Err(ChannelError::Silent { .. })));
-        assert_eq!(server.join().unwrap(), ["STATUS", "STATUS", "CHAN_SWITCH 2 5220", "STATUS", "STATUS"]);
+        assert_eq!(
+            server.join().unwrap(),
+            ["STATUS", "STATUS", "CHAN_SWITCH 2 5220", "CHAN_SWITCH 2 5220", "STATUS", "STATUS"]
+        );
         fs::remove_dir_all(&dir).unwrap();
     }
 }

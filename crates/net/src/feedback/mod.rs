@@ -22,6 +22,7 @@ mod wifi_status;
 
 pub use lab::socket_name;
 pub(crate) use lab::{announce, open as open_lab};
+pub(crate) use nl80211::Nl80211;
 pub use nl80211::Radio;
 pub use wifi_status::{CompletionCounter, Completions};
 

@@ -36,7 +36,7 @@ struct Counted {
 }
 
 /// A Wi-Fi interface.
-pub(super) struct Nl80211 {
+pub(crate) struct Nl80211 {
     netlink: Netlink<GenlMessage<Command>>,
     family: u16,
     index: u32,
@@ -47,7 +47,7 @@ pub(super) struct Nl80211 {
 }
 
 impl Nl80211 {
-    pub(super) fn open(interface: &str, every: Duration) -> Result<Nl80211, FeedbackError> {
+    pub(crate) fn open(interface: &str, every: Duration) -> Result<Nl80211, FeedbackError> {
         let index = index_of(interface)?;
         let family = family()?;
         let mut source = Nl80211 {
@@ -71,6 +71,12 @@ impl Nl80211 {
         request.set_resolved_family_id(self.family);
         let answers = self.netlink.ask(request, flags)?;
         Ok(answers.into_iter().map(|answer| answer.payload).collect())
+    }
+
+    /// Centre of the primary channel that the radio is on now, MHz.
+    pub(crate) fn centre_mhz(&mut self) -> Option<u32> {
+        let interface = self.ask(message::GET_INTERFACE, NLM_F_ACK).ok()?;
+        interface.first().map(|i| i.channel().frequency_mhz).filter(|mhz| *mhz > 0)
     }
 
     /// The channel; each part as far as the driver tells it.

@@ -49,7 +49,7 @@ impl Flow {
     }
 
     /// Ends it: everything that was sent has come, right and in order.
-    pub fn is_whole(self) {
+    pub fn ends_whole(self) {
         self.enough.store(true, Ordering::Relaxed);
         let sent = self.sender.join().unwrap().expect("sent to the end");
         assert_eq!(self.receiver.join().unwrap(), Ok(sent), "not what was sent");

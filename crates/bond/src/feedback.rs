@@ -92,6 +92,8 @@ pub struct Completions {
     first: u64,
     held_bytes: u64,
     served: Served,
+    /// Bytes of those that the link delivered or, where it says nothing, the peer acknowledged.
+    carried_bytes: u64,
     /// When the link last said that it had got rid of anything.
     moved_at: Time,
     /// When the link last said that the far end confirmed something.
@@ -136,14 +138,16 @@ impl Completions {
                 if more > 0 {
                     self.moved_at = now;
                 }
-                if state.delivered > l.state.delivered {
+                let delivered = state.delivered.saturating_sub(l.state.delivered);
+                if delivered > 0 {
                     self.delivered_at = Some(now);
                 }
                 if state.completed() >= l.state.completed() {
                     l.state = state;
                 }
                 l.at = now;
-                self.let_go(true);
+                let bytes = self.let_go(true);
+                self.carried_bytes += bytes * delivered.min(more) / more.max(1);
                 if let Some(l) = &mut self.link {
                     l.heal(self.acked);
                 }
@@ -163,7 +167,9 @@ impl Completions {
             self.unconfirmed_since = None;
         }
         self.acked = self.acked.max(number + 1).min(next);
-        self.let_go(self.source(now) == Source::Acknowledgements);
+        let silent = self.source(now) == Source::Acknowledgements;
+        let bytes = self.let_go(silent);
+        self.carried_bytes += if silent { bytes } else { 0 };
         self.advance(now, next);
     }
 
@@ -188,6 +194,11 @@ impl Completions {
     /// Their bytes, where they are weighed.
     pub fn held_bytes(&self) -> u64 {
         self.held_bytes
+    }
+
+    /// Bytes carried over the link, ever, as the link says: long before the peer's word of them comes. Where they are weighed.
+    pub fn carried_bytes(&self) -> Option<u64> {
+        self.weighs().then_some(self.carried_bytes)
     }
 
     /// Since when the peer's silence means something, where the link reports; `oldest` is the first datagram whose fate is open, and when it left.
@@ -234,9 +245,10 @@ impl Completions {
     }
 
     /// Datagrams have settled. `at_work`: as the link completes them, not as a completion is missed: what has long left must not pass for haste.
-    fn let_go(&mut self, at_work: bool) {
-        let done = self.settled();
-        let Some(sizes) = &mut self.sizes else { return };
+    /// Returns their bytes.
+    fn let_go(&mut self, at_work: bool) -> u64 {
+        let (done, held) = (self.settled(), self.held_bytes);
+        let Some(sizes) = &mut self.sizes else { return 0 };
         while self.first < done
             && let Some(bytes) = sizes.pop_front()
         {
@@ -247,6 +259,7 @@ impl Completions {
             }
         }
         self.first = self.first.max(done);
+        held - self.held_bytes
     }
 }
 
@@ -301,6 +314,23 @@ mod tests {
         c.on_link(ms(5), report(99), 12);
         assert_eq!(c.outstanding(12), 0);
         assert_eq!(c.source(ms(505)), Source::Acknowledgements);
+    }
+
+    #[test]
+    fn carried_is_what_the_link_delivered_and_not_what_it_gave_up() {
+        let mut c = Completions::default().weighed();
+        c.on_link(ms(0), report(0), 0);
+        (0..20).for_each(|_| c.on_sent(1000));
+        c.on_link(ms(1), report(4), 20);
+        assert_eq!(c.carried_bytes(), Some(4000));
+        // A channel on which nobody listens.
+        c.on_link(ms(2), LinkState { failed: 6, ..report(4) }, 20);
+        assert_eq!((c.carried_bytes(), c.held_bytes()), (Some(4000), 10_000));
+        // The peer's word of it adds nothing while the link speaks, and counts when it does not.
+        c.on_acked(ms(3), 11, 20);
+        assert_eq!(c.carried_bytes(), Some(4000));
+        c.on_acked(ms(900), 14, 20);
+        assert_eq!(c.carried_bytes(), Some(7000));
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Engine {
         }
     }
 
-    /// Bytes that peers have acknowledged over this link, and whether it is what limits somebody who can be reached by it: data waits, or the link holds half
+    /// Bytes carried over this link, by the link's word or its peers' acknowledgements, and whether it is what limits somebody who can be reached by it: data waits, or the link holds half
     /// of what it may, as under a flow that keeps its own queue short.
     pub fn link_load(&self, link: u32, now: Time) -> (u64, bool) {
         let limits = &self.shared.config.device_threshold;
@@ -96,7 +96,9 @@ impl Engine {
         let mut load = (0, false);
         for peer in self.peers.values() {
             let on_it = || peer.paths.iter().filter(|p| p.route.link == link);
-            load.0 += on_it().map(|p| p.sampler.delivered()).sum::<u64>();
+            let carried =
+                |p: &crate::path::Path| p.completions.carried_bytes().unwrap_or(p.sampler.delivered());
+            load.0 += on_it().map(carried).sum::<u64>();
             load.1 |= on_it().any(|p| is_full(p) || !peer.ingress.is_empty());
         }
         load

@@ -126,7 +126,7 @@ impl Ingress {
         }
     }
 
-    /// The same, holding at most so many packets, or [`DRAIN`] of what leaves if that is more; of a super-packet every segment counts (T-12).
+    /// The same, holding at most so many packets, or 20 ms of what leaves if that is more; of a super-packet every segment counts (T-12).
     #[must_use]
     pub fn with_packets(mut self, limit: Option<u32>) -> Self {
         self.limit_segments = limit.map_or(u64::MAX, u64::from);

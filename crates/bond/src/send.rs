@@ -385,6 +385,7 @@ impl Peer {
         if let Some(word) = word {
             // The next one is as good if there is no room now.
             p.queue_due = false;
+            self.word_in = Some((p.id, p.sent.next_number()));
             w.queue(&word);
         }
         if std::mem::take(&mut p.close_due) {

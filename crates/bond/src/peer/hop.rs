@@ -3,7 +3,7 @@
 use super::Peer;
 use crate::config::Config;
 use crate::feedback::LinkState;
-use crate::path::State;
+use crate::path::{Path, State};
 use crate::throttle::Throttled;
 use crate::time::{Duration, Time};
 use crate::wire::QueueFrame;
@@ -34,17 +34,26 @@ impl Peer {
         // Nobody to speak of, or nobody who listens: the next report begins anew.
         let speaks = self.reads_queue && !self.clients.is_empty();
         self.word.1 = speaks.then(|| now + config.throttle.every());
-        let way = (0..self.paths.len())
-            .filter(|i| self.paths[*i].live.state == State::Active)
-            .min_by_key(|i| (self.shared_paths & 1 << self.paths[*i].id, self.paths[*i].rtt.smoothed()));
+        let way =
+            (0..self.paths.len()).filter(|i| self.paths[*i].live.state == State::Active).min_by_key(|i| {
+                let p = &self.paths[*i];
+                (self.holds_word(p), self.shared_paths & 1 << p.id, p.rtt.smoothed())
+            });
         if let (true, Some(i)) = (speaks, way) {
             self.word.0 = self.word.0.wrapping_add(1);
             self.words_sent += 1;
             if !self.paths.iter().any(|p| p.queue_due) {
                 self.word_since = Some(now);
             }
+            self.paths.iter_mut().for_each(|p| p.queue_due = false);
             self.paths[i].queue_due = true;
         }
+    }
+
+    /// The last word is still in front of this link or on it: after some collisions it may stay there for hundreds of milliseconds.
+    fn holds_word(&self, p: &Path) -> bool {
+        self.word_in
+            .is_some_and(|(id, number)| id == p.id && p.sent.next_number() - p.outstanding() <= number)
     }
 
     /// A word takes a turn of its own, unless something else goes there anyway: not while the link still holds what was sent before, behind which it would

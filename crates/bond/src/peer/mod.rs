@@ -148,6 +148,8 @@ pub struct Peer {
     pub words_sent: u64,
     /// Since when a word of this end waits to be sent.
     pub word_since: Option<Time>,
+    /// Path and number of the datagram that took the last one along.
+    pub(crate) word_in: Option<(u8, u64)>,
     /// Access point: how the paths that share the clients' channel are throttled; none until the peer speaks of such.
     pub throttled: Option<Box<Throttled>>,
     /// What waits to be sent.
@@ -224,6 +226,7 @@ impl Peer {
             word: (0, None),
             words_sent: 0,
             word_since: None,
+            word_in: None,
             throttled: None,
             ingress: Ingress::new(config.queue_bytes)
                 .with_packets(config.queue_packets)

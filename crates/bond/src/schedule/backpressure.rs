@@ -8,6 +8,8 @@ use crate::wire::MAX_PATHS;
 const BATCH: u32 = 8;
 /// "Very small" (MF-6): with at most this many datagrams outstanding on every link, each of them is idle as soon as it has sent what it is sending.
 const SMALL: u32 = 2;
+/// A link holds little under this part of what it may.
+const BURST: u32 = 4;
 
 /// How many datagrams of full length, or as many bytes, a link may hold: the paper's `Device_threshold`, for which it gives no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +85,10 @@ impl Scheduler for Backpressure {
 
     fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
         let is_free = |i: &usize| paths[*i].has_room && declined & 1 << i == 0;
-        // A shared link has no part in what the others have room for, not even in a burst: the clients need its air.
-        let own = (0..paths.len()).any(|i| is_free(&i) && !paths[i].is_shared);
+        // The clients need the air of a shared link: it has no part in a burst that the others carry in a moment. Only in a moment: whoever paces by what was
+        // delivered, as BBR does, never fills the others to the brim.
+        let has_little = |p: &View| p.outstanding < p.threshold.div_ceil(BURST);
+        let own = (0..paths.len()).any(|i| is_free(&i) && !paths[i].is_shared && has_little(&paths[i]));
         let free = (0..paths.len()).filter(|i| is_free(i) && !(own && paths[*i].is_shared));
         let (path, batch) = self.choose(paths, free)?;
         let datagrams = batch.min(paths[path].slots).max(1) as usize;
@@ -218,13 +222,21 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_link_gets_only_what_finds_no_other() {
+    fn a_shared_link_has_no_part_in_what_the_others_carry_in_a_moment() {
         let mut hop = Hop::new(&[400, 200], 8);
         hop.views[1].is_shared = true;
         let mut s = Backpressure::default();
-        assert_eq!(hop.fill(&mut s, 0, 16), [[0; 8], [1; 8]].concat());
-        hop.complete(400);
-        assert_eq!(hop.fill(&mut s, 400, 2), [0, 1], "one place is free there, and the rest goes on");
+        let order = hop.fill(&mut s, 0, 16);
+        assert_eq!(order[..2], [0, 0]);
+        assert_eq!(order.iter().filter(|p| **p == 1).count(), 8, "what there is too much of");
+        // Little demand never gets there, and all that the other has no room for does.
+        hop.complete(1_000_000);
+        assert!((0..20).all(|k| {
+            hop.complete(1_000_000 + k * 400);
+            hop.fill(&mut s, 1_000_000 + k * 400, 1) == [0]
+        }));
+        hop.views[0].threshold = 0;
+        assert_eq!(hop.fill(&mut s, 2_000_000, 1), [1]);
     }
 
     #[test]

@@ -330,10 +330,10 @@ impl Path {
 
     /// How many datagrams of full length its link may hold.
     pub fn device_threshold(&self, now: Time, limits: &DeviceThreshold) -> u32 {
-        // The peer's word is a round trip late, the link's own is not.
+        // The peer's word is a round trip late and comes every 40 ms; sized for less, the link would be held to the rate that it was held to before.
         let late = match self.completions.source(now) {
             Source::Link => Duration::ZERO,
-            Source::Acknowledgements if self.rtt.is_known() => self.rtt.min() + ASK,
+            Source::Acknowledgements if self.rtt.is_known() => self.rtt.min() + ASK * 4,
             Source::Acknowledgements => Duration::ZERO,
         };
         limits.of(self.completed_pps(), late.as_secs_f64())

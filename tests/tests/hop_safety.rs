@@ -73,30 +73,17 @@ fn when_the_repeater_falls_silent_what_is_left_carries() {
     for kind in [throttle::Kind::Mimd, throttle::Kind::Balance] {
         let mut hop = Hop::new(kind);
         hop.run(3000, true);
-        assert!(hop.carried(PRIVATE) > 100_000, "{kind:?}: it carries");
+        assert!(hop.carried(SHARED) > 100_000, "{kind:?}: both links carry");
         hop.run(8000, false);
         let word = hop.word();
         assert_eq!(word.throttle.map(|t| t.1), Some(throttle::Allowance::Choked), "{kind:?}");
         assert!(word.heard.silences > 0, "{kind:?}: and counted");
         let before = hop.carried(SHARED);
         hop.run(1000, false);
-        let control = hop.carried(SHARED) - before;
-        // 1.2 MB come in this second.
-        assert!(
-            control < 200_000,
-            "{kind:?}: little but control on the shared link: {control} bytes in a second"
-        );
+        assert!(hop.carried(SHARED) - before < 20_000, "{kind:?}: nothing but control on the shared link");
         let sent = hop.sent;
         hop.pair.run_for(Duration::from_millis(200));
-        let (got, queue) = (hop.numbers(), hop.pair.gateway.status(hop.pair.now).peers[0].queue);
-        assert!(got.windows(2).all(|w| w[0] < w[1]), "{kind:?}: in order, and nothing twice");
-        let dropped = queue.codel_drops + queue.overflow_drops;
-        assert_eq!(
-            got.len() as u64 + dropped,
-            u64::from(sent),
-            "{kind:?}: all that the queue took in, {dropped} dropped there"
-        );
-        assert!(dropped < 10, "{kind:?}: {dropped}");
+        assert_eq!(hop.numbers(), (0..sent).collect::<Vec<_>>(), "{kind:?}: all of it, in order");
         // The private radio goes, too: nobody knows how the clients fare, but nothing else is left to carry for them.
         hop.pair.set_up(PRIVATE, false);
         hop.run(2000, false);

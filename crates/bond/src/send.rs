@@ -21,7 +21,7 @@ use crate::path::{State, Traffic};
 use crate::peer::{Peer, Shared};
 use crate::queue::Taker;
 use crate::record::{Packet, URGENT};
-use crate::schedule::Grant;
+use crate::schedule::{Grant, View};
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
 use crate::wire::{HEADER, Header, MAX_PATHS, PathStatus, Stamp, TAG, Writer};
@@ -289,7 +289,7 @@ impl Peer {
         };
         // Urgent packets and what a path must say wait for nothing; a batch of the others uses up the room that there is at its beginning.
         let bound = matches!(fill, Fill::Ordered(_) | Fill::Resend);
-        self.paths[path].ping_due |= bound && self.paths[path].asks(now);
+        let threshold = self.view_of(path).map_or(u64::MAX, |v| u64::from(v.threshold));
         let room = if bound { self.paths[path].room(now) as usize } else { usize::MAX };
         let overhead = self.paths[path].overhead();
         let (mut at, mut segment) = (0, 0);
@@ -298,6 +298,9 @@ impl Peer {
             if at + size > ROOM_BYTES || used > room || (bound && self.paths[path].sent.is_full()) {
                 break;
             }
+            let p = &mut self.paths[path];
+            let fills = p.outstanding() + 1 >= threshold;
+            p.ping_due |= bound && p.asks(now, fills);
             let len =
                 self.datagram(path, at, now, shared, |peer, shared, w| peer.fill(path, fill, now, shared, w));
             let Some(len) = len else { break };
@@ -536,8 +539,12 @@ impl Peer {
 
     /// How many datagrams the path's link takes, as the scheduler was told.
     fn slots_of(&self, path: usize) -> usize {
+        self.view_of(path).map_or(usize::MAX, |v| v.slots as usize)
+    }
+
+    fn view_of(&self, path: usize) -> Option<&View> {
         let id = self.paths[path].id;
-        self.views.iter().find(|v| v.id == id).map_or(usize::MAX, |v| v.slots as usize)
+        self.views.iter().find(|v| v.id == id)
     }
 
     pub(crate) fn index_of(&self, id: u8) -> Option<usize> {

@@ -330,23 +330,26 @@ impl Path {
 
     /// How many datagrams of full length its link may hold.
     pub fn device_threshold(&self, now: Time, limits: &DeviceThreshold) -> u32 {
-        // The peer's word is a round trip late and comes every 40 ms; sized for less, the link would be held to the rate that it was held to before.
+        // The peer's word is late by a round trip and the time between two questions, the link's own is not.
         let late = match self.completions.source(now) {
             Source::Link => Duration::ZERO,
-            Source::Acknowledgements if self.rtt.is_known() => self.rtt.min() + ASK * 4,
+            Source::Acknowledgements if self.rtt.is_known() => self.rtt.min() + ASK,
             Source::Acknowledgements => Duration::ZERO,
         };
         limits.of(self.completed_pps(), late.as_secs_f64())
     }
 
-    /// The peer is to be asked for an acknowledgement with what leaves now; notes that it is.
-    pub fn asks(&mut self, now: Time) -> bool {
-        let hears = self.completions.source(now) == Source::Link && !self.cc.listens();
-        let due = self.completions.weighs() && !hears && now.since(self.asked) >= ASK;
-        if due {
+    /// The peer is to be asked for an acknowledgement with the datagram that leaves now; notes that it is. `fills`: nothing leaves behind it until some of what
+    /// the link holds is known to be gone, so that nothing could ask later.
+    pub fn asks(&mut self, now: Time, fills: bool) -> bool {
+        let silent = self.completions.source(now) == Source::Acknowledgements;
+        let hears = !silent && !self.cc.listens();
+        let due = fills && silent || now.since(self.asked) >= ASK;
+        let asks = self.completions.weighs() && !hears && due;
+        if asks {
             self.asked = now;
         }
-        due
+        asks
     }
 
     /// How late the peer's acknowledgement may be, beside what acknowledgements take otherwise.

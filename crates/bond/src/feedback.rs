@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 /// What a link says of itself: cumulative since its epoch began, so that a report which gets lost costs nothing (T-12).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkState {
-    /// Another number than before: the counters began anew (the driver or the radio restarted).
+    /// Another number than before: the counters began anew (the driver or the radio restarted), or are those of another link, which the path leads over now.
     pub epoch: u32,
     /// Packets that the far end of the link confirmed. Segments, where the kernel cuts super-packets before the link.
     pub delivered: u64,
@@ -59,9 +59,9 @@ impl Source {
 /// A link that has been silent for this long while datagrams were under way is not listened to: acknowledgements count alone. Drivers report within
 /// milliseconds; an interface that changes its channel is silent for 200 ms (MF-16).
 const SILENT: Duration = Duration::from_millis(500);
-/// Reports after which a completion that lags behind the acknowledgements all the time is held lost. A report may be later than the peer's word; eight in
+/// Looks after which a completion that lags behind the acknowledgements all the time is held lost. A report may be later than the peer's word; eight in
 /// a row are not.
-const LEAK_REPORTS: u32 = 8;
+const LEAK_LOOKS: u32 = 8;
 /// What the far end of the link confirmed is there: that the peer's word about it is late says that the way back is held up, until it is this late. The
 /// repeater's small frames contend with full aggregates; after some collisions their backoff alone lasts 200 ms.
 const BELIEF: Duration = Duration::from_millis(500);
@@ -76,9 +76,30 @@ struct Link {
     at: Time,
     /// Packet number up to which the link has completed.
     settled: u64,
-    /// Least lag behind the acknowledgements in `reports` reports.
-    lag: u64,
-    reports: u32,
+    /// How far it lags behind the acknowledgements when it reports, and when they come. A link that lags by as much as it may hold has always caught up with the
+    /// word before when it reports; one that is idle hears no words.
+    lags: [Lag; 2],
+    /// It has reported since the last word.
+    spoke: bool,
+}
+
+/// The least lag of some looks in a row.
+#[derive(Clone, Copy, Debug)]
+struct Lag {
+    least: u64,
+    looks: u32,
+}
+
+impl Lag {
+    const NEW: Lag = Lag { least: u64::MAX, looks: 0 };
+
+    /// Completions that will never come, if it is time to say so.
+    fn look(&mut self, lag: u64) -> u64 {
+        self.least = self.least.min(lag);
+        self.looks += 1;
+        let over = self.least == 0 || self.looks >= LEAK_LOOKS;
+        if over { std::mem::replace(self, Lag::NEW).least } else { 0 }
+    }
 }
 
 /// How many datagrams of a path are still in front of its link or on the air.
@@ -145,17 +166,21 @@ impl Completions {
                 if state.completed() >= l.state.completed() {
                     l.state = state;
                 }
-                l.at = now;
+                (l.at, l.spoke) = (now, true);
                 let bytes = self.let_go(true);
                 self.carried_bytes += bytes * delivered.min(more) / more.max(1);
                 if let Some(l) = &mut self.link {
-                    l.heal(self.acked);
+                    if l.settled > self.acked {
+                        // Ahead of the word: what it lagged by before was a report on its way.
+                        l.lags[1] = Lag::NEW;
+                    }
+                    l.heal(0, self.acked);
                 }
             }
             link => {
                 // What the counters meant before is not known; what waits in the link is.
                 let settled = next.saturating_sub(u64::from(state.backlog_packets)).max(self.acked);
-                *link = Some(Link { state, at: now, settled, lag: u64::MAX, reports: 0 });
+                *link = Some(Link { state, at: now, settled, lags: [Lag::NEW; 2], spoke: true });
             }
         }
         self.advance(now, next);
@@ -167,6 +192,10 @@ impl Completions {
             self.unconfirmed_since = None;
         }
         self.acked = self.acked.max(number + 1).min(next);
+        if let Some(l) = self.link.as_mut().filter(|l| l.spoke) {
+            l.spoke = false;
+            l.heal(1, self.acked);
+        }
         let silent = self.source(now) == Source::Acknowledgements;
         let bytes = self.let_go(silent);
         self.carried_bytes += if silent { bytes } else { 0 };
@@ -265,12 +294,11 @@ impl Completions {
 
 impl Link {
     /// A completion that never comes would hold its slot for ever. The peer's word shows it: what was acknowledged has left the link.
-    fn heal(&mut self, acked: u64) {
-        self.lag = self.lag.min(acked.saturating_sub(self.settled));
-        self.reports += 1;
-        if self.lag == 0 || self.reports >= LEAK_REPORTS {
-            self.settled += self.lag;
-            (self.lag, self.reports) = (u64::MAX, 0);
+    fn heal(&mut self, when: usize, acked: u64) {
+        let lost = self.lags[when].look(acked.saturating_sub(self.settled));
+        if lost > 0 {
+            self.settled += lost;
+            self.lags = [Lag::NEW; 2];
         }
     }
 }
@@ -519,6 +547,21 @@ mod tests {
         assert_eq!(c.owed_since((0, ms(1))), ms(20) + BELIEF);
     }
 
+    #[test]
+    fn a_link_that_lags_by_all_that_it_holds_is_healed() {
+        let mut c = Completions::default();
+        c.on_link(ms(0), report(0), 0);
+        // Four are never told. Of each four after them, the last is told when the next four leave.
+        c.on_acked(ms(1), 3, 4);
+        for k in 1..10 {
+            let next = 4 * k + 4;
+            c.on_link(ms(10 * k + 1), report(next - 4), next);
+            c.on_acked(ms(10 * k + 9), next - 1, next);
+        }
+        c.on_link(ms(200), report(44 - 4), 44);
+        assert_eq!(c.outstanding(44), 0);
+    }
+
     proptest! {
         /// T-12: whatever completions are never told, slots come back as soon as the peer has acknowledged and the link has spoken a few times.
         #[test]
@@ -535,7 +578,7 @@ mod tests {
             }
             let next = told.len() as u64;
             // Twice, since a smaller lag from before may stand in the first.
-            (0..2 * LEAK_REPORTS).for_each(|_| c.on_link(ms(1000), report(done), next));
+            (0..2 * LEAK_LOOKS).for_each(|_| c.on_link(ms(1000), report(done), next));
             // Healed: the link's own word suffices again.
             c.on_link(ms(1001), report(done + 3), next + 5);
             prop_assert_eq!(c.outstanding(next + 5), 2);

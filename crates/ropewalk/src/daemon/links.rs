@@ -19,6 +19,8 @@ use std::net::SocketAddr;
 const LEISURELY: Duration = Duration::from_secs(1);
 /// Where the scheduler does.
 const EAGER: Duration = Duration::from_millis(1);
+/// Bits for the epochs of one watched path.
+const EPOCHS: u32 = 16;
 /// An interface without a source may get one: a queueing discipline, or a lab's radio.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
@@ -40,7 +42,7 @@ struct Under {
     station: Option<[u8; 6]>,
     /// When it is looked for again.
     look: Time,
-    /// The engine's epoch: another with each source, with each epoch of a source, and with each station.
+    /// The engine's epoch: another with each source, with each epoch of a source, with each station, and with each link under a path whose address changes.
     epoch: u32,
     due: Time,
 }
@@ -101,7 +103,7 @@ impl Links {
             report: None,
             station: None,
             look: now,
-            epoch: 0,
+            epoch: (token as u32) << EPOCHS,
             due: now,
         });
     }

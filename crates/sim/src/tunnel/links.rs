@@ -20,10 +20,20 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The radios under an engine.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// Of each path: its number, the interface here, the neighbour's.
-    paths: Vec<(u8, IfIndex, IfIndex)>,
+    paths: Vec<Under>,
+    epoch: u32,
     looked: Option<Time>,
     next_word: Option<Time>,
+}
+
+/// The link under one path.
+#[derive(Clone, Copy, Debug)]
+struct Under {
+    path: u8,
+    out: IfIndex,
+    neighbour: IfIndex,
+    /// Another with each link that the path leads over: their counters have nothing to do with each other.
+    epoch: u32,
 }
 
 impl Links {
@@ -47,11 +57,11 @@ impl Links {
             self.looked = Some(now);
             self.look(engine, cx, paths);
         }
-        for (path, out, neighbour) in &self.paths {
+        for u in &self.paths {
             // An abstract medium tells nothing.
-            let Some(heard) = heard(cx.net, *out, *neighbour).filter(|h| h.handed > 0) else { continue };
-            let state = state_of(&heard);
-            engine.borrow_mut().handle(Input::Link { peer: None, path: *path, state }, engine_time(now));
+            let Some(heard) = heard(cx.net, u.out, u.neighbour).filter(|h| h.handed > 0) else { continue };
+            let state = LinkState { epoch: u.epoch, ..state_of(&heard) };
+            engine.borrow_mut().handle(Input::Link { peer: None, path: u.path, state }, engine_time(now));
         }
     }
 
@@ -69,7 +79,13 @@ impl Links {
         let Some(peer) = status.peers.last() else { return };
         let known = peer.paths.iter().filter_map(|p| {
             let SocketAddr::V4(remote) = p.route.remote else { return None };
-            Some((p.id, out(&p.route)?, by_address(IpAddr::V4(*remote.ip()))?))
+            let (out, neighbour) = (out(&p.route)?, by_address(IpAddr::V4(*remote.ip()))?);
+            let same = |u: &&Under| (u.path, u.out, u.neighbour) == (p.id, out, neighbour);
+            let fresh = || {
+                self.epoch += 1;
+                Under { path: p.id, out, neighbour, epoch: self.epoch }
+            };
+            Some(self.paths.iter().find(same).copied().unwrap_or_else(fresh))
         });
         self.paths = known.collect();
     }

@@ -179,6 +179,7 @@ impl<T: Clone> Air<T> {
             self.peers[receiver].stats.airtime_rx_ns += airtime.as_nanos() as u64;
             let fresh = decoded & !self.handed_on(ear, emitter);
             self.take_parts(ear, emitter, receiver, fresh);
+            self.heard_from(usize::from(to), from);
         }
         let kind = match receiver {
             Some(receiver) if aggregate => {

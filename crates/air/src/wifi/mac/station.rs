@@ -46,6 +46,7 @@ pub(crate) struct Station {
     /// The strongest heard while scanning.
     best: Option<(u16, f64)>,
     /// The last beacon of its access point, or when counting began anew.
+    /// When a beacon was heard last, or data.
     last_beacon: Time,
     /// The channel on which it heard its access point last.
     home: Option<Channel>,
@@ -270,6 +271,13 @@ impl<T: Clone> Air<T> {
         if interval > 0 {
             let radio = usize::from(self.ifaces[iface].radio);
             self.schedule(radio, after(self.now, interval), Chore::Watch { iface: iface as u16, attempt });
+        }
+    }
+
+    /// Data has come: whoever sends is there. mac80211 asks an access point whose beacons are missing (`ieee80211_mgd_probe_ap`); one that is heard need not be.
+    pub(crate) fn heard_from(&mut self, iface: usize, from: u16) {
+        if self.station_state(iface).is_some_and(|s| s.phase == Phase::Joined(from)) {
+            self.state(iface).last_beacon = self.now;
         }
     }
 

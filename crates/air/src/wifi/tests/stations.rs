@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use super::interferer::{InterfererSpec, Pattern};
+use super::phy::Span;
 use super::*;
 
 /// A network of radios and interfaces, made piece by piece, and all that has come out of it.
@@ -129,6 +131,37 @@ fn a_lost_access_point_is_noticed_after_seven_beacons_and_joined_again() {
     // Nothing that was taken is without an end.
     let done = run.seen.iter().filter(|o| matches!(o, Output::Completion(_))).count();
     assert_eq!(done, 3);
+}
+
+#[test]
+fn an_access_point_that_sends_is_not_lost_for_want_of_beacons() {
+    // Something near the station alone spoils half of the beacons, which nobody repeats; data is repeated.
+    let spec = InterfererSpec {
+        power_dbm: -20.0,
+        span: Span { centre_mhz: 5180.0, width_mhz: 20.0 },
+        pattern: Pattern::Random { mean_on: Duration::from_millis(20), mean_off: Duration::from_millis(20) },
+        wifi_like: false,
+        start: Time::ZERO,
+        stop: Time::MAX,
+    };
+    let lost = |frames: bool| {
+        let joined = StationSpec { start: JOINED, beacon_loss: 2, ..StationSpec::default() };
+        let iface = |radio, (mac, mode)| IfaceSpec { radio: RadioId(radio), mac, mode };
+        let mut run = Run::of(AirSpec {
+            radios: vec![at(0.0, 36), at(20.0, 36)],
+            ifaces: vec![iface(0, ap(0, "air")), iface(1, (Mac::local(1), Mode::Station(joined)))],
+            interferers: vec![PlacedInterferer { position: [21.0, 0.0, 0.0], spec }],
+            ..AirSpec::default()
+        });
+        for ms in (0..3000).step_by(5) {
+            run.until(ms);
+            if frames {
+                run.send(ms, 0, Mac::local(1), ms..ms + 1);
+            }
+        }
+        events(&run.seen).iter().any(|e| matches!(e, Event::BeaconLost { .. }))
+    };
+    assert_eq!([lost(false), lost(true)], [true, false]);
 }
 
 #[test]

@@ -150,7 +150,9 @@ impl Peer {
         if self.resend.is_empty() {
             return None;
         }
-        let best = self.views.iter().map(|v| v.one_way_us).min_by(f64::total_cmp)?;
+        // A link on the clients' channel is idle while it is throttled: nothing waits for it because of that.
+        let key = |v: &View| (v.is_shared, v.one_way_us);
+        let best = self.views.iter().map(key).min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))?.1;
         let view = self.views.iter().find(|v| v.has_room && v.one_way_us <= best + RESEND_SLACK_US)?;
         let view = self.views.iter().position(|v| v.id == view.id)?;
         let path = self.index_of(self.views[view].id)?;

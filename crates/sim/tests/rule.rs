@@ -1,5 +1,5 @@
 //! Two links between an access point and a repeater, held against the better way with one: the traditional repeater, or the bond over the private link alone.
-//! The aim is "never less", 0.97; these bounds are what holds today in the places where the rule is hardest and where there is most to gain.
+//! The aim is "never less"; these bounds are what holds today in the places where the rule is hardest and where there is most to gain.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn goodput(plan: &Plan, directory: &Path, system: &str, seed: u64) -> f64 {
 fn holds(seeds: &[u64], least: f64) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/000/placements.toml");
     let mut document = Document::read(&file).unwrap_or_else(|e| panic!("{e}"));
-    for setting in ["duration=4s", "warmup=1s"] {
+    for setting in ["duration=10s", "warmup=2s"] {
         document.set_text(setting).unwrap_or_else(|e| panic!("{setting}: {e}"));
     }
     let (plan, directory) = (Plan::of(&document).unwrap_or_else(|e| panic!("{e}")), document.directory());
@@ -37,15 +37,15 @@ fn holds(seeds: &[u64], least: f64) {
     }
 }
 
-/// Zone 1: the private link alone brings nearly what the client's can take, so equation 2 promises nothing. Whoever throttles too little loses here: `balance` carried
-/// 0.65 to 0.75 at seed 1 when this was written.
+/// Zone 1: the private link alone brings nearly what the client's can take, so equation 2 promises nothing, and whoever throttles too little loses here: 0.88 to 1.00
+/// when this was written.
 #[test]
 fn where_nothing_is_to_be_gained_little_is_lost() {
-    holds(&[1, 26], 0.6);
+    holds(&[1, 26], 0.85);
 }
 
-/// Zone 2: the client's channel has air to spare. Here the rule holds; four seconds at one place differ by some per cent from build to build.
+/// Zone 2: the client's channel has air to spare: 1.15 to 1.37.
 #[test]
-fn where_air_is_left_two_links_carry_no_less() {
-    holds(&[2, 8, 14, 21], 0.97);
+fn where_air_is_left_two_links_carry_more() {
+    holds(&[2, 8, 14, 21], 1.05);
 }

@@ -9,6 +9,7 @@
 //!      └──────────────────────────────── Down ◀──────────────────────────────────┘
 //! ```
 
+pub mod busy;
 pub mod pacer;
 pub mod pmtu;
 pub mod recv;
@@ -25,6 +26,7 @@ use crate::schedule::DeviceThreshold;
 use crate::session::ReplayWindow;
 use crate::time::{Duration, Time};
 use crate::wire::{self, AckFrame, Stamp};
+use busy::Busy;
 use core::net::{IpAddr, SocketAddr};
 use pacer::Pacer;
 use pmtu::Mtu;
@@ -43,6 +45,10 @@ const LEAST_DATAGRAM: u64 = 56;
 /// A peer that acknowledges seldom is asked this often where its word is what counts: the link under the path says nothing of itself, or a congestion
 /// controller wants to hear.
 const ASK: Duration = Duration::from_millis(10);
+
+/// Datagrams that wait for longer than this wait behind the link, which has no more than some milliseconds of work: the narrow place is a modem or an adapter at its
+/// end, of which completions say nothing.
+const QUEUED: Duration = Duration::from_millis(24);
 
 /// Where a path's datagrams go: what the driver needs to send them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +137,8 @@ pub struct Path {
     pub last_urgent: Option<u64>,
     /// When the peer was last asked to acknowledge.
     asked: Time,
+    /// How much of the time its link has work.
+    pub busy: Busy,
     /// Newest stamp of the peer that arrived here.
     pub newest_stamp: Option<Stamp>,
     /// Counts.
@@ -182,6 +190,7 @@ impl Path {
             ping_due: false,
             last_urgent: None,
             asked: Time::ZERO,
+            busy: Busy::default(),
             newest_stamp: None,
             traffic: Traffic::default(),
             loss: 0.0,
@@ -270,6 +279,7 @@ impl Path {
         let stamp = self.sampler.on_send(now, self.sent.inflight());
         self.completions.on_sent(bytes);
         self.sent.on_sent(now, bytes, eliciting, chunks, probe, stamp);
+        self.note_busy(now);
         if let Some(u) = &mut self.unproven {
             *u = u.saturating_sub(datagram as u64);
         }
@@ -286,11 +296,19 @@ impl Path {
     /// The link under the path reports.
     pub fn on_link(&mut self, now: Time, state: LinkState) {
         self.completions.on_link(now, state, self.sent.next_number());
+        self.note_busy(now);
     }
 
     /// Datagrams handed out and not known to have left the link.
     pub fn outstanding(&self) -> u64 {
         self.completions.outstanding(self.sent.next_number())
+    }
+
+    fn note_busy(&mut self, now: Time) {
+        if self.completions.weighs() {
+            let waits = self.sent.inflight() > 0 && self.rtt.queued() > QUEUED;
+            self.busy.note(now, self.outstanding() > 0 || waits);
+        }
     }
 
     /// Since when the peer owes an answer, if it does. `by_link`: the scheduler lives on completions, so a link that reports does so every few of them;
@@ -365,6 +383,7 @@ impl Path {
     pub fn lose_all(&mut self, out: &mut Outcome) {
         self.sent.lose_all(out);
         self.completions.on_all_lost(self.sent.next_number());
+        self.busy = Busy::default();
     }
 
     /// The first datagram will have this number.
@@ -406,6 +425,7 @@ impl Path {
         let mut queue_delay = None;
         if let Some((number, at)) = out.largest {
             self.completions.on_acked(now, number, self.sent.next_number());
+            self.note_busy(now);
             let delay = Duration::from_micros(u64::from(ack.delay_us));
             let sample = now.since(at).saturating_sub(delay).max(Duration::from_micros(1));
             self.rtt.on_sample(now, sample);

@@ -76,6 +76,14 @@ impl Rtt {
         Duration::from_micros((relative_us - min).max(0) as u64)
     }
 
+    /// How long packets wait on the way of late, smoothed.
+    pub fn queued(&self) -> Duration {
+        self.owd.as_ref().map_or(Duration::ZERO, |o| {
+            let least = o.min.get().map_or(o.smooth_us, |m| (m as i64 - OWD_BIAS) as f64);
+            Duration::from_micros((o.smooth_us - least).max(0.0) as u64)
+        })
+    }
+
     /// Smoothed round-trip time.
     pub fn smoothed(&self) -> Duration {
         self.srtt

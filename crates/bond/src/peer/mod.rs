@@ -398,6 +398,7 @@ impl Peer {
                 threshold,
                 slots,
                 is_shared,
+                busy: if counts { p.busy.share(now) } else { 1.0 },
                 one_way_us: p.rtt.one_way_us().unwrap_or(p.rtt.smoothed().as_micros() as f64 / 2.0),
                 jitter: p.rtt.one_way_deviation(),
                 srtt: p.rtt.smoothed(),

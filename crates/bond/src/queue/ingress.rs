@@ -16,8 +16,10 @@ const URGENT_QUEUE_BYTES: u64 = 65_536;
 /// RFC 8290 §4.1.4: packets dropped at once from the fattest flow when the queue is full.
 const OVERFLOW_BATCH: u32 = 64;
 
-/// A queue that is limited in packets holds at least what leaves in this time: 200 (MF-3) are 8 ms of two links of 190 Mb/s, and a TCP that halves its window
-/// leaves such a queue empty. How long packets wait is CoDel's to say.
+/// A queue that is limited in packets holds at least what leaves in this time: 200 (MF-3) were 100 ms of the paper's 25 Mb/s, and are 8 ms of two links of 190.
+/// A TCP that halves its window leaves such a queue empty. How long packets wait is CoDel's to say.
+const ROOM: Duration = Duration::from_millis(100);
+/// The rate is measured over this.
 const DRAIN: Duration = Duration::from_millis(20);
 
 /// How many packets left lately.
@@ -37,11 +39,11 @@ impl Drain {
         }
         let rate = self.left as f64 / over.as_secs_f64();
         // A stall of the links is no reason to drop what is here; a lower rate is, in a while.
-        self.most = ((rate * DRAIN.as_secs_f64()) as u64).max(self.most * 7 / 8);
+        self.most = ((rate * ROOM.as_secs_f64()) as u64).max(self.most * 7 / 8);
         (self.since, self.left) = (now, 0);
     }
 
-    /// How many leave in [`DRAIN`].
+    /// How many leave in [`ROOM`].
     fn most(&self) -> u64 {
         self.most
     }
@@ -126,7 +128,7 @@ impl Ingress {
         }
     }
 
-    /// The same, holding at most so many packets, or 20 ms of what leaves if that is more; of a super-packet every segment counts (T-12).
+    /// The same, holding at most so many packets, or 100 ms of what leaves if that is more; of a super-packet every segment counts (T-12).
     #[must_use]
     pub fn with_packets(mut self, limit: Option<u32>) -> Self {
         self.limit_segments = limit.map_or(u64::MAX, u64::from);

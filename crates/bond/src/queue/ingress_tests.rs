@@ -203,9 +203,9 @@ fn a_limit_in_packets_counts_segments_and_drops_the_oldest_of_the_longest_flow()
 fn a_limit_in_packets_is_never_less_than_some_milliseconds_of_what_leaves() {
     let mut b = Bench::new();
     b.q = Ingress::new(8 << 20).with_packets(Some(20));
-    // 20 leave in each millisecond, for a second: 400 are 20 ms.
+    // Four leave in each millisecond, for a second: 400 are 100 ms.
     for ms in 0..1000 {
-        for _ in 0..20 {
+        for _ in 0..4 {
             b.push(1, 400, ms);
             b.take_and_forget(ms);
         }
@@ -213,8 +213,8 @@ fn a_limit_in_packets_is_never_less_than_some_milliseconds_of_what_leaves() {
     assert_eq!(b.q.counters().overflow_drops, 0);
     (0..1000).for_each(|_| b.push(1, 400, 1000));
     assert!((390..=410).contains(&b.q.packets()), "{}", b.q.packets());
-    // One leaves in each millisecond: by and by the limit is what it was.
-    for ms in 1000..3000 {
+    // One leaves in each tenth millisecond: by and by the limit is what it was.
+    for ms in (1000..3000).step_by(10) {
         b.push(1, 400, ms);
         b.take_and_forget(ms);
     }

@@ -8,8 +8,9 @@ use crate::wire::MAX_PATHS;
 const BATCH: u32 = 8;
 /// "Very small" (MF-6): with at most this many datagrams outstanding on every link, each of them is idle as soon as it has sent what it is sending.
 const SMALL: u32 = 2;
-/// A link holds little under this part of what it may.
-const BURST: u32 = 4;
+/// The other links carry what there is if they have work for a smaller part of the time. With 0.9 nothing was lost beside one link, and a TCP whose order was held up
+/// now and then did not get the air that was left; with nothing of the kind a tenth more was lost where the clients' link limits (`scenarios/000/placements.toml`).
+const FULL: f64 = 0.6;
 
 /// How many datagrams of full length, or as many bytes, a link may hold: the paper's `Device_threshold`, for which it gives no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +48,8 @@ impl DeviceThreshold {
 ///
 /// *Bootstrap* (MF-4): each link gets as many datagrams as it may hold, in rotation. *Steady* (MF-5): a link takes datagrams while it holds fewer than its
 /// threshold; of several, the one that is emptiest for its threshold, since it would be idle first. *Rotation* (MF-6): when no link holds more than two,
-/// there is less to send than they carry, and they take turns. What finds no link waits in the queue. A link on the channel of a repeater's clients gets only
-/// what finds no other.
+/// there is less to send than they carry, and they take turns. What finds no link waits in the queue. A link on the channel of a repeater's clients has a part only
+/// while the others are at work most of the time: where they are not, the clients' link is what limits, and needs the air.
 ///
 /// It looks at completions only: windows and pacing of a congestion controller hold it back where there is one. On a single wireless hop
 /// `congestion = "none"` leaves the limit to the links' completions.
@@ -85,10 +86,7 @@ impl Scheduler for Backpressure {
 
     fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
         let is_free = |i: &usize| paths[*i].has_room && declined & 1 << i == 0;
-        // The clients need the air of a shared link: it has no part in a burst that the others carry in a moment. Only in a moment: whoever paces by what was
-        // delivered, as BBR does, never fills the others to the brim.
-        let has_little = |p: &View| p.outstanding < p.threshold.div_ceil(BURST);
-        let own = (0..paths.len()).any(|i| is_free(&i) && !paths[i].is_shared && has_little(&paths[i]));
+        let own = paths.iter().any(|p| !p.is_shared && p.busy < FULL);
         let free = (0..paths.len()).filter(|i| is_free(i) && !(own && paths[*i].is_shared));
         let (path, batch) = self.choose(paths, free)?;
         let datagrams = batch.min(paths[path].slots).max(1) as usize;
@@ -222,21 +220,24 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_link_has_no_part_in_what_the_others_carry_in_a_moment() {
+    fn a_shared_link_has_no_part_in_what_the_others_carry() {
         let mut hop = Hop::new(&[400, 200], 8);
         hop.views[1].is_shared = true;
         let mut s = Backpressure::default();
+        // However much comes at once, as long as the other has been idle now and then.
+        hop.views[0].busy = 0.5;
+        assert_eq!(hop.fill(&mut s, 0, 16), [0; 8]);
+        hop.views[0].busy = 0.95;
         let order = hop.fill(&mut s, 0, 16);
-        assert_eq!(order[..2], [0, 0]);
-        assert_eq!(order.iter().filter(|p| **p == 1).count(), 8, "what there is too much of");
-        // Little demand never gets there, and all that the other has no room for does.
+        assert_eq!(order, [1; 8], "what there is too much of");
         hop.complete(1_000_000);
-        assert!((0..20).all(|k| {
-            hop.complete(1_000_000 + k * 400);
-            hop.fill(&mut s, 1_000_000 + k * 400, 1) == [0]
-        }));
-        hop.views[0].threshold = 0;
-        assert_eq!(hop.fill(&mut s, 2_000_000, 1), [1]);
+        let order = hop.fill(&mut s, 1_000_000, 16);
+        assert!(order.contains(&0) && order.contains(&1), "{order:?}");
+        // Where it is the only one it carries all.
+        hop.complete(2_000_000);
+        hop.views.remove(0);
+        hop.queues.remove(0);
+        assert_eq!(hop.fill(&mut s, 2_000_000, 1), [0]);
     }
 
     #[test]

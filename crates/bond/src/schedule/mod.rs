@@ -35,6 +35,8 @@ pub struct View {
     pub threshold: u32,
     /// How many it may take now.
     pub slots: u32,
+    /// Share of the time in which its link has had work, of late: [`crate::path::busy`].
+    pub busy: f64,
     /// Its channel is also the one that the peer's clients need.
     pub is_shared: bool,
 }

@@ -16,8 +16,8 @@ pub struct Config {
     pub records: usize,
     /// Most bytes in one peer's ingress queue. CoDel keeps it far below this; a burst of one TCP window fits.
     pub queue_bytes: u64,
-    /// Most packets there, segments of super-packets counted, or what leaves in 100 ms if that is more; none: bytes alone count. An access point that stripes over Wi-Fi links by backpressure has
-    /// 200 (MF-3): that rides out their changes of rate.
+    /// Most packets there, segments of super-packets counted. If not said, bytes alone count; under the backpressure scheduler 200 packets (MF-3), or 100 ms of what
+    /// leaves if that is more: that rides out changes of the links' rates.
     pub queue_packets: Option<u32>,
     /// Most datagrams in flight on one path: 300 ms of 1 Gb/s.
     pub in_flight: usize,

@@ -228,9 +228,7 @@ impl Peer {
             word_since: None,
             word_in: None,
             throttled: None,
-            ingress: Ingress::new(config.queue_bytes)
-                .with_packets(config.queue_packets)
-                .on_layer(config.layer()),
+            ingress: ingress(config),
             resend: VecDeque::new(),
             copies: VecDeque::new(),
             spare: VecDeque::new(),
@@ -486,5 +484,14 @@ impl Peer {
     /// Some path works, or might.
     pub fn has_live_path(&self) -> bool {
         self.paths.iter().any(|p| matches!(p.live.state, State::Active | State::Suspect))
+    }
+}
+
+/// The queue at the entrance.
+fn ingress(config: &Config) -> Ingress {
+    let queue = Ingress::new(config.queue_bytes).on_layer(config.layer());
+    match config.queue_packets {
+        None if config.scheduler == crate::schedule::Kind::Backpressure => queue.for_a_hop(),
+        limit => queue.with_packets(limit),
     }
 }

@@ -16,8 +16,10 @@ const URGENT_QUEUE_BYTES: u64 = 65_536;
 /// RFC 8290 §4.1.4: packets dropped at once from the fattest flow when the queue is full.
 const OVERFLOW_BATCH: u32 = 64;
 
-/// A queue that is limited in packets holds at least what leaves in this time: 200 (MF-3) were 100 ms of the paper's 25 Mb/s, and are 8 ms of two links of 190.
-/// A TCP that halves its window leaves such a queue empty. How long packets wait is CoDel's to say.
+/// Packets that an access point's queue holds at least (MF-3).
+const LEAST: u64 = 200;
+/// And what leaves in this time, if that is more: 200 were 100 ms of the paper's 25 Mb/s, and are 8 ms of two links of 190. A TCP that halves its window leaves
+/// such a queue empty. How long packets wait is CoDel's to say.
 const ROOM: Duration = Duration::from_millis(100);
 /// The rate is measured over this.
 const DRAIN: Duration = Duration::from_millis(20);
@@ -98,6 +100,8 @@ pub struct Ingress {
     segments: u64,
     limit_bytes: u64,
     limit_segments: u64,
+    /// The limit is never less than what leaves in [`ROOM`].
+    grows: bool,
     drain: Drain,
     limits: Limits,
     layer: Layer,
@@ -120,6 +124,7 @@ impl Ingress {
             segments: 0,
             limit_bytes,
             limit_segments: u64::MAX,
+            grows: false,
             drain: Drain::default(),
             limits: Limits { target: Duration::from_millis(5), interval: Duration::from_millis(100) },
             layer: Layer::Three,
@@ -128,10 +133,17 @@ impl Ingress {
         }
     }
 
-    /// The same, holding at most so many packets, or 100 ms of what leaves if that is more; of a super-packet every segment counts (T-12).
+    /// The same, holding at most so many packets; of a super-packet every segment counts (T-12).
     #[must_use]
     pub fn with_packets(mut self, limit: Option<u32>) -> Self {
         self.limit_segments = limit.map_or(u64::MAX, u64::from);
+        self
+    }
+
+    /// The same for an access point that stripes over Wi-Fi links: 200 packets, or 100 ms of what leaves if that is more.
+    #[must_use]
+    pub fn for_a_hop(mut self) -> Self {
+        (self.limit_segments, self.grows) = (LEAST, true);
         self
     }
 
@@ -201,7 +213,7 @@ impl Ingress {
             self.drop_from_fattest(store, OVERFLOW_BATCH);
         }
         let segments = vnet.segments(len as usize) as u64;
-        let limit = self.limit_segments.max(self.drain.most());
+        let limit = if self.grows { self.limit_segments.max(self.drain.most()) } else { self.limit_segments };
         while self.segments + segments > limit && self.drop_from_fattest(store, 1) > 0 {}
         let record = match store.insert(packet, vnet, now) {
             Ok(r) => r,

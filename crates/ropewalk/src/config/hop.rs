@@ -14,7 +14,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 
 /// The access point of a repeater with two radios: `ropewalk ap --config FILE`. With this section other keys of `[engine]` have other defaults, where the file does
-/// not name them: `scheduler = "backpressure"`, `congestion = "none"`, `queue-packets = 200`, `order-deadline-ms = 10`, `throttle = "balance"`.
+/// not name them: `scheduler = "backpressure"`, `congestion = "none"`, `order-deadline-ms = 10`, `throttle = "balance"`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Ap {
@@ -397,9 +397,6 @@ pub(super) fn engine_of_a_hop(file: &mut File, text: &str) -> Result<(), Wrong> 
     }
     if !named("congestion") && e.scheduler.0 == Kind::Backpressure {
         e.congestion.0 = Algorithm::None;
-    }
-    if !named("queue-packets") {
-        e.queue_packets = Some(200);
     }
     if !named("order-deadline-ms") {
         e.order_deadline_ms = Some(10);

@@ -153,8 +153,8 @@ pub struct Engine {
     /// Most bytes in one session's queue. Default: `"16MB"`: a burst of one TCP window fits, and CoDel keeps it far below.
     #[schemars(with = "String")]
     pub queue: Amount,
-    /// Most packets in it, segments of super-packets counted, or what leaves in 100 ms if that is more. Default: none, bytes alone count. The access point
-    /// of a repeater with two radios has 200, which rides out changes of rate. Not changed by a reload.
+    /// Most packets in it, segments of super-packets counted. Default: none, bytes alone count; under `backpressure` 200, or what leaves in 100 ms if that
+    /// is more, which rides out changes of the links' rates. Not changed by a reload.
     pub queue_packets: Option<u32>,
     /// How many datagrams a link may hold under `backpressure`: at least, before its completions were counted, and at most. Between the bounds it is what the
     /// link completes in 8 ms. Default: `[4, 16, 512]`: one on the air and some behind it; half an aggregate; what 11ac at 800 Mb/s sends in 8 ms.

@@ -110,7 +110,7 @@ fn a_hop_has_defaults_of_its_own_and_a_file_may_say_otherwise() {
     let hop = file(&format!("[repeater]\nclients = \"wlan2\"\n{LINKS}"));
     assert_eq!(
         (hop.scheduler, hop.congestion, hop.queue_packets),
-        (Kind::Backpressure, Algorithm::None, Some(200))
+        (Kind::Backpressure, Algorithm::None, None)
     );
     assert_eq!(
         (hop.throttle.kind, hop.order_deadline),

@@ -116,7 +116,7 @@ section! {
         tun_mtu: u16 = 1420,
         /// Most bytes in its queue. As the daemon has it.
         queue: Bytes = Bytes(16_000_000),
-        /// Most packets in its queue, or what leaves in 100 ms if that is more. If not said, bytes alone count; Multifacet's access point has 200.
+        /// Most packets in its queue. If not said, bytes alone count; under `backpressure` 200, or what leaves in 100 ms if that is more.
         queue_packets: Option<u32>,
         /// What is missing holds later packets of its flow no longer than this. If not said, as long as a repair takes; Multifacet's repeater waits 10 ms.
         order_deadline: Option<Duration>,

@@ -1,6 +1,6 @@
 //! A hop whose control loop dies: the repeater's words on its clients' queue stop coming. Two engines over simulated links; the second link is on the clients' channel.
 
-use ropewalk_air::wired::LinkSpec;
+use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_bond::api::Input;
 use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
@@ -25,14 +25,17 @@ struct Hop {
 
 impl Hop {
     fn new(kind: throttle::Kind) -> Hop {
-        let link = || LinkSpec::new(30.0, Duration::from_millis(1));
+        Hop::over([(); 2].map(|()| LinkSpec::new(30.0, Duration::from_millis(1))), kind)
+    }
+
+    fn over(links: [LinkSpec; 2], kind: throttle::Kind) -> Hop {
         let config = Config {
             scheduler: Kind::Backpressure,
             congestion: Algorithm::None,
             throttle: throttle::Config { kind, ..throttle::Config::default() },
             ..Config::default()
         };
-        let mut pair = Pair::new(&[link(), link()], config, 7);
+        let mut pair = Pair::new(&links, config, 7);
         pair.run_for(Duration::from_millis(500));
         pair.client.set_shared(SHARED as u8, true);
         Hop { pair, sent: 0, drained: 0 }
@@ -102,4 +105,24 @@ fn when_the_repeater_falls_silent_what_is_left_carries() {
         );
         assert!(hop.numbers().windows(2).all(|w| w[0] < w[1]), "{kind:?}: in order, and nothing twice");
     }
+}
+
+/// The choked link is idle, and so the faster one by far; the private link loses one datagram of fifty.
+#[test]
+fn what_was_lost_does_not_wait_for_a_choked_link() {
+    let private = LinkSpec {
+        loss: Loss::Random { probability: 0.02 },
+        ..LinkSpec::new(30.0, Duration::from_millis(20))
+    };
+    let mut hop = Hop::over([private, LinkSpec::new(30.0, Duration::from_millis(1))], throttle::Kind::Mimd);
+    hop.run(1000, true);
+    hop.run(8000, false);
+    assert_eq!(hop.word().throttle.map(|t| t.1), Some(throttle::Allowance::Choked));
+    let (before, from) = (hop.carried(SHARED), hop.sent);
+    hop.run(4000, false);
+    hop.pair.run_for(Duration::from_millis(500));
+    assert!(hop.carried(SHARED) - before < 20_000);
+    let got = hop.numbers();
+    let late: Vec<u32> = (from..hop.sent).filter(|n| got.binary_search(n).is_err()).collect();
+    assert_eq!(late, [0u32; 0], "sent again by the private link");
 }

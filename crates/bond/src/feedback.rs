@@ -83,6 +83,10 @@ struct Link {
     spoke: bool,
 }
 
+/// Places in [`Link::lags`].
+const AT_REPORTS: usize = 0;
+const AT_WORDS: usize = 1;
+
 /// The least lag of some looks in a row.
 #[derive(Clone, Copy, Debug)]
 struct Lag {
@@ -172,9 +176,9 @@ impl Completions {
                 if let Some(l) = &mut self.link {
                     if l.settled > self.acked {
                         // Ahead of the word: what it lagged by before was a report on its way.
-                        l.lags[1] = Lag::NEW;
+                        l.lags[AT_WORDS] = Lag::NEW;
                     }
-                    l.heal(0, self.acked);
+                    l.heal(AT_REPORTS, self.acked);
                 }
             }
             link => {
@@ -194,7 +198,7 @@ impl Completions {
         self.acked = self.acked.max(number + 1).min(next);
         if let Some(l) = self.link.as_mut().filter(|l| l.spoke) {
             l.spoke = false;
-            l.heal(1, self.acked);
+            l.heal(AT_WORDS, self.acked);
         }
         let silent = self.source(now) == Source::Acknowledgements;
         let bytes = self.let_go(silent);

@@ -23,7 +23,7 @@ const SETTLE_S: f64 = 0.2;
 /// The queue's change is measured over this: some aggregates of the clients' radio.
 const TREND: Duration = Duration::from_millis(20);
 /// A queue of more than so many times its target counts as this: it cannot be shorter than none, and one burst would outweigh all the time in which it was.
-const LONGEST: f64 = 2.0;
+const CLAMP: f64 = 2.0;
 /// A word counts for no longer than this: what was not told is not known.
 const LONGEST_S: f64 = 0.05;
 /// Reports kept for it.
@@ -73,7 +73,7 @@ impl Throttle for Balance {
     }
 
     fn on_signal(&mut self, s: &Signal) {
-        let q = f64::from(s.packets).min(LONGEST * self.target);
+        let q = f64::from(s.packets).min(CLAMP * self.target);
         self.clock += s.over;
         let over = s.over.as_secs_f64().min(LONGEST_S);
         let trend = self.trend(self.clock, q);

@@ -269,4 +269,19 @@ mod tests {
         assert_eq!(station(&report, Some(mac(1)), Some(mac(9))), Some(mac(1)), "it is about to join");
         assert_eq!(station(&report, Some(mac(9)), None), None, "it has left");
     }
+
+    #[test]
+    fn another_link_under_a_path_is_another_epoch() {
+        let mut links = Links::new(true);
+        let route = |port| Route { link: 1, remote: ([10, 0, 0, 1], port).into(), local: None };
+        let mut epochs: Vec<u32> = (1..=3)
+            .map(|port| {
+                links.keep(&[]);
+                links.watch(&route(port), (None, 0), "wlan0", Time::ZERO);
+                links.all[0].epoch
+            })
+            .collect();
+        epochs.dedup();
+        assert_eq!(epochs.len(), 3);
+    }
 }

@@ -45,8 +45,7 @@ pub(crate) struct Station {
     bssid: Option<Mac>,
     /// The strongest heard while scanning.
     best: Option<(u16, f64)>,
-    /// The last beacon of its access point, or when counting began anew.
-    /// When a beacon was heard last, or data.
+    /// When a beacon of its access point was heard last, or data, or counting began anew.
     last_beacon: Time,
     /// The channel on which it heard its access point last.
     home: Option<Channel>,

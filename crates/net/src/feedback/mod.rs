@@ -22,8 +22,8 @@ mod wifi_status;
 
 pub use lab::socket_name;
 pub(crate) use lab::{announce, open as open_lab};
-pub(crate) use nl80211::Nl80211;
 pub use nl80211::Radio;
+pub(crate) use nl80211::{Nl80211, rts_threshold, set_rts_threshold};
 pub use wifi_status::{CompletionCounter, Completions};
 
 use std::fmt;

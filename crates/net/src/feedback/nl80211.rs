@@ -73,6 +73,14 @@ impl Nl80211 {
         Ok(answers.into_iter().map(|answer| answer.payload).collect())
     }
 
+    /// What its radio is and can do, in parts.
+    fn radio(&mut self) -> std::io::Result<Vec<Command>> {
+        let mut request = GenlMessage::from_payload(Command::about_radio(self.index));
+        request.set_resolved_family_id(self.family);
+        let parts = self.netlink.ask(request, NLM_F_DUMP)?;
+        Ok(parts.into_iter().map(|part| part.payload).collect())
+    }
+
     /// Centre of the primary channel that the radio is on now, MHz.
     pub(crate) fn centre_mhz(&mut self) -> Option<u32> {
         let interface = self.ask(message::GET_INTERFACE, NLM_F_ACK).ok()?;
@@ -125,15 +133,25 @@ pub struct Radio {
 impl Radio {
     /// The radio of an interface; `None` if it has none, or is not there.
     pub fn of(interface: &str) -> Option<Radio> {
-        let mut source = Nl80211::open(interface, FASTEST).ok()?;
-        let mut request = GenlMessage::from_payload(Command::about_radio(source.index));
-        request.set_resolved_family_id(source.family);
-        let parts = source.netlink.ask(request, NLM_F_DUMP).ok()?;
-        let parts: Vec<Command> = parts.into_iter().map(|part| part.payload).collect();
+        let parts = Nl80211::open(interface, FASTEST).ok()?.radio().ok()?;
         let is_station_beside_ap = parts.iter().any(Command::has_station_beside_ap);
         let number = parts.iter().find_map(Command::radio)?;
         Some(Radio { number, is_station_beside_ap })
     }
+}
+
+/// From how many bytes on frames of an interface's radio ask before they are sent; `u32::MAX`: none does. `None` if it has no radio.
+pub(crate) fn rts_threshold(interface: &str) -> Option<u32> {
+    let mut source = Nl80211::open(interface, FASTEST).ok()?;
+    source.radio().ok()?.iter().find_map(Command::rts_threshold)
+}
+
+/// Changes it.
+pub(crate) fn set_rts_threshold(interface: &str, bytes: u32) -> std::io::Result<()> {
+    let mut source = Nl80211::open(interface, FASTEST).map_err(std::io::Error::other)?;
+    let mut request = GenlMessage::from_payload(Command::rts_threshold_of(source.index, bytes));
+    request.set_resolved_family_id(source.family);
+    source.netlink.ask(request, NLM_F_ACK).map(drop)
 }
 
 /// The number that this kernel gave to nl80211.

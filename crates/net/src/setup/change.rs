@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SetupError;
+use super::rts::RtsThreshold;
 use super::rule::Rule;
 use super::sysctl::Sysctl;
 
@@ -14,6 +15,8 @@ pub enum Change {
     Rule(Rule),
     /// A kernel setting.
     Sysctl(Sysctl),
+    /// When frames of a radio ask before they are sent.
+    RtsThreshold(RtsThreshold),
     /// A table of the firewall; see [`crate::nat`].
     NatTable(crate::nat::Table),
     /// The resolver of a network device; see [`crate::dns`].
@@ -25,6 +28,7 @@ impl Change {
         match self {
             Change::Rule(rule) => rule.add(),
             Change::Sysctl(sysctl) => sysctl.set(),
+            Change::RtsThreshold(radio) => radio.set(),
             Change::NatTable(table) => table.add(),
             Change::Resolver(resolver) => resolver.set(),
         }
@@ -34,6 +38,7 @@ impl Change {
         match self {
             Change::Rule(rule) => rule.delete(),
             Change::Sysctl(sysctl) => sysctl.restore(),
+            Change::RtsThreshold(radio) => radio.restore(),
             Change::NatTable(table) => table.delete(),
             Change::Resolver(resolver) => resolver.revert(),
         }

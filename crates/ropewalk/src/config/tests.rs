@@ -126,6 +126,21 @@ fn a_hop_has_defaults_of_its_own_and_a_file_may_say_otherwise() {
 }
 
 #[test]
+fn long_frames_ask_where_the_clients_are_unless_the_file_says_otherwise() {
+    for (keys, asks) in [
+        ("", false),
+        ("shared = false", false),
+        ("shared = true", true),
+        ("shared = true\nrts = false", false),
+        ("rts = true", true),
+    ] {
+        let text = format!("[ap]\n[[ap.link]]\ninterface = \"wlan0\"\n{keys}\n");
+        let file: File = toml::from_str(&text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert_eq!(file.ap.link[0].asks(), asks, "{keys}");
+    }
+}
+
+#[test]
 fn what_a_hop_cannot_be_is_said() {
     for (text, words) in [
         ("[ap]\nport = 1\n", "the radios are not named"),

@@ -37,7 +37,7 @@ impl Radios {
     pub fn open(port: u16, links: &[HopLink]) -> anyhow::Result<Radios> {
         let follower = Follower::new()?;
         let mut radios = Vec::new();
-        for HopLink { interface, shared } in links {
+        for HopLink { interface, shared, .. } in links {
             let Some(link) = follower.links().iter().find(|l| l.name == *interface) else {
                 return Err(LinkError::NoSuchInterface(interface.clone()).into());
             };

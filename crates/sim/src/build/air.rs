@@ -18,10 +18,13 @@ use ropewalk_air::wifi::{
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{self, Event, Interface, Interferer, NodeSpec, Radio};
 use ropewalk_scenario::wifi as rules;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Nanoseconds of a time unit (802.11-2020, 3.1).
 const TU_NS: u128 = 1_024_000;
+/// The daemons' threshold: TCP's acknowledgements are shorter.
+const RTS_BYTES: u32 = 500;
 
 /// An interface on air, on its way into the specification.
 struct OnAir<'a> {
@@ -32,11 +35,16 @@ struct OnAir<'a> {
 
 pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildError> {
     let mut radios = Vec::new();
+    let protected = protected(scenario);
     let mut on_air: Vec<OnAir> = Vec::new();
     for (node, spec) in &scenario.node {
         for (name, radio) in &spec.radio {
             built.radios.push(format!("{node}:{name}"));
-            radios.push(radio_spec(&format!("node.{node}.radio.{name}"), spec, radio)?);
+            let mut made = radio_spec(&format!("node.{node}.radio.{name}"), spec, radio)?;
+            if protected.contains(&(node.as_str(), name.as_str())) {
+                made.rts_threshold.get_or_insert(RTS_BYTES);
+            }
+            radios.push(made);
         }
         for (name, interface) in &spec.interface {
             let Some(radio) = &interface.radio else { continue };
@@ -196,6 +204,25 @@ fn width(radio: &Radio) -> Width {
         2160 => Width::Mhz2160,
         _ => Width::Mhz20,
     }
+}
+
+/// Radios under shared paths, on which the daemons set a threshold for RTS: node and name.
+fn protected(scenario: &Scenario) -> BTreeSet<(&str, &str)> {
+    let mut all = BTreeSet::new();
+    for bond in scenario.bond.values().filter(|b| b.rts) {
+        let interfaces = |node: &str| scenario.node.get(node).map(|n| &n.interface);
+        let (Some(own), Some(far)) = (interfaces(&bond.client), interfaces(&bond.gateway)) else { continue };
+        for path in bond.paths.iter().filter(|p| p.shared) {
+            let Some(station) = own.get(&path.interface) else { continue };
+            let ap = match &path.to {
+                Some(to) => far.get(to),
+                None => far.values().find(|i| i.mode == Some(file::Mode::Ap) && i.ssid == station.ssid),
+            };
+            all.extend(station.radio.as_deref().map(|r| (bond.client.as_str(), r)));
+            all.extend(ap.and_then(|i| i.radio.as_deref()).map(|r| (bond.gateway.as_str(), r)));
+        }
+    }
+    all
 }
 
 fn radio_spec(key: &str, node: &NodeSpec, radio: &Radio) -> Result<RadioSpec, BuildError> {

@@ -9,6 +9,7 @@ use netlink_packet_generic::{GenlFamily, GenlHeader};
 use super::super::{Channel, Load};
 
 pub(super) const GET_WIPHY: u8 = 1;
+const SET_WIPHY: u8 = 2;
 pub(super) const GET_INTERFACE: u8 = 5;
 pub(super) const GET_STATION: u8 = 17;
 pub(super) const GET_SURVEY: u8 = 50;
@@ -18,6 +19,7 @@ const ATTR_IFINDEX: u16 = 3;
 const ATTR_MAC: u16 = 6;
 const ATTR_STA_INFO: u16 = 21;
 const ATTR_WIPHY_FREQ: u16 = 38;
+const ATTR_WIPHY_RTS_THRESHOLD: u16 = 64;
 const ATTR_SURVEY_INFO: u16 = 84;
 const ATTR_INTERFACE_COMBINATIONS: u16 = 120;
 const ATTR_CHANNEL_WIDTH: u16 = 159;
@@ -144,6 +146,21 @@ impl Command {
         question.attributes.extend(4u16.to_ne_bytes());
         question.attributes.extend(ATTR_SPLIT_WIPHY_DUMP.to_ne_bytes());
         question
+    }
+
+    /// An order: from so many bytes on frames of the interface's radio ask first.
+    pub(super) fn rts_threshold_of(index: u32, bytes: u32) -> Command {
+        let mut order = Command::about(SET_WIPHY, index);
+        order.attributes.extend(8u16.to_ne_bytes());
+        order.attributes.extend(ATTR_WIPHY_RTS_THRESHOLD.to_ne_bytes());
+        order.attributes.extend(bytes.to_ne_bytes());
+        order
+    }
+
+    /// Of a part of the answer to `GET_WIPHY`: from how many bytes on frames ask first.
+    pub(super) fn rts_threshold(&self) -> Option<u32> {
+        let mut all = attributes(&self.attributes);
+        all.find(|(kind, _)| *kind == ATTR_WIPHY_RTS_THRESHOLD).map(|(_, value)| u32_of(value))
     }
 
     /// Of any answer: the number of its radio.
@@ -416,6 +433,15 @@ mod tests {
         }
         assert!(!answer(&[nla(1, &3u32.to_ne_bytes())]).has_station_beside_ap());
         assert!(!answer(&[nla(120, &[9; 11])]).has_station_beside_ap());
+    }
+
+    #[test]
+    fn a_threshold_for_rts_is_told_and_ordered() {
+        let tells = answer(&[nla(1, &0u32.to_ne_bytes()), nla(64, &u32::MAX.to_ne_bytes())]);
+        assert_eq!((tells.rts_threshold(), answer(&[]).rts_threshold()), (Some(u32::MAX), None));
+        let order = Command::rts_threshold_of(7, 500);
+        let wanted = [nla(3, &7u32.to_ne_bytes()), nla(64, &500u32.to_ne_bytes())].concat();
+        assert_eq!((order.command, order.attributes), (2, wanted));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod client;
 mod commands;
+mod egress;
 mod frames;
 mod gateway;
 mod status;
@@ -25,6 +26,7 @@ use crate::vnet::Vnet;
 use crate::wire::Header;
 use client::Client;
 use core::net::{IpAddr, SocketAddr};
+use egress::Egress;
 use gateway::Gateway;
 use ipnet::IpNet;
 use rand::{Rng, RngCore, SeedableRng};
@@ -64,6 +66,7 @@ pub struct Engine {
     /// An ICMP error waits in `shared.tx`.
     bounce: Option<usize>,
     handed_out: Option<Delivery>,
+    egress: Egress,
     sending: Vec<u8>,
     shared: Shared,
 }
@@ -96,6 +99,7 @@ impl Engine {
         let mut rng = ChaCha12Rng::from_seed(seed);
         let mut flow_key = [0; 16];
         rng.fill_bytes(&mut flow_key);
+        let egress = Egress::new(config.throttle.high * 2);
         let store = Store::new(Pool::new(config.memory_bytes), config.records);
         let shared = Shared {
             config,
@@ -123,6 +127,7 @@ impl Engine {
             handshakes: VecDeque::new(),
             bounce: None,
             handed_out: None,
+            egress,
             sending: Vec::new(),
             shared,
         }
@@ -157,7 +162,7 @@ impl Engine {
         if let Some(d) = self.handed_out.take() {
             self.shared.store.pool.free(d.buf);
         }
-        while let Some(d) = self.shared.deliveries.pop_front() {
+        while let Some(d) = self.next_delivery(now) {
             if self.shared.config.layer() == Layer::Two && self.relay(&d, now) {
                 self.shared.store.pool.free(d.buf);
                 continue;
@@ -180,6 +185,17 @@ impl Engine {
         self.poll_peers(now)
     }
 
+    fn next_delivery(&mut self, now: Time) -> Option<Delivery> {
+        let kept = self.shared.deliveries.len();
+        // Packet memory is for what is under way.
+        if kept == 0 || !self.egress.has_room(now, kept) && !self.shared.store.pool.is_tight() {
+            return None;
+        }
+        let d = self.shared.deliveries.pop_front()?;
+        self.egress.on_handed(d.vnet.segments(d.len as usize), kept - 1);
+        Some(d)
+    }
+
     fn poll_peers(&mut self, now: Time) -> Output<'_> {
         while let Some(&id) = self.ready.front() {
             // The borrow of a transmission ends the loop, so whether there is one is found out first.
@@ -196,7 +212,10 @@ impl Engine {
             self.schedule(id, now);
             self.remove_if_closed(id);
         }
-        let own = self.role_timeout();
+        let mut own = self.role_timeout();
+        if let (false, Some(at)) = (self.shared.deliveries.is_empty(), self.egress.opens_at()) {
+            own = own.min((at.max(now + Duration::from_micros(20)), "egress"));
+        }
         match self.timers.peek() {
             Some(Reverse((at, id))) if *at <= own.0 => {
                 let why = self.timer_of.get(id).map_or("stale", |t| t.1);
@@ -320,6 +339,7 @@ impl Engine {
             if peer.on_client_queue(client, state, now) {
                 ready.push(*id);
             }
+            self.egress.on_report(now, &peer.clients, self.shared.config.throttle.low);
         }
         ready.into_iter().for_each(|id| self.wake(id, now));
     }

@@ -77,6 +77,10 @@ pub struct HopStatus {
     pub longest: u32,
     /// Repeater: QUEUE frames sent.
     pub words_sent: u64,
+    /// Repeater: packets in order that wait until there is room in front of the clients.
+    pub kept: usize,
+    /// Repeater: how often packets had to.
+    pub waits: u64,
     /// Access point: QUEUE frames heard, decrease, same and increase; came twice or too late; periods in which none came.
     pub heard: throttle::Counters,
     /// Access point: the throttle's name and what it allows the shared paths. None before the first frame, or if it is off.
@@ -142,8 +146,16 @@ pub struct Status {
 impl Engine {
     /// A snapshot. Allocates; not for the hot path.
     pub fn status(&self, now: Time) -> Status {
+        let peer = |p| {
+            let mut status = peer_status(p, now, &self.shared.config);
+            // Only the repeater end has clients of its own.
+            if let Some(hop) = status.hop.as_mut().filter(|h| h.clients > 0) {
+                (hop.kept, hop.waits) = (self.shared.deliveries.len(), self.egress.waits());
+            }
+            status
+        };
         Status {
-            peers: self.peers.values().map(|p| peer_status(p, now, &self.shared.config)).collect(),
+            peers: self.peers.values().map(peer).collect(),
             bridge: (self.shared.config.layer() == Layer::Two).then(|| self.shared.bridge.counters()),
             drops: self.shared.drops,
             memory_used: self.shared.store.pool.used_bytes(),
@@ -185,6 +197,8 @@ fn hop_status(p: &crate::peer::Peer, config: &Config) -> Option<HopStatus> {
         clients: p.clients.len(),
         longest: throttled.map_or(p.clients.longest(config.throttle.low), |t| t.packets()),
         words_sent: p.words_sent,
+        kept: 0,
+        waits: 0,
         heard: throttled.map_or_else(Default::default, |t| t.counters()),
         throttle: throttled.map(|t| (t.name(), t.allowance())),
     })

@@ -23,10 +23,15 @@ struct Client {
     drained_pps: f64,
 }
 
+fn came(s: &LinkState) -> u64 {
+    s.completed() + u64::from(s.backlog_packets)
+}
+
 /// The queues of one repeater towards its clients.
 #[derive(Debug, Default)]
 pub struct Monitor {
     clients: BTreeMap<u32, Client>,
+    came: u64,
 }
 
 impl Monitor {
@@ -36,11 +41,15 @@ impl Monitor {
             let oldest = self.clients.iter().min_by_key(|(_, c)| c.heard).map(|(id, _)| *id);
             oldest.and_then(|id| self.clients.remove(&id));
         }
+        // What is gone of a new client's went before anything was counted.
+        let before = self.clients.get(&client).map_or(state.completed(), |c| came(&c.state));
         let fresh =
             Client { state, heard: now, window_start: now, window_base: state.completed(), drained_pps: 0.0 };
         let c = self.clients.entry(client).or_insert(fresh);
         if c.state.epoch != state.epoch || state.completed() < c.window_base {
             (c.window_start, c.window_base) = (now, state.completed());
+        } else {
+            self.came += came(&state).saturating_sub(before);
         }
         (c.state, c.heard) = (state, now);
         let over = now.since(c.window_start);
@@ -76,6 +85,16 @@ impl Monitor {
             if weak { c.state.backlog_packets.min(low) } else { c.state.backlog_packets }
         });
         judged.max().unwrap_or(0)
+    }
+
+    /// Packets that came to the queues, as far as reports tell of their coming.
+    pub fn came(&self) -> u64 {
+        self.came
+    }
+
+    /// Packets per second that leave all queues.
+    pub fn drained_pps(&self) -> f64 {
+        self.clients.values().map(|c| c.drained_pps).sum()
     }
 
     /// What to tell the access point.

@@ -8,6 +8,8 @@ use ropewalk_net::feedback::{LinkFeedback, LinkReport, Station, open};
 
 /// An interface without a source may get one: hostapd makes it, or somebody gives it a queueing discipline.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
+/// However seldom the access point is told: what the clients' radio has room for is only known for as long.
+const SELDOM: Duration = Duration::from_millis(10);
 /// The address that stands for packets to groups.
 const GROUPS: [u8; 6] = [0xff; 6];
 
@@ -32,11 +34,11 @@ pub struct ClientsQueue {
 }
 
 impl ClientsQueue {
-    /// Of this interface, to be looked at this often.
+    /// Of this interface, to be looked at this often at least.
     pub fn new(interface: &str, every: Duration) -> ClientsQueue {
         ClientsQueue {
             interface: interface.to_owned(),
-            every: every.max(Duration::from_millis(1)),
+            every: every.clamp(Duration::from_millis(1), SELDOM),
             source: None,
             epoch: 0,
             last: None,

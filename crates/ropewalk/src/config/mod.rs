@@ -163,9 +163,9 @@ pub struct Engine {
     /// clients' queue, every 10 ms). Default: `mimd`. It concerns bonds whose repeater's radio reports its queues.
     #[schemars(with = "String")]
     pub throttle: Name<throttle::Kind>,
-    /// How often a repeater tells of its clients' queues, milliseconds. Default: 200 with `mimd`, which the paper found best, and 5 with `balance`.
+    /// How often a repeater tells of its clients' queues, milliseconds. Default: 200 with `mimd`, which the paper found best, and 10 with `balance`.
     pub throttle_period_ms: Option<u16>,
-    /// A client's queue shorter than the first may be longer, one longer than the second is too long, packets. Default: `[32, 128]`: an aggregate, and what one
+    /// A client's queue shorter than the first may be longer, one longer than the second is too long, packets. Default: `[32, 192]`: an aggregate, and what one
     /// period of `mimd` at a tenth too much adds at 50 Mb/s. Both ends should have the same.
     pub throttle_queue: [u32; 2],
     /// An idle path says something this often, seconds. Default: 20, because some NATs forget UDP after 30.

@@ -86,6 +86,8 @@ pub const PEER: &[Metric<Peer>] = counters_and_gauges! {
     Gauge "hop_clients" "Repeater: clients whose queues are read" |p| p.hop.as_ref().map(|h| h.clients as f64);
     Gauge "hop_longest_queue_packets" "Packets in the longest queue towards a repeater's client" |p| p.hop.as_ref().map(|h| f64::from(h.longest_packets));
     Counter "hop_signals_sent" "Repeater: words on its clients' queues" |p| p.hop.as_ref().map(|h| h.signals_sent as f64);
+    Gauge "hop_kept_packets" "Repeater: packets in order that wait until there is room in front of the clients" |p| p.hop.as_ref().map(|h| h.kept_packets as f64);
+    Counter "hop_waits" "Repeater: times that packets had to wait for that" |p| p.hop.as_ref().map(|h| h.waits as f64);
     Counter "hop_decreases" "Access point: signals that said decrease" |p| p.hop.as_ref().map(|h| h.decreases as f64);
     Counter "hop_sames" "Access point: signals that said same" |p| p.hop.as_ref().map(|h| h.sames as f64);
     Counter "hop_increases" "Access point: signals that said increase" |p| p.hop.as_ref().map(|h| h.increases as f64);

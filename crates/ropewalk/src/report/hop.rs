@@ -53,6 +53,10 @@ pub struct Hop {
     pub longest_packets: u32,
     /// Repeater: signals sent.
     pub signals_sent: u64,
+    /// Repeater: packets in order that wait until there is room in front of the clients.
+    pub kept_packets: u64,
+    /// Repeater: how often packets had to wait for that.
+    pub waits: u64,
     /// Access point: signals that said decrease.
     pub decreases: u64,
     /// Access point: signals that said same.
@@ -115,6 +119,8 @@ impl Hop {
             clients: s.clients as u64,
             longest_packets: s.longest,
             signals_sent: s.words_sent,
+            kept_packets: s.kept as u64,
+            waits: s.waits,
             decreases,
             sames,
             increases,
@@ -139,8 +145,8 @@ impl Hop {
         let longest = self.longest_packets;
         let Some(throttle) = &self.throttle else {
             return format!(
-                "{longest} packets wait for a client at most, of {}; {} signals sent",
-                self.clients, self.signals_sent
+                "{longest} packets wait for a client at most, of {}, {} for room there; {} signals sent",
+                self.clients, self.kept_packets, self.signals_sent
             );
         };
         let allowed = match (self.choked, self.held_datagrams, self.rate_pps) {
@@ -168,6 +174,8 @@ mod tests {
             clients: 0,
             longest: 12,
             words_sent: 0,
+            kept: 0,
+            waits: 0,
             heard,
             throttle: Some(("balance", Allowance::Rate(812.4))),
         };
@@ -177,7 +185,12 @@ mod tests {
         );
         let choked = Hop::new(&HopStatus { throttle: Some(("mimd", Allowance::Choked)), ..s });
         assert!(choked.choked && choked.line().ends_with("mimd: shared links choked"));
-        let repeater = HopStatus { clients: 3, words_sent: 7, throttle: None, ..s };
-        assert_eq!(Hop::new(&repeater).line(), "12 packets wait for a client at most, of 3; 7 signals sent");
+        let repeater = HopStatus { clients: 3, words_sent: 7, kept: 40, waits: 2, throttle: None, ..s };
+        let hop = Hop::new(&repeater);
+        assert_eq!(
+            hop.line(),
+            "12 packets wait for a client at most, of 3, 40 for room there; 7 signals sent"
+        );
+        assert_eq!((hop.kept_packets, hop.waits), (40, 2));
     }
 }

@@ -17,9 +17,6 @@ const LESSONS: u32 = 256;
 const ECHO: Duration = Duration::from_secs(1);
 /// Such frames remembered.
 const ECHOES: usize = 256;
-/// Frames go round when so many came back within [`ECHO`]. One may be a station's that has moved and says again what it said where it was: ARP and neighbour
-/// discovery repeat themselves to the byte.
-const LAPS: u32 = 3;
 /// While frames go round, a station is not believed to have come to this side.
 const CALM: Duration = Duration::from_secs(5);
 /// People are told of a loop this often.
@@ -68,8 +65,6 @@ pub struct Counters {
 pub struct Bridge {
     stations: BTreeMap<Mac, Station>,
     echoes: VecDeque<(u64, Time)>,
-    /// Since when frames that came back are counted, and how many did.
-    back: (Time, u32),
     last_loop: Option<Time>,
     told: Option<Time>,
     counters: Counters,
@@ -131,14 +126,8 @@ impl Bridge {
         }
         let came = self.echoes.iter().any(|(h, _)| *h == hash);
         if came {
+            self.last_loop = Some(now);
             self.counters.looped += 1;
-            if now.since(self.back.0) >= ECHO {
-                self.back = (now, 0);
-            }
-            self.back.1 += 1;
-            if self.back.1 >= LAPS || self.has_loop(now) {
-                self.last_loop = Some(now);
-            }
         }
         came
     }
@@ -156,7 +145,7 @@ impl Bridge {
 
     /// Whether people are to be told of a loop now.
     pub fn is_to_be_told(&mut self, now: Time) -> bool {
-        let due = self.has_loop(now) && self.told.is_none_or(|at| now.since(at) >= TELL);
+        let due = self.told.is_none_or(|at| now.since(at) >= TELL);
         if due {
             self.told = Some(now);
         }
@@ -222,12 +211,11 @@ mod tests {
         b.learn(t(0), mac(1), 7, &mut l);
         b.note(t(0), 99);
         assert!(!b.came_back(t(1), 98) && b.came_back(t(2), 99) && b.came_back(t(3), 99));
-        assert!(!b.has_loop(t(3)) && !b.is_to_be_told(t(3)), "a station that has moved may repeat itself");
-        assert!(b.came_back(t(4), 99) && b.is_to_be_told(t(4)) && !b.is_to_be_told(t(5)));
-        b.on_this_side(t(5), &mac(1));
-        assert_eq!(b.whose(t(6), &mac(1)), Some(7));
+        assert!(b.is_to_be_told(t(3)) && !b.is_to_be_told(t(4)));
+        b.on_this_side(t(4), &mac(1));
+        assert_eq!(b.whose(t(5), &mac(1)), Some(7));
         assert!(!b.came_back(t(1001), 99), "whoever says the same a second later means it");
         (0..10_000).for_each(|n| b.note(t(2000), n));
-        assert_eq!((b.echoes.len(), b.counters().looped), (ECHOES, 3));
+        assert_eq!((b.echoes.len(), b.counters().looped), (ECHOES, 2));
     }
 }

@@ -146,6 +146,13 @@ pub(crate) fn rts_threshold(interface: &str) -> Option<u32> {
     source.radio().ok()?.iter().find_map(Command::rts_threshold)
 }
 
+/// Whether an interface is on a channel without 802.11n, and so sends no aggregates.
+pub(crate) fn is_without_ht(interface: &str) -> bool {
+    let asked =
+        Nl80211::open(interface, FASTEST).map(|mut source| source.ask(message::GET_INTERFACE, NLM_F_ACK));
+    asked.is_ok_and(|answers| answers.is_ok_and(|all| all.iter().any(Command::is_without_ht)))
+}
+
 /// Changes it.
 pub(crate) fn set_rts_threshold(interface: &str, bytes: u32) -> std::io::Result<()> {
     let mut source = Nl80211::open(interface, FASTEST).map_err(std::io::Error::other)?;

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Change, Journal, SetupError};
-use crate::feedback::{rts_threshold, set_rts_threshold};
+use crate::feedback::{is_without_ht, rts_threshold, set_rts_threshold};
 
 /// A radio's threshold before, and the one it gets, bytes of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,11 @@ impl RtsThreshold {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether asking may pay under `interface`: a question costs as much air as a short frame, which is little beside an aggregate, and a tenth where 802.11a or g sends each frame by itself.
+pub fn is_worth_protecting(interface: &str) -> bool {
+    !is_without_ht(interface)
 }
 
 /// Lets frames of the radio under `interface` that are longer than `bytes` ask first. `false`: it is no radio, or its frames ask already.

@@ -9,7 +9,7 @@ use ropewalk_bond::session::{Layer, NETWORKS_MAX};
 use ropewalk_bond::throttle;
 use ropewalk_bond::time::Duration;
 use ropewalk_net::channel::centre_mhz;
-use ropewalk_net::setup::{Journal, protect};
+use ropewalk_net::setup::{Journal, is_worth_protecting, protect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -158,8 +158,8 @@ pub struct HopLink {
     /// another one has to be `true`.
     #[serde(default)]
     pub shared: Option<bool>,
-    /// Frames of its radio longer than 500 bytes ask before they are sent (RTS/CTS), while this runs. Default: where `shared` is `true`, because the clients seldom hear
-    /// the access point, and what they send meanwhile costs a whole aggregate.
+    /// Frames of its radio longer than 500 bytes ask before they are sent (RTS/CTS), while this runs. Default: where `shared` is `true` and the radio is 802.11n or newer, because the clients
+    /// seldom hear the access point, and what they send meanwhile costs a whole aggregate.
     #[serde(default)]
     pub rts: Option<bool>,
 }
@@ -168,17 +168,17 @@ pub struct HopLink {
 const RTS_BYTES: u32 = 500;
 
 impl HopLink {
-    /// Whether long frames of its radio ask first.
+    /// Whether long frames of its radio ask first, if that can pay.
     pub fn asks(&self) -> bool {
         self.rts.unwrap_or(self.shared == Some(true))
     }
 
     /// Sets its radio, until `journal` takes it back. A radio that cannot is used as it is.
     pub fn protect(&self, journal: &mut Journal) {
-        if !self.asks() {
+        let interface = &self.interface;
+        if !self.asks() || self.rts.is_none() && !is_worth_protecting(interface) {
             return;
         }
-        let interface = &self.interface;
         match protect(journal, interface, RTS_BYTES) {
             Ok(true) => tracing::info!(interface, "frames longer than {RTS_BYTES} bytes ask first (RTS/CTS)"),
             Ok(false) => {}

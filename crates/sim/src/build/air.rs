@@ -41,7 +41,8 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
         for (name, radio) in &spec.radio {
             built.radios.push(format!("{node}:{name}"));
             let mut made = radio_spec(&format!("node.{node}.radio.{name}"), spec, radio)?;
-            if protected.contains(&(node.as_str(), name.as_str())) {
+            let aggregates = matches!(radio.standard, file::Standard::N | file::Standard::Ac);
+            if aggregates && protected.contains(&(node.as_str(), name.as_str())) {
                 made.rts_threshold.get_or_insert(RTS_BYTES);
             }
             radios.push(made);

@@ -148,6 +148,11 @@ impl Command {
         question
     }
 
+    /// Of the answer to `GET_INTERFACE`: it is on a channel, and older than 802.11n (`NL80211_CHAN_WIDTH_20_NOHT`).
+    pub(super) fn is_without_ht(&self) -> bool {
+        attributes(&self.attributes).any(|(kind, value)| kind == ATTR_CHANNEL_WIDTH && u32_of(value) == 0)
+    }
+
     /// An order: from so many bytes on frames of the interface's radio ask first.
     pub(super) fn rts_threshold_of(index: u32, bytes: u32) -> Command {
         let mut order = Command::about(SET_WIPHY, index);
@@ -439,6 +444,8 @@ mod tests {
     fn a_threshold_for_rts_is_told_and_ordered() {
         let tells = answer(&[nla(1, &0u32.to_ne_bytes()), nla(64, &u32::MAX.to_ne_bytes())]);
         assert_eq!((tells.rts_threshold(), answer(&[]).rts_threshold()), (Some(u32::MAX), None));
+        let on = |width: u32| answer(&[nla(159, &width.to_ne_bytes())]).is_without_ht();
+        assert_eq!((on(0), on(1), answer(&[]).is_without_ht()), (true, false, false));
         let order = Command::rts_threshold_of(7, 500);
         let wanted = [nla(3, &7u32.to_ne_bytes()), nla(64, &500u32.to_ne_bytes())].concat();
         assert_eq!((order.command, order.attributes), (2, wanted));

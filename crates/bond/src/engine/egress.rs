@@ -118,18 +118,16 @@ mod tests {
         waiting: u32,
         sent: u64,
         kept: usize,
-        by_cable: u64,
-        longest: u32,
     }
 
     impl Radio {
         fn new() -> Radio {
             let (egress, monitor) = (Egress::new(384), Monitor::default());
-            Radio { egress, monitor, ms: 0, waiting: 0, sent: 0, kept: 0, by_cable: 0, longest: 0 }
+            Radio { egress, monitor, ms: 0, waiting: 0, sent: 0, kept: 0 }
         }
 
-        /// So many packets become in order; one in `cable` leaves by a cable.
-        fn step(&mut self, came: usize, sends: bool, cable: usize) {
+        /// So many packets become in order.
+        fn step(&mut self, came: usize, sends: bool) {
             self.ms += 1;
             let now = Time::from_millis(self.ms);
             if sends && self.waiting > 0 {
@@ -143,13 +141,9 @@ mod tests {
             }
             self.kept += came;
             while self.kept > 0 && self.egress.has_room(now, self.kept) {
-                (self.kept, self.by_cable) = (self.kept - 1, self.by_cable + 1);
+                (self.kept, self.waiting) = (self.kept - 1, self.waiting + 1);
                 self.egress.on_handed(1, self.kept);
-                if cable == 0 || !self.by_cable.is_multiple_of(cable as u64) {
-                    self.waiting += 1;
-                }
             }
-            self.longest = self.longest.max(self.waiting);
         }
     }
 
@@ -162,14 +156,14 @@ mod tests {
     #[test]
     fn a_burst_waits_for_room_and_the_radio_is_never_idle() {
         let mut radio = Radio::new();
-        radio.step(100, true, 0);
+        radio.step(100, true);
         for _ in 0..100 {
-            radio.step(1, true, 0);
+            radio.step(1, true);
         }
-        radio.step(500, true, 0);
+        radio.step(500, true);
         let sent = radio.sent;
         for _ in 0..500 {
-            radio.step(0, true, 0);
+            radio.step(0, true);
             assert!(radio.waiting <= 386, "{}", radio.waiting);
         }
         assert_eq!((radio.sent - sent, radio.kept, radio.egress.waits() > 0), (500, 0, true));
@@ -179,23 +173,23 @@ mod tests {
     fn a_queue_that_stands_still_is_waited_for_once_and_not_for_long() {
         let mut radio = Radio::new();
         for _ in 0..10 {
-            radio.step(1, true, 0);
+            radio.step(1, true);
         }
-        radio.step(600, false, 0);
+        radio.step(600, false);
         assert!(radio.kept > 200);
         for _ in 0..510 {
-            radio.step(0, false, 0);
+            radio.step(0, false);
         }
         assert_eq!(radio.kept, 0);
-        radio.step(100, false, 0);
+        radio.step(100, false);
         assert_eq!(radio.kept, 0, "it still stands");
     }
 
     #[test]
     fn old_reports_hold_nothing_back() {
         let mut radio = Radio::new();
-        radio.step(0, true, 0);
-        radio.step(600, true, 0);
+        radio.step(0, true);
+        radio.step(600, true);
         assert!(radio.kept > 0);
         let at = radio.egress.opens_at().expect("something waits");
         assert!(at <= Time::from_millis(radio.ms) + FRESH);
@@ -205,7 +199,7 @@ mod tests {
     #[test]
     fn what_leaves_by_a_cable_does_not_wait_for_the_radio() {
         let mut radio = Radio::new();
-        radio.step(0, true, 0);
+        radio.step(0, true);
         // A thousand packets per report, all but one in ten by cable: the first are taken for the radio's.
         let all_but_few = |radio: &mut Radio| {
             radio.kept += 500;
@@ -232,18 +226,18 @@ mod tests {
     fn what_is_too_much_for_long_does_not_grow_old_here() {
         let mut radio = Radio::new();
         for _ in 0..1000 {
-            radio.step(2, true, 0);
+            radio.step(2, true);
         }
         // The radio has what is too much, and drops it as it sees fit.
         for _ in 0..1000 {
-            radio.step(2, true, 0);
+            radio.step(2, true);
             assert!(radio.kept <= 2, "{}", radio.kept);
         }
         // It has got rid of it: bursts are kept again.
         radio.waiting = 0;
-        radio.step(0, true, 0);
-        radio.step(0, true, 0);
-        radio.step(600, true, 0);
+        radio.step(0, true);
+        radio.step(0, true);
+        radio.step(600, true);
         assert!(radio.kept > 200, "{}", radio.kept);
     }
 }

@@ -165,8 +165,8 @@ pub struct Engine {
     pub throttle: Name<throttle::Kind>,
     /// How often a repeater tells of its clients' queues, milliseconds. Default: 200 with `mimd`, which the paper found best, and 10 with `balance`.
     pub throttle_period_ms: Option<u16>,
-    /// A client's queue shorter than the first may be longer, one longer than the second is too long, packets. Default: `[32, 192]`: an aggregate, and what one
-    /// period of `mimd` at a tenth too much adds at 50 Mb/s. Both ends should have the same.
+    /// A client's queue shorter than the first may be longer, one longer than the second is too long, packets. Default: `[32, 192]`: an aggregate,
+    /// and six of them. Both ends should have the same.
     pub throttle_queue: [u32; 2],
     /// An idle path says something this often, seconds. Default: 20, because some NATs forget UDP after 30.
     pub keepalive_s: u64,

@@ -99,6 +99,9 @@ impl core::str::FromStr for Kind {
     }
 }
 
+/// Frames of more bytes than this are worth an RTS on a channel that a repeater's clients need: TCP's acknowledgements are shorter, and little is lost with them.
+pub const RTS_THRESHOLD: u32 = 500;
+
 /// The choices of a throttle. The paper gives no value for any but the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -108,8 +111,8 @@ pub struct Config {
     pub every: Option<Duration>,
     /// A client's queue shorter than this may be longer, packets. An A-MPDU of 32: with less the clients' radio might find nothing to send.
     pub low: u32,
-    /// One longer than this is too long, packets; a repeater hands its radio what makes twice as many, and keeps the rest. 192 are some 45 ms at 50 Mb/s: with 128 the
-    /// clients' radio found shorter aggregates, and 1 % less came in the thirty places of `scenarios/000/placements.toml`; with 256 TCP had less and waited longer.
+    /// One longer than this is too long, packets; a repeater hands its radio no more than leaves twice as many there. 192 are some 45 ms at 50 Mb/s: with 128 the
+    /// clients' radio found shorter aggregates, and 1 % less came in the thirty places of `scenarios/000/placements.toml` (scratch builds); with 256 TCP had less and waited longer.
     pub high: u32,
     /// Datagrams that leave together where the shared link is to be busy for a part of the time only: half an A-MPDU of 32, so that little air goes into
     /// preambles.

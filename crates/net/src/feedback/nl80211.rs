@@ -140,7 +140,7 @@ impl Radio {
     }
 }
 
-/// From how many bytes on frames of an interface's radio ask before they are sent; `u32::MAX`: none does. `None` if it has no radio.
+/// The RTS threshold of an interface's radio, bytes; `u32::MAX`: none. `None` if it has no radio.
 pub(crate) fn rts_threshold(interface: &str) -> Option<u32> {
     let mut source = Nl80211::open(interface, FASTEST).ok()?;
     source.radio().ok()?.iter().find_map(Command::rts_threshold)
@@ -153,7 +153,7 @@ pub(crate) fn is_without_ht(interface: &str) -> bool {
     asked.is_ok_and(|answers| answers.is_ok_and(|all| all.iter().any(Command::is_without_ht)))
 }
 
-/// Changes it.
+/// Sets the RTS threshold of an interface's radio, bytes.
 pub(crate) fn set_rts_threshold(interface: &str, bytes: u32) -> std::io::Result<()> {
     let mut source = Nl80211::open(interface, FASTEST).map_err(std::io::Error::other)?;
     let mut request = GenlMessage::from_payload(Command::rts_threshold_of(source.index, bytes));

@@ -15,7 +15,7 @@ pub enum Change {
     Rule(Rule),
     /// A kernel setting.
     Sysctl(Sysctl),
-    /// When frames of a radio ask before they are sent.
+    /// The RTS threshold of a radio.
     RtsThreshold(RtsThreshold),
     /// A table of the firewall; see [`crate::nat`].
     NatTable(crate::nat::Table),

@@ -1,4 +1,4 @@
-//! Which frames of a radio ask before they are sent (RTS/CTS, IEEE 802.11-2020, 10.3.2.9).
+//! From what length on a radio protects its frames by RTS/CTS (IEEE 802.11-2020, 10.3.2.9).
 //!
 //! The stations of a repeater often do not hear its access point, and both send to the repeater on one channel. What they send at the same time is lost as a whole
 //! aggregate; an RTS is short, and the repeater's answer silences those who did not hear it.
@@ -13,7 +13,7 @@ use crate::feedback::{is_without_ht, rts_threshold, set_rts_threshold};
 pub struct RtsThreshold {
     /// One of its interfaces.
     pub interface: String,
-    /// What it was; `u32::MAX`: no frame asks.
+    /// What it was; `u32::MAX`: none.
     pub before: u32,
     /// What it becomes.
     pub after: u32,
@@ -33,12 +33,12 @@ impl RtsThreshold {
     }
 }
 
-/// Whether asking may pay under `interface`: a question costs as much air as a short frame, which is little beside an aggregate, and a tenth where 802.11a or g sends each frame by itself.
+/// Whether RTS/CTS may pay under `interface`: it takes about 90 µs, which is little beside an aggregate, and a tenth of the air where 802.11a or g sends each frame by itself.
 pub fn is_worth_protecting(interface: &str) -> bool {
     !is_without_ht(interface)
 }
 
-/// Lets frames of the radio under `interface` that are longer than `bytes` ask first. `false`: it is no radio, or its frames ask already.
+/// Lets the radio under `interface` send an RTS before frames of more than `bytes`. `false`: it is no radio, or its threshold is no higher.
 ///
 /// # Errors
 /// The driver does not take a threshold, or the journal cannot be written.

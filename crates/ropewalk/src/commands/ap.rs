@@ -2,7 +2,7 @@
 
 use super::{invite, serve};
 use crate::cli::{Ap, ApCommand, Invite, State};
-use crate::config::File;
+use crate::config::{File, HopLink};
 use crate::daemon::Reload;
 use crate::exit::{Code, failure};
 use crate::gateway::radios::{Radios, addresses};
@@ -10,7 +10,9 @@ use crate::state::StateDir;
 use crate::state::pool::Pool;
 use ipnet::IpNet;
 use ropewalk_bond::session::{Endpoint, Hop, HopRole, Host, Layer};
+use ropewalk_bond::throttle::RTS_THRESHOLD;
 use ropewalk_net::links;
+use ropewalk_net::setup::{Journal, is_worth_protecting, protect};
 use std::path::{Path, PathBuf};
 
 /// Runs an access point, or makes a token for a repeater.
@@ -90,6 +92,24 @@ fn own_endpoints(file: &File) -> anyhow::Result<Vec<Endpoint>> {
     Ok(all.into_iter().map(|a| Endpoint { host: Host::Address(a.ip()), port: a.port() }).collect())
 }
 
+/// Lets radios that share their channel with the clients send an RTS before longer frames, until `journal` takes it back. A radio that cannot is used as it is.
+pub fn protect_frames(links: &[HopLink], journal: &mut Journal) {
+    for link in links.iter().filter(|l| l.protects()) {
+        let interface = &link.interface;
+        if link.rts.is_none() && !is_worth_protecting(interface) {
+            continue;
+        }
+        match protect(journal, interface, RTS_THRESHOLD) {
+            Ok(true) => tracing::info!(interface, bytes = RTS_THRESHOLD, "RTS/CTS before longer frames"),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(
+                interface,
+                "{error}: if the clients do not hear the access point, both lose more (rts = false leaves the radio alone)"
+            ),
+        }
+    }
+}
+
 /// Opens the sockets on the radios; says which of them nobody can reach yet.
 pub fn radios(file: &File, dir: &StateDir) -> anyhow::Result<Radios> {
     if dir.read("token")?.is_some() {
@@ -100,8 +120,7 @@ pub fn radios(file: &File, dir: &StateDir) -> anyhow::Result<Radios> {
         return Err(failure(Code::Usage, words));
     }
     let radios = Radios::open(file.ap.port, &file.ap.link)?;
-    let bare =
-        |l: &&crate::config::HopLink| addresses(radios.follower().links(), &[&l.interface], 1).is_empty();
+    let bare = |l: &&HopLink| addresses(radios.follower().links(), &[&l.interface], 1).is_empty();
     for link in file.ap.link.iter().filter(bare) {
         tracing::warn!(
             interface = link.interface,

@@ -87,7 +87,9 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<Wish> {
 fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()> {
     let Wish { file, reload, pool, hop, behind, .. } = wish;
     let radios = hop.is_some().then(|| super::ap::radios(&file, dir)).transpose()?;
-    file.ap.link.iter().filter(|_| hop.is_some()).for_each(|link| link.protect(journal));
+    if hop.is_some() {
+        super::ap::protect_frames(&file.ap.link, journal);
+    }
     let config = Config { hop, ..file.engine.to_config() };
     let key = identity::load_or_make(dir)?;
     let public = key.public();

@@ -101,8 +101,9 @@ fn connect(
     part: Option<RepeaterPart>,
 ) -> anyhow::Result<()> {
     // Clients on a cable share no channel.
-    let radios = part.as_ref().filter(|p| p.queue.is_some()).map_or(&[][..], |_| &file.repeater.link);
-    radios.iter().for_each(|link| link.protect(&mut journal));
+    if part.as_ref().is_some_and(|p| p.queue.is_some()) {
+        super::ap::protect_frames(&file.repeater.link, &mut journal);
+    }
     if let Some(Hop { layer: Layer::Three, networks, .. }) = &asked.hop {
         forwarding(&mut journal, true, networks.iter().any(|n| n.addr().is_ipv6()))?;
     }

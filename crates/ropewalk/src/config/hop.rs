@@ -9,7 +9,6 @@ use ropewalk_bond::session::{Layer, NETWORKS_MAX};
 use ropewalk_bond::throttle;
 use ropewalk_bond::time::Duration;
 use ropewalk_net::channel::centre_mhz;
-use ropewalk_net::setup::{Journal, is_worth_protecting, protect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -158,35 +157,16 @@ pub struct HopLink {
     /// another one has to be `true`.
     #[serde(default)]
     pub shared: Option<bool>,
-    /// Frames of its radio longer than 500 bytes ask before they are sent (RTS/CTS), while this runs. Default: where `shared` is `true` and the radio is 802.11n or newer, because the clients
+    /// Its radio sends an RTS before frames of more than 500 bytes, while this runs. Default: where `shared` is `true` and the radio is 802.11n or newer, because the clients
     /// seldom hear the access point, and what they send meanwhile costs a whole aggregate.
     #[serde(default)]
     pub rts: Option<bool>,
 }
 
-/// TCP's acknowledgements are shorter: what is lost with them is little.
-const RTS_BYTES: u32 = 500;
-
 impl HopLink {
-    /// Whether long frames of its radio ask first, if that can pay.
-    pub fn asks(&self) -> bool {
+    /// Whether its radio is to protect longer frames by RTS/CTS, if that can pay.
+    pub fn protects(&self) -> bool {
         self.rts.unwrap_or(self.shared == Some(true))
-    }
-
-    /// Sets its radio, until `journal` takes it back. A radio that cannot is used as it is.
-    pub fn protect(&self, journal: &mut Journal) {
-        let interface = &self.interface;
-        if !self.asks() || self.rts.is_none() && !is_worth_protecting(interface) {
-            return;
-        }
-        match protect(journal, interface, RTS_BYTES) {
-            Ok(true) => tracing::info!(interface, "frames longer than {RTS_BYTES} bytes ask first (RTS/CTS)"),
-            Ok(false) => {}
-            Err(error) => tracing::warn!(
-                interface,
-                "{error}: if the clients do not hear the access point, both lose more (rts = false leaves the radio alone)"
-            ),
-        }
     }
 }
 

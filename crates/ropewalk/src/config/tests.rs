@@ -126,8 +126,8 @@ fn a_hop_has_defaults_of_its_own_and_a_file_may_say_otherwise() {
 }
 
 #[test]
-fn long_frames_ask_where_the_clients_are_unless_the_file_says_otherwise() {
-    for (keys, asks) in [
+fn long_frames_are_protected_where_the_clients_are_unless_the_file_says_otherwise() {
+    for (keys, rts) in [
         ("", false),
         ("shared = false", false),
         ("shared = true", true),
@@ -136,7 +136,7 @@ fn long_frames_ask_where_the_clients_are_unless_the_file_says_otherwise() {
     ] {
         let text = format!("[ap]\n[[ap.link]]\ninterface = \"wlan0\"\n{keys}\n");
         let file: File = toml::from_str(&text).unwrap_or_else(|e| panic!("{text}: {e}"));
-        assert_eq!(file.ap.link[0].asks(), asks, "{keys}");
+        assert_eq!(file.ap.link[0].protects(), rts, "{keys}");
     }
 }
 

@@ -122,7 +122,7 @@ section! {
         order_deadline: Option<Duration>,
         /// How the shared paths of a repeater are throttled. As the daemon has it.
         throttle: Throttle = Throttle::Mimd,
-        /// On the radios of shared paths, at both ends, longer frames ask first (RTS/CTS) if they are 802.11n or newer, unless the radio's own `rts-threshold` is said. As the daemon has it.
+        /// Radios of shared paths, at both ends, send an RTS before frames and aggregates of more than 500 bytes, if they are 802.11n or newer and have no `rts-threshold` of their own. As the daemon has it.
         rts: bool = true,
         /// The gateway's radio under the one path that is not shared may leave its channel.
         migrate: Option<Migrate>,

@@ -15,6 +15,7 @@ use ropewalk_air::wifi::{
     Aggregation, AirSpec, ApSpec, Capture, Command, Discipline, EdcaParams, IfaceId, IfaceSpec, Mac, Mode,
     PlacedInterferer, PowerSave, RadioId, RadioSpec, RateControlSpec, StationSpec, StationStart, WifiQueue,
 };
+use ropewalk_bond::throttle::RTS_THRESHOLD;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{self, Event, Interface, Interferer, NodeSpec, Radio};
 use ropewalk_scenario::wifi as rules;
@@ -23,8 +24,6 @@ use std::time::Duration;
 
 /// Nanoseconds of a time unit (802.11-2020, 3.1).
 const TU_NS: u128 = 1_024_000;
-/// The daemons' threshold: TCP's acknowledgements are shorter.
-const RTS_BYTES: u32 = 500;
 
 /// An interface on air, on its way into the specification.
 struct OnAir<'a> {
@@ -43,7 +42,7 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
             let mut made = radio_spec(&format!("node.{node}.radio.{name}"), spec, radio)?;
             let aggregates = matches!(radio.standard, file::Standard::N | file::Standard::Ac);
             if aggregates && protected.contains(&(node.as_str(), name.as_str())) {
-                made.rts_threshold.get_or_insert(RTS_BYTES);
+                made.rts_threshold.get_or_insert(RTS_THRESHOLD);
             }
             radios.push(made);
         }

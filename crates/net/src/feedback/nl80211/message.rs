@@ -153,7 +153,7 @@ impl Command {
         attributes(&self.attributes).any(|(kind, value)| kind == ATTR_CHANNEL_WIDTH && u32_of(value) == 0)
     }
 
-    /// An order: from so many bytes on frames of the interface's radio ask first.
+    /// An order: the RTS threshold of the interface's radio, bytes.
     pub(super) fn rts_threshold_of(index: u32, bytes: u32) -> Command {
         let mut order = Command::about(SET_WIPHY, index);
         order.attributes.extend(8u16.to_ne_bytes());
@@ -162,7 +162,7 @@ impl Command {
         order
     }
 
-    /// Of a part of the answer to `GET_WIPHY`: from how many bytes on frames ask first.
+    /// Of a part of the answer to `GET_WIPHY`: the RTS threshold, bytes.
     pub(super) fn rts_threshold(&self) -> Option<u32> {
         let mut all = attributes(&self.attributes);
         all.find(|(kind, _)| *kind == ATTR_WIPHY_RTS_THRESHOLD).map(|(_, value)| u32_of(value))

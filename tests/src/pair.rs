@@ -91,7 +91,8 @@ pub struct Pair {
     next: [Time; 2],
 }
 
-fn air(t: Time) -> ropewalk_air::Time {
+/// The links' clock.
+pub fn air(t: Time) -> ropewalk_air::Time {
     ropewalk_air::Time::from_nanos(t.as_nanos())
 }
 

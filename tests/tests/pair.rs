@@ -2,11 +2,13 @@
 
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_bond::api::Event;
+use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::path::{Class, State};
+use ropewalk_bond::schedule::Kind;
 use ropewalk_bond::time::Duration;
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_tests::pair::{End, Pair, number, udp};
+use ropewalk_tests::pair::{End, Pair, air, number, udp};
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -301,6 +303,34 @@ fn a_path_that_swallows_large_datagrams_is_found_out() {
     assert_eq!(p.at_gateway.len() as u32, sent);
     let mtu = p.client.status(p.now).peers[0].paths[0].mtu;
     assert!((1380..=1400).contains(&mtu), "{mtu}");
+}
+
+#[test]
+fn a_route_that_narrows_under_load_is_found_out_and_a_full_queue_is_not_taken_for_it() {
+    let mut p = started(&[link(20.0, 10), link(20.0, 10)]);
+    p.run_for(ms(3000));
+    let mtu = |p: &Pair, path: usize| p.client.status(p.now).peers[0].paths[path].mtu;
+    assert_eq!((mtu(&p, 0), mtu(&p, 1)), (1500, 1500));
+    // More than one path carries, so that both have some.
+    let sent = load(&mut p, Duration::from_micros(400), ms(3000), |p, n| {
+        if n == 1000 {
+            let now = air(p.now);
+            p.up[0].set_mtu_blackhole(now, Some(1400));
+        }
+    });
+    let got = p.at_gateway.len() as u32;
+    assert!(got > sent / 100 * 97, "what it swallowed came by the other path: {got} of {sent}");
+    assert!((1380..=1400).contains(&mtu(&p, 0)), "{}", mtu(&p, 0));
+    assert_eq!(mtu(&p, 1), 1500);
+
+    // More than a path carries, and nobody who holds back: its queue drops bursts, but the length passes.
+    let config = Config { scheduler: Kind::RoundRobin, congestion: Algorithm::None, ..Config::default() };
+    let mut p = Pair::new(&[link(20.0, 10), link(2.0, 10)], config, 1);
+    p.run_for(ms(4500));
+    load(&mut p, Duration::from_micros(500), ms(3000), |_, _| {});
+    let lost: u64 = p.client.status(p.now).peers[0].paths.iter().map(|path| path.traffic.lost).sum();
+    assert!(lost > 100, "{lost}");
+    assert_eq!((mtu(&p, 0), mtu(&p, 1)), (1500, 1500));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub struct Config {
     /// A path slower than the fastest by more than this carries no ordered data while a faster one works. At 200 ms the
     /// flow's own queue, which pays for the difference, is as long as TCP's least retransmission timeout.
     pub max_spread: Duration,
-    /// What is missing holds later packets of its flow no longer than this; none: as long as a repair takes. On a single hop 10 ms (MF-9).
+    /// No packet waits longer than this for those before it; none: for each of them as long as a repair takes. On a single hop 100 ms; the Multifacet paper has 10 (MF-9).
     pub order_deadline: Option<Duration>,
     /// Lost datagrams are sent again.
     pub recovery: bool,

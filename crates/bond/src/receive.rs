@@ -262,7 +262,8 @@ impl Peer {
         let repair = if shared.config.recovery { self.repair_time() } else { Duration::ZERO };
         let deadline = repair + self.spread() + Duration::from_millis(60);
         let deadline = shared.config.order_deadline.map_or(deadline, |d| d.min(deadline));
-        let hold = crate::order::Hold { repair: repair.min(deadline), deadline };
+        let of_records = shared.config.order_deadline.is_some();
+        let hold = crate::order::Hold { repair: repair.min(deadline), deadline, of_records };
         self.order_due = self.order.check(&mut shared.store.pool, now, oldest, hold, &mut shared.deliveries);
         self.inspect(first, shared);
     }

@@ -62,7 +62,8 @@ impl Rig {
             2 => {
                 let back = Duration::from_micros(feed.scaled(22));
                 let newest = (!back.is_zero()).then(|| Stamp::of(self.now - back));
-                let hold = Hold { repair: Duration::from_millis(20), deadline: Duration::from_millis(100) };
+                let (repair, deadline) = (Duration::from_millis(20), Duration::from_millis(100));
+                let hold = Hold { repair, deadline, of_records: back.as_micros() % 2 == 1 };
                 let next = self.table.check(&mut self.pool, self.now, newest, hold, &mut self.out);
                 assert!(next.is_none_or(|t| t > self.now), "the table wants to be asked in the past");
                 assert_eq!(next.is_some(), self.table.gaps() > 0, "a gap without a deadline");

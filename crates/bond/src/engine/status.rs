@@ -114,6 +114,8 @@ pub struct PeerStatus {
     pub queue: queue::Counters,
     /// Order totals.
     pub order: order::Counters,
+    /// How long whole packets waited for those before them.
+    pub waits: order::Waits,
     /// Memory held for order, bytes.
     pub held_bytes: u64,
     /// Flows in which something is missing.
@@ -179,6 +181,7 @@ fn peer_status(p: &crate::peer::Peer, now: Time, config: &Config) -> PeerStatus 
         queue_wait: p.ingress.waited(),
         queue: p.ingress.counters(),
         order: p.order.counters(),
+        waits: p.order.waits().clone(),
         held_bytes: p.order.held_bytes(),
         gaps: p.order.gaps(),
         resent: p.resent,

@@ -2,6 +2,7 @@
 
 use super::assembly::{Added, Assembly};
 use super::table::Delivery;
+use super::waits::Waits;
 use crate::pool::{Buf, Pool};
 use crate::time::Time;
 use crate::vnet::Vnet;
@@ -12,6 +13,8 @@ use std::collections::VecDeque;
 pub(super) const WINDOW: usize = 8192;
 /// Empty places that a channel keeps: what a flow of hundreds of Mb/s needs in the ordinary way.
 const KEPT_PLACES: usize = 2048;
+/// Places behind a gap among which the first whole record is sought.
+const SOUGHT: usize = 64;
 /// A channel seen for the first time with a number under this began at 0.
 const FRESH: u32 = 64;
 /// Numbers for which a channel remembers whether they were delivered.
@@ -25,7 +28,8 @@ const HISTORY: u32 = 1024;
 enum Slot {
     Missing,
     Partial(Assembly),
-    Ready(Buf, u32, Vnet),
+    /// Whole, since then.
+    Ready(Buf, u32, Vnet, Time),
     Void,
 }
 
@@ -60,21 +64,21 @@ impl Slot {
         }
         let Slot::Partial(assembly) = self else { return Took::Duplicate };
         let added = assembly.add(pool, c);
-        self.after(added)
+        self.after(added, now)
     }
 
     /// The next bytes were written to their place.
-    fn grow(&mut self, len: u32) -> Took {
+    fn grow(&mut self, len: u32, now: Time) -> Took {
         let Slot::Partial(assembly) = self else { return Took::Duplicate };
         let added = assembly.grow(len);
-        self.after(added)
+        self.after(added, now)
     }
 
-    fn after(&mut self, added: Added) -> Took {
+    fn after(&mut self, added: Added, now: Time) -> Took {
         match (added, &self) {
             (Added::Whole, Slot::Partial(assembly)) => {
                 let (buf, len, vnet) = assembly.finish();
-                *self = Slot::Ready(buf, len, vnet);
+                *self = Slot::Ready(buf, len, vnet, now);
                 Took::Kept
             }
             (Added::Whole | Added::Partial, _) => Took::Kept,
@@ -116,6 +120,8 @@ pub(super) struct Channel {
     pub held_bytes: u64,
     /// Since when something after `next` is there and `next` is not whole.
     pub gap_since: Option<Time>,
+    /// With a gap: since when the first record behind it has been whole, which may be from before an earlier gap was over.
+    pub waiting_since: Option<Time>,
     /// Everything before the gap's end was sent when this was.
     pub sent_before: Option<Stamp>,
     /// When the gap became known lost.
@@ -140,6 +146,7 @@ impl Channel {
             history: History([0; HISTORY as usize / 64]),
             held_bytes: 0,
             gap_since: None,
+            waiting_since: None,
             sent_before: None,
             lost_since: None,
         }
@@ -176,10 +183,10 @@ impl Channel {
     }
 
     /// The `len` bytes after [`Channel::grown`] were written to their place.
-    pub fn grow(&mut self, seq: u32, len: u32) {
+    pub fn grow(&mut self, seq: u32, len: u32, now: Time) {
         let slot =
             usize::try_from(seq_after(seq, self.next)).ok().and_then(|ahead| self.slots.get_mut(ahead));
-        slot.map(|slot| slot.grow(len));
+        slot.map(|slot| slot.grow(len, now));
     }
 
     /// The sender gave record `seq` up.
@@ -198,8 +205,8 @@ impl Channel {
         }
     }
 
-    /// Moves everything that is next to `out`.
-    pub fn release(&mut self, pool: &Pool, now: Time, out: &mut VecDeque<Delivery>) {
+    /// Moves everything that is next to `out`, and counts how long it waited, if it did.
+    pub fn release(&mut self, pool: &Pool, now: Time, waits: &mut Waits, out: &mut VecDeque<Delivery>) {
         let mut moved = false;
         loop {
             match self.slots.front() {
@@ -207,7 +214,10 @@ impl Channel {
                     let Some(slot) = self.slots.pop_front() else { return };
                     self.held_bytes -= slot.memory(pool);
                     self.filled -= 1;
-                    if let Slot::Ready(buf, len, vnet) = slot {
+                    if let Slot::Ready(buf, len, vnet, since) = slot {
+                        if since < now {
+                            waits.record(now.since(since));
+                        }
                         out.push_back(Delivery { buf, len, vnet, from: 0 });
                     }
                     self.advance(true);
@@ -232,6 +242,7 @@ impl Channel {
         let front = usize::from(self.slots.front().is_some_and(|s| !s.is_missing()));
         if self.filled > front && self.gap_since.is_none() {
             self.gap_since = Some(now);
+            self.waiting_since = self.first_waiting();
         }
     }
 
@@ -241,7 +252,7 @@ impl Channel {
         let slot = self.slots.get_mut(ahead).filter(|slot| matches!(slot, Slot::Ready(..)))?;
         self.held_bytes -= slot.memory(pool);
         match std::mem::replace(slot, Slot::Void) {
-            Slot::Ready(buf, len, vnet) => Some(Delivery { buf, len, vnet, from: 0 }),
+            Slot::Ready(buf, len, vnet, _) => Some(Delivery { buf, len, vnet, from: 0 }),
             _ => None,
         }
     }
@@ -263,7 +274,17 @@ impl Channel {
         }
         let next_gap = self.partial_front().filter(|_| self.filled > 1);
         (self.gap_since, self.sent_before, self.lost_since) = (next_gap, None, None);
+        self.waiting_since = next_gap.and(self.first_waiting());
         given_up
+    }
+
+    /// When the first record behind the gap that is whole became so.
+    fn first_waiting(&self) -> Option<Time> {
+        let since = |slot: &Slot| match slot {
+            Slot::Ready(.., since) => Some(*since),
+            _ => None,
+        };
+        self.slots.iter().skip(1).take(SOUGHT).find_map(since)
     }
 
     /// Since when the next record has been there in part.

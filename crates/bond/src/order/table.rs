@@ -1,6 +1,7 @@
 //! All channels of a session.
 
 use super::channel::{Channel, Took};
+use super::waits::Waits;
 use crate::pool::{Buf, Pool};
 use crate::queue::FLOWS;
 use crate::record::URGENT;
@@ -53,6 +54,8 @@ pub struct Hold {
     pub repair: Duration,
     /// In any case: the deadline for when paths are silent.
     pub deadline: Duration,
+    /// The deadline is that of the records that wait, however many gaps are before them; otherwise each gap has its own.
+    pub of_records: bool,
 }
 
 /// What happened at this end.
@@ -86,6 +89,7 @@ pub struct Table {
     /// Memory held in all channels, bytes.
     held: u64,
     counters: Counters,
+    waits: Waits,
     /// Records pass as they become whole.
     unordered: bool,
     /// The channel and record of the last chunk, and what would go on with it.
@@ -103,6 +107,11 @@ impl Table {
     /// Totals since the start.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// How long records waited for those before them, since the start.
+    pub fn waits(&self) -> &Waits {
+        &self.waits
     }
 
     /// Memory held for order, bytes.
@@ -191,7 +200,7 @@ impl Table {
         if let Some(stamp) = before {
             channel.note_sent_before(g.seq, stamp);
         }
-        channel.grow(g.seq, len as u32);
+        channel.grow(g.seq, len as u32, now);
         self.last = (g.flow, g.seq, g.at + len as u32);
         self.pass_whole((g.flow, g.seq), pool, out);
         self.settle(g.flow, pool, now, out);
@@ -248,7 +257,7 @@ impl Table {
     fn settle(&mut self, flow: u16, pool: &Pool, now: Time, out: &mut VecDeque<Delivery>) {
         let Some(channel) = &mut self.channels[flow as usize] else { return };
         let (before, held) = (out.len(), channel.held_bytes);
-        channel.release(pool, now, out);
+        channel.release(pool, now, &mut self.waits, out);
         self.held -= held - channel.held_bytes;
         self.counters.delivered += (out.len() - before) as u64;
         let listed = self.gapped.iter().position(|f| *f == flow);
@@ -355,7 +364,8 @@ fn deadline(c: &mut Channel, now: Time, oldest_newest: Option<Stamp>, hold: Hold
             c.lost_since = Some(now);
         }
     }
-    let latest = since + hold.deadline;
+    let waiting = c.waiting_since.filter(|_| hold.of_records).unwrap_or(since);
+    let latest = since.min(waiting) + hold.deadline;
     Some(c.lost_since.map_or(latest, |l| (l + hold.repair).min(latest)))
 }
 

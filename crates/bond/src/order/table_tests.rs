@@ -1,7 +1,8 @@
 use super::*;
 use proptest::prelude::*;
 
-const HOLD: Hold = Hold { repair: Duration::from_millis(50), deadline: Duration::from_millis(200) };
+const HOLD: Hold =
+    Hold { repair: Duration::from_millis(50), deadline: Duration::from_millis(200), of_records: false };
 
 struct End {
     t: Table,
@@ -49,6 +50,47 @@ impl End {
         }
         v
     }
+}
+
+#[test]
+fn no_record_waits_longer_than_a_deadline_that_was_set_however_many_are_missing() {
+    for (of_records, last) in [(true, 200), (false, 600)] {
+        let hold = Hold { of_records, ..HOLD };
+        let mut e = End::new();
+        e.whole(1, 0, 0);
+        [2, 4, 6].into_iter().for_each(|seq| e.whole(1, seq, 0));
+        let mut came = Vec::new();
+        for ms in 0..=600 {
+            let now = Time::from_millis(ms);
+            e.t.check(&mut e.pool, now, None, hold, &mut e.out);
+            came.extend(e.got().into_iter().map(|seq| (seq, ms)));
+        }
+        assert_eq!(came.first(), Some(&(0, 0)));
+        assert_eq!(came.last(), Some(&(6, last)), "{came:?}");
+        assert_eq!(e.t.counters().given_up, 3);
+    }
+}
+
+#[test]
+fn what_waits_for_others_is_counted_and_for_how_long() {
+    let mut e = End::new();
+    e.whole(1, 0, 0);
+    assert_eq!((e.t.waits().count(), e.t.waits().quantile(0.5)), (0, None), "nothing has waited yet");
+    e.whole(1, 2, 10);
+    e.part(1, 3, 10);
+    e.rest(1, 3, 40);
+    let before = e.t.waits().clone();
+    e.whole(1, 1, 60);
+    assert_eq!(e.got(), [0, 1, 2, 3]);
+    let waits = e.t.waits().since(&before);
+    assert_eq!(waits.count(), 2, "the missing one did not wait itself");
+    let ms = |share| waits.quantile(share).unwrap().as_secs_f64() * 1e3;
+    assert!((18.6..21.4).contains(&ms(0.5)), "since it was whole: {} ms", ms(0.5));
+    assert!((46.5..53.5).contains(&ms(1.0)), "{} ms", ms(1.0));
+    e.whole(2, 0, 70);
+    e.whole(2, 2, 70);
+    e.whole(2, 1, 70);
+    assert_eq!(e.t.waits().since(&before).count(), 2, "what came at one instant has not waited");
 }
 
 #[test]

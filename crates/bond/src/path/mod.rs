@@ -463,17 +463,14 @@ impl Path {
         if out.acked.is_empty() {
             return;
         }
-        let full = u32::from(self.mtu.current());
         let mut bytes = 0;
         for s in &out.acked {
             bytes += u64::from(s.bytes);
             self.sampler.on_acked(now, u64::from(s.bytes), s.at, &s.stamp);
-            if let Some(size) = s.probe {
-                if self.mtu.on_probe_acked(size) {
-                    self.cc.set_mtu(u64::from(size));
-                }
-            } else if s.bytes == full {
-                self.mtu.on_full_acked();
+            if let Some(size) = s.probe
+                && self.mtu.on_probe_acked(size)
+            {
+                self.cc.set_mtu(u64::from(size));
             }
         }
         self.traffic.acked += out.acked.len() as u64;
@@ -501,7 +498,10 @@ impl Path {
     /// Accounts losses; `persistent` as RFC 9002 §7.6.
     pub fn on_losses(&mut self, now: Time, siblings: &[Sibling], out: &Outcome, persistent: bool) {
         let (mut bytes, mut newest) = (0u64, Time::ZERO);
-        let full = u32::from(self.mtu.current());
+        let size = |bytes: u32| u16::try_from(bytes).unwrap_or(u16::MAX);
+        for s in out.acked.iter().filter(|s| s.probe.is_none()) {
+            self.mtu.on_arrived(s.at, size(s.bytes));
+        }
         self.repeat_status(out);
         for Settled { at, bytes: b, probe, .. } in &out.lost {
             match probe {
@@ -510,7 +510,7 @@ impl Path {
                 None => {
                     bytes += u64::from(*b);
                     newest = newest.max(*at);
-                    if *b == full && self.mtu.on_full_lost(now) {
+                    if self.mtu.on_lost(now, *at, size(*b), self.rtt.smoothed()) {
                         self.cc.set_mtu(u64::from(self.mtu.current()));
                     }
                 }

@@ -12,8 +12,21 @@ const RAISE_AFTER: Duration = Duration::from_secs(600);
 const RESOLUTION: u16 = 16;
 /// Nothing larger is tried because the peer sent it.
 const JUMBO: u16 = 9000;
-/// Full-size datagrams lost in a row, while smaller ones pass, that mean a black hole (§4.3).
+/// Datagrams above the base lost in a row, while shorter ones pass, that mean a black hole (§4.3).
 const BLACK_HOLE: u8 = 8;
+/// Round trips that the row spans at least: a full queue drops as many at once, and takes the next.
+const BLACK_HOLE_ROUNDS: u32 = 2;
+
+/// Datagrams above the base that were lost since one as long arrived. Times are those at which datagrams left: losses are found late, and not in order.
+#[derive(Debug, Default)]
+struct Row {
+    lost: u8,
+    first: Option<Time>,
+    /// The shortest of them.
+    least: u16,
+    /// A shorter one that left after the first of them arrived.
+    shorter_passed: bool,
+}
 
 /// Search state of one path. Sizes are whole IP packets.
 #[derive(Debug)]
@@ -25,7 +38,9 @@ pub struct Mtu {
     probing: Option<u16>,
     failures: u8,
     next: Time,
-    losses: u8,
+    row: Row,
+    /// The newest above the base that arrived, and its size.
+    newest_long: Option<(Time, u16)>,
 }
 
 impl Mtu {
@@ -39,7 +54,8 @@ impl Mtu {
             probing: None,
             failures: 0,
             next: Time::ZERO,
-            losses: 0,
+            row: Row::default(),
+            newest_long: None,
         }
     }
 
@@ -131,20 +147,36 @@ impl Mtu {
         self.next = now;
     }
 
-    /// A full-size datagram arrived.
-    pub fn on_full_acked(&mut self) {
-        self.losses = 0;
+    /// A datagram of `size` bytes that left at `sent` arrived. To be told before the losses that the same word brings.
+    pub fn on_arrived(&mut self, sent: Time, size: u16) {
+        if size > BASE && self.newest_long.is_none_or(|(newest, _)| newest <= sent) {
+            self.newest_long = Some((sent, size));
+        }
+        if self.row.first.is_some_and(|first| first < sent) {
+            match size < self.row.least {
+                true => self.row.shorter_passed = true,
+                false => self.row = Row::default(),
+            }
+        }
     }
 
-    /// A full-size datagram was lost. `true` if the path now counts as a black hole and the MTU fell to the base.
-    pub fn on_full_lost(&mut self, now: Time) -> bool {
-        self.losses = self.losses.saturating_add(1);
-        if self.losses < BLACK_HOLE || self.current == BASE {
+    /// A datagram of `size` bytes that left at `sent` was lost. `true` if the path now counts as a black hole and the MTU fell to the base.
+    pub fn on_lost(&mut self, now: Time, sent: Time, size: u16, rtt: Duration) -> bool {
+        let passed = self.newest_long.is_some_and(|(newest, longer)| sent <= newest && size <= longer);
+        if size <= BASE || passed {
             return false;
         }
-        self.ceiling = self.current;
+        let row = &mut self.row;
+        let first = row.first.map_or(sent, |first| first.min(sent));
+        row.least = if row.first.is_some() { row.least.min(size) } else { size };
+        (row.first, row.lost) = (Some(first), row.lost.saturating_add(1));
+        let is_row = row.lost >= BLACK_HOLE && sent.since(first) >= rtt * BLACK_HOLE_ROUNDS;
+        if !is_row || !row.shorter_passed || self.current == BASE {
+            return false;
+        }
+        self.ceiling = self.ceiling.min(row.least);
         self.current = BASE;
-        self.losses = 0;
+        self.row = Row::default();
         self.next = now;
         true
     }
@@ -200,9 +232,32 @@ mod tests {
         let mut m = Mtu::new(1500);
         m.poll_probe(Time::ZERO, Duration::ZERO);
         assert!(m.on_probe_acked(1500));
-        let fell = (0..BLACK_HOLE).filter(|_| m.on_full_lost(Time::ZERO)).count();
-        assert_eq!((fell, m.current()), (1, BASE));
-        let probe = m.poll_probe(Time::ZERO, Duration::ZERO).unwrap();
-        assert!(probe > BASE && probe < 1500);
+        let (now, rtt) = (Time::from_millis(900), Duration::from_millis(20));
+        let lose = |m: &mut Mtu, ms| m.on_lost(now, Time::from_millis(ms), 1450, rtt);
+        assert!(!(100..200).any(|ms| lose(&mut m, ms)), "the whole path may be gone");
+        m.on_arrived(Time::from_millis(150), 120);
+        assert!(lose(&mut m, 200) && m.current() == BASE, "what is shorter passes");
+        let probe = m.poll_probe(now, Duration::ZERO).unwrap();
+        assert!(probe > BASE && probe < 1450);
+    }
+
+    #[test]
+    fn a_full_queue_is_no_black_hole() {
+        let mut m = Mtu::new(1500);
+        m.poll_probe(Time::ZERO, Duration::ZERO);
+        m.on_probe_acked(1500);
+        let (now, rtt) = (Time::from_millis(900), Duration::from_millis(20));
+        for round in 0..20 {
+            let begin = 10 * round;
+            // The end of a burst is dropped, but for what is short; the next burst's beginning arrives.
+            m.on_arrived(Time::from_millis(begin + 9), 120);
+            m.on_arrived(Time::from_millis(begin), 1500);
+            let fell = (1..9).any(|ms| m.on_lost(now, Time::from_millis(begin + ms), 1500, rtt));
+            assert!(!fell && m.current() == 1500, "round {round}");
+        }
+        // What left before one as long that has arrived is no sign at all, however late it is missed.
+        m.on_arrived(Time::from_millis(800), 1500);
+        m.on_arrived(Time::from_millis(801), 120);
+        assert!(!(300..800).any(|ms| m.on_lost(now, Time::from_millis(ms), 1500, rtt)));
     }
 }

@@ -101,6 +101,9 @@ impl core::str::FromStr for Kind {
 
 /// Frames of more bytes than this are worth an RTS on a channel that a repeater's clients need: TCP's acknowledgements are shorter, and little is lost with them.
 pub const RTS_THRESHOLD: u32 = 500;
+/// How often such a radio tries a frame. An RTS that is not answered counts as an attempt at all the frames behind it (802.11-2020, 10.3.3); beside hidden clients the usual
+/// seven are soon used up, and TCP takes what is given up for a full queue.
+pub const RTS_TRIES: u8 = 14;
 
 /// The choices of a throttle. The paper gives no value for any but the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -155,8 +155,23 @@ pub(crate) fn is_without_ht(interface: &str) -> bool {
 
 /// Sets the RTS threshold of an interface's radio, bytes.
 pub(crate) fn set_rts_threshold(interface: &str, bytes: u32) -> std::io::Result<()> {
+    order(interface, |index| Command::rts_threshold_of(index, bytes))
+}
+
+/// How often an interface's radio tries a short frame, an RTS among them, and a long one. `None` if it has no radio.
+pub(crate) fn tries(interface: &str) -> Option<(u8, u8)> {
+    let mut source = Nl80211::open(interface, FASTEST).ok()?;
+    source.radio().ok()?.iter().find_map(Command::tries)
+}
+
+/// Sets how often an interface's radio tries a short frame and a long one.
+pub(crate) fn set_tries(interface: &str, tries: (u8, u8)) -> std::io::Result<()> {
+    order(interface, |index| Command::tries_of(index, tries))
+}
+
+fn order(interface: &str, of: impl FnOnce(u32) -> Command) -> std::io::Result<()> {
     let mut source = Nl80211::open(interface, FASTEST).map_err(std::io::Error::other)?;
-    let mut request = GenlMessage::from_payload(Command::rts_threshold_of(source.index, bytes));
+    let mut request = GenlMessage::from_payload(of(source.index));
     request.set_resolved_family_id(source.family);
     source.netlink.ask(request, NLM_F_ACK).map(drop)
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SetupError;
-use super::rts::RtsThreshold;
+use super::rts::{RtsThreshold, Tries};
 use super::rule::Rule;
 use super::sysctl::Sysctl;
 
@@ -17,6 +17,8 @@ pub enum Change {
     Sysctl(Sysctl),
     /// The RTS threshold of a radio.
     RtsThreshold(RtsThreshold),
+    /// How often a radio tries a frame.
+    Tries(Tries),
     /// A table of the firewall; see [`crate::nat`].
     NatTable(crate::nat::Table),
     /// The resolver of a network device; see [`crate::dns`].
@@ -29,6 +31,7 @@ impl Change {
             Change::Rule(rule) => rule.add(),
             Change::Sysctl(sysctl) => sysctl.set(),
             Change::RtsThreshold(radio) => radio.set(),
+            Change::Tries(radio) => radio.set(),
             Change::NatTable(table) => table.add(),
             Change::Resolver(resolver) => resolver.set(),
         }
@@ -39,6 +42,7 @@ impl Change {
             Change::Rule(rule) => rule.delete(),
             Change::Sysctl(sysctl) => sysctl.restore(),
             Change::RtsThreshold(radio) => radio.restore(),
+            Change::Tries(radio) => radio.restore(),
             Change::NatTable(table) => table.delete(),
             Change::Resolver(resolver) => resolver.revert(),
         }

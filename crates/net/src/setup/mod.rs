@@ -17,7 +17,7 @@ pub use change::Change;
 pub use device::{DeviceConfig, configure, join_bridge, remove_address};
 pub use journal::{Journal, cleanup_stale};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
-pub use rts::{RtsThreshold, is_worth_protecting, protect};
+pub use rts::{RtsThreshold, Tries, is_worth_protecting, protect};
 pub use rule::{Rule, RuleKind};
 pub use sysctl::{Sysctl, forwarding, reverse_path};
 

@@ -10,7 +10,7 @@ use crate::state::StateDir;
 use crate::state::pool::Pool;
 use ipnet::IpNet;
 use ropewalk_bond::session::{Endpoint, Hop, HopRole, Host, Layer};
-use ropewalk_bond::throttle::RTS_THRESHOLD;
+use ropewalk_bond::throttle::{RTS_THRESHOLD, RTS_TRIES};
 use ropewalk_net::links;
 use ropewalk_net::setup::{Journal, is_worth_protecting, protect};
 use std::path::{Path, PathBuf};
@@ -99,8 +99,13 @@ pub fn protect_frames(links: &[HopLink], journal: &mut Journal) {
         if link.rts.is_none() && !is_worth_protecting(interface) {
             continue;
         }
-        match protect(journal, interface, RTS_THRESHOLD) {
-            Ok(true) => tracing::info!(interface, bytes = RTS_THRESHOLD, "RTS/CTS before longer frames"),
+        match protect(journal, interface, RTS_THRESHOLD, RTS_TRIES) {
+            Ok(true) => tracing::info!(
+                interface,
+                bytes = RTS_THRESHOLD,
+                tries = RTS_TRIES,
+                "RTS/CTS before longer frames"
+            ),
             Ok(false) => {}
             Err(error) => tracing::warn!(
                 interface,

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 
 /// The access point of a repeater with two radios: `ropewalk ap --config FILE`. With this section other keys of `[engine]` have other defaults, where the file does
-/// not name them: `scheduler = "backpressure"`, `congestion = "none"`, `order-deadline-ms = 10`, `throttle = "balance"`.
+/// not name them: `scheduler = "backpressure"`, `congestion = "none"`, `order-deadline-ms = 100`, `throttle = "balance"`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Ap {
@@ -410,7 +410,7 @@ pub(super) fn engine_of_a_hop(file: &mut File, text: &str) -> Result<(), Wrong> 
         e.congestion.0 = Algorithm::None;
     }
     if !named("order-deadline-ms") {
-        e.order_deadline_ms = Some(10);
+        e.order_deadline_ms = Some(100);
     }
     if !named("throttle") {
         e.throttle.0 = throttle::Kind::Balance;

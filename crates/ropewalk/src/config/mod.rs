@@ -140,7 +140,7 @@ pub struct Engine {
     pub recovery: bool,
     /// Packets of a flow come out in order. Default: `true`; `false` shows what that is worth. It counts at the end that receives. Not changed by a reload.
     pub ordered: bool,
-    /// What is missing holds later packets of its flow no longer than this, milliseconds. Default: none, as long as a repair takes. A repeater a hop away has 10.
+    /// No packet waits longer than this for missing ones before it, milliseconds. Default: none, for each of them as long as a repair takes. A hop between access point and repeater has 100; the Multifacet paper had 10.
     pub order_deadline_ms: Option<u64>,
     /// A path slower than the fastest by more than this carries no ordered data, in milliseconds. Default: 200, TCP's least
     /// retransmission timeout.

@@ -114,7 +114,7 @@ fn a_hop_has_defaults_of_its_own_and_a_file_may_say_otherwise() {
     );
     assert_eq!(
         (hop.throttle.kind, hop.order_deadline),
-        (throttle::Kind::Balance, Some(Duration::from_millis(10)))
+        (throttle::Kind::Balance, Some(Duration::from_millis(100)))
     );
     let text = "[engine]\nthrottle = \"mimd\"\nqueue-packets = 50\nthrottle-period-ms = 100\nthrottle-queue = [8, 64]\n[ap]\n[[ap.link]]\ninterface = \"wlan0\"\n";
     let said = file(text);

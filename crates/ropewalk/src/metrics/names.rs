@@ -78,6 +78,9 @@ pub const PEER: &[Metric<Peer>] = counters_and_gauges! {
     Counter "delivered_packets" "Packets delivered in order" |p| Some(p.delivered as f64);
     Gauge "held_bytes" "Bytes held until what is missing before them arrives" |p| Some(p.held_bytes as f64);
     Gauge "gaps" "Flows in which something is missing" |p| Some(p.gaps as f64);
+    Counter "waited_packets" "Packets that were there while others before them were missing" |p| Some(p.waited as f64);
+    Gauge "wait_median_seconds" "How long those waited, the median since the start" |p| p.wait_median_ms.map(|ms| ms / 1e3);
+    Gauge "wait_p99_seconds" "The same, the 99th percentile" |p| p.wait_p99_ms.map(|ms| ms / 1e3);
     Counter "late_packets" "Packets that came too late for their place" |p| Some(p.late as f64);
     Counter "abandoned_packets" "Packets that were waited for in vain" |p| Some(p.abandoned as f64);
     Counter "duplicate_pieces" "Pieces of packets that came twice" |p| Some(p.duplicates as f64);

@@ -86,6 +86,15 @@ pub struct Peer {
     pub held_bytes: u64,
     /// Flows in which something is missing.
     pub gaps: u64,
+    /// Packets that were there while others before them were missing.
+    #[serde(default)]
+    pub waited: u64,
+    /// Half of those waited no longer than this, milliseconds.
+    #[serde(default)]
+    pub wait_median_ms: Option<f64>,
+    /// All but a hundredth of them waited no longer than this.
+    #[serde(default)]
+    pub wait_p99_ms: Option<f64>,
     /// Packets that came too late for their place.
     pub late: u64,
     /// Packets that were waited for in vain.
@@ -284,6 +293,9 @@ fn peer(name: String, p: PeerStatus, core: &Core) -> Peer {
         delivered: p.order.delivered,
         held_bytes: p.held_bytes,
         gaps: p.gaps as u64,
+        waited: p.waits.count(),
+        wait_median_ms: p.waits.quantile(0.5).map(ms),
+        wait_p99_ms: p.waits.quantile(0.99).map(ms),
         late: p.order.late,
         abandoned: p.order.given_up,
         duplicates: p.order.duplicates,

@@ -135,9 +135,10 @@ fn queues(out: &mut String, p: &Peer) {
     );
     let _ = writeln!(
         out,
-        "  order {} held, {} flows with gaps; {} sent again, {} given up, {} late",
+        "  order {} held, {} flows with gaps, waits {:.1} ms; {} sent again, {} given up, {} late",
         bytes(p.held_bytes),
         p.gaps,
+        p.wait_median_ms.unwrap_or(0.0),
         p.resent,
         p.given_up + p.abandoned,
         p.late
@@ -225,7 +226,7 @@ gateway: connected, 10.77.0.2, AES-128-GCM
   wan2  active  metered, 1.5 GB left  20.2 ms  0 b/s      0 b/s      0.66 %  0 B out, 0 B in
   link of wan2 (qdisc): 0 packets (0 B) wait; 9 delivered, 0 failed, 0 retries
   queue 64.0 kB in 3 packets, waits 4.2 ms; 0 dropped, 0 marked
-  order 0 B held, 0 flows with gaps; 0 sent again, 0 given up, 0 late
+  order 0 B held, 0 flows with gaps, waits 0.0 ms; 0 sent again, 0 given up, 0 late
 
 note: something is slow
 ";

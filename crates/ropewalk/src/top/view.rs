@@ -137,9 +137,10 @@ fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
             p.codel_marks
         )),
         Line::from(format!(
-            "order   {:>9}  {:>6} gaps     late {}  given up {}",
+            "order   {:>9}  {:>6} gaps     waits {:>6.1} ms   late {}  given up {}",
             bytes(p.held_bytes),
             p.gaps,
+            p.wait_median_ms.unwrap_or(0.0),
             p.late,
             p.abandoned + p.given_up
         )),

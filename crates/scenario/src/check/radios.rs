@@ -64,7 +64,7 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
     judge.fail_if(!(100..=5484).contains(&time), format!("{key}.aggregation.time"), || {
         "an A-MPDU lasts from 100us to 5484us".into()
     });
-    judge.fail_if(radio.retry_limit == 0, format!("{key}.retry-limit"), || {
+    judge.fail_if(radio.retry_limit == Some(0), format!("{key}.retry-limit"), || {
         "a frame is tried at least once; write 1 or more".into()
     });
     judge.fail_if(!(-100.0..=40.0).contains(&radio.preamble_sinr.0), format!("{key}.preamble-sinr"), || {

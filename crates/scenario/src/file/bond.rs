@@ -118,7 +118,7 @@ section! {
         queue: Bytes = Bytes(16_000_000),
         /// Most packets in its queue. If not said, bytes alone count; under `backpressure` 200, or what leaves in 100 ms if that is more.
         queue_packets: Option<u32>,
-        /// What is missing holds later packets of its flow no longer than this. If not said, as long as a repair takes; Multifacet's repeater waits 10 ms.
+        /// No packet waits longer than this for missing ones before it. If not said, for each of them as long as a repair takes; A repeater a hop away waits 100 ms, that of the Multifacet paper 10.
         order_deadline: Option<Duration>,
         /// How the shared paths of a repeater are throttled. As the daemon has it.
         throttle: Throttle = Throttle::Mimd,

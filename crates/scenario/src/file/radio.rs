@@ -219,8 +219,8 @@ section! {
         rate_control: RateControl = RateControl::Named(NamedRateControl::MinstrelHt),
         /// Frames and aggregates of more bytes than this ask first (RTS/CTS). If not said, none does. `"0B"`: all do.
         rts_threshold: Option<Bytes>,
-        /// How often a frame is sent before it is given up. 7, the usual limit of the MAC.
-        retry_limit: u8 = 7,
+        /// How often a frame is sent before it is given up. If not said, 7, the usual limit of the MAC, or 14 where a bond has it send RTS (`rts`).
+        retry_limit: Option<u8>,
         /// How long it waits after a frame until the answer counts as missing. If not said, as in 10.3.2.11: SIFS, a slot, and the time of
         /// the answer's preamble.
         answer_timeout: Option<Duration>,

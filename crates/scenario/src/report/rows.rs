@@ -263,6 +263,12 @@ rows! {
             dropped: u64,
             /// Chunks (parts of packets that a datagram carries) sent again.
             resent_chunks: u64,
+            /// Packets that were at the other end while others before them were missing there.
+            waited: Option<u64>,
+            /// Half of those waited no longer than this, ms; in the lab half of all since the start, as with the next one.
+            wait_median_ms: Option<f64>,
+            /// All but a hundredth of them waited no longer than this, ms.
+            wait_p99_ms: Option<f64>,
             /// gateway with `migrate`: searches for a channel that ended.
             searches: Option<f64>,
             /// The same: switches that were announced.

@@ -15,7 +15,7 @@ use ropewalk_air::wifi::{
     Aggregation, AirSpec, ApSpec, Capture, Command, Discipline, EdcaParams, IfaceId, IfaceSpec, Mac, Mode,
     PlacedInterferer, PowerSave, RadioId, RadioSpec, RateControlSpec, StationSpec, StationStart, WifiQueue,
 };
-use ropewalk_bond::throttle::RTS_THRESHOLD;
+use ropewalk_bond::throttle::{RTS_THRESHOLD, RTS_TRIES};
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{self, Event, Interface, Interferer, NodeSpec, Radio};
 use ropewalk_scenario::wifi as rules;
@@ -41,8 +41,10 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
             built.radios.push(format!("{node}:{name}"));
             let mut made = radio_spec(&format!("node.{node}.radio.{name}"), spec, radio)?;
             let aggregates = matches!(radio.standard, file::Standard::N | file::Standard::Ac);
-            if aggregates && protected.contains(&(node.as_str(), name.as_str())) {
-                made.rts_threshold.get_or_insert(RTS_THRESHOLD);
+            let is_protected = aggregates && protected.contains(&(node.as_str(), name.as_str()));
+            if is_protected && made.rts_threshold.is_none() {
+                made.rts_threshold = Some(RTS_THRESHOLD);
+                made.retry_limit = radio.retry_limit.unwrap_or(RTS_TRIES);
             }
             radios.push(made);
         }
@@ -206,7 +208,7 @@ fn width(radio: &Radio) -> Width {
     }
 }
 
-/// Radios under shared paths, on which the daemons set a threshold for RTS: node and name.
+/// Radios under shared paths, on which the daemons set a threshold for RTS and how often a frame is tried: node and name.
 fn protected(scenario: &Scenario) -> BTreeSet<(&str, &str)> {
     let mut all = BTreeSet::new();
     for bond in scenario.bond.values().filter(|b| b.rts) {
@@ -245,7 +247,7 @@ fn radio_spec(key: &str, node: &NodeSpec, radio: &Radio) -> Result<RadioSpec, Bu
         short_guard_interval: radio.guard_interval == file::GuardInterval::Short,
         rate_control: rate_control(key, radio)?,
         rts_threshold: radio.rts_threshold.map(|b| b.0 as u32),
-        retry_limit: radio.retry_limit,
+        retry_limit: radio.retry_limit.unwrap_or(new.retry_limit),
         edca: edca(radio, &new),
         aggregation: aggregation(radio, &new),
         queue: WifiQueue {

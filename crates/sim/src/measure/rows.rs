@@ -287,6 +287,7 @@ fn bonds(span: &Span<'_>, scenario: &Scenario) -> Vec<BondRow> {
             let other = bond.devices[1 - end].index();
             let c = span.to.interfaces[other].since(&span.from.interfaces[other]);
             let (from, to) = (&span.from.bonds[i][end], &span.to.bonds[i][end]);
+            let waits = span.to.bonds[i][1 - end].waits.since(&span.from.bonds[i][1 - end].waits);
             let mover = bond.mover.as_ref().filter(|_| ENDS[end] == "gateway").map(|m| m.borrow());
             let last = mover.as_ref().and_then(|m| m.last());
             rows.push(BondRow {
@@ -297,6 +298,9 @@ fn bonds(span: &Span<'_>, scenario: &Scenario) -> Vec<BondRow> {
                 carried_mbps: span.mbps(c.received_bytes),
                 dropped: to.dropped.saturating_sub(from.dropped),
                 resent_chunks: to.resent.saturating_sub(from.resent),
+                waited: Some(waits.count()),
+                wait_median_ms: waits.quantile(0.5).map(|d| d.as_secs_f64() * 1e3),
+                wait_p99_ms: waits.quantile(0.99).map(|d| d.as_secs_f64() * 1e3),
                 searches: mover.as_ref().map(|m| m.searches() as f64),
                 switches: mover.as_ref().map(|m| m.moves() as f64),
                 probes: last.map(|l| f64::from(l.0.probes)),

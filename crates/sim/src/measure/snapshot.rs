@@ -45,12 +45,14 @@ pub struct PathCounts {
 }
 
 /// Counters of one end of a bond.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct BondCounts {
     /// Packets that its queue dropped.
     pub dropped: u64,
     /// Chunks sent again.
     pub resent: u64,
+    /// What waited here for order.
+    pub waits: ropewalk_bond::order::Waits,
     /// Its paths.
     pub paths: Vec<PathCounts>,
 }
@@ -132,6 +134,7 @@ fn bond_counts(status: &ropewalk_bond::engine::Status) -> BondCounts {
     BondCounts {
         dropped: queue.codel_drops + queue.overflow_drops,
         resent: peer.resent,
+        waits: peer.waits.clone(),
         paths: paths.collect(),
     }
 }

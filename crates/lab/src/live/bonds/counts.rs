@@ -44,6 +44,9 @@ struct Peer {
     codel_drops: u64,
     overflow_drops: u64,
     resent: u64,
+    waited: Option<u64>,
+    wait_median_ms: Option<f64>,
+    wait_p99_ms: Option<f64>,
     #[serde(skip)]
     mover: Option<Mover>,
 }
@@ -116,7 +119,7 @@ impl Bonds {
         for ((running, from), to) in self.all.iter().zip(&from.0).zip(&to.0) {
             for (end, end_name) in ENDS.iter().enumerate() {
                 let ((old, _), (new, _)) = (&from[end], &to[end]);
-                let ((_, before), (_, after)) = (&from[1 - end], &to[1 - end]);
+                let ((then, before), (now, after)) = (&from[1 - end], &to[1 - end]);
                 let bytes = after.bytes.saturating_sub(before.bytes);
                 let drops = |p: &Peer| p.codel_drops + p.overflow_drops;
                 bonds.push(BondRow {
@@ -127,6 +130,9 @@ impl Bonds {
                     carried_mbps: mbps(bytes),
                     dropped: drops(new).saturating_sub(drops(old)),
                     resent_chunks: new.resent.saturating_sub(old.resent),
+                    waited: now.waited.map(|n| n.saturating_sub(then.waited.unwrap_or(0))),
+                    wait_median_ms: now.wait_median_ms,
+                    wait_p99_ms: now.wait_p99_ms,
                     searches: new.mover.map(|m| m.searches as f64),
                     switches: new.mover.map(|m| m.moves as f64),
                     probes: new.mover.and_then(|m| m.last_probes).map(f64::from),

@@ -19,6 +19,8 @@ const ATTR_IFINDEX: u16 = 3;
 const ATTR_MAC: u16 = 6;
 const ATTR_STA_INFO: u16 = 21;
 const ATTR_WIPHY_FREQ: u16 = 38;
+const ATTR_WIPHY_RETRY_SHORT: u16 = 61;
+const ATTR_WIPHY_RETRY_LONG: u16 = 62;
 const ATTR_WIPHY_RTS_THRESHOLD: u16 = 64;
 const ATTR_SURVEY_INFO: u16 = 84;
 const ATTR_INTERFACE_COMBINATIONS: u16 = 120;
@@ -166,6 +168,26 @@ impl Command {
     pub(super) fn rts_threshold(&self) -> Option<u32> {
         let mut all = attributes(&self.attributes);
         all.find(|(kind, _)| *kind == ATTR_WIPHY_RTS_THRESHOLD).map(|(_, value)| u32_of(value))
+    }
+
+    /// An order: how often the interface's radio tries a short frame, an RTS among them, and a long one.
+    pub(super) fn tries_of(index: u32, (short, long): (u8, u8)) -> Command {
+        let mut order = Command::about(SET_WIPHY, index);
+        for (kind, tries) in [(ATTR_WIPHY_RETRY_SHORT, short), (ATTR_WIPHY_RETRY_LONG, long)] {
+            order.attributes.extend(5u16.to_ne_bytes());
+            order.attributes.extend(kind.to_ne_bytes());
+            order.attributes.extend([tries, 0, 0, 0]);
+        }
+        order
+    }
+
+    /// Of a part of the answer to `GET_WIPHY`: how often a short frame is tried, and a long one.
+    pub(super) fn tries(&self) -> Option<(u8, u8)> {
+        let of = |wanted| {
+            let mut all = attributes(&self.attributes);
+            all.find(|(kind, _)| *kind == wanted).and_then(|(_, value)| value.first().copied())
+        };
+        Some((of(ATTR_WIPHY_RETRY_SHORT)?, of(ATTR_WIPHY_RETRY_LONG)?))
     }
 
     /// Of any answer: the number of its radio.
@@ -448,6 +470,16 @@ mod tests {
         assert_eq!((on(0), on(1), answer(&[]).is_without_ht()), (true, false, false));
         let order = Command::rts_threshold_of(7, 500);
         let wanted = [nla(3, &7u32.to_ne_bytes()), nla(64, &500u32.to_ne_bytes())].concat();
+        assert_eq!((order.command, order.attributes), (2, wanted));
+    }
+
+    #[test]
+    fn how_often_frames_are_tried_is_told_and_ordered() {
+        let tells = answer(&[nla(61, &[7]), nla(62, &[4])]);
+        assert_eq!((tells.tries(), answer(&[nla(61, &[7])]).tries()), (Some((7, 4)), None));
+        assert_eq!(answer(&[nla(61, &[]), nla(62, &[4])]).tries(), None);
+        let order = Command::tries_of(7, (14, 13));
+        let wanted = [nla(3, &7u32.to_ne_bytes()), nla(61, &[14]), nla(62, &[13])].concat();
         assert_eq!((order.command, order.attributes), (2, wanted));
     }
 

@@ -42,10 +42,13 @@ impl Drawing {
     }
 
     fn line(&mut self, name: String, values: &[(String, f64)], colour: usize, stroke: Stroke) {
-        let places = self.places();
+        let is_scale = self.places().is_some();
         let dot = |(label, y): &(String, f64)| {
-            let index = self.labels.iter().position(|l| l == label)?;
-            let x = places.as_ref().map_or(index as f64, |p| p[index]);
+            // On a scale a driver that ran fewer points may have places of its own: shares of eight are no shares of thirty.
+            let x = match is_scale {
+                true => label_number(label)?,
+                false => self.labels.iter().position(|l| l == label)? as f64,
+            };
             Some(Dot { x, mean: *y, least: *y, most: *y })
         };
         let dots = values.iter().filter_map(dot).collect();

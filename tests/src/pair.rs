@@ -8,7 +8,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_air::wired::{Link, LinkSpec, Packet};
-use ropewalk_bond::api::{Admission, Event, Input, Output, PathSpec, ROOM_BYTES, Registry};
+use ropewalk_bond::api::{Admission, Event, Input, Output, PathSpec, Registry};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::path::{Class, Route};
@@ -76,8 +76,6 @@ pub struct Pair {
     pub ports: Vec<u16>,
     /// Every datagram sent is kept here while this is set.
     pub capture: Option<Vec<(End, Vec<u8>)>>,
-    /// Whether engines get other memory, full of rubbish, after every batch.
-    pub exchange_rooms: bool,
     /// Bytes sent by client and gateway.
     pub sent_bytes: [u64; 2],
     /// Times that client and gateway were called because they had asked for it.
@@ -131,7 +129,6 @@ impl Pair {
             trace: 0,
             ports: vec![40_000; links.len()],
             capture: None,
-            exchange_rooms: false,
             sent_bytes: [0; 2],
             timeouts: [0; 2],
             why: [""; 2],
@@ -265,9 +262,6 @@ impl Pair {
             match engine.poll_output(now) {
                 Output::Transmit(t) => {
                     let (route, segment, bytes) = (t.route, t.segment, t.bytes.to_vec());
-                    if self.exchange_rooms {
-                        engine.exchange_room(Box::new(vec![0xaa; ROOM_BYTES].into_boxed_slice()));
-                    }
                     bytes.chunks(segment).for_each(|d| self.send(end, route, d));
                 }
                 Output::Deliver { vnet, packet } => {

@@ -62,24 +62,18 @@ fn started(links: &[LinkSpec]) -> Pair {
 }
 
 #[test]
-fn where_batches_are_built_makes_no_difference() {
-    let run = |exchange_rooms| {
-        let mut p = Pair::new(&[link(40.0, 5), link(20.0, 15)], Config::default(), 9);
-        p.exchange_rooms = exchange_rooms;
-        p.run_for(ms(1500));
-        // One packet of 64 is too large for the peer's device, and not to be cut: its ICMP error waits in the same memory.
-        let sent = load(&mut p, ms(1), ms(1500), |p, n| {
-            if n % 64 == 0 {
-                let mut large = udp(End::Client, 9, n, 9000);
-                large[6] |= 0x40;
-                p.device(End::Client, &large, Vnet::default());
-            }
-        });
-        assert!(sent > 500 && intact(&p.at_gateway, End::Client, 7));
-        assert!(p.at_client.iter().any(|(_, packet, _)| packet[9] == 1), "ICMP");
-        (p.trace, p.at_gateway, p.at_client)
-    };
-    assert!(run(false) == run(true));
+fn a_packet_too_large_for_the_peers_device_is_answered_and_the_others_pass() {
+    let mut p = Pair::new(&[link(40.0, 5), link(20.0, 15)], Config::default(), 9);
+    p.run_for(ms(1500));
+    let sent = load(&mut p, ms(1), ms(1500), |p, n| {
+        if n % 64 == 0 {
+            let mut large = udp(End::Client, 9, n, 9000);
+            large[6] |= 0x40;
+            p.device(End::Client, &large, Vnet::default());
+        }
+    });
+    assert!(sent > 500 && intact(&p.at_gateway, End::Client, 7));
+    assert!(p.at_client.iter().any(|(_, packet, _)| packet[9] == 1), "ICMP");
 }
 
 #[test]

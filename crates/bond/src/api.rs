@@ -88,43 +88,11 @@ pub struct Transmit<'a> {
     pub segment: usize,
     /// Their bytes.
     pub bytes: &'a [u8],
-    /// Their name, for a driver that lends the bytes to a device; `None` for those of a handshake.
-    pub ticket: Option<Ticket>,
 }
 
-/// Names the datagrams of a [`Transmit`], to ask [`crate::engine::Engine::is_settled`] about them later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket {
-    /// The engine's number of the session.
-    pub peer: u32,
-    /// The path's identifier.
-    pub path: u8,
-    /// Number of the last datagram.
-    pub last: u64,
-}
-
-/// Bytes that a [`Room`] needs: the longest batch. The kernel takes 64 datagrams and 64 KiB with headers at once; the largest super-packet of our own
+/// Bytes of the longest batch. The kernel takes 64 datagrams and 64 KiB with headers at once; the largest super-packet of our own
 /// device, cut and sealed, is one batch (`net::setup` limits it to that).
-pub const ROOM_BYTES: usize = 65_487;
-
-/// Memory in which batches are built, of [`ROOM_BYTES`] at least. An engine comes with some of its own; a driver that lends batches to a device exchanges it
-/// for its own after each ([`crate::engine::Engine::exchange_room`]), so that what is sealed need not be copied.
-pub trait Room: core::fmt::Debug + Send {
-    /// The memory.
-    fn bytes(&self) -> &[u8];
-    /// The memory, to be written.
-    fn bytes_mut(&mut self) -> &mut [u8];
-}
-
-impl Room for Box<[u8]> {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        self
-    }
-}
+pub const BATCH_BYTES: usize = 65_487;
 
 /// News for the driver and for people.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@
 mod copies;
 pub(crate) mod turn;
 
-use crate::api::{ROOM_BYTES, Ticket, Transmit};
+use crate::api::BATCH_BYTES;
 use crate::config::Config;
 use crate::inner::{Inner, edit};
 use crate::path::sent::ChunkRef;
@@ -48,12 +48,28 @@ enum Fill {
     Ordered(Grant),
 }
 
+/// Datagrams of equal length for one path, sealed at the beginning of the transmit buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Batch {
+    /// Position of the path in the session's list.
+    pub path: usize,
+    /// Bytes of all datagrams together.
+    pub len: usize,
+    /// Bytes of each datagram but the last, which may be shorter.
+    pub segment: usize,
+}
+
+impl Batch {
+    pub fn datagrams(self) -> u32 {
+        self.len.div_ceil(self.segment.max(1)) as u32
+    }
+}
+
 /// The frames of a datagram that refer to records.
 type Chunks = ArrayVec<ChunkRef, CHUNKS>;
 
 impl Peer {
-    /// Takes a packet of the device into the queue. `Some(length)`: the packet is too big for the peer's device, and an ICMP error of that
-    /// length for its sender is in `shared.tx`.
+    /// Takes a packet of the device into the queue. If it is too big for the peer's device, an ICMP error for its sender is in `shared.icmp_error`.
     pub(crate) fn accept(
         &mut self,
         shared: &mut Shared,
@@ -61,7 +77,7 @@ impl Peer {
         packet: Packet<'_>,
         vnet: Vnet,
         now: Time,
-    ) -> Option<usize> {
+    ) {
         self.last_data = now;
         let bytes = shared.store.bytes_of(packet);
         let vnet = vnet.measured(bytes);
@@ -69,19 +85,19 @@ impl Peer {
             if inner.frame.is_some() {
                 // A bridge tells nobody.
                 shared.bridge.on_jumbo();
-                return None;
+                return;
             }
             let from = self.own_inside.iter().find(|a| a.is_ipv4() == inner.src.is_ipv4());
             let mtu = self.peer_mtu;
-            let error = from.and_then(|a| crate::inner::icmp::too_big(bytes, inner, *a, mtu, &mut shared.tx));
-            if error.is_some() {
-                return error;
+            if from
+                .is_some_and(|a| crate::inner::icmp::too_big(bytes, inner, *a, mtu, &mut shared.icmp_error))
+            {
+                return;
             }
         }
         self.on_queue_changed();
         let _full_is_counted =
             self.ingress.push(&mut shared.store, &shared.flow_key, inner, packet, vnet, now);
-        None
     }
 
     /// The MSS that TCP through this bond should use.
@@ -90,35 +106,27 @@ impl Peer {
         self.peer_mtu.min(own_mtu).saturating_sub(headers)
     }
 
-    /// The next batch to send, if any may leave now. `id` is the engine's number of this session.
-    pub(crate) fn poll_transmit<'a>(
-        &mut self,
-        id: u32,
-        now: Time,
-        shared: &'a mut Shared,
-    ) -> Option<Transmit<'a>> {
+    /// The next batch to send, if any may leave now: it is built at the beginning of `tx`.
+    pub(crate) fn poll_transmit(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
         if !self.is_up() {
             return None;
         }
         self.look(now, &shared.config);
         let sent = self
-            .send_urgent(now, shared)
-            .or_else(|| self.send_again(now, shared))
-            .or_else(|| self.send_ordered(now, shared))
-            .or_else(|| self.send_copy(now, shared))
-            .or_else(|| self.send_control(now, shared))
-            .or_else(|| self.send_spare(now, shared));
-        let Some((path, len, segment)) = sent else {
+            .send_urgent(now, shared, tx)
+            .or_else(|| self.send_again(now, shared, tx))
+            .or_else(|| self.send_ordered(now, shared, tx))
+            .or_else(|| self.send_copy(now, shared, tx))
+            .or_else(|| self.send_control(now, shared, tx))
+            .or_else(|| self.send_spare(now, shared, tx));
+        if sent.is_none() {
             self.mark_app_limited();
-            return None;
-        };
-        let p = &self.paths[path];
-        let ticket = Ticket { peer: id, path: p.id, last: p.sent.next_number().saturating_sub(1) };
-        Some(Transmit { route: p.route, segment, bytes: &shared.tx[..len], ticket: Some(ticket) })
+        }
+        sent
     }
 
     /// Urgent packets leave at once, whatever the window and the pacer say: they are few. On a wireless hop there are exceptions, which [`turn`] tells of.
-    fn send_urgent(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+    fn send_urgent(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
         if self.ingress.peek_urgent(&shared.store).is_none() {
             self.turn.end();
             return None;
@@ -137,7 +145,7 @@ impl Peer {
         }
         let p = &mut self.paths[path];
         p.last_urgent = Some(p.sent.next_number());
-        self.batch(path, Fill::Urgent, now, shared)
+        self.batch(path, Fill::Urgent, now, shared, tx)
     }
 
     fn waiting(&self, patient: bool, held: bool) -> Waiting {
@@ -146,7 +154,7 @@ impl Peer {
     }
 
     /// What was lost leaves before anything new.
-    fn send_again(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+    fn send_again(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
         if self.resend.is_empty() {
             return None;
         }
@@ -156,12 +164,12 @@ impl Peer {
         let view = self.views.iter().find(|v| v.has_room && v.one_way_us <= best + RESEND_SLACK_US)?;
         let view = self.views.iter().position(|v| v.id == view.id)?;
         let path = self.index_of(self.views[view].id)?;
-        let sent = self.batch(path, Fill::Resend, now, shared)?;
+        let sent = self.batch(path, Fill::Resend, now, shared, tx)?;
         self.note_throttled(now, view, sent);
         Some(sent)
     }
 
-    fn send_ordered(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+    fn send_ordered(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
         // A redundant scheduler must not run ahead of the slowest copy.
         if !self.copies.is_empty() {
             return None;
@@ -179,10 +187,10 @@ impl Peer {
             let sent = if self.ingress.is_empty() {
                 None
             } else {
-                self.batch(path, Fill::Ordered(grant), now, shared)
+                self.batch(path, Fill::Ordered(grant), now, shared, tx)
             };
             if let Some(sent) = sent {
-                self.scheduler.on_sent(&self.views, grant.path, sent.1 as u64);
+                self.scheduler.on_sent(&self.views, grant.path, sent.len as u64);
                 self.note_throttled(now, grant.path, sent);
                 return Some(sent);
             }
@@ -206,13 +214,13 @@ impl Peer {
     }
 
     /// Acknowledgements, challenges and probes that found no data to ride on.
-    fn send_control(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+    fn send_control(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
         for path in 0..self.paths.len() {
             if let Some(size) = self.probe_size(path, now) {
-                return self.send_probe(path, size, now, shared);
+                return self.send_probe(path, size, now, tx);
             }
             if self.paths[path].may_speak() && self.wants_control(path, now) {
-                return self.batch(path, Fill::Control, now, shared);
+                return self.batch(path, Fill::Control, now, shared, tx);
             }
         }
         None
@@ -257,22 +265,16 @@ impl Peer {
     }
 
     /// RFC 8899 §5: a padded PING that risks no data.
-    fn send_probe(
-        &mut self,
-        path: usize,
-        size: u16,
-        now: Time,
-        shared: &mut Shared,
-    ) -> Option<(usize, usize, usize)> {
+    fn send_probe(&mut self, path: usize, size: u16, now: Time, tx: &mut [u8]) -> Option<Batch> {
         let len = size as usize - self.paths[path].overhead();
         let (header, number) = self.header(path)?;
-        let mut w = Writer::new(&mut shared.tx[..len], header, Stamp::of(now));
+        let mut w = Writer::new(&mut tx[..len], header, Stamp::of(now));
         w.ping();
         w.pad_to(len);
         let end = w.len();
-        let done = self.seal(path, number, &mut shared.tx[..end + TAG], &[])?;
+        let done = self.seal(path, number, &mut tx[..end + TAG], &[])?;
         self.paths[path].on_sent(now, done, true, &[], Some(size));
-        Some((path, done, done))
+        Some(Batch { path, len: done, segment: done })
     }
 
     /// Builds datagrams of equal length for one path until the path's room, the grant or what there is to send ends.
@@ -282,7 +284,8 @@ impl Peer {
         fill: Fill,
         now: Time,
         shared: &mut Shared,
-    ) -> Option<(usize, usize, usize)> {
+        tx: &mut [u8],
+    ) -> Option<Batch> {
         let size = self.paths[path].datagram();
         let limit = match fill {
             Fill::Ordered(g) => g.datagrams,
@@ -297,14 +300,15 @@ impl Peer {
         let (mut at, mut segment) = (0, 0);
         for k in 0..limit {
             let used = at + (k + 1) * overhead + size;
-            if at + size > ROOM_BYTES || used > room || (bound && self.paths[path].sent.is_full()) {
+            if at + size > BATCH_BYTES || used > room || (bound && self.paths[path].sent.is_full()) {
                 break;
             }
             let p = &mut self.paths[path];
             let fills = p.outstanding() + 1 >= threshold;
             p.ping_due |= bound && p.asks(now, fills);
-            let len =
-                self.datagram(path, at, now, shared, |peer, shared, w| peer.fill(path, fill, now, shared, w));
+            let len = self.datagram(path, now, shared, &mut tx[at..], |peer, shared, w| {
+                peer.fill(path, fill, now, shared, w)
+            });
             let Some(len) = len else { break };
             at += len;
             if k == 0 {
@@ -314,31 +318,30 @@ impl Peer {
                 break;
             }
         }
-        (at > 0).then_some((path, at, segment))
+        (at > 0).then_some(Batch { path, len: at, segment })
     }
 
-    /// Builds, seals and accounts one datagram at `at` in the batch. `fill` writes the frames with data.
+    /// Builds, seals and accounts one datagram at the beginning of `tx`. `fill` writes the frames with data.
     fn datagram(
         &mut self,
         path: usize,
-        at: usize,
         now: Time,
         shared: &mut Shared,
+        tx: &mut [u8],
         fill: impl FnOnce(&mut Peer, &mut Shared, &mut Writer<'_>) -> Chunks,
     ) -> Option<usize> {
         let size = self.paths[path].datagram();
         let (header, number) = self.header(path)?;
-        // The buffer leaves `shared` while frames are written, so that they can be copied from the store.
-        let mut tx = std::mem::take(&mut shared.tx);
-        let mut w = Writer::new(&mut tx[at..at + size], header, Stamp::of(now));
+        let mut w = Writer::new(&mut tx[..size], header, Stamp::of(now));
         let asked = self.put_control(path, now, &shared.config, &mut w);
         let chunks = fill(self, shared, &mut w);
-        let (end, empty, left_out) = (at + w.len(), w.is_empty(), w.left_out());
+        let (end, left_out) = (w.len(), w.left_out());
+        if w.is_empty() {
+            return None;
+        }
         // The last chunk's data goes from the record to the datagram by being sealed.
         let tail = chunks.last().filter(|_| left_out > 0).map_or(&[][..], |c| chunk_data(shared, c));
-        let done = if empty { None } else { self.seal(path, number, &mut tx[at..end + TAG], tail) };
-        shared.tx = tx;
-        let len = done?;
+        let len = self.seal(path, number, &mut tx[..end + TAG], tail)?;
         self.paths[path].on_sent(now, len, asked || !chunks.is_empty(), &chunks, None);
         Some(len)
     }

@@ -9,10 +9,7 @@ mod common;
 use std::net::{IpAddr, SocketAddr};
 
 use common::{Netns, cable, eventually, root};
-use ropewalk_bond::api::{Room, Ticket};
-use ropewalk_net::udp::{
-    OpenError, Options, Pages, PathError, RecvBatch, SendError, Transmit, Twin, UdpSocket,
-};
+use ropewalk_net::udp::{OpenError, Options, PathError, RecvBatch, SendError, Transmit, UdpSocket};
 
 struct Pair {
     a: Netns,
@@ -195,88 +192,21 @@ fn opening_says_what_is_wrong() {
     });
 }
 
-/// A room of `pages` that begins with `data`.
-fn room(pages: &mut Pages, data: &[u8]) -> Box<dyn Room> {
-    let mut room = pages.take().expect("a room is free");
-    room.bytes_mut()[..data.len()].copy_from_slice(data);
-    room
-}
-
-fn ticket(last: u64) -> Ticket {
-    Ticket { peer: 1, path: 0, last }
-}
-
-fn twin_round_trip(ours: &str, theirs: &str, wildcard: &str) {
-    let Pair { a, b } = pair();
-    let client = open(&a, &wildcard.replace('p', "0"), Some("va"));
-    let server = open(&b, &wildcard.replace('p', "0"), None);
-    let remote = to(theirs, &server);
-    let mut twin = a.inside(|| Twin::of(&client, std::iter::empty(), None, remote)).unwrap();
-    let mut pages = Pages::new(3).unwrap();
-    assert!(twin.is_for(None, remote) && !twin.is_for(None, to(ours, &client)));
-    for round in 0..3u32 {
-        let data: Vec<u8> = (0..40 * 1200 + 700u32).map(|i| (i / 7 + round) as u8).collect();
-        let room = room(&mut pages, &data);
-        let batch = &room.bytes()[..data.len()];
-        let out = Transmit { to: remote, from: None, tos: 2, segment_size: 1200, data: batch };
-        assert!(Twin::suits(&out));
-        twin.send(&out, pages.lendable(batch).unwrap()).unwrap();
-        let (payload, sizes, from, _, tos) = collect(&server, data.len());
-        assert_eq!((payload, sizes), (data, vec![1200]), "one batch out, one batch in");
-        assert_eq!((from, tos), (to(ours, &client), 2), "as from the socket itself");
-    }
-    // What this peer says comes to the twin, what others say to the socket.
-    let other = open(&b, &wildcard.replace('p', "0"), None);
-    let speak = |from: &mut UdpSocket, data: &[u8]| {
-        let here = to(ours, &client);
-        let from_ip = Some(theirs.parse().unwrap());
-        from.send(&Transmit { to: here, from: from_ip, tos: 0, segment_size: 1200, data }).unwrap()
-    };
-    let (mut server, mut other) = (server, other);
-    speak(&mut server, b"peer");
-    speak(&mut other, b"stranger");
-    assert_eq!(collect(&client, 8).0, b"stranger");
-    let mut batch = RecvBatch::new(4);
-    eventually("the peer's word", || twin.recv(&mut batch).unwrap() > 0);
-    assert_eq!(batch.iter_mut().next().unwrap().data, b"peer");
-    // A second twin of the same port, for the other; and the port is still nobody else's.
-    let second = a.inside(|| Twin::of(&client, [&twin].into_iter(), None, to(theirs, &other))).unwrap();
-    speak(&mut other, b"to you");
-    eventually("the other's word", || second.recv(&mut batch).unwrap() > 0);
-    let taken = Options::at(client.local_addr());
-    let taken = a.inside(|| UdpSocket::open(&taken));
-    assert!(matches!(taken, Err(OpenError::PortInUse(_))), "{taken:?}");
-}
-
 #[test]
-fn a_twin_speaks_for_its_socket_and_hears_its_peer() {
-    if root() {
-        twin_round_trip("10.9.0.1", "10.9.0.22", "0.0.0.0:p");
-        twin_round_trip("fd09::1", "fd09::22", "[::]:p");
-    }
-}
-
-#[test]
-fn what_was_lent_arrives_as_it_was_when_it_is_read_later() {
+fn a_batch_may_be_written_over_as_soon_as_it_was_sent() {
     if !root() {
         return;
     }
     let Pair { a, b } = pair();
-    let (client, server) = (open(&a, "0.0.0.0:0", None), open(&b, "0.0.0.0:0", None));
-    let remote = to("10.9.0.2", &server);
-    let mut twin = a.inside(|| Twin::of(&client, std::iter::empty(), None, remote)).unwrap();
-    let mut pages = Pages::new(20).unwrap();
-    // The server reads nothing yet: the kernel holds the pages of all that was sent.
+    let (mut client, server) = (open(&a, "0.0.0.0:0", None), open(&b, "0.0.0.0:0", None));
+    let to = to("10.9.0.2", &server);
+    let mut data = vec![0; 60_000];
+    // The server reads nothing yet: all that was sent is in the kernel's hands while the next batch is built in the same memory.
     for k in 0..20u8 {
-        let room = room(&mut pages, &[k; 60_000]);
-        let batch = &room.bytes()[..60_000];
-        let out = Transmit { to: remote, from: None, tos: 0, segment_size: 1200, data: batch };
-        twin.send(&out, pages.lendable(batch).unwrap()).unwrap();
-        pages.lent(room, ticket(k.into()));
+        data.fill(k);
+        client.send(&Transmit { to, from: None, tos: 0, segment_size: 1200, data: &data }).unwrap();
     }
-    assert!(pages.take().is_none(), "none of them is settled");
-    // The kernel keeps the pages that it reads, also past our own use of them.
-    drop(pages);
+    data.fill(0xaa);
     let (payload, ..) = collect(&server, 20 * 60_000);
     for (k, batch) in payload.chunks(60_000).enumerate() {
         assert!(batch.iter().all(|b| *b == k as u8), "batch {k} was written over");
@@ -284,25 +214,34 @@ fn what_was_lent_arrives_as_it_was_when_it_is_read_later() {
 }
 
 #[test]
-fn a_twin_whose_peer_is_gone_says_so_and_leaves_nothing_in_its_pipe() {
+fn nobody_else_can_listen_at_the_port_of_a_socket() {
     if !root() {
         return;
     }
-    let Pair { a, b } = pair();
-    let (client, server) = (open(&a, "0.0.0.0:0", None), open(&b, "0.0.0.0:0", None));
-    let remote = to("10.9.0.2", &server);
-    let mut twin = a.inside(|| Twin::of(&client, std::iter::empty(), None, remote)).unwrap();
-    let mut pages = Pages::new(2).unwrap();
-    let (first, second) = (room(&mut pages, &[1; 60_000]), room(&mut pages, &[2; 60_000]));
-    let mut send = |room: &dyn Room| {
-        let data = &room.bytes()[..60_000];
-        let out = Transmit { to: remote, from: None, tos: 0, segment_size: 1200, data };
-        twin.send(&out, pages.lendable(data).unwrap())
+    let ns = Netns::new("x");
+    let ours = open(&ns, "127.0.0.1:0", None);
+    for option in [libc::SO_REUSEADDR, libc::SO_REUSEPORT] {
+        let bound = ns.inside(|| bind_with(option, ours.local_addr().port()));
+        assert_eq!(bound, Err(libc::EADDRINUSE), "with option {option}");
+    }
+}
+
+/// Binds a UDP socket of 127.0.0.1 that has asked to share its port.
+fn bind_with(option: libc::c_int, port: u16) -> Result<(), i32> {
+    use rustix::net::{AddressFamily, SocketType, bind, socket};
+    use std::os::fd::AsRawFd;
+    let fd = socket(AddressFamily::INET, SocketType::DGRAM, None).unwrap();
+    let one: libc::c_int = 1;
+    // SAFETY: the pointer and the length describe one int that lives across the call.
+    let set = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            option,
+            (&raw const one).cast(),
+            size_of::<libc::c_int>() as u32,
+        )
     };
-    a.ip("link set va down");
-    assert!(send(&*first).is_err());
-    a.ip("link set va up");
-    eventually("the link", || send(&*second).is_ok());
-    let (payload, ..) = collect(&server, 60_000);
-    assert!(payload.iter().all(|b| *b == 2), "the batch that failed must not come later");
+    assert_eq!(set, 0);
+    bind(&fd, &SocketAddr::from(([127, 0, 0, 1], port))).map_err(|e| e.raw_os_error())
 }

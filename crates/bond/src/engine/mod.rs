@@ -10,13 +10,13 @@ mod status;
 pub use client::ClientConfig;
 pub use status::{Held, HopStatus, PathStatus, PeerStatus, Status};
 
-use crate::api::{Event, Input, Output, ROOM_BYTES, Registry, Room, Ticket};
+use crate::api::{BATCH_BYTES, Event, Input, Output, Registry};
 use crate::config::Config;
 use crate::feedback::LinkState;
 use crate::inner::Inner;
 use crate::order::Delivery;
 use crate::path::Route;
-use crate::peer::{Drops, Peer, Shared, Tx};
+use crate::peer::{Drops, Peer, Shared};
 use crate::pool::Pool;
 use crate::receive::{Heard, Origin};
 use crate::record::{Packet, Store};
@@ -63,11 +63,12 @@ pub struct Engine {
     /// The one timer of each session that counts; others in the heap are stale.
     timer_of: BTreeMap<u32, (Time, &'static str)>,
     handshakes: VecDeque<(Route, Vec<u8>)>,
-    /// An ICMP error waits in `shared.tx`.
-    bounce: Option<usize>,
     handed_out: Option<Delivery>,
     egress: Egress,
+    /// What was handed out last besides batches and packets of the store.
     sending: Vec<u8>,
+    /// The batch being built. The driver has sent a copy of it before it asks for the next.
+    tx: Box<[u8]>,
     shared: Shared,
 }
 
@@ -106,7 +107,7 @@ impl Engine {
             store,
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
-            tx: Tx(Box::new(vec![0; ROOM_BYTES].into_boxed_slice())),
+            icmp_error: Vec::new(),
             outcome: Default::default(),
             rng,
             flow_key,
@@ -125,10 +126,10 @@ impl Engine {
             timers: BinaryHeap::new(),
             timer_of: BTreeMap::new(),
             handshakes: VecDeque::new(),
-            bounce: None,
             handed_out: None,
             egress,
             sending: Vec::new(),
+            tx: vec![0; BATCH_BYTES].into(),
             shared,
         }
     }
@@ -171,8 +172,10 @@ impl Engine {
             let packet = &self.shared.store.pool.bytes(d.buf)[..d.len as usize];
             return Output::Deliver { vnet: d.vnet, packet };
         }
-        if let Some(len) = self.bounce.take() {
-            return Output::Deliver { vnet: Vnet::default(), packet: &self.shared.tx[..len] };
+        if !self.shared.icmp_error.is_empty() {
+            std::mem::swap(&mut self.sending, &mut self.shared.icmp_error);
+            self.shared.icmp_error.clear();
+            return Output::Deliver { vnet: Vnet::default(), packet: &self.sending };
         }
         if let Some(event) = self.shared.events.pop_front() {
             return Output::Event(event);
@@ -180,7 +183,7 @@ impl Engine {
         if let Some((route, bytes)) = self.handshakes.pop_front() {
             self.sending = bytes;
             let (segment, bytes) = (self.sending.len(), &self.sending[..]);
-            return Output::Transmit(crate::api::Transmit { route, segment, bytes, ticket: None });
+            return Output::Transmit(crate::api::Transmit { route, segment, bytes });
         }
         self.poll_peers(now)
     }
@@ -203,10 +206,9 @@ impl Engine {
                 self.ready.pop_front();
                 continue;
             };
-            if let Some(t) = peer.poll_transmit(id, now, &mut self.shared) {
-                let (route, segment, len, ticket) = (t.route, t.segment, t.bytes.len(), t.ticket);
-                let bytes = &self.shared.tx[..len];
-                return Output::Transmit(crate::api::Transmit { route, segment, bytes, ticket });
+            if let Some(batch) = peer.poll_transmit(now, &mut self.shared, &mut self.tx) {
+                let (route, bytes) = (peer.paths[batch.path].route, &self.tx[..batch.len]);
+                return Output::Transmit(crate::api::Transmit { route, segment: batch.segment, bytes });
             }
             self.ready.pop_front();
             self.schedule(id, now);
@@ -223,25 +225,6 @@ impl Engine {
             }
             _ => Output::Timeout(own.0, own.1),
         }
-    }
-
-    /// Gives the engine other memory to build batches in, and returns what it had: for a driver whose device goes on reading a batch after
-    /// [`Output::Transmit`].
-    ///
-    /// # Panics
-    /// If `room` is shorter than [`ROOM_BYTES`].
-    pub fn exchange_room(&mut self, mut room: Box<dyn Room>) -> Box<dyn Room> {
-        assert!(room.bytes().len() >= ROOM_BYTES, "room for a batch is {ROOM_BYTES} bytes");
-        if let Some(len) = self.bounce {
-            room.bytes_mut()[..len].copy_from_slice(&self.shared.tx[..len]);
-        }
-        std::mem::replace(&mut self.shared.tx, Tx(room)).0
-    }
-
-    /// Whether all datagrams of a [`crate::api::Transmit`] are acknowledged or held lost, or their path is gone.
-    pub fn is_settled(&self, ticket: &Ticket) -> bool {
-        let path = self.peers.get(&ticket.peer).and_then(|p| p.paths.iter().find(|p| p.id == ticket.path));
-        path.is_none_or(|p| p.sent.is_settled(ticket.last))
     }
 
     fn schedule(&mut self, id: u32, now: Time) {
@@ -305,9 +288,7 @@ impl Engine {
             return;
         };
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        if let Some(len) = peer.accept(&mut self.shared, &inner, packet, vnet, now) {
-            self.bounce = Some(len);
-        }
+        peer.accept(&mut self.shared, &inner, packet, vnet, now);
         self.mark_ready(id);
     }
 

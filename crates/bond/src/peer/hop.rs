@@ -4,6 +4,7 @@ use super::Peer;
 use crate::config::Config;
 use crate::feedback::LinkState;
 use crate::path::{Path, State};
+use crate::send::Batch;
 use crate::throttle::Throttled;
 use crate::time::{Duration, Time};
 use crate::wire::QueueFrame;
@@ -92,12 +93,11 @@ impl Peer {
         }
     }
 
-    /// A batch left on the path of view `view`: bytes and length of its datagrams are in `sent`.
-    pub(crate) fn note_throttled(&mut self, now: Time, view: usize, sent: (usize, usize, usize)) {
+    /// A batch left on the path of view `view`: .
+    pub(crate) fn note_throttled(&mut self, now: Time, view: usize, sent: Batch) {
         let id = self.views[view].id;
-        let datagrams = sent.1.div_ceil(sent.2.max(1)) as u32;
         if let Some(t) = self.throttled.as_mut().filter(|t| t.is_shared(id)) {
-            t.on_sent(now, id, datagrams);
+            t.on_sent(now, id, sent.datagrams());
         }
     }
 }

@@ -6,7 +6,7 @@ mod hop;
 pub mod keyring;
 pub mod timers;
 
-use crate::api::{Event, PathSpec, Room};
+use crate::api::{Event, PathSpec};
 use crate::bridge::{Bridge, Lessons};
 use crate::cc::Sibling;
 use crate::config::Config;
@@ -41,8 +41,8 @@ pub struct Shared {
     pub deliveries: VecDeque<Delivery>,
     /// News.
     pub events: VecDeque<Event>,
-    /// The batch being built.
-    pub tx: Tx,
+    /// An ICMP error for the sender of a packet of the device; empty: none.
+    pub icmp_error: Vec<u8>,
     /// Result of the acknowledgement being handled.
     pub outcome: Outcome,
     /// Randomness that was handed in.
@@ -53,44 +53,6 @@ pub struct Shared {
     pub drops: Drops,
     /// Layer 2: who is behind whom.
     pub bridge: Bridge,
-}
-
-/// Where a batch is built. Taken out while frames are written, so that they can be copied from the store.
-#[derive(Debug)]
-pub struct Tx(pub Box<dyn Room>);
-
-impl Default for Tx {
-    fn default() -> Tx {
-        Tx(Box::new(Nowhere))
-    }
-}
-
-impl core::ops::Deref for Tx {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        self.0.bytes()
-    }
-}
-
-impl core::ops::DerefMut for Tx {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        self.0.bytes_mut()
-    }
-}
-
-/// No memory; boxing it allocates none.
-#[derive(Debug)]
-struct Nowhere;
-
-impl Room for Nowhere {
-    fn bytes(&self) -> &[u8] {
-        &[]
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut []
-    }
 }
 
 /// Datagrams dropped on arrival.

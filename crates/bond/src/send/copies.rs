@@ -1,6 +1,6 @@
 //! What is sent twice in advance: copies that the scheduler asks for, and insurance in room that nobody needs.
 
-use super::{Chunks, fits, put};
+use super::{Batch, Chunks, fits, put};
 use crate::path::sent::ChunkRef;
 use crate::path::{Class, Path};
 use crate::peer::{Peer, Shared};
@@ -16,7 +16,7 @@ const SPARE_LIMIT: usize = 256;
 
 impl Peer {
     /// Copies of what another path carries, one path at a time.
-    pub(super) fn send_copy(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+    pub(super) fn send_copy(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
         let (id, _) = *self.copies.front()?;
         let Some(path) = self.index_of(id).filter(|i| self.paths[*i].is_usable()) else {
             if let Some((_, c)) = self.copies.pop_front() {
@@ -29,7 +29,7 @@ impl Peer {
             return None;
         }
         let (_, c) = self.copies.pop_front()?;
-        let len = self.datagram(path, 0, now, shared, |_, shared, w| {
+        let len = self.datagram(path, now, shared, tx, |_, shared, w| {
             let mut chunks = Chunks::new();
             if fits(w, shared, &c) && put(w, shared, &c) {
                 chunks.push(c);
@@ -38,12 +38,12 @@ impl Peer {
             }
             chunks
         })?;
-        Some((path, len, len))
+        Some(Batch { path, len, segment: len })
     }
 
     /// Room that nobody needs insures against loss: what a lossy path carries goes out once more, on another path if there is one. A repair
     /// takes a round trip and more, in which the whole flow is held; a copy takes nothing that is missed.
-    pub(super) fn send_spare(&mut self, now: Time, shared: &mut Shared) -> Option<(usize, usize, usize)> {
+    pub(super) fn send_spare(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
         while let Some(&(id, at, c)) = self.spare.front() {
             let worth = self.is_worth_insuring(id, at, now) && !shared.store.get(c.record).is_void();
             let path = self
@@ -57,9 +57,9 @@ impl Peer {
                 shared.store.release(c.record);
                 continue;
             };
-            let len = self.datagram(path, 0, now, shared, |peer, shared, w| peer.fill_spare(c, shared, w));
+            let len = self.datagram(path, now, shared, tx, |peer, shared, w| peer.fill_spare(c, shared, w));
             if let Some(len) = len {
-                return Some((path, len, len));
+                return Some(Batch { path, len, segment: len });
             }
         }
         None

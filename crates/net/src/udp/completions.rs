@@ -35,7 +35,7 @@ impl UdpSocket {
         Ok(self.completions.get_or_insert_default().clone())
     }
 
-    /// Whether completions were asked for. A [`super::Twin`] counts none.
+    /// Whether completions were asked for.
     pub fn counts_completions(&self) -> bool {
         self.completions.is_some()
     }

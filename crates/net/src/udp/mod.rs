@@ -8,15 +8,11 @@
 mod completions;
 mod control;
 mod error;
-mod pages;
 mod recv;
 mod send;
 mod socket;
-mod twin;
 
 pub use error::{OpenError, PathError, SendError};
-pub use pages::{Lendable, Pages};
 pub use recv::{DATAGRAM_BUFFER, Datagrams, RecvBatch};
 pub use send::{MAX_BATCH_BYTES, MAX_SEGMENTS, Transmit};
 pub use socket::{Options, UdpSocket};
-pub use twin::{Twin, twins_work};

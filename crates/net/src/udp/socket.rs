@@ -1,6 +1,6 @@
 //! Opening the socket with everything a path needs.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
@@ -41,17 +41,11 @@ pub struct UdpSocket {
     /// Counts what the Wi-Fi driver reports, if it was asked to.
     pub(super) completions: Option<CompletionCounter>,
     device: Option<String>,
-    mark: Option<u32>,
 }
 
 impl UdpSocket {
     /// Opens and binds a socket in the calling thread's network namespace.
     pub fn open(options: &Options<'_>) -> Result<UdpSocket, OpenError> {
-        Self::open_with(options, false)
-    }
-
-    /// The same at an address where other sockets of ours are, each of which is [`UdpSocket::share`]d.
-    fn open_with(options: &Options<'_>, shared: bool) -> Result<UdpSocket, OpenError> {
         let v6 = options.bind.is_ipv6();
         let family = if v6 { AddressFamily::INET6 } else { AddressFamily::INET };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -71,61 +65,16 @@ impl UdpSocket {
         // The two that only cost speed where they are missing (UDP_GRO is Linux 5.0, UDP_SEGMENT 4.18).
         let gro = set_int(&fd, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok();
         let gso = set_int(&fd, libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok();
-        if shared {
-            sockopt::set_socket_reuseaddr(&fd, true)
-                .map_err(|e| OpenError::system("sharing a UDP port", e))?;
-        }
         bind(&fd, options.bind)?;
         let local = rustix::net::getsockname(&fd)
             .and_then(SocketAddr::try_from)
             .map_err(|e| OpenError::system("reading the socket's address", e))?;
-        Ok(UdpSocket {
-            fd,
-            local,
-            gso,
-            gro,
-            completions: None,
-            device: options.device.map(str::to_owned),
-            mark: options.mark,
-        })
+        Ok(UdpSocket { fd, local, gso, gro, completions: None, device: options.device.map(str::to_owned) })
     }
 
     /// The one interface that it sends and receives by; `None` if any may.
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
-    }
-
-    /// A second socket of this one's port and settings that speaks with `remote` only and gets all that comes from there. `siblings` are those
-    /// that there are already. `from` is the local address, where this socket has several.
-    pub(super) fn connected<'s>(
-        &'s self,
-        siblings: impl Iterator<Item = &'s UdpSocket> + Clone,
-        from: Option<IpAddr>,
-        remote: SocketAddr,
-    ) -> Result<UdpSocket, OpenError> {
-        let ip = from.filter(|ip| !ip.is_unspecified()).unwrap_or(self.local.ip());
-        let options = Options {
-            bind: SocketAddr::new(ip, self.local.port()),
-            device: self.device.as_deref(),
-            mark: self.mark,
-            buffer_bytes: Options::at(self.local).buffer_bytes,
-        };
-        // Only for this moment may the port have two owners: a stranger who wants it is refused before and after.
-        let all = std::iter::once(self).chain(siblings);
-        all.clone().for_each(|s| s.share(true));
-        let opened = Self::open_with(&options, true);
-        all.for_each(|s| s.share(false));
-        let socket = opened?;
-        socket.share(false);
-        rustix::net::connect(&socket.fd, &remote)
-            .map_err(|e| OpenError::system("connecting a UDP socket", e))?;
-        Ok(socket)
-    }
-
-    /// Whether others may bind the same port (`SO_REUSEADDR`).
-    fn share(&self, on: bool) {
-        // Where it fails the bind of the other fails, and that is reported.
-        let _ = sockopt::set_socket_reuseaddr(&self.fd, on);
     }
 
     /// The address the socket is bound to, with the port the kernel chose.

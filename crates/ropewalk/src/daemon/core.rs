@@ -1,9 +1,9 @@
 //! What the loop touches for every packet.
 
 use super::links::Links;
-use super::sockets::{Sent, Sockets, Source};
+use super::sockets::Sockets;
 use anyhow::Context;
-use ropewalk_bond::api::{Event, Input, Output, Ticket};
+use ropewalk_bond::api::{Event, Input, Output};
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::path::Route;
 use ropewalk_bond::time::{Duration, Time};
@@ -40,8 +40,6 @@ pub struct Counters {
     pub device_refused: u64,
     /// Batches sent.
     pub batches: u64,
-    /// Of those, read by the kernel from pages of ours.
-    pub lent: u64,
     /// Datagrams not sent because a buffer or queue of the kernel was full.
     pub send_full: u64,
     /// Datagrams not sent because they were longer than the interface takes.
@@ -153,9 +151,9 @@ impl Core {
     }
 
     /// Takes in what waits at a socket, within bounds.
-    pub fn read_socket(&mut self, from: Source, buffers: &mut Buffers) -> anyhow::Result<()> {
+    pub fn read_socket(&mut self, id: u32, buffers: &mut Buffers) -> anyhow::Result<()> {
         for _ in 0..SOCKET_READS {
-            let Some((id, received)) = self.sockets.receive(from, &mut buffers.batch) else { return Ok(()) };
+            let Some(received) = self.sockets.receive(id, &mut buffers.batch) else { return Ok(()) };
             let received = match received {
                 Ok(n) => n,
                 Err(error) => {
@@ -200,18 +198,14 @@ impl Core {
     /// Does everything that the engine wants done now; returns when it wants to be asked again.
     pub fn pump(&mut self) -> anyhow::Result<Time> {
         let mut now = clock::now();
-        let engine = &self.engine;
-        self.sockets.reclaim(|ticket| engine.is_settled(ticket));
         loop {
             match self.engine.poll_output(now) {
                 Output::Transmit(t) => {
                     self.counters.batches += 1;
                     let (route, count, segment) =
                         (t.route, t.bytes.len().div_ceil(t.segment.max(1)), t.segment);
-                    let ticket = t.ticket;
-                    match self.sockets.send(&t, now) {
-                        Ok(sent) => self.exchange_room(sent, ticket),
-                        Err(error) => self.on_send_error(error, route, count, segment),
+                    if let Err(error) = self.sockets.send(&t) {
+                        self.on_send_error(error, route, count, segment);
                     }
                     now = clock::now();
                 }
@@ -226,16 +220,6 @@ impl Core {
                 Output::Event(event) => self.events.push_back(event),
                 Output::Timeout(at, _) => return Ok(at),
             }
-        }
-    }
-
-    /// What the kernel still reads leaves the engine's hands.
-    fn exchange_room(&mut self, sent: Sent, ticket: Option<Ticket>) {
-        let lent = if sent == Sent::Lent { ticket } else { None };
-        self.counters.lent += u64::from(lent.is_some());
-        if let Some(room) = self.sockets.next_room(sent) {
-            let before = self.engine.exchange_room(room);
-            self.sockets.put_room(before, lent);
         }
     }
 

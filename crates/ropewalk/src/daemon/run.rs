@@ -2,7 +2,6 @@
 
 use super::core::{Buffers, Core};
 use super::mailbox::Mailbox;
-use super::sockets::Source;
 use super::watchdog::Watchdog;
 use crate::control::protocol::{Request, Response};
 use anyhow::Context;
@@ -23,8 +22,6 @@ const NEWS: u64 = 3;
 const LINKS: u64 = 16;
 /// What links say of themselves; sockets have 32 bits.
 const FEEDBACK: u64 = 1 << 33;
-/// Twins of sockets, the same.
-const TWINS: u64 = 1 << 34;
 /// How long the last words may take: [`Core::engine`]'s `close` puts one datagram on each path.
 const FAREWELL: Duration = Duration::from_millis(50);
 
@@ -115,17 +112,6 @@ impl Running {
         }
     }
 
-    /// A peer that gets much from us gets a socket of its own, if the kernel allows it.
-    fn add_wanted_twin(&mut self) -> anyhow::Result<()> {
-        let Some(route) = self.core.sockets.take_wanted() else { return Ok(()) };
-        match self.core.sockets.add_twin(route) {
-            Ok(Some((id, twin))) => self.poller.add(twin, TWINS + u64::from(id), Interest::Read)?,
-            Ok(None) => {}
-            Err(error) => tracing::debug!(remote = %route.remote, %error, "no pages of our own for it"),
-        }
-        Ok(())
-    }
-
     /// Changes how long the loop looks for work before it sleeps.
     pub fn set_busy_poll(&mut self, time: Duration) {
         self.busy_poll = time;
@@ -183,7 +169,6 @@ fn turns(
         running.core.pump()?;
         running.core.give_way(buffers)?;
         let engine_due = running.core.pump()?;
-        running.add_wanted_twin()?;
         while let Some(event) = running.core.events.pop_front() {
             if role.on_event(running, event, clock::now())? == Flow::Stop {
                 return Ok(());
@@ -226,12 +211,11 @@ fn serve(
         }
         SIGNALS => return Ok(on_signals(running, role)),
         NEWS => role.on_news(running, clock::now())?,
-        twin if twin >= TWINS => running.core.read_socket(Source::Twin((twin - TWINS) as u32), buffers)?,
         news if news >= FEEDBACK => {
             let Core { links, engine, .. } = &mut running.core;
             links.on_news(news - FEEDBACK, engine, clock::now());
         }
-        link => running.core.read_socket(Source::Link((link - LINKS) as u32), buffers)?,
+        link => running.core.read_socket((link - LINKS) as u32, buffers)?,
     }
     Ok(Flow::Continue)
 }

@@ -40,7 +40,6 @@ pub const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Counter "device_written_packets" "Packets to the device; a super-packet counts once" |s| Some(s.io.device_out as f64);
     Counter "device_refused_packets" "Packets that the kernel would not take" |s| Some(s.io.device_refused as f64);
     Counter "sent_batches" "System calls that sent datagrams" |s| Some(s.io.batches as f64);
-    Counter "lent_batches" "Of those, batches that the kernel read from pages of ours instead of copying them" |s| Some(s.io.lent as f64);
     Counter "send_full_datagrams" "Datagrams not sent because the kernel had no room" |s| Some(s.io.send_full as f64);
     Counter "send_too_big_datagrams" "Datagrams not sent because the interface takes only shorter ones" |s| Some(s.io.send_too_big as f64);
     Counter "send_unreachable_datagrams" "Datagrams not sent because the interface or route was gone" |s| Some(s.io.send_unreachable as f64);

@@ -213,8 +213,6 @@ pub struct Io {
     pub device_refused: u64,
     /// Batches of datagrams sent.
     pub batches: u64,
-    /// Of those, read by the kernel from pages of ours instead of copied.
-    pub lent: u64,
     /// Datagrams not sent because the kernel had no room.
     pub send_full: u64,
     /// Datagrams not sent because they were too long.
@@ -260,7 +258,6 @@ pub fn take(
             device_out: c.device_out,
             device_refused: c.device_refused,
             batches: c.batches,
-            lent: c.lent,
             send_full: c.send_full,
             send_too_big: c.send_too_big,
             send_unreachable: c.send_unreachable,
@@ -367,10 +364,6 @@ fn notes(core: &Core) -> Vec<String> {
                 link.name
             ));
         }
-    }
-    if !ropewalk_net::udp::twins_work() {
-        notes
-            .push("the kernel copies each batch (before Linux 6.5): throughput above 1 Gb/s is lower".into());
     }
     notes
 }

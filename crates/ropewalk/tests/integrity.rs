@@ -82,7 +82,11 @@ fn much_data_both_ways_arrives_as_it_was_sent() {
     exchange(&c, &g);
     for (end, other) in [("client", "gateway"), ("gateway", "client")] {
         // A datagram that was written over while it was on its way does not open at the other end.
-        assert_eq!(status(&states, other)["drops"]["forged"], 0, "{end} wrote over what was still on its way");
+        assert_eq!(
+            status(&states, other)["drops"]["forged"],
+            0,
+            "{end} wrote over what was still on its way"
+        );
     }
     // A gateway that comes again at the same port finds it free, and open connections go on.
     gateway.signal(rustix::process::Signal::KILL).unwrap();

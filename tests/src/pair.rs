@@ -8,7 +8,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_air::wired::{Link, LinkSpec, Packet};
-use ropewalk_bond::api::{Admission, Event, Input, Output, PathSpec, Registry};
+use ropewalk_bond::api::{Admission, EVERYWHERE, Event, Input, Output, PathSpec, Registry};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::path::{Class, Route};
@@ -317,6 +317,7 @@ fn client_engine(keys: &(StaticKey, StaticKey), config: &Config, rng: &mut ChaCh
         invite: InviteId::generate(rng),
         secret: InviteSecret::generate(rng),
         ciphers: CipherSet::of_this_cpu(),
+        routes: EVERYWHERE.to_vec(),
     };
     Engine::client(config.clone(), client, rng.random(), now)
 }

@@ -4,7 +4,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use ropewalk_bond::api::{Admission, Input, Output, PathSpec, Registry};
+use ropewalk_bond::api::{Admission, EVERYWHERE, Input, Output, PathSpec, Registry};
 use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
@@ -81,6 +81,7 @@ impl Rig {
             invite: InviteId([1; 16]),
             secret: InviteSecret([2; 16]),
             ciphers: CipherSet::CHACHA,
+            routes: EVERYWHERE.to_vec(),
         };
         let mut client = Engine::client(Config::default(), config, [1; 32], now);
         for link in 0..2 {
@@ -229,6 +230,7 @@ fn frames_between_repeaters() {
             invite: InviteId([n; 16]),
             secret: InviteSecret([n; 16]),
             ciphers: CipherSet::CHACHA,
+            routes: EVERYWHERE.to_vec(),
         };
         let mut repeater = Engine::client(config(HopRole::Repeater), who, [n; 32], now);
         let route = Route { link: 0, remote: gateway_addr(), local: None };
@@ -373,6 +375,7 @@ fn idle_sessions() {
             invite: InviteId([1; 16]),
             secret: InviteSecret([2; 16]),
             ciphers: CipherSet::CHACHA,
+            routes: EVERYWHERE.to_vec(),
         };
         let mut client = Engine::client(config.clone(), client, rng.random(), now);
         let route = Route { link: 0, remote: gateway_addr(), local: None };

@@ -4,7 +4,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 use ipnet::IpNet;
 use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
-use ropewalk_bond::api::{Admission, Event, Input, Output, PathSpec, Registry};
+use ropewalk_bond::api::{Admission, EVERYWHERE, Event, Input, Output, PathSpec, Registry};
 use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
@@ -86,6 +86,7 @@ impl Site {
                 invite: InviteId([i as u8; 16]),
                 secret: InviteSecret::generate(&mut rng),
                 ciphers: CipherSet::of_this_cpu(),
+                routes: EVERYWHERE.to_vec(),
             };
             let mut engine = Engine::client(config(hop), who, [2 + i as u8; 32], Time::ZERO);
             let route = Route { link: 0, remote: remote(AP), local: None };

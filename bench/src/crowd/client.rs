@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rand::RngCore;
-use ropewalk_bond::api::{Event, Input, Output, PathSpec};
+use ropewalk_bond::api::{EVERYWHERE, Event, Input, Output, PathSpec};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::path::{Class, Route};
@@ -48,6 +48,7 @@ impl Client {
             invite: token.invite,
             secret: token.secret.clone(),
             ciphers: CipherSet::of_this_cpu(),
+            routes: EVERYWHERE.to_vec(),
         };
         let mut engine = Engine::client(config, client, seed, Time::ZERO);
         let route = Route { link: 0, remote: gateway, local: None };

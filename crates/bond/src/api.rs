@@ -6,7 +6,13 @@ use crate::session::{Accept, ClientHello, Inner, PublicKey, Refusal};
 use crate::time::Time;
 use crate::vnet::Vnet;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+/// All addresses: the routes of a client that sends everything to its gateway.
+pub const EVERYWHERE: [IpNet; 2] = [
+    IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::UNSPECIFIED, 0)),
+    IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::UNSPECIFIED, 0)),
+];
 
 /// Something that happened outside.
 #[derive(Debug)]

@@ -48,6 +48,8 @@ pub struct Config {
     pub keepalive: Duration,
     /// This end is one of the two ends of a hop between an access point and a repeater, and says so. None: a bond like any other.
     pub hop: Option<Hop>,
+    /// Gateway: clients may send to each other. Not on a hop, where they always may: its repeaters extend one network.
+    pub client_to_client: bool,
     /// A peer that is silent for this long is forgotten.
     pub idle_timeout: Duration,
     /// Most clients at once, half-open ones included.
@@ -60,6 +62,11 @@ impl Config {
     /// What the device carries.
     pub fn layer(&self) -> Layer {
         self.hop.as_ref().map_or(Layer::Three, |h| h.layer)
+    }
+
+    /// Whether a gateway carries packets from one client to another.
+    pub fn joins_clients(&self) -> bool {
+        self.client_to_client || self.hop.is_some()
     }
 }
 
@@ -84,6 +91,7 @@ impl Default for Config {
             rekey_after_datagrams: 1 << 30,
             keepalive: Duration::from_secs(20),
             hop: None,
+            client_to_client: false,
             idle_timeout: Duration::from_secs(300),
             max_peers: 4096,
             responder: ResponderConfig::default(),

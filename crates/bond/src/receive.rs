@@ -18,7 +18,6 @@ use crate::send;
 use crate::session::Index;
 use crate::time::{Duration, Time};
 use crate::wire::{AckFrame, Frame, Frames, Header, PathStatus, STAMP, Stamp};
-use core::net::IpAddr;
 use rand::Rng;
 
 /// Interface MTU that a gateway assumes of a path; the search finds what really passes.
@@ -276,7 +275,7 @@ impl Peer {
         self.inspect(first, shared);
     }
 
-    /// Last look at packets for the device: a client sends from its own addresses only, the kernel must be able to take the offload header, and
+    /// Last look at packets for the device: a peer sends from its own networks only, the kernel must be able to take the offload header, and
     /// TCP learns what fits.
     fn inspect(&mut self, first: usize, shared: &mut Shared) {
         let mut i = first;
@@ -317,21 +316,53 @@ impl Peer {
 
     fn may_send(&self, inner: &Inner) -> bool {
         // On layer 2 anybody may be behind a peer.
-        self.is_client
-            || inner.frame.is_some()
-            || self.inside.contains(&inner.src)
-            || self.networks.iter().any(|n| n.contains(&inner.src))
-            || is_link_local(inner.src)
+        inner.frame.is_some()
+            || !inner.is_of_one_link()
+                && (self.inside.contains(&inner.src) || self.networks.iter().any(|n| n.contains(&inner.src)))
     }
-}
-
-/// Router solicitations and the like come from link-local addresses; the kernel ignores them beyond the link.
-fn is_link_local(a: IpAddr) -> bool {
-    matches!(a, IpAddr::V6(v6) if v6.is_unicast_link_local())
 }
 
 /// Another address is another way: RFC 9000 §9.4.
 fn forget_the_way(p: &mut Path, now: Time) {
     p.cc.reset(now);
     p.rtt.reset();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::session::PublicKey;
+    use etherparse::{Icmpv6Type, PacketBuilder};
+
+    /// What is behind a peer, at a client and at a gateway.
+    fn peer(is_client: bool, networks: &[&str]) -> Peer {
+        let mut peer = Peer::new(PublicKey([1; 32]), is_client, &Config::default(), Time::ZERO);
+        peer.networks = networks.iter().map(|n| n.parse().unwrap()).collect();
+        peer
+    }
+
+    fn icmp(src: &str, kind: u8) -> Inner {
+        let mut bytes = Vec::new();
+        let src: core::net::Ipv6Addr = src.parse().unwrap();
+        let kind = Icmpv6Type::Unknown { type_u8: kind, code_u8: 0, bytes5to8: [0; 4] };
+        PacketBuilder::ipv6(src.octets(), [2; 16], 255).icmpv6(kind).write(&mut bytes, &[0; 40]).unwrap();
+        Inner::parse(&bytes).unwrap()
+    }
+
+    #[test]
+    fn no_peer_advertises_routers_or_speaks_from_a_link_local_address() {
+        for peer in [peer(true, &["::/0"]), peer(false, &["fd77::2/128", "fe80::/10"])] {
+            for kind in 133..=137 {
+                assert!(!peer.may_send(&icmp("fd77::2", kind)), "{kind}");
+            }
+            assert!(!peer.may_send(&icmp("fe80::2", 128)) && peer.may_send(&icmp("fd77::2", 128)));
+        }
+    }
+
+    #[test]
+    fn a_gateway_sends_from_what_a_client_s_routes_name() {
+        let split = peer(true, &["fd77::/64"]);
+        assert!(split.may_send(&icmp("fd77::1", 129)) && !split.may_send(&icmp("2001:db8::1", 129)));
+    }
 }

@@ -6,7 +6,7 @@
 use super::Feed;
 use super::rogue::{Rogue, client_key, gateway_key, small};
 use crate::pair::{CLIENT, GATEWAY, OpenDoor};
-use ropewalk_bond::api::{Input, Output, PathSpec};
+use ropewalk_bond::api::{EVERYWHERE, Input, Output, PathSpec};
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret, SessionId};
@@ -56,6 +56,7 @@ pub fn client(data: &[u8]) {
         invite: InviteId([1; 16]),
         secret: InviteSecret([2; 16]),
         ciphers: CipherSet::CHACHA,
+        routes: EVERYWHERE.to_vec(),
     };
     let engine = Engine::client(small(), config, [1; 32], now);
     let mut rig = Rig::new(engine, None, None, false, now);

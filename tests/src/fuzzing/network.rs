@@ -5,7 +5,7 @@
 use super::Feed;
 use super::rogue::{client_key, gateway_key, small};
 use crate::pair::{CLIENT, End, GATEWAY, OpenDoor, number, udp};
-use ropewalk_bond::api::{Event, Input, Output, PathSpec};
+use ropewalk_bond::api::{EVERYWHERE, Event, Input, Output, PathSpec};
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret};
@@ -61,6 +61,7 @@ impl Rig {
             invite: InviteId([1; 16]),
             secret: InviteSecret([2; 16]),
             ciphers: CipherSet::CHACHA,
+            routes: EVERYWHERE.to_vec(),
         };
         let mut client = Engine::client(small(), config, [1; 32], now);
         for link in 0..2 {

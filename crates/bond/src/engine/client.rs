@@ -11,6 +11,7 @@ use crate::session::{
 };
 use crate::time::{Duration, Time};
 use crate::wire::MAX_PATHS;
+use ipnet::IpNet;
 use std::fmt;
 
 /// First wait for an answer to an INIT, and how far it grows.
@@ -40,6 +41,8 @@ pub struct ClientConfig {
     pub secret: InviteSecret,
     /// Ciphers this CPU is good at.
     pub ciphers: CipherSet,
+    /// Networks behind the gateway, the one inside among them: it may send from them, and packets for them go to it. [`Engine::set_routes`] changes them.
+    pub routes: Vec<IpNet>,
 }
 
 impl fmt::Debug for ClientConfig {
@@ -271,6 +274,13 @@ impl Engine {
             self.event(Event::Connected(accept));
         }
         self.mark_ready(id);
+    }
+
+    /// Client: other networks than before lie behind the gateway ([`ClientConfig::routes`]).
+    pub fn set_routes(&mut self, networks: &[IpNet]) {
+        let Some((&id, peer)) = self.peers.iter_mut().next().filter(|(_, p)| p.is_client) else { return };
+        peer.networks = IpNet::aggregate(&networks.to_vec());
+        self.networks = peer.networks.iter().map(|n| (*n, id)).collect();
     }
 
     pub(super) fn on_gateway_closed(&mut self, code: u8, now: Time) {

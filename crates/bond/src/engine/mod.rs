@@ -55,7 +55,7 @@ pub struct Engine {
     of_key: BTreeSet<(PublicKey, u32)>,
     /// Which session an inner address belongs to.
     inside: BTreeMap<IpAddr, u32>,
-    /// Networks behind clients, the longest prefix first.
+    /// Networks behind peers, the longest prefix first.
     networks: Vec<(IpNet, u32)>,
     /// Sessions with something to do now.
     ready: VecDeque<u32>,
@@ -75,10 +75,11 @@ pub struct Engine {
 impl Engine {
     /// An engine that reaches one gateway. `seed` is its only randomness: take it from the operating system.
     pub fn client(config: Config, client: ClientConfig, seed: [u8; 32], now: Time) -> Engine {
-        let gateway = client.gateway;
+        let (gateway, routes) = (client.gateway, client.routes.clone());
         let mut e = Engine::new(config, Role::Client(Box::new(Client::new(client))), seed);
         let peer = Peer::new(gateway, true, &e.shared.config, now);
         e.insert(peer);
+        e.set_routes(&routes);
         e
     }
 
@@ -277,12 +278,8 @@ impl Engine {
         if self.shared.config.layer() == Layer::Two {
             return self.on_frame(vnet, packet, now);
         }
-        let inner = Inner::parse(self.shared.store.bytes_of(packet));
-        let id = match (&self.role, &inner) {
-            (_, None) => None,
-            (Role::Client(_), Some(_)) => self.peers.keys().next().copied(),
-            (Role::Gateway(_), Some(i)) => self.whose(i.dst),
-        };
+        let inner = Inner::parse(self.shared.store.bytes_of(packet)).filter(|i| !i.is_of_one_link());
+        let id = inner.as_ref().and_then(|i| self.whose(i.dst).filter(|_| self.may_reach_a_client(i.src)));
         let (Some(inner), Some(id)) = (inner, id) else {
             self.shared.drops.unroutable += 1;
             return;
@@ -292,7 +289,14 @@ impl Engine {
         self.mark_ready(id);
     }
 
-    /// The session of the client that an address inside belongs to, or lies behind.
+    /// Gateway: clients do not reach each other unless told to.
+    fn may_reach_a_client(&self, from: IpAddr) -> bool {
+        matches!(self.role, Role::Client(_))
+            || self.shared.config.joins_clients()
+            || self.whose(from).is_none()
+    }
+
+    /// The session of the peer that an address inside belongs to, or lies behind.
     fn whose(&self, address: IpAddr) -> Option<u32> {
         let behind = || self.networks.iter().find(|(n, _)| n.contains(&address)).map(|(_, id)| *id);
         self.inside.get(&address).copied().or_else(behind)

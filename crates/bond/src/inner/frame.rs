@@ -78,6 +78,7 @@ impl Inner {
             dscp: 0,
             ecn: 0,
             tcp_flags: 0,
+            icmp_type: None,
             transport_at: 0,
             payload_len: body.len() as u32,
             frame: None,

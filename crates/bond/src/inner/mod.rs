@@ -7,7 +7,7 @@ pub mod icmp;
 use crate::session::Layer;
 use core::hash::{Hash, Hasher};
 use core::net::IpAddr;
-use etherparse::{IpNumber, LaxIpSlice};
+use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpSlice};
 use frame::Frame;
 use siphasher::sip::SipHasher13;
 
@@ -38,6 +38,8 @@ pub struct Inner {
     pub ecn: u8,
     /// TCP flags, 0 for anything else.
     pub tcp_flags: u8,
+    /// Type of an ICMP or ICMPv6 message; `None` in a fragment that does not begin it, and for anything else.
+    pub icmp_type: Option<u8>,
     /// Bytes from the start of the packet, or of the frame, to the transport header.
     pub transport_at: u16,
     /// Bytes after the transport header.
@@ -58,18 +60,11 @@ impl Inner {
     /// Reads the headers of an IP packet; `None` if it is none.
     pub fn parse(packet: &[u8]) -> Option<Inner> {
         let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
-        let (src, dst, dscp, ecn) = match &ip {
-            LaxIpSlice::Ipv4(v4) => {
-                let h = v4.header();
-                let tos = packet[1];
-                (IpAddr::V4(h.source_addr()), IpAddr::V4(h.destination_addr()), tos >> 2, tos & 3)
-            }
-            LaxIpSlice::Ipv6(v6) => {
-                let h = v6.header();
-                let tc = h.traffic_class();
-                (IpAddr::V6(h.source_addr()), IpAddr::V6(h.destination_addr()), tc >> 2, tc & 3)
-            }
+        let tos = match &ip {
+            LaxIpSlice::Ipv4(_) => packet[1],
+            LaxIpSlice::Ipv6(v6) => v6.header().traffic_class(),
         };
+        let (src, dst, dscp, ecn) = (ip.source_addr(), ip.destination_addr(), tos >> 2, tos & 3);
         let payload = ip.payload();
         let body = payload.payload;
         let transport_at = (body.as_ptr() as usize - packet.as_ptr() as usize) as u16;
@@ -81,12 +76,16 @@ impl Inner {
             dscp,
             ecn,
             tcp_flags: 0,
+            icmp_type: None,
             transport_at,
             payload_len: body.len() as u32,
             frame: None,
         };
         if !payload.fragmented {
             inner.read_transport(payload.ip_number, body);
+        }
+        if inner.is_icmp() && (!payload.fragmented || begins_a_packet(&ip)) {
+            inner.icmp_type = body.first().copied();
         }
         Some(inner)
     }
@@ -138,6 +137,19 @@ impl Inner {
         self.protocol == IpNumber::ICMP.0 || self.protocol == IpNumber::IPV6_ICMP.0
     }
 
+    /// Neighbour discovery, routers' advertisements and redirects (ICMPv6: RFC 4861 §4; ICMP: RFC 792, RFC 1256), or anything from a link-local
+    /// address (RFC 4291 §2.5.6): of one link, and no router hands it on.
+    pub fn is_of_one_link(&self) -> bool {
+        let kind = self.icmp_type;
+        match self.src {
+            IpAddr::V4(_) => self.protocol == IpNumber::ICMP.0 && matches!(kind, Some(5 | 9 | 10)),
+            IpAddr::V6(src) => {
+                src.is_unicast_link_local()
+                    || self.protocol == IpNumber::IPV6_ICMP.0 && matches!(kind, Some(133..=137))
+            }
+        }
+    }
+
     /// The sender asked for low delay: EF, VOICE-ADMIT, CS4 to CS7 or AF4x (RFC 4594 §2, table 3).
     pub fn asks_low_delay(&self) -> bool {
         matches!(self.dscp, 46 | 44 | 34 | 36 | 38 | 32 | 40 | 48 | 56)
@@ -156,6 +168,17 @@ impl Inner {
         }
         (self.protocol, self.ports.0, self.ports.1).hash(&mut h);
         h.finish()
+    }
+}
+
+/// Whether a fragment is the first of its packet.
+fn begins_a_packet(ip: &LaxIpSlice<'_>) -> bool {
+    match ip {
+        LaxIpSlice::Ipv4(v4) => v4.header().fragments_offset().value() == 0,
+        LaxIpSlice::Ipv6(v6) => v6.extensions().clone().into_iter().all(|header| match header {
+            Ipv6ExtensionSlice::Fragment(fragment) => fragment.fragment_offset().value() == 0,
+            _ => true,
+        }),
     }
 }
 

@@ -68,9 +68,9 @@ pub struct Drops {
     pub replayed: u64,
     /// Handshakes dropped.
     pub handshakes: u64,
-    /// Inner packets with a source address that is not the peer's, or an offload header that does not fit.
+    /// Inner packets from an address that is not the peer's or of no other link than its own, or with an offload header that does not fit.
     pub inner: u64,
-    /// Device packets without a peer to go to.
+    /// Device packets without a peer to go to, or that no router hands on.
     pub unroutable: u64,
 }
 
@@ -128,7 +128,7 @@ pub struct Peer {
     pub scheduler: Box<dyn Scheduler>,
     /// Makes one-way delays comparable.
     pub clock: ClockOffset,
-    /// Inner addresses the peer may send from; at a client: none, the gateway sends from anywhere.
+    /// A client's inner addresses, from which it may send.
     pub inside: Vec<IpAddr>,
     /// Networks behind the peer, from which it may send too.
     pub networks: Vec<IpNet>,

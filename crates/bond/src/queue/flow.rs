@@ -163,6 +163,7 @@ mod tests {
             dscp: 0,
             ecn: 0,
             tcp_flags,
+            icmp_type: None,
             transport_at: 20,
             payload_len,
             frame: None,

@@ -14,6 +14,7 @@ fn udp(port: u16, len: usize) -> (Inner, Vec<u8>) {
         dscp: 0,
         ecn: 0,
         tcp_flags: 0,
+        icmp_type: None,
         transport_at: 20,
         payload_len: len as u32 - 28,
         frame: None,

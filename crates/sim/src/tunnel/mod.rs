@@ -20,6 +20,7 @@ use crate::seed;
 use crate::world::{EndpointId, Full, World};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+use ropewalk_bond::api::EVERYWHERE;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret, KeyError, StaticKey};
@@ -101,6 +102,7 @@ pub fn add(world: &mut World, spec: &BondSpec) -> Result<Bond, BondError> {
         invite: InviteId::generate(&mut rng),
         secret: InviteSecret::generate(&mut rng),
         ciphers: CipherSet::CHACHA,
+        routes: EVERYWHERE.to_vec(),
     };
     let door = OpenDoor {
         gateway: (spec.gateway_address, spec.prefix),

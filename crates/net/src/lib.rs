@@ -3,7 +3,7 @@
 //! # The life of a daemon, in calls
 //!
 //! 1. [`privileges::check`] says in one sentence what is missing.
-//! 2. [`setup::Journal::open`] takes back what a killed predecessor left, and will note what we change.
+//! 2. [`setup::Journal::open_in`] takes back what a killed predecessor left, and will note what we change.
 //! 3. [`tun::Tun::open`] makes the device; [`setup::configure`] gives it addresses, an MTU and brings it up.
 //! 4. [`links::Follower`] lists the interfaces and follows them; [`links::route_via`] tells which endpoint each reaches; a
 //!    [`udp::UdpSocket`] bound to the interface and marked with [`setup::MARK`] makes a path, and [`setup::reverse_path`] lets
@@ -27,9 +27,12 @@ pub mod clock;
 mod command;
 pub mod dns;
 pub mod feedback;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod links;
 pub mod nat;
 mod netlink;
+mod nft;
 pub mod poll;
 pub mod priority;
 pub mod privileges;

@@ -1,16 +1,13 @@
 //! Letting a gateway's clients out into the world: address translation and forwarding in the firewall
 //! (nftables).
-//!
-//! The rules go through `nft -f -` as text rather than through a crate: every crate for it calls the same
-//! program, and the text is what an administrator sees in `nft list table inet ropewalk-rw0`.
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use crate::command::Tool;
+use crate::nft::{Nft, quoted, table_name};
 use crate::setup::{Change, Journal, SetupError, forwarding};
 
-const NFT: Tool = Tool { program: "nft", purpose: "--masquerade", package: "nftables" };
+const NFT: Nft = Nft { purpose: "--masquerade" };
 
 /// The firewall table of one bond.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,52 +37,42 @@ pub fn masquerade(
 
 impl Table {
     pub(crate) fn add(&self) -> Result<(), SetupError> {
-        NFT.run(&["-f", "-"], &self.rules())?;
-        Ok(())
+        NFT.replace(&self.name(), &self.rules())
     }
 
     pub(crate) fn delete(&self) -> Result<(), SetupError> {
-        // Declared first, so that deleting a table that is not there succeeds.
-        let name = self.name();
-        NFT.run(&["-f", "-"], &format!("table inet {name}\ndelete table inet {name}\n"))?;
-        Ok(())
+        NFT.delete(&self.name())
     }
 
-    /// The table's name: `ropewalk-` and the device, less what the firewall's language would not read as a
-    /// name.
+    /// The table's name.
     pub fn name(&self) -> String {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-        format!("ropewalk-{}", self.device.chars().map(plain).collect::<String>())
+        table_name("", &self.device)
     }
 
     /// The rules. Segments of connections through the bond are told its MTU in their handshake (RFC 6691),
     /// because too many networks swallow the ICMP messages that would tell them later.
     fn rules(&self) -> String {
-        let (name, device) = (self.name(), self.device.replace('"', ""));
+        let device = quoted(&self.device);
         let masquerade: String = self
             .networks
             .iter()
             .map(|network| {
                 let version = if network.contains(':') { "ip6" } else { "ip" };
-                format!("    {version} saddr {network} oifname != \"{device}\" masquerade\n")
+                format!("    {version} saddr {network} oifname != {device} masquerade\n")
             })
             .collect();
         format!(
-            "table inet {name}\n\
-             delete table inet {name}\n\
-             table inet {name} {{\n\
-             \x20 chain forward {{\n\
+            "  chain forward {{\n\
              \x20   type filter hook forward priority filter; policy accept;\n\
-             \x20   iifname \"{device}\" tcp flags syn tcp option maxseg size set rt mtu\n\
-             \x20   oifname \"{device}\" tcp flags syn tcp option maxseg size set rt mtu\n\
-             \x20   iifname \"{device}\" accept\n\
-             \x20   oifname \"{device}\" ct state established,related accept\n\
+             \x20   iifname {device} tcp flags syn tcp option maxseg size set rt mtu\n\
+             \x20   oifname {device} tcp flags syn tcp option maxseg size set rt mtu\n\
+             \x20   iifname {device} accept\n\
+             \x20   oifname {device} ct state established,related accept\n\
              \x20 }}\n\
              \x20 chain postrouting {{\n\
              \x20   type nat hook postrouting priority srcnat; policy accept;\n\
              {masquerade}\
-             \x20 }}\n\
-             }}\n"
+             \x20 }}\n"
         )
     }
 }

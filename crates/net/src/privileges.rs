@@ -15,7 +15,7 @@ pub enum PrivilegeError {
     #[error("making a network device needs CAP_NET_ADMIN: run as root, or grant that capability")]
     NotPermitted,
     /// The kernel did not let rights be given up.
-    #[error("giving up rights that are not needed any more failed")]
+    #[error("giving up what is not needed any more failed")]
     System(#[from] std::io::Error),
 }
 
@@ -30,6 +30,16 @@ pub fn check() -> Result<(), PrivilegeError> {
     }
     let held = rustix::thread::capabilities(None).map_err(std::io::Error::from)?;
     if held.effective.contains(CapabilitySet::NET_ADMIN) { Ok(()) } else { Err(PrivilegeError::NotPermitted) }
+}
+
+/// For a process that holds keys: it leaves no core dump, may not be looked into by others of its user, and makes files for its user only.
+///
+/// # Errors
+/// Those of prctl(2).
+pub fn keep_secrets() -> Result<(), PrivilegeError> {
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    let undumpable = rustix::process::DumpableBehavior::NotDumpable;
+    Ok(rustix::process::set_dumpable_behavior(undumpable).map_err(std::io::Error::from)?)
 }
 
 /// Gives up every capability but `CAP_NET_ADMIN` and `CAP_NET_RAW`, for good: neither this process nor a

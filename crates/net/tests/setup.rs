@@ -12,6 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use common::{Netns, State, cable, eventually, root};
+use ropewalk_bond::session::Layer;
 use ropewalk_net::links::{list, route_via};
 use ropewalk_net::setup::{
     DeviceConfig, Journal, MARK, Routes, SetupError, cleanup_stale, configure, forwarding, reverse_path,
@@ -46,6 +47,7 @@ fn bond(client: &Netns) -> Tun {
         let tun = Tun::open(Some("rw0")).unwrap();
         let addresses = ["10.77.0.2/24".parse().unwrap(), "fd77::2/64".parse().unwrap()];
         let config = DeviceConfig {
+            layer: Layer::Three,
             index: tun.index(),
             name: tun.name(),
             mtu: 1400,
@@ -262,6 +264,7 @@ fn a_second_bond_is_told_and_does_no_harm() {
     client.inside(|| {
         let second = Tun::open(Some("rw1")).unwrap();
         configure(&DeviceConfig {
+            layer: Layer::Three,
             index: second.index(),
             name: "rw1",
             mtu: 1400,
@@ -317,6 +320,7 @@ fn ipv6_switched_off_is_said() {
         let tun = Tun::open(None).unwrap();
         let addresses = ["10.77.0.2/24".parse().unwrap(), "fd77::2/64".parse().unwrap()];
         let config = DeviceConfig {
+            layer: Layer::Three,
             index: tun.index(),
             name: tun.name(),
             mtu: 1400,

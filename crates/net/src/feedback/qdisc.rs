@@ -99,6 +99,13 @@ impl LinkFeedback for Qdisc {
     }
 }
 
+/// Reads a message as [`Qdisc`] does; for the fuzzer.
+pub(crate) fn read_any(message: &RouteNetlinkMessage) {
+    if let RouteNetlinkMessage::NewQueueDiscipline(m) = message {
+        Counted::default().take(&statistics(m));
+    }
+}
+
 fn statistics(message: &TcMessage) -> Statistics {
     let mut s = Statistics {
         kind: String::new(),

@@ -133,7 +133,7 @@ pub(super) fn list_through(netlink: &mut Netlink) -> Result<Vec<Link>, LinkError
     Ok(links)
 }
 
-fn read_link(message: &LinkMessage) -> Option<Link> {
+pub(super) fn read_link(message: &LinkMessage) -> Option<Link> {
     let flags = message.header.flags;
     let mut link = Link {
         index: message.header.index,
@@ -174,7 +174,7 @@ fn in_vrf(message: &LinkMessage) -> bool {
     })
 }
 
-fn read_address(message: &AddressMessage) -> Option<Address> {
+pub(super) fn read_address(message: &AddressMessage) -> Option<Address> {
     let (mut local, mut remote) = (None, None);
     let mut flags = AddressFlags::from_bits_retain(message.header.flags.bits().into());
     for attribute in &message.attributes {

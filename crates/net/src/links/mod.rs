@@ -15,6 +15,8 @@ pub use neighbour::neighbour;
 pub use route::{Via, interface_towards, route_via};
 pub use watch::{Change, Changes, Follower};
 
+use netlink_packet_route::RouteNetlinkMessage;
+
 /// What can go wrong when the kernel is asked about interfaces.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
@@ -32,4 +34,18 @@ pub enum LinkError {
     /// The kernel did not answer.
     #[error("asking the kernel about network interfaces failed")]
     System(#[from] std::io::Error),
+}
+
+/// Reads a message as the functions of this module do; for the fuzzer.
+pub(crate) fn read_any(message: &RouteNetlinkMessage) {
+    match message {
+        RouteNetlinkMessage::NewLink(m) => {
+            let name = list::read_link(m).map(|link| link.name);
+            assert!(name.is_none_or(|name| !name.is_empty()), "a link has a name");
+        }
+        RouteNetlinkMessage::NewAddress(m) => drop(list::read_address(m)),
+        RouteNetlinkMessage::NewRoute(m) => drop(route::read(m, 1)),
+        RouteNetlinkMessage::NewNeighbour(m) => drop(neighbour::read(m, [10, 1, 1, 2].into())),
+        _ => {}
+    }
 }

@@ -30,7 +30,7 @@ pub fn neighbour(interface: &str, address: IpAddr) -> Result<Option<[u8; 6]>, Li
     }))
 }
 
-fn read(neighbour: &NeighbourMessage, address: IpAddr) -> Option<[u8; 6]> {
+pub(super) fn read(neighbour: &NeighbourMessage, address: IpAddr) -> Option<[u8; 6]> {
     let wanted = NeighbourAddress::from(address);
     let is_it = |a: &NeighbourAttribute| matches!(a, NeighbourAttribute::Destination(d) if *d == wanted);
     neighbour.attributes.iter().find(|a| is_it(a))?;

@@ -71,7 +71,7 @@ fn lookup(index: u32, destination: IpAddr) -> RouteMessage {
     request
 }
 
-fn read(route: &RouteMessage, index: u32) -> Option<Via> {
+pub(super) fn read(route: &RouteMessage, index: u32) -> Option<Via> {
     let mut via = Via::default();
     let mut leaves_by_us = false;
     for attribute in &route.attributes {

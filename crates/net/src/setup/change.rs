@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SetupError;
+use super::firewall::{Guard, KillSwitch};
 use super::rts::{RtsThreshold, Tries};
 use super::rule::Rule;
 use super::sysctl::Sysctl;
@@ -23,6 +24,10 @@ pub enum Change {
     NatTable(crate::nat::Table),
     /// The resolver of a network device; see [`crate::dns`].
     Resolver(crate::dns::Resolver),
+    /// A table of the firewall.
+    Guard(Guard),
+    /// Another.
+    KillSwitch(KillSwitch),
 }
 
 impl Change {
@@ -34,6 +39,8 @@ impl Change {
             Change::Tries(radio) => radio.set(),
             Change::NatTable(table) => table.add(),
             Change::Resolver(resolver) => resolver.set(),
+            Change::Guard(guard) => guard.add(),
+            Change::KillSwitch(switch) => switch.add(),
         }
     }
 
@@ -45,6 +52,13 @@ impl Change {
             Change::Tries(radio) => radio.restore(),
             Change::NatTable(table) => table.delete(),
             Change::Resolver(resolver) => resolver.revert(),
+            Change::Guard(guard) => guard.delete(),
+            Change::KillSwitch(switch) => switch.delete(),
         }
+    }
+
+    /// It stays when its bond fails.
+    pub(super) fn is_kill_switch(&self) -> bool {
+        matches!(self, Change::KillSwitch(_))
     }
 }

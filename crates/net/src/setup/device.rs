@@ -9,17 +9,33 @@ use netlink_packet_route::address::{
 };
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkHeader, LinkMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use ropewalk_bond::session::Layer;
 
-use super::SetupError;
+use super::{SetupError, sysctl};
 use crate::netlink::Netlink;
 
 /// The largest super-packet that the kernel builds for the device, in bytes. Cut into datagrams, with their headers and tags, it still is one batch
 /// of UDP GSO (65,487 bytes) on every path whose MTU is 1280 or more; 64 KiB would be a batch and a small remainder.
 const SUPER_PACKET: u32 = 62_000;
 
-/// How a TUN device should be.
+/// What a kernel does on a link with neighbours and routers. A layer-3 bond has neither, so whoever speaks like one there is hostile.
+/// The first is for layer 2, too: without a link-local address the kernel solicits no routers over the bond.
+const NO_NEIGHBOURS: [(&str, &str); 8] = [
+    ("ipv6/conf/{}/addr_gen_mode", "1"),
+    ("ipv6/conf/{}/accept_ra", "0"),
+    ("ipv6/conf/{}/autoconf", "0"),
+    ("ipv6/conf/{}/accept_redirects", "0"),
+    ("ipv6/conf/{}/accept_source_route", "0"),
+    ("ipv4/conf/{}/accept_redirects", "0"),
+    ("ipv4/conf/{}/send_redirects", "0"),
+    ("ipv4/conf/{}/accept_source_route", "0"),
+];
+
+/// How a TUN or TAP device should be.
 #[derive(Clone, Debug)]
 pub struct DeviceConfig<'a> {
+    /// What it carries: on layer 3 the kernel is told that the device has no neighbours.
+    pub layer: Layer,
     /// Its interface index.
     pub index: u32,
     /// Its name.
@@ -35,9 +51,10 @@ pub struct DeviceConfig<'a> {
 /// Sets the device up and brings it up. Everything vanishes with the device.
 pub fn configure(config: &DeviceConfig<'_>) -> Result<(), SetupError> {
     let mut netlink = Netlink::open().map_err(|e| SetupError::system("opening a netlink socket", e))?;
-    // Link-local addresses would only make the kernel talk to itself over the bond (router solicitations and
-    // the like). The setting is missing where IPv6 is.
-    let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{}/addr_gen_mode", config.name), "1");
+    let settings = if config.layer == Layer::Three { &NO_NEIGHBOURS[..] } else { &NO_NEIGHBOURS[..1] };
+    for (key, value) in settings {
+        sysctl::insist(&key.replace("{}", config.name), value);
+    }
     netlink
         .change(RouteNetlinkMessage::SetLink(link(config)), 0)
         .map_err(|e| SetupError::system(format!("bringing {} up", config.name), e))?;

@@ -4,12 +4,13 @@
 //! per change, each written before the change is made. A line that a crash tore belongs to a change that was
 //! not made. The file is locked while its owner lives.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{AtFlags, FlockOperation, MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +22,13 @@ const FILE: &str = "changes.json";
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
+    dir: OwnedFd,
     file: File,
+    here: Place,
     changes: Vec<Change>,
+    /// The file lacks something: it is new, or the disk was full.
+    incomplete: bool,
+    said_full: bool,
     /// The file is removed and may be another process's by now.
     closed: bool,
 }
@@ -49,29 +55,55 @@ impl Journal {
     ///
     /// Returns the journal, empty, and how many changes were taken back. Fails if another process holds it.
     pub fn open(state_dir: &Path) -> Result<(Journal, usize), SetupError> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(state_dir, flags, Mode::empty());
+        let dir = dir.map_err(|e| SetupError::Journal { path: state_dir.join(FILE), source: e.into() })?;
+        Journal::open_in(dir, state_dir, false)
+    }
+
+    /// The same in a directory that is open, called `state_dir`. A kill switch of a former process may be kept: then it stands, and is this
+    /// journal's to take back.
+    pub fn open_in(
+        dir: OwnedFd,
+        state_dir: &Path,
+        keep_kill_switch: bool,
+    ) -> Result<(Journal, usize), SetupError> {
         let path = state_dir.join(FILE);
         let failed = |source| SetupError::Journal { path: path.clone(), source };
-        let file = lock(&path).map_err(|error| match error.kind() {
+        let file = lock(&dir).or_else(|e| if is_full(&e) { nowhere() } else { Err(e) });
+        let file = file.map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => SetupError::Running(state_dir.into()),
             _ => failed(error),
         })?;
         let here = Place::here().map_err(failed)?;
-        let changes = read(&file, &here).map_err(failed)?;
-        let mut journal = Journal { path: path.clone(), file, changes, closed: false };
-        let left_behind = journal.changes.len();
+        let all = read(&file, &here).map_err(failed)?.into_iter();
+        let (kept, left): (Vec<Change>, Vec<Change>) =
+            all.partition(|c| keep_kill_switch && c.is_kill_switch());
+        let left_behind = left.len();
+        let mut journal = Journal {
+            path: path.clone(),
+            dir,
+            file,
+            here,
+            changes: left,
+            incomplete: true,
+            said_full: false,
+            closed: false,
+        };
         journal.take_all_back()?;
-        journal.start_over(&here)?;
+        journal.changes = kept;
+        journal.write(None)?;
         Ok((journal, left_behind))
     }
 
     /// Notes `change` and makes it. If it fails, nothing of it stands.
     pub fn make(&mut self, change: Change) -> Result<(), SetupError> {
-        self.write(&Entry::Made(change.clone()))?;
+        self.write(Some(&Entry::Made(change.clone())))?;
         match change.make() {
             Ok(()) => self.changes.push(change),
             // It must be struck out: what was in its way may be another bond's, and is not ours to take back.
             Err(error) => {
-                self.write(&Entry::Undone(change))?;
+                self.write(Some(&Entry::Undone(change)))?;
                 return Err(error);
             }
         }
@@ -82,13 +114,44 @@ impl Journal {
     pub fn undo(&mut self, change: &Change) -> Result<(), SetupError> {
         change.take_back()?;
         self.changes.retain(|c| c != change);
-        self.write(&Entry::Undone(change.clone()))
+        self.write(Some(&Entry::Undone(change.clone())))
     }
 
-    fn write(&mut self, entry: &impl Serialize) -> Result<(), SetupError> {
-        let mut line = serde_json::to_vec(entry).map_err(|e| self.failed(e.into()))?;
-        line.push(b'\n');
-        self.file.write_all(&line).map_err(|e| self.failed(e))
+    /// Adds a line to the file; writes it anew if it lacks something. A full disk stops nobody: the changes are known here, and to be taken back.
+    fn write(&mut self, entry: Option<&Entry>) -> Result<(), SetupError> {
+        let mut text = Vec::new();
+        let start = if self.incomplete { 0 } else { self.file.metadata().map_err(|e| self.failed(e))?.len() };
+        if self.incomplete {
+            line(&mut text, &self.here).map_err(|e| self.failed(e))?;
+            for change in &self.changes {
+                line(&mut text, &Entry::Made(change.clone())).map_err(|e| self.failed(e))?;
+            }
+        }
+        if let Some(entry) = entry {
+            line(&mut text, entry).map_err(|e| self.failed(e))?;
+        }
+        let written = self.file.set_len(start).and_then(|()| self.file.write_all(&text));
+        match written {
+            Ok(()) => self.incomplete = false,
+            Err(error) if is_full(&error) => {
+                // A torn line would spoil the next.
+                let _ = self.file.set_len(start);
+                self.say_it_is_full();
+            }
+            Err(error) => return Err(self.failed(error)),
+        }
+        Ok(())
+    }
+
+    fn say_it_is_full(&mut self) {
+        if !std::mem::replace(&mut self.said_full, true) {
+            tracing::warn!(
+                "{} cannot be written, for the disk is full: what is changed on this machine is taken back when this daemon ends, but not if it is killed. \
+                 Make room",
+                self.path.display()
+            );
+        }
+        self.incomplete = true;
     }
 
     /// The changes that stand, oldest first.
@@ -99,14 +162,18 @@ impl Journal {
     /// Takes everything back, newest first, and removes the file. Goes on after a failure, and returns the
     /// first; the file then stays, so that the next start tries again.
     pub fn restore(mut self) -> Result<(), SetupError> {
-        self.finish()
+        self.take_all_back()?;
+        self.close()
     }
 
-    fn finish(&mut self) -> Result<(), SetupError> {
-        self.take_all_back()?;
+    fn close(&mut self) -> Result<(), SetupError> {
         self.closed = true;
-        match std::fs::remove_file(&self.path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(self.failed(e)),
+        if !self.changes.is_empty() {
+            self.incomplete = true;
+            return self.write(None);
+        }
+        match rustix::fs::unlinkat(&self.dir, FILE, AtFlags::empty()) {
+            Err(e) if e != Errno::NOENT => Err(self.failed(e.into())),
             _ => Ok(()),
         }
     }
@@ -126,22 +193,28 @@ impl Journal {
         first.map_or(Ok(()), Err)
     }
 
-    fn start_over(&mut self, here: &Place) -> Result<(), SetupError> {
-        self.file.set_len(0).map_err(|e| self.failed(e))?;
-        self.write(here)
-    }
-
     fn failed(&self, source: io::Error) -> SetupError {
         SetupError::Journal { path: self.path.clone(), source }
     }
 }
 
 impl Drop for Journal {
-    /// Restores on the way out of a panic or an early return, too.
+    /// Restores on the way out of a panic or an early return, too, but for a kill switch: it stays when its bond fails.
     fn drop(&mut self) {
-        if !self.closed
-            && let Err(error) = self.finish()
-        {
+        if self.closed {
+            return;
+        }
+        let (stays, goes): (Vec<Change>, Vec<Change>) =
+            std::mem::take(&mut self.changes).into_iter().partition(|c| c.is_kill_switch());
+        if !stays.is_empty() {
+            tracing::warn!(
+                "the kill switch stays: nothing leaves this machine but by the bond. Start the client again, or take it back with `ropewalk restore`"
+            );
+        }
+        self.changes = goes;
+        let outcome = self.take_all_back();
+        self.changes.splice(0..0, stays);
+        if let Err(error) = outcome.and_then(|()| self.close()) {
             tracing::warn!(%error, "not everything could be taken back; the next start tries again");
         }
     }
@@ -169,22 +242,39 @@ impl Place {
 
 /// Opens the file for appending and locks it. The owner removes the file when it is done, so after locking it
 /// must still be the one of that name.
-fn lock(path: &Path) -> io::Result<File> {
+fn lock(dir: &OwnedFd) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     loop {
-        let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+        let file = File::from(rustix::fs::openat(dir, FILE, flags, Mode::RUSR | Mode::WUSR)?);
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|e| match e {
             Errno::WOULDBLOCK => io::ErrorKind::WouldBlock.into(),
             e => io::Error::from(e),
         })?;
-        match std::fs::metadata(path) {
-            Ok(named) if named.ino() == file.metadata()?.ino() => return Ok(file),
+        match rustix::fs::statat(dir, FILE, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(named) if named.st_ino == file.metadata()?.ino() => return Ok(file),
             _ => {}
         }
     }
 }
 
+/// A file that ends with the process: where the disk has no room for a name.
+fn nowhere() -> io::Result<File> {
+    Ok(rustix::fs::memfd_create(FILE, MemfdFlags::CLOEXEC)?.into())
+}
+
+/// There is no room left, for anybody or for this user.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+fn line(text: &mut Vec<u8>, entry: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *text, entry)?;
+    text.push(b'\n');
+    Ok(())
+}
+
 /// The changes in the file, oldest first; none if they were made before the last boot or elsewhere.
-fn read(file: &File, here: &Place) -> io::Result<Vec<Change>> {
+fn read(file: impl Read, here: &Place) -> io::Result<Vec<Change>> {
     let mut lines = BufReader::new(file).lines();
     let Some(first) = lines.next().transpose()? else { return Ok(Vec::new()) };
     if serde_json::from_str::<Place>(&first).ok().as_ref() != Some(here) {
@@ -200,4 +290,16 @@ fn read(file: &File, here: &Place) -> io::Result<Vec<Change>> {
         }
     }
     Ok(changes)
+}
+
+/// Reads lines of changes of this place; what is read is written and read the same. For the fuzzer.
+pub(crate) fn read_any(lines: &[u8]) {
+    let here = Place { boot: "here".into(), namespace: 1 };
+    let mut text = Vec::new();
+    line(&mut text, &here).expect("a place can be written");
+    let Ok(changes) = read(&*[&text, lines].concat(), &here) else { return };
+    for change in &changes {
+        line(&mut text, &Entry::Made(change.clone())).expect("a change can be written");
+    }
+    assert_eq!(read(&*text, &here).expect("and read"), changes);
 }

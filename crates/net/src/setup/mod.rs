@@ -7,6 +7,7 @@
 
 mod change;
 mod device;
+mod firewall;
 mod journal;
 mod routes;
 mod rts;
@@ -15,6 +16,8 @@ mod sysctl;
 
 pub use change::Change;
 pub use device::{DeviceConfig, configure, join_bridge, remove_address};
+pub use firewall::{Guard, KillSwitch, guard, kill_switch};
+pub(crate) use journal::read_any;
 pub use journal::{Journal, cleanup_stale};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rts::{RtsThreshold, Tries, is_worth_protecting, protect};

@@ -76,6 +76,15 @@ pub fn reverse_path(journal: &mut Journal, interface: &str) -> Result<(), SetupE
     Ok(())
 }
 
+/// Gives a setting of a device of ours its value; it ends with the device. Where IPv6 is missing, so are its settings. The engine drops what these settings
+/// are about, too, so a `/proc/sys` that cannot be written stops nothing.
+pub(super) fn insist(key: &str, value: &str) {
+    let is_other = read(key).is_ok_and(|before| before != value);
+    if let (true, Err(error)) = (is_other, write(key, value)) {
+        tracing::warn!("net/{key} cannot be set to {value}: {error}");
+    }
+}
+
 fn plan(journal: &mut Journal, key: String, after: &str) -> Result<(), SetupError> {
     match Sysctl::plan(key, after) {
         Some(sysctl) => journal.make(Change::Sysctl(sysctl)),

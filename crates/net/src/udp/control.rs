@@ -25,6 +25,14 @@ impl<const N: usize> Control<N> {
         Control { bytes: [0; N], len: 0 }
     }
 
+    /// What the kernel might have written: as much as there is room for; for the fuzzer.
+    pub(super) fn of(data: &[u8]) -> Self {
+        let mut control = Self::new();
+        control.len = data.len().min(N);
+        control.bytes[..control.len].copy_from_slice(&data[..control.len]);
+        control
+    }
+
     /// Appends a message. The callers' constants guarantee the room.
     pub(super) fn push(&mut self, level: libc::c_int, kind: libc::c_int, data: &[u8]) {
         let (start, end) = (self.len, self.len + HEADER + data.len());
@@ -86,6 +94,14 @@ pub(super) struct Name {
 impl Name {
     pub(super) const fn empty() -> Self {
         Name { bytes: [0; NAME_LEN], len: 0 }
+    }
+
+    /// What the kernel might have written; for the fuzzer.
+    pub(super) fn of(data: &[u8]) -> Self {
+        let mut name = Self::empty();
+        let len = data.len().min(NAME_LEN);
+        name.bytes[..len].copy_from_slice(&data[..len]);
+        name
     }
 
     pub(super) fn new(address: &SocketAddr) -> Self {

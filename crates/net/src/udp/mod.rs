@@ -13,6 +13,7 @@ mod send;
 mod socket;
 
 pub use error::{OpenError, PathError, SendError};
+pub(crate) use recv::read_any;
 pub use recv::{DATAGRAM_BUFFER, Datagrams, RecvBatch};
 pub use send::{MAX_BATCH_BYTES, MAX_SEGMENTS, Transmit};
 pub use socket::{Options, UdpSocket};

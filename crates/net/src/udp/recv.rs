@@ -190,3 +190,17 @@ fn read_control(datagrams: &mut Datagrams<'_>, level: libc::c_int, kind: libc::c
         _ => {}
     }
 }
+
+/// Reads a sender's address and ancillary data out of any bytes; for the fuzzer.
+pub(crate) fn read_any(bytes: &[u8]) {
+    let (len, name, control) =
+        (1 + bytes.len() % 1500, Name::of(bytes), RecvControl::of(bytes.get(NAME_LEN..).unwrap_or(&[])));
+    // SAFETY: mmsghdr is plain old data for which all zeroes is a valid value.
+    let mut message: libc::mmsghdr = unsafe { std::mem::zeroed() };
+    message.msg_len = len as libc::c_uint;
+    message.msg_hdr.msg_controllen = control.len() as _;
+    let mut buffer = [0; 1500];
+    if let Some(datagrams) = read_slot(&mut buffer, &Slot { name, control }, &message) {
+        assert!(datagrams.data.len() == len && datagrams.segment_size > 0);
+    }
+}

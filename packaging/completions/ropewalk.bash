@@ -58,6 +58,9 @@ _ropewalk() {
             ropewalk,reproduce)
                 cmd="ropewalk__subcmd__reproduce"
                 ;;
+            ropewalk,restore)
+                cmd="ropewalk__subcmd__restore"
+                ;;
             ropewalk,revoke)
                 cmd="ropewalk__subcmd__revoke"
                 ;;
@@ -129,6 +132,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help,reproduce)
                 cmd="ropewalk__subcmd__help__subcmd__reproduce"
+                ;;
+            ropewalk__subcmd__help,restore)
+                cmd="ropewalk__subcmd__help__subcmd__restore"
                 ;;
             ropewalk__subcmd__help,revoke)
                 cmd="ropewalk__subcmd__help__subcmd__revoke"
@@ -329,7 +335,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up ap repeater status top path link revoke sim compare probe reproduce lab check completions man reference help"
+            opts="-h -V --help --version serve invite up ap repeater status top path link revoke restore sim compare probe reproduce lab check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -487,7 +493,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="serve invite up ap repeater status top path link revoke sim compare probe reproduce lab check completions man reference help"
+            opts="serve invite up ap repeater status top path link revoke restore sim compare probe reproduce lab check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -893,6 +899,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__reproduce)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__restore)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1723,12 +1743,16 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__repeater)
-            opts="-h --config --state --log --log-format --metrics --lan --timeout --help"
+            opts="-h --token-file --config --state --log --log-format --metrics --lan --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1786,6 +1810,24 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__restore)
+            opts="-h --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__revoke)
             opts="-h --state --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1805,7 +1847,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__serve)
-            opts="-h --state --config --tun --log --log-format --metrics --listen --address --masquerade --help"
+            opts="-h --state --config --tun --log --log-format --metrics --listen --address --masquerade --client-to-client --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2045,12 +2087,16 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__up)
-            opts="-h --state --config --tun --log --log-format --metrics --path --route --dns --timeout --help"
+            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --kill-switch --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --state)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

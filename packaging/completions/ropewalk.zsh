@@ -40,6 +40,7 @@ json\:"One JSON object per line"))' \
 '*--listen=[UDP address to listen on; give it again for more \[default\: 0.0.0.0\:4500 and, with IPv6, \[\:\:\]\:4500\]]:ADDR:PORT:_default' \
 '*--address=[The gateway'\''s address inside the bond, with the network that clients get theirs from; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
 '--masquerade[Let clients reach the internet through this machine (nftables and forwarding)]' \
+'--client-to-client[Let clients reach each other through the bond]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -55,6 +56,7 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (up)
 _arguments "${_arguments_options[@]}" : \
+'()--token-file=[Read the token from this file]:FILE:_files' \
 '--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
 '--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
 '--tun=[Name of the network device \[default\: the first free of rw0, rw1, …\]]:NAME:_default' \
@@ -66,9 +68,10 @@ json\:"One JSON object per line"))' \
 '*--route=[Send this network through the bond; 0.0.0.0/0 and \:\:/0 are everything]:CIDR:_default' \
 '*--dns=[Ask this name server, through the bond]:ADDR:_default' \
 '--timeout=[Give up if there is no connection after this long]:SECS:_default' \
+'--kill-switch[Let nothing leave this machine but through the bond, until the client is told to stop; with --route 0.0.0.0/0. \`ropewalk restore\` takes it back where the client was killed]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'::token -- What `ropewalk invite` printed; `-` reads it from standard input \[default\: the one used last with this state\]:_default' \
+'::token -- What `ropewalk invite` printed; `-` reads it from standard input, where no list of processes shows it \[default\: the one used last with this state\]:_default' \
 && ret=0
 ;;
 (ap)
@@ -131,6 +134,7 @@ esac
 ;;
 (repeater)
 _arguments "${_arguments_options[@]}" : \
+'()--token-file=[Read the token from this file]:FILE:_files' \
 '--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
 '--state=[Directory for keys and state; made if it is not there \[default\: the file'\''s \`state\`\]]:DIR:_files' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
@@ -141,7 +145,7 @@ json\:"One JSON object per line"))' \
 '--timeout=[Give up if there is no connection after this long]:SECS:_default' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'::token -- What `ropewalk ap invite` printed; `-` reads it from standard input \[default\: the file'\''s, or the one used last with this state\]:_default' \
+'::token -- What `ropewalk ap invite` printed; `-` reads it from standard input, where no list of processes shows it \[default\: the file'\''s, or the one used last with this state\]:_default' \
 && ret=0
 ;;
 (status)
@@ -260,6 +264,13 @@ _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
 '--help[Print help]' \
 ':name -- What the device is called:_default' \
+&& ret=0
+;;
+(restore)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
 && ret=0
 ;;
 (sim)
@@ -684,6 +695,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(restore)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (sim)
 _arguments "${_arguments_options[@]}" : \
 ":: :_ropewalk__subcmd__help__subcmd__sim_commands" \
@@ -826,6 +841,7 @@ _ropewalk_commands() {
 'path:Change the paths of the running bond' \
 'link:Say how long interfaces'\'' queues are, what became of packets, and how radios hear their neighbours' \
 'revoke:Let a device in no more, and end its session' \
+'restore:Take back what a daemon that was killed, or failed under a kill switch, left on this machine\: routes, firewall, settings' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
 'compare:Put two reports of a scenario side by side, and say whether they agree' \
 'probe:Measure a path\: what limits it, what to set, and what that would give' \
@@ -898,6 +914,7 @@ _ropewalk__subcmd__help_commands() {
 'path:Change the paths of the running bond' \
 'link:Say how long interfaces'\'' queues are, what became of packets, and how radios hear their neighbours' \
 'revoke:Let a device in no more, and end its session' \
+'restore:Take back what a daemon that was killed, or failed under a kill switch, left on this machine\: routes, firewall, settings' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
 'compare:Put two reports of a scenario side by side, and say whether they agree' \
 'probe:Measure a path\: what limits it, what to set, and what that would give' \
@@ -1073,6 +1090,11 @@ _ropewalk__subcmd__help__subcmd__repeater_commands() {
 _ropewalk__subcmd__help__subcmd__reproduce_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help reproduce commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__restore_commands] )) ||
+_ropewalk__subcmd__help__subcmd__restore_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help restore commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__revoke_commands] )) ||
 _ropewalk__subcmd__help__subcmd__revoke_commands() {
@@ -1363,6 +1385,11 @@ _ropewalk__subcmd__repeater_commands() {
 _ropewalk__subcmd__reproduce_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk reproduce commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__restore_commands] )) ||
+_ropewalk__subcmd__restore_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk restore commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__revoke_commands] )) ||
 _ropewalk__subcmd__revoke_commands() {

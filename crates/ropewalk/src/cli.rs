@@ -40,6 +40,8 @@ pub enum Command {
     Link(Link),
     /// Let a device in no more, and end its session
     Revoke(Revoke),
+    /// Take back what a daemon that was killed, or failed under a kill switch, left on this machine: routes, firewall, settings
+    Restore(Restore),
     /// Simulate a scenario: radios, links, TCP and bonds in virtual time
     Sim(crate::sim::Sim),
     /// Put two reports of a scenario side by side, and say whether they agree
@@ -126,6 +128,9 @@ pub struct Serve {
     /// Let clients reach the internet through this machine (nftables and forwarding)
     #[arg(long)]
     pub masquerade: bool,
+    /// Let clients reach each other through the bond
+    #[arg(long)]
+    pub client_to_client: bool,
 }
 
 /// `ropewalk invite`.
@@ -164,9 +169,12 @@ pub struct Show {
 /// `ropewalk up`.
 #[derive(Debug, Args)]
 pub struct Up {
-    /// What `ropewalk invite` printed; `-` reads it from standard input [default: the one used last with this state]
+    /// What `ropewalk invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the one used last with this state]
     #[arg(value_name = "TOKEN")]
     pub token: Option<String>,
+    /// Read the token from this file
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    pub token_file: Option<PathBuf>,
     #[command(flatten)]
     pub state: State,
     #[command(flatten)]
@@ -180,6 +188,10 @@ pub struct Up {
     /// Ask this name server, through the bond
     #[arg(long = "dns", value_name = "ADDR")]
     pub dns: Vec<IpAddr>,
+    /// Let nothing leave this machine but through the bond, until the client is told to stop; with --route 0.0.0.0/0. `ropewalk restore` takes it back where
+    /// the client was killed
+    #[arg(long)]
+    pub kill_switch: bool,
     /// Give up if there is no connection after this long
     #[arg(long, value_name = "SECS")]
     pub timeout: Option<u64>,
@@ -246,9 +258,13 @@ pub enum ApCommand {
 /// `ropewalk repeater`.
 #[derive(Debug, Args)]
 pub struct Repeater {
-    /// What `ropewalk ap invite` printed; `-` reads it from standard input [default: the file's, or the one used last with this state]
+    /// What `ropewalk ap invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the file's, or the one used last
+    /// with this state]
     #[arg(value_name = "TOKEN")]
     pub token: Option<String>,
+    /// Read the token from this file
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    pub token_file: Option<PathBuf>,
     #[command(flatten)]
     pub hop: Hop,
     /// The clients are on this cable: no radio is shared with them, nothing is throttled
@@ -348,6 +364,13 @@ pub struct Revoke {
     pub state: State,
 }
 
+/// `ropewalk restore`.
+#[derive(Debug, Args)]
+pub struct Restore {
+    #[command(flatten)]
+    pub state: State,
+}
+
 /// `ropewalk check`.
 #[derive(Debug, Args)]
 pub struct Check {
@@ -430,6 +453,10 @@ mod tests {
             "ropewalk serve --state d --listen 0.0.0.0:4500 --tun rw0 --address 10.77.0.1/24",
             "ropewalk serve --state d --listen [::]:4500 --listen 0.0.0.0:1 --address 10.0.0.1/8 --address fd77::1/64 --masquerade",
             "ropewalk invite alice --state d --endpoint gw.example.org:4500 --endpoint [2001:db8::1]:4500",
+            "ropewalk up - --state d --kill-switch --route 0.0.0.0/0",
+            "ropewalk up --token-file f --state d",
+            "ropewalk restore --state d",
+            "ropewalk serve --state d --client-to-client",
             "ropewalk up rw1_x --state d --tun rw0 --path wan0 --path wan1@192.0.2.1:4500 --route 0.0.0.0/0 --route ::/0 --dns 10.77.0.1",
             "ropewalk ap --config f",
             "ropewalk ap --config f --state d --log debug --metrics 127.0.0.1:9100",
@@ -472,6 +499,7 @@ mod tests {
             "ropewalk repeater",
             "ropewalk ap invite attic",
             "ropewalk repeater --config f --lan a-name-that-is-too-long",
+            "ropewalk up rw1_x --token-file f --state d",
             "ropewalk up rw1_x --state d --path wan0@nowhere",
             "ropewalk up rw1_x --state d --path a-name-that-is-too-long",
             "ropewalk path set wan0 --state d --reset-day 32",

@@ -3,13 +3,15 @@
 //! The binary is a driver: it opens what the engine of `ropewalk-bond` works on, through `ropewalk-net`, and decides nothing about
 //! packets. Its rooms:
 //!
-//! * [`cli`]: the command line, and [`commands`]: one file per command.
-//! * [`daemon`]: the data loop that both ends share; [`gateway`] and [`client`]: what each end adds to it.
-//! * [`state`]: what is kept on disk: keys, clients, used bytes.
-//! * [`sim`]: the simulator: runs, sweeps, their results; [`lab`]: the same scenarios live; [`compare`]: both side by side; [`reproduce`]:
+//! * `cli`: the command line, and `commands`: one file per command.
+//! * `daemon`: the data loop that both ends share; `gateway` and `client`: what each end adds to it.
+//! * `state`: what is kept on disk: keys, clients, used bytes.
+//! * `sim`: the simulator: runs, sweeps, their results; `lab`: the same scenarios live; `compare`: both side by side; `reproduce`:
 //!   papers, claim by claim.
-//! * [`probe`]: what limits a path.
-//! * [`control`]: the socket by which other commands talk to a running daemon; [`report`]: what it says of itself.
+//! * `probe`: what limits a path.
+//! * `control`: the socket by which other commands talk to a running daemon; `report`: what it says of itself.
+//!
+//! It is a library only so that the fuzzer reaches what it reads ([`fuzzing`]).
 #![allow(
     rustdoc::broken_intra_doc_links,
     reason = "doc comments of arguments are help texts, where [::] is an address"
@@ -24,6 +26,8 @@ mod config;
 mod control;
 mod daemon;
 mod exit;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gateway;
 mod lab;
 mod logging;
@@ -57,7 +61,8 @@ fn end_where_nothing_can_be_printed() {
     }));
 }
 
-fn main() -> ExitCode {
+/// The program.
+pub fn main() -> ExitCode {
     end_where_nothing_can_be_printed();
     let cli = cli::Cli::parse();
     match commands::run(cli) {

@@ -3,9 +3,8 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::time::{Duration, Instant};
 
-use common::{BINARY, SOON, States, invite, lab, root, ropewalk, serve, up};
+use common::{BINARY, SOON, States, eventually, invite, lab, root, ropewalk, serve, up};
 use ropewalk_lab::{Namespace, Ping, Process};
 use rustix::process::Signal;
 
@@ -14,15 +13,6 @@ const INSIDE: &str = "10.77.0.1";
 fn pings(client: &Namespace) -> bool {
     let report = Ping::new(INSIDE.parse().unwrap()).run(client).unwrap();
     report.received == report.sent
-}
-
-/// Waits until it is so.
-fn eventually(what: &str, mut so: impl FnMut() -> bool) {
-    let until = Instant::now() + SOON;
-    while !so() {
-        assert!(Instant::now() < until, "{what}: not within {SOON:?}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 fn json(states: &States, end: &str) -> serde_json::Value {

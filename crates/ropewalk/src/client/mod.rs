@@ -12,7 +12,7 @@ pub use metering::Meter;
 pub use network::Network;
 pub use queue::{ClientsQueue, RepeaterPart};
 pub use resolver::Resolver;
-pub use settings::Book as PathBook;
+pub use settings::{Book as PathBook, fuzz};
 pub use ways::Way;
 
 use crate::cli::PathName;
@@ -118,9 +118,10 @@ impl Client {
         self.drive(running, now)
     }
 
-    /// Ends the client: what it changed on this machine is taken back.
-    pub fn finish(mut self, running: &mut Running) -> anyhow::Result<()> {
+    /// Ends the client: what it changed on this machine is taken back, but for the kill switch of a client that failed.
+    pub fn finish(mut self, running: &mut Running, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         self.settle(running, clock::now());
+        outcome?;
         Ok(self.network.restore()?)
     }
 
@@ -187,6 +188,7 @@ impl Client {
     fn on_connected(&mut self, running: &mut Running, accept: &Accept) -> anyhow::Result<()> {
         let again = self.connected;
         self.network.connect(&running.core.tun, accept, self.follower.links())?;
+        running.core.engine.set_routes(&self.network.behind());
         self.connected = true;
         let inside: Vec<String> = self.network.addresses().iter().map(ToString::to_string).collect();
         let words = if again { "connected again" } else { "connected" };
@@ -296,6 +298,7 @@ impl Role for Client {
         {
             tracing::error!("{error}");
         }
+        running.core.engine.set_routes(&self.network.behind());
     }
 
     fn due(&self) -> Time {

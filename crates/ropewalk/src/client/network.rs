@@ -1,9 +1,10 @@
 //! What a client changes on its machine once it is connected.
 
+use crate::exit::{Code, failure};
 use ipnet::IpNet;
-use ropewalk_bond::session::Accept;
+use ropewalk_bond::session::{Accept, Layer};
 use ropewalk_net::links::Link;
-use ropewalk_net::setup::{DeviceConfig, Journal, Routes, SetupError, configure, reverse_path};
+use ropewalk_net::setup::{DeviceConfig, Journal, Routes, SetupError, configure, guard, reverse_path};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::{dns, setup};
 use std::net::IpAddr;
@@ -29,16 +30,28 @@ impl Network {
     }
 
     /// The gateway let us in: the device gets its addresses, and the routes lead into it.
-    pub fn connect(&mut self, tun: &Tun, accept: &Accept, links: &[Link]) -> Result<(), SetupError> {
+    pub fn connect(&mut self, tun: &Tun, accept: &Accept, links: &[Link]) -> anyhow::Result<()> {
         let addresses = addresses(accept);
         if addresses == self.addresses {
             return Ok(());
+        }
+        let others: Vec<&Link> = links.iter().filter(|l| l.name != tun.name()).collect();
+        for inside in &addresses {
+            check_inside(inside, &self.wanted, &others).map_err(|words| failure(Code::Usage, words))?;
         }
         let first = self.addresses.is_empty();
         for gone in self.addresses.iter().filter(|a| !addresses.contains(a)) {
             setup::remove_address(tun.index(), *gone)?;
         }
+        // First: no packet is to come before it.
+        let own = addresses.iter().map(IpNet::addr).collect();
+        if let Err(error) = guard(&mut self.journal, tun.name(), own) {
+            tracing::warn!(
+                "{error}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
+            );
+        }
         configure(&DeviceConfig {
+            layer: Layer::Three,
             index: tun.index(),
             name: tun.name(),
             mtu: self.mtu,
@@ -56,6 +69,11 @@ impl Network {
             }
         }
         Ok(())
+    }
+
+    /// The networks behind the gateway: what the routes name, and the network inside.
+    pub fn behind(&self) -> Vec<IpNet> {
+        self.wanted.iter().chain(&self.addresses).map(IpNet::trunc).collect()
     }
 
     /// Other networks than before go through the bond.
@@ -107,10 +125,94 @@ impl Network {
     }
 }
 
+/// The shortest prefixes of a network inside that a gateway may choose by itself.
+const SHORTEST: (u8, u8) = (16, 48);
+
+/// The gateway chooses the network inside, and this machine sends there what it has for that network. So it may be none that is somebody else's, unless a
+/// route says the same.
+fn check_inside(inside: &IpNet, routes: &[IpNet], others: &[&Link]) -> Result<(), String> {
+    let network = inside.trunc();
+    if routes.iter().any(|r| r.trunc().contains(&network)) {
+        return Ok(());
+    }
+    let shortest = if network.addr().is_ipv4() { SHORTEST.0 } else { SHORTEST.1 };
+    if network.prefix_len() < shortest || !is_private(network.addr()) {
+        return Err(format!(
+            "the gateway says that {network} is its network inside, which is not a private one of /{shortest} or smaller: if that is right, say so with --route \
+             {network}; if not, somebody wants to see where this machine's packets go"
+        ));
+    }
+    let of = |link: &Link| {
+        let mut all = link.addresses.iter().filter_map(|a| IpNet::new(a.ip, a.prefix_len).ok());
+        all.find(|n| network.contains(&n.addr()) || n.contains(&network.addr()))
+    };
+    match others.iter().find_map(|l| of(l).map(|net| (&l.name, net))) {
+        Some((name, net)) => Err(format!(
+            "the gateway's network inside, {network}, is also that of {name} here ({net}): give the gateway another --address, or say with --route {network} that \
+             it goes into the bond"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// RFC 1918, RFC 6598, RFC 4193. With the prefix of [`SHORTEST`] all of a network is if its first address is.
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(a) => a.is_private() || a.octets()[0] == 100 && a.octets()[1] & 0xc0 == 64,
+        IpAddr::V6(a) => a.is_unique_local(),
+    }
+}
+
 /// A gateway without IPv4 inside says so with zeros.
 fn addresses(accept: &Accept) -> Vec<IpNet> {
     let v4 = Some(accept.ipv4).filter(|v4| !v4.client.is_unspecified());
     let v4 = v4.and_then(|v4| IpNet::new(v4.client.into(), v4.prefix).ok());
     let v6 = accept.ipv6.and_then(|v6| IpNet::new(v6.client.into(), v6.prefix).ok());
     v4.into_iter().chain(v6).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_net::links::Address;
+
+    fn check(inside: &str, routes: &[&str]) -> Result<(), String> {
+        let address = |ip: &str, prefix_len| Address { ip: ip.parse().unwrap(), prefix_len, usable: true };
+        let eth0 = Link {
+            index: 2,
+            name: "eth0".into(),
+            kind: None,
+            mtu: 1500,
+            up: true,
+            loopback: false,
+            enslaved: false,
+            addresses: vec![address("192.168.1.5", 24), address("fd01::5", 64)],
+        };
+        let routes: Vec<IpNet> = routes.iter().map(|r| r.parse().unwrap()).collect();
+        check_inside(&inside.parse().unwrap(), &routes, &[&eth0])
+    }
+
+    #[test]
+    fn a_gateway_does_not_take_a_network_by_calling_it_its_own() {
+        for inside in
+            ["8.8.8.9/24", "1.2.3.4/0", "10.0.0.2/8", "172.16.0.1/12", "2606:4700:4700::2/64", "fd00::2/8"]
+        {
+            let words = check(inside, &["192.0.2.0/24"]).unwrap_err();
+            assert!(words.contains("if that is right, say so with --route"), "{inside}: {words}");
+        }
+        for inside in ["192.168.1.77/24", "192.168.0.1/16", "192.168.1.5/32", "fd01::77/64"] {
+            let words = check(inside, &[]).unwrap_err();
+            assert!(words.contains("is also that of eth0"), "{inside}: {words}");
+        }
+    }
+
+    #[test]
+    fn a_private_network_or_one_that_a_route_names_is_taken() {
+        for inside in ["10.77.0.2/24", "172.20.0.2/16", "100.64.1.2/24", "192.168.2.2/30", "fd77::2/64"] {
+            assert_eq!(check(inside, &[]), Ok(()), "{inside}");
+        }
+        assert_eq!(check("8.8.8.9/24", &["8.8.0.0/16"]), Ok(()));
+        assert_eq!(check("192.168.1.77/24", &["0.0.0.0/0"]), Ok(()));
+        assert_eq!(check("2606:4700:4700::2/64", &["::/0"]), Ok(()));
+    }
 }

@@ -5,6 +5,7 @@ use crate::config::{ClassName, PathEntry};
 use crate::exit::{Code, failure};
 use crate::state::StateDir;
 use crate::state::usage::Cap;
+use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -74,7 +75,9 @@ pub struct Book {
 impl Book {
     /// What the configuration says and what was said earlier.
     pub fn open(dir: &StateDir, entries: &[PathEntry]) -> anyhow::Result<Book> {
-        let said = dir.read_json(FILE)?.unwrap_or_default();
+        let said = dir.read(FILE)?.map_or_else(|| Ok(BTreeMap::new()), |text| read(&text));
+        let damaged = || format!("{} is damaged: remove it", dir.path().join(FILE).display());
+        let said = said.with_context(damaged)?;
         let mut book = Book { dir: dir.clone(), configured: BTreeMap::new(), said };
         book.configure(entries);
         Ok(book)
@@ -102,6 +105,24 @@ impl Book {
         self.said.insert(name.to_string(), settings);
         self.dir.write_json(FILE, &self.said)
     }
+}
+
+/// What was said, within the bounds of the command line whatever the file says.
+fn read(text: &str) -> serde_json::Result<BTreeMap<String, Settings>> {
+    let mut said: BTreeMap<String, Settings> = serde_json::from_str(text)?;
+    for settings in said.values_mut() {
+        (settings.reset_day, settings.weight) =
+            (settings.reset_day.clamp(1, 31), settings.weight.clamp(1, 1000));
+    }
+    Ok(said)
+}
+
+/// For the fuzzer: what a file says is within bounds, and is read as it is written.
+pub fn fuzz(text: &str) {
+    let Ok(said) = read(text) else { return };
+    assert!(said.values().all(|s| s.weight > 0 && (1..=31).contains(&s.reset_day)));
+    let written = serde_json::to_string(&said).expect("settings can be written");
+    assert_eq!(read(&written).expect("and read"), said);
 }
 
 #[cfg(test)]

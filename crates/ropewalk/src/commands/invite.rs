@@ -8,14 +8,17 @@ use crate::gateway::desk;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::state::clients::{Clients, FILE};
 use crate::state::{StateDir, identity};
+use ropewalk_net::privileges;
 use std::time::{Duration, Instant};
 
 /// Prints one token line.
 pub fn run(args: &Invite) -> anyhow::Result<()> {
-    let dir = StateDir::open(&args.state.dir)?;
-    let token = match Line::try_open(&dir)? {
+    privileges::keep_secrets()?;
+    let running =
+        if args.state.dir.is_dir() { Line::try_open(&StateDir::existing(&args.state.dir)?)? } else { None };
+    let token = match running {
         Some(mut daemon) => ask(&mut daemon, args)?,
-        None => on_files(&dir, args)?,
+        None => on_files(&StateDir::open(&args.state.dir)?, args)?,
     };
     println!("{token}");
     Ok(())

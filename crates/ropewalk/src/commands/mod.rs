@@ -6,6 +6,7 @@ mod link;
 mod pages;
 mod path;
 mod repeater;
+mod restore;
 mod revoke;
 mod serve;
 mod status;
@@ -28,6 +29,7 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Path(args) => path::run(args),
         Command::Link(args) => link::run(&args),
         Command::Revoke(args) => revoke::run(&args),
+        Command::Restore(args) => restore::run(&args),
         Command::Sim(args) => crate::sim::run(&args),
         Command::Lab(args) => crate::lab::run(&args),
         Command::Compare(args) => crate::compare::run(&args),

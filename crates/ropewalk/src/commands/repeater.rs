@@ -27,7 +27,11 @@ pub fn run(args: Repeater) -> anyhow::Result<()> {
     r.check_clients().map_err(|words| failure(Code::Usage, format!("{}: {words}", path.display())))?;
     let state = ap::state_dir(args.hop.state.or_else(|| r.state.clone()), &path)?;
     let given = args.token.is_some();
-    file.up.token = args.token.or(r.token.take());
+    (file.up.token, file.up.token_file) = match (args.token, args.token_file) {
+        (None, None) => (r.token.take(), r.token_file.take()),
+        given => given,
+    };
+    file.up.kill_switch = false;
     file.up.timeout_s = args.timeout.or(r.timeout_s);
     file.up.tun = r.tun.clone();
     file.up.path = r.link.iter().map(|l| PathEntry::new(&l.interface)).collect();

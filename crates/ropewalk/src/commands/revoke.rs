@@ -9,10 +9,10 @@ use crate::state::clients::{Clients, FILE};
 
 /// Ends a device's right to come in, and its session if it has one.
 pub fn run(args: &Revoke) -> anyhow::Result<()> {
-    let dir = StateDir::existing(&args.state.dir)?;
-    if let Some(mut daemon) = Line::try_open(&dir)? {
+    if let Some(mut daemon) = Line::try_open(&StateDir::existing(&args.state.dir)?)? {
         daemon.ask(&Request::Revoke { name: args.name.clone() })?;
     } else {
+        let dir = StateDir::open(&args.state.dir)?;
         let _lock = lock(&dir)?;
         let mut clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
         clients.revoke(&args.name)?;

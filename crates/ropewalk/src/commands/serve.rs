@@ -37,10 +37,11 @@ pub fn run(args: Serve) -> anyhow::Result<()> {
 /// Runs a gateway, or the access point of a hop.
 pub fn start(wish: Wish) -> anyhow::Result<()> {
     logging::start(wish.file.log.level.as_deref(), wish.file.log.format.unwrap_or(LogFormat::Text))?;
+    privileges::keep_secrets()?;
     privileges::check()?;
     let dir = StateDir::open(&wish.state)?;
     let _lock = dir.lock()?;
-    let (mut journal, left_behind) = Journal::open(dir.path())?;
+    let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
@@ -79,6 +80,7 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<Wish> {
         serve.address = vec!["10.77.0.1/24".parse()?];
     }
     serve.masquerade |= args.masquerade;
+    serve.client_to_client |= args.client_to_client;
     serve.tun = args.daemon.tun.or(serve.tun.take());
     let pool = Pool::new(&serve.address)?;
     Ok(Wish { file, reload, state: args.state.dir, pool, hop: None, behind: Vec::new() })
@@ -90,7 +92,7 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     if hop.is_some() {
         super::ap::protect_frames(&file.ap.link, journal);
     }
-    let config = Config { hop, ..file.engine.to_config() };
+    let config = Config { hop, client_to_client: file.serve.client_to_client, ..file.engine.to_config() };
     let key = identity::load_or_make(dir)?;
     let public = key.public();
     let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
@@ -104,7 +106,11 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
         endpoints: file.serve.endpoints.iter().map(|e| e.0.to_string()).collect(),
         device: tun.name().into(),
     };
-    dir.write_json(GATEWAY_FILE, &listening)?;
+    if let Err(error) = dir.write_json(GATEWAY_FILE, &listening) {
+        tracing::warn!(
+            "{error:#}: `ropewalk invite` will not know where this gateway listens while it does not run"
+        );
+    }
     let signals = Signals::new().context("signals cannot be caught")?;
     take_precedence(file.engine.nice);
     privileges::drop_all_but_network()?;
@@ -144,6 +150,7 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
 pub fn frames_device(file: &File, name: Option<&str>, bridge: Option<&str>) -> anyhow::Result<Tun> {
     let tap = Tun::open_tap(name)?;
     configure(&DeviceConfig {
+        layer: Layer::Two,
         index: tap.index(),
         name: tap.name(),
         mtu: file.engine.tun_mtu.into(),
@@ -160,6 +167,7 @@ pub fn frames_device(file: &File, name: Option<&str>, bridge: Option<&str>) -> a
 fn set_up(file: &File, pool: &Pool, behind: &[IpNet], journal: &mut Journal) -> anyhow::Result<Tun> {
     let tun = Tun::open(file.serve.tun.as_deref())?;
     configure(&DeviceConfig {
+        layer: Layer::Three,
         index: tun.index(),
         name: tun.name(),
         mtu: file.engine.tun_mtu.into(),

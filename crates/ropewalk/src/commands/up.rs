@@ -2,7 +2,7 @@
 
 use crate::cli::{LogFormat, PathName, Up};
 use crate::client::{Client, Meter, Network, Parts, PathBook, RepeaterPart, Resolver, Wish};
-use crate::config::{File, Name, PathEntry};
+use crate::config::{self, File as Settings, Name, PathEntry};
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{Desk, Server};
 use crate::daemon::{Core, Links, Outbox, Reload, Running, mailbox, run as run_loop, take_precedence};
@@ -13,21 +13,24 @@ use crate::{logging, metrics};
 use anyhow::Context;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
-use ropewalk_bond::session::{CipherSet, Hop, Layer, Token};
+use ropewalk_bond::session::{CipherSet, Hop, Host, Layer, Token};
 use ropewalk_bond::time::Duration;
 use ropewalk_net::links::Follower;
 use ropewalk_net::poll::Signals;
-use ropewalk_net::setup::{Journal, forwarding};
+use ropewalk_net::setup::{Journal, forwarding, kill_switch};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::{clock, privileges};
-use std::io::Read;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 const TOKEN_FILE: &str = "token";
+/// Bytes; a token has 4096 at most.
+const TOKEN_MAX: u64 = 8192;
 
 /// Connects to a gateway until told to stop.
 pub fn run(args: Up) -> anyhow::Result<()> {
-    let file = File::read_if_any(args.daemon.config.as_deref())?;
+    let file = Settings::read_if_any(args.daemon.config.as_deref())?;
     let (state, given, routes_fixed) =
         (args.state.dir.clone(), args.token.is_some(), !args.routes.is_empty());
     let reload = Reload::new(args.daemon.config.clone(), file.clone(), args.daemon.log.is_some());
@@ -46,9 +49,10 @@ pub struct Asked {
 }
 
 /// Runs a client, or the repeater of a hop.
-pub fn start(file: File, reload: Reload, state: &Path, asked: Asked) -> anyhow::Result<()> {
+pub fn start(file: Settings, reload: Reload, state: &Path, asked: Asked) -> anyhow::Result<()> {
     logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
-    let token = given_token(file.up.token.as_deref(), asked.token_given)?;
+    privileges::keep_secrets()?;
+    let token = given_token(&file.up, asked.token_given)?;
     privileges::check()?;
     let dir = StateDir::open(state)?;
     let _lock = dir.lock()?;
@@ -58,7 +62,11 @@ pub fn start(file: File, reload: Reload, state: &Path, asked: Asked) -> anyhow::
         super::repeater::check_token(token)?;
     }
     let token = remembered(&dir, token)?;
-    let (journal, left_behind) = Journal::open(dir.path())?;
+    let has_kill_switch = file.up.kill_switch;
+    if has_kill_switch {
+        check_kill_switch(&file.up, &token).map_err(|words| failure(Code::Usage, words))?;
+    }
+    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), has_kill_switch)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
@@ -66,10 +74,13 @@ pub fn start(file: File, reload: Reload, state: &Path, asked: Asked) -> anyhow::
 }
 
 /// The command line goes before the file.
-fn merge(args: Up, mut file: File) -> File {
+fn merge(args: Up, mut file: Settings) -> Settings {
     args.daemon.merge_into(&mut file);
     let up = &mut file.up;
-    up.token = args.token.or(up.token.take());
+    if args.token.is_some() || args.token_file.is_some() {
+        (up.token, up.token_file) = (args.token, args.token_file);
+    }
+    up.kill_switch |= args.kill_switch;
     up.tun = args.daemon.tun.or(up.tun.take());
     up.timeout_s = args.timeout.or(up.timeout_s);
     if !args.routes.is_empty() {
@@ -93,7 +104,7 @@ fn merge(args: Up, mut file: File) -> File {
 }
 
 fn connect(
-    file: &File,
+    file: &Settings,
     token: &Token,
     dir: &StateDir,
     (mut journal, reload): (Journal, Reload),
@@ -115,6 +126,9 @@ fn connect(
         }
         Layer::Three => Tun::open(file.up.tun.as_deref())?,
     };
+    if file.up.kill_switch {
+        kill_switch(&mut journal, tun.name())?;
+    }
     let signals = Signals::new().context("signals cannot be caught")?;
     let follower = Follower::new()?;
     take_precedence(file.engine.nice);
@@ -138,6 +152,8 @@ fn connect(
         invite: token.invite,
         secret: token.secret.clone(),
         ciphers: CipherSet::of_this_cpu(),
+        // None before the gateway has said what is inside.
+        routes: Vec::new(),
     };
     let engine = Engine::client(config, who, rand::random(), now);
     let core = Core::new(engine, tun, false, Links::new(file.engine.lives_on_completions()));
@@ -155,7 +171,7 @@ fn connect(
     let _server = Server::start(dir, ClientDesk(outbox))?;
     let outcome = client.start(&mut running, clock::now());
     let outcome = outcome.and_then(|()| run_loop(&mut running, &mut client));
-    outcome.and(client.finish(&mut running))
+    client.finish(&mut running, outcome)
 }
 
 /// Answers requests to a client.
@@ -167,28 +183,58 @@ impl Desk for ClientDesk {
     }
 }
 
-/// The token on the command line, on standard input, or in the file.
-fn given_token(text: Option<&str>, on_command_line: bool) -> anyhow::Result<Option<Token>> {
-    let text = match text {
-        Some("-") if on_command_line => {
+/// The token on the command line, on standard input, or in a file.
+fn given_token(up: &config::Up, on_command_line: bool) -> anyhow::Result<Option<Token>> {
+    let text = match (up.token.as_deref(), &up.token_file) {
+        (Some("-"), _) if on_command_line => {
             let mut all = String::new();
-            std::io::stdin().take(8192).read_to_string(&mut all).context("the token cannot be read")?;
+            std::io::stdin().take(TOKEN_MAX).read_to_string(&mut all).context("the token cannot be read")?;
             all
         }
-        Some(text) => text.to_owned(),
-        None => return Ok(None),
+        (Some(text), _) => text.to_owned(),
+        (None, Some(path)) => {
+            let unreadable = || format!("the token file {} cannot be read", path.display());
+            let mut all = String::new();
+            let file = match File::open(path) {
+                // It was read once, and is remembered.
+                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+                file => file.with_context(unreadable)?,
+            };
+            file.take(TOKEN_MAX).read_to_string(&mut all).with_context(unreadable)?;
+            all
+        }
+        (None, None) => return Ok(None),
     };
     Ok(Some(text.parse::<Token>()?))
 }
 
+/// What a kill switch needs, before it cuts anything off.
+fn check_kill_switch(up: &config::Up, token: &Token) -> Result<(), String> {
+    if !up.route.iter().any(|r| r.prefix_len() == 0) {
+        return Err("--kill-switch needs a default route into the bond: add --route 0.0.0.0/0, and --route ::/0 for IPv6".into());
+    }
+    let own = up.path.iter().filter_map(|p| p.endpoint.as_ref()).map(|e| &e.0);
+    if own.chain(token.endpoints()).all(|e| matches!(e.host, Host::Name(_))) {
+        return Err("--kill-switch lets nobody ask for the gateway's name while the bond is down: name an address, in the token (`ropewalk invite NAME --endpoint \
+                    ADDR:PORT`) or as --path IFACE@ADDR:PORT"
+            .into());
+    }
+    Ok(())
+}
+
 /// The token to use: a given one, which is remembered, or the remembered one.
 fn remembered(dir: &StateDir, given: Option<Token>) -> anyhow::Result<Token> {
+    let kept = dir.read(TOKEN_FILE)?;
     if let Some(token) = given {
-        dir.write(TOKEN_FILE, token.to_text().as_bytes())?;
+        let text = token.to_text();
+        if kept.as_deref() != Some(text.as_str()) {
+            dir.write(TOKEN_FILE, text.as_bytes())?;
+        }
         return Ok(token);
     }
-    let text = dir.read(TOKEN_FILE)?.ok_or_else(|| {
-        let words = "there is no token: give the line that `ropewalk invite` printed on the gateway, as `ropewalk up TOKEN`";
+    let text = kept.ok_or_else(|| {
+        let words = "there is no token: put the line that `ropewalk invite` printed on the gateway into a file, and give that with --token-file FILE, or on \
+                     standard input: `ropewalk up - …`";
         failure(Code::Usage, words)
     })?;
     Ok(text.parse::<Token>()?)

@@ -187,8 +187,10 @@ pub struct Behind {
 pub struct Repeater {
     /// Directory for keys and state. Default: none; `--state` goes before it.
     pub state: Option<PathBuf>,
-    /// The line that `ropewalk ap invite` printed. Default: the token used last with this state directory.
+    /// The line that `ropewalk ap invite` printed. Default: what is in `token-file`, or the token used last with this state directory.
     pub token: Option<String>,
+    /// A file with that line; it may go once it was read, for the token is remembered. Default: none.
+    pub token_file: Option<PathBuf>,
     /// 3: the hop is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3; it has to be the access point's.
     #[schemars(with = "u8")]
     pub layer: LayerKey,
@@ -235,6 +237,7 @@ impl Default for Repeater {
         Repeater {
             state: None,
             token: None,
+            token_file: None,
             layer: LayerKey::default(),
             tun: None,
             bridge: None,

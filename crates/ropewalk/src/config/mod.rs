@@ -22,7 +22,7 @@ use ropewalk_bond::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A configuration file. Each daemon reads the section of its name (`serve`, `up`, `ap`, `repeater`), and all read `[engine]`, `[log]` and `[metrics]`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -59,6 +59,8 @@ pub struct Serve {
     pub address: Vec<IpNet>,
     /// Let clients reach the internet through this machine. Default: `false`, because it changes the firewall.
     pub masquerade: bool,
+    /// Let clients reach each other through the bond. Default: `false`: they share a gateway, not a network.
+    pub client_to_client: bool,
     /// What new tokens name as the gateway's address, as `HOST:PORT`. Default: the addresses that it listens on, which is wrong behind a
     /// port forwarding.
     #[schemars(with = "Vec<String>")]
@@ -69,8 +71,10 @@ pub struct Serve {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Up {
-    /// The line that `ropewalk invite` printed. Default: the token used last with this state directory.
+    /// The line that `ropewalk invite` printed. Default: what is in `token-file`, or the token used last with this state directory.
     pub token: Option<String>,
+    /// A file with that line; it may go once it was read, for the token is remembered. Default: none.
+    pub token_file: Option<PathBuf>,
     /// Name of the network device. Default: the first free of `rw0`, `rw1`, …
     pub tun: Option<String>,
     /// Networks to send through the bond; `0.0.0.0/0` and `::/0` are everything. Default: none, so that a first try changes nothing.
@@ -79,6 +83,9 @@ pub struct Up {
     /// Name servers to ask through the bond, by systemd-resolved. Default: none.
     #[schemars(with = "Vec<String>")]
     pub dns: Vec<IpAddr>,
+    /// Let nothing leave this machine but through the bond, from the start until the client is told to stop: also while the bond is down, or was killed. It
+    /// needs a default route into the bond and nftables. Default: `false`, because the machine is cut off while the bond is.
+    pub kill_switch: bool,
     /// Give up if there is no connection after so many seconds. Default: never.
     pub timeout_s: Option<u64>,
     /// Interfaces to use, one `[[up.path]]` each. Default: every usable one, as they come and go.
@@ -316,7 +323,8 @@ impl File {
         path.map_or_else(|| Ok(File::default()), File::read)
     }
 
-    fn parse(path: &Path, text: &str) -> Result<File, ConfigError> {
+    /// Reads and checks what stands in the file at `path`.
+    pub fn parse(path: &Path, text: &str) -> Result<File, ConfigError> {
         let mut file: File = toml::from_str(text).map_err(|e| ConfigError::from_toml(path, text, &e))?;
         let sections = hop::engine_of_a_hop(&mut file, text);
         sections.map_err(|(key, sentence)| ConfigError::about(path, text, key, sentence))?;

@@ -7,7 +7,6 @@ use anyhow::Context;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -26,28 +25,28 @@ pub trait Desk: Send + Sync + 'static {
 /// The socket, removed when this is dropped.
 #[derive(Debug)]
 pub struct Server {
-    path: PathBuf,
+    dir: StateDir,
 }
 
 impl Server {
     /// Starts to listen in `dir`, which must be locked: whatever is in the way is a dead daemon's.
     pub fn start(dir: &StateDir, desk: impl Desk) -> anyhow::Result<Server> {
         let path = dir.socket();
-        let _ = std::fs::remove_file(&path);
+        dir.remove_socket();
         let listening = UnixListener::bind(&path);
-        let listener =
-            listening.with_context(|| format!("the control socket {} cannot be made", path.display()))?;
+        let listener = listening
+            .with_context(|| format!("the control socket in {} cannot be made", dir.path().display()))?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
         let desk: Arc<dyn Desk> = Arc::new(desk);
         let thread = std::thread::Builder::new().name("control".into());
         thread.spawn(move || listen(&listener, &desk)).context("a thread cannot be started")?;
-        Ok(Server { path })
+        Ok(Server { dir: dir.clone() })
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        self.dir.remove_socket();
     }
 }
 

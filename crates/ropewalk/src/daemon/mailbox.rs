@@ -55,6 +55,14 @@ impl Mailbox {
     }
 }
 
+#[cfg(test)]
+impl Mailbox {
+    /// The next request, whenever it comes; `None` once nobody is left to ask.
+    pub fn wait(&self) -> Option<Post> {
+        self.posts.recv().ok()
+    }
+}
+
 impl Outbox {
     /// Asks the loop and waits for its answer.
     pub fn ask(&self, request: Request) -> anyhow::Result<Response> {

@@ -44,8 +44,8 @@ impl Reload {
             memory: self.current.engine.memory,
             ..e.clone()
         };
-        let hop = running.core.engine.config().hop.clone();
-        running.core.engine.reconfigure(Config { hop, ..keep(&new.engine).to_config() });
+        let Config { hop, client_to_client, .. } = running.core.engine.config().clone();
+        running.core.engine.reconfigure(Config { hop, client_to_client, ..keep(&new.engine).to_config() });
         running.set_busy_poll(new.engine.busy_poll());
         if !self.level_fixed
             && new.log.level != self.current.log.level
@@ -66,10 +66,13 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("serve.tun", old.serve.tun != new.serve.tun),
         ("serve.address", old.serve.address != new.serve.address),
         ("serve.masquerade", old.serve.masquerade != new.serve.masquerade),
+        ("serve.client-to-client", old.serve.client_to_client != new.serve.client_to_client),
         ("serve.endpoints", old.serve.endpoints != new.serve.endpoints),
         ("up.token", old.up.token != new.up.token),
         ("up.tun", old.up.tun != new.up.tun),
+        ("up.token-file", old.up.token_file != new.up.token_file),
         ("up.dns", old.up.dns != new.up.dns),
+        ("up.kill-switch", old.up.kill_switch != new.up.kill_switch),
         ("up.path (which paths there are)", names(old) != names(new)),
         ("[ap]", old.ap != new.ap),
         ("[repeater]", old.repeater != new.repeater),

@@ -36,16 +36,43 @@ impl GatewayDesk {
     fn invite(&self, name: &str, endpoints: &[String]) -> anyhow::Result<Response> {
         let endpoints = choose(endpoints, &self.listening)?;
         let token = self.book.change(|clients| invite(clients, self.key, name, endpoints))?;
+        if let Err(error) = self.book.save() {
+            // Nobody has seen the token.
+            self.book.change(|clients| clients.uninvite(name));
+            return Err(error);
+        }
         tracing::info!(client = name, "invited");
         Ok(Response::Token { token: token.to_text().to_string() })
     }
 
+    /// The client goes first, whatever becomes of the note of it.
     fn revoke(&self, name: &str) -> anyhow::Result<Response> {
-        if let Some(client) = self.book.change(|clients| Ok(clients.revoke(name)?))? {
-            self.loop_.ask(Request::Expel { client })?;
-        }
+        let client = self.book.change(|clients| clients.revoke(name))?;
+        let expelled = client.map(|client| self.loop_.ask(Request::Expel { client })).transpose();
+        let saved = self.book.save();
         tracing::info!(client = name, "revoked");
-        Ok(Response::Done { said: String::new() })
+        revoked(name, expelled.map(drop), saved)
+    }
+}
+
+/// Both outcomes of a revocation: of the session, and of the note that keeps the client out after a restart.
+fn revoked(name: &str, expelled: anyhow::Result<()>, saved: anyhow::Result<()>) -> anyhow::Result<Response> {
+    let out = match &expelled {
+        Ok(()) => format!("{name} is out, and is let in no more"),
+        Err(error) => format!(
+            "{name} is let in no more, but a session of it may last until this gateway stops ({error:#})"
+        ),
+    };
+    match (expelled, saved) {
+        (Ok(()), Ok(())) => Ok(Response::Done { said: format!("{name} is revoked") }),
+        (Err(_), Ok(())) => Err(failure(Code::Failure, out)),
+        (_, Err(error)) => {
+            let words = format!(
+                "{out}; but that could not be noted, and counts only until the gateway stops: {error:#}. Make room: the gateway tries again by itself, and \
+                 `ropewalk revoke {name}` says when it is done"
+            );
+            Err(failure(Code::Unwritable, words))
+        }
     }
 }
 
@@ -77,4 +104,93 @@ pub fn invite(
     let token = Token::new(gateway, id, secret.clone(), endpoints)?;
     clients.invite(name, id, &secret)?;
     Ok(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daemon::mailbox;
+    use crate::state::pool::Pool;
+    use crate::state::tests::Scratch;
+    use crate::state::{StateDir, clients};
+    use ropewalk_bond::api::Registry;
+    use ropewalk_bond::session::{CipherSet, ClientHello, Extensions, Refusal, StaticKey};
+    use std::sync::mpsc::{Receiver, channel};
+
+    const CLIENT: PublicKey = PublicKey([7; 32]);
+
+    /// A desk whose loop tells whom it was to expel.
+    fn desk(dir: &StateDir) -> (GatewayDesk, Receiver<PublicKey>) {
+        let (inbox, loop_) = mailbox().unwrap();
+        let (told, expelled) = channel();
+        std::thread::spawn(move || {
+            while let Some(post) = inbox.wait() {
+                if let Request::Expel { client } = post.request {
+                    let _ = told.send(client);
+                }
+                let _ = post.reply.send(Response::Done { said: String::new() });
+            }
+        });
+        let book = SharedBook::open(dir, Pool::new(&["10.77.0.1/24".parse().unwrap()]).unwrap()).unwrap();
+        let listening = Listening { listen: vec!["192.0.2.1:4500".parse().unwrap()], ..Listening::default() };
+        let key = StaticKey::generate(&mut rand::rng()).unwrap().public();
+        (GatewayDesk { book, key, listening, loop_ }, expelled)
+    }
+
+    /// Invites `alice`, and lets her in.
+    fn let_in(desk: &GatewayDesk) -> ClientHello {
+        let Response::Token { token } = desk.invite("alice", &[]).unwrap() else { panic!("no token") };
+        let token: Token = token.parse().unwrap();
+        let hello = ClientHello {
+            path: 0,
+            max_paths: 16,
+            ciphers: CipherSet::CHACHA,
+            tun_mtu: 1420,
+            resume: None,
+            invite: token.invite,
+            secret: token.secret,
+            extensions: Extensions::default(),
+        };
+        desk.book.clone().admit(&CLIENT, &hello).unwrap();
+        desk.book.save().unwrap();
+        hello
+    }
+
+    /// A disk without room: files cannot be made.
+    fn fill(dir: &StateDir, full: bool) {
+        let place = dir.path().join(format!("{}.new", clients::FILE));
+        if full { std::fs::create_dir(place).unwrap() } else { std::fs::remove_dir(place).unwrap() }
+    }
+
+    #[test]
+    fn on_a_full_disk_the_client_is_out_and_both_outcomes_are_said() {
+        let scratch = Scratch::new();
+        let (desk, expelled) = desk(&scratch.0);
+        let hello = let_in(&desk);
+        fill(&scratch.0, true);
+        for _ in 0..2 {
+            let error = desk.revoke("alice").unwrap_err();
+            let words = format!("{error:#}");
+            assert!(words.contains("alice is out") && words.contains("could not be noted"), "{words}");
+            assert_eq!(crate::exit::kind_of(&error), Code::Unwritable);
+            assert_eq!(expelled.try_recv(), Ok(CLIENT));
+        }
+        assert_eq!(desk.book.clone().admit(&CLIENT, &hello).unwrap_err(), Refusal::Revoked);
+        fill(&scratch.0, false);
+        assert!(
+            matches!(desk.revoke("alice").unwrap(), Response::Done { said } if said == "alice is revoked")
+        );
+        let again = SharedBook::open(&scratch.0, Pool::none()).unwrap();
+        assert_eq!(again.clone().admit(&CLIENT, &hello).unwrap_err(), Refusal::Revoked, "after a restart");
+    }
+
+    #[test]
+    fn an_invite_that_cannot_be_written_can_be_repeated() {
+        let scratch = Scratch::new();
+        let (desk, _expelled) = desk(&scratch.0);
+        fill(&scratch.0, true);
+        assert!(desk.invite("alice", &[]).is_err());
+        fill(&scratch.0, false);
+        assert!(desk.invite("alice", &[]).is_ok());
+    }
 }

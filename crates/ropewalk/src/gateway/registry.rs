@@ -53,11 +53,14 @@ impl SharedBook {
         look(&lock(&self.clients))
     }
 
-    /// Changes something, and returns when the change is on the disk.
-    pub fn change<T>(&self, change: impl FnOnce(&mut Clients) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let outcome = change(&mut lock(&self.clients))?;
-        self.saver.save_now()?;
-        Ok(outcome)
+    /// Changes something, for now in memory only.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Clients) -> T) -> T {
+        change(&mut lock(&self.clients))
+    }
+
+    /// Returns when the book is on the disk.
+    pub fn save(&self) -> anyhow::Result<()> {
+        self.saver.save_now()
     }
 }
 

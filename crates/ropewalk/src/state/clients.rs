@@ -108,9 +108,15 @@ impl Clients {
         Ok(())
     }
 
-    /// Takes a client's right to come in, and its addresses. Returns its key if it ever came.
+    /// Takes back an invite that nobody has used.
+    pub fn uninvite(&mut self, name: &str) {
+        self.clients.retain(|c| c.name != name || c.key.is_some() || c.revoked);
+    }
+
+    /// Takes a client's right to come in, and its addresses. Returns its key if it ever came. Of one who is revoked already nothing changes, so that a
+    /// revocation that could not be written can be repeated.
     pub fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, BookError> {
-        let found = self.clients.iter_mut().find(|c| c.name == name && !c.revoked);
+        let found = self.clients.iter_mut().filter(|c| c.name == name).min_by_key(|c| c.revoked);
         let client = found.ok_or_else(|| BookError::UnknownName(name.into()))?;
         (client.revoked, client.ipv4, client.ipv6) = (true, None, None);
         let key = client.key.map(|k| k.0);
@@ -259,7 +265,8 @@ mod tests {
             Err(BookError::NameTaken("alice".into()))
         );
         book.revoke("alice").unwrap();
-        assert_eq!(book.revoke("alice"), Err(BookError::UnknownName("alice".into())));
+        assert_eq!(book.revoke("alice"), Ok(Some(key(1))), "again, which changes nothing");
+        assert_eq!(book.revoke("bob"), Err(BookError::UnknownName("bob".into())));
         let new = invited(&mut book, "alice");
         assert!(book.admit(&pool, &key(1), &new).is_ok());
         assert_eq!(

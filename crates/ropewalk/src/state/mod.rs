@@ -11,7 +11,8 @@
 //! | `changes.json` | what was changed on this machine (`ropewalk_net::setup::Journal`) |
 //! | `control.sock` | the daemon's ear |
 //!
-//! The directory is for its owner only, and every file is replaced as a whole: written beside, flushed to the disk, renamed.
+//! The directory is for its owner only, and is refused where others could write. It is opened once, and its files by that, symbolic links not followed: what is
+//! put in the way of a path later leads nowhere. Every file is replaced as a whole: written beside, flushed to the disk, renamed.
 
 pub mod clients;
 pub mod identity;
@@ -21,23 +22,29 @@ pub mod usage;
 
 use crate::exit::{Code, failure};
 use anyhow::Context;
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{DirBuilder, File};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a command such as `invite` may have a state directory that a daemon wants.
 const PATIENCE: Duration = Duration::from_secs(2);
+const SOCKET: &str = "control.sock";
 
 /// A state directory.
 #[derive(Clone, Debug)]
-pub struct StateDir(PathBuf);
+pub struct StateDir {
+    path: PathBuf,
+    dir: Arc<OwnedFd>,
+}
 
 /// Held while a daemon works with a directory, or a command edits it.
 #[derive(Debug)]
@@ -46,32 +53,78 @@ pub struct Lock(
 );
 
 impl StateDir {
-    /// The directory at `path`, made if it is not there.
+    /// The directory at `path`, made if it is not there, to work with. Fails if it is another user's, or others may write there.
     pub fn open(path: &Path) -> anyhow::Result<StateDir> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.with_context(|| format!("the state directory {} cannot be made", path.display()))?;
-        let whole = path.canonicalize().with_context(|| format!("{} cannot be read", path.display()))?;
-        Ok(StateDir(whole))
+        let opened = StateDir::of(path)?;
+        opened.check()?;
+        Ok(opened)
     }
 
-    /// The directory at `path`, which a daemon should have made.
+    /// The directory at `path`, which a daemon should have made, to talk to that daemon. It may be another user's.
     pub fn existing(path: &Path) -> anyhow::Result<StateDir> {
         if !path.is_dir() {
             let sentence =
                 format!("there is no state directory {}: has a daemon run with it?", path.display());
             return Err(failure(Code::NotRunning, sentence));
         }
-        StateDir::open(path)
+        StateDir::of(path)
     }
 
-    /// Where it is.
+    fn of(path: &Path) -> anyhow::Result<StateDir> {
+        // Without the slash at the end, behind which a link would be followed.
+        let whole: PathBuf = std::path::absolute(path)?.components().collect();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::open(&whole, flags, Mode::empty()) {
+            Ok(dir) => Ok(StateDir { path: whole, dir: Arc::new(dir) }),
+            Err(_) if whole.is_symlink() => Err(failure(
+                Code::Usage,
+                format!(
+                    "{} is a symbolic link: name the directory that it leads to with --state",
+                    whole.display()
+                ),
+            )),
+            Err(e) => {
+                Err(e).with_context(|| format!("the state directory {} cannot be read", whole.display()))
+            }
+        }
+    }
+
+    /// Whoever can write into the directory can put a key of its own into it, or names of files that are not the daemon's.
+    fn check(&self) -> anyhow::Result<()> {
+        let (place, stat) = (self.path.display(), rustix::fs::fstat(&*self.dir)?);
+        let (owner, we) = (stat.st_uid, rustix::process::geteuid().as_raw());
+        if owner != we {
+            let words = format!(
+                "the state directory {place} belongs to user {owner}, and this runs as user {we}: run it as that user (`sudo -u \\#{owner} ropewalk …`), or give \
+                 the directory to this one (`chown -R {we} {place}`)"
+            );
+            return Err(failure(Code::Rights, words));
+        }
+        if stat.st_mode & 0o022 != 0 {
+            let words = format!(
+                "others may write into the state directory {place}, and so change who is let in: take that right away (`chmod go-w {place}`), and look whether \
+                 its files are yours"
+            );
+            return Err(failure(Code::Rights, words));
+        }
+        Ok(())
+    }
+
+    /// Where it is, for people.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
-    /// The daemon's socket.
+    /// The directory itself.
+    pub fn handle(&self) -> anyhow::Result<OwnedFd> {
+        Ok(self.dir.try_clone()?)
+    }
+
+    /// The daemon's socket, by a path that is this directory's whatever becomes of its name, and short enough for a socket (108 bytes, unix(7)).
     pub fn socket(&self) -> PathBuf {
-        self.0.join("control.sock")
+        PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", self.dir.as_raw_fd()))
     }
 
     /// Takes the directory for this process. A command that edits it is waited for; a daemon that has it is a failure.
@@ -82,7 +135,7 @@ impl StateDir {
                 return Ok(lock);
             }
             if self.has_daemon() || Instant::now() >= until {
-                let place = self.0.display();
+                let place = self.path.display();
                 let words = "another ropewalk runs with the state directory";
                 let sentence = format!("{words} {place}: stop it, or choose another with --state");
                 return Err(failure(Code::Taken, sentence));
@@ -98,39 +151,66 @@ impl StateDir {
 
     /// Takes the directory if nobody has it.
     pub fn try_lock(&self) -> anyhow::Result<Option<Lock>> {
-        let path = self.0.join("lock");
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
-        let opened = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR);
-        let file = File::from(opened.with_context(|| format!("{} cannot be opened", path.display()))?);
+        let file = self.open_file("lock", OFlags::RDWR | OFlags::CREATE);
+        let file = file.with_context(|| format!("{} cannot be opened", self.path.join("lock").display()))?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Lock(file))),
             Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(e) => Err(e).with_context(|| format!("{} cannot be locked", path.display())),
+            Err(e) => Err(e).with_context(|| format!("{} cannot be locked", self.path.display())),
         }
+    }
+
+    fn open_file(&self, name: &str, flags: OFlags) -> Result<File, Errno> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        Ok(rustix::fs::openat(&*self.dir, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+    }
+
+    /// Takes a file away; no error if it is not there.
+    pub fn remove(&self, name: &str) -> std::io::Result<()> {
+        match rustix::fs::unlinkat(&*self.dir, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Takes the socket away.
+    pub fn remove_socket(&self) {
+        let _ = self.remove(SOCKET);
     }
 
     /// The contents of a file; `None` if it is not there.
     pub fn read(&self, name: &str) -> anyhow::Result<Option<String>> {
-        let path = self.0.join(name);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(Some(text)),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e).with_context(|| format!("{} cannot be read", path.display())),
-        }
+        let unreadable = || format!("{} cannot be read", self.path.join(name).display());
+        let mut file = match self.open_file(name, OFlags::RDONLY) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => {
+                return Err(anyhow::anyhow!("it is a symbolic link")).with_context(unreadable);
+            }
+            Err(e) => return Err(e).with_context(unreadable),
+        };
+        let mut text = String::new();
+        file.read_to_string(&mut text).with_context(unreadable)?;
+        Ok(Some(text))
     }
 
     /// What a JSON file says; `None` if it is not there.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> anyhow::Result<Option<T>> {
         let Some(text) = self.read(name)? else { return Ok(None) };
-        let damaged =
-            || format!("{} is damaged: restore it from a backup, or remove it", self.0.join(name).display());
+        let damaged = || {
+            format!("{} is damaged: restore it from a backup, or remove it", self.path.join(name).display())
+        };
         serde_json::from_str(&text).map(Some).with_context(damaged)
     }
 
-    /// Replaces a file, for its owner only.
+    /// Replaces a file, for its owner only. The old one stays if there is no room for the new.
     pub fn write(&self, name: &str, contents: &[u8]) -> anyhow::Result<()> {
-        let path = self.0.join(name);
-        self.replace(&path, contents).with_context(|| format!("{} cannot be written", path.display()))
+        let beside = format!("{name}.new");
+        let replaced = self.replace(name, &beside, contents);
+        if replaced.is_err() {
+            let _ = self.remove(&beside);
+        }
+        replaced.with_context(|| format!("{} cannot be written", self.path.join(name).display()))
     }
 
     /// Replaces a JSON file.
@@ -138,15 +218,14 @@ impl StateDir {
         self.write(name, &serde_json::to_vec_pretty(value)?)
     }
 
-    fn replace(&self, path: &Path, contents: &[u8]) -> std::io::Result<()> {
-        let beside = path.with_extension("new");
-        let mut options = File::options();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    fn replace(&self, name: &str, beside: &str, contents: &[u8]) -> std::io::Result<()> {
+        self.remove(beside)?;
+        let mut file = self.open_file(beside, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
         file.write_all(contents)?;
         file.sync_all()?;
-        std::fs::rename(&beside, path)?;
+        rustix::fs::renameat(&*self.dir, beside, &*self.dir, name)?;
         // The new name, too, is to survive a power cut.
-        File::open(&self.0)?.sync_all()
+        Ok(rustix::fs::fsync(&*self.dir)?)
     }
 }
 
@@ -186,6 +265,67 @@ pub(crate) mod tests {
         let mode = |p: &Path| std::fs::metadata(p).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&dir.path().join("key")), mode(dir.path())), (0o600, 0o700));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_directory_that_others_may_write_into_is_refused() {
+        let scratch = Scratch::new();
+        let path = scratch.0.path().to_owned();
+        for (mode, refused) in [(0o755, false), (0o770, true), (0o702, true), (0o1777, true), (0o700, false)]
+        {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let outcome = StateDir::open(&path);
+            assert_eq!(outcome.is_err(), refused, "{mode:o}");
+            if let Err(error) = outcome {
+                let words = error.to_string();
+                assert!(words.contains("others may write") && words.contains("chmod go-w"), "{words}");
+            }
+            assert!(StateDir::existing(&path).is_ok(), "its daemon may be asked all the same");
+        }
+    }
+
+    #[test]
+    fn somebody_else_s_directory_is_refused() {
+        let scratch = Scratch::new();
+        let path = scratch.0.path().to_owned();
+        // Without root it cannot be given away.
+        if std::os::unix::fs::chown(&path, Some(54_321), None).is_err() {
+            eprintln!("skipped: needs root to give a directory away");
+            return;
+        }
+        let words = StateDir::open(&path).unwrap_err().to_string();
+        assert!(words.contains("belongs to user 54321") && words.contains("chown -R"), "{words}");
+    }
+
+    #[test]
+    fn symbolic_links_are_not_followed() {
+        let (scratch, elsewhere) = (Scratch::new(), Scratch::new());
+        let (dir, link) = (&scratch.0, scratch.0.path().join("link"));
+        std::os::unix::fs::symlink(elsewhere.0.path(), &link).unwrap();
+        for named in [link.clone(), link.join("")] {
+            let words = StateDir::open(&named).unwrap_err().to_string();
+            assert!(words.contains("is a symbolic link"), "{words}");
+        }
+        let target = elsewhere.0.path().join("target");
+        std::fs::write(&target, "theirs").unwrap();
+        for name in ["key", "key.new", "lock"] {
+            std::os::unix::fs::symlink(&target, dir.path().join(name)).unwrap();
+        }
+        assert!(format!("{:#}", dir.read("key").unwrap_err()).contains("symbolic link"));
+        assert!(dir.try_lock().is_err());
+        dir.write("key", b"ours").unwrap();
+        assert_eq!(dir.read("key").unwrap().as_deref(), Some("ours"));
+        assert_eq!(std::fs::read_to_string(target).unwrap(), "theirs");
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_the_old_file() {
+        let scratch = Scratch::new();
+        let dir = &scratch.0;
+        dir.write("key", b"one").unwrap();
+        std::fs::create_dir(dir.path().join("key.new")).unwrap();
+        assert!(dir.write("key", b"two").is_err());
+        assert_eq!(dir.read("key").unwrap().as_deref(), Some("one"));
     }
 
     #[test]

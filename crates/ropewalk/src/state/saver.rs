@@ -2,13 +2,15 @@
 
 use super::StateDir;
 use anyhow::Context;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long something is kept back for which nobody waits.
 const SOON: Duration = Duration::from_millis(100);
+/// What could not be written is tried again this often: a full disk does not stay full.
+const AGAIN: Duration = Duration::from_secs(10);
 
 /// Who wants to know when it is written; `None` if nobody.
 type Order = Option<SyncSender<anyhow::Result<()>>>;
@@ -75,19 +77,33 @@ fn gather(first: Order, inbox: &Receiver<Order>) -> Vec<Order> {
     waiting
 }
 
-/// Orders that wait are served together.
+/// Orders that wait are served together. What could not be written is owed, and tried again until it is.
 fn work(
     dir: &StateDir,
     file: &'static str,
     contents: &impl Fn() -> serde_json::Result<Vec<u8>>,
     inbox: &Receiver<Order>,
 ) {
-    while let Ok(first) = inbox.recv() {
-        let waiting = gather(first, inbox);
+    let mut owed = false;
+    loop {
+        let first = if owed { inbox.recv_timeout(AGAIN) } else { inbox.recv().map_err(Into::into) };
+        let (waiting, ends) = match first {
+            Ok(first) => (gather(first, inbox), false),
+            Err(RecvTimeoutError::Timeout) => (Vec::new(), false),
+            Err(RecvTimeoutError::Disconnected) if owed => (Vec::new(), true),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
         let outcome = contents().map_err(Into::into).and_then(|bytes| dir.write(file, &bytes));
-        if let Err(error) = &outcome {
-            tracing::error!("{error:#}: what changed just now will not be known after a restart");
+        match (&outcome, owed) {
+            (Err(error), false) => {
+                tracing::error!(
+                    "{error:#}: what changed just now will not be known after a restart; trying again"
+                );
+            }
+            (Ok(()), true) => tracing::info!("{file} is written"),
+            _ => {}
         }
+        owed = outcome.is_err();
         for tell in waiting.into_iter().flatten() {
             let told = match &outcome {
                 Ok(()) => Ok(()),
@@ -95,5 +111,28 @@ fn work(
             };
             let _ = tell.send(told);
         }
+        if ends {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::tests::Scratch;
+
+    #[test]
+    fn what_could_not_be_written_is_written_at_the_end() {
+        let scratch = Scratch::new();
+        let in_the_way = scratch.0.path().join("file.new");
+        std::fs::create_dir(&in_the_way).unwrap();
+        let saver = Saver::start(scratch.0.clone(), "file", || Ok(b"[]".to_vec())).unwrap();
+        let error = format!("{:#}", saver.save_now().unwrap_err());
+        assert!(error.contains("cannot be written"), "{error}");
+        assert_eq!(scratch.0.read("file").unwrap(), None);
+        std::fs::remove_dir(in_the_way).unwrap();
+        drop(saver);
+        assert_eq!(scratch.0.read("file").unwrap().as_deref(), Some("[]"));
     }
 }

@@ -119,6 +119,17 @@ fn period(today: Date, reset_day: u8) -> Date {
     if this <= today { this } else { start(today.first_of_month().saturating_sub(1.month())) }
 }
 
+/// For the fuzzer: every date of a file has a period, which begins on that day or before.
+pub fn fuzz(text: &str) {
+    let Ok(records) = serde_json::from_str::<Records>(text) else { return };
+    for record in records.values() {
+        for reset_day in [0, 1, 15, 31, 255] {
+            assert!(period(record.since, reset_day) <= record.since);
+            let _ = period(record.since.saturating_add(TOO_FAR.days()), reset_day);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

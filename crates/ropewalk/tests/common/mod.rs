@@ -6,7 +6,7 @@ pub mod hop;
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Paths, Process};
@@ -42,6 +42,15 @@ pub fn root() -> bool {
         eprintln!("not root: skipped");
     }
     root
+}
+
+/// Waits until it is so.
+pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
+    let until = Instant::now() + SOON;
+    while !so() {
+        assert!(Instant::now() < until, "{what}: not within {SOON:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 pub fn lab() -> Paths {

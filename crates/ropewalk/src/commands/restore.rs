@@ -1,0 +1,19 @@
+//! `ropewalk restore`.
+
+use crate::cli::Restore;
+use crate::state::StateDir;
+use ropewalk_net::setup::Journal;
+
+/// Takes back what a daemon left behind that did not end in good order.
+pub fn run(args: &Restore) -> anyhow::Result<()> {
+    StateDir::existing(&args.state.dir)?;
+    let dir = StateDir::open(&args.state.dir)?;
+    let _lock = dir.lock()?;
+    let (journal, changes) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    journal.restore()?;
+    match changes {
+        0 => eprintln!("nothing was left behind"),
+        n => eprintln!("changes taken back: {n}"),
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Every input in `fuzz/corpus` and `fuzz/regressions` of the targets whose bodies are in `ropewalk::fuzzing`.
+
+use std::path::Path;
+
+fn replay(target: &str, body: fn(&[u8])) {
+    let mut count = 0;
+    for kind in ["corpus", "regressions"] {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(kind).join(target);
+        let Ok(entries) = std::fs::read_dir(dir) else { continue };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            // The last line before a panic names the culprit.
+            println!("{}", path.display());
+            let bytes = std::fs::read(path).unwrap();
+            // Cut anywhere, it is as good a start.
+            (0..=bytes.len()).rev().step_by(7).for_each(|n| body(&bytes[..n]));
+            count += 1;
+        }
+    }
+    assert!(count > 0, "no corpus for {target}: see fuzz/README.md");
+}
+
+#[test]
+fn control() {
+    replay("control", ropewalk::fuzzing::control);
+}
+
+#[test]
+fn config() {
+    replay("config", ropewalk::fuzzing::config);
+}
+
+#[test]
+fn state() {
+    replay("state", ropewalk::fuzzing::state);
+}

@@ -1,0 +1,140 @@
+//! The units of systemd: what they grant is enough, and no more than two capabilities. The second test needs root; without it, it passes and says so.
+
+mod common;
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{BINARY, SOON, States, eventually, root};
+use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
+
+/// Some user who owns nothing.
+const USER: u32 = 54_321;
+
+fn units() -> [PathBuf; 2] {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+    ["client", "gateway"].map(|end| dir.join(format!("ropewalk-{end}@.service")))
+}
+
+/// The value of a setting that stands once in a unit.
+fn setting(unit: &Path, name: &str) -> String {
+    let text = std::fs::read_to_string(unit).unwrap();
+    let mut values = text.lines().filter_map(|l| l.strip_prefix(name)?.strip_prefix('='));
+    let value = values.next().unwrap_or_else(|| panic!("{name} in {}", unit.display()));
+    assert_eq!(values.next(), None, "{name} stands twice");
+    value.to_owned()
+}
+
+#[test]
+fn a_unit_is_a_user_s_with_two_capabilities_and_a_limit_on_memory() {
+    for unit in units() {
+        assert_eq!(setting(&unit, "User"), "ropewalk");
+        for sets in ["CapabilityBoundingSet", "AmbientCapabilities"] {
+            assert_eq!(setting(&unit, sets), "CAP_NET_ADMIN CAP_NET_RAW");
+        }
+        assert!(setting(&unit, "MemoryMax").ends_with(['M', 'G']));
+        assert_eq!((setting(&unit, "MemorySwapMax"), setting(&unit, "LimitCORE")), ("0".into(), "0".into()));
+    }
+}
+
+#[test]
+fn systemd_understands_the_units() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "CI has systemd-analyze");
+        eprintln!("skipped: there is no systemd-analyze here");
+        return;
+    }
+    // It looks for the program where the unit says that it is.
+    let root = std::env::temp_dir().join(format!("ropewalk-units-{}", std::process::id()));
+    let (bin, etc) = (root.join("usr/bin"), root.join("etc/systemd/system"));
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::create_dir_all(&etc).unwrap();
+    std::fs::copy("/bin/true", bin.join("ropewalk")).unwrap();
+    for unit in units() {
+        let home = unit.file_name().unwrap().to_str().unwrap().replace("@.", "@home.");
+        std::fs::copy(&unit, etc.join(&home)).unwrap();
+        let arguments = ["verify", "--man=no", "--recursive-errors=no"];
+        let root = format!("--root={}", root.display());
+        let said = Command::new("systemd-analyze").args(arguments).args([&root, &home]).output().unwrap();
+        let words = String::from_utf8_lossy(&said.stderr);
+        assert!(!words.lines().any(|l| l.contains(&home)), "{words}");
+    }
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// Starts the program as the units do: as the user, with the two capabilities. Both ends' files belong to that user.
+fn start(at: &Namespace, place: &Path, arguments: &str) -> Process {
+    let caps = "-all,+net_admin,+net_raw";
+    let user = format!("--reuid {USER} --regid {USER} --clear-groups --no-new-privs");
+    let sets = format!("--bounding-set {caps} --inh-caps {caps} --ambient-caps {caps}");
+    let line = format!("exec setpriv {user} {sets} {}/ropewalk {arguments}", place.display());
+    at.start("sh", ["-c", &line]).unwrap()
+}
+
+#[test]
+fn two_capabilities_are_enough_for_everything() {
+    if !root() {
+        return;
+    }
+    let states = States::new("units");
+    let place = PathBuf::from(states.of(""));
+    let program = place.join("ropewalk");
+    std::fs::hard_link(BINARY, &program).or_else(|_| std::fs::copy(BINARY, &program).map(drop)).unwrap();
+    for end in ["client", "gateway"] {
+        let state = place.join(end);
+        std::fs::create_dir(&state).unwrap();
+        std::os::unix::fs::chown(&state, Some(USER), Some(USER)).unwrap();
+    }
+    let topology = Topology::new().unwrap();
+    let (client, gateway) = (topology.namespace("client").unwrap(), topology.namespace("gateway").unwrap());
+    let ends = (End::new("wan1", ["10.1.1.1/24"]), End::new("wan1", ["10.1.1.2/24"]));
+    topology.veth((&client, ends.0), (&gateway, ends.1)).unwrap();
+    gateway.ip(&["address add 192.0.2.1/32 dev lo"]).unwrap();
+    client.ip(&["route add default via 10.1.1.2 dev wan1"]).unwrap();
+    let changes = "ip rule; nft list ruleset; sysctl -n net.ipv4.ip_forward net.ipv4.conf.wan1.rp_filter";
+    client.sysctl("net.ipv4.conf.wan1.rp_filter", "1").unwrap();
+    let before = [&client, &gateway].map(|ns| ns.shell(changes).unwrap());
+
+    let [cs, gs] = ["client", "gateway"].map(|end| states.of(end));
+    let mut serving =
+        start(&gateway, &place, &format!("serve --state {gs} --address 10.77.0.1/24 --masquerade"));
+    serving.wait_for_line("gateway ready", SOON).unwrap();
+    // Root talks to the daemon, and does not write among its files.
+    let invite = |name: &str| {
+        Command::new(BINARY)
+            .args(["invite", name, "--state", &gs, "--endpoint", "10.1.1.2:4500"])
+            .output()
+            .unwrap()
+    };
+    let token = states.of("token");
+    std::fs::write(&token, invite("alice").stdout).unwrap();
+    std::os::unix::fs::chown(&token, Some(USER), Some(USER)).unwrap();
+    let everything = "--route 0.0.0.0/0 --kill-switch";
+    let mut up =
+        start(&client, &place, &format!("up --state {cs} --token-file {token} --path wan1 {everything}"));
+    up.wait_for_line("connected", SOON).unwrap();
+    for process in [&serving, &up] {
+        let owner = std::fs::metadata(format!("/proc/{}/environ", process.id())).unwrap().uid();
+        assert_eq!(owner, 0, "who leaves a core dump belongs to its user (proc(5), PR_SET_DUMPABLE)");
+    }
+    eventually("the world through the bond", || {
+        Ping::new("192.0.2.1".parse().unwrap()).count(3).run(&client).is_ok_and(|r| r.received > 0)
+    });
+    up.stop();
+    serving.stop();
+    assert!(
+        !up.stderr().contains("WARN") && !serving.stderr().contains("WARN"),
+        "{}{}",
+        up.stderr(),
+        serving.stderr()
+    );
+    let refused = String::from_utf8(invite("bob").stderr).unwrap();
+    assert!(refused.contains("belongs to user 54321") && refused.contains("sudo -u"), "{refused}");
+    assert_eq!([&client, &gateway].map(|ns| ns.shell(changes).unwrap()), before);
+    let left = std::fs::read_dir(place.join("client")).unwrap().map(|e| e.unwrap().metadata().unwrap());
+    assert!(
+        left.into_iter().all(|m| m.uid() == USER && m.mode() & 0o077 == 0),
+        "files are their user's only"
+    );
+}

@@ -7,6 +7,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use common::{Netns, eventually, root};
+use ropewalk_net::setup::{SetupError, join_bridge};
 use ropewalk_net::tun::{GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, NEEDS_CSUM, Offloads, Tun, TunError, VnetHdr};
 
 const ALL: Offloads = Offloads { header: true, csum: true, tso: true, uso: true };
@@ -215,4 +216,48 @@ fn a_device_that_is_down_or_gone_says_so_and_one_bad_packet_does_not_hurt() {
     ns.ip("link del rw0");
     let mut buffer = [0; 2000];
     eventually("the device to be gone", || matches!(tun.recv(&mut buffer), Err(TunError::Gone)));
+}
+
+/// What `bridge` or `ip` says of the port.
+fn port_of(ns: &Netns, name: &str) -> String {
+    ns.ip(&format!("-d -o link show dev {name}"))
+}
+
+#[test]
+fn a_port_joins_and_leaves_a_bridge_whose_own_address_stays() {
+    if !root() {
+        return;
+    }
+    let ns = Netns::new("b");
+    ns.ip("link add br0 type bridge forward_delay 0");
+    ns.ip("link add lan type veth peer name far");
+    // Higher than most, so that a port with an address at random would be chosen instead.
+    ns.ip("link set lan address fa:00:00:00:00:01");
+    ns.ip("link set lan master br0");
+    for device in ["br0", "lan", "far"] {
+        ns.ip(&format!("link set {device} up"));
+    }
+    let own = ns.ip("-o link show dev br0");
+    let ports = ["rwt0", "rwt1", "rwt2"].map(|name| tap(&ns, name, ALL));
+    ns.inside(|| {
+        for (port, isolated) in ports.iter().zip([false, true, true]) {
+            join_bridge(port.index(), port.name(), "br0", isolated).unwrap();
+        }
+        for bridge in ["br9", "lan"] {
+            let error = join_bridge(ports[0].index(), "rwt0", bridge, false).unwrap_err();
+            assert!(matches!(error, SetupError::NoBridge(_)), "{error}");
+        }
+    });
+    assert_eq!(ns.ip("-o link show dev br0"), own, "the bridge keeps its address");
+    for (name, isolated) in [("rwt0", "isolated off"), ("rwt1", "isolated on"), ("rwt2", "isolated on")] {
+        eventually("it forwards", || port_of(&ns, name).contains("state forwarding"));
+        assert!(port_of(&ns, name).contains(isolated), "{name}");
+    }
+    ports[1].set_carrier(false).unwrap();
+    eventually("it is unplugged", || port_of(&ns, "rwt1").contains("state disabled"));
+    ports[1].set_carrier(true).unwrap();
+    eventually("it is plugged in", || port_of(&ns, "rwt1").contains("state forwarding"));
+    drop(ports);
+    // Programs that other tests start hold copies of the descriptors for a moment.
+    eventually("they are gone", || !ns.ip("-o link show").contains("rwt"));
 }

@@ -71,19 +71,6 @@ pub fn configure(config: &DeviceConfig<'_>) -> Result<(), SetupError> {
     Ok(())
 }
 
-/// Makes the device with this index, called `name`, a port of a bridge. Ends with the device.
-pub fn join_bridge(index: u32, name: &str, bridge: &str) -> Result<(), SetupError> {
-    let system = |e| SetupError::system(format!("making {name} a port of {bridge}"), e);
-    let links = crate::links::list().map_err(|e| system(io::Error::other(e.to_string())))?;
-    let found = links.iter().find(|l| l.name == bridge && l.kind.as_deref() == Some("bridge"));
-    let Some(found) = found else { return Err(SetupError::NoBridge(bridge.into())) };
-    let mut message = LinkMessage::default();
-    message.header = LinkHeader { index, ..LinkHeader::default() };
-    message.attributes = vec![LinkAttribute::Controller(found.index)];
-    let mut netlink = Netlink::open().map_err(system)?;
-    netlink.change(RouteNetlinkMessage::SetLink(message), 0).map_err(system)
-}
-
 /// Takes an address from the device; no error if it is not there.
 pub fn remove_address(index: u32, address: IpNet) -> Result<(), SetupError> {
     let request = RouteNetlinkMessage::DelAddress(message(index, address));

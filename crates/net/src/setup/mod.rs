@@ -5,6 +5,7 @@
 //! every change goes through the [`Journal`]: it is written down before it is made and taken back in reverse
 //! order at exit, or at the next start if there was no proper exit.
 
+mod bridge;
 mod change;
 mod device;
 mod firewall;
@@ -14,10 +15,11 @@ mod rts;
 mod rule;
 mod sysctl;
 
+pub use bridge::{find_bridge, join_bridge};
 pub use change::Change;
-pub use device::{DeviceConfig, configure, join_bridge, remove_address};
 pub use firewall::{Guard, KillSwitch, guard, kill_switch};
 pub(crate) use journal::read_any;
+pub use device::{DeviceConfig, configure, remove_address};
 pub use journal::{Journal, cleanup_stale};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rts::{RtsThreshold, Tries, is_worth_protecting, protect};

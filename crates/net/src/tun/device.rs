@@ -148,6 +148,17 @@ impl Tun {
         self.offloads
     }
 
+    /// Says whether the other end of the device is there, as a plugged or pulled cable does: a bridge forgets who is behind a
+    /// port that lost its carrier, and its spanning tree takes another way at once. A new device has a carrier.
+    pub fn set_carrier(&self, present: bool) -> Result<(), TunError> {
+        let present = libc::c_int::from(present);
+        // SAFETY: TUNSETCARRIER reads one int through the pointer, which lives across the call.
+        match unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::TUNSETCARRIER as _, &present) } {
+            0 => Ok(()),
+            _ => Err(system("setting the device's carrier", last_error())),
+        }
+    }
+
     /// Reads one packet into `packet`, which should hold 65,535 bytes. `None` when nothing waits.
     pub fn recv(&self, packet: &mut [u8]) -> Result<Option<Received>, TunError> {
         let mut header = [0; VNET_HDR_LEN];

@@ -158,7 +158,7 @@ pub fn frames_device(file: &File, name: Option<&str>, bridge: Option<&str>) -> a
         addresses: &[],
     })?;
     if let Some(bridge) = bridge {
-        join_bridge(tap.index(), tap.name(), bridge)?;
+        join_bridge(tap.index(), tap.name(), bridge, false)?;
     }
     Ok(tap)
 }

@@ -47,7 +47,7 @@ fn main() {
     while start.elapsed().as_secs_f64() < 3.0 {
         rounds += 1;
         now += Duration::from_micros(55);
-        c.handle(Input::Device { vnet, packet: &packet }, now);
+        c.handle(Input::Device { device: 0, vnet, packet: &packet }, now);
         pump(&mut c, now, &mut up);
         for (segment, b) in &mut up.batches[..up.used] {
             g.handle(

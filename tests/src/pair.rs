@@ -34,6 +34,7 @@ impl Registry for OpenDoor {
             ipv4: Inner { client: CLIENT, gateway: GATEWAY, prefix: 24 },
             ipv6: None,
             networks: Vec::new(),
+            device: 0,
         })
     }
 }
@@ -247,7 +248,7 @@ impl Pair {
     /// Hands a packet of the device to an engine.
     pub fn device(&mut self, end: End, packet: &[u8], vnet: Vnet) {
         let (engine, now) = self.engine(end);
-        engine.handle(Input::Device { vnet, packet }, now);
+        engine.handle(Input::Device { device: 0, vnet, packet }, now);
         self.poll(end);
     }
 
@@ -264,7 +265,7 @@ impl Pair {
                     let (route, segment, bytes) = (t.route, t.segment, t.bytes.to_vec());
                     bytes.chunks(segment).for_each(|d| self.send(end, route, d));
                 }
-                Output::Deliver { vnet, packet } => {
+                Output::Deliver { vnet, packet, .. } => {
                     let got = (now, packet.to_vec(), vnet);
                     match end {
                         End::Client => self.at_client.push(got),

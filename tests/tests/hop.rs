@@ -21,7 +21,7 @@ use ropewalk_tests::pair::number;
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const AP: usize = 0;
 
-/// The client whose key came as the n-th has the address 10.77.0.(2 + n), and the networks that it names.
+/// The client whose key came as the n-th has the address 10.77.0.(2 + n), the device 100 + n, and the networks that it names.
 struct Book(Vec<PublicKey>);
 
 impl Registry for Book {
@@ -32,7 +32,8 @@ impl Registry for Book {
         });
         let client = Ipv4Addr::new(10, 77, 0, 2 + at as u8);
         let networks = Hop::of(&hello.extensions).map(|h| h.networks).unwrap_or_default();
-        Ok(Admission { ipv4: Inner { client, gateway: GATEWAY, prefix: 24 }, ipv6: None, networks })
+        let ipv4 = Inner { client, gateway: GATEWAY, prefix: 24 };
+        Ok(Admission { ipv4, ipv6: None, networks, device: 100 + at as u32 })
     }
 }
 
@@ -41,11 +42,13 @@ struct Site {
     engines: Vec<Engine>,
     /// The access point's.
     key: StaticKey,
+    /// The repeaters'.
+    who: Vec<ClientConfig>,
     /// Nobody is there to hear what is sent to the access point.
     ap_is_away: bool,
     now: Time,
-    /// What each device got.
-    delivered: Vec<Vec<Vec<u8>>>,
+    /// What each engine had for its devices, and for which.
+    delivered: Vec<Vec<(u32, Vec<u8>)>>,
     refused: Vec<Option<Refusal>>,
 }
 
@@ -73,33 +76,36 @@ fn access_point(hop: Option<Hop>, key: &StaticKey, now: Time) -> Engine {
     Engine::gateway(config(hop), key.clone(), vec![GATEWAY.into()], Box::new(Book(Vec::new())), [1; 32], now)
 }
 
+fn repeater(hop: Option<Hop>, who: &ClientConfig, seed: u8, now: Time) -> Engine {
+    let mut engine = Engine::client(config(hop), who.clone(), [seed; 32], now);
+    let route = Route { link: 0, remote: remote(AP), local: None };
+    engine.add_path(PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 }, now);
+    engine
+}
+
 impl Site {
     fn new(ap: Option<Hop>, repeaters: Vec<Option<Hop>>) -> Site {
         let mut rng = ChaCha12Rng::seed_from_u64(7);
         let key = StaticKey::generate(&mut rng).unwrap();
         let gateway = key.public();
         let mut engines = vec![access_point(ap, &key, Time::ZERO)];
+        let mut who = Vec::new();
         for (i, hop) in repeaters.into_iter().enumerate() {
-            let who = ClientConfig {
+            who.push(ClientConfig {
                 key: StaticKey::generate(&mut rng).unwrap(),
                 gateway,
                 invite: InviteId([i as u8; 16]),
                 secret: InviteSecret::generate(&mut rng),
                 ciphers: CipherSet::of_this_cpu(),
                 routes: EVERYWHERE.to_vec(),
-            };
-            let mut engine = Engine::client(config(hop), who, [2 + i as u8; 32], Time::ZERO);
-            let route = Route { link: 0, remote: remote(AP), local: None };
-            engine.add_path(
-                PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 },
-                Time::ZERO,
-            );
-            engines.push(engine);
+            });
+            engines.push(repeater(hop, &who[i], 2 + i as u8, Time::ZERO));
         }
         let n = engines.len();
         Site {
             engines,
             key,
+            who,
             ap_is_away: false,
             now: Time::ZERO,
             delivered: vec![Vec::new(); n],
@@ -152,7 +158,7 @@ impl Site {
         loop {
             match self.engines[i].poll_output(self.now) {
                 Output::Transmit(t) => out.push((t.route.remote, t.bytes.to_vec(), t.segment)),
-                Output::Deliver { packet, .. } => self.delivered[i].push(packet.to_vec()),
+                Output::Deliver { device, packet, .. } => self.delivered[i].push((device, packet.to_vec())),
                 Output::Event(Event::Refused(refusal)) => self.refused[i] = Some(refusal),
                 Output::Event(_) => {}
                 Output::Timeout(..) => return out,
@@ -160,13 +166,19 @@ impl Site {
         }
     }
 
+    /// The only device of an engine has a packet.
     fn device(&mut self, i: usize, packet: &[u8]) {
-        self.engines[i].handle(Input::Device { vnet: Vnet::default(), packet }, self.now);
+        self.port(i, 0, packet);
+    }
+
+    /// One of its devices has.
+    fn port(&mut self, i: usize, device: u32, packet: &[u8]) {
+        self.engines[i].handle(Input::Device { device, vnet: Vnet::default(), packet }, self.now);
         self.settle();
     }
 
     fn taken(&mut self, i: usize) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.delivered[i])
+        std::mem::take(&mut self.delivered[i]).into_iter().map(|(_, packet)| packet).collect()
     }
 }
 
@@ -282,104 +294,69 @@ fn bridged(repeaters: usize) -> Site {
     site
 }
 
-/// Who got something since.
-fn got(site: &mut Site) -> Vec<usize> {
-    let engines = 0..site.engines.len();
-    engines.filter(|i| !site.taken(*i).is_empty()).collect()
+/// Which engines had something for which of their devices since.
+fn got(site: &mut Site) -> Vec<(usize, u32)> {
+    let all = site.delivered.iter_mut().map(std::mem::take).enumerate();
+    all.flat_map(|(i, packets)| packets.into_iter().map(move |(device, _)| (i, device))).collect()
 }
 
 #[test]
-fn frames_pass_whole_and_find_the_repeater_of_their_station() {
+fn a_frame_goes_whole_to_the_repeater_whose_device_had_it_whoever_it_is_for() {
     let mut site = bridged(3);
-    // To nobody known: to all.
-    site.device(AP, &frame(STATION, SERVER, "where"));
-    assert_eq!(got(&mut site), [1, 2, 3]);
-    let here = frame(SERVER, STATION, "here");
-    site.device(2, &here);
-    assert_eq!(site.taken(AP), [here]);
-    got(&mut site);
-    site.device(AP, &frame(STATION, SERVER, "there"));
-    assert_eq!(got(&mut site), [2]);
-    // A tag stays where it is.
-    let tagged = [&STATION[..], &SERVER, &[0x81, 0, 0, 7, 0x88, 0xb5], &[5; 1500 - 6]].concat();
-    site.device(AP, &tagged[..1400]);
-    assert_eq!(site.taken(2), [&tagged[..1400]]);
-    // It moves, and then to the access point's own side.
-    site.device(3, &frame(ALL, STATION, "moved"));
-    assert_eq!(got(&mut site), [0, 1, 2], "a broadcast goes everywhere but back");
-    site.device(AP, &frame(STATION, SERVER, "there"));
-    assert_eq!(got(&mut site), [3]);
-    site.device(AP, &frame(ALL, STATION, "home"));
-    got(&mut site);
-    let bridge = site.engines[AP].status(site.now).bridge.unwrap();
-    assert_eq!((bridge.moved, bridge.looped), (2, 0));
+    let tagged = [&STATION[..], &SERVER, &[0x81, 0, 0, 7, 0x88, 0xb5], &[5; 1400]].concat();
+    for frame in [frame(STATION, SERVER, "to one"), frame(ALL, SERVER, "to all"), tagged] {
+        for n in 0..3 {
+            site.port(AP, 100 + n as u32, &frame);
+            assert_eq!(site.taken(1 + n), [&frame[..]]);
+            assert_eq!(got(&mut site), []);
+        }
+    }
+    let before = site.engines[AP].status(site.now).drops.unroutable;
+    site.port(AP, 103, &frame(ALL, SERVER, "to nobody"));
+    assert_eq!(got(&mut site), []);
+    assert_eq!(site.engines[AP].status(site.now).drops.unroutable, before + 1);
 }
 
 #[test]
-fn stations_of_two_repeaters_reach_each_other_and_the_device_hears_only_what_concerns_it() {
+fn what_a_repeater_sends_comes_out_of_its_own_device_only() {
+    let mut site = bridged(3);
+    for n in 0..3 {
+        for frame in [frame(STATION, SERVER, "to one"), frame(ALL, SERVER, "to all")] {
+            site.device(1 + n, &frame);
+            assert_eq!(got(&mut site), [(AP, 100 + n as u32)]);
+        }
+    }
+}
+
+#[test]
+fn a_repeater_that_starts_anew_keeps_its_device_and_one_that_leaves_has_none() {
     let mut site = bridged(2);
-    let other = [2, 0, 0, 0, 0, 8];
-    site.device(1, &frame(ALL, STATION, "hello"));
-    site.device(2, &frame(ALL, other, "hello"));
-    got(&mut site);
-    site.device(1, &frame(other, STATION, "psst"));
-    assert_eq!(got(&mut site), [2]);
-    site.device(1, &frame(STATION, STATION, "me"));
-    assert_eq!(got(&mut site), [] as [usize; 0], "both are behind one repeater");
-}
-
-/// The two bridges are joined by a cable besides, on which a frame takes `late` milliseconds; how often the device of each end got the station's one frame.
-fn round_a_cable(site: &mut Site, frame: &[u8], late: u64) -> [usize; 2] {
-    let mut got = [0; 2];
-    // The bridges flood: what comes from a device or a station goes by the cable, and what comes by the cable goes to the device.
-    let mut cable = vec![(site.now + Duration::from_millis(late), AP)];
-    site.device(1, frame);
-    for _ in 0..3000 {
-        site.run(1);
-        for end in [AP, 1] {
-            let copies = site.taken(end).iter().filter(|f| *f == frame).count();
-            got[end] += copies;
-            let at = site.now + Duration::from_millis(late);
-            cable.extend(std::iter::repeat_n((at, 1 - end), copies));
-        }
-        let now = site.now;
-        let due: Vec<usize> = cable.extract_if(.., |c| c.0 <= now).map(|c| c.1).collect();
-        due.into_iter().for_each(|end| site.device(end, frame));
-    }
-    got
-}
-
-#[test]
-fn a_loop_is_broken_even_if_the_other_way_is_slower_or_faster() {
-    for late in [1, 3, 40, 300] {
-        for dst in [ALL, [0x33, 0x33, 0, 0, 0, 0xfb], STATION] {
-            let mut site = bridged(1);
-            // The loop is known by what goes to a group; frames to a station that nobody knows go round with it.
-            let mut got = round_a_cable(&mut site, &frame(ALL, SERVER, "hello"), late);
-            if dst != ALL {
-                got = round_a_cable(&mut site, &frame(dst, SERVER, "round"), late);
-            }
-            assert!(got.iter().sum::<usize>() <= 4, "{dst:?} by a cable of {late} ms: {got:?} times");
-            let looped = |end: usize| site.engines[end].status(site.now).bridge.unwrap().looped;
-            assert!(looped(AP) + looped(1) > 0);
-        }
-    }
-}
-
-#[test]
-fn what_comes_back_and_what_is_too_long_is_dropped_and_counted() {
-    let mut site = bridged(1);
     let hello = frame(ALL, STATION, "hello");
-    site.device(1, &hello);
-    assert_eq!(got(&mut site), [AP]);
-    site.device(AP, &hello);
-    assert_eq!(got(&mut site), [] as [usize; 0]);
-    site.run(1001);
-    site.device(AP, &hello);
-    assert_eq!(got(&mut site), [1], "a second later it is meant");
-    let config = site.engines[AP].config().tun_mtu as usize;
-    site.device(AP, &[frame(STATION, SERVER, "long"), vec![0; config]].concat());
-    assert_eq!(got(&mut site), [] as [usize; 0]);
-    let bridge = site.engines[AP].status(site.now).bridge.unwrap();
-    assert_eq!((bridge.looped, bridge.jumbo), (1, 1));
+    let again = repeater(hop(HopRole::Repeater, Layer::Two, &[]), &site.who[1], 77, site.now);
+    site.engines[2] = again;
+    site.run(50);
+    site.device(2, &hello);
+    assert_eq!(got(&mut site), [(AP, 101)]);
+    site.port(AP, 101, &hello);
+    assert_eq!(got(&mut site), [(2, 0)]);
+    // It has said goodbye behind its last frame, which still comes out of its device.
+    site.engines[2].handle(Input::Device { device: 0, vnet: Vnet::default(), packet: &hello }, site.now);
+    site.engines[2].close();
+    site.settle();
+    assert_eq!(got(&mut site), [(AP, 101)]);
+    site.port(AP, 101, &hello);
+    site.port(AP, 100, &hello);
+    assert_eq!(got(&mut site), [(1, 0)]);
+}
+
+#[test]
+fn a_frame_that_is_too_long_is_dropped_and_counted() {
+    let mut site = bridged(1);
+    let mtu = site.engines[AP].config().tun_mtu as usize;
+    let of_length = |payload: usize| [&STATION[..], &SERVER, &[0x88, 0xb5], &vec![0; payload]].concat();
+    site.port(AP, 100, &of_length(mtu));
+    assert_eq!(got(&mut site), [(1, 0)]);
+    site.port(AP, 100, &of_length(mtu + 1));
+    assert_eq!(got(&mut site), []);
+    assert_eq!(site.engines[AP].status(site.now).drops.too_long, 1);
 }

@@ -29,6 +29,7 @@ impl Registry for Anybody {
             ipv4: Inner { client, gateway: INSIDE, prefix: 16 },
             ipv6: None,
             networks: Vec::new(),
+            device: 0,
         })
     }
 }

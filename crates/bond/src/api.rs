@@ -17,18 +17,22 @@ pub const EVERYWHERE: [IpNet; 2] = [
 /// Something that happened outside.
 #[derive(Debug)]
 pub enum Input<'a> {
-    /// The device has a packet to send.
+    /// A device has a packet to send.
     Device {
+        /// The driver's number of the device ([`Admission::device`]); only a gateway on layer 2 has several and looks at it.
+        device: u32,
         /// Its offload header.
         vnet: Vnet,
-        /// The IP packet, up to 64 KiB.
+        /// The IP packet, or the frame, up to 64 KiB.
         packet: &'a [u8],
     },
     /// The same, where the packet was read into the buffer of [`crate::engine::Engine::device_buffer`].
     DeviceLent {
+        /// The driver's number of the device.
+        device: u32,
         /// Its offload header.
         vnet: Vnet,
-        /// Bytes of the IP packet.
+        /// Bytes of the packet.
         len: usize,
     },
     /// Datagrams arrived on a socket: one, or several of equal length that the kernel joined (UDP GRO; the last may be shorter).
@@ -72,11 +76,13 @@ pub enum Input<'a> {
 pub enum Output<'a> {
     /// Send datagrams.
     Transmit(Transmit<'a>),
-    /// Write a packet to the device.
+    /// Write a packet to a device.
     Deliver {
+        /// The driver's number of the device; 0 at a client.
+        device: u32,
         /// Its offload header.
         vnet: Vnet,
-        /// The IP packet.
+        /// The IP packet, or the frame.
         packet: &'a [u8],
     },
     /// Tell people, or the driver.
@@ -115,6 +121,8 @@ pub enum Event {
         client: PublicKey,
         /// Where it came from.
         remote: SocketAddr,
+        /// The driver's number of its device.
+        device: u32,
     },
     /// Gateway: a client is gone.
     ClientDown {
@@ -134,8 +142,6 @@ pub enum Event {
         /// What it is now.
         state: State,
     },
-    /// Layer 2: frames that went to the device came back from it; the other ends of the bond are joined by another way besides. They are dropped.
-    Looped,
     /// A metered path has used its allowance up.
     Exhausted {
         /// The path's identifier.
@@ -165,6 +171,9 @@ pub struct Admission {
     pub ipv6: Option<Inner<Ipv6Addr>>,
     /// Networks that lie behind the client: it may send from them, and packets for them go to it.
     pub networks: Vec<IpNet>,
+    /// The driver's number of the device that its packets go to. On layer 2 each client has its own, and what comes from that device goes to this client; on layer 3
+    /// the destination decides, and all have device 0.
+    pub device: u32,
 }
 
 /// A gateway's knowledge of its clients. The driver keeps it on disk; the engine asks.

@@ -22,7 +22,6 @@
 
 mod ahead;
 pub mod api;
-pub mod bridge;
 pub mod cc;
 pub mod config;
 pub mod engine;

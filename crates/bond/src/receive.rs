@@ -281,26 +281,13 @@ impl Peer {
         let mut i = first;
         let layer = shared.config.layer();
         while let Some(d) = shared.deliveries.get_mut(i) {
-            d.from = self.id;
+            d.device = self.device;
             let d = *d;
             let packet = &mut shared.store.pool.bytes_mut(d.buf)[..d.len as usize];
             let inner =
                 Inner::of(layer, packet).filter(|inner| self.may_send(inner) && d.vnet.fits(packet.len()));
             match inner {
                 Some(inner) => {
-                    if let Some(frame) = &inner.frame {
-                        let (now, bridge) = (self.last_heard, &mut shared.bridge);
-                        if frame.is_to_group() || bridge.has_loop(now) {
-                            let hash = inner.echo_hash(&shared.flow_key, packet);
-                            if bridge.is_another_lap(now, hash) {
-                                shared.store.pool.free(d.buf);
-                                shared.deliveries.remove(i);
-                                continue;
-                            }
-                            bridge.note(now, hash);
-                        }
-                        bridge.learn(now, frame.src, self.id, &mut self.lessons);
-                    }
                     let mss = self.mss(&inner, shared.config.tun_mtu);
                     send::clamp(packet, &inner, mss, d.vnet);
                     i += 1;

@@ -70,15 +70,13 @@ pub enum Packet<'a> {
     Borrowed(&'a [u8]),
     /// It lies in the buffer of [`Store::lend`], so many bytes of it. A large one stays there.
     Lent(usize),
-    /// It lies in a buffer of the store's pool, so many bytes of it, and is copied: the buffer stays its owner's, who may have several copies made.
-    Pooled(Buf, usize),
 }
 
 impl Packet<'_> {
     fn len(self) -> usize {
         match self {
             Packet::Borrowed(bytes) => bytes.len(),
-            Packet::Lent(len) | Packet::Pooled(_, len) => len,
+            Packet::Lent(len) => len,
         }
     }
 }
@@ -113,15 +111,6 @@ impl Store {
         match packet {
             Packet::Borrowed(bytes) => bytes,
             Packet::Lent(len) => self.lent.and_then(|b| self.pool.bytes(b).get(..len)).unwrap_or_default(),
-            Packet::Pooled(buf, len) => self.pool.bytes(buf).get(..len).unwrap_or_default(),
-        }
-    }
-
-    /// The same packet, to be taken in more than once: one that is lent could be kept once only.
-    pub fn copied<'a>(&self, packet: Packet<'a>) -> Packet<'a> {
-        match (packet, self.lent) {
-            (Packet::Lent(len), Some(buf)) => Packet::Pooled(buf, len),
-            _ => packet,
         }
     }
 
@@ -146,11 +135,6 @@ impl Store {
                     self.pool.free(buf);
                 }
                 self.lent.take().map(|buf| (buf, len))
-            }
-            Packet::Pooled(from, len) => {
-                let buf = self.pool.alloc(len)?;
-                self.pool.copy(from, buf, len);
-                Some((buf, len))
             }
         }
     }
@@ -262,22 +246,6 @@ mod tests {
         assert!(!kept && used == CLASS_BYTES[0] + CLASS_BYTES[2]);
         packet(60_000, 3);
         assert_eq!((store.packet(small), store.packet(large)), (&[1; 100][..], &[2; 60_000][..]));
-    }
-
-    #[test]
-    fn a_packet_of_the_pool_is_copied_as_often_as_one_likes() {
-        let mut store = Store::new(Pool::new(1 << 20), 8);
-        for len in [100, 5_000, 60_000] {
-            store.lend().unwrap()[..len].fill(len as u8);
-            let packet = store.copied(Packet::Lent(len));
-            let copies =
-                [0; 2].map(|_| store.insert(packet, Vnet::default(), Time::ZERO).expect("there is room"));
-            store.lend().unwrap().fill(0);
-            for record in copies {
-                assert!(store.packet(record) == vec![len as u8; len], "{len}");
-                store.reap(record);
-            }
-        }
     }
 
     #[test]

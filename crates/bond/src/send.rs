@@ -84,7 +84,7 @@ impl Peer {
         if vnet.gso_type == Vnet::GSO_NONE && bytes.len() > self.peer_mtu as usize + inner.network_at() {
             if inner.frame.is_some() {
                 // A bridge tells nobody.
-                shared.bridge.on_jumbo();
+                shared.drops.too_long += 1;
                 return;
             }
             let from = self.own_inside.iter().find(|a| a.is_ipv4() == inner.src.is_ipv4());

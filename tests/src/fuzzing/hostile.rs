@@ -238,7 +238,7 @@ impl Rig {
             ..Vnet::default()
         };
         for _ in 0..1 + (what >> 2 & 3) * 8 {
-            self.engine.handle(Input::Device { vnet, packet: &packet }, self.now);
+            self.engine.handle(Input::Device { device: 0, vnet, packet: &packet }, self.now);
         }
     }
 
@@ -310,7 +310,9 @@ impl Rig {
                         (t.route, t.bytes.chunks(t.segment).map(<[u8]>::to_vec).collect::<Vec<_>>());
                     datagrams.into_iter().for_each(|d| self.on_sent(route, d));
                 }
-                Output::Deliver { vnet, packet } => assert!(vnet.fits(packet.len()) && !packet.is_empty()),
+                Output::Deliver { vnet, packet, .. } => {
+                    assert!(vnet.fits(packet.len()) && !packet.is_empty())
+                }
                 Output::Event(_) => {}
                 Output::Timeout(at, _) => {
                     self.due = at.min(self.now + Duration::from_secs(10));

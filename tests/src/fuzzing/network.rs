@@ -114,7 +114,7 @@ impl Rig {
             packet[1] = what & 0xfc;
             packet[2..4].copy_from_slice(&(len as u16).to_be_bytes());
             self.next_number += 1;
-            self.engines[end].handle(Input::Device { vnet, packet: &packet }, self.now);
+            self.engines[end].handle(Input::Device { device: 0, vnet, packet: &packet }, self.now);
             self.poll(end);
         }
     }

@@ -134,7 +134,7 @@ impl Engine {
                 (peer.session, peer.own_inside) = (Some(session), own_inside);
                 peer.inside = vec![admission.ipv4.client.into()];
                 peer.inside.extend(admission.ipv6.map(|v6| IpAddr::from(v6.client)));
-                peer.networks = admission.networks;
+                (peer.networks, peer.device) = (admission.networks, admission.device);
                 peer.peer_mtu = hello.tun_mtu.max(1280);
                 let spec = PathSpec { route, interface_mtu: INTERFACE_MTU, class: Class::Active, weight: 1 };
                 peer.insert_path(hello.path & 15, spec, &self.shared.config);
@@ -163,7 +163,8 @@ impl Engine {
     /// A client has used its keys for the first time: an older session of it is over, and packets for it have a way.
     pub(super) fn on_client_confirmed(&mut self, id: u32, route: Route, _now: Time) {
         let Some(peer) = self.peers.get(&id) else { return };
-        let (client, inside, networks) = (peer.key, peer.inside.clone(), peer.networks.clone());
+        let (client, device) = (peer.key, peer.device);
+        let (inside, networks) = (peer.inside.clone(), peer.networks.clone());
         let others: Vec<u32> = self.peers_of(&client).filter(|o| *o != id).collect();
         for other in others {
             self.remove(other);
@@ -171,6 +172,7 @@ impl Engine {
         for a in inside {
             self.inside.insert(a, id);
         }
+        self.devices.insert(device, id);
         self.networks.retain(|(n, owner)| *owner != id && !networks.contains(n));
         self.networks.extend(networks.into_iter().map(|n| (n, id)));
         self.networks.sort_by_key(|(n, _)| core::cmp::Reverse(n.prefix_len()));
@@ -184,7 +186,7 @@ impl Engine {
             }
         }
         if new {
-            self.event(Event::ClientUp { client, remote: route.remote });
+            self.event(Event::ClientUp { client, remote: route.remote, device });
         }
     }
 

@@ -3,7 +3,6 @@
 mod client;
 mod commands;
 mod egress;
-mod frames;
 mod gateway;
 mod status;
 
@@ -57,6 +56,8 @@ pub struct Engine {
     inside: BTreeMap<IpAddr, u32>,
     /// Networks behind peers, the longest prefix first.
     networks: Vec<(IpNet, u32)>,
+    /// Which session a device belongs to; only looked at on layer 2.
+    devices: BTreeMap<u32, u32>,
     /// Sessions with something to do now.
     ready: VecDeque<u32>,
     timers: BinaryHeap<Reverse<(Time, u32)>>,
@@ -113,7 +114,6 @@ impl Engine {
             rng,
             flow_key,
             drops: Drops::default(),
-            bridge: Default::default(),
         };
         Engine {
             role,
@@ -123,6 +123,7 @@ impl Engine {
             of_key: BTreeSet::new(),
             inside: BTreeMap::new(),
             networks: Vec::new(),
+            devices: BTreeMap::new(),
             ready: VecDeque::new(),
             timers: BinaryHeap::new(),
             timer_of: BTreeMap::new(),
@@ -138,8 +139,10 @@ impl Engine {
     /// Takes in something that happened; `now` never goes back. Poll afterwards.
     pub fn handle(&mut self, input: Input<'_>, now: Time) {
         match input {
-            Input::Device { vnet, packet } => self.on_device(vnet, Packet::Borrowed(packet), now),
-            Input::DeviceLent { vnet, len } => self.on_device(vnet, Packet::Lent(len), now),
+            Input::Device { device, vnet, packet } => {
+                self.on_device(device, vnet, Packet::Borrowed(packet), now)
+            }
+            Input::DeviceLent { device, vnet, len } => self.on_device(device, vnet, Packet::Lent(len), now),
             Input::Datagrams { link, remote, local, segment, bytes, ecn } => {
                 let route = Route { link, remote, local };
                 for datagram in bytes.chunks_mut(segment.max(1)) {
@@ -164,19 +167,15 @@ impl Engine {
         if let Some(d) = self.handed_out.take() {
             self.shared.store.pool.free(d.buf);
         }
-        while let Some(d) = self.next_delivery(now) {
-            if self.shared.config.layer() == Layer::Two && self.relay(&d, now) {
-                self.shared.store.pool.free(d.buf);
-                continue;
-            }
+        if let Some(d) = self.next_delivery(now) {
             self.handed_out = Some(d);
             let packet = &self.shared.store.pool.bytes(d.buf)[..d.len as usize];
-            return Output::Deliver { vnet: d.vnet, packet };
+            return Output::Deliver { device: d.device, vnet: d.vnet, packet };
         }
         if !self.shared.icmp_error.is_empty() {
             std::mem::swap(&mut self.sending, &mut self.shared.icmp_error);
             self.shared.icmp_error.clear();
-            return Output::Deliver { vnet: Vnet::default(), packet: &self.sending };
+            return Output::Deliver { device: 0, vnet: Vnet::default(), packet: &self.sending };
         }
         if let Some(event) = self.shared.events.pop_front() {
             return Output::Event(event);
@@ -274,12 +273,16 @@ impl Engine {
         }
     }
 
-    fn on_device(&mut self, vnet: Vnet, packet: Packet<'_>, now: Time) {
-        if self.shared.config.layer() == Layer::Two {
-            return self.on_frame(vnet, packet, now);
-        }
-        let inner = Inner::parse(self.shared.store.bytes_of(packet)).filter(|i| !i.is_of_one_link());
-        let id = inner.as_ref().and_then(|i| self.whose(i.dst).filter(|_| self.may_reach_a_client(i.src)));
+    fn on_device(&mut self, device: u32, vnet: Vnet, packet: Packet<'_>, now: Time) {
+        let layer = self.shared.config.layer();
+        let inner = Inner::of(layer, self.shared.store.bytes_of(packet));
+        let inner = inner.filter(|i| layer == Layer::Two || !i.is_of_one_link());
+        let id = match (&self.role, &inner, layer) {
+            (_, None, _) => None,
+            (Role::Client(_), Some(_), Layer::Two) => self.peers.keys().next().copied(),
+            (Role::Gateway(_), Some(_), Layer::Two) => self.devices.get(&device).copied(),
+            (_, Some(i), Layer::Three) => self.whose(i.dst).filter(|_| self.may_reach_a_client(i.src)),
+        };
         let (Some(inner), Some(id)) = (inner, id) else {
             self.shared.drops.unroutable += 1;
             return;
@@ -399,7 +402,9 @@ impl Engine {
             }
         }
         self.networks.retain(|(_, owner)| *owner != id);
-        self.shared.bridge.forget(id);
+        if self.devices.get(&peer.device) == Some(&id) {
+            self.devices.remove(&peer.device);
+        }
         self.timer_of.remove(&id);
         peer.dispose(&mut self.shared);
     }

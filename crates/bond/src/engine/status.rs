@@ -1,14 +1,13 @@
 //! What an engine says of itself, for `status`, `top` and metrics.
 
 use super::Engine;
-use crate::bridge;
 use crate::config::Config;
 use crate::feedback;
 use crate::order;
 use crate::path::{Route, State, Traffic};
 use crate::peer::Drops;
 use crate::queue;
-use crate::session::{Layer, PublicKey};
+use crate::session::PublicKey;
 use crate::throttle::{self, Allowance};
 use crate::time::{Duration, Time};
 use core::net::IpAddr;
@@ -126,6 +125,8 @@ pub struct PeerStatus {
     pub given_up: u64,
     /// Networks behind the client.
     pub networks: Vec<IpNet>,
+    /// The driver's number of its device; 0 but for the clients of a gateway on layer 2.
+    pub device: u32,
     /// The queue towards a repeater's clients; none where nobody speaks of such.
     pub hop: Option<HopStatus>,
 }
@@ -135,8 +136,6 @@ pub struct PeerStatus {
 pub struct Status {
     /// Sessions, in the order in which they came.
     pub peers: Vec<PeerStatus>,
-    /// Layer 2: stations, and frames that went nowhere.
-    pub bridge: Option<bridge::Counters>,
     /// Datagrams dropped on arrival.
     pub drops: Drops,
     /// Packet memory in use, bytes.
@@ -158,7 +157,6 @@ impl Engine {
         };
         Status {
             peers: self.peers.values().map(peer).collect(),
-            bridge: (self.shared.config.layer() == Layer::Two).then(|| self.shared.bridge.counters()),
             drops: self.shared.drops,
             memory_used: self.shared.store.pool.used_bytes(),
             memory_limit: self.shared.store.pool.capacity_bytes(),
@@ -187,6 +185,7 @@ fn peer_status(p: &crate::peer::Peer, now: Time, config: &Config) -> PeerStatus 
         resent: p.resent,
         given_up: p.given_up,
         networks: p.networks.clone(),
+        device: p.device,
         hop: hop_status(p, config),
     }
 }

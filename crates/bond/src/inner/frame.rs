@@ -1,9 +1,7 @@
 //! Ethernet frames: addresses, tags, and what is behind them (IEEE 802.3 clause 3, 802.1Q clause 9).
 
 use super::Inner;
-use core::hash::{Hash, Hasher};
 use core::net::{IpAddr, Ipv4Addr};
-use siphasher::sip::SipHasher13;
 
 /// A station's address.
 pub type Mac = [u8; 6];
@@ -54,11 +52,6 @@ impl Frame {
         Some(Frame { dst, src, ether_type, len: len as u8 })
     }
 
-    /// For everybody or a group.
-    pub fn is_to_group(&self) -> bool {
-        self.dst[0] & 1 != 0
-    }
-
     fn is_ip(&self) -> bool {
         matches!(self.ether_type, IPV4 | IPV6)
     }
@@ -97,16 +90,6 @@ impl Inner {
         let dhcp = |port: u16| DHCP.contains(&port);
         self.frame.is_some_and(|f| f.ether_type == ARP)
             || self.frame.is_some() && self.is_udp() && dhcp(self.ports.0) && dhcp(self.ports.1)
-    }
-
-    /// A hash by which a frame is known again when it comes back: of its bytes but the checksum of UDP, which devices fill in.
-    pub fn echo_hash(&self, key: &[u8; 16], bytes: &[u8]) -> u64 {
-        let mut h = SipHasher13::new_with_key(key);
-        let checksum = if self.is_udp() { usize::from(self.transport_at) + 6 } else { bytes.len() };
-        let (before, rest) = bytes.split_at(checksum.min(bytes.len()));
-        before.hash(&mut h);
-        rest.get(2..).hash(&mut h);
-        h.finish()
     }
 }
 
@@ -160,7 +143,7 @@ mod tests {
     fn what_is_not_ip_is_a_flow_by_its_addresses() {
         let frame = |src: Mac| [&[0xff; 6], &src[..], &ARP.to_be_bytes(), &[0; 46]].concat();
         let [a, b] = [ALICE, BOB].map(|src| Inner::parse_frame(&frame(src)).unwrap());
-        assert!(a.sets_up_a_station() && a.frame.unwrap().is_to_group());
+        assert!(a.sets_up_a_station());
         assert_ne!(a.flow_hash(&[1; 16]), b.flow_hash(&[1; 16]));
         assert!(!a.is_tcp() && !a.is_icmp() && !a.asks_low_delay());
     }
@@ -173,17 +156,5 @@ mod tests {
                 .for_each(|n| assert_eq!(Inner::parse_frame(&bytes[..n]), None, "{n} of {tags}"));
             (14 + 4 * tags..bytes.len()).for_each(|n| assert!(Inner::parse_frame(&bytes[..n]).is_some()));
         }
-    }
-
-    #[test]
-    fn a_frame_is_known_again_with_its_checksum_filled_in() {
-        let bytes = udp(0, (5, 6));
-        let mut filled = bytes.clone();
-        filled[34 + 6..34 + 8].copy_from_slice(&[1, 2]);
-        let mut other = bytes.clone();
-        *other.last_mut().unwrap() = 1;
-        let hash = |b: &[u8]| Inner::parse_frame(b).unwrap().echo_hash(&[3; 16], b);
-        assert_eq!(hash(&bytes), hash(&filled));
-        assert_ne!(hash(&bytes), hash(&other));
     }
 }

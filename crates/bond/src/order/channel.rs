@@ -218,7 +218,7 @@ impl Channel {
                         if since < now {
                             waits.record(now.since(since));
                         }
-                        out.push_back(Delivery { buf, len, vnet, from: 0 });
+                        out.push_back(Delivery { buf, len, vnet, device: 0 });
                     }
                     self.advance(true);
                 }
@@ -252,7 +252,7 @@ impl Channel {
         let slot = self.slots.get_mut(ahead).filter(|slot| matches!(slot, Slot::Ready(..)))?;
         self.held_bytes -= slot.memory(pool);
         match std::mem::replace(slot, Slot::Void) {
-            Slot::Ready(buf, len, vnet, _) => Some(Delivery { buf, len, vnet, from: 0 }),
+            Slot::Ready(buf, len, vnet, _) => Some(Delivery { buf, len, vnet, device: 0 }),
             _ => None,
         }
     }

@@ -28,8 +28,8 @@ pub struct Delivery {
     pub len: u32,
     /// Its offload header.
     pub vnet: Vnet,
-    /// The engine's number of the session that it came by; set when it is inspected.
-    pub from: u32,
+    /// The driver's number of the device that it is for; set when it is inspected.
+    pub device: u32,
 }
 
 /// Where the next datagram's data most likely belong: at the end of the record that the last ones went on with.
@@ -342,7 +342,12 @@ impl Table {
         };
         pool.bytes_mut(buf)[..c.data.len()].copy_from_slice(c.data);
         self.counters.delivered += 1;
-        out.push_back(Delivery { buf, len: c.data.len() as u32, vnet: c.vnet.unwrap_or_default(), from: 0 });
+        out.push_back(Delivery {
+            buf,
+            len: c.data.len() as u32,
+            vnet: c.vnet.unwrap_or_default(),
+            device: 0,
+        });
     }
 
     /// Frees everything.

@@ -7,7 +7,6 @@ pub mod keyring;
 pub mod timers;
 
 use crate::api::{Event, PathSpec};
-use crate::bridge::{Bridge, Lessons};
 use crate::cc::Sibling;
 use crate::config::Config;
 use crate::order::{Delivery, Table};
@@ -51,8 +50,6 @@ pub struct Shared {
     pub flow_key: [u8; 16],
     /// Datagrams that were dropped, by reason.
     pub drops: Drops,
-    /// Layer 2: who is behind whom.
-    pub bridge: Bridge,
 }
 
 /// Datagrams dropped on arrival.
@@ -72,6 +69,8 @@ pub struct Drops {
     pub inner: u64,
     /// Device packets without a peer to go to, or that no router hands on.
     pub unroutable: u64,
+    /// Layer 2: frames of the device that are longer than the peer's device takes.
+    pub too_long: u64,
 }
 
 /// One session.
@@ -79,8 +78,8 @@ pub struct Drops {
 pub struct Peer {
     /// The engine's number of the session.
     pub id: u32,
-    /// Layer 2: addresses that it has taught lately.
-    pub lessons: Lessons,
+    /// The driver's number of the device that its packets go to.
+    pub device: u32,
     /// Who it is.
     pub key: PublicKey,
     /// Keys of the session.
@@ -173,7 +172,7 @@ impl Peer {
     pub fn new(key: PublicKey, is_client: bool, config: &Config, now: Time) -> Self {
         Peer {
             id: 0,
-            lessons: Lessons::default(),
+            device: 0,
             key,
             keys: Keyring::default(),
             session: None,

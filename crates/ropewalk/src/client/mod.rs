@@ -126,7 +126,7 @@ impl Client {
     }
 
     fn look_at_links(&mut self, running: &mut Running, now: Time) {
-        let ours = running.core.tun.name().to_owned();
+        let ours = running.core.devices.name().to_owned();
         let links: Vec<Link> = self.follower.links().to_vec();
         if self.wish.paths.is_empty() {
             self.discover(running, &links, &ours, now);
@@ -187,12 +187,12 @@ impl Client {
 
     fn on_connected(&mut self, running: &mut Running, accept: &Accept) -> anyhow::Result<()> {
         let again = self.connected;
-        self.network.connect(&running.core.tun, accept, self.follower.links())?;
+        self.network.connect(accept, self.follower.links())?;
         running.core.engine.set_routes(&self.network.behind());
         self.connected = true;
         let inside: Vec<String> = self.network.addresses().iter().map(ToString::to_string).collect();
         let words = if again { "connected again" } else { "connected" };
-        tracing::info!(device = running.core.tun.name(), address = inside.join(" "), "{words}");
+        tracing::info!(device = running.core.devices.name(), address = inside.join(" "), "{words}");
         service::status(&format!("{words}, {}", inside.join(" ")));
         if !again {
             service::ready();
@@ -227,7 +227,6 @@ impl Role for Client {
             }
             Event::Path { path, state, .. } => self.on_state(running, path, state, now),
             Event::Exhausted { path } => self.on_exhausted(running, path, now),
-            Event::Looped => crate::daemon::warn_of_loop(running),
             Event::ClientUp { .. } | Event::ClientDown { .. } => {}
         }
         Ok(Flow::Continue)

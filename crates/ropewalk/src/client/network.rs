@@ -1,5 +1,6 @@
 //! What a client changes on its machine once it is connected.
 
+use crate::daemon::DEVICE_QUEUE;
 use crate::exit::{Code, failure};
 use ipnet::IpNet;
 use ropewalk_bond::session::{Accept, Layer};
@@ -9,14 +10,13 @@ use ropewalk_net::tun::Tun;
 use ropewalk_net::{dns, setup};
 use std::net::IpAddr;
 
-/// Packets that wait in the device for us; super-packets count as one.
-const DEVICE_QUEUE: u32 = 500;
-
 /// Addresses, routes and the resolver.
 #[derive(Debug)]
 pub struct Network {
     journal: Journal,
     routes: Routes,
+    /// The device's index and name.
+    device: (u32, String),
     wanted: Vec<IpNet>,
     dns: Vec<IpAddr>,
     addresses: Vec<IpNet>,
@@ -26,34 +26,35 @@ pub struct Network {
 impl Network {
     /// Nothing is changed yet.
     pub fn new(journal: Journal, tun: &Tun, wanted: Vec<IpNet>, dns: Vec<IpAddr>, mtu: u32) -> Network {
-        Network { journal, routes: Routes::new(tun.index()), wanted, dns, addresses: Vec::new(), mtu }
+        let (routes, device) = (Routes::new(tun.index()), (tun.index(), tun.name().to_owned()));
+        Network { journal, routes, device, wanted, dns, addresses: Vec::new(), mtu }
     }
 
     /// The gateway let us in: the device gets its addresses, and the routes lead into it.
-    pub fn connect(&mut self, tun: &Tun, accept: &Accept, links: &[Link]) -> anyhow::Result<()> {
+    pub fn connect(&mut self, accept: &Accept, links: &[Link]) -> anyhow::Result<()> {
         let addresses = addresses(accept);
         if addresses == self.addresses {
             return Ok(());
         }
-        let others: Vec<&Link> = links.iter().filter(|l| l.name != tun.name()).collect();
+        let others: Vec<&Link> = links.iter().filter(|l| l.name != self.device.1).collect();
         for inside in &addresses {
             check_inside(inside, &self.wanted, &others).map_err(|words| failure(Code::Usage, words))?;
         }
         let first = self.addresses.is_empty();
         for gone in self.addresses.iter().filter(|a| !addresses.contains(a)) {
-            setup::remove_address(tun.index(), *gone)?;
+            setup::remove_address(self.device.0, *gone)?;
         }
         // First: no packet is to come before it.
         let own = addresses.iter().map(IpNet::addr).collect();
-        if let Err(error) = guard(&mut self.journal, tun.name(), own) {
+        if let Err(error) = guard(&mut self.journal, &self.device.1, own) {
             tracing::warn!(
                 "{error}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
             );
         }
         configure(&DeviceConfig {
             layer: Layer::Three,
-            index: tun.index(),
-            name: tun.name(),
+            index: self.device.0,
+            name: &self.device.1,
             mtu: self.mtu,
             queue: Some(DEVICE_QUEUE),
             addresses: &addresses,
@@ -65,7 +66,7 @@ impl Network {
             }
             self.follow(links);
             if !self.dns.is_empty() {
-                dns::set(&mut self.journal, tun.name(), &self.dns)?;
+                dns::set(&mut self.journal, &self.device.1, &self.dns)?;
             }
         }
         Ok(())

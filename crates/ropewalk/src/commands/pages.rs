@@ -168,7 +168,6 @@ fn status() -> anyhow::Result<String> {
     page(&mut out, "`peers`, `paths`, `link`", schemars::schema_for!(report::link::Link))?;
     page(&mut out, "`peers`, `paths`, `link`, `stations`", schemars::schema_for!(report::link::LinkStation))?;
     page(&mut out, "`mover`", schemars::schema_for!(report::hop::Mover))?;
-    page(&mut out, "`bridge`", schemars::schema_for!(report::hop::Bridge))?;
     page(&mut out, "`drops`", schemars::schema_for!(report::Drops))?;
     page(&mut out, "`io`", schemars::schema_for!(report::Io))?;
     Ok(out)

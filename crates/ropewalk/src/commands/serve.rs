@@ -3,9 +3,12 @@
 use crate::cli::{LogFormat, Serve};
 use crate::config::{File, private};
 use crate::control::server::Server;
-use crate::daemon::{Core, Links, Reload, Running, mailbox, run as run_loop, take_precedence};
+use crate::daemon::{
+    Core, DEVICE_QUEUE, Devices, Links, Reload, Running, mailbox, run as run_loop, take_precedence,
+};
 use crate::gateway::desk::GatewayDesk;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::gateway::ports::{self, Ports};
 use crate::gateway::radios::Radios;
 use crate::gateway::{Gateway, SharedBook};
 use crate::state::pool::Pool;
@@ -17,7 +20,7 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::session::{Hop, Layer};
 use ropewalk_net::poll::Signals;
-use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding, join_bridge};
+use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
@@ -25,8 +28,6 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 const PORT: u16 = 4500;
-/// Packets that wait in the device for us; super-packets count as one.
-const DEVICE_QUEUE: u32 = 500;
 
 /// Runs a gateway until it is told to stop.
 pub fn run(args: Serve) -> anyhow::Result<()> {
@@ -96,15 +97,15 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     let key = identity::load_or_make(dir)?;
     let public = key.public();
     let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
-    let tun = match config.layer() {
-        Layer::Two => frames_device(&file, file.ap.tun.as_deref(), file.ap.bridge.as_deref())?,
-        Layer::Three => set_up(&file, &pool, &behind, journal)?,
+    let (devices, ports) = match config.layer() {
+        Layer::Two => (Devices::to_come(ports::prefix(&file)), Some(Ports::new(&file)?)),
+        Layer::Three => (Devices::one(set_up(&file, &pool, &behind, journal)?), None),
     };
     let own = || sockets.iter().map(UdpSocket::local_addr).collect();
     let listening = Listening {
         listen: radios.as_ref().map_or_else(own, Radios::addresses),
         endpoints: file.serve.endpoints.iter().map(|e| e.0.to_string()).collect(),
-        device: tun.name().into(),
+        device: devices.name().into(),
     };
     if let Err(error) = dir.write_json(GATEWAY_FILE, &listening) {
         tracing::warn!(
@@ -120,7 +121,7 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
     let engine = Engine::gateway(config, key, inside, Box::new(book.clone()), rand::random(), now);
     let (inbox, outbox) = mailbox()?;
-    let core = Core::new(engine, tun, true, Links::new(file.engine.lives_on_completions()));
+    let core = Core::new(engine, devices, true, Links::new(file.engine.lives_on_completions()));
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
     for socket in sockets {
         let name = socket.local_addr().to_string();
@@ -133,7 +134,7 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     let desk = GatewayDesk { book: book.clone(), key: public, listening, loop_: outbox };
     let _server = Server::start(dir, desk)?;
     let what = if radios.is_some() { "access point ready" } else { "gateway ready" };
-    let mut gateway = Gateway::new(book, reload, now);
+    let mut gateway = Gateway::new(book, reload, ports, now);
     if let Some(radios) = radios {
         gateway.listen_on(radios, &mut running)?;
         if let Some(keys) = &file.ap.migrate {
@@ -142,25 +143,8 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
         }
     }
     service::ready();
-    tracing::info!(device = running.core.tun.name(), key = %public, "{what}");
+    tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
     run_loop(&mut running, &mut gateway)
-}
-
-/// The device of a hop on layer 2, up, and in its bridge if one is named.
-pub fn frames_device(file: &File, name: Option<&str>, bridge: Option<&str>) -> anyhow::Result<Tun> {
-    let tap = Tun::open_tap(name)?;
-    configure(&DeviceConfig {
-        layer: Layer::Two,
-        index: tap.index(),
-        name: tap.name(),
-        mtu: file.engine.tun_mtu.into(),
-        queue: Some(DEVICE_QUEUE),
-        addresses: &[],
-    })?;
-    if let Some(bridge) = bridge {
-        join_bridge(tap.index(), tap.name(), bridge, false)?;
-    }
-    Ok(tap)
 }
 
 /// The device with its addresses, and the firewall if asked for.

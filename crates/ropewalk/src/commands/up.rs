@@ -5,7 +5,9 @@ use crate::client::{Client, Meter, Network, Parts, PathBook, RepeaterPart, Resol
 use crate::config::{self, File as Settings, Name, PathEntry};
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{Desk, Server};
-use crate::daemon::{Core, Links, Outbox, Reload, Running, mailbox, run as run_loop, take_precedence};
+use crate::daemon::{
+    Core, Devices, Links, Outbox, Reload, Running, Tap, mailbox, run as run_loop, take_precedence,
+};
 use crate::exit::{Code, failure};
 use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
@@ -122,7 +124,8 @@ fn connect(
     let key = identity::load_or_make(dir)?;
     let tun = match config.layer() {
         Layer::Two => {
-            super::serve::frames_device(file, file.up.tun.as_deref(), file.repeater.bridge.as_deref())?
+            let bridge = file.repeater.bridge.clone();
+            Tap { mtu: config.tun_mtu, bridge, isolated: false }.open(file.up.tun.as_deref())?
         }
         Layer::Three => Tun::open(file.up.tun.as_deref())?,
     };
@@ -156,7 +159,7 @@ fn connect(
         routes: Vec::new(),
     };
     let engine = Engine::client(config, who, rand::random(), now);
-    let core = Core::new(engine, tun, false, Links::new(file.engine.lives_on_completions()));
+    let core = Core::new(engine, Devices::one(tun), false, Links::new(file.engine.lives_on_completions()));
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
     let wish = Wish {
         endpoints: token.endpoints().to_vec(),

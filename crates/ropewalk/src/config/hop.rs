@@ -23,10 +23,13 @@ pub struct Ap {
     /// 3: the hop is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3, because bridges bring their broadcasts along.
     #[schemars(with = "u8")]
     pub layer: LayerKey,
-    /// Name of the network device. Default: the first free of `rw0`, `rw1`, …
+    /// Name of the network device. Default: the first free of `rw0`, `rw1`, … On layer 2, where each repeater has a device of its own, what their names begin with: `tap` makes
+    /// `tap0`, `tap1`, … Default: `rwap`.
     pub tun: Option<String>,
-    /// Layer 2: the bridge that the device becomes a port of. Default: none, put it into one yourself.
+    /// Layer 2: the bridge that the devices become ports of. Default: none, put them into one yourself.
     pub bridge: Option<String>,
+    /// Layer 2: repeaters reach the other ports of the bridge, but not each other. Default: `false`, because a bridge joins all that are connected to it.
+    pub isolated: bool,
     /// Layer 3: the access point's addresses inside the hop, with the networks that repeaters get theirs from. Default: `["10.77.0.1/24"]`.
     #[schemars(with = "Vec<String>")]
     pub address: Vec<IpNet>,
@@ -222,6 +225,7 @@ impl Default for Ap {
             layer: LayerKey::default(),
             tun: None,
             bridge: None,
+            isolated: false,
             address: Vec::new(),
             masquerade: false,
             port: 4500,
@@ -283,6 +287,7 @@ impl Ap {
             ));
         }
         check_bridge(self.bridge.as_deref(), self.layer)?;
+        self.check_ports()?;
         self.migrate.as_ref().map_or(Ok(()), |m| m.check(&self.link))?;
         if self.layer.0 == Layer::Two
             && (!self.repeater.is_empty() || !self.address.is_empty() || self.masquerade)
@@ -303,6 +308,25 @@ impl Ap {
             }
         }
         Ok(())
+    }
+
+    /// What is said of the devices on layer 2.
+    fn check_ports(&self) -> Result<(), Wrong> {
+        if self.isolated && self.bridge.is_none() {
+            return Err((
+                "isolated",
+                "it is a bridge that isolates ports: name it with bridge = \"NAME\"".into(),
+            ));
+        }
+        let prefix = self.tun.as_deref().filter(|_| self.layer.0 == Layer::Two);
+        // Up to four digits follow.
+        match prefix.map_or(Ok(()), |p| crate::cli::check_interface(&format!("{p}9999"))) {
+            Ok(()) => Ok(()),
+            Err(_) => Err((
+                "tun",
+                "on layer 2 the devices' names begin with it: 1 to 11 bytes, no slash, no space".into(),
+            )),
+        }
     }
 }
 

@@ -155,6 +155,8 @@ fn what_a_hop_cannot_be_is_said() {
             "is everything: name the clients' own networks",
         ),
         (&format!("[repeater]\nbridge = \"br0\"\n{LINKS}"), "set layer = 2, or leave the bridge out"),
+        ("[ap]\nlayer = 2\nisolated = true\n[[ap.link]]\ninterface = \"wlan0\"\n", "name it with bridge"),
+        ("[ap]\nlayer = 2\ntun = \"twelve-bytes\"\n[[ap.link]]\ninterface = \"wlan0\"\n", "1 to 11 bytes"),
         (&format!("{LINKS}[[repeater.link]]\ninterface = \"wlan0\"\n"), "wlan0 is named twice"),
     ] {
         assert!(error(text).contains(words), "{text}: {}", error(text));

@@ -1,5 +1,6 @@
 //! What the loop touches for every packet.
 
+use super::devices::Devices;
 use super::links::Links;
 use super::sockets::Sockets;
 use anyhow::Context;
@@ -9,7 +10,7 @@ use ropewalk_bond::path::Route;
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::clock;
-use ropewalk_net::tun::{Tun, TunError, VnetHdr};
+use ropewalk_net::tun::{TunError, VnetHdr};
 use ropewalk_net::udp::{RecvBatch, SendError};
 use std::collections::VecDeque;
 
@@ -20,7 +21,7 @@ const TURN_BYTES: usize = 64 << 10;
 const ALONE: usize = 2048;
 /// So long is quiet.
 const QUIET: Duration = Duration::from_micros(500);
-/// Packets read from the device before the sockets get their turn.
+/// Packets read from a device before the others and the sockets get their turn.
 const DEVICE_READS: usize = 32;
 /// Receive calls on one socket before the others get their turn.
 const SOCKET_READS: usize = 4;
@@ -32,9 +33,9 @@ const PACKET: usize = 65_535;
 /// What happened to packets outside the engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
-    /// Packets read from the device.
+    /// Packets read from the devices.
     pub device_in: u64,
-    /// Packets written to it.
+    /// Packets written to them.
     pub device_out: u64,
     /// Packets that the kernel would not take from us.
     pub device_refused: u64,
@@ -50,12 +51,12 @@ pub struct Counters {
     pub wakeups: u64,
 }
 
-/// The engine, the device and the sockets.
+/// The engine, the devices and the sockets.
 pub struct Core {
     /// Decides.
     pub engine: Engine,
-    /// The bond's device.
-    pub tun: Tun,
+    /// The bond's devices.
+    pub devices: Devices,
     /// The paths' sockets.
     pub sockets: Sockets,
     /// What the links under the paths say.
@@ -66,11 +67,6 @@ pub struct Core {
     pub events: VecDeque<Event>,
     /// Whether replies have to leave from the address that was reached: a gateway's sockets have several.
     pub keep_local: bool,
-    device_down_said: bool,
-    /// When the device last had something.
-    last_device: Time,
-    /// Packets written to the device since it was last read: about as many answers wait there.
-    unanswered: u32,
     /// What came in since [`Core::give_way`].
     turn: Turn,
 }
@@ -79,7 +75,8 @@ pub struct Core {
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
     bytes: usize,
-    delivered: bool,
+    /// The device that a packet was written to.
+    delivered: Option<u32>,
 }
 
 /// Room for what is being read.
@@ -97,30 +94,28 @@ impl Buffers {
 
 impl Core {
     /// A core without sockets. `links` knows whether the engine decides by what links say.
-    pub fn new(engine: Engine, tun: Tun, keep_local: bool, links: Links) -> Core {
+    pub fn new(engine: Engine, devices: Devices, keep_local: bool, links: Links) -> Core {
         Core {
             engine,
-            tun,
+            devices,
             sockets: Sockets::default(),
             links,
             counters: Counters::default(),
             events: VecDeque::new(),
             keep_local,
-            device_down_said: false,
-            last_device: Time::ZERO,
-            unanswered: 0,
             turn: Turn::default(),
         }
     }
 
-    /// Takes in what waits at the device, within bounds.
-    pub fn read_device(&mut self, buffers: &mut Buffers) -> anyhow::Result<()> {
+    /// Takes in what waits at a device, within bounds.
+    pub fn read_device(&mut self, id: u32, buffers: &mut Buffers) -> anyhow::Result<()> {
         let mut taken = 0;
-        let answers = std::mem::take(&mut self.unanswered);
+        let answers = self.devices.get_mut(id).map_or(0, |d| std::mem::take(&mut d.unanswered));
         for n in 0..DEVICE_READS {
+            let Some(device) = self.devices.get_mut(id) else { break };
             let lent = self.engine.device_buffer();
             let is_lent = lent.is_some();
-            let received = match self.tun.recv(lent.unwrap_or(&mut buffers.packet)) {
+            let received = match device.tun.recv(lent.unwrap_or(&mut buffers.packet)) {
                 Ok(Some(received)) => received,
                 Ok(None) => break,
                 Err(TunError::Down) => break,
@@ -131,13 +126,13 @@ impl Core {
             taken += received.len;
             let (vnet, len) = (to_engine(received.header), received.len);
             let input = match is_lent {
-                true => Input::DeviceLent { vnet, len },
-                false => Input::Device { vnet, packet: &buffers.packet[..len] },
+                true => Input::DeviceLent { device: id, vnet, len },
+                false => Input::Device { device: id, vnet, packet: &buffers.packet[..len] },
             };
             let now = clock::now();
-            let quiet = now.since(std::mem::replace(&mut self.last_device, now));
+            let quiet = now.since(std::mem::replace(&mut device.last_read, now));
             self.engine.handle(input, now);
-            // On an idle bond the one packet leaves, and the device is not asked in vain for another.
+            // On an idle device the one packet leaves, and the device is not asked in vain for another.
             let alone = n == 0 && goes_alone(taken, quiet, answers);
             if taken >= TURN_BYTES || alone {
                 self.pump()?;
@@ -209,12 +204,17 @@ impl Core {
                     }
                     now = clock::now();
                 }
-                Output::Deliver { vnet, packet } => {
+                Output::Deliver { device: id, vnet, packet } => {
+                    let Some(device) = self.devices.get_mut(id) else {
+                        // A repeater's, which the role makes after this turn.
+                        self.counters.device_refused += 1;
+                        continue;
+                    };
                     self.counters.device_out += 1;
-                    self.turn.delivered = true;
-                    self.unanswered = self.unanswered.saturating_add(1);
-                    if let Err(error) = self.tun.send(&from_engine(vnet), &[packet]) {
-                        self.on_device_error(error)?;
+                    self.turn.delivered = Some(id);
+                    device.unanswered = device.unanswered.saturating_add(1);
+                    if let Err(error) = device.tun.send(&from_engine(vnet), &[packet]) {
+                        self.on_device_error(id, error)?;
                     }
                 }
                 Output::Event(event) => self.events.push_back(event),
@@ -230,8 +230,8 @@ impl Core {
         if turn.bytes == 0 || turn.bytes >= ALONE {
             return Ok(());
         }
-        if turn.delivered {
-            self.read_device(buffers)?;
+        if let Some(device) = turn.delivered {
+            self.read_device(device, buffers)?;
             self.turn = Turn::default();
         }
         std::thread::yield_now();
@@ -277,12 +277,13 @@ impl Core {
     }
 
     #[cold]
-    fn on_device_error(&mut self, error: TunError) -> anyhow::Result<()> {
+    fn on_device_error(&mut self, id: u32, error: TunError) -> anyhow::Result<()> {
+        let Some(device) = self.devices.get_mut(id) else { return Ok(()) };
         match error {
             TunError::Gone => return Err(error).context("the bond cannot go on"),
-            TunError::Down if !self.device_down_said => {
-                self.device_down_said = true;
-                tracing::warn!("{error}");
+            TunError::Down if !device.down_said => {
+                device.down_said = true;
+                tracing::warn!(device = device.tun.name(), "{error}");
             }
             _ => {}
         }

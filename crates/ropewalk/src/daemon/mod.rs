@@ -3,7 +3,7 @@
 //! ```text
 //!            ┌──────────────────────────── epoll, until the engine's next timer ────────────────────────────┐
 //!            ▼                                                                                               │
-//!   device ──┬─▶ Engine::handle ──▶ poll_output ──┬─▶ Transmit ──▶ socket of the path (one GSO batch)        │
+//!  devices ──┬─▶ Engine::handle ──▶ poll_output ──┬─▶ Transmit ──▶ socket of the path (one GSO batch)        │
 //!   sockets ─┘        (up to TURN_BYTES at a time)├─▶ Deliver  ──▶ device (one super-packet)                 │
 //!   signals, netlink, control requests ──▶ Role   ├─▶ Event    ──▶ Role (after the packets)                  │
 //!                                                 └─▶ Timeout  ──────────────────────────────────────────────┘
@@ -12,6 +12,7 @@
 //! Nothing in the upper two rows allocates or locks. What is rare goes through [`Role`], which is the gateway or the client.
 
 mod core;
+mod devices;
 mod links;
 mod mailbox;
 mod reload;
@@ -20,6 +21,7 @@ mod sockets;
 mod watchdog;
 
 pub use core::Core;
+pub use devices::{DEVICE_QUEUE, Devices, Tap};
 pub use links::Links;
 pub use mailbox::{Outbox, mailbox};
 pub use reload::Reload;
@@ -35,17 +37,4 @@ pub fn take_precedence(nice: i8) {
         Ok(Priority::NotPermitted) => tracing::debug!("the niceness stays 0: another needs CAP_SYS_NICE"),
         Err(error) => tracing::debug!(%error, "the niceness stays as it is"),
     }
-}
-
-/// Layer 2: frames go round.
-fn loop_words(device: &str) -> String {
-    format!(
-        "frames that left by {device} came back to it: the two ends of this hop are joined by another way besides, a cable or a second repeater. They are dropped; take the \
-         other way out, or turn the spanning tree protocol of both bridges on (`ip link set br0 type bridge stp_state 1`)"
-    )
-}
-
-/// Says it.
-pub fn warn_of_loop(running: &Running) {
-    tracing::warn!("{}", loop_words(running.core.tun.name()));
 }

@@ -10,18 +10,20 @@ use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::clock;
 use ropewalk_net::poll::{Events, Interest, Poller, Ready, Signal, Signals};
 use ropewalk_net::service;
+use ropewalk_net::tun::Tun;
 use std::os::fd::AsFd;
 
 /// Descriptors that one wait reports at most.
 const READY: usize = 64;
 /// Names of descriptors for the poller; sockets come after.
-const DEVICE: u64 = 0;
 const MAIL: u64 = 1;
 const SIGNALS: u64 = 2;
 const NEWS: u64 = 3;
 const LINKS: u64 = 16;
 /// What links say of themselves; sockets have 32 bits.
 const FEEDBACK: u64 = 1 << 33;
+/// Devices, the same.
+const DEVICES: u64 = 1 << 34;
 /// How long the last words may take: [`Core::engine`]'s `close` puts one datagram on each path.
 const FAREWELL: Duration = Duration::from_millis(50);
 
@@ -52,7 +54,7 @@ pub trait Role {
 
 /// The loop's own things.
 pub struct Running {
-    /// Engine, device, sockets.
+    /// Engine, devices, sockets.
     pub core: Core,
     poller: Poller,
     mailbox: Mailbox,
@@ -71,7 +73,9 @@ impl Running {
         busy_poll: Duration,
     ) -> anyhow::Result<Running> {
         let poller = Poller::new().context("epoll cannot be had")?;
-        poller.add(&core.tun, DEVICE, Interest::Read)?;
+        for (id, device) in core.devices.iter() {
+            poller.add(&device.tun, DEVICES + u64::from(id), Interest::Read)?;
+        }
         poller.add(mailbox.waker(), MAIL, Interest::Read)?;
         poller.add(&signals, SIGNALS, Interest::Read)?;
         let watchdog = Watchdog::new(clock::now());
@@ -81,6 +85,18 @@ impl Running {
     /// Reports to [`Role::on_news`] when `news` can be read.
     pub fn watch_news(&self, news: impl AsFd) -> anyhow::Result<()> {
         Ok(self.poller.add(news, NEWS, Interest::Read)?)
+    }
+
+    /// Adds a device to the loop under the engine's number for it.
+    pub fn add_device(&mut self, id: u32, tun: Tun) -> anyhow::Result<()> {
+        self.poller.add(&tun, DEVICES + u64::from(id), Interest::Read)?;
+        self.core.devices.insert(id, tun);
+        Ok(())
+    }
+
+    /// Takes a device out of the loop, and out of this machine.
+    pub fn remove_device(&mut self, id: u32) {
+        self.core.devices.remove(id);
     }
 
     /// Adds a socket to the loop; returns the engine's number for it.
@@ -200,7 +216,6 @@ fn serve(
     buffers: &mut Buffers,
 ) -> anyhow::Result<Flow> {
     match ready.token {
-        DEVICE => running.core.read_device(buffers)?,
         MAIL => {
             running.mailbox.waker().clear();
             while let Some(post) = running.mailbox.next() {
@@ -211,6 +226,7 @@ fn serve(
         }
         SIGNALS => return Ok(on_signals(running, role)),
         NEWS => role.on_news(running, clock::now())?,
+        device if device >= DEVICES => running.core.read_device((device - DEVICES) as u32, buffers)?,
         news if news >= FEEDBACK => {
             let Core { links, engine, .. } = &mut running.core;
             links.on_news(news - FEEDBACK, engine, clock::now());

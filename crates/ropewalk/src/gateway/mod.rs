@@ -3,6 +3,7 @@
 pub mod desk;
 pub mod endpoints;
 mod mover;
+pub mod ports;
 pub mod radios;
 mod registry;
 
@@ -13,6 +14,7 @@ use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::report;
 use mover::Mover;
+use ports::Ports;
 use radios::Radios;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::engine::PeerStatus;
@@ -27,6 +29,8 @@ pub struct Gateway {
     book: SharedBook,
     reload: Reload,
     started: Time,
+    /// An access point's on layer 2.
+    ports: Option<Ports>,
     /// An access point's.
     radios: Option<Radios>,
     /// The search of its private radio, if it may go elsewhere.
@@ -38,11 +42,12 @@ pub struct Gateway {
 
 impl Gateway {
     /// A gateway that knows its clients by `book`.
-    pub fn new(book: SharedBook, reload: Reload, started: Time) -> Gateway {
+    pub fn new(book: SharedBook, reload: Reload, ports: Option<Ports>, started: Time) -> Gateway {
         Gateway {
             book,
             reload,
             started,
+            ports,
             radios: None,
             mover: None,
             doubted: BTreeSet::new(),
@@ -96,16 +101,24 @@ impl Role for Gateway {
             watch_links(running, now);
         }
         match event {
-            Event::ClientUp { client, remote } => {
+            Event::ClientUp { client, remote, device } => {
                 tracing::info!(client = self.name(&client), %remote, "client connected");
+                if let Some(Err(error)) = self.ports.as_mut().map(|p| p.plug(running, client, device)) {
+                    tracing::error!(
+                        client = self.name(&client),
+                        "{error:#}: it has no device until it connects again"
+                    );
+                }
             }
             Event::ClientDown { client, why } => {
                 tracing::info!(client = self.name(&client), why, "client disconnected");
+                if let Some(Err(error)) = self.ports.as_mut().map(|p| p.unplug(running, &client)) {
+                    tracing::warn!(client = self.name(&client), "{error:#}");
+                }
             }
             Event::Path { peer, path, remote, state } => {
                 tracing::info!(client = self.name(&peer), path, %remote, state = state.name(), "path");
             }
-            Event::Looped => crate::daemon::warn_of_loop(running),
             Event::Exhausted { .. } | Event::Connected(_) | Event::Refused(_) | Event::Unreachable => {}
         }
         Ok(Flow::Continue)
@@ -122,6 +135,7 @@ impl Role for Gateway {
             }
             Request::Expel { client } => {
                 running.core.engine.revoke(&client);
+                self.ports.iter_mut().for_each(|p| p.remove(running, &client));
                 Response::Done { said: String::new() }
             }
             _ => Response::wrong_end("client"),

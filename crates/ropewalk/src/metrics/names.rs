@@ -48,17 +48,13 @@ pub const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Counter "channel_searches" "Access point: searches for a better channel that ended" |s| s.mover.as_ref().map(|m| m.searches as f64);
     Counter "channel_moves" "Access point: switches announced in searches" |s| s.mover.as_ref().map(|m| m.moves as f64);
     Counter "wakeups" "Wake-ups of the data loop" |s| Some(s.io.wakeups as f64);
-    Gauge "bridge_stations" "Layer 2: stations known to be behind another end" |s| s.bridge.map(|b| b.stations as f64);
-    Counter "bridge_moved_stations" "Layer 2: stations that have moved from one end to another" |s| s.bridge.map(|b| b.moved as f64);
-    Counter "bridge_unlearnt_addresses" "Layer 2: addresses not learnt, too many at once or no room" |s| s.bridge.map(|b| b.unlearnt as f64);
-    Counter "bridge_looped_frames" "Layer 2: frames dropped because they had gone round in a loop" |s| s.bridge.map(|b| b.looped as f64);
-    Counter "bridge_jumbo_frames" "Layer 2: frames dropped because they were too long" |s| s.bridge.map(|b| b.jumbo as f64);
     Counter "dropped_malformed_datagrams" "Datagrams that are not of the protocol" |s| Some(s.drops.malformed as f64);
     Counter "dropped_unknown_datagrams" "Datagrams of no session here" |s| Some(s.drops.unknown as f64);
     Counter "dropped_forged_datagrams" "Datagrams that are not authentic, damaged ones included" |s| Some(s.drops.forged as f64);
     Counter "dropped_replayed_datagrams" "Datagrams that came before" |s| Some(s.drops.replayed as f64);
     Counter "dropped_handshakes" "Handshakes that got no answer" |s| Some(s.drops.handshakes as f64);
     Counter "dropped_inner_packets" "Packets inside that their sender may not send" |s| Some(s.drops.inner as f64);
+    Counter "dropped_too_long_frames" "Layer 2: frames longer than the other end's device takes" |s| Some(s.drops.too_long as f64);
     Counter "dropped_unroutable_packets" "Packets of the device that belong to no session" |s| Some(s.drops.unroutable as f64);
 };
 

@@ -1,6 +1,5 @@
 //! What the ends of a hop between an access point and a repeater say of the queue towards the clients, in the form in which `status --json` has it.
 
-use ropewalk_bond::bridge;
 use ropewalk_bond::engine::HopStatus;
 use ropewalk_bond::throttle::Allowance;
 use schemars::JsonSchema;
@@ -77,37 +76,6 @@ pub struct Hop {
     pub held_datagrams: Option<f64>,
     /// Access point, `balance`: datagrams per second that may leave on the shared links.
     pub rate_pps: Option<f64>,
-}
-
-/// A hop on layer 2: stations behind the other end, and frames that went nowhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Bridge {
-    /// Stations known to be behind another end.
-    pub stations: u64,
-    /// Stations that have moved from one end to another.
-    pub moved: u64,
-    /// Addresses not learnt: too many at once, or no room.
-    pub unlearnt: u64,
-    /// Frames dropped because they had gone round in a loop.
-    pub looped: u64,
-    /// Frames dropped because they were longer than the other end's device takes.
-    pub jumbo: u64,
-}
-
-impl Bridge {
-    /// The engine's word.
-    pub fn new(c: &bridge::Counters) -> Bridge {
-        let bridge::Counters { stations, moved, unlearnt, looped, jumbo } = *c;
-        Bridge { stations, moved, unlearnt, looped, jumbo }
-    }
-
-    /// `bridge: 3 stations, 1 moved; 0 frames looped, 0 too long; 0 addresses not learnt`.
-    pub fn line(&self) -> String {
-        format!(
-            "bridge: {} stations, {} moved; {} frames looped, {} too long; {} addresses not learnt",
-            self.stations, self.moved, self.looped, self.jumbo, self.unlearnt
-        )
-    }
 }
 
 impl Hop {

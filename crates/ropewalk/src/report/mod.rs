@@ -20,7 +20,7 @@ pub struct Snapshot {
     pub version: u32,
     /// `client` or `gateway`; of a hop `repeater` or `ap`.
     pub role: String,
-    /// The bond's device.
+    /// The bond's device; of an access point on layer 2, what the names of its repeaters' devices begin with, and a star.
     pub device: String,
     /// The daemon's clock, nanoseconds: differences of counters over differences of this are rates.
     pub clock_ns: u64,
@@ -28,9 +28,6 @@ pub struct Snapshot {
     pub uptime_s: f64,
     /// Client: the one gateway. Gateway: the clients. Repeater: the access point, and the other way round.
     pub peers: Vec<Peer>,
-    /// Layer 2: stations and frames.
-    #[serde(default)]
-    pub bridge: Option<hop::Bridge>,
     /// Datagrams dropped on arrival, by reason.
     pub drops: Drops,
     /// What happened outside the engine.
@@ -109,6 +106,9 @@ pub struct Peer {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub networks: Vec<IpNet>,
+    /// The device that its packets go to.
+    #[serde(default)]
+    pub device: Option<String>,
     /// The queue towards a repeater's clients, where somebody speaks of it.
     #[serde(default)]
     pub hop: Option<hop::Hop>,
@@ -200,6 +200,9 @@ pub struct Drops {
     pub inner: u64,
     /// Device packets without a peer to go to.
     pub unroutable: u64,
+    /// Layer 2: frames of the device that are longer than the other end's device takes.
+    #[serde(default)]
+    pub too_long: u64,
 }
 
 /// What happened outside the engine.
@@ -239,11 +242,10 @@ pub fn take(
         mover: None,
         version: 1,
         role: role.into(),
-        device: core.tun.name().into(),
+        device: core.devices.name().into(),
         clock_ns: now.as_nanos(),
         uptime_s: now.since(started).as_secs_f64(),
         peers: status.peers.into_iter().map(|p| peer(name(&p.key), p, core)).collect(),
-        bridge: status.bridge.as_ref().map(hop::Bridge::new),
         drops: Drops {
             malformed: d.malformed,
             unknown: d.unknown,
@@ -252,6 +254,7 @@ pub fn take(
             handshakes: d.handshakes,
             inner: d.inner,
             unroutable: d.unroutable,
+            too_long: d.too_long,
         },
         io: Io {
             device_in: c.device_in,
@@ -299,6 +302,7 @@ fn peer(name: String, p: PeerStatus, core: &Core) -> Peer {
         resent: p.resent,
         given_up: p.given_up,
         networks: p.networks,
+        device: core.devices.get(p.device).map(|d| d.tun.name().to_owned()),
         hop: p.hop.as_ref().map(hop::Hop::new),
     }
 }
@@ -344,11 +348,12 @@ fn ms(d: Duration) -> f64 {
 
 /// Where this machine makes the bond slower than it could be.
 fn notes(core: &Core) -> Vec<String> {
-    let offloads = core.tun.offloads();
     let mut notes = Vec::new();
-    if !offloads.tso {
+    // All devices have the same.
+    let offloads = core.devices.iter().next().map(|(_, d)| d.tun.offloads());
+    if offloads.is_some_and(|o| !o.tso) {
         notes.push("the kernel's TUN driver has no TCP segmentation offload: throughput is lower".into());
-    } else if !offloads.uso {
+    } else if offloads.is_some_and(|o| !o.uso) {
         notes.push("the kernel's TUN driver has no UDP segmentation offload (Linux 6.2): UDP costs more processor time".into());
     }
     for link in core.sockets.iter() {

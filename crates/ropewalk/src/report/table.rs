@@ -14,15 +14,12 @@ pub fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
         let before = earlier.and_then(|e| e.peers.iter().find(|p| p.key == peer.key));
         let seconds = earlier.map_or(0.0, |e| now.clock_ns.saturating_sub(e.clock_ns) as f64 / 1e9);
         out.push('\n');
-        session(&mut out, peer);
+        session(&mut out, now, peer);
         paths(&mut out, before, peer, seconds);
         if now.role == "ap" || now.role == "repeater" {
             hop(&mut out, peer);
         }
         queues(&mut out, peer);
-    }
-    if let Some(bridge) = &now.bridge {
-        let _ = writeln!(out, "\n{}", bridge.line());
     }
     if let Some(mover) = &now.mover {
         let _ = writeln!(out, "\nprivate radio: {}", mover.line());
@@ -33,12 +30,15 @@ pub fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
     out
 }
 
-fn session(out: &mut String, p: &Peer) {
+fn session(out: &mut String, now: &Snapshot, p: &Peer) {
     let state = if p.up { "connected" } else { "not connected" };
     let inside: Vec<String> = p.inside.iter().map(ToString::to_string).collect();
     let _ = write!(out, "{}: {state}", p.name);
     if !inside.is_empty() {
         let _ = write!(out, ", {}", inside.join(" and "));
+    }
+    if let Some(device) = p.device.as_ref().filter(|d| **d != now.device) {
+        let _ = write!(out, ", device {device}");
     }
     if let Some(cipher) = &p.cipher {
         let _ = write!(out, ", {cipher}");

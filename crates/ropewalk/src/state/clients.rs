@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use ropewalk_bond::api::Admission;
 use ropewalk_bond::session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The file in the state directory.
@@ -43,6 +44,9 @@ pub struct Client {
     ipv4: Option<Ipv4Addr>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ipv6: Option<Ipv6Addr>,
+    /// The number of its device, from first contact on, where each client has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    device: Option<u32>,
     /// It may not come in any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     revoked: bool,
@@ -103,6 +107,7 @@ impl Clients {
             key: None,
             ipv4: None,
             ipv6: None,
+            device: None,
             revoked: false,
         });
         Ok(())
@@ -113,12 +118,12 @@ impl Clients {
         self.clients.retain(|c| c.name != name || c.key.is_some() || c.revoked);
     }
 
-    /// Takes a client's right to come in, and its addresses. Returns its key if it ever came. Of one who is revoked already nothing changes, so that a
+    /// Takes a client's right to come in, its addresses and its device. Returns its key if it ever came. Of one who is revoked already nothing changes, so that a
     /// revocation that could not be written can be repeated.
     pub fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, BookError> {
         let found = self.clients.iter_mut().filter(|c| c.name == name).min_by_key(|c| c.revoked);
         let client = found.ok_or_else(|| BookError::UnknownName(name.into()))?;
-        (client.revoked, client.ipv4, client.ipv6) = (true, None, None);
+        (client.revoked, client.ipv4, client.ipv6, client.device) = (true, None, None, None);
         let key = client.key.map(|k| k.0);
         let revoked = self.clients.iter().filter(|c| c.revoked).count();
         if revoked > REVOKED_KEPT
@@ -135,7 +140,7 @@ impl Clients {
         self.clients.iter().filter(of_key).max_by_key(|c| !c.revoked).map(|c| c.name.as_str())
     }
 
-    /// May this client come in? The first contact binds its key to the invite, and gives it addresses. The flag says whether the book changed.
+    /// May this client come in? The first contact binds its key to the invite, and gives it addresses, or on layer 2 a device. The flag says whether the book changed.
     pub fn admit(
         &mut self,
         pool: &Pool,
@@ -146,15 +151,19 @@ impl Clients {
         let client = &self.clients[found];
         let kept = client.key.is_some()
             && client.ipv4.is_some_and(|a| pool.holds_v4(a))
-            && pool.holds_v6(client.ipv6);
+            && pool.holds_v6(client.ipv6)
+            && pool.has_addresses() != client.device.is_some();
         if !kept {
             let (ipv4, ipv6) = self.free(pool, found).ok_or(Refusal::PoolFull)?;
+            let device = (!pool.has_addresses()).then(|| self.free_device(found));
             let client = &mut self.clients[found];
             (client.key, client.ipv4, client.ipv6) = (Some(Key(*key)), Some(ipv4), ipv6);
+            client.device = device;
         }
         let client = &self.clients[found];
         let ipv4 = pool.inner_v4(client.ipv4.unwrap_or(Ipv4Addr::UNSPECIFIED));
-        Ok((Admission { ipv4, ipv6: pool.inner_v6(client.ipv6), networks: Vec::new() }, !kept))
+        let (ipv6, device) = (pool.inner_v6(client.ipv6), client.device.unwrap_or(0));
+        Ok((Admission { ipv4, ipv6, networks: Vec::new(), device }, !kept))
     }
 
     /// Which entry a client comes by: the one that has its key, else the one that its invite names.
@@ -192,6 +201,13 @@ impl Clients {
             None => pool.free_v6(&v6)?,
         };
         Some((ipv4, ipv6))
+    }
+
+    /// The number of a device for the client at `index`: the one it had, else the lowest that no other has.
+    fn free_device(&self, index: usize) -> u32 {
+        let taken: BTreeSet<u32> = self.clients.iter().filter_map(|c| c.device).collect();
+        let lowest = || (0..).find(|n| !taken.contains(n)).unwrap_or(0);
+        self.clients[index].device.unwrap_or_else(lowest)
     }
 }
 
@@ -283,6 +299,24 @@ mod tests {
         assert_eq!(book.admit(&pool, &key(2), &b).unwrap_err(), Refusal::PoolFull);
         book.revoke("a").unwrap();
         assert_eq!(book.admit(&pool, &key(2), &b).unwrap().0.ipv4, first.ipv4);
+    }
+
+    #[test]
+    fn without_addresses_each_client_has_a_device_that_it_keeps_until_it_is_revoked() {
+        let (mut book, pool) = (Clients::default(), Pool::none());
+        let hellos = ["a", "b", "c"].map(|name| invited(&mut book, name));
+        let device = |book: &mut Clients, n: usize| {
+            book.admit(&pool, &key(n as u8), &hellos[n]).map(|a| (a.0.device, a.1))
+        };
+        assert_eq!([0, 1].map(|n| device(&mut book, n)), [Ok((0, true)), Ok((1, true))]);
+        let text = serde_json::to_string(&book).unwrap();
+        let mut book: Clients = serde_json::from_str(&text).unwrap();
+        assert_eq!([1, 0].map(|n| device(&mut book, n)), [Ok((1, false)), Ok((0, false))]);
+        book.revoke("a").unwrap();
+        assert_eq!([2, 1].map(|n| device(&mut book, n)), [Ok((0, true)), Ok((1, false))]);
+        let routed = self::pool("10.77.0.1/24");
+        let (moved, changed) = book.admit(&routed, &key(1), &hellos[1]).unwrap();
+        assert_eq!((moved.device, changed), (0, true), "with addresses all have one device");
     }
 
     #[test]

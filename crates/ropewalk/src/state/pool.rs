@@ -52,6 +52,11 @@ impl Pool {
         Pool { v4: None, v6: None }
     }
 
+    /// Whether it has any.
+    pub fn has_addresses(&self) -> bool {
+        self.v4.is_some() || self.v6.is_some()
+    }
+
     /// The gateway's own addresses with their networks.
     pub fn gateway(&self) -> Vec<IpNet> {
         self.v4.map(IpNet::V4).into_iter().chain(self.v6.map(IpNet::V6)).collect()

@@ -109,7 +109,7 @@ impl Host {
 
     /// Hands the engine the packet in `scratch`.
     fn take(&mut self, cx: &Context<'_>, vnet: Vnet) {
-        let input = Input::Device { vnet, packet: &self.scratch };
+        let input = Input::Device { device: 0, vnet, packet: &self.scratch };
         self.engine.borrow_mut().handle(input, engine_time(cx.now()));
         self.taken += self.scratch.len();
         self.reads += 1;
@@ -163,7 +163,7 @@ impl Host {
             }
             match engine.poll_output(now) {
                 Output::Transmit(t) => refused = transmit(cx, &t, paths),
-                Output::Deliver { packet, vnet } => {
+                Output::Deliver { packet, vnet, .. } => {
                     if let Some(packet) = wire::decode(packet) {
                         offload::cut(packet, vnet, |p| cx.net.deliver_from_tunnel(self.device, p));
                     }

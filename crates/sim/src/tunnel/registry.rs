@@ -19,6 +19,7 @@ impl Registry for OpenDoor {
             return Err(Refusal::Revoked);
         };
         let (gateway, prefix) = self.gateway;
-        Ok(Admission { ipv4: Inner { client: *client, gateway, prefix }, ipv6: None, networks: Vec::new() })
+        let ipv4 = Inner { client: *client, gateway, prefix };
+        Ok(Admission { ipv4, ipv6: None, networks: Vec::new(), device: 0 })
     }
 }

@@ -36,7 +36,7 @@ pub struct Config {
     pub order_deadline: Option<Duration>,
     /// Lost datagrams are sent again.
     pub recovery: bool,
-    /// Packets of a flow are handed on in order. False to measure what that is worth ([`crate::order::Table::unordered`]).
+    /// Packets of a flow are handed on in order. False to measure what that is worth ([`crate::order::Reassembly::unordered`]).
     pub ordered: bool,
     /// MTU of the device, bytes: a full packet fits one datagram of a 1500-byte path over IPv6. A TAP device (layer 2) has 1500, as the bridge that it is in.
     pub tun_mtu: u16,

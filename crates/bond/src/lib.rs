@@ -14,18 +14,18 @@
 //! # Where things are
 //!
 //! The walk of a packet is in two files: `send.rs`, from the device to the wire, and `receive.rs`, back (what a datagram adds to a super-packet is opened
-//! to its place, `ahead.rs`). A session with its paths is a
+//! to its place, `in_place.rs`). A session with its paths is a
 //! [`peer::Peer`]. What it is made of: [`queue`] (FQ-CoDel at the entrance), [`schedule`] (which path), [`path`] (what is on its way, and
 //! how the way is), [`feedback`] (what the link says of it), [`throttle`] (what a shared channel leaves), [`cc`] (how much may be), [`order`] (what may be delivered), [`session`] (keys), [`wire`] (bytes), [`pool`] and [`record`]
 //! (memory, sized once).
 #![forbid(unsafe_code)]
 
-mod ahead;
 pub mod api;
 pub mod cc;
 pub mod config;
 pub mod engine;
 pub mod feedback;
+mod in_place;
 pub mod inner;
 pub mod migrate;
 pub mod order;

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //!  Datagrams (one GRO batch) ─▶ Header::decode ─▶ Keyring::opener ─▶ replay check ─▶ open ─▶ replay commit
-//!                                                     (most data: straight into their record, `crate::ahead`)
+//!                                                     (most data: straight into their packet, `crate::in_place`)
 //!                                                                                      │
 //!        RecvLog (what to acknowledge) ◀── Frames ─▶ Ack ─▶ SentLog ─▶ lost: resend    │
 //!                                            │                                         ▼
-//!                                            └─▶ Data ─▶ Table (order per flow) ─▶ inspect ─▶ Deliver
+//!                                            └─▶ Data ─▶ Reassembly (order per flow) ─▶ inspect ─▶ Deliver
 //! ```
 
-use crate::ahead::{Lock, Opened};
 use crate::api::PathSpec;
+use crate::in_place::{DatagramOpener, Opened};
 use crate::inner::Inner;
 use crate::path::{Class, Path, Route, State};
 use crate::peer::{Peer, Shared};
@@ -68,8 +68,9 @@ impl Peer {
             return Heard::Dropped;
         };
         let len = datagram.len();
-        let lock = Lock { opener, path: header.path, number };
-        let Ok(opened) = lock.open(datagram, self.order.growing(), &mut shared.store.pool) else {
+        let opener = DatagramOpener { key: opener, path: header.path, number };
+        let target = self.order.in_place_target();
+        let Ok(opened) = opener.open(datagram, target, &mut shared.store.pool) else {
             shared.drops.forged += 1;
             return Heard::Dropped;
         };
@@ -90,15 +91,15 @@ impl Peer {
         self.last_heard = now;
         let stamp = match &opened {
             Opened::Here(plain) => Stamp::from_bytes([plain[0], plain[1], plain[2]]),
-            Opened::InRecord(c, ..) => c.stamp,
+            Opened::InPlace(c, ..) => c.stamp,
         };
         self.paths[path].on_received(now, len, stamp, from.route);
         let (first, rtt) = (shared.deliveries.len(), self.paths[path].rtt.smoothed());
         let (eliciting, closed) = match &opened {
             Opened::Here(plain) => self.on_frames(path, stamp, &plain[STAMP..], now, shared),
-            Opened::InRecord(c, growing, len) => {
+            Opened::InPlace(c, target, len) => {
                 let before = c.at_head.then_some(c.stamp);
-                self.order.on_grown(&shared.store.pool, growing, *len, before, now, &mut shared.deliveries);
+                self.order.on_in_place(target, *len, before, now, &mut shared.deliveries);
                 self.last_data = now;
                 (true, None)
             }
@@ -181,10 +182,10 @@ impl Peer {
                 Frame::Queue(q) => self.on_queue_frame(&q, now, &shared.config),
                 Frame::Close(code) => closed = Some(code),
                 Frame::Void { flow, seq, .. } => {
-                    self.order.on_void(&mut shared.store.pool, flow, seq, now, &mut shared.deliveries);
+                    self.order.on_skip(&mut shared.store.pool, flow, seq, now, &mut shared.deliveries);
                 }
                 Frame::Data(c) => {
-                    self.order.on_chunk(&mut shared.store.pool, &c, stamp, now, &mut shared.deliveries);
+                    self.order.on_fragment(&mut shared.store.pool, &c, stamp, now, &mut shared.deliveries);
                     self.last_data = now;
                 }
             }

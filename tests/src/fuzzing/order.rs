@@ -4,7 +4,7 @@
 //! order unless it was late. From any other: no panic, memory within its bound, and all of it back at the end.
 
 use super::Feed;
-use ropewalk_bond::order::{Delivery, Hold, Table};
+use ropewalk_bond::order::{Delivery, Hold, Reassembly};
 use ropewalk_bond::pool::Pool;
 use ropewalk_bond::record::URGENT;
 use ropewalk_bond::time::{Duration, Time};
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 const MEMORY: usize = 1 << 20;
 
 struct Rig {
-    table: Table,
+    table: Reassembly,
     pool: Pool,
     out: VecDeque<Delivery>,
     now: Time,
@@ -31,7 +31,7 @@ pub fn target(data: &[u8]) {
     let honest = feed.u8() & 1 == 1;
     let first = feed.u32() & 0xff_ffff;
     let mut rig = Rig {
-        table: Table::default(),
+        table: Reassembly::default(),
         pool: Pool::new(MEMORY),
         out: VecDeque::new(),
         now: Time::from_millis(1000),
@@ -56,7 +56,7 @@ impl Rig {
         match feed.u8() % 8 {
             0 => {
                 let (flow, seq) = self.place(feed);
-                self.table.on_void(&mut self.pool, flow, seq, self.now, &mut self.out);
+                self.table.on_skip(&mut self.pool, flow, seq, self.now, &mut self.out);
             }
             1 => self.now += Duration::from_micros(feed.scaled(22)),
             2 => {
@@ -98,7 +98,7 @@ impl Rig {
             at_head: false,
             data,
         };
-        self.table.on_chunk(&mut self.pool, &c, Stamp::of(self.now), self.now, &mut self.out);
+        self.table.on_fragment(&mut self.pool, &c, Stamp::of(self.now), self.now, &mut self.out);
     }
 
     fn any_chunk(&mut self, feed: &mut Feed<'_>) {
@@ -113,7 +113,7 @@ impl Rig {
         let least = offset + data.len() as u16;
         let total = (offset == 0).then(|| least.saturating_add(feed.scaled(15) as u16));
         let c = Chunk { flow, seq, offset, total, vnet: None, at_head: what & 2 != 0, data: &data };
-        self.table.on_chunk(&mut self.pool, &c, Stamp::of(self.now), self.now, &mut self.out);
+        self.table.on_fragment(&mut self.pool, &c, Stamp::of(self.now), self.now, &mut self.out);
     }
 
     /// Takes what was delivered; it says in its first bytes what it is.

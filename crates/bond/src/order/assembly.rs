@@ -1,4 +1,4 @@
-//! One record put together from its chunks.
+//! One packet put together from its fragments.
 
 use crate::pool::{Buf, Pool};
 use crate::time::Time;
@@ -6,28 +6,30 @@ use crate::vnet::Vnet;
 use crate::wire::Chunk;
 use arrayvec::ArrayVec;
 
-/// Separate stretches of one record that may be there at once: alternate chunks of a 64 KiB record over paths of the least MTU.
+/// Separate stretches of one packet that may be there at once: alternate fragments of a 64 KiB packet over paths of the least MTU.
 const MAX_STRETCHES: usize = 32;
 
-/// A record of which at least one chunk is there.
+/// A packet of which at least one fragment is there.
 #[derive(Debug)]
 pub(super) struct Assembly {
     buf: Buf,
+    /// Bytes of its buffer.
     room: u32,
-    total: Option<u32>,
+    /// Its length, once its beginning is there.
+    len: Option<u16>,
     vnet: Vnet,
-    /// When its first chunk came.
+    /// When its first fragment came, or, of a whole one, its last.
     pub since: Time,
     /// Stretches [from, to) that are there, in order, never touching.
-    have: ArrayVec<(u32, u32), MAX_STRETCHES>,
+    have: ArrayVec<(u16, u16), MAX_STRETCHES>,
 }
 
-/// What adding a chunk came to.
-#[derive(Debug, PartialEq, Eq)]
+/// What adding a fragment came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
     /// More is missing.
     Partial,
-    /// The record is whole.
+    /// The packet is whole.
     Whole,
     /// All of it was there already.
     Duplicate,
@@ -36,81 +38,85 @@ pub(super) enum Added {
 }
 
 impl Assembly {
-    /// An empty record with room for `chunk`.
-    pub fn new(pool: &mut Pool, chunk: &Chunk<'_>, now: Time) -> Option<Assembly> {
-        let end = chunk.offset as usize + chunk.data.len();
-        let buf = pool.alloc(chunk.total.map_or(end, |t| t as usize))?;
+    /// An empty packet with room for `fragment`.
+    pub fn new(pool: &mut Pool, fragment: &Chunk<'_>, now: Time) -> Option<Assembly> {
+        let end = usize::from(fragment.offset) + fragment.data.len();
+        let buf = pool.alloc(fragment.total.map_or(end, usize::from))?;
         let room = pool.bytes(buf).len() as u32;
-        Some(Assembly { buf, room, total: None, vnet: Vnet::default(), since: now, have: ArrayVec::new() })
+        Some(Assembly { buf, room, len: None, vnet: Vnet::default(), since: now, have: ArrayVec::new() })
     }
 
-    /// Adds a chunk.
-    pub fn add(&mut self, pool: &mut Pool, chunk: &Chunk<'_>) -> Added {
-        let (from, to) = (u32::from(chunk.offset), u32::from(chunk.offset) + chunk.data.len() as u32);
-        let total = chunk.total.map(u32::from).or(self.total);
-        let ends = self.have.last().map_or(0, |s| s.1).max(to);
-        if total.is_some_and(|t| ends > t) || self.total.is_some_and(|t| total != Some(t)) {
+    /// Adds a fragment. Where that takes a larger buffer there is one only if the packet `may_grow`.
+    pub fn add(&mut self, pool: &mut Pool, fragment: &Chunk<'_>, may_grow: bool, now: Time) -> Added {
+        let from = fragment.offset;
+        let Ok(to) = u16::try_from(usize::from(from) + fragment.data.len()) else { return Added::Refused };
+        let len = fragment.total.or(self.len);
+        let end = self.have.last().map_or(0, |s| s.1).max(to);
+        if len.is_some_and(|l| end > l) || self.len.is_some_and(|l| len != Some(l)) {
             return Added::Refused;
         }
         if self.have.iter().any(|s| s.0 <= from && to <= s.1) {
             return Added::Duplicate;
         }
-        if !self.make_room(pool, total.unwrap_or(to).max(to)) || !self.note(from, to) {
+        if !self.make_room(pool, len.unwrap_or(to).max(to), may_grow) || !self.note(from, to) {
             return Added::Refused;
         }
-        if chunk.offset == 0 {
-            (self.total, self.vnet) = (total, chunk.vnet.unwrap_or_default());
+        if from == 0 {
+            (self.len, self.vnet) = (len, fragment.vnet.unwrap_or_default());
         }
-        pool.bytes_mut(self.buf)[from as usize..to as usize].copy_from_slice(chunk.data);
-        match self.total {
-            Some(t) if self.have[..] == [(0, t)] => Added::Whole,
-            _ => Added::Partial,
-        }
+        pool.bytes_mut(self.buf)[from.into()..to.into()].copy_from_slice(fragment.data);
+        self.added(now)
     }
 
-    /// Where it lies, how many bytes of its beginning are there, and how many it may have; `None` if it has not begun, or has gaps.
-    pub fn grown(&self) -> Option<(Buf, u32, u32)> {
-        match (&self.have[..], self.total) {
-            ([(0, to)], Some(total)) => Some((self.buf, *to, total.min(self.room))),
+    fn added(&mut self, now: Time) -> Added {
+        if !self.is_whole() {
+            return Added::Partial;
+        }
+        self.since = now;
+        Added::Whole
+    }
+
+    /// Nothing is missing.
+    pub fn is_whole(&self) -> bool {
+        self.len.is_some_and(|len| self.have[..] == [(0, len)])
+    }
+
+    /// Where its next bytes belong if all before them are there: its buffer, how many are there, how many it may have.
+    pub fn end(&self) -> Option<(Buf, u32, u32)> {
+        match (&self.have[..], self.len) {
+            ([(0, to)], Some(len)) if *to < len => {
+                Some((self.buf, u32::from(*to), u32::from(len).min(self.room)))
+            }
             _ => None,
         }
     }
 
-    /// The `len` bytes after [`Assembly::grown`] were written to their place.
-    pub fn grow(&mut self, len: u32) -> Added {
-        let Some(to) = self.grown().map(|g| g.1 + len).filter(|to| Some(*to) <= self.total) else {
-            return Added::Refused;
-        };
-        self.have[0].1 = to;
-        if self.total == Some(to) { Added::Whole } else { Added::Partial }
+    /// The `len` bytes after [`Assembly::end`] were written to their place.
+    pub fn extend(&mut self, len: usize, now: Time) -> Added {
+        let to = self.end().and_then(|(_, at, most)| {
+            u16::try_from(at as usize + len).ok().filter(|to| u32::from(*to) <= most)
+        });
+        match (to, self.have.first_mut()) {
+            (Some(to), Some(stretch)) => stretch.1 = to,
+            _ => return Added::Refused,
+        }
+        self.added(now)
     }
 
-    fn make_room(&mut self, pool: &mut Pool, len: u32) -> bool {
-        if len <= self.room {
+    fn make_room(&mut self, pool: &mut Pool, len: u16, may_grow: bool) -> bool {
+        if u32::from(len) <= self.room {
             return true;
         }
-        let Some(bigger) = pool.alloc(len as usize) else { return false };
-        for (from, to) in &self.have {
-            let (from, to) = (*from as usize, *to as usize);
-            let mut copied = 0;
-            // Buffers of one pool cannot be borrowed twice; a small stack buffer carries the bytes over.
-            let mut hand = [0u8; 1024];
-            while from + copied < to {
-                let n = hand.len().min(to - from - copied);
-                hand[..n].copy_from_slice(&pool.bytes(self.buf)[from + copied..from + copied + n]);
-                pool.bytes_mut(bigger)[from + copied..from + copied + n].copy_from_slice(&hand[..n]);
-                copied += n;
-            }
-        }
+        let Some(bigger) = (if may_grow { pool.alloc(len.into()) } else { None }) else { return false };
+        pool.copy(self.buf, bigger, self.have.last().map_or(0, |s| s.1.into()));
         pool.free(self.buf);
-        self.buf = bigger;
-        self.room = pool.bytes(bigger).len() as u32;
+        (self.buf, self.room) = (bigger, pool.bytes(bigger).len() as u32);
         true
     }
 
     /// Adds [from, to) to the stretches; `false` if there would be too many.
-    fn note(&mut self, mut from: u32, mut to: u32) -> bool {
-        // The usual case: the record grows at its end.
+    fn note(&mut self, mut from: u16, mut to: u16) -> bool {
+        // The usual case: the packet grows at its end.
         if let Some(last) = self.have.last_mut()
             && last.1 == from
         {
@@ -131,14 +137,14 @@ impl Assembly {
         true
     }
 
-    /// Bytes of memory it holds.
-    pub fn held_bytes(&self) -> u64 {
-        u64::from(self.room)
+    /// Bytes of packet memory that it holds.
+    pub fn memory(&self) -> u64 {
+        self.room.into()
     }
 
-    /// The whole record: its buffer, length and header. The buffer is the caller's from now on.
-    pub fn finish(&self) -> (Buf, u32, Vnet) {
-        (self.buf, self.total.unwrap_or(0), self.vnet)
+    /// Its buffer, length and header. The buffer is the caller's from now on.
+    pub fn finish(self) -> (Buf, u32, Vnet) {
+        (self.buf, self.len.unwrap_or(0).into(), self.vnet)
     }
 
     /// Gives its memory back.
@@ -153,33 +159,34 @@ mod tests {
     use rand::{Rng, SeedableRng, seq::SliceRandom};
 
     #[test]
-    fn any_order_of_overlapping_chunks_gives_the_record() {
+    fn any_order_of_overlapping_fragments_gives_the_packet() {
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
         for _ in 0..300 {
             let mut pool = Pool::new(1 << 20);
-            let total = rng.random_range(2..20_000usize);
-            let record: Vec<u8> = (0..total).map(|i| (i * 7) as u8).collect();
-            let step = rng.random_range(total / 25 + 1..total + 1);
+            let len = rng.random_range(2..20_000usize);
+            let packet: Vec<u8> = (0..len).map(|i| (i * 7) as u8).collect();
+            let step = rng.random_range(len / 25 + 1..len + 1);
             let mut parts: Vec<(usize, usize)> =
-                (0..total).step_by(step).map(|o| (o, (o + step + 3).min(total))).collect();
+                (0..len).step_by(step).map(|o| (o, (o + step + 3).min(len))).collect();
             parts.shuffle(&mut rng);
             let mut assembly: Option<Assembly> = None;
             let mut whole = 0;
             for (from, to) in parts.iter().chain(&parts.clone()) {
-                let chunk = Chunk {
+                let fragment = Chunk {
                     flow: 0,
                     seq: 0,
                     offset: *from as u16,
-                    total: (*from == 0).then_some(total as u16),
+                    total: (*from == 0).then_some(len as u16),
                     vnet: None,
                     at_head: false,
-                    data: &record[*from..*to],
+                    data: &packet[*from..*to],
                 };
-                let a = assembly.get_or_insert_with(|| Assembly::new(&mut pool, &chunk, Time::ZERO).unwrap());
-                whole += (a.add(&mut pool, &chunk) == Added::Whole) as u32;
+                let a =
+                    assembly.get_or_insert_with(|| Assembly::new(&mut pool, &fragment, Time::ZERO).unwrap());
+                whole += u32::from(a.add(&mut pool, &fragment, true, Time::ZERO) == Added::Whole);
             }
-            let (buf, len, _) = assembly.unwrap().finish();
-            assert_eq!((whole, &pool.bytes(buf)[..len as usize]), (1, &record[..]));
+            let (buf, got, _) = assembly.unwrap().finish();
+            assert_eq!((whole, &pool.bytes(buf)[..got as usize]), (1, &packet[..]));
             pool.free(buf);
             assert_eq!(pool.used_bytes(), 0);
         }
@@ -189,13 +196,15 @@ mod tests {
     fn contradictions_are_refused() {
         let mut pool = Pool::new(1 << 20);
         let data = [1u8; 100];
-        let chunk =
+        let fragment =
             |offset, total| Chunk { flow: 0, seq: 0, offset, total, vnet: None, at_head: false, data: &data };
-        let mut a = Assembly::new(&mut pool, &chunk(500, None), Time::ZERO).unwrap();
-        assert_eq!(a.add(&mut pool, &chunk(500, None)), Added::Partial);
-        assert_eq!(a.add(&mut pool, &chunk(0, Some(550))), Added::Refused);
-        assert_eq!(a.add(&mut pool, &chunk(0, Some(600))), Added::Partial);
-        assert_eq!(a.add(&mut pool, &chunk(0, Some(601))), Added::Refused);
-        assert_eq!(a.add(&mut pool, &chunk(501, None)), Added::Refused);
+        let mut a = Assembly::new(&mut pool, &fragment(500, None), Time::ZERO).unwrap();
+        let mut add = |offset, total| a.add(&mut pool, &fragment(offset, total), true, Time::ZERO);
+        assert_eq!(add(500, None), Added::Partial);
+        assert_eq!(add(0, Some(550)), Added::Refused);
+        assert_eq!(add(0, Some(600)), Added::Partial);
+        assert_eq!(add(0, Some(601)), Added::Refused);
+        assert_eq!(add(501, None), Added::Refused);
+        assert_eq!(add(65_500, None), Added::Refused);
     }
 }

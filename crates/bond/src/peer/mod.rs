@@ -9,7 +9,7 @@ pub mod timers;
 use crate::api::{Event, PathSpec};
 use crate::cc::Sibling;
 use crate::config::Config;
-use crate::order::{Delivery, Table};
+use crate::order::{Delivery, Reassembly};
 use crate::path::sent::{ChunkRef, Outcome};
 use crate::path::{ClockOffset, Path, Route, State};
 use crate::queue::Ingress;
@@ -122,7 +122,7 @@ pub struct Peer {
     /// What lossy paths carry, for sending once more while there is room: the path that had it, and when.
     pub spare: VecDeque<(u8, Time, ChunkRef)>,
     /// Order of what arrives.
-    pub order: Table,
+    pub order: Reassembly,
     /// Who sends next.
     pub scheduler: Box<dyn Scheduler>,
     /// Makes one-way delays comparable.
@@ -193,7 +193,7 @@ impl Peer {
             resend: VecDeque::new(),
             copies: VecDeque::new(),
             spare: VecDeque::new(),
-            order: if config.ordered { Table::default() } else { Table::unordered() },
+            order: if config.ordered { Reassembly::default() } else { Reassembly::unordered() },
             scheduler: config.scheduler.scheduler(config.max_spread),
             clock: ClockOffset::default(),
             inside: Vec::new(),

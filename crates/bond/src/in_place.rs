@@ -1,18 +1,18 @@
 //! Opens a datagram to where its data belong.
 //!
 //! A super-packet comes as some 45 datagrams, one after the other, each of which goes on with it from the first byte after its frame header to the last
-//! before its tag. Opening can write them to the end of the record at once, and not one of them is copied:
+//! before its tag. Opening can write them to the end of the packet at once, and not one of them is copied:
 //!
 //! ```text
-//!  record  │ what is there …      │ room for the rest                    │
+//!  packet  │ what is there …      │ room for the rest                    │
 //!  opened       │ stamp, frame header │ data of the datagram │
 //!               └─ put back afterwards ┘
 //! ```
 //!
-//! What a datagram holds is known only when it is open, so this is a guess. A wrong one costs a copy; it is made where the last two chunks would have
+//! What a datagram holds is known only when it is open, so this is a guess. A wrong one costs a copy; it is made where the last two fragments would have
 //! been guessed right. Bytes after the end of what is there count for nothing until the datagram has proven authentic.
 
-use crate::order::Growing;
+use crate::order::Target;
 use crate::pool::Pool;
 use crate::session::{OpenError, Opener, TAG_LEN};
 use crate::wire::{Continuation, GOES_ON, HEADER};
@@ -22,45 +22,45 @@ use crate::wire::{Continuation, GOES_ON, HEADER};
 pub(crate) enum Opened<'a> {
     /// It lies in the datagram.
     Here(&'a [u8]),
-    /// It went on with a record by so many bytes, and they lie there.
-    InRecord(Continuation, Growing, usize),
+    /// It went on with a packet by so many bytes, and they lie there.
+    InPlace(Continuation, Target, usize),
 }
 
-/// The key of a datagram, and the numbers that it was sealed under.
+/// What opens one datagram: its key, and the numbers that it was sealed under.
 #[derive(Debug)]
-pub(crate) struct Lock<'a> {
-    pub opener: &'a Opener,
+pub(crate) struct DatagramOpener<'a> {
+    pub key: &'a Opener,
     pub path: u8,
     pub number: u64,
 }
 
-impl Lock<'_> {
-    /// Opens a datagram, header included.
+impl DatagramOpener<'_> {
+    /// Opens a datagram, header included: to `target`, if its data go there.
     pub fn open<'a>(
         &self,
         datagram: &'a mut [u8],
-        guess: Option<Growing>,
+        target: Option<Target>,
         pool: &mut Pool,
     ) -> Result<Opened<'a>, OpenError> {
         let (header, body) = datagram.split_at_mut(HEADER);
         let len = body.len().saturating_sub(TAG_LEN);
         let data = len.saturating_sub(GOES_ON);
         let fits =
-            |g: &Growing| data > 0 && g.at as usize >= GOES_ON && g.at as usize + data <= g.room as usize;
-        let Some(g) = guess.filter(fits) else {
-            return self.opener.open(self.path, self.number, header, body).map(|plain| Opened::Here(plain));
+            |t: &Target| data > 0 && t.at as usize >= GOES_ON && t.at as usize + data <= t.room as usize;
+        let Some(t) = target.filter(fits) else {
+            return self.key.open(self.path, self.number, header, body).map(|plain| Opened::Here(plain));
         };
-        let at = g.at as usize - GOES_ON;
-        let out = &mut pool.bytes_mut(g.buf)[at..at + len];
+        let at = t.at as usize - GOES_ON;
+        let out = &mut pool.bytes_mut(t.buf)[at..at + len];
         let (before, _) = out.split_first_chunk::<GOES_ON>().ok_or(OpenError::Short)?;
         let before = *before;
-        let opened = self.opener.open_into(self.path, self.number, header, body, out);
+        let opened = self.key.open_into(self.path, self.number, header, body, out);
         let (begin, rest) = out.split_first_chunk_mut::<GOES_ON>().ok_or(OpenError::Short)?;
         let begin = std::mem::replace(begin, before);
         opened?;
         match Continuation::read(&begin) {
-            Some(c) if (c.flow, c.seq, u32::from(c.offset)) == (g.flow, g.seq, g.at) => {
-                Ok(Opened::InRecord(c, g, data))
+            Some(c) if (c.flow, c.seq, u32::from(c.offset)) == (t.flow, t.seq, t.at) => {
+                Ok(Opened::InPlace(c, t, data))
             }
             _ => {
                 let (front, back) = body[..len].split_at_mut(GOES_ON);
@@ -75,7 +75,7 @@ impl Lock<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::order::{Delivery, Table};
+    use crate::order::{Delivery, Reassembly};
     use crate::session::{Cipher, Sealer, tests::data::ends};
     use crate::time::Time;
     use crate::vnet::Vnet;
@@ -89,17 +89,17 @@ mod tests {
         sealer: Sealer,
         opener: Opener,
         pool: Pool,
-        order: Table,
+        order: Reassembly,
         out: VecDeque<Delivery>,
         number: u64,
-        in_record: usize,
+        in_place: usize,
     }
 
     impl Ends {
         fn new(cipher: Cipher) -> Ends {
             let (sealer, opener) = ends(cipher);
-            let (pool, order) = (Pool::new(1 << 20), Table::default());
-            Ends { sealer, opener, pool, order, out: VecDeque::new(), number: 0, in_record: 0 }
+            let (pool, order) = (Pool::new(1 << 20), Reassembly::default());
+            Ends { sealer, opener, pool, order, out: VecDeque::new(), number: 0, in_place: 0 }
         }
 
         fn seal(&mut self, write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
@@ -114,29 +114,29 @@ mod tests {
             datagram
         }
 
-        /// The next datagram of `record`, from `offset` on; returns where it ends.
-        fn chunk(&mut self, seq: u32, record: &[u8], offset: usize) -> (Vec<u8>, usize) {
-            let (total, mut end) = (record.len() as u32, 0);
+        /// The next datagram of `packet`, from `offset` on; returns where it ends.
+        fn fragment(&mut self, seq: u32, packet: &[u8], offset: usize) -> (Vec<u8>, usize) {
+            let (total, mut end) = (packet.len() as u32, 0);
             let datagram = self.seal(|w| {
                 let fit = w.chunk_fit(offset as u32, total - offset as u32, total, false) as usize;
                 end = offset + fit;
-                w.chunk(3, seq, offset as u32, total, &Vnet::default(), true, &record[offset..end]);
+                w.chunk(3, seq, offset as u32, total, &Vnet::default(), true, &packet[offset..end]);
             });
             (datagram, end)
         }
 
         fn open(&mut self, datagram: &mut [u8]) -> Result<(), OpenError> {
-            let lock = Lock { opener: &self.opener, path: 0, number: self.number };
-            match lock.open(datagram, self.order.growing(), &mut self.pool)? {
-                Opened::InRecord(c, g, len) => {
-                    self.in_record += 1;
-                    self.order.on_grown(&self.pool, &g, len, Some(c.stamp), Time::ZERO, &mut self.out);
+            let opener = DatagramOpener { key: &self.opener, path: 0, number: self.number };
+            match opener.open(datagram, self.order.in_place_target(), &mut self.pool)? {
+                Opened::InPlace(c, t, len) => {
+                    self.in_place += 1;
+                    self.order.on_in_place(&t, len, Some(c.stamp), Time::ZERO, &mut self.out);
                 }
                 Opened::Here(plain) => {
                     for frame in Frames::new(&plain[STAMP..]) {
                         if let Frame::Data(c) = frame.unwrap() {
                             let now = Time::ZERO;
-                            self.order.on_chunk(&mut self.pool, &c, Stamp::default(), now, &mut self.out);
+                            self.order.on_fragment(&mut self.pool, &c, Stamp::default(), now, &mut self.out);
                         }
                     }
                 }
@@ -152,42 +152,42 @@ mod tests {
         }
     }
 
-    fn record(len: usize, seed: usize) -> Vec<u8> {
+    fn packet(len: usize, seed: usize) -> Vec<u8> {
         (0..len).map(|i| (i * 31 + i / 251 + seed) as u8).collect()
     }
 
     #[test]
-    fn a_long_record_is_opened_to_its_place() {
+    fn a_long_packet_is_opened_to_its_place() {
         for cipher in [Cipher::Aes128Gcm, Cipher::ChaCha20Poly1305] {
             let mut e = Ends::new(cipher);
             for seq in 0..3 {
-                let (record, mut at) = (record(20_000, seq as usize), 0);
-                while at < record.len() {
-                    let (mut datagram, end) = e.chunk(seq, &record, at);
+                let (packet, mut at) = (packet(20_000, seq as usize), 0);
+                while at < packet.len() {
+                    let (mut datagram, end) = e.fragment(seq, &packet, at);
                     e.open(&mut datagram).unwrap();
                     at = end;
                 }
-                assert!(e.delivered() == Some(record));
+                assert!(e.delivered() == Some(packet));
             }
-            // Of 31 datagrams the first two show that the record grows, and the last has bytes behind its data.
-            assert_eq!((e.in_record, e.pool.used_bytes()), (3 * 28, 0));
+            // Of 31 datagrams the first two show that the packet grows, and the last has bytes behind its data.
+            assert_eq!((e.in_place, e.pool.used_bytes()), (3 * 28, 0));
         }
     }
 
     #[test]
     fn wrong_guesses_and_forgeries_change_nothing() {
         let mut e = Ends::new(Cipher::Aes128Gcm);
-        let records = [record(9000, 1), record(9000, 2)];
-        // One record after the other for three datagrams each, a ping and a forgery before each, the fifth datagram of a record before the fourth.
+        let packets = [packet(9000, 1), packet(9000, 2)];
+        // One packet after the other for three datagrams each, a ping and a forgery before each, the fifth datagram of a packet before the fourth.
         let (mut at, mut late) = ([0; 2], [None, None]);
         for round in 0..60 {
             let k = (round / 3) % 2;
             let mut ping = e.seal(|w| assert!(w.ping()));
             e.open(&mut ping).unwrap();
-            if at[k] == records[k].len() {
+            if at[k] == packets[k].len() {
                 continue;
             }
-            let (datagram, end) = e.chunk(k as u32, &records[k], at[k]);
+            let (datagram, end) = e.fragment(k as u32, &packets[k], at[k]);
             let mut forged = datagram.clone();
             forged[LEN / 2] ^= 1;
             assert_eq!(e.open(&mut forged), Err(OpenError::Forged));
@@ -200,11 +200,11 @@ mod tests {
         }
         for k in 0..2 {
             let at = late[k].expect("one datagram of each was kept back");
-            let (mut datagram, _) = e.chunk(k as u32, &records[k], at);
+            let (mut datagram, _) = e.fragment(k as u32, &packets[k], at);
             e.open(&mut datagram).unwrap();
         }
-        assert!([e.delivered(), e.delivered()] == records.map(Some), "both records, in order");
+        assert!([e.delivered(), e.delivered()] == packets.map(Some), "both packets, in order");
         assert_eq!((e.delivered(), e.pool.used_bytes()), (None, 0));
-        assert!(e.in_record > 0);
+        assert!(e.in_place > 0);
     }
 }

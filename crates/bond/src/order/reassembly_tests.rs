@@ -5,21 +5,21 @@ const HOLD: Hold =
     Hold { repair: Duration::from_millis(50), deadline: Duration::from_millis(200), of_records: false };
 
 struct End {
-    t: Table,
+    t: Reassembly,
     pool: Pool,
     out: VecDeque<Delivery>,
 }
 
 impl End {
     fn new() -> Self {
-        End { t: Table::default(), pool: Pool::new(1 << 22), out: VecDeque::new() }
+        End { t: Reassembly::default(), pool: Pool::new(1 << 22), out: VecDeque::new() }
     }
 
     fn whole(&mut self, flow: u16, seq: u32, ms: u64) {
         let data = seq.to_be_bytes();
         let c = Chunk { flow, seq, offset: 0, total: Some(4), vnet: None, at_head: true, data: &data };
         let t = Time::from_millis(ms);
-        self.t.on_chunk(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
+        self.t.on_fragment(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
     }
 
     /// The first of two chunks of a record.
@@ -27,14 +27,14 @@ impl End {
         let data = seq.to_be_bytes();
         let c = Chunk { flow, seq, offset: 0, total: Some(8), vnet: None, at_head: true, data: &data };
         let t = Time::from_millis(ms);
-        self.t.on_chunk(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
+        self.t.on_fragment(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
     }
 
     /// The second.
     fn rest(&mut self, flow: u16, seq: u32, ms: u64) {
         let c = Chunk { flow, seq, offset: 4, total: None, vnet: None, at_head: true, data: &[0; 4] };
         let t = Time::from_millis(ms);
-        self.t.on_chunk(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
+        self.t.on_fragment(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
     }
 
     fn check(&mut self, ms: u64, newest_ms: u64) -> Option<Time> {
@@ -95,7 +95,7 @@ fn what_waits_for_others_is_counted_and_for_how_long() {
 
 #[test]
 fn a_table_without_order_passes_records_as_they_become_whole_and_once() {
-    let mut e = End { t: Table::unordered(), ..End::new() };
+    let mut e = End { t: Reassembly::unordered(), ..End::new() };
     for s in [0, 3, 2, 5, 3, 0] {
         e.whole(1, s, 0);
     }
@@ -161,17 +161,17 @@ fn late_ones_pass_once() {
 }
 
 #[test]
-fn void_ends_the_wait_at_once() {
+fn an_abandoned_packet_ends_the_wait_at_once() {
     let mut e = End::new();
     e.whole(1, 0, 0);
     e.whole(1, 3, 0);
-    e.t.on_void(&mut e.pool, 1, 1, Time::ZERO, &mut e.out);
-    e.t.on_void(&mut e.pool, 1, 2, Time::ZERO, &mut e.out);
+    e.t.on_skip(&mut e.pool, 1, 1, Time::ZERO, &mut e.out);
+    e.t.on_skip(&mut e.pool, 1, 2, Time::ZERO, &mut e.out);
     assert_eq!(e.got(), [0, 3]);
 }
 
 #[test]
-fn urgent_ones_pass_at_once_and_only_once() {
+fn low_latency_ones_pass_at_once_and_only_once() {
     let mut e = End::new();
     for s in [5, 3, 5, 4, 3, 5000, 4999, 5000] {
         e.whole(URGENT | 7, s, 0);
@@ -190,16 +190,100 @@ fn one_that_runs_away_moves_the_front() {
 }
 
 #[test]
-fn numbers_far_ahead_cost_a_bounded_number_of_places() {
-    let mut e = End::new();
+fn numbers_far_ahead_cost_next_to_nothing_and_it_is_given_back() {
+    let mut e = End { pool: Pool::new(1 << 24), ..End::new() };
     for flow in 0..1024 {
         e.whole(flow, 0, 0);
-        e.t.on_void(&mut e.pool, flow, 8000, Time::ZERO, &mut e.out);
+        e.t.on_skip(&mut e.pool, flow, 8000, Time::ZERO, &mut e.out);
         e.whole(flow, 8100, 0);
+        assert_eq!(e.got(), [0]);
     }
-    let places: usize = e.t.channels.iter().flatten().map(|c| c.places()).sum();
-    assert!(places <= MAX_PLACES, "{places}");
-    assert!(e.t.counters().refused > 1000);
+    assert_eq!((e.t.gaps(), e.t.counters().refused), (1024, 0));
+    let held = e.t.heap_bytes();
+    assert!(held < 2 << 20, "{held} bytes");
+    [1000, 1300].into_iter().for_each(|ms| assert!(e.check(ms, 0).is_none() == (ms == 1300)));
+    e.got();
+    for ms in [61_000, 62_000] {
+        e.t.expire(&mut e.pool, Time::from_millis(ms), &mut e.out);
+    }
+    let idle = e.t.heap_bytes();
+    assert!(idle < 200 << 10, "{idle} of {held} bytes");
+    // What was delivered is not delivered again, and the flow goes on where it was.
+    [0, 8100, 8101].into_iter().for_each(|seq| e.whole(7, seq, 63_000));
+    assert_eq!(e.got(), [8101]);
+}
+
+#[test]
+fn skipping_numbers_costs_the_same_however_many_they_are() {
+    let mut e = End::new();
+    e.whole(1, 0, 0);
+    e.got();
+    let mut next = 1;
+    for round in 0..1000 {
+        let before = e.t.counters().steps;
+        e.t.on_skip(&mut e.pool, 1, (next + 8191) & 0xff_ffff, Time::ZERO, &mut e.out);
+        e.whole(1, (next + 8192) & 0xff_ffff, 0);
+        next += 8192;
+        assert!(e.t.counters().steps - before < 20, "round {round}");
+        assert!(e.got().len() < 2 && e.t.heap_bytes() < 200 << 10);
+    }
+}
+
+/// What costs most: a block for each 64 numbers of a window, and a search through all of them.
+#[test]
+fn no_frame_takes_more_steps_than_a_window_has_blocks() {
+    let mut e = End { pool: Pool::new(1 << 24), ..End::new() };
+    e.whole(1, 0, 0);
+    let step = |e: &mut End, seq, skip| {
+        let before = e.t.counters().steps;
+        match skip {
+            true => e.t.on_skip(&mut e.pool, 1, seq, Time::ZERO, &mut e.out),
+            false => e.whole(1, seq, 0),
+        }
+        e.got();
+        e.t.counters().steps - before
+    };
+    let mut most = 0;
+    for k in (1..128).rev() {
+        most = most.max(step(&mut e, k * 64 + 10, k % 2 == 0));
+    }
+    for k in 0..2000 {
+        most = most.max(step(&mut e, 8000 - k % 8000, k % 3 == 0));
+    }
+    assert!(most <= 4 * 129 + 8, "{most} steps");
+}
+
+#[test]
+fn a_flow_that_lost_more_than_a_window_goes_on() {
+    let mut e = End::new();
+    e.whole(1, 0, 0);
+    // All of thousands were lost, and each notice of it.
+    (9000..9010).for_each(|seq| e.whole(1, seq, 10));
+    e.check(1000, 0);
+    assert_eq!(e.got(), [0, 9000, 9001, 9002, 9003, 9004, 9005, 9006, 9007, 9008, 9009]);
+    assert_eq!(e.t.counters().refused, 0);
+    // What falls out of the window is delivered if it is whole, and never again.
+    e.whole(1, 9012, 1100);
+    e.part(1, 9014, 1100);
+    e.whole(1, 17_300, 1100);
+    e.whole(1, 9012, 1100);
+    assert_eq!((e.got(), e.t.counters().duplicates), (vec![9012], 1));
+    e.check(2000, 1000);
+    assert_eq!((e.got(), e.t.held_bytes(), e.pool.used_bytes()), (vec![17_300], 0, 0));
+}
+
+#[test]
+fn a_packet_that_outgrows_its_buffer_is_held_to_the_share_of_its_session() {
+    let mut e = End::new();
+    for round in 0..2 {
+        for seq in (1..1000).step_by(2) {
+            let offset = [1, 60_000][round];
+            let c = Chunk { flow: 1, seq, offset, total: None, vnet: None, at_head: false, data: &[0] };
+            e.t.on_fragment(&mut e.pool, &c, Stamp::of(Time::ZERO), Time::ZERO, &mut e.out);
+        }
+    }
+    let (held, free) = (e.t.held_bytes() as usize, e.pool.free_bytes());
+    assert!(e.t.counters().refused > 0 && held <= free + 2 * 65_536, "{held} held, {free} free");
 }
 
 #[test]
@@ -252,9 +336,9 @@ fn one_session_leaves_memory_to_the_others() {
     assert_eq!(held, e.pool.used_bytes());
     // What need not be held still passes, and another session has room.
     e.whole(1023, 0, 1);
-    let mut other = Table::default();
+    let mut other = Reassembly::default();
     let c = Chunk { flow: 1, seq: 0, offset: 0, total: Some(8), vnet: None, at_head: true, data: &[0; 4] };
-    other.on_chunk(&mut e.pool, &c, Stamp::of(Time::ZERO), Time::ZERO, &mut e.out);
+    other.on_fragment(&mut e.pool, &c, Stamp::of(Time::ZERO), Time::ZERO, &mut e.out);
     assert_eq!((other.counters().refused, e.t.counters().refused > 0), (0, true));
 }
 

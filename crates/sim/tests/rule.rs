@@ -66,7 +66,7 @@ fn what_arrived_is_not_lost_in_front_of_the_client() {
         let report = report(&plan, &directory, system, 31);
         let to_client = |r: &&StationRow| r.from == "repeater:wlan2" && r.to == "client:wlan0";
         let row = report.station.iter().find(to_client).expect("the repeater sends to the client");
-        // 2 % and less when this was written.
-        assert!(row.dropped * 25 < row.delivered && row.delivered > 50_000, "{system}: {row:?}");
+        // 0.5 % when this was written; 1.9 % where a deadline went by the first packet behind a gap, not by the oldest.
+        assert!(row.dropped * 100 < row.delivered && row.delivered > 50_000, "{system}: {row:?}");
     }
 }

@@ -69,6 +69,17 @@ fn no_record_waits_longer_than_a_deadline_that_was_set_however_many_are_missing(
         assert_eq!(came.last(), Some(&(6, last)), "{came:?}");
         assert_eq!(e.t.counters().given_up, 3);
     }
+    // Nor if what is behind the next gap came later than what is behind the one after it.
+    let hold = Hold { of_records: true, ..HOLD };
+    let mut e = End::new();
+    for (seq, ms) in [(0, 0), (6, 0), (2, 150), (4, 190)] {
+        e.whole(1, seq, ms);
+    }
+    let mut check = |ms| {
+        e.t.check(&mut e.pool, Time::from_millis(ms), None, hold, &mut e.out);
+        e.got()
+    };
+    assert_eq!((check(199), check(200)), (vec![0], vec![2, 4, 6]));
 }
 
 #[test]

@@ -286,7 +286,7 @@ impl Peer {
             let d = *d;
             let packet = &mut shared.store.pool.bytes_mut(d.buf)[..d.len as usize];
             let inner =
-                Inner::of(layer, packet).filter(|inner| self.may_send(inner) && d.vnet.fits(packet.len()));
+                Inner::of(layer, packet).filter(|inner| self.may_send(inner) && d.vnet.fits(inner, packet));
             match inner {
                 Some(inner) => {
                     let mss = self.mss(&inner, shared.config.tun_mtu);

@@ -8,6 +8,7 @@ use super::rogue::{Rogue, client_key, gateway_key, small};
 use crate::pair::{CLIENT, GATEWAY, OpenDoor};
 use ropewalk_bond::api::{EVERYWHERE, Input, Output, PathSpec};
 use ropewalk_bond::engine::{ClientConfig, Engine};
+use ropewalk_bond::inner::Inner;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret, SessionId};
 use ropewalk_bond::time::{Duration, Time};
@@ -215,10 +216,11 @@ impl Rig {
         let data = &packet[from as usize..(from + len).min(total) as usize];
         let vnet = Vnet {
             flags: what >> 7,
-            gso_type: what >> 6 & 1,
-            gso_size: feed.u8().into(),
-            hdr_len: 40,
-            ..Vnet::default()
+            gso_type: [0, 1, 5, 4][usize::from(what >> 5 & 3)],
+            gso_size: u16::from(feed.u8()) * 8,
+            hdr_len: 28,
+            csum_start: 20,
+            csum_offset: 6,
         };
         self.write(feed, |w| {
             w.chunk(flow, seq & 0xff_ffff, from, total, &vnet, what & 16 != 0, data);
@@ -311,7 +313,8 @@ impl Rig {
                     datagrams.into_iter().for_each(|d| self.on_sent(route, d));
                 }
                 Output::Deliver { vnet, packet, .. } => {
-                    assert!(vnet.fits(packet.len()) && !packet.is_empty())
+                    let inner = Inner::parse(packet).expect("what a device gets was looked at");
+                    assert!(vnet.fits(&inner, packet));
                 }
                 Output::Event(_) => {}
                 Output::Timeout(at, _) => {

@@ -15,8 +15,12 @@ pub fn target(data: &[u8]) {
     let mut packet = if kind & 1 == 0 { rest.to_vec() } else { segment(kind, rest) };
     let vnet = Vnet::from_wire(&vnet);
     assert_eq!(Vnet::from_wire(&vnet.to_wire()), vnet);
-    let _ = (vnet.fits(packet.len()), vnet.segments(packet.len()));
     let Some(inner) = Inner::parse(&packet) else { return };
+    if vnet.fits(&inner, &packet) && !vnet.is_plain() {
+        let checksum = usize::from(vnet.csum_start) + usize::from(vnet.csum_offset);
+        assert!(inner.transport_at == vnet.csum_start && checksum + 2 <= packet.len());
+        assert!(vnet.segments(packet.len()) <= Vnet::MOST_SEGMENTS && vnet == vnet.measured(&packet));
+    }
     assert!(inner.transport_at as usize <= packet.len() && inner.payload_len as usize <= packet.len());
     let _ = (inner.flow_hash(&[7; 16]), inner.is_bare_tcp(), inner.asks_low_delay());
     let held = checksums(&packet);

@@ -192,6 +192,11 @@ impl Tun {
         outcome
     }
 
+    /// The packets that a super-packet of this device stands for.
+    pub fn segments<'p>(&self, header: &VnetHdr, packet: &'p [u8]) -> Result<Segments<'p>, SegmentError> {
+        if self.is_tap { Segments::of_frame(header, packet) } else { Segments::new(header, packet) }
+    }
+
     /// Whether the kernel accepts a packet of this kind as it is. What it may hand out it also takes.
     fn takes(&self, header: &VnetHdr) -> bool {
         match header.gso_kind() {
@@ -216,15 +221,9 @@ impl Tun {
             }
             return self.write(&VnetHdr::default(), &[packet]);
         }
-        // Each segment of a frame has the whole Ethernet header; what is cut begins behind it.
-        let at = if self.is_tap { network_at(packet).ok_or(SegmentError::Malformed)? } else { 0 };
-        let (ethernet, packet) = packet.split_at(at);
-        let less = |n: u16| n.saturating_sub(at as u16);
-        let header =
-            VnetHdr { hdr_len: less(header.hdr_len), csum_start: less(header.csum_start), ..*header };
-        let mut segments = Segments::new(&header, packet)?;
+        let mut segments = self.segments(header, packet)?;
         while let Some(segment) = segments.next_into(room) {
-            self.write(&VnetHdr::default(), &[ethernet, segment])?;
+            self.write(&VnetHdr::default(), &[segment])?;
         }
         Ok(())
     }
@@ -261,13 +260,6 @@ impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
-}
-
-/// Where the IP header of a frame begins: behind the addresses, at most two tags (802.1Q, 802.1ad) and the type.
-fn network_at(frame: &[u8]) -> Option<usize> {
-    let is_tag = |at: usize| matches!(frame.get(at..at + 2), Some([0x81, 0x00] | [0x88, 0xa8]));
-    let at = [14, 18, 22].into_iter().find(|at| !is_tag(at - 2)).unwrap_or(22);
-    (at <= frame.len()).then_some(at)
 }
 
 /// Copies the parts into `whole`, one after the other.

@@ -1,4 +1,4 @@
-//! Cutting a super-packet into the packets it stands for, where the kernel cannot.
+//! Cutting a super-packet into the packets it stands for, where the kernel cannot, or the far end would not take it.
 //!
 //! The rules are those of the kernel's own segmentation: every packet repeats the headers; lengths are its
 //! own; an IPv4 identification counts up (RFC 6864 allows any value for packets that may not be fragmented);
@@ -43,6 +43,7 @@ pub enum SegmentError {
 pub struct Segments<'p> {
     headers: &'p [u8],
     payload: &'p [u8],
+    network_at: usize,
     transport_at: usize,
     protocol: u8,
     size: usize,
@@ -53,13 +54,24 @@ pub struct Segments<'p> {
 impl<'p> Segments<'p> {
     /// Checks the headers of `packet`, a super-packet that starts with its IP header.
     pub fn new(header: &VnetHdr, packet: &'p [u8]) -> Result<Self, SegmentError> {
+        Self::behind(0, header, packet)
+    }
+
+    /// The same for a super-packet that starts with its Ethernet header, as on a TAP device. Each segment gets all of that.
+    pub fn of_frame(header: &VnetHdr, frame: &'p [u8]) -> Result<Self, SegmentError> {
+        Self::behind(network_at(frame).ok_or(SegmentError::Malformed)?, header, frame)
+    }
+
+    fn behind(network_at: usize, header: &VnetHdr, packet: &'p [u8]) -> Result<Self, SegmentError> {
+        let ip = packet.get(network_at..).unwrap_or_default();
         let (version, protocol) = match header.gso_kind() {
             GSO_TCPV4 => (4, TCP),
             GSO_TCPV6 => (6, TCP),
-            GSO_UDP_L4 => (packet.first().map_or(0, |b| b >> 4), UDP),
+            GSO_UDP_L4 => (ip.first().map_or(0, |b| b >> 4), UDP),
             kind => return Err(SegmentError::Kind(kind)),
         };
-        let transport_at = transport_offset(header, packet, version).ok_or(SegmentError::Malformed)?;
+        let transport_at =
+            transport_offset(header, ip, network_at, version).ok_or(SegmentError::Malformed)?;
         let headers_len = match protocol {
             TCP => tcp_header_end(packet, transport_at).ok_or(SegmentError::Malformed)?,
             _ => transport_at + UDP_HEADER,
@@ -70,7 +82,7 @@ impl<'p> Segments<'p> {
             return Err(SegmentError::Malformed);
         }
         let sequence = if protocol == TCP { be32(&headers[transport_at + 4..]) } else { 0 };
-        Ok(Segments { headers, payload, transport_at, protocol, size, index: 0, sequence })
+        Ok(Segments { headers, payload, network_at, transport_at, protocol, size, index: 0, sequence })
     }
 
     /// The largest packet that will come, in bytes: what the buffer must hold.
@@ -88,31 +100,31 @@ impl<'p> Segments<'p> {
         let out = &mut out[..self.headers.len() + payload.len()];
         out[..self.headers.len()].copy_from_slice(self.headers);
         out[self.headers.len()..].copy_from_slice(payload);
-        self.fix_ip(out);
-        self.fix_transport(out, rest.is_empty());
+        let last = rest.is_empty();
+        let (ip, transport) = out[self.network_at..].split_at_mut(self.transport_at - self.network_at);
+        self.fix_ip(ip, transport.len());
+        self.fix_transport(ip, transport, last);
         self.payload = rest;
         self.index += 1;
         self.sequence = self.sequence.wrapping_add(payload.len() as u32);
         Some(out)
     }
 
-    fn fix_ip(&self, packet: &mut [u8]) {
-        if packet[0] >> 4 == 6 {
-            let length = (packet.len() - 40) as u16;
-            packet[4..6].copy_from_slice(&length.to_be_bytes());
+    fn fix_ip(&self, ip: &mut [u8], transport: usize) {
+        let length = ip.len() + transport;
+        if ip[0] >> 4 == 6 {
+            ip[4..6].copy_from_slice(&((length - 40) as u16).to_be_bytes());
             return;
         }
-        let length = packet.len() as u16;
-        let id = u16::from_be_bytes([packet[4], packet[5]]).wrapping_add(self.index as u16);
-        packet[2..4].copy_from_slice(&length.to_be_bytes());
-        packet[4..6].copy_from_slice(&id.to_be_bytes());
-        packet[10..12].fill(0);
-        let sum = Sum16BitWords::new().add_slice(&packet[..self.transport_at]).ones_complement();
-        packet[10..12].copy_from_slice(&sum.to_ne_bytes());
+        let id = u16::from_be_bytes([ip[4], ip[5]]).wrapping_add(self.index as u16);
+        ip[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+        ip[4..6].copy_from_slice(&id.to_be_bytes());
+        ip[10..12].fill(0);
+        let sum = Sum16BitWords::new().add_slice(ip).ones_complement();
+        ip[10..12].copy_from_slice(&sum.to_ne_bytes());
     }
 
-    fn fix_transport(&self, packet: &mut [u8], last: bool) {
-        let (ip, transport) = packet.split_at_mut(self.transport_at);
+    fn fix_transport(&self, ip: &[u8], transport: &mut [u8], last: bool) {
         let length = transport.len() as u16;
         let field = if self.protocol == TCP {
             transport[4..8].copy_from_slice(&self.sequence.to_be_bytes());
@@ -133,17 +145,25 @@ impl<'p> Segments<'p> {
     }
 }
 
+/// Where the IP header of a frame begins: behind the addresses, at most two tags (802.1Q, 802.1ad) and the type.
+fn network_at(frame: &[u8]) -> Option<usize> {
+    let is_tag = |at: usize| matches!(frame.get(at..at + 2), Some([0x81, 0x00] | [0x88, 0xa8]));
+    let at = [14, 18, 22].into_iter().find(|at| !is_tag(at - 2)).unwrap_or(22);
+    (at <= frame.len()).then_some(at)
+}
+
 /// Where the transport header starts. The virtio header knows it, extension headers included; only what the
-/// IP header contradicts is refused.
-fn transport_offset(header: &VnetHdr, packet: &[u8], version: u8) -> Option<usize> {
-    let start = usize::from(header.csum_start);
-    let first = *packet.first()?;
+/// IP header, which starts at `network_at`, contradicts is refused.
+fn transport_offset(header: &VnetHdr, ip: &[u8], network_at: usize, version: u8) -> Option<usize> {
+    let start = usize::from(header.csum_start).checked_sub(network_at)?;
+    let first = *ip.first()?;
     let agrees = match version {
         4 => start >= 20 && start == usize::from(first & 0x0f) * 4,
         6 => start >= 40,
         _ => false,
     };
-    (first >> 4 == version && agrees && header.needs_csum() && start <= packet.len()).then_some(start)
+    (first >> 4 == version && agrees && header.needs_csum() && start <= ip.len())
+        .then_some(network_at + start)
 }
 
 fn tcp_header_end(packet: &[u8], at: usize) -> Option<usize> {

@@ -46,8 +46,8 @@ fn build(shape: Shape, payload: &[u8]) -> (VnetHdr, Vec<u8>) {
     (header, packet)
 }
 
-fn cut(header: &VnetHdr, packet: &[u8]) -> Vec<Vec<u8>> {
-    let mut segments = Segments::new(header, packet).expect("a well-formed super-packet");
+fn cut(segments: Result<Segments<'_>, SegmentError>) -> Vec<Vec<u8>> {
+    let mut segments = segments.expect("a well-formed super-packet");
     let mut buffer = vec![0; segments.largest()];
     let mut all = Vec::new();
     while let Some(segment) = segments.next_into(&mut buffer) {
@@ -126,7 +126,7 @@ proptest! {
         payload in proptest::collection::vec(any::<u8>(), 1..9000),
     ) {
         let (header, packet) = build(Shape { v6, tcp, size, flags }, &payload);
-        let segments = cut(&header, &packet);
+        let segments = cut(Segments::new(&header, &packet));
         prop_assert_eq!(segments.len(), payload.len().div_ceil(usize::from(size)));
         let mut whole = Vec::new();
         for (index, segment) in segments.iter().enumerate() {
@@ -145,6 +145,28 @@ proptest! {
     }
 
     #[test]
+    fn each_segment_of_a_frame_has_its_whole_ethernet_header(
+        v6: bool,
+        tcp: bool,
+        tags in 0usize..3,
+        size in 1u16..3000,
+        payload in proptest::collection::vec(any::<u8>(), 1..9000),
+    ) {
+        let (header, packet) = build(Shape { v6, tcp, size, flags: 0x18 }, &payload);
+        let kind = if v6 { [0x86, 0xdd] } else { [0x08, 0x00] };
+        let ethernet = [&[2; 12][..], &[0x88, 0xa8, 0, 7, 0x81, 0x00, 0, 8][8 - 4 * tags..], &kind].concat();
+        let at = ethernet.len() as u16;
+        let in_frame = VnetHdr { csum_start: header.csum_start + at, ..header };
+        let frame = [&ethernet[..], &packet].concat();
+        let frames = cut(Segments::of_frame(&in_frame, &frame));
+        let packets = cut(Segments::new(&header, &packet));
+        prop_assert_eq!(frames.len(), packets.len());
+        for (frame, packet) in frames.iter().zip(&packets) {
+            prop_assert_eq!(frame, &[&ethernet[..], packet].concat());
+        }
+    }
+
+    #[test]
     fn no_bytes_make_it_panic(
         flags: u8,
         gso_type in 0u8..6,
@@ -154,7 +176,8 @@ proptest! {
     ) {
         let header = VnetHdr { flags, gso_type, gso_size, csum_start, ..VnetHdr::default() };
         let mut buffer = vec![0; 65_535];
-        if let Ok(mut segments) = Segments::new(&header, &bytes) {
+        for segments in [Segments::new(&header, &bytes), Segments::of_frame(&header, &bytes)] {
+            let Ok(mut segments) = segments else { continue };
             while segments.next_into(&mut buffer).is_some() {}
         }
         let mut bytes = bytes;

@@ -10,7 +10,7 @@ use ropewalk_bond::path::Route;
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::clock;
-use ropewalk_net::tun::{TunError, VnetHdr};
+use ropewalk_net::tun::{Received, TunError, VnetHdr};
 use ropewalk_net::udp::{RecvBatch, SendError};
 use std::collections::VecDeque;
 
@@ -82,13 +82,15 @@ struct Turn {
 /// Room for what is being read.
 pub struct Buffers {
     packet: Box<[u8]>,
+    segment: Box<[u8]>,
     batch: RecvBatch,
 }
 
 impl Buffers {
-    /// Room for one packet of the device, where the engine has none to lend, and one receive call.
+    /// Room for one packet of the device, where the engine has none to lend or it has to be cut, and one receive call.
     pub fn new() -> Buffers {
-        Buffers { packet: vec![0; PACKET].into(), batch: RecvBatch::new(SLOTS) }
+        let packet = || vec![0; PACKET].into();
+        Buffers { packet: packet(), segment: packet(), batch: RecvBatch::new(SLOTS) }
     }
 }
 
@@ -125,13 +127,16 @@ impl Core {
             self.turn.bytes += received.len;
             taken += received.len;
             let (vnet, len) = (to_engine(received.header), received.len);
-            let input = match is_lent {
-                true => Input::DeviceLent { device: id, vnet, len },
-                false => Input::Device { device: id, vnet, packet: &buffers.packet[..len] },
-            };
             let now = clock::now();
             let quiet = now.since(std::mem::replace(&mut device.last_read, now));
-            self.engine.handle(input, now);
+            match is_lent {
+                _ if vnet.is_too_fine(len) => self.take_in_segments(id, &received, is_lent, buffers, now),
+                true => self.engine.handle(Input::DeviceLent { device: id, vnet, len }, now),
+                false => {
+                    let packet = &buffers.packet[..len];
+                    self.engine.handle(Input::Device { device: id, vnet, packet }, now);
+                }
+            }
             // On an idle device the one packet leaves, and the device is not asked in vain for another.
             let alone = n == 0 && goes_alone(taken, quiet, answers);
             if taken >= TURN_BYTES || alone {
@@ -143,6 +148,30 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// A super-packet of small segments goes as the packets that it stands for: the far end refuses to cut so finely for others.
+    #[cold]
+    fn take_in_segments(
+        &mut self,
+        id: u32,
+        received: &Received,
+        is_lent: bool,
+        buffers: &mut Buffers,
+        now: Time,
+    ) {
+        let Some(device) = self.devices.get(id) else { return };
+        let whole = &mut buffers.packet[..received.len];
+        if is_lent && let Some(lent) = self.engine.device_buffer() {
+            whole.copy_from_slice(&lent[..received.len]);
+        }
+        let mut segments = match device.tun.segments(&received.header, whole) {
+            Ok(segments) => segments,
+            Err(error) => return tracing::debug!(%error, "a packet of the device is dropped"),
+        };
+        while let Some(packet) = segments.next_into(&mut buffers.segment) {
+            self.engine.handle(Input::Device { device: id, vnet: Vnet::default(), packet }, now);
+        }
     }
 
     /// Takes in what waits at a socket, within bounds.

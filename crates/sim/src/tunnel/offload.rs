@@ -45,6 +45,8 @@ impl Joined {
         let same = (next.dscp, next.ecn, next.ttl) == (self.packet.dscp, self.packet.ecn, self.packet.ttl)
             && (next.src, next.dst) == (self.packet.src, self.packet.dst);
         let fits = !self.packet.is_last
+            && self.size >= u32::from(Vnet::LEAST_SEGMENT)
+            && whole.payload_bytes + s.payload_bytes <= self.size * Vnet::MOST_SEGMENTS as u32
             && (1..=self.size).contains(&s.payload_bytes)
             && self.last == self.size
             && self.packet.len + s.payload_bytes <= MAX_BYTES;
@@ -124,7 +126,8 @@ mod tests {
     fn cut_again(joined: &Joined) -> Vec<Packet> {
         let mut bytes = Vec::new();
         let vnet = joined.encode(&mut bytes);
-        assert!(vnet.fits(bytes.len()));
+        let inner = ropewalk_bond::inner::Inner::parse(&bytes).unwrap();
+        assert!(vnet.fits(&inner, &bytes));
         let mut out = Vec::new();
         cut(wire::decode(&bytes).unwrap(), vnet, |p| out.push(p));
         out

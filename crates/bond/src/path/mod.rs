@@ -5,7 +5,7 @@
 //! Validating ───────────────────────────▶ Active ───────────────────────────▶ Suspect
 //!      ▲                                   ▲   ▲          any acknowledgement    │
 //!      │ new address                       │   └────────────────────────────────┤
-//!      │                    probation over │                                     │ silence > max(3 RTT, 50 ms)
+//!      │               any acknowledgement │                                     │ silence > max(3 RTT, 50 ms)
 //!      └──────────────────────────────── Down ◀──────────────────────────────────┘
 //! ```
 

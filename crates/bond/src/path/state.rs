@@ -91,12 +91,12 @@ impl Class {
 const MIN_SUSPECT: Duration = Duration::from_millis(15);
 /// The bound for a dead path, together with three round trips.
 const MIN_DOWN: Duration = Duration::from_millis(50);
-/// First wait between probes of a dead path, and how far it grows.
-const PROBE_FIRST: Duration = Duration::from_millis(50);
-const PROBE_MAX: Duration = Duration::from_secs(1);
-/// A path that came back must answer for this long before it is used; doubled with each death within `FLAP_MEMORY`.
-const PROBATION: Duration = Duration::from_millis(40);
-const MAX_PROBATION: Duration = Duration::from_millis(1280);
+/// Probes of a dead path come no closer together than this and a round trip, and no further apart than a second.
+const PROBE_GAP: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
+/// Between the two, a probe follows after this share of the time that the path has been dead: an outage seems longer than it is by no more than that.
+const PROBE_SHARE: u32 = 16;
+/// A path that died more than once within [`FLAP_MEMORY`] is damped for so long when it comes back (as routes are, RFC 2439), twice as long after each further death.
+const DAMPED: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(1280)];
 const FLAP_MEMORY: Duration = Duration::from_secs(10);
 
 /// A path's state and what changes it.
@@ -106,12 +106,10 @@ pub struct Liveness {
     pub state: State,
     /// Last time that the peer acknowledged something new.
     pub last_progress: Time,
-    /// Since when it answers again.
-    answering_since: Option<Time>,
     next_probe: Time,
-    probe_wait: Duration,
     deaths: u32,
     last_death: Option<Time>,
+    damped_until: Time,
 }
 
 impl Liveness {
@@ -126,33 +124,26 @@ impl Liveness {
     /// The peer acknowledged something new. `true` if the path may be used again.
     pub fn on_progress(&mut self, now: Time) -> bool {
         self.last_progress = now;
-        match self.state {
-            State::Suspect => {
-                self.state = State::Active;
-                true
-            }
-            State::Down => self.serve_probation(now),
-            _ => false,
+        if self.state == State::Down {
+            self.damped_until = now + self.damping();
         }
+        let is_back = matches!(self.state, State::Suspect | State::Down);
+        if is_back {
+            self.state = State::Active;
+        }
+        is_back
     }
 
-    fn serve_probation(&mut self, now: Time) -> bool {
-        let since = *self.answering_since.get_or_insert(now);
-        if now.since(since) < self.probation() {
-            self.probe_wait = PROBE_FIRST / 4;
-            self.next_probe = now + self.probe_wait;
-            return false;
-        }
-        self.state = State::Active;
-        self.answering_since = None;
-        true
-    }
-
-    fn probation(&self) -> Duration {
+    fn damping(&self) -> Duration {
         match self.deaths {
             0 | 1 => Duration::ZERO,
-            n => (PROBATION * (1 << (n - 2).min(5))).min(MAX_PROBATION),
+            n => (DAMPED[0] * (1 << (n - 2).min(5))).min(DAMPED[1]),
         }
+    }
+
+    /// It works, but died several times of late: it is used where no other path works, and not preferred to any.
+    pub fn is_damped(&self, now: Time) -> bool {
+        now < self.damped_until
     }
 
     /// How long the peer has owed an answer to something on the way since `oldest`.
@@ -196,8 +187,8 @@ impl Liveness {
             self.deaths = 0;
         }
         self.deaths += 1;
-        (self.state, self.last_death, self.answering_since) = (State::Down, Some(now), None);
-        (self.next_probe, self.probe_wait) = (now, PROBE_FIRST);
+        (self.state, self.last_death) = (State::Down, Some(now));
+        self.next_probe = now;
     }
 
     /// The link under it is on another channel now, of which nothing is known: one that was deaf on the last one is no reason to wait. `true` if the path may be
@@ -210,23 +201,21 @@ impl Liveness {
         true
     }
 
-    /// Whether a dead path is to be probed now.
-    pub fn poll_probe(&mut self, now: Time) -> bool {
-        if self.state != State::Down || now < self.next_probe {
+    /// Whether a path that is dead, or damped, is to be probed now. `rtt`: what an answer takes.
+    pub fn poll_probe(&mut self, now: Time, rtt: Duration) -> bool {
+        if self.next_probe(now).is_none_or(|at| at > now) {
             return false;
         }
-        self.next_probe = now + self.probe_wait;
-        self.probe_wait = (self.probe_wait * 3 / 2).min(PROBE_MAX);
-        // A probe that went unanswered ends the probation.
-        if self.answering_since.is_some() && now.since(self.last_progress) > PROBE_FIRST * 4 {
-            self.answering_since = None;
-        }
+        let dead =
+            self.last_death.filter(|_| self.state == State::Down).map_or(Duration::ZERO, |t| now.since(t));
+        let gap = (dead / PROBE_SHARE).max(rtt);
+        self.next_probe = now + gap.clamp(PROBE_GAP[0], PROBE_GAP[1]);
         true
     }
 
     /// When [`Liveness::poll_probe`] wants to be asked.
-    pub fn next_probe(&self) -> Option<Time> {
-        (self.state == State::Down).then_some(self.next_probe)
+    pub fn next_probe(&self, now: Time) -> Option<Time> {
+        (self.state == State::Down || self.is_damped(now)).then_some(self.next_probe)
     }
 
     /// Deaths within the last seconds.
@@ -269,26 +258,48 @@ mod tests {
         assert_eq!(l.on_timer(ms(5028), Some(ms(4990)), PTO, RTT), Some(State::Suspect));
         assert_eq!(l.next_change(Some(ms(4990)), PTO, RTT), Some(ms(5060)));
         assert_eq!(l.on_timer(ms(5060), Some(ms(4990)), PTO, RTT), Some(State::Down));
-        assert!(l.poll_probe(ms(5060)) && !l.poll_probe(ms(5061)));
+        assert!(l.poll_probe(ms(5060), RTT) && !l.poll_probe(ms(5079), RTT));
         assert!(l.on_progress(ms(5200)) && l.state == State::Active);
     }
 
     #[test]
-    fn one_that_flaps_has_to_prove_itself_ever_longer() {
+    fn one_that_flaps_is_used_at_once_and_preferred_ever_later() {
         let mut l = alive();
-        let mut waits = Vec::new();
-        for round in 0..6u64 {
-            let start = ms(round * 1500);
-            l.die(start);
-            let mut now = start;
-            while !l.on_progress(now) {
+        let mut damped = Vec::new();
+        for round in 0..7u64 {
+            let mut now = ms(round * 1500);
+            l.die(now);
+            assert!(l.on_progress(now) && l.state == State::Active);
+            while l.is_damped(now) {
                 now += Duration::from_millis(5);
             }
-            waits.push(now.since(start).as_millis());
+            damped.push(now.since(ms(round * 1500)).as_millis());
         }
-        assert_eq!(waits, [0, 40, 80, 160, 320, 640]);
+        assert_eq!(damped, [0, 40, 80, 160, 320, 640, 1280]);
         l.die(ms(60_000));
-        assert!(l.on_progress(ms(60_001)));
+        assert!(l.on_progress(ms(60_001)) && !l.is_damped(ms(60_001)));
+    }
+
+    #[test]
+    fn a_dead_path_is_probed_every_round_trip_at_first_and_never_much_later_than_it_has_been_dead() {
+        let mut l = alive();
+        l.die(ms(1000));
+        let mut probes = Vec::new();
+        for now in 1000..41_000 {
+            if l.poll_probe(ms(now), RTT) {
+                probes.push(now - 1000);
+            }
+        }
+        assert_eq!(probes[..4], [0, 20, 40, 60]);
+        assert!(probes.windows(2).all(|w| w[1] - w[0] <= (w[1] / 16 + 1).max(20)), "{probes:?}");
+        assert!(probes.len() < 110, "{}", probes.len());
+        // One that is damped has nothing else to show whether it still works.
+        l.die(ms(41_100));
+        assert!(l.on_progress(ms(41_100)) && l.next_probe(ms(41_100)).is_none());
+        l.die(ms(41_200));
+        assert!(l.on_progress(ms(41_200)) && l.poll_probe(ms(41_200), RTT));
+        assert_eq!(l.next_probe(ms(41_201)), Some(ms(41_220)));
+        assert_eq!(l.next_probe(ms(41_240)), None);
     }
 
     #[test]
@@ -298,7 +309,7 @@ mod tests {
         (0..5).for_each(|k| l.die(ms(k * 100)));
         assert!(l.begin_anew(ms(500)) && l.state == State::Active);
         l.die(ms(600));
-        assert!(l.on_progress(ms(601)), "no probation");
+        assert!(l.on_progress(ms(601)) && !l.is_damped(ms(601)));
     }
 
     #[test]

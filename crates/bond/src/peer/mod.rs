@@ -330,16 +330,18 @@ impl Peer {
         slowest.saturating_sub(usable().map(|p| p.rtt.min() / 2).min().unwrap_or_default())
     }
 
-    /// Fills `views` with the paths that may carry data now: the active ones, or the backups if there is none.
+    /// Fills `views` with the paths that may carry data now: of those that work, the ones that nothing is held against. A backup is the next best, a path that
+    /// flaps the last.
     pub(crate) fn look(&mut self, now: Time, config: &Config) {
         let counts = self.scheduler.counts_completions();
         self.views.clear();
-        let backup = |p: &Path| p.is_held || p.class == crate::path::Class::Backup;
-        let any_active = self.paths.iter().any(|p| p.is_usable() && !backup(p));
-        let any_private = self.paths.iter().any(|p| p.is_usable() && !backup(p) && !self.is_throttled(p.id));
+        let rank = |p: &Path| (p.live.is_damped(now), p.is_held || p.class == crate::path::Class::Backup);
+        let best = self.paths.iter().filter(|p| p.is_usable()).map(rank).min();
+        let takes_part = |p: &Path| p.is_usable() && Some(rank(p)) == best;
         // Nobody says how the clients fare, and there is no other way: carrying slowly is better than not at all.
+        let any_private = self.paths.iter().any(|p| takes_part(p) && !self.is_throttled(p.id));
         let is_open = !any_private && self.throttled.as_deref().is_some_and(|t| t.is_silent());
-        for p in self.paths.iter_mut().filter(|p| p.is_usable() && !(any_active && backup(p))) {
+        for p in self.paths.iter_mut().filter(|p| takes_part(p)) {
             let outstanding = if counts { p.held() } else { p.outstanding() };
             let outstanding = u32::try_from(outstanding).unwrap_or(u32::MAX);
             let threshold = p.device_threshold(now, &config.device_threshold);

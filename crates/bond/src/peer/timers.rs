@@ -107,7 +107,7 @@ impl Peer {
             _ => {}
         }
         let p = &mut self.paths[i];
-        if p.live.poll_probe(now) {
+        if p.live.poll_probe(now, p.rtt.min()) {
             p.ping_due = true;
         }
         if p.live.state == State::Validating
@@ -212,7 +212,7 @@ impl Peer {
             // From then on the acknowledgements alone count, and they may be overdue.
             let heeded = p.completions.heeded_until(now).filter(|_| by_link && p.sent.flying() > 0);
             at(heeded, "silence of the link");
-            at(p.live.next_probe(), "dead path probe");
+            at(p.live.next_probe(now), "path probe");
             if p.live.state != State::Active {
                 continue;
             }

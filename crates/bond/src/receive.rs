@@ -54,11 +54,9 @@ impl Peer {
         shared: &mut Shared,
     ) -> Heard {
         let known = self.index_of(header.path);
-        let number = match known {
-            Some(i) => self.paths[i].replay.expand(header.number),
-            None => u64::from(header.number),
-        };
-        if known.is_some_and(|i| self.paths[i].replay.check(number).is_err()) {
+        let window = self.replay_of(header.path);
+        let number = window.map_or(u64::from(header.number), |w| w.expand(header.number));
+        if window.is_some_and(|w| w.check(number).is_err()) {
             shared.drops.replayed += 1;
             return Heard::Dropped;
         }
@@ -235,17 +233,13 @@ impl Peer {
     }
 
     fn on_status(&mut self, s: &PathStatus) {
-        if self.is_client {
-            self.peer_mtu = s.mtu.max(1280);
+        let Some(class) = Class::from_code(s.state).filter(|_| !self.is_client) else { return };
+        let Some(p) = self.path_mut(s.path) else { return };
+        if p.status_seen.is_some_and(|seen| (s.seq.wrapping_sub(seen) as i16) < 0) {
             return;
         }
-        let Some(class) = Class::from_code(s.state) else { return };
-        if let Some(p) = self.path_mut(s.path) {
-            if p.status_seen.is_some_and(|seen| (s.seq.wrapping_sub(seen) as i16) < 0) {
-                return;
-            }
-            (p.class, p.status_seen) = (class, Some(s.seq));
-        }
+        (p.class, p.status_seen) = (class, Some(s.seq));
+        self.peer_mtu = s.mtu.max(1280);
         self.on_queue_changed();
     }
 

@@ -366,7 +366,7 @@ impl Peer {
         let mut asks = false;
         let due = self.challenge_due(path, now);
         let word = self.paths[path].queue_due.then(|| self.queue_frame(config));
-        let (mtu, seq, closing) = (self.peer_mtu, self.status_seq, self.closing);
+        let (mtu, seq, closing) = (config.tun_mtu, self.status_seq, self.closing);
         let pending = |q: &usize| self.paths[*q].recv.may_ride(now);
         let owed: ArrayVec<usize, MAX_PATHS> = (0..self.paths.len())
             .filter(pending)

@@ -11,7 +11,7 @@ use crate::cc::Sibling;
 use crate::config::Config;
 use crate::order::{Delivery, Reassembly};
 use crate::path::sent::{ChunkRef, Outcome};
-use crate::path::{ClockOffset, Path, Route, State};
+use crate::path::{Class, ClockOffset, Path, Route, State};
 use crate::queue::Ingress;
 use crate::record::Store;
 use crate::schedule::{Scheduler, View};
@@ -73,6 +73,16 @@ pub struct Drops {
     pub too_long: u64,
 }
 
+/// What outlives a path. The next one with its identifier goes on from there: a number sealed twice under one key would be a nonce used twice, one opened twice a
+/// replay, and what a gateway may use the path for is the client's to say.
+#[derive(Debug)]
+struct Retired {
+    next_number: u64,
+    replay: ReplayWindow,
+    class: Class,
+    status_seen: Option<u16>,
+}
+
 /// One session.
 #[derive(Debug)]
 pub struct Peer {
@@ -92,9 +102,8 @@ pub struct Peer {
     pub is_client: bool,
     /// Its paths.
     pub paths: Vec<Path>,
-    /// Of paths taken away, by identifier: the next number and what has arrived. Their successors go on from there, because a number used
-    /// twice under one key would be a nonce used twice.
-    retired: BTreeMap<u8, (u64, ReplayWindow)>,
+    /// Of paths taken away or forgotten, by identifier.
+    retired: BTreeMap<u8, Retired>,
     /// Weights of the paths, by identifier.
     pub weights: [u32; MAX_PATHS],
     /// The peer reads QUEUE frames.
@@ -236,17 +245,19 @@ impl Peer {
     pub fn insert_path(&mut self, id: u8, spec: PathSpec, config: &Config) {
         let controller = config.congestion.controller(u64::from(crate::path::pmtu::BASE));
         let mut path = Path::new(id, spec.route, spec.interface_mtu, controller, config.in_flight);
+        path.class = spec.class;
         let before = self.retired.remove(&id);
         let again = before.is_some();
-        if let Some((next, replay)) = before {
-            path.begin_at(next);
-            path.replay = replay;
+        if let Some(before) = before {
+            path.begin_at(before.next_number);
+            path.replay = before.replay;
+            if !self.is_client {
+                (path.class, path.status_seen) = (before.class, before.status_seen);
+            }
         }
         if self.scheduler.counts_completions() {
             path.count_completions();
         }
-        path.class = spec.class;
-
         path.unproven = (!self.is_client).then_some(0);
         // The gateway may know the identifier with another class.
         path.status_due = self.is_client && (spec.class != Default::default() || again);
@@ -259,7 +270,9 @@ impl Peer {
         let Some(i) = self.paths.iter().position(|p| p.id == id) else { return };
         self.evacuate(i, now, shared);
         let path = self.paths.remove(i);
-        self.retired.insert(id, (path.sent.next_number(), path.replay));
+        let next_number = path.sent.next_number();
+        let (replay, class, status_seen) = (path.replay, path.class, path.status_seen);
+        self.retired.insert(id, Retired { next_number, replay, class, status_seen });
         self.copies.retain(|(p, c)| {
             let keep = *p != id;
             if !keep {
@@ -267,6 +280,12 @@ impl Peer {
             }
             keep
         });
+    }
+
+    /// Which numbers of this path, or of one before it with the same identifier, were seen.
+    pub(crate) fn replay_of(&self, id: u8) -> Option<&ReplayWindow> {
+        let retired = || self.retired.get(&id).map(|r| &r.replay);
+        self.paths.iter().find(|p| p.id == id).map(|p| &p.replay).or_else(retired)
     }
 
     /// The path with this identifier.
@@ -335,7 +354,7 @@ impl Peer {
     pub(crate) fn look(&mut self, now: Time, config: &Config) {
         let counts = self.scheduler.counts_completions();
         self.views.clear();
-        let rank = |p: &Path| (p.live.is_damped(now), p.is_held || p.class == crate::path::Class::Backup);
+        let rank = |p: &Path| (p.live.is_damped(now), p.is_held || p.class == Class::Backup);
         let best = self.paths.iter().filter(|p| p.is_usable()).map(rank).min();
         let takes_part = |p: &Path| p.is_usable() && Some(rank(p)) == best;
         // Nobody says how the clients fare, and there is no other way: carrying slowly is better than not at all.

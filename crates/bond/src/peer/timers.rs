@@ -50,8 +50,8 @@ impl Peer {
         self.tend_hop(now, &shared.config);
     }
 
-    /// A gateway is not told that a client has taken a path away; one that has been dead for long while others work is forgotten. If it lives, the
-    /// client's next datagram on it makes it again.
+    /// A gateway is not told that a client has taken a path away; one that has been dead for long while others work is forgotten, but for what must outlive it. If
+    /// it lives, the client's next datagram on it makes it again.
     fn forget_dead_paths(&mut self, now: Time, shared: &mut Shared) {
         if self.is_client || !self.paths.iter().any(|p| p.live.state == State::Active) {
             return;

@@ -1,0 +1,99 @@
+//! What a gateway keeps of a path that was silent for long.
+
+use ropewalk_air::wired::{Link, LinkSpec};
+use ropewalk_bond::config::Config;
+use ropewalk_bond::path::{Class, State};
+use ropewalk_bond::time::Duration;
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_tests::pair::{End, Pair, udp};
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn link() -> LinkSpec {
+    LinkSpec::new(20.0, ms(10))
+}
+
+/// Some packets a second both ways, for so many seconds.
+fn trickle(p: &mut Pair, seconds: u32) {
+    for n in 0..seconds * 4 {
+        p.device(End::Client, &udp(End::Client, 7, n, 1400), Vnet::default());
+        p.device(End::Gateway, &udp(End::Gateway, 8, n, 1400), Vnet::default());
+        p.run_for(ms(250));
+    }
+}
+
+/// What the gateway has sent on path `id`, bytes.
+fn sent_on(p: &Pair, id: u8) -> u64 {
+    let status = p.gateway.status(p.now);
+    status.peers[0].paths.iter().find(|path| path.id == id).map_or(0, |path| path.traffic.sent_bytes)
+}
+
+#[test]
+fn a_datagram_of_a_path_that_was_long_silent_is_not_taken_twice() {
+    let mut p = Pair::new(&[link(), link()], Config::default(), 1);
+    p.run_for(ms(1500));
+    p.capture = Some(Vec::new());
+    for n in 0..2000 {
+        p.device(End::Client, &udp(End::Client, 7, n, 1400), Vnet::default());
+        p.run_for(Duration::from_micros(300));
+    }
+    let of_path_1 =
+        |(end, bytes): &(End, Vec<u8>)| *end == End::Client && bytes[0] == 0x41 && bytes.len() > 1000;
+    let mut recorded: Vec<Vec<u8>> =
+        p.capture.take().unwrap().into_iter().filter(of_path_1).map(|c| c.1).collect();
+    assert!(recorded.len() > 100, "{}", recorded.len());
+    p.run_for(ms(200));
+    p.set_up(1, false);
+    trickle(&mut p, 70);
+    assert!(p.gateway.status(p.now).peers[0].paths.iter().all(|path| path.id != 1), "it is forgotten");
+    let before = (p.at_gateway.len(), p.gateway.status(p.now).drops.replayed);
+    let stranger = "203.0.113.9:999".parse().unwrap();
+    recorded.iter_mut().for_each(|d| p.inject(End::Gateway, 0, stranger, d));
+    p.run_for(ms(1000));
+    let replayed = p.gateway.status(p.now).drops.replayed - before.1;
+    assert_eq!((p.at_gateway.len(), replayed), (before.0, recorded.len() as u64));
+    let paths = &p.gateway.status(p.now).peers[0].paths;
+    assert!(paths.iter().all(|path| path.route.remote != stranger), "{paths:?}");
+}
+
+#[test]
+fn a_backup_that_was_long_silent_comes_back_as_a_backup() {
+    let mut p = Pair::new(&[link()], Config::default(), 1);
+    p.up.push(Link::new(link(), 5).unwrap());
+    p.down.push(Link::new(link(), 6).unwrap());
+    p.ports.push(40_000);
+    let id = p.add_path(1, Class::Backup).unwrap();
+    p.run_for(ms(1500));
+    p.set_up(1, false);
+    trickle(&mut p, 70);
+    p.set_up(1, true);
+    trickle(&mut p, 5);
+    let status = p.gateway.status(p.now);
+    let path = status.peers[0].paths.iter().find(|path| path.id == id).unwrap();
+    assert_eq!((path.state, path.class), (State::Active, "backup"));
+    let before = sent_on(&p, id);
+    for n in 0..5000 {
+        p.device(End::Gateway, &udp(End::Gateway, 8, n, 1400), Vnet::default());
+        p.run_for(Duration::from_micros(400));
+    }
+    assert!(sent_on(&p, id) - before < 20_000, "{} bytes of bulk", sent_on(&p, id) - before);
+}
+
+#[test]
+fn the_gateway_keeps_to_the_device_mtu_that_the_client_says_later() {
+    let mut p = Pair::new(&[link()], Config::default(), 1);
+    p.run_for(ms(1500));
+    p.client.reconfigure(Config { tun_mtu: 1300, ..Config::default() });
+    p.client.set_class(0, Class::Active);
+    p.poll(End::Client);
+    p.run_for(ms(200));
+    p.device(End::Gateway, &udp(End::Gateway, 8, 1, 1400), Vnet::default());
+    p.run_for(ms(200));
+    assert_eq!(
+        (p.at_client.len(), p.at_gateway.len()),
+        (0, 1),
+        "an ICMP error goes back to the gateway's device"
+    );
+}

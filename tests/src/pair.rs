@@ -11,6 +11,7 @@ use ropewalk_air::wired::{Link, LinkSpec, Packet};
 use ropewalk_bond::api::{Admission, EVERYWHERE, Event, Input, Output, PathSpec, Registry};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
+use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{
     CipherSet, ClientHello, Inner, InviteId, InviteSecret, PublicKey, Refusal, StaticKey,
@@ -77,6 +78,10 @@ pub struct Pair {
     pub ports: Vec<u16>,
     /// Every datagram sent is kept here while this is set.
     pub capture: Option<Vec<(End, Vec<u8>)>>,
+    /// An attacker beside the network: each datagram to the gateway arrives from here first.
+    pub racer: Option<SocketAddr>,
+    /// Whether the network swallows the gateway's data, but not its handshakes.
+    pub swallow_data: bool,
     /// Bytes sent by client and gateway.
     pub sent_bytes: [u64; 2],
     /// Times that client and gateway were called because they had asked for it.
@@ -130,6 +135,8 @@ impl Pair {
             trace: 0,
             ports: vec![40_000; links.len()],
             capture: None,
+            racer: None,
+            swallow_data: false,
             sent_bytes: [0; 2],
             timeouts: [0; 2],
             why: [""; 2],
@@ -200,6 +207,16 @@ impl Pair {
         self.run_until(self.now + d);
     }
 
+    /// The gateway's key.
+    pub fn gateway_key(&self) -> PublicKey {
+        self.keys.1.public()
+    }
+
+    /// Where the client's datagrams on path `i` come from.
+    pub fn client_at(&self, i: usize) -> SocketAddr {
+        SocketAddr::new(client_addr(i).ip(), self.ports[i])
+    }
+
     fn engine(&mut self, end: End) -> (&mut Engine, Time) {
         let now = self.now;
         match end {
@@ -233,6 +250,9 @@ impl Pair {
                     (d.route.local.map_or(gateway_addr(), |a| SocketAddr::new(a, 4500)), link as u32)
                 }
             };
+            if let (End::Gateway, Some(racer)) = (end, self.racer) {
+                self.inject(end, link, racer, &mut bytes.clone());
+            }
             self.inject(end, link, remote, &mut bytes);
         }
     }
@@ -297,6 +317,9 @@ impl Pair {
         if let Some(c) = &mut self.capture {
             c.push((end, datagram.to_vec()));
         }
+        if end == End::Gateway && self.swallow_data && datagram[0] & 0xf0 == 0x40 {
+            return;
+        }
         // Behind a NAT, what goes to a port that is no longer mapped is lost.
         if end == End::Gateway && self.ports.get(link) != Some(&route.remote.port()) {
             return;
@@ -320,7 +343,7 @@ fn client_engine(keys: &(StaticKey, StaticKey), config: &Config, rng: &mut ChaCh
         ciphers: CipherSet::of_this_cpu(),
         routes: EVERYWHERE.to_vec(),
     };
-    Engine::client(config.clone(), client, rng.random(), now)
+    Engine::client(config.clone(), client, Entropy::repeatable(rng.random()), now)
 }
 
 fn gateway_engine(keys: &(StaticKey, StaticKey), config: &Config, rng: &mut ChaCha8Rng, now: Time) -> Engine {
@@ -329,7 +352,7 @@ fn gateway_engine(keys: &(StaticKey, StaticKey), config: &Config, rng: &mut ChaC
         keys.1.clone(),
         vec![GATEWAY.into()],
         Box::new(OpenDoor),
-        rng.random(),
+        Entropy::repeatable(rng.random()),
         now,
     )
 }

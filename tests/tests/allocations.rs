@@ -8,6 +8,7 @@ use ropewalk_bond::api::{Admission, EVERYWHERE, Input, Output, PathSpec, Registr
 use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
+use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{
     CipherSet, ClientHello, Hop, HopRole, Inner, InviteId, InviteSecret, Layer, PublicKey, Refusal, StaticKey,
@@ -83,13 +84,20 @@ impl Rig {
             ciphers: CipherSet::CHACHA,
             routes: EVERYWHERE.to_vec(),
         };
-        let mut client = Engine::client(Config::default(), config, [1; 32], now);
+        let mut client = Engine::client(Config::default(), config, Entropy::repeatable([1; 32]), now);
         for link in 0..2 {
             let route = Route { link, remote: gateway_addr(), local: None };
             client.add_path(PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 }, now);
         }
         let inside = vec![GATEWAY.into()];
-        let gateway = Engine::gateway(Config::default(), gateway, inside, Box::new(OpenDoor), [2; 32], now);
+        let gateway = Engine::gateway(
+            Config::default(),
+            gateway,
+            inside,
+            Box::new(OpenDoor),
+            Entropy::repeatable([2; 32]),
+            now,
+        );
         let wire = || VecDeque::with_capacity(4096);
         let wires = [[wire(), wire()], [wire(), wire()]];
         Rig { engines: [client, gateway], wires, due: [now; 2], now, sent: 0, delivered: 0, by_call: [0; 4] }
@@ -222,7 +230,8 @@ fn frames_of_repeaters() {
     };
     let door = Box::new(Counting::default());
     let ap = config(HopRole::AccessPoint);
-    let mut ap = Engine::gateway(ap, key.clone(), vec![GATEWAY.into()], door, [3; 32], now);
+    let mut ap =
+        Engine::gateway(ap, key.clone(), vec![GATEWAY.into()], door, Entropy::repeatable([3; 32]), now);
     let mut repeaters = [1u8, 2].map(|n| {
         let who = ClientConfig {
             key: StaticKey::from_bytes(&[10 + n; 32]).unwrap(),
@@ -232,7 +241,7 @@ fn frames_of_repeaters() {
             ciphers: CipherSet::CHACHA,
             routes: EVERYWHERE.to_vec(),
         };
-        let mut repeater = Engine::client(config(HopRole::Repeater), who, [n; 32], now);
+        let mut repeater = Engine::client(config(HopRole::Repeater), who, Entropy::repeatable([n; 32]), now);
         let route = Route { link: 0, remote: gateway_addr(), local: None };
         repeater.add_path(PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 }, now);
         (repeater, client_addr(usize::from(n) - 1))
@@ -374,7 +383,7 @@ fn idle_sessions() {
         key.clone(),
         inside,
         Box::new(Counting::default()),
-        rng.random(),
+        Entropy::repeatable(rng.random()),
         now,
     );
     let before = live();
@@ -387,7 +396,7 @@ fn idle_sessions() {
             ciphers: CipherSet::CHACHA,
             routes: EVERYWHERE.to_vec(),
         };
-        let mut client = Engine::client(config.clone(), client, rng.random(), now);
+        let mut client = Engine::client(config.clone(), client, Entropy::repeatable(rng.random()), now);
         let route = Route { link: 0, remote: gateway_addr(), local: None };
         client.add_path(PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 }, now);
         let from = std::net::SocketAddr::from((Ipv4Addr::from(0xc633_6400 + n as u32), 40_000));

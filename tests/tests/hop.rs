@@ -8,6 +8,7 @@ use ropewalk_bond::api::{Admission, EVERYWHERE, Event, Input, Output, PathSpec, 
 use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
+use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::feedback::{LinkState, Source};
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::schedule::Kind;
@@ -73,11 +74,18 @@ fn remote(engine: usize) -> SocketAddr {
 }
 
 fn access_point(hop: Option<Hop>, key: &StaticKey, now: Time) -> Engine {
-    Engine::gateway(config(hop), key.clone(), vec![GATEWAY.into()], Box::new(Book(Vec::new())), [1; 32], now)
+    Engine::gateway(
+        config(hop),
+        key.clone(),
+        vec![GATEWAY.into()],
+        Box::new(Book(Vec::new())),
+        Entropy::repeatable([1; 32]),
+        now,
+    )
 }
 
 fn repeater(hop: Option<Hop>, who: &ClientConfig, seed: u8, now: Time) -> Engine {
-    let mut engine = Engine::client(config(hop), who.clone(), [seed; 32], now);
+    let mut engine = Engine::client(config(hop), who.clone(), Entropy::repeatable([seed; 32]), now);
     let route = Route { link: 0, remote: remote(AP), local: None };
     engine.add_path(PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 }, now);
     engine

@@ -67,7 +67,9 @@ impl Hop {
 
     /// Bytes that the access point has sent over a path.
     fn carried(&self, path: usize) -> u64 {
-        self.pair.gateway.status(self.pair.now).peers[0].paths[path].traffic.sent_bytes
+        let status = self.pair.gateway.status(self.pair.now);
+        let path = status.peers[0].paths.iter().find(|p| usize::from(p.id) == path);
+        path.expect("the gateway knows it").traffic.sent_bytes
     }
 }
 

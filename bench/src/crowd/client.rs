@@ -8,6 +8,7 @@ use rand::RngCore;
 use ropewalk_bond::api::{EVERYWHERE, Event, Input, Output, PathSpec};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
+use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{CipherSet, StaticKey, Token};
 use ropewalk_bond::time::Time;
@@ -50,7 +51,7 @@ impl Client {
             ciphers: CipherSet::of_this_cpu(),
             routes: EVERYWHERE.to_vec(),
         };
-        let mut engine = Engine::client(config, client, seed, Time::ZERO);
+        let mut engine = Engine::client(config, client, Entropy::repeatable(seed), Time::ZERO);
         let route = Route { link: 0, remote: gateway, local: None };
         let path = PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 };
         engine.add_path(path, Time::ZERO).context("the engine takes no path")?;

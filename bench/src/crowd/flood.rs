@@ -90,8 +90,6 @@ impl Caller {
 /// What a client of this token says first.
 pub(super) fn hello(token: &Token) -> ClientHello {
     ClientHello {
-        path: 0,
-        max_paths: 4,
         ciphers: CipherSet::BOTH,
         tun_mtu: 1420,
         resume: None,

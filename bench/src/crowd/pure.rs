@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use ropewalk_bond::api::{Admission, Input, Output, Registry};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
+use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::session::{
     ClientHello, Endpoint, Index, Initiator, Inner, InviteId, InviteSecret, PublicKey, Refusal,
     ResponderConfig, StaticKey, Token,
@@ -63,7 +64,14 @@ fn round(key: &StaticKey, inits: &[Vec<u8>]) -> Result<Duration> {
         ResponderConfig { handshakes_per_second: limit, burst: limit, per_source_per_second: limit };
     let config = Config { responder, max_peers: inits.len() + 1, ..Config::default() };
     let inside = vec![INSIDE.into()];
-    let mut gateway = Engine::gateway(config, key.clone(), inside, Box::new(Anybody(0)), [7; 32], Time::ZERO);
+    let mut gateway = Engine::gateway(
+        config,
+        key.clone(),
+        inside,
+        Box::new(Anybody(0)),
+        Entropy::repeatable([7; 32]),
+        Time::ZERO,
+    );
     let mut inits = inits.to_vec();
     let (begin, mut answers) = (Instant::now(), 0);
     for (number, bytes) in (0u32..).zip(&mut inits) {

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use rand_chacha::{ChaCha12Rng, rand_core::SeedableRng};
 use ropewalk_bond::session::{
-    Accept, Cipher, CipherSet, ClientHello, Extensions, Index, Initiator, Inner, InviteId, InviteSecret,
-    Opener, Outcome, Responder, ResponderConfig, Sealer, SessionId, StaticKey, TAG_LEN, Verdict,
+    Accept, Backlog, Cipher, CipherSet, ClientHello, Extensions, Index, Initiator, Inner, InviteId,
+    InviteSecret, Opener, Outcome, Responder, ResponderConfig, Sealer, SessionId, StaticKey, TAG_LEN,
+    Verdict,
 };
 use ropewalk_bond::time::Time;
 
@@ -37,8 +38,6 @@ impl Ends {
 
     fn start(&mut self, index: u32) -> Initiator {
         let hello = ClientHello {
-            path: 0,
-            max_paths: 4,
             ciphers: CipherSet::BOTH,
             tun_mtu: 1400,
             resume: None,
@@ -53,20 +52,22 @@ impl Ends {
 
     fn handle(&mut self, datagram: &[u8]) -> Verdict {
         let from = ([192, 0, 2, 1], 40_000).into();
-        self.responder.handle(&mut self.rng, datagram, from, Time::ZERO)
+        self.responder.handle(&mut self.rng, datagram, from, Backlog::default(), Time::ZERO)
     }
 
     fn answer(&mut self, datagram: &[u8], cipher: Cipher) -> (Vec<u8>, (Sealer, Opener)) {
         let accept = Accept {
             session: SessionId::MIN,
             cipher,
-            max_paths: 4,
             tun_mtu: 1400,
             ipv4: Inner { client: [10, 77, 0, 2].into(), gateway: [10, 77, 0, 1].into(), prefix: 24 },
             ipv6: None,
             extensions: Extensions::default(),
         };
-        let Verdict::Hello(incoming) = self.handle(datagram) else { panic!("the gateway is not under load") };
+        let Verdict::Read(reading) = self.handle(datagram) else { panic!("the gateway is not under load") };
+        // Each round handles the same INITs again.
+        self.responder.forget(reading.tag());
+        let incoming = reading.run().expect("a good INIT");
         let (response, keys) = incoming.accept(accept, Index::default()).expect("a good hello");
         (response, keys.into_ends())
     }

@@ -2,7 +2,7 @@
 
 use crate::cc::Algorithm;
 use crate::schedule::{DeviceThreshold, Kind};
-use crate::session::{Hop, Layer, ResponderConfig};
+use crate::session::{Hop, KeyLimits, Layer, ResponderConfig};
 use crate::throttle;
 use crate::time::Duration;
 
@@ -42,8 +42,8 @@ pub struct Config {
     pub tun_mtu: u16,
     /// Keys are renewed after this (WireGuard's REKEY_AFTER_TIME is the same).
     pub rekey_after: Duration,
-    /// And after this many datagrams; well under the 2^32 that a path's number on the wire can count.
-    pub rekey_after_datagrams: u64,
+    /// What one set of keys may do at most, where that is less than its cipher allows. Half of it wears them out.
+    pub key_limits: KeyLimits,
     /// An idle path sends something this often: NATs forget UDP after 30 s at the earliest (RFC 4787 §4.3 asks for 120).
     pub keepalive: Duration,
     /// This end is one of the two ends of a hop between an access point and a repeater, and says so. None: a bond like any other.
@@ -88,7 +88,7 @@ impl Default for Config {
             ordered: true,
             tun_mtu: 1420,
             rekey_after: Duration::from_secs(120),
-            rekey_after_datagrams: 1 << 30,
+            key_limits: KeyLimits::NONE,
             keepalive: Duration::from_secs(20),
             hop: None,
             client_to_client: false,

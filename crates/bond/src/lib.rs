@@ -2,8 +2,8 @@
 //!
 //! # Life of an engine
 //!
-//! 1. A driver makes an [`engine::Engine`], [`client`](engine::Engine::client) or [`gateway`](engine::Engine::gateway), and hands it 32 bytes of
-//!    randomness, the only ones it will ever have. A client is told its paths by [`engine::Engine::add_path`].
+//! 1. A driver makes an [`engine::Engine`], [`client`](engine::Engine::client) or [`gateway`](engine::Engine::gateway), and hands it a source of
+//!    randomness ([`entropy::Entropy`]), the only one it has. A client is told its paths by [`engine::Engine::add_path`].
 //! 2. Whatever happens outside goes in by [`engine::Engine::handle`]: a packet of the device, datagrams of a socket, the end of a turn
 //!    ([`api::Input`]). Time goes in with it, and never goes back.
 //! 3. After every call the driver polls [`engine::Engine::poll_output`] and does what it says ([`api::Output`]) until it answers with a time to come back at.
@@ -24,6 +24,7 @@ pub mod api;
 pub mod cc;
 pub mod config;
 pub mod engine;
+pub mod entropy;
 pub mod feedback;
 mod in_place;
 pub mod inner;

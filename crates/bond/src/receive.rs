@@ -12,7 +12,7 @@
 use crate::api::PathSpec;
 use crate::in_place::{DatagramOpener, Opened};
 use crate::inner::Inner;
-use crate::path::{Class, Path, Route, State};
+use crate::path::{Class, Route, State};
 use crate::peer::{Peer, Shared};
 use crate::send;
 use crate::session::Index;
@@ -58,17 +58,22 @@ impl Peer {
         let number = window.map_or(u64::from(header.number), |w| w.expand(header.number));
         if window.is_some_and(|w| w.check(number).is_err()) {
             shared.drops.replayed += 1;
+            if let Some(i) = known {
+                self.on_copy(i, (header, number), datagram, from.route, now, shared);
+            }
             return Heard::Dropped;
         }
         let index = Index::new(header.index).unwrap_or_default();
-        let Some((opener, offered)) = self.keys.opener(index) else {
+        let Some((epoch, offered)) = self.keys.opening(index, now) else {
             shared.drops.unknown += 1;
             return Heard::Dropped;
         };
         let len = datagram.len();
-        let opener = DatagramOpener { key: opener, path: header.path, number };
+        let opener = DatagramOpener { key: &epoch.opener, path: header.path, number };
         let target = self.order.in_place_target();
-        let Ok(opened) = opener.open(datagram, target, &mut shared.store.pool) else {
+        let opened = opener.open(datagram, target, &mut shared.store.pool);
+        epoch.on_arrived(len, opened.is_ok());
+        let Ok(opened) = opened else {
             shared.drops.forged += 1;
             return Heard::Dropped;
         };
@@ -84,7 +89,7 @@ impl Peer {
         // Checked above; a second datagram of the same number cannot have come in between.
         let _ = self.paths[path].replay.commit(number);
         if newest {
-            self.follow_address(path, from.route, now, shared);
+            self.follow_address(path, from.route, len, now, shared);
         }
         self.last_heard = now;
         let stamp = match &opened {
@@ -115,9 +120,8 @@ impl Peer {
     ///
     /// That says nothing of the address it comes from: the RESPONSE may have been received at another one.
     fn confirm(&mut self, now: Time) -> Option<Index> {
-        let epoch = self.keys.offered.take()?;
         self.confirmed = true;
-        self.keys.install(epoch, now)
+        self.keys.confirm(now)
     }
 
     /// A gateway learns a client's further path.
@@ -135,24 +139,7 @@ impl Peer {
     }
 
     pub(crate) fn challenge_path(&mut self, path: usize, shared: &mut Shared) {
-        self.paths[path].challenge = Some((shared.rng.random(), Time::ZERO));
-    }
-
-    /// A NAT gave the peer another address. It is proven before data goes there (RFC 9000 §9.3).
-    fn follow_address(&mut self, path: usize, route: Route, now: Time, shared: &mut Shared) {
-        let p = &mut self.paths[path];
-        if self.is_client || p.route == route {
-            return;
-        }
-        let old = std::mem::replace(&mut p.route, route);
-        if p.live.state != State::Validating {
-            p.previous_route = Some(old);
-            p.live.state = State::Validating;
-            p.live.last_progress = now;
-        }
-        p.unproven = Some(0);
-        self.challenge_path(path, shared);
-        self.announce(path, shared);
+        self.paths[path].challenge = Some((shared.entropy.random(), Time::ZERO));
     }
 
     /// Whether one of them asks for an acknowledgement, and the code with which the peer ends the session, if it does.
@@ -212,24 +199,6 @@ impl Peer {
         }
         self.requeue(&out.missing, shared);
         shared.outcome = out;
-    }
-
-    fn on_response(&mut self, path: usize, token: u64, now: Time, shared: &mut Shared) {
-        let p = &mut self.paths[path];
-        if p.challenge.is_none_or(|(t, _)| t != token) {
-            return;
-        }
-        (p.challenge, p.unproven) = (None, None);
-        if let Some(old) = p.previous_route.take()
-            && old.remote.ip() != p.route.remote.ip()
-        {
-            forget_the_way(p, now);
-        }
-        if p.live.state == State::Validating {
-            p.live.on_validated(now);
-            self.announce(path, shared);
-            self.on_queue_changed();
-        }
     }
 
     fn on_status(&mut self, s: &PathStatus) {
@@ -302,12 +271,6 @@ impl Peer {
             || !inner.is_of_one_link()
                 && (self.inside.contains(&inner.src) || self.networks.iter().any(|n| n.contains(&inner.src)))
     }
-}
-
-/// Another address is another way: RFC 9000 §9.4.
-fn forget_the_way(p: &mut Path, now: Time) {
-    p.cc.reset(now);
-    p.rtt.reset();
 }
 
 #[cfg(test)]

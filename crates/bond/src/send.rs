@@ -108,7 +108,7 @@ impl Peer {
 
     /// The next batch to send, if any may leave now: it is built at the beginning of `tx`.
     pub(crate) fn poll_transmit(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        if !self.is_up() {
+        if !self.keys.may_seal(now) {
             return None;
         }
         self.look(now, &shared.config);
@@ -346,18 +346,24 @@ impl Peer {
         Some(len)
     }
 
-    fn header(&self, path: usize) -> Option<(Header, u64)> {
+    pub(crate) fn header(&self, path: usize) -> Option<(Header, u64)> {
         let p = &self.paths[path];
-        let epoch = self.keys.current.as_ref()?;
+        let epoch = self.keys.current()?;
         let number = p.sent.next_number();
         Some((Header { path: p.id, index: epoch.remote.get(), number: number as u32 }, number))
     }
 
-    fn seal(&mut self, path: usize, number: u64, datagram: &mut [u8], tail: &[u8]) -> Option<usize> {
-        let epoch = self.keys.current.as_mut()?;
+    pub(crate) fn seal(
+        &mut self,
+        path: usize,
+        number: u64,
+        datagram: &mut [u8],
+        tail: &[u8],
+    ) -> Option<usize> {
+        let epoch = self.keys.sealing()?;
         let (head, body) = datagram.split_at_mut(HEADER);
         epoch.sealer.seal_with_tail(self.paths[path].id, number, head, body, tail).ok()?;
-        epoch.sealed += 1;
+        epoch.on_sealed(body.len());
         Some(HEADER + body.len())
     }
 
@@ -373,13 +379,14 @@ impl Peer {
             .filter(|q| *q == path || self.way_of_acks(*q, now) == path)
             .collect();
         let p = &mut self.paths[path];
+        let again = p.challenge_interval();
         if let Some(token) = p.respond.take() {
             w.response(token);
             asks = true;
         }
         if due && let Some((token, at)) = &mut p.challenge {
             w.challenge(*token);
-            *at = now + (p.rtt.smoothed() * 2).clamp(Duration::from_millis(50), Duration::from_secs(1));
+            *at = now + again;
             asks = true;
         }
         if std::mem::take(&mut p.ping_due) {

@@ -1,6 +1,6 @@
 //! The one clock of the driver.
 
-use ropewalk_bond::time::Time;
+use ropewalk_bond::time::{Duration, Time};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The time now, on a clock that never goes back: nanoseconds since boot, *time asleep included*
@@ -12,6 +12,12 @@ use rustix::time::{ClockId, clock_gettime};
 pub fn now() -> Time {
     let at = clock_gettime(ClockId::Boottime);
     Time::from_nanos(at.tv_sec as u64 * 1_000_000_000 + at.tv_nsec as u64)
+}
+
+/// The processor time that the calling thread has used.
+pub fn processor_time() -> Duration {
+    let spent = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
 }
 
 #[cfg(test)]

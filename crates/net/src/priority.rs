@@ -34,6 +34,14 @@ pub fn raise(nice: i32) -> std::io::Result<Priority> {
     }
 }
 
+/// Makes the calling thread nicer by `steps`. That needs no right.
+///
+/// # Errors
+/// Those of getpriority(2) and setpriority(2).
+pub fn lower(steps: i32) -> std::io::Result<()> {
+    Ok(setpriority_process(None, (getpriority_process(None)? + steps).min(19))?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

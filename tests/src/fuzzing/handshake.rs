@@ -4,8 +4,8 @@ use super::Feed;
 use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
 use ropewalk_bond::session::{
-    Accept, Cipher, CipherSet, ClientHello, Extensions, Index, Initiator, Inner, InviteId, InviteSecret,
-    Outcome, Refusal, Responder, ResponderConfig, SessionId, StaticKey, Token, Verdict,
+    Accept, Backlog, Cipher, CipherSet, ClientHello, Extensions, Index, Initiator, Inner, InviteId,
+    InviteSecret, Outcome, Refusal, Responder, ResponderConfig, SessionId, StaticKey, Token, Verdict,
 };
 use ropewalk_bond::time::{Duration, Time};
 use std::net::SocketAddr;
@@ -84,8 +84,6 @@ impl Rig {
         let (kind, value) = (feed.u8(), feed.short());
         let _ = extensions.push(kind, value);
         let hello = ClientHello {
-            path: feed.u8(),
-            max_paths: feed.u8(),
             ciphers: CipherSet::BOTH,
             tun_mtu: feed.u16(),
             resume: SessionId::new(feed.u8().into()),
@@ -108,11 +106,13 @@ impl Rig {
     }
 
     fn hand_to_gateway(&mut self, datagram: &[u8], from: u8) {
+        let backlog = Backlog { proven: 0, unproven: usize::from(from & 8) << 7 };
         let from = SocketAddr::from(([192, 0, 2, from], 4000));
-        let answer = match self.responder.handle(&mut self.rng, datagram, from, self.now) {
-            Verdict::Drop(_) => return,
-            Verdict::Cookie(b) | Verdict::Again(b) | Verdict::Refused(b) => b,
-            Verdict::Hello(incoming) => {
+        let answer = match self.responder.handle(&mut self.rng, datagram, from, backlog, self.now) {
+            Verdict::Drop(_) | Verdict::Wait(_) => return,
+            Verdict::Cookie(b) | Verdict::Again(b) => b,
+            Verdict::Read(reading) => {
+                let Ok(incoming) = reading.run() else { return };
                 let tag = incoming.tag();
                 let answer = match datagram[datagram.len() - 1] & 3 {
                     0 => incoming.refuse(Refusal::Busy),
@@ -157,7 +157,6 @@ fn accept() -> Accept {
     Accept {
         session: SessionId::new(5).expect("not zero"),
         cipher: Cipher::ChaCha20Poly1305,
-        max_paths: 4,
         tun_mtu: 1400,
         ipv4: Inner { client: [10, 77, 0, 2].into(), gateway: [10, 77, 0, 1].into(), prefix: 24 },
         ipv6: None,

@@ -8,6 +8,7 @@ use super::rogue::{Rogue, client_key, gateway_key, small};
 use crate::pair::{CLIENT, GATEWAY, OpenDoor};
 use ropewalk_bond::api::{EVERYWHERE, Input, Output, PathSpec};
 use ropewalk_bond::engine::{ClientConfig, Engine};
+use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::inner::Inner;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret, SessionId};
@@ -42,7 +43,14 @@ struct Rig {
 pub fn gateway(data: &[u8]) {
     let now = Time::from_millis(1000);
     let inside = vec![GATEWAY.into()];
-    let mut engine = Engine::gateway(small(), gateway_key(), inside, Box::new(OpenDoor), [1; 32], now);
+    let mut engine = Engine::gateway(
+        small(),
+        gateway_key(),
+        inside,
+        Box::new(OpenDoor),
+        Entropy::repeatable([1; 32]),
+        now,
+    );
     let joined = Rogue::join(&mut engine, &gateway_key(), address(0), None, now);
     let (rogue, session) = joined.map_or((None, None), |(r, s)| (Some(r), Some(s)));
     Rig::new(engine, rogue, session, true, now).run(data);
@@ -59,7 +67,7 @@ pub fn client(data: &[u8]) {
         ciphers: CipherSet::CHACHA,
         routes: EVERYWHERE.to_vec(),
     };
-    let engine = Engine::client(small(), config, [1; 32], now);
+    let engine = Engine::client(small(), config, Entropy::repeatable([1; 32]), now);
     let mut rig = Rig::new(engine, None, None, false, now);
     rig.add_path(0);
     rig.add_path(1);

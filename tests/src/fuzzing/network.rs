@@ -1,12 +1,14 @@
-//! Two honest engines and a network that loses, repeats, reorders, damages and delays as the input says.
+//! Two honest engines and a network that loses, repeats, reorders, damages and delays as the input says. The gateway may be restarted, and
+//! somebody records datagrams and sends them again, into later sessions too.
 //!
-//! Promises: what comes out was put in, nothing comes out twice, memory comes back.
+//! Promises: what comes out was put in, nothing comes out twice, a good network delivers in the end, memory comes back.
 
 use super::Feed;
 use super::rogue::{client_key, gateway_key, small};
 use crate::pair::{CLIENT, End, GATEWAY, OpenDoor, number, udp};
 use ropewalk_bond::api::{EVERYWHERE, Event, Input, Output, PathSpec};
 use ropewalk_bond::engine::{ClientConfig, Engine};
+use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret};
 use ropewalk_bond::time::{Duration, Time};
@@ -18,11 +20,17 @@ const STEPS: usize = 200;
 const OUTPUTS: usize = 5000;
 /// Datagrams on the way in one direction; more are lost.
 const ON_THE_WAY: usize = 256;
+/// Datagrams recorded in one direction; the newest take the places of others.
+const RECORDED: usize = 64;
 
 struct Rig {
     engines: [Engine; 2],
     /// Datagrams to the client and to the gateway, with their path.
     wires: [VecDeque<(u32, Vec<u8>)>; 2],
+    /// Datagrams that arrived once, with their path, and how many did.
+    records: [Vec<(u32, Vec<u8>)>; 2],
+    arrived: usize,
+    restarts: u8,
     due: [Time; 2],
     now: Time,
     v6: bool,
@@ -52,6 +60,11 @@ fn outside(v6: bool, i: u32) -> SocketAddr {
     }
 }
 
+fn gateway(seed: u8, now: Time) -> Engine {
+    let (inside, entropy) = (vec![GATEWAY.into()], Entropy::repeatable([seed; 32]));
+    Engine::gateway(small(), gateway_key(), inside, Box::new(OpenDoor), entropy, now)
+}
+
 impl Rig {
     fn new(v6: bool) -> Rig {
         let now = Time::from_millis(1000);
@@ -63,15 +76,23 @@ impl Rig {
             ciphers: CipherSet::CHACHA,
             routes: EVERYWHERE.to_vec(),
         };
-        let mut client = Engine::client(small(), config, [1; 32], now);
+        let mut client = Engine::client(small(), config, Entropy::repeatable([1; 32]), now);
         for link in 0..2 {
             let route = Route { link, remote: outside(v6, 9), local: None };
             client.add_path(PathSpec { route, interface_mtu: 1280, class: Class::Active, weight: 1 }, now);
         }
-        let inside = vec![GATEWAY.into()];
-        let gateway = Engine::gateway(small(), gateway_key(), inside, Box::new(OpenDoor), [2; 32], now);
-        let (wires, seen) = (Default::default(), Default::default());
-        let mut rig = Rig { engines: [client, gateway], wires, due: [now; 2], now, v6, next_number: 0, seen };
+        let mut rig = Rig {
+            engines: [client, gateway(2, now)],
+            wires: Default::default(),
+            records: Default::default(),
+            arrived: 0,
+            restarts: 0,
+            due: [now; 2],
+            now,
+            v6,
+            next_number: 0,
+            seen: Default::default(),
+        };
         rig.poll(0);
         rig.poll(1);
         rig
@@ -96,6 +117,8 @@ impl Rig {
             11 => self.damage(end, feed),
             12 | 13 => self.pass(Duration::from_micros(feed.scaled(24))),
             14 => self.settle(feed.u8() as usize % 32),
+            _ if what & 0x30 == 0x10 => self.restart(),
+            _ if what & 0x30 == 0x20 => self.replay(end, feed.u8() as usize),
             _ => {
                 self.engines[0].fail_path(u32::from(feed.u8() & 1), self.now);
                 self.poll(0);
@@ -123,13 +146,36 @@ impl Rig {
     fn arrive(&mut self, end: usize, place: usize) {
         let wire = &mut self.wires[end];
         let Some((link, mut bytes)) = wire.remove(place % wire.len().max(1)) else { return };
+        let (records, at) = (&mut self.records[end], self.arrived % RECORDED);
+        self.arrived += 1;
+        match records.get_mut(at) {
+            Some(place) => *place = (link, bytes.clone()),
+            None => records.push((link, bytes.clone())),
+        }
+        self.hand_in(end, link, &mut bytes);
+    }
+
+    /// A recorded datagram comes again.
+    fn replay(&mut self, end: usize, which: usize) {
+        let records = &self.records[end];
+        if let Some((link, mut bytes)) = records.get(which % records.len().max(1)).cloned() {
+            self.hand_in(end, link, &mut bytes);
+        }
+    }
+
+    /// The gateway forgets everything.
+    fn restart(&mut self) {
+        self.restarts = self.restarts.wrapping_add(1);
+        self.engines[1] = gateway(2 + self.restarts, self.now);
+        self.poll(1);
+    }
+
+    fn hand_in(&mut self, end: usize, link: u32, bytes: &mut [u8]) {
         let segment = bytes.len();
         let (remote, link) =
             if end == 0 { (outside(self.v6, 9), link) } else { (outside(self.v6, 7 + link), 0) };
-        self.engines[end].handle(
-            Input::Datagrams { link, remote, local: None, segment, bytes: &mut bytes, ecn: 0 },
-            self.now,
-        );
+        self.engines[end]
+            .handle(Input::Datagrams { link, remote, local: None, segment, bytes, ecn: 0 }, self.now);
         self.poll(end);
     }
 
@@ -187,8 +233,8 @@ impl Rig {
                     let dst = [CLIENT, GATEWAY][end].octets();
                     assert_eq!(packet[16..20], dst);
                 }
-                // A gateway that has forgotten the client knows no duplicates either.
-                Output::Event(Event::Connected(_)) => self.seen = Default::default(),
+                // A new session knows no duplicates of the one before: the client sends again what was not acknowledged.
+                Output::Event(Event::ClientUp { .. }) => self.seen[1].clear(),
                 Output::Event(_) => {}
                 Output::Timeout(at, _) => {
                     self.due[end] = at;
@@ -200,7 +246,8 @@ impl Rig {
     }
 
     fn finish(&mut self) {
-        let well = self.now + Duration::from_secs(12);
+        // An idle client finds out by its next keepalive that its gateway has forgotten it.
+        let well = self.now + Duration::from_secs(if self.restarts > 0 { 40 } else { 12 });
         while self.now < well {
             self.settle(1);
         }

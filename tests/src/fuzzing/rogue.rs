@@ -6,8 +6,9 @@ use ropewalk_bond::api::{Input, Output};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::session::{
-    Accept, Cipher, CipherSet, ClientHello, Extensions, Index, Initiator, Inner, InviteId, InviteSecret,
-    Opener, Outcome, Responder, ResponderConfig, Sealer, SessionId, SessionKeys, StaticKey, Verdict,
+    Accept, Backlog, Cipher, CipherSet, ClientHello, Extensions, Index, Initiator, Inner, InviteId,
+    InviteSecret, Opener, Outcome, Responder, ResponderConfig, Sealer, SessionId, SessionKeys, StaticKey,
+    Verdict,
 };
 use ropewalk_bond::time::Time;
 use ropewalk_bond::wire::{HEADER, Header, STAMP, Stamp, TAG};
@@ -75,8 +76,6 @@ impl Rogue {
     ) -> Option<(Rogue, SessionId)> {
         let mut rng = ChaCha12Rng::seed_from_u64(now.as_nanos());
         let hello = ClientHello {
-            path: 0,
-            max_paths: 16,
             ciphers: CipherSet::CHACHA,
             tun_mtu: 1420,
             resume,
@@ -112,11 +111,12 @@ impl Rogue {
         let mut rng = ChaCha12Rng::seed_from_u64(now.as_nanos());
         let mut responder = Responder::new(&mut rng, key.clone(), &ResponderConfig::default(), now);
         let from = SocketAddr::from(([192, 0, 2, 9], 1));
-        let Verdict::Hello(incoming) = responder.handle(&mut rng, init, from, now) else { return None };
+        let verdict = responder.handle(&mut rng, init, from, Backlog::default(), now);
+        let Verdict::Read(reading) = verdict else { return None };
+        let incoming = reading.run().ok()?;
         let accept = Accept {
             session,
             cipher: Cipher::ChaCha20Poly1305,
-            max_paths: 16,
             tun_mtu: 1420,
             ipv4: Inner { client: [10, 77, 0, 2].into(), gateway: [10, 77, 0, 1].into(), prefix: 24 },
             ipv6: None,

@@ -12,12 +12,24 @@ pub fn all() -> Vec<(&'static str, String, Vec<u8>)> {
         vec![("handshake", "token".to_owned(), token()), ("frames", "one-of-each".to_owned(), frames())];
     // A packet that asks for low delay and fits no datagram with its offload header.
     out.push(("network", "large-urgent".to_owned(), vec![1, 0, 0, 0xb9, 0, 11, 0, 0, 0, 144, 14, 31]));
+    out.push(("network", "replay-across-sessions".to_owned(), replay_across_sessions()));
     for n in 0..6 {
         out.push(("inner", format!("random-{n}"), inner(n)));
         for target in ["handshake", "order", "gateway", "client", "network"] {
             out.push((target, format!("random-{n}"), operations(target, n)));
         }
     }
+    out
+}
+
+/// The gateway sends packets of a datagram each, is restarted and found again; then its last datagrams come once more.
+fn replay_across_sessions() -> Vec<u8> {
+    let (send, settle, restart) = ([0x80, 0, 2, 7, 10, 0, 0, 1, 0xff], [14, 31], [0x1f]);
+    let mut out = vec![0];
+    (0..10).for_each(|_| out.extend(send.iter().chain(&settle)));
+    out.extend(restart);
+    (0..6).for_each(|_| out.extend(settle));
+    (0..64).for_each(|which| out.extend([0x2f, which]));
     out
 }
 

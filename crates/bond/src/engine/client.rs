@@ -4,13 +4,13 @@ use super::{Engine, Role};
 use crate::api::Event;
 use crate::config::Config;
 use crate::path::{Route, State};
+use crate::peer::Peer;
 use crate::peer::keyring::Epoch;
 use crate::session::{
     Accept, CipherSet, ClientHello, Cookie, Extensions, Hop, Initiator, InviteId, InviteSecret, Outcome,
     PublicKey, READS_QUEUE, Refusal, SessionId, SessionKeys, StaticKey,
 };
 use crate::time::{Duration, Time};
-use crate::wire::MAX_PATHS;
 use ipnet::IpNet;
 use std::fmt;
 
@@ -23,6 +23,13 @@ const RETRY_MAX_ON_HOP: Duration = Duration::from_secs(1);
 const FORGOTTEN_AFTER: Duration = Duration::from_millis(400);
 /// And if there are paths still to be validated: longer than that takes.
 const UNHEARD: Duration = Duration::from_secs(2);
+/// Nothing at all was heard for this long since something was sent that asks for an answer: the same, whatever the paths' round trips
+/// were (WireGuard's KEEPALIVE_TIMEOUT + REKEY_TIMEOUT).
+const UNANSWERED: Duration = Duration::from_secs(15);
+/// Nothing has opened under new keys for this long: the gateway does not know them, or no longer (WireGuard's REKEY_TIMEOUT).
+const UNHEARD_KEYS: Duration = Duration::from_secs(5);
+/// A client whose handshakes succeed for this long while nothing opens under their keys makes a new session.
+const DEAF: Duration = Duration::from_secs(15);
 /// How often a live session is looked at.
 const WATCH: Duration = Duration::from_millis(100);
 /// People are told that there is no connection after this.
@@ -63,6 +70,8 @@ pub(super) struct Client {
     complained: bool,
     /// A refusal that no repetition will change.
     refused: bool,
+    /// When the first handshake ended of those under whose keys nothing has opened yet.
+    unheard_since: Time,
 }
 
 impl Client {
@@ -76,6 +85,7 @@ impl Client {
             cut_off: None,
             complained: false,
             refused: false,
+            unheard_since: Time::ZERO,
         }
     }
 
@@ -119,12 +129,9 @@ impl Engine {
         }
         let Some(peer) = self.peers.get(&id) else { return };
         let up = peer.is_up();
-        let old = peer.keys.current.as_ref().is_some_and(|e| {
-            now.since(e.since) >= config.rekey_after
-                || e.sealed >= config.rekey_after_datagrams.min(seal_limit(e))
-        });
+        let worn = peer.keys.is_worn(now, config.rekey_after) || peer.keys.unheard(now) >= UNHEARD_KEYS;
         let cut_off = up && self.is_cut_off(id, now);
-        if (!up || old || cut_off) && self.peers.get(&id).is_some_and(|p| !p.paths.is_empty()) {
+        if (!up || worn || cut_off) && self.peers.get(&id).is_some_and(|p| !p.paths.is_empty()) {
             self.start(id, now);
         }
     }
@@ -134,9 +141,11 @@ impl Engine {
         let dead = self.peers.get(&id).is_some_and(|p| {
             // A path that is new, but that the gateway says nothing on, is no hope either.
             let unheard = now.since(p.last_heard) > UNHEARD;
-            p.paths
-                .iter()
-                .all(|p| p.live.state == State::Down || unheard && p.live.state == State::Validating)
+            let asked = p.paths.iter().filter_map(|p| p.sent.oldest_flying()).map(|(_, at)| at).min();
+            asked.is_some_and(|at| now.since(at.max(p.last_heard)) >= UNANSWERED)
+                || p.paths
+                    .iter()
+                    .all(|p| p.live.state == State::Down || unheard && p.live.state == State::Validating)
         });
         let Some((c, _)) = self.parts() else { return false };
         if !dead {
@@ -152,14 +161,18 @@ impl Engine {
         now.since(since) >= FORGOTTEN_AFTER
     }
 
+    /// The gateway renews the keys, but nothing opens under them: the two ends no longer have the same session in mind.
+    fn is_deaf(&self, peer: &Peer, now: Time) -> bool {
+        let Role::Client(c) = &self.role else { return false };
+        !peer.keys.unheard(now).is_zero() && now.since(c.unheard_since) >= DEAF
+    }
+
     fn start(&mut self, id: u32, now: Time) {
         let index = self.fresh_index();
         let tun_mtu = self.shared.config.tun_mtu;
-        let resume = self.peers.get(&id).and_then(|p| p.session);
+        let resume = self.peers.get(&id).filter(|p| !self.is_deaf(p, now)).and_then(|p| p.session);
         let Role::Client(c) = &mut self.role else { return };
         let hello = ClientHello {
-            path: 0,
-            max_paths: MAX_PATHS as u8,
             ciphers: c.config.ciphers,
             tun_mtu,
             resume,
@@ -169,7 +182,7 @@ impl Engine {
         };
         let cookie = c.cookie.clone();
         let (key, gateway) = (c.config.key.clone(), c.config.gateway);
-        match Initiator::start(&mut self.shared.rng, &key, &gateway, index, &hello, cookie, now) {
+        match Initiator::start(&mut self.shared.entropy, &key, &gateway, index, &hello, cookie, now) {
             Ok(i) => {
                 let init = i.datagram().to_vec();
                 c.initiator = Some(i);
@@ -188,8 +201,10 @@ impl Engine {
         let since = *c.cut_off.get_or_insert(now);
         let complain = !c.complained && now.since(since) >= COMPLAIN_AFTER;
         c.complained |= complain;
-        let init =
-            c.initiator.as_mut().and_then(|i| i.retry(&mut self.shared.rng, now).ok().map(<[u8]>::to_vec));
+        let init = c
+            .initiator
+            .as_mut()
+            .and_then(|i| i.retry(&mut self.shared.entropy, now).ok().map(<[u8]>::to_vec));
         if let Some(init) = init {
             self.send_init(id, init);
         }
@@ -251,10 +266,22 @@ impl Engine {
     fn on_accepted(&mut self, accept: Accept, keys: SessionKeys, now: Time) {
         let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
         let same = peer.session == Some(accept.session);
-        if let Some(old) = peer.keys.install(Epoch::new(keys, now), now) {
-            self.indices.remove(&old.get());
+        let epoch = Epoch::new(keys, &self.shared.config, now);
+        let Role::Client(c) = &mut self.role else { return };
+        if !same || peer.keys.unheard(now).is_zero() {
+            c.unheard_since = now;
         }
-        if !same {
+        if same {
+            if let Some(old) = peer.keys.renew(epoch, now) {
+                self.indices.remove(&old.get());
+            }
+        } else {
+            // Old keys end with their session: beside new replay windows a recorded datagram would pass.
+            let local = epoch.local;
+            peer.keys.indices().filter(|old| *old != local).for_each(|old| {
+                self.indices.remove(&old.get());
+            });
+            peer.keys.begin(epoch);
             peer.restart(&mut self.shared, now);
             peer.session = Some(accept.session);
         }
@@ -304,8 +331,4 @@ impl Engine {
 /// An older gateway lets in whom it does not understand: this end looks, too.
 fn check(own: &Config, accept: &Accept) -> Result<(), Refusal> {
     Hop::check(Hop::of(&accept.extensions).as_ref(), own.hop.as_ref())
-}
-
-fn seal_limit(e: &Epoch) -> u64 {
-    e.sealer.cipher().seal_limit(2048)
 }

@@ -1,31 +1,28 @@
 //! The gateway's part: letting clients in and out.
 
+use super::handshakes::{Handshakes, Offer};
 use super::{Engine, Role};
-use crate::api::{Admission, Event, PathSpec, Registry};
+use crate::api::{Admission, Event, Registry};
 use crate::config::Config;
-use crate::path::{Class, Route, State};
+use crate::entropy::Entropy;
+use crate::path::{Route, State};
 use crate::peer::Peer;
-use crate::peer::keyring::Epoch;
+use crate::peer::keyring::{Epoch, OFFERED_FOR};
 use crate::session::{
     Accept, CipherSet, Extensions, Hop, Incoming, PublicKey, READS_QUEUE, Refusal, Responder, SessionId,
-    StaticKey, Verdict,
+    SessionKeys, StaticKey, Verdict,
 };
 use crate::time::{Duration, Time};
-use crate::wire::MAX_PATHS;
 use core::net::IpAddr;
 use rand::Rng;
-use rand_chacha::ChaCha12Rng;
 use std::fmt;
 
 /// How often silent sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(2);
-/// A client that was let in and says nothing under its keys was a replay.
-const UNCONFIRMED: Duration = Duration::from_secs(10);
-/// Interface MTU a gateway assumes; the search finds what passes.
-const INTERFACE_MTU: u16 = 1500;
 
 pub(super) struct Gateway {
     pub responder: Responder,
+    pub handshakes: Handshakes,
     registry: Box<dyn Registry>,
     inside: Vec<IpAddr>,
     ciphers: CipherSet,
@@ -40,7 +37,7 @@ impl fmt::Debug for Gateway {
 
 impl Gateway {
     pub fn new(
-        rng: &mut ChaCha12Rng,
+        entropy: &mut Entropy,
         key: StaticKey,
         inside: Vec<IpAddr>,
         registry: Box<dyn Registry>,
@@ -48,7 +45,8 @@ impl Gateway {
         now: Time,
     ) -> Self {
         Gateway {
-            responder: Responder::new(rng, key, &config.responder, now),
+            responder: Responder::new(entropy, key, &config.responder, now),
+            handshakes: Handshakes::default(),
             registry,
             inside,
             ciphers: CipherSet::of_this_cpu(),
@@ -60,97 +58,122 @@ impl Gateway {
 impl Engine {
     pub(super) fn on_init(&mut self, route: Route, datagram: &[u8], now: Time) {
         let Role::Gateway(g) = &mut self.role else { return };
-        match g.responder.handle(&mut self.shared.rng, datagram, route.remote, now) {
+        let backlog = g.handshakes.backlog();
+        match g.responder.handle(&mut self.shared.entropy, datagram, route.remote, backlog, now) {
             Verdict::Drop(_) => self.shared.drops.handshakes += 1,
-            Verdict::Cookie(bytes) | Verdict::Again(bytes) | Verdict::Refused(bytes) => {
-                self.queue_handshake(route, bytes)
-            }
-            Verdict::Hello(incoming) => self.on_hello(*incoming, route, now),
+            Verdict::Cookie(bytes) | Verdict::Again(bytes) => self.queue_handshake(route, bytes),
+            Verdict::Wait(tag) => g.handshakes.note_copy(tag, route),
+            Verdict::Read(reading) => g.handshakes.read(route, reading),
         }
+        self.run_handshakes(now);
     }
 
-    fn on_hello(&mut self, incoming: Incoming, route: Route, now: Time) {
-        let client = incoming.client();
-        let is_offered = |id: u32| self.peers.get(&id).is_some_and(|p| p.keys.offered.is_some());
-        let waiting = self.peers_of(&client).any(is_offered);
-        let full =
-            self.peers_of(&client).next().is_none() && self.peers.len() >= self.shared.config.max_peers;
+    /// An INIT was read: somebody who holds the key it names asks to come in, or who recorded that.
+    pub(super) fn on_asked(&mut self, incoming: Box<Incoming>, route: Route, now: Time) {
+        let has_offer = self.has_offer(&incoming.client(), now);
+        let admitted = self.admit(&incoming);
         let Role::Gateway(g) = &mut self.role else { return };
-        if waiting && !incoming.proven() {
+        if has_offer && !incoming.proven() {
             // Replays of an INIT must not push out the keys that the true client is about to use.
-            let bytes = g.responder.challenge(&mut self.shared.rng, &incoming, route.remote, now);
+            let bytes = g.responder.challenge(&mut self.shared.entropy, &incoming, route.remote, now);
+            g.handshakes.take_copies(incoming.tag());
             return self.queue_handshake(route, bytes);
         }
-        let fits =
-            Hop::check(self.shared.config.hop.as_ref(), Hop::of(&incoming.hello().extensions).as_ref());
-        let admitted = match fits {
-            Err(refusal) => Err(refusal),
-            Ok(()) if full => Err(Refusal::Busy),
-            Ok(()) => g.registry.admit(&incoming.client(), incoming.hello()),
-        };
-        let tag = incoming.tag();
-        let answer = match admitted {
-            Ok(admission) => self.let_in(incoming, admission, route, now),
-            Err(refusal) => incoming.refuse(refusal).ok(),
-        };
-        let Some(answer) = answer else { return };
-        if let Role::Gateway(g) = &mut self.role {
-            g.responder.remember(tag, &answer, now);
+        match admitted {
+            Ok(admission) => self.let_in(incoming, admission, route),
+            Err(refusal) if g.responder.may_refuse(now) => g.handshakes.refuse(route, incoming, refusal),
+            Err(_) => self.drop_init(incoming.tag()),
         }
-        self.queue_handshake(route, answer);
+        self.run_handshakes(now);
     }
 
-    fn let_in(
-        &mut self,
-        incoming: Incoming,
-        admission: Admission,
-        route: Route,
-        now: Time,
-    ) -> Option<Vec<u8>> {
-        let (client, hello) = (incoming.client(), incoming.hello().clone());
-        let resumed = hello.resume.and_then(|s| {
-            let is_it = |id: &u32| self.peers.get(id).is_some_and(|p| p.session == Some(s));
-            self.peers_of(&client).find(is_it).map(|id| (id, s))
-        });
-        let session = resumed.map_or_else(|| self.shared.rng.random::<SessionId>(), |r| r.1);
+    /// Keys that this client has not used yet are offered to it.
+    fn has_offer(&self, client: &PublicKey, now: Time) -> bool {
+        self.peers_of(client).any(|id| self.peers.get(&id).is_some_and(|p| p.keys.has_offer(now)))
+    }
+
+    fn admit(&mut self, incoming: &Incoming) -> Result<Admission, Refusal> {
+        let (client, hello) = (incoming.client(), incoming.hello()?);
+        Hop::check(self.shared.config.hop.as_ref(), Hop::of(&hello.extensions).as_ref())?;
+        if self.is_full_for(&client) {
+            return Err(Refusal::Busy);
+        }
+        match &mut self.role {
+            Role::Gateway(g) => g.registry.admit(&client, hello),
+            Role::Client(_) => Err(Refusal::Busy),
+        }
+    }
+
+    fn is_full_for(&self, client: &PublicKey) -> bool {
+        self.peers_of(client).next().is_none() && self.peers.len() >= self.shared.config.max_peers
+    }
+
+    fn let_in(&mut self, incoming: Box<Incoming>, admission: Admission, route: Route) {
+        let Ok(hello) = incoming.hello() else { return };
+        let resumed = self.resumed(&incoming.client(), hello.resume);
+        let session = match hello.resume.filter(|_| resumed.is_some()) {
+            Some(session) => session,
+            None => self.shared.entropy.random::<SessionId>(),
+        };
         let index = self.fresh_index();
-        let Role::Gateway(g) = &self.role else { return None };
+        let Role::Gateway(g) = &mut self.role else { return };
         let accept = Accept {
             session,
             cipher: g.ciphers.choose(hello.ciphers),
-            max_paths: MAX_PATHS as u8,
             tun_mtu: self.shared.config.tun_mtu,
             ipv4: admission.ipv4,
             ipv6: admission.ipv6,
             extensions: Extensions::with_hop(self.shared.config.hop.as_ref()),
         };
+        let offer = Offer {
+            client: incoming.client(),
+            client_mtu: hello.tun_mtu.max(1280),
+            reads_queue: hello.extensions.get(READS_QUEUE).is_some(),
+            proven: incoming.proven(),
+            expulsions: g.handshakes.expulsions,
+            accept,
+            index,
+            admission,
+            resumed,
+        };
+        g.handshakes.accept(route, incoming, offer);
+    }
+
+    /// Keys were made: they are offered. `false` if the gateway has changed meanwhile so that they may not be; the client asks again.
+    pub(super) fn offer(&mut self, keys: SessionKeys, offer: Offer, now: Time) -> bool {
+        let Role::Gateway(g) = &self.role else { return false };
+        let is_gone = offer.resumed.is_some_and(|id| !self.peers.contains_key(&id));
+        let is_pushed = !offer.proven && self.has_offer(&offer.client, now);
+        let is_taken = self.indices.contains_key(&offer.index.get());
+        let is_full = offer.resumed.is_none() && self.is_full_for(&offer.client);
+        if offer.expulsions != g.handshakes.expulsions || is_gone || is_pushed || is_taken || is_full {
+            return false;
+        }
         let own_inside = g.inside.clone();
-        let (answer, keys) = incoming.accept(accept, index).ok()?;
-        let id = match resumed {
-            Some((id, _)) => id,
+        let epoch = Epoch::new(keys, &self.shared.config, now);
+        let index = epoch.local.get();
+        let id = match offer.resumed {
+            Some(id) => id,
             None => {
-                self.drop_unconfirmed(&client);
-                let mut peer = Peer::new(client, false, &self.shared.config, now);
-                (peer.session, peer.own_inside) = (Some(session), own_inside);
-                peer.inside = vec![admission.ipv4.client.into()];
-                peer.inside.extend(admission.ipv6.map(|v6| IpAddr::from(v6.client)));
-                (peer.networks, peer.device) = (admission.networks, admission.device);
-                peer.peer_mtu = hello.tun_mtu.max(1280);
-                let spec = PathSpec { route, interface_mtu: INTERFACE_MTU, class: Class::Active, weight: 1 };
-                peer.insert_path(hello.path & 15, spec, &self.shared.config);
+                self.drop_unconfirmed(&offer.client);
+                let mut peer = Peer::new(offer.client, false, &self.shared.config, now);
+                (peer.session, peer.own_inside) = (Some(offer.accept.session), own_inside);
+                peer.inside = vec![offer.admission.ipv4.client.into()];
+                peer.inside.extend(offer.admission.ipv6.map(|v6| IpAddr::from(v6.client)));
+                (peer.networks, peer.device) = (offer.admission.networks, offer.admission.device);
+                peer.peer_mtu = offer.client_mtu;
                 self.insert(peer)
             }
         };
-        self.indices.insert(index.get(), id);
-        let reads_queue = hello.extensions.get(READS_QUEUE).is_some();
-        let void = self.peers.get_mut(&id).and_then(|p| {
-            p.reads_queue = reads_queue;
-            p.keys.offer(Epoch::new(keys, now))
-        });
-        if let Some(void) = void {
+        self.indices.insert(index, id);
+        let Some(peer) = self.peers.get_mut(&id) else { return false };
+        peer.reads_queue = offer.reads_queue;
+        if let Some(void) = peer.keys.offer(epoch) {
             self.indices.remove(&void.get());
         }
-        Some(answer)
+        // They are erased if nobody uses them.
+        self.mark_ready(id);
+        true
     }
 
     /// One half-open session per client is enough.
@@ -200,6 +223,9 @@ impl Engine {
 
     /// Gateway: a client's right to be here ends now. It is told why.
     pub fn revoke(&mut self, client: &PublicKey) {
+        if let Role::Gateway(g) = &mut self.role {
+            g.handshakes.expulsions += 1;
+        }
         let sessions: Vec<u32> = self.peers_of(client).collect();
         for id in sessions {
             self.close_peer(id, Refusal::Revoked.code());
@@ -212,7 +238,7 @@ impl Engine {
         let gone: Vec<u32> = self
             .peers
             .iter()
-            .filter(|(_, p)| now.since(p.last_heard) > if p.confirmed { idle } else { UNCONFIRMED })
+            .filter(|(_, p)| now.since(p.last_heard) > if p.confirmed { idle } else { OFFERED_FOR })
             .map(|(id, _)| *id)
             .collect();
         for id in gone {

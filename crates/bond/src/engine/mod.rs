@@ -4,13 +4,16 @@ mod client;
 mod commands;
 mod egress;
 mod gateway;
+mod handshakes;
 mod status;
 
 pub use client::ClientConfig;
+pub use handshakes::{HandshakeJob, HandshakeResult};
 pub use status::{Held, HopStatus, PathStatus, PeerStatus, Status};
 
 use crate::api::{BATCH_BYTES, Event, Input, Output, Registry};
 use crate::config::Config;
+use crate::entropy::Entropy;
 use crate::feedback::LinkState;
 use crate::inner::Inner;
 use crate::order::Delivery;
@@ -28,8 +31,7 @@ use core::net::{IpAddr, SocketAddr};
 use egress::Egress;
 use gateway::Gateway;
 use ipnet::IpNet;
-use rand::{Rng, RngCore, SeedableRng};
-use rand_chacha::ChaCha12Rng;
+use rand::{Rng, RngCore};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
@@ -74,10 +76,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine that reaches one gateway. `seed` is its only randomness: take it from the operating system.
-    pub fn client(config: Config, client: ClientConfig, seed: [u8; 32], now: Time) -> Engine {
+    /// An engine that reaches one gateway.
+    pub fn client(config: Config, client: ClientConfig, entropy: Entropy, now: Time) -> Engine {
         let (gateway, routes) = (client.gateway, client.routes.clone());
-        let mut e = Engine::new(config, Role::Client(Box::new(Client::new(client))), seed);
+        let mut e = Engine::new(config, Role::Client(Box::new(Client::new(client))), entropy);
         let peer = Peer::new(gateway, true, &e.shared.config, now);
         e.insert(peer);
         e.set_routes(&routes);
@@ -90,18 +92,16 @@ impl Engine {
         key: StaticKey,
         inside: Vec<IpAddr>,
         registry: Box<dyn Registry>,
-        seed: [u8; 32],
+        mut entropy: Entropy,
         now: Time,
     ) -> Engine {
-        let mut rng = ChaCha12Rng::from_seed(seed);
-        let gateway = Gateway::new(&mut rng, key, inside, registry, &config, now);
-        Engine::new(config, Role::Gateway(Box::new(gateway)), rng.random())
+        let gateway = Gateway::new(&mut entropy, key, inside, registry, &config, now);
+        Engine::new(config, Role::Gateway(Box::new(gateway)), entropy)
     }
 
-    fn new(config: Config, role: Role, seed: [u8; 32]) -> Engine {
-        let mut rng = ChaCha12Rng::from_seed(seed);
+    fn new(config: Config, role: Role, mut entropy: Entropy) -> Engine {
         let mut flow_key = [0; 16];
-        rng.fill_bytes(&mut flow_key);
+        entropy.fill_bytes(&mut flow_key);
         let egress = Egress::new(config.throttle.high * 2);
         let store = Store::new(Pool::new(config.memory_bytes), config.records);
         let shared = Shared {
@@ -111,7 +111,7 @@ impl Engine {
             events: VecDeque::new(),
             icmp_error: Vec::new(),
             outcome: Default::default(),
-            rng,
+            entropy,
             flow_key,
             drops: Drops::default(),
         };
@@ -206,6 +206,10 @@ impl Engine {
                 self.ready.pop_front();
                 continue;
             };
+            if let Some((route, len)) = peer.challenge_candidate(now, &mut self.tx) {
+                let bytes = &self.tx[..len];
+                return Output::Transmit(crate::api::Transmit { route, segment: len, bytes });
+            }
             if let Some(batch) = peer.poll_transmit(now, &mut self.shared, &mut self.tx) {
                 let (route, bytes) = (peer.paths[batch.path].route, &self.tx[..batch.len]);
                 return Output::Transmit(crate::api::Transmit { route, segment: batch.segment, bytes });
@@ -261,8 +265,8 @@ impl Engine {
     fn wake(&mut self, id: u32, now: Time) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         peer.on_timers(now, &mut self.shared);
-        if let Some(old) = peer.keys.expire(now) {
-            self.indices.remove(&old.get());
+        for index in peer.keys.expire(now) {
+            self.indices.remove(&index.get());
         }
         self.mark_ready(id);
     }
@@ -382,7 +386,7 @@ impl Engine {
     /// An index that no session uses.
     fn fresh_index(&mut self) -> Index {
         loop {
-            let i = self.shared.rng.random_range(1..=Index::MAX);
+            let i = self.shared.entropy.random_range(1..=Index::MAX);
             if !self.indices.contains_key(&i) {
                 return Index::new(i).unwrap_or_default();
             }

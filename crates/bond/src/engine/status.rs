@@ -165,7 +165,7 @@ impl Engine {
 }
 
 fn peer_status(p: &crate::peer::Peer, now: Time, config: &Config) -> PeerStatus {
-    let epoch = p.keys.current.as_ref();
+    let epoch = p.keys.current();
     PeerStatus {
         key: p.key,
         inside: if p.is_client { p.own_inside.clone() } else { p.inside.clone() },

@@ -22,6 +22,7 @@ pub use state::{Class, Liveness, State};
 use crate::cc::rate::RateSampler;
 use crate::cc::{Ack, Controller, Loss, Sibling};
 use crate::feedback::{Completions, LinkState, Source};
+use crate::peer::address::Candidate;
 use crate::schedule::DeviceThreshold;
 use crate::session::ReplayWindow;
 use crate::time::{Duration, Time};
@@ -38,7 +39,7 @@ use sent::{Outcome, SentLog, Settled};
 const LOSS_MEMORY: f64 = 500.0;
 
 /// Bytes received from an unproven address let so many times as many go there (RFC 9000 §8.1).
-const AMPLIFICATION: u64 = 3;
+pub(crate) const AMPLIFICATION: u64 = 3;
 /// Header, stamp, tag, and the short frames: challenge, response, ping, status and close.
 const LEAST_DATAGRAM: u64 = 56;
 
@@ -87,8 +88,10 @@ pub struct Path {
     pub id: u8,
     /// Where its datagrams go.
     pub route: Route,
-    /// Where they went before the peer's address changed (NAT rebinding), until the new one is proven.
-    pub previous_route: Option<Route>,
+    /// Where the peer may have moved to (NAT rebinding); no data goes there before that is proven.
+    pub candidate: Option<Candidate>,
+    /// No other address is asked until then.
+    pub stays_until: Time,
     /// Bytes that may go to an address that is not proven to be the peer's (RFC 9000 §8.1); `None` where it is, or where this end chose it.
     pub unproven: Option<u64>,
     /// What it may be used for.
@@ -165,7 +168,8 @@ impl Path {
         Path {
             id,
             route,
-            previous_route: None,
+            candidate: None,
+            stays_until: Time::ZERO,
             unproven: None,
             class: Class::Active,
             is_held: false,
@@ -215,6 +219,11 @@ impl Path {
     /// A datagram with what a path must say may leave.
     pub fn may_speak(&self) -> bool {
         self.unproven.is_none_or(|u| u >= LEAST_DATAGRAM)
+    }
+
+    /// How long a challenge waits for its answer before it is repeated (RFC 9000, section 8.2.1).
+    pub fn challenge_interval(&self) -> Duration {
+        (self.rtt.smoothed() * 2).clamp(Duration::from_millis(50), Duration::from_secs(1))
     }
 
     /// May carry data.

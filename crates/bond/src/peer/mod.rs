@@ -2,6 +2,7 @@
 //!
 //! The packet's walk out is in `crate::send`, its walk in is in `crate::receive`; what happens by the clock is in [`timers`].
 
+pub(crate) mod address;
 mod hop;
 pub mod keyring;
 pub mod timers;
@@ -9,6 +10,7 @@ pub mod timers;
 use crate::api::{Event, PathSpec};
 use crate::cc::Sibling;
 use crate::config::Config;
+use crate::entropy::Entropy;
 use crate::order::{Delivery, Reassembly};
 use crate::path::sent::{ChunkRef, Outcome};
 use crate::path::{Class, ClockOffset, Path, Route, State};
@@ -23,7 +25,6 @@ use crate::wire::MAX_PATHS;
 use core::net::IpAddr;
 use ipnet::IpNet;
 use keyring::Keyring;
-use rand_chacha::ChaCha12Rng;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Lost chunks that may wait to be sent again; more than this many are not worth it.
@@ -45,7 +46,7 @@ pub struct Shared {
     /// Result of the acknowledgement being handled.
     pub outcome: Outcome,
     /// Randomness that was handed in.
-    pub rng: ChaCha12Rng,
+    pub entropy: Entropy,
     /// Key of the flow hash.
     pub flow_key: [u8; 16],
     /// Datagrams that were dropped, by reason.
@@ -231,7 +232,7 @@ impl Peer {
 
     /// Keys are in force.
     pub fn is_up(&self) -> bool {
-        self.keys.current.is_some()
+        self.keys.current().is_some()
     }
 
     /// Adds a path; `None` if all identifiers are taken.

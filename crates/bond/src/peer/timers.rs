@@ -10,8 +10,6 @@ use crate::time::{Duration, Time};
 const REFRESH: Duration = Duration::from_millis(400);
 /// Data counts as flowing for this long after the last packet.
 const FLOWING: Duration = Duration::from_secs(3);
-/// A new address that does not prove itself in this time was no address of the peer.
-const VALIDATION: Duration = Duration::from_secs(3);
 /// How long one path may be the one that probes for bandwidth.
 const PROBE_TURN: Duration = Duration::from_millis(600);
 /// A gateway forgets a dead path after this.
@@ -44,6 +42,7 @@ impl Peer {
         if now.since(self.order_swept) >= SWEEP {
             self.sweep_order(now, shared);
         }
+        self.expire_candidates(now);
         self.forget_dead_paths(now, shared);
         self.pass_probe_turn(now);
         self.tune_queue();
@@ -110,15 +109,6 @@ impl Peer {
         if p.live.poll_probe(now, p.rtt.min()) {
             p.ping_due = true;
         }
-        if p.live.state == State::Validating
-            && p.previous_route.is_some()
-            && now.since(p.live.last_progress) > VALIDATION
-            && let Some(old) = p.previous_route.take()
-        {
-            p.route = old;
-            (p.challenge, p.unproven) = (None, None);
-            p.live.on_validated(now);
-        }
     }
 
     fn keep_alive(&mut self, i: usize, now: Time, shared: &mut Shared) {
@@ -184,6 +174,7 @@ impl Peer {
             }
         };
         at(self.order_due, "order");
+        at(self.keys.expires(), "end of keys");
         if !self.is_up() {
             // Without keys nothing can leave, whatever is due.
             return next;
@@ -204,6 +195,7 @@ impl Peer {
                 at(p.recv.due(), "acknowledgement");
                 at(p.challenge.map(|(_, t)| t), "address validation");
             }
+            at(p.candidate.as_ref().and_then(|c| c.due()), "address validation");
             at(p.sent.loss_time(p.loss_delay()), "loss detection");
             at(
                 p.live.next_change(p.owed_since(now, by_link), self.timeout(i, now), p.rtt.smoothed()),

@@ -8,11 +8,13 @@
 //! ```
 //!
 //! A pair of path and packet number may be sealed once under one key. Who seals owns that duty: packet numbers
-//! count up per path, a path id is not used again under the same key, and [`super::Cipher::seal_limit`] holds.
+//! count up per path, a path id is not used again under the same key, and [`super::Cipher::limits`] hold.
 
 use core::fmt;
 
 use aws_lc_rs::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
+
+use zeroize::Zeroize;
 
 use super::{Cipher, schedule::DirectionKey};
 
@@ -53,6 +55,13 @@ struct Half {
     key: LessSafeKey,
     iv: [u8; 12],
     cipher: Cipher,
+}
+
+/// The library wipes its key by itself.
+impl Drop for Half {
+    fn drop(&mut self) {
+        self.iv.zeroize();
+    }
 }
 
 impl Half {

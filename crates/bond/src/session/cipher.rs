@@ -43,26 +43,41 @@ impl Cipher {
         }
     }
 
-    /// How many packets of at most `packet_bytes` may be sealed under one key, all paths together.
+    /// What one key of this cipher may do.
     ///
-    /// AES-GCM: RFC 9001 §6.6 and appendix B.1 (2^28 packets of up to 2^11 bytes, 2^23 of up to 2^14, and by the same
-    /// formula 2^19 of up to 2^16). ChaCha20-Poly1305 has no limit that a packet number could reach (RFC 9001 §6.6).
-    /// A session renews its keys well before.
-    pub const fn seal_limit(self, packet_bytes: usize) -> u64 {
-        match (self, packet_bytes) {
-            (Cipher::ChaCha20Poly1305, _) => 1 << 62,
-            (Cipher::Aes128Gcm, 0..=2048) => 1 << 28,
-            (Cipher::Aes128Gcm, 2049..=16384) => 1 << 23,
-            (Cipher::Aes128Gcm, _) => 1 << 19,
+    /// AES-GCM: 2^35 blocks, whatever the length of the datagrams (RFC 9001, appendix B.1.1: q · l), and 2^52 forgeries of up to 2^16 bytes
+    /// (B.1.2). ChaCha20-Poly1305: more datagrams than a packet number should count, and 2^36 forgeries (section 6.6).
+    pub const fn limits(self) -> KeyLimits {
+        match self {
+            Cipher::Aes128Gcm => KeyLimits { blocks: 1 << 35, forgeries: 1 << 52 },
+            Cipher::ChaCha20Poly1305 => KeyLimits { blocks: 1 << 62, forgeries: 1 << 36 },
         }
     }
 
-    /// How many packets may fail to open under one key before it has to go (RFC 9001 §6.6).
-    pub const fn forgery_limit(self) -> u64 {
-        match self {
-            Cipher::ChaCha20Poly1305 => 1 << 36,
-            Cipher::Aes128Gcm => 1 << 52,
-        }
+    /// The blocks of 16 bytes that `len` bytes fill.
+    #[inline]
+    pub const fn blocks(len: usize) -> u64 {
+        len.div_ceil(16) as u64
+    }
+}
+
+/// What one key may do before it has to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyLimits {
+    /// Blocks of 16 bytes that it seals, or opens.
+    pub blocks: u64,
+    /// Datagrams that it may fail to open.
+    pub forgeries: u64,
+}
+
+impl KeyLimits {
+    /// None.
+    pub const NONE: KeyLimits = KeyLimits { blocks: u64::MAX, forgeries: u64::MAX };
+
+    /// The narrower of both.
+    #[must_use]
+    pub fn at_most(self, other: KeyLimits) -> KeyLimits {
+        KeyLimits { blocks: self.blocks.min(other.blocks), forgeries: self.forgeries.min(other.forgeries) }
     }
 }
 

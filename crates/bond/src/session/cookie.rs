@@ -12,8 +12,9 @@ use super::mac::{self, Mac, mac2};
 use crate::time::Time;
 
 pub(super) struct CookieSecrets {
-    current: hmac::Key,
-    previous: hmac::Key,
+    // Boxed, because a value that moves leaves copies behind; the library wipes the key where it lies.
+    current: Box<hmac::Key>,
+    previous: Box<hmac::Key>,
     changed: Time,
 }
 
@@ -42,8 +43,8 @@ impl CookieSecrets {
     pub(super) fn check(&self, from: SocketAddr, covered: &[u8], found: &Mac) -> bool {
         // Zeros say "no cookie": most INITs, and not worth four hashes.
         *found != Mac::default()
-            && [&self.current, &self.previous]
-                .iter()
+            && [&*self.current, &*self.previous]
+                .into_iter()
                 .any(|secret| mac::same(&mac2(&mac::cookie_of(secret, from), covered), found))
     }
 
@@ -60,8 +61,8 @@ impl CookieSecrets {
     }
 }
 
-fn fresh<R: CryptoRng + ?Sized>(rng: &mut R) -> hmac::Key {
+fn fresh<R: CryptoRng + ?Sized>(rng: &mut R) -> Box<hmac::Key> {
     let mut secret = Zeroizing::new([0; 32]);
     rng.fill_bytes(&mut *secret);
-    hmac::Key::new(hmac::HMAC_SHA256, &*secret)
+    Box::new(hmac::Key::new(hmac::HMAC_SHA256, &*secret))
 }

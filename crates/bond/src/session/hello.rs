@@ -3,10 +3,10 @@
 //! ```text
 //! ClientHello, 320 bytes or more             ServerHello, 64 to 320 bytes
 //!  0 version u8 = 1                           0 version u8 = 1
-//!  1 path u8                                  1 kind u8: 1 accept, 2 refuse
-//!  2 most paths u8                           accept:                         refuse:
+//!  1 zeros u16                                1 kind u8: 1 accept, 2 refuse
+//!                                            accept:                         refuse:
 //!  3 cipher bits u8                           2 cipher u8                     2 code u8
-//!  4 tunnel MTU u16                           3 most paths u8                 3 zeros
+//!  4 tunnel MTU u16                           3 zero u8                       3 zeros
 //!  6 zero u16                                 4 tunnel MTU u16
 //!  8 session to resume u64, 0 = none          6 zero u16
 //! 16 invite id[16]                            8 session id u64, not 0
@@ -56,10 +56,6 @@ pub enum HelloError {
 /// What a client says in its INIT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientHello {
-    /// The path this INIT travels on, by the client's number.
-    pub path: u8,
-    /// Most paths the client wants to use.
-    pub max_paths: u8,
     /// What the client's CPU is fast at.
     pub ciphers: CipherSet,
     /// The MTU of the client's tunnel device in bytes.
@@ -81,8 +77,6 @@ pub struct Accept {
     pub session: SessionId,
     /// What seals its data.
     pub cipher: Cipher,
-    /// Most paths the gateway allows.
-    pub max_paths: u8,
     /// The MTU of the gateway's tunnel device in bytes.
     pub tun_mtu: u16,
     /// Addresses inside the tunnel.
@@ -116,7 +110,7 @@ pub enum ServerHello {
 impl ClientHello {
     pub(super) fn encode(&self) -> Result<Vec<u8>, HelloError> {
         let mut out = Vec::with_capacity(CLIENT_HELLO_LEN);
-        out.extend_from_slice(&[PROTOCOL_VERSION, self.path, self.max_paths, self.ciphers.bits()]);
+        out.extend_from_slice(&[PROTOCOL_VERSION, 0, 0, self.ciphers.bits()]);
         out.extend_from_slice(&self.tun_mtu.to_be_bytes());
         out.extend_from_slice(&[0; 2]);
         out.extend_from_slice(&self.resume.map_or(0, SessionId::get).to_be_bytes());
@@ -132,12 +126,10 @@ impl ClientHello {
     }
 
     fn decode_body(reader: &mut Reader<'_>) -> Option<ClientHello> {
-        let [path, max_paths, ciphers] = reader.array()?;
+        let [_, _, ciphers] = reader.array()?;
         let tun_mtu = reader.u16()?;
         let _zero = reader.u16()?;
         Some(ClientHello {
-            path,
-            max_paths,
             ciphers: CipherSet::from_bits(ciphers),
             tun_mtu,
             resume: SessionId::new(reader.u64()?),
@@ -181,7 +173,7 @@ impl ServerHello {
 
 impl Accept {
     fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&[self.cipher.id(), self.max_paths]);
+        out.extend_from_slice(&[self.cipher.id(), 0]);
         out.extend_from_slice(&self.tun_mtu.to_be_bytes());
         out.extend_from_slice(&[0; 2]);
         out.extend_from_slice(&self.session.get().to_be_bytes());
@@ -195,7 +187,7 @@ impl Accept {
 
     fn take(reader: &mut Reader<'_>) -> Option<Accept> {
         let cipher = Cipher::from_id(reader.u8()?)?;
-        let max_paths = reader.u8()?;
+        let _zero = reader.u8()?;
         let tun_mtu = reader.u16()?;
         let _zero = reader.u16()?;
         let session = SessionId::new(reader.u64()?)?;
@@ -208,7 +200,7 @@ impl Accept {
             return None;
         }
         let extensions = Extensions::parse(reader.0)?;
-        Some(Accept { session, cipher, max_paths, tun_mtu, ipv4, ipv6, extensions })
+        Some(Accept { session, cipher, tun_mtu, ipv4, ipv6, extensions })
     }
 }
 

@@ -3,17 +3,16 @@
 use core::{fmt, time::Duration};
 
 use rand::CryptoRng;
-use snow::HandshakeState;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::hello::{ClientHello, HelloError, ServerHello};
 use super::mac::{Mac, MacKeys, mac2};
-use super::noise;
+use super::noise::Initiation;
 use super::schedule::{Role, SessionKeys};
 use super::wire::{
     CookieView, INIT_HEADER, Index, MAC_LEN, MessageType, NOISE_INIT_OVERHEAD, ResponseView, SERVER_HELLO_MAX,
 };
-use super::{Accept, CipherSet, PublicKey, Refusal, StaticKey};
+use super::{Accept, CipherSet, PublicKey, Refusal, StaticKey, x25519};
 use crate::time::Time;
 
 /// How long one INIT is sent again unchanged, so that an answer to any copy of it counts. After that a retry makes
@@ -40,15 +39,16 @@ pub enum HandshakeError {
     /// The gateway's greeting cannot be used.
     #[error(transparent)]
     Hello(#[from] HelloError),
-    /// The crypto library failed.
-    #[error("the crypto library failed, most likely for want of memory; free some and start again")]
-    Library,
+    /// The gateway's key, from the token, is none.
+    #[error("the token names a gateway key that no gateway can have; ask its operator for a new token")]
+    Key,
 }
 
 /// What a gateway gave to a source address under load; holds for later INITs from the same address and port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Zeroize, ZeroizeOnDrop)]
 pub struct Cookie {
     value: Mac,
+    #[zeroize(skip)]
     expires: Time,
 }
 
@@ -61,7 +61,6 @@ impl Cookie {
 
 /// How a handshake ended.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per handshake, moved once")]
 pub enum Outcome {
     /// The session is up: send a DATA packet soon, for the gateway switches to these keys when it opens the first.
     Accepted(Accept, SessionKeys),
@@ -86,7 +85,8 @@ pub struct Initiator {
 
 /// One INIT and what its answer is read with.
 struct Attempt {
-    state: HandshakeState,
+    /// `None` once it was answered.
+    noise: Option<Initiation>,
     datagram: Vec<u8>,
     made: Time,
     /// Whether a COOKIE answered it since it was sent last. One is taken each time: who sends a captured one
@@ -99,8 +99,7 @@ impl Initiator {
     /// same gateway gave to the same source address before.
     ///
     /// # Errors
-    /// [`HandshakeError::Hello`] if `hello` has too many extensions, [`HandshakeError::Forged`] if `gateway` is no
-    /// usable key, [`HandshakeError::Library`] if memory is short.
+    /// [`HandshakeError::Hello`] if `hello` has too many extensions, [`HandshakeError::Key`] if `gateway` is no usable key.
     pub fn start<R: CryptoRng + ?Sized>(
         rng: &mut R,
         local: &StaticKey,
@@ -146,7 +145,7 @@ impl Initiator {
     /// The INIT to send when no answer came: the same one, or after [`INIT_LIFETIME`] a new one.
     ///
     /// # Errors
-    /// [`HandshakeError::Library`] if memory is short.
+    /// [`HandshakeError::Key`] as for [`Initiator::start`].
     pub fn retry<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, now: Time) -> Result<&[u8], HandshakeError> {
         if now.since(self.attempt.made) >= INIT_LIFETIME {
             let Initiator { local, gateway, index, hello, outward, .. } = self;
@@ -183,18 +182,18 @@ impl Initiator {
             return Err(HandshakeError::NotOurs);
         }
         let mut room = [0; SERVER_HELLO_MAX];
-        let len =
-            self.attempt.state.read_message(view.noise, &mut room).map_err(|_| HandshakeError::Forged)?;
-        let accept = match ServerHello::decode(&room[..len])? {
-            ServerHello::Refuse(refusal) => return Ok(Outcome::Refused(refusal)),
-            ServerHello::Accept(accept) => accept,
+        let noise = self.attempt.noise.as_ref().ok_or(HandshakeError::NotOurs)?;
+        let (len, split) = noise.read(view.noise, &mut room).ok_or(HandshakeError::Forged)?;
+        let outcome = match ServerHello::decode(&room[..len])? {
+            ServerHello::Refuse(refusal) => Outcome::Refused(refusal),
+            ServerHello::Accept(accept) if self.ciphers.has(accept.cipher) => {
+                let keys = split.keys(Role::Initiator, accept.cipher, self.index, view.sender);
+                Outcome::Accepted(accept, keys)
+            }
+            ServerHello::Accept(_) => return Err(HelloError::Malformed.into()),
         };
-        if !self.ciphers.has(accept.cipher) {
-            return Err(HelloError::Malformed.into());
-        }
-        let split = noise::split(&mut self.attempt.state);
-        let keys = split.into_keys(Role::Initiator, accept.cipher, self.index, view.sender);
-        Ok(Outcome::Accepted(accept, keys))
+        self.attempt.noise = None;
+        Ok(outcome)
     }
 
     fn put_mac2(&mut self, now: Time) {
@@ -219,16 +218,16 @@ impl Attempt {
     ) -> Result<Attempt, HandshakeError> {
         let [a, b, c] = index.to_be_bytes();
         let header = [MessageType::Init.byte(), a, b, c];
-        let mut state = noise::state(local, Some(gateway), &header, noise::seed(rng))
-            .map_err(|_| HandshakeError::Library)?;
-        let noise_end = INIT_HEADER + NOISE_INIT_OVERHEAD + hello.len();
-        let mut datagram = vec![0; noise_end];
-        datagram[..INIT_HEADER].copy_from_slice(&header);
-        state.write_message(hello, &mut datagram[INIT_HEADER..]).map_err(|_| HandshakeError::Forged)?;
+        let len = INIT_HEADER + NOISE_INIT_OVERHEAD + hello.len() + 2 * MAC_LEN;
+        let mut datagram = Vec::with_capacity(len);
+        datagram.extend_from_slice(&header);
+        let ephemeral = x25519::secret(rng);
+        let noise = Initiation::write(local, gateway, &header, ephemeral, hello, &mut datagram)
+            .ok_or(HandshakeError::Key)?;
         let mac1 = outward.mac1(&datagram);
         datagram.extend_from_slice(&mac1);
         datagram.extend_from_slice(&[0; MAC_LEN]);
-        Ok(Attempt { state, datagram, made: now, challenged: false })
+        Ok(Attempt { noise: Some(noise), datagram, made: now, challenged: false })
     }
 
     fn mac1(&self) -> &Mac {

@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::x25519::{KEY_LEN, Pair};
+use super::x25519::{self, KEY_LEN, Pair, Secret};
 
 /// Why a text is not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,9 +61,7 @@ impl StaticKey {
     /// # Errors
     /// [`KeyError::Library`] if the crypto library is out of memory.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Result<StaticKey, KeyError> {
-        let mut secret = Zeroizing::new([0; KEY_LEN]);
-        rng.fill_bytes(&mut *secret);
-        StaticKey::from_bytes(&secret)
+        StaticKey::from_secret(x25519::secret(rng))
     }
 
     /// The key pair of a secret of 32 bytes.
@@ -71,8 +69,11 @@ impl StaticKey {
     /// # Errors
     /// [`KeyError::Library`] if the crypto library is out of memory.
     pub fn from_bytes(secret: &[u8; KEY_LEN]) -> Result<StaticKey, KeyError> {
-        let pair = Pair::from_secret(Zeroizing::new(*secret)).ok_or(KeyError::Library)?;
-        Ok(StaticKey(Arc::new(pair)))
+        StaticKey::from_secret(Box::new(Zeroizing::new(*secret)))
+    }
+
+    fn from_secret(secret: Secret) -> Result<StaticKey, KeyError> {
+        Ok(StaticKey(Arc::new(Pair::from_secret(secret).ok_or(KeyError::Library)?)))
     }
 
     /// The key pair of a secret written by [`StaticKey::to_base64`]; white space around it is ignored.

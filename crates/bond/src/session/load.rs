@@ -8,6 +8,24 @@ use crate::time::Time;
 /// Places in the table of sources. Two sources that share a place share its rate until the next cookie secret.
 const SOURCES: usize = 1024;
 
+/// Refusals per second, and at once. They cost more than all before them, and nobody but a person waits for one.
+const REFUSALS: u32 = 20;
+
+/// Handshakes of unproven sources that may wait to be worked on; while so many do, another one has to prove its source. At a hundred
+/// microseconds each they delay a proven one by nothing, for those go first, and each other by some ten milliseconds.
+const UNPROVEN_MAX: usize = 256;
+/// The same for proven sources: a thousand clients come back at once after a restart.
+const PROVEN_MAX: usize = 1024;
+
+/// Handshakes that wait to be worked on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Backlog {
+    /// Of sources that have shown that they have their address.
+    pub proven: usize,
+    /// Of others.
+    pub unproven: usize,
+}
+
 /// A token bucket as one point in time: each token taken moves that point on by the time a token takes to come, and
 /// there is one to take while the point is at most a burst ahead of now.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +65,7 @@ pub(super) struct Load {
     open: Bucket,
     /// For those who showed by a cookie that they have their address, when the first is empty.
     proven: Bucket,
+    refusals: Bucket,
     sources: Box<[Bucket]>,
 }
 
@@ -57,19 +76,25 @@ impl Load {
             source_rate: Rate::new(config.per_source_per_second, config.per_source_per_second),
             open: Bucket::default(),
             proven: Bucket::default(),
+            refusals: Bucket::default(),
             sources: vec![Bucket::default(); SOURCES].into_boxed_slice(),
         }
     }
 
     /// Whether a handshake of anybody may start; `false` means that the gateway is under load.
-    pub(super) fn admit(&mut self, now: Time) -> bool {
-        self.open.take(self.rate, now)
+    pub(super) fn admit(&mut self, backlog: Backlog, now: Time) -> bool {
+        backlog.unproven < UNPROVEN_MAX && self.open.take(self.rate, now)
     }
 
     /// Whether a handshake may start whose sender has a cookie and whose address has this `hash`.
-    pub(super) fn admit_proven(&mut self, hash: u16, now: Time) -> bool {
+    pub(super) fn admit_proven(&mut self, hash: u16, backlog: Backlog, now: Time) -> bool {
         let source = &mut self.sources[usize::from(hash) % SOURCES];
-        source.take(self.source_rate, now) && self.proven.take(self.rate, now)
+        backlog.proven < PROVEN_MAX && source.take(self.source_rate, now) && self.proven.take(self.rate, now)
+    }
+
+    /// Whether somebody may be told that he is refused.
+    pub(super) fn refuse(&mut self, now: Time) -> bool {
+        self.refusals.take(Rate::new(REFUSALS, REFUSALS), now)
     }
 }
 
@@ -78,7 +103,7 @@ mod tests {
     use super::*;
 
     fn admitted(load: &mut Load, tries: u32, now: Time) -> usize {
-        (0..tries).filter(|_| load.admit(now)).count()
+        (0..tries).filter(|_| load.admit(Backlog::default(), now)).count()
     }
 
     #[test]
@@ -92,10 +117,19 @@ mod tests {
     }
 
     #[test]
+    fn while_many_unproven_handshakes_wait_a_source_has_to_prove_itself() {
+        let mut load = Load::new(&ResponderConfig::default());
+        let crowd = Backlog { unproven: UNPROVEN_MAX, proven: 0 };
+        assert!(!load.admit(crowd, Time::ZERO) && load.admit_proven(1, crowd, Time::ZERO));
+        let returning = Backlog { unproven: 0, proven: PROVEN_MAX };
+        assert!(!load.admit_proven(1, returning, Time::ZERO));
+    }
+
+    #[test]
     fn one_source_does_not_take_all() {
         let config = ResponderConfig { per_source_per_second: 5, burst: 100, ..ResponderConfig::default() };
         let mut load = Load::new(&config);
-        assert_eq!((0..50).filter(|_| load.admit_proven(1, Time::ZERO)).count(), 5);
-        assert!(load.admit_proven(2, Time::ZERO));
+        assert_eq!((0..50).filter(|_| load.admit_proven(1, Backlog::default(), Time::ZERO)).count(), 5);
+        assert!(load.admit_proven(2, Backlog::default(), Time::ZERO));
     }
 }

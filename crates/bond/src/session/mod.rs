@@ -9,12 +9,12 @@
 //!    [`Initiator::datagram`], an INIT, and again ([`Initiator::retry`]) until it is answered.
 //! 3. The gateway hands every INIT to [`Responder::handle`]. Under load the answer is a COOKIE, which only the true owner
 //!    of the source address receives; the client takes it ([`Initiator::handle_cookie`]) and sends its INIT with it.
-//! 4. Else an [`Incoming`] comes out: a client that holds the key it names. The engine looks it up by its key, or at
-//!    first contact by its invite, and answers yes or no ([`Incoming::accept`], [`Incoming::refuse`]), both under
-//!    encryption.
+//! 4. Else a [`Reading`] comes out, work that may be done elsewhere ([`Reading::run`]), and then an [`Incoming`]: a client that
+//!    holds the key it names. The engine looks it up by its key, or at first contact by its invite, and answers yes or no
+//!    ([`Incoming::accept`], [`Incoming::refuse`]: work, too), both under encryption.
 //! 5. [`Initiator::finish`] reads the RESPONSE. Both ends now have [`SessionKeys`], and from them a [`Sealer`] and
 //!    an [`Opener`] that serve all paths, with a [`ReplayWindow`] per path.
-//! 6. Keys are renewed before they are worn ([`Cipher::seal_limit`]) and with time by the same handshake, whose hello
+//! 6. Keys are renewed before they are worn ([`Cipher::limits`]) and with time by the same handshake, whose hello
 //!    names the session ([`ClientHello::resume`]).
 //!
 //! # No clock, so: key confirmation
@@ -36,8 +36,7 @@
 //! authenticated; data is forward secret from the RESPONSE on. The greeting in the INIT is readable by whoever
 //! later steals the gateway's static key. Who does not know the gateway's public key gets no answer at all.
 //!
-//! Everything here is a function of its arguments: time and randomness are handed in. Secrets are wiped when
-//! dropped, except for copies inside `snow`, which does not wipe its own.
+//! Everything here is a function of its arguments: time and randomness are handed in. Secrets are wiped when dropped.
 
 mod aead;
 mod answers;
@@ -57,7 +56,6 @@ mod noise;
 mod reader;
 mod refusal;
 mod replay;
-mod resolver;
 mod responder;
 mod schedule;
 mod token;
@@ -68,15 +66,16 @@ mod x25519;
 pub(crate) mod tests;
 
 pub use aead::{OpenError, Opener, SealError, Sealer, TAG_LEN};
-pub use cipher::{Cipher, CipherSet};
+pub use cipher::{Cipher, CipherSet, KeyLimits};
 pub use endpoint::{Endpoint, EndpointError, HOST_MAX, Host, HostName};
 pub use extensions::{Extensions, READS_QUEUE};
 pub use hello::{Accept, ClientHello, HelloError, Inner, PROTOCOL_VERSION, ServerHello, SessionId};
 pub use hop::{HOP, Hop, Layer, NETWORKS, NETWORKS_MAX, Role as HopRole};
-pub use incoming::{Incoming, InitTag};
+pub use incoming::{Incoming, InitTag, Reading};
 pub use initiator::{COOKIE_LIFETIME, Cookie, HandshakeError, INIT_LIFETIME, Initiator, Outcome};
 pub use invite::{InviteId, InviteSecret};
 pub use keys::{KeyError, PublicKey, StaticKey};
+pub use load::Backlog;
 pub use noise::NOISE_NAME;
 pub use refusal::Refusal;
 pub use replay::{DEFAULT_WINDOW, ReplayError, ReplayWindow};

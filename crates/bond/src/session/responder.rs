@@ -1,27 +1,24 @@
 //! The gateway's end of a handshake: from an INIT to a client that may be let in.
 //!
 //! ```text
-//! length, type → mac1 → answered just now? → rate: free ──────────────→ Noise → greeting → Hello
-//!   Drop          Drop    Again                    under load: cookie → rate for its source
-//!                                                    none: Cookie         none: Drop
+//! length, type → mac1 → came just now? → rate, backlog: free ─────────────→ Reading → Incoming
+//!   Drop          Drop    Again, Wait         under load: cookie → rate for its source
+//!                                               none: Cookie         none: Drop
 //! ```
 //!
-//! Everything left of "Noise" costs about two microseconds and keeps no memory.
+//! Everything left of `Reading` costs about two microseconds and keeps no memory but a mark.
 
 use std::net::SocketAddr;
 
 use rand::CryptoRng;
-use zeroize::Zeroizing;
 
 use super::answers::Answers;
 use super::cookie::CookieSecrets;
-use super::hello::{ClientHello, HelloError, ServerHello};
-use super::incoming::{self, InitTag};
-use super::load::Load;
+use super::incoming::InitTag;
+use super::load::{Backlog, Load};
 use super::mac::{Mac, MacKeys};
-use super::noise;
-use super::wire::{CLIENT_HELLO_LEN, COOKIE_NONCE_LEN, INIT_MAX, INIT_MIN, InitView};
-use super::{Incoming, Index, PublicKey, Refusal, StaticKey};
+use super::wire::{COOKIE_NONCE_LEN, InitView};
+use super::{Incoming, Index, PublicKey, Reading, StaticKey};
 use crate::time::Time;
 
 /// Limits on handshakes. At the defaults even a flood of whole handshakes, with cookies, takes under half a core.
@@ -61,9 +58,6 @@ pub enum DropReason {
     /// Its greeting breaks the protocol.
     #[error("its greeting breaks the protocol")]
     BadHello,
-    /// The crypto library failed.
-    #[error("the crypto library failed, most likely for want of memory")]
-    Library,
 }
 
 /// What to do about an INIT.
@@ -75,11 +69,10 @@ pub enum Verdict {
     Cookie(Vec<u8>),
     /// It was answered before: send the same RESPONSE again, to where this copy came from.
     Again(Vec<u8>),
-    /// A client of another protocol version: send this refusal.
-    Refused(Vec<u8>),
-    /// A client asks to come in: answer it with [`Incoming::accept`] or [`Incoming::refuse`], and then call
-    /// [`Responder::remember`].
-    Hello(Box<Incoming>),
+    /// It came before and is worked on: when there is an answer, send it to where this copy came from, too.
+    Wait(InitTag),
+    /// It may be read ([`Reading::run`]). When that has led to something, call [`Responder::remember`] or [`Responder::forget`].
+    Read(Box<Reading>),
 }
 
 /// A gateway that listens. Its memory has a bound: about 250 KB, most of it answers to remember.
@@ -118,31 +111,37 @@ impl Responder {
         self.load = Load::new(config);
     }
 
-    /// Judges an INIT that came from `from`.
+    /// Judges an INIT that came from `from` while `backlog` waits to be read.
     pub fn handle<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
         datagram: &[u8],
         from: SocketAddr,
+        backlog: Backlog,
         now: Time,
     ) -> Verdict {
         let Some(view) = InitView::parse(datagram) else { return Verdict::Drop(DropReason::Malformed) };
         if !self.macs.check_mac1(view.under_mac1, view.mac1) {
             return Verdict::Drop(DropReason::Mac);
         }
-        if let Some(answer) = self.answers.find(view.mac1, now) {
-            return Verdict::Again(answer.to_vec());
+        match self.answers.find(view.mac1, now) {
+            Some(Some(answer)) => return Verdict::Again(answer.to_vec()),
+            Some(None) => return Verdict::Wait(InitTag(*view.mac1)),
+            None => {}
         }
-        if !self.load.admit(now) {
-            self.secrets.rotate(rng, now);
-            if !self.secrets.check(from, view.under_mac2, view.mac2) {
+        self.secrets.rotate(rng, now);
+        let proven = self.secrets.check(from, view.under_mac2, view.mac2);
+        if !self.load.admit(backlog, now) {
+            if !proven {
                 return Verdict::Cookie(self.cookie(rng, view.sender, view.mac1, from));
             }
-            if !self.load.admit_proven(self.secrets.hash(from), now) {
+            if !self.load.admit_proven(self.secrets.hash(from), backlog, now) {
                 return Verdict::Drop(DropReason::Busy);
             }
         }
-        self.read(rng, &view, from).unwrap_or_else(Verdict::Drop)
+        self.answers.put(*view.mac1, None, now);
+        let init = (datagram, InitTag(*view.mac1));
+        Verdict::Read(Box::new(Reading::new(rng, &self.local, init, proven)))
     }
 
     /// The COOKIE that asks the sender of `incoming` for [`Incoming::proven`], where the engine wants that of one
@@ -155,48 +154,29 @@ impl Responder {
         now: Time,
     ) -> Vec<u8> {
         self.secrets.rotate(rng, now);
+        self.answers.forget(&incoming.tag().0);
         self.cookie(rng, incoming.peer_index(), &incoming.tag().0, from)
     }
 
-    /// Keeps the RESPONSE to an INIT for the copies of it that may come. Not needed, but without it each copy makes
-    /// another [`Verdict::Hello`].
+    /// Whether a client may be told now that it is refused. If not, it gets no answer: a refusal is not to cost more than it has cost to read
+    /// the INIT, whoever sends many.
+    pub fn may_refuse(&mut self, now: Time) -> bool {
+        self.load.refuse(now)
+    }
+
+    /// Keeps the RESPONSE to an INIT for the copies of it that may come.
     pub fn remember(&mut self, tag: InitTag, response: &[u8], now: Time) {
-        self.answers.remember(tag.0, response, now);
+        self.answers.put(tag.0, Some(response), now);
+    }
+
+    /// The INIT led to nothing, and a copy of it may be read again. Without this, copies of it are dropped for as long as a client sends them.
+    pub fn forget(&mut self, tag: InitTag) {
+        self.answers.forget(&tag.0);
     }
 
     fn cookie<R: CryptoRng + ?Sized>(&self, rng: &mut R, to: Index, mac1: &Mac, from: SocketAddr) -> Vec<u8> {
         let mut nonce = [0; COOKIE_NONCE_LEN];
         rng.fill_bytes(&mut nonce);
         self.macs.seal_cookie(to, nonce, mac1, &self.secrets.cookie(from))
-    }
-
-    /// The costly part: Noise and what is inside.
-    fn read<R: CryptoRng + ?Sized>(
-        &self,
-        rng: &mut R,
-        view: &InitView<'_>,
-        from: SocketAddr,
-    ) -> Result<Verdict, DropReason> {
-        let mut state = noise::state(&self.local, None, view.header, noise::seed(rng))
-            .map_err(|_| DropReason::Library)?;
-        // Wiped, for it holds the secret of the invite.
-        let mut room = Zeroizing::new([0; CLIENT_HELLO_LEN + INIT_MAX - INIT_MIN]);
-        let len = state.read_message(view.noise, &mut *room).map_err(|_| DropReason::Forged)?;
-        let client = state.get_remote_static().and_then(|key| key.try_into().ok()).map(PublicKey);
-        let client = client.ok_or(DropReason::Forged)?;
-        match ClientHello::decode(&room[..len]) {
-            Ok(hello) => {
-                let proven = self.secrets.check(from, view.under_mac2, view.mac2);
-                let (peer_index, tag) = (view.sender, InitTag(*view.mac1));
-                Ok(Verdict::Hello(Box::new(Incoming { client, hello, peer_index, tag, proven, state })))
-            }
-            Err(HelloError::Version(_)) => {
-                let no = ServerHello::Refuse(Refusal::Version);
-                incoming::answer(&mut state, &client, view.sender, Index::default(), &no)
-                    .map(Verdict::Refused)
-                    .map_err(|_| DropReason::Forged)
-            }
-            Err(_) => Err(DropReason::BadHello),
-        }
     }
 }

@@ -22,7 +22,7 @@ const LABEL: &[u8] = b"ropewalk 1 data";
 const IV_LEN: usize = 12;
 const KEY_MAX: usize = 32;
 
-/// Key and IV of one direction.
+/// Key and IV of one direction. Boxed, because a value that moves leaves copies behind that nobody wipes.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct DirectionKey {
     bytes: [u8; KEY_MAX + IV_LEN],
@@ -47,8 +47,8 @@ pub struct SessionKeys {
     pub local_index: Index,
     /// The index the peer chose; this end writes it into every packet it sends there.
     pub peer_index: Index,
-    pub(super) send: DirectionKey,
-    pub(super) receive: DirectionKey,
+    pub(super) send: Box<DirectionKey>,
+    pub(super) receive: Box<DirectionKey>,
 }
 
 impl SessionKeys {
@@ -66,10 +66,10 @@ impl fmt::Debug for SessionKeys {
 }
 
 /// The two secrets and the handshake hash that Noise ends with.
-#[derive(Zeroize, ZeroizeOnDrop)]
+#[derive(Default, Zeroize, ZeroizeOnDrop)]
 pub(super) struct Split {
-    pub(super) to_responder: [u8; 32],
-    pub(super) to_initiator: [u8; 32],
+    pub(super) to_gateway: [u8; 32],
+    pub(super) to_client: [u8; 32],
     pub(super) hash: [u8; 32],
 }
 
@@ -81,13 +81,13 @@ pub(super) enum Role {
 }
 
 impl Split {
-    pub(super) fn into_keys(self, role: Role, cipher: Cipher, local: Index, peer: Index) -> SessionKeys {
+    pub(super) fn keys(&self, role: Role, cipher: Cipher, local: Index, peer: Index) -> SessionKeys {
         let (initiator, responder) = match role {
             Role::Initiator => (local, peer),
             Role::Responder => (peer, local),
         };
         let derive = |secret| expand(&self.hash, secret, cipher, initiator, responder);
-        let (out, back) = (derive(&self.to_responder), derive(&self.to_initiator));
+        let (out, back) = (derive(&self.to_gateway), derive(&self.to_client));
         let (send, receive) = match role {
             Role::Initiator => (out, back),
             Role::Responder => (back, out),
@@ -102,7 +102,7 @@ fn expand(
     cipher: Cipher,
     initiator: Index,
     responder: Index,
-) -> DirectionKey {
+) -> Box<DirectionKey> {
     struct Bytes(usize);
     impl KeyType for Bytes {
         fn len(&self) -> usize {
@@ -110,8 +110,8 @@ fn expand(
         }
     }
     let key_len = cipher.key_len();
-    let mut bytes = [0; KEY_MAX + IV_LEN];
-    let out = &mut bytes[..key_len + IV_LEN];
+    let mut direction = Box::new(DirectionKey { bytes: [0; KEY_MAX + IV_LEN], key_len });
+    let out = &mut direction.bytes[..key_len + IV_LEN];
     Salt::new(HKDF_SHA256, hash)
         .extract(secret)
         .expand(
@@ -120,5 +120,5 @@ fn expand(
         )
         .and_then(|okm| okm.fill(out))
         .expect("44 bytes are fewer than HKDF's 8160 (RFC 5869 §2.3)");
-    DirectionKey { bytes, key_len }
+    direction
 }

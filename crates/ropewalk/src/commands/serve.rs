@@ -4,7 +4,7 @@ use crate::cli::{LogFormat, Serve};
 use crate::config::{File, private};
 use crate::control::server::Server;
 use crate::daemon::{
-    Core, DEVICE_QUEUE, Devices, Links, Reload, Running, mailbox, run as run_loop, take_precedence,
+    Core, DEVICE_QUEUE, Devices, Links, Reload, Running, entropy, mailbox, run as run_loop, take_precedence,
 };
 use crate::gateway::desk::GatewayDesk;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
@@ -119,10 +119,11 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     let book = SharedBook::open(dir, pool)?.with_networks(&file.ap.repeater);
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
-    let engine = Engine::gateway(config, key, inside, Box::new(book.clone()), rand::random(), now);
+    let engine = Engine::gateway(config, key, inside, Box::new(book.clone()), entropy(), now);
     let (inbox, outbox) = mailbox()?;
     let core = Core::new(engine, devices, true, Links::new(file.engine.lives_on_completions()));
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
+    running.hand_out_handshakes()?;
     for socket in sockets {
         let name = socket.local_addr().to_string();
         tracing::info!(address = name, "listening");

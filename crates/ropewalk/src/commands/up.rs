@@ -6,7 +6,7 @@ use crate::config::{self, File as Settings, Name, PathEntry};
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{Desk, Server};
 use crate::daemon::{
-    Core, Devices, Links, Outbox, Reload, Running, Tap, mailbox, run as run_loop, take_precedence,
+    Core, Devices, Links, Outbox, Reload, Running, Tap, entropy, mailbox, run as run_loop, take_precedence,
 };
 use crate::exit::{Code, failure};
 use crate::state::usage::Ledger;
@@ -158,7 +158,7 @@ fn connect(
         // None before the gateway has said what is inside.
         routes: Vec::new(),
     };
-    let engine = Engine::client(config, who, rand::random(), now);
+    let engine = Engine::client(config, who, entropy(), now);
     let core = Core::new(engine, Devices::one(tun), false, Links::new(file.engine.lives_on_completions()));
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
     let wish = Wish {

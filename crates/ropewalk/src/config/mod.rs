@@ -179,11 +179,12 @@ pub struct Engine {
     pub keepalive_s: u64,
     /// A peer that is silent for this long is forgotten, seconds. Default: 300.
     pub idle_timeout_s: u64,
-    /// Keys are renewed after this, seconds. Default: 120, as WireGuard does.
+    /// Keys are renewed after this, seconds: 10 to 150. Default: 120, as WireGuard does. Keys older than 180 s are used by neither end.
     pub rekey_after_s: u64,
     /// Gateway: most clients at once. Default: 4096, which bounds the memory that strangers can make it use.
     pub max_clients: usize,
-    /// Gateway: handshakes per second before clients have to prove their address first. Default: 2000, half of what one core can do.
+    /// Gateway: handshakes per second before clients have to prove their address first. Default: 2000. Whatever is set, handshakes use at most half of
+    /// one processor.
     pub handshakes_per_second: u32,
     /// How long to look for packets before going to sleep, microseconds. Default: 0. 50 takes some 10 µs off a round trip and keeps one core busy.
     pub busy_poll_us: u64,
@@ -343,7 +344,7 @@ impl File {
         within("max-spread-ms", e.max_spread_ms, 1, 10_000)?;
         within("keepalive-s", e.keepalive_s, 1, 3600)?;
         within("idle-timeout-s", e.idle_timeout_s, 10, 86_400)?;
-        within("rekey-after-s", e.rekey_after_s, 10, 86_400)?;
+        within("rekey-after-s", e.rekey_after_s, 10, 150)?;
         within("max-clients", e.max_clients as u64, 1, 1 << 20)?;
         within("busy-poll-us", e.busy_poll_us, 0, 10_000)?;
         if !(-20..=19).contains(&e.nice) {

@@ -9,10 +9,12 @@
 //!                                                 └─▶ Timeout  ──────────────────────────────────────────────┘
 //! ```
 //!
-//! Nothing in the upper two rows allocates or locks. What is rare goes through [`Role`], which is the gateway or the client.
+//! Nothing in the upper two rows allocates or locks. What is rare goes through [`Role`], which is the gateway or the client. A gateway's
+//! handshakes are worked on by a thread of their own ([`handshakes`]).
 
 mod core;
 mod devices;
+mod handshakes;
 mod links;
 mod mailbox;
 mod reload;
@@ -27,7 +29,15 @@ pub use mailbox::{Outbox, mailbox};
 pub use reload::Reload;
 pub use run::{Flow, Role, Running, run};
 
+use rand::TryRngCore;
+use rand::rngs::OsRng;
+use ropewalk_bond::entropy::Entropy;
 use ropewalk_net::priority::{self, Priority};
+
+/// The randomness of keys: each draw comes from the kernel, whose generator re-keys itself after it. No copy is kept in this process.
+pub fn entropy() -> Entropy {
+    Entropy::new(OsRng.unwrap_err())
+}
 
 /// Before rights are given up: the loop is not to wait behind the programs that it carries packets for.
 pub fn take_precedence(nice: i8) {

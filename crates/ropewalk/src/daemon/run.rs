@@ -1,6 +1,7 @@
 //! The loop itself.
 
 use super::core::{Buffers, Core};
+use super::handshakes::Worker;
 use super::mailbox::Mailbox;
 use super::watchdog::Watchdog;
 use crate::control::protocol::{Request, Response};
@@ -19,6 +20,7 @@ const READY: usize = 64;
 const MAIL: u64 = 1;
 const SIGNALS: u64 = 2;
 const NEWS: u64 = 3;
+const HANDSHAKES: u64 = 4;
 const LINKS: u64 = 16;
 /// What links say of themselves; sockets have 32 bits.
 const FEEDBACK: u64 = 1 << 33;
@@ -60,6 +62,8 @@ pub struct Running {
     mailbox: Mailbox,
     signals: Signals,
     watchdog: Watchdog,
+    /// A gateway's handshakes are done there.
+    handshakes: Option<Worker>,
     /// How long to look for work before going to sleep.
     busy_poll: Duration,
 }
@@ -79,7 +83,16 @@ impl Running {
         poller.add(mailbox.waker(), MAIL, Interest::Read)?;
         poller.add(&signals, SIGNALS, Interest::Read)?;
         let watchdog = Watchdog::new(clock::now());
-        Ok(Running { core, poller, mailbox, signals, watchdog, busy_poll })
+        Ok(Running { core, poller, mailbox, signals, watchdog, handshakes: None, busy_poll })
+    }
+
+    /// The engine's handshakes are worked on by another thread.
+    pub fn hand_out_handshakes(&mut self) -> anyhow::Result<()> {
+        let worker = Worker::start()?;
+        self.poller.add(worker.waker(), HANDSHAKES, Interest::Read)?;
+        self.core.engine.hand_out_handshakes();
+        self.handshakes = Some(worker);
+        Ok(())
     }
 
     /// Reports to [`Role::on_news`] when `news` can be read.
@@ -185,6 +198,9 @@ fn turns(
         running.core.pump()?;
         running.core.give_way(buffers)?;
         let engine_due = running.core.pump()?;
+        if let Some(worker) = &mut running.handshakes {
+            worker.give_jobs(&mut running.core.engine);
+        }
         while let Some(event) = running.core.events.pop_front() {
             if role.on_event(running, event, clock::now())? == Flow::Stop {
                 return Ok(());
@@ -226,6 +242,11 @@ fn serve(
         }
         SIGNALS => return Ok(on_signals(running, role)),
         NEWS => role.on_news(running, clock::now())?,
+        HANDSHAKES => {
+            if let Some(worker) = &mut running.handshakes {
+                worker.take_results(&mut running.core.engine, clock::now());
+            }
+        }
         device if device >= DEVICES => running.core.read_device((device - DEVICES) as u32, buffers)?,
         news if news >= FEEDBACK => {
             let Core { links, engine, .. } = &mut running.core;

@@ -4,7 +4,7 @@ use super::endpoints::{self, Listening};
 use super::registry::SharedBook;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::Desk;
-use crate::daemon::Outbox;
+use crate::daemon::{Outbox, entropy};
 use crate::exit::{Code, failure};
 use crate::state::clients::Clients;
 use ropewalk_bond::session::{Endpoint, InviteId, InviteSecret, PublicKey, Token};
@@ -100,7 +100,7 @@ pub fn invite(
     name: &str,
     endpoints: Vec<Endpoint>,
 ) -> anyhow::Result<Token> {
-    let (id, secret) = (InviteId::generate(&mut rand::rng()), InviteSecret::generate(&mut rand::rng()));
+    let (id, secret) = (InviteId::generate(&mut entropy()), InviteSecret::generate(&mut entropy()));
     let token = Token::new(gateway, id, secret.clone(), endpoints)?;
     clients.invite(name, id, &secret)?;
     Ok(token)

@@ -225,8 +225,6 @@ mod tests {
         let (invite, secret) = (InviteId([number; 16]), InviteSecret([number + 100; 16]));
         clients.invite(name, invite, &secret).unwrap();
         ClientHello {
-            path: 0,
-            max_paths: 16,
             ciphers: CipherSet::from_bits(7),
             tun_mtu: 1420,
             resume: None,

@@ -1,6 +1,7 @@
 //! This end's static key.
 
 use super::StateDir;
+use crate::daemon::entropy;
 use anyhow::Context;
 use ropewalk_bond::session::StaticKey;
 
@@ -12,7 +13,7 @@ pub fn load_or_make(dir: &StateDir) -> anyhow::Result<StaticKey> {
         let damaged = || format!("{} does not hold a key", dir.path().join(FILE).display());
         return StaticKey::from_base64(&text).with_context(damaged);
     }
-    let key = StaticKey::generate(&mut rand::rng())?;
+    let key = StaticKey::generate(&mut entropy())?;
     dir.write(FILE, key.to_base64().as_bytes())?;
     Ok(key)
 }

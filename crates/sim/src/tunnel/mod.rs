@@ -23,6 +23,7 @@ use rand_chacha::ChaCha20Rng;
 use ropewalk_bond::api::EVERYWHERE;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
+use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret, KeyError, StaticKey};
 use ropewalk_bond::time::Time;
 use std::cell::RefCell;
@@ -108,10 +109,16 @@ pub fn add(world: &mut World, spec: &BondSpec) -> Result<Bond, BondError> {
         gateway: (spec.gateway_address, spec.prefix),
         clients: vec![(keys.0.public(), spec.client_address)],
     };
-    let client = Engine::client(spec.config.clone(), client, rng.random(), Time::ZERO);
+    let client = Engine::client(spec.config.clone(), client, Entropy::repeatable(rng.random()), Time::ZERO);
     let inside = vec![spec.gateway_address.into()];
-    let gateway =
-        Engine::gateway(spec.config.clone(), keys.1, inside, Box::new(door), rng.random(), Time::ZERO);
+    let gateway = Engine::gateway(
+        spec.config.clone(),
+        keys.1,
+        inside,
+        Box::new(door),
+        Entropy::repeatable(rng.random()),
+        Time::ZERO,
+    );
     let port = EndpointId(next as u32 + 1).port();
     let client = BondClient::new(client, inner, spec.paths.clone(), port);
     let mover = spec.mover.clone().map(|m| Rc::new(RefCell::new(Mover::new(m))));

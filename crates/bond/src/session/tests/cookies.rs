@@ -3,13 +3,13 @@
 use core::time::Duration;
 
 use super::super::*;
-use super::pair::{Pair, accept, hello, here, index};
+use super::pair::{Judged, Pair, accept, hello, here, index};
 use crate::time::Time;
 
 /// The cookie a gateway under load asks for.
 fn challenge(pair: &mut Pair, init: &[u8], now: Time) -> Vec<u8> {
-    match pair.responder.handle(&mut pair.rng, init, here(), now) {
-        Verdict::Cookie(cookie) => cookie,
+    match pair.handle_from(init, here(), now) {
+        Judged::Cookie(cookie) => cookie,
         other => panic!("{other:?}"),
     }
 }
@@ -37,12 +37,12 @@ fn a_cookie_serves_the_next_handshake_while_it_is_fresh() {
     for (seconds, good) in [(1, true), (119, true), (120, false)] {
         let now = Time::ZERO + Duration::from_secs(seconds);
         let flood = pair.start(&hello());
-        pair.responder.handle(&mut pair.rng, flood.datagram(), here(), now);
+        pair.handle_from(flood.datagram(), here(), now);
         let (gateway, hello) = (pair.gateway.public(), hello());
         let next =
             Initiator::start(&mut pair.rng, &pair.client, &gateway, index(1), &hello, cookie.clone(), now);
-        let verdict = pair.responder.handle(&mut pair.rng, next.unwrap().datagram(), here(), now);
-        assert_eq!(matches!(verdict, Verdict::Hello(_)), good, "{seconds} s: {verdict:?}");
+        let verdict = pair.handle_from(next.unwrap().datagram(), here(), now);
+        assert_eq!(matches!(verdict, Judged::Hello(_)), good, "{seconds} s: {verdict:?}");
     }
 }
 
@@ -54,12 +54,12 @@ fn a_cookie_is_good_from_its_address_and_port_only() {
         let cookie = challenge(&mut pair, initiator.datagram(), Time::ZERO);
         let init = initiator.handle_cookie(&cookie, Time::ZERO).unwrap();
         let other = other.parse().unwrap();
-        let verdict = pair.responder.handle(&mut pair.rng, init, other, Time::ZERO);
-        assert!(matches!(verdict, Verdict::Cookie(_)), "{verdict:?}");
+        let verdict = pair.handle_from(init, other, Time::ZERO);
+        assert!(matches!(verdict, Judged::Cookie(_)), "{verdict:?}");
         // The same address as an IPv6 socket shows it.
         let mapped = "[::ffff:192.0.2.7]:40000".parse().unwrap();
-        let verdict = pair.responder.handle(&mut pair.rng, init, mapped, Time::ZERO);
-        assert!(matches!(verdict, Verdict::Hello(_)), "{verdict:?}");
+        let verdict = pair.handle_from(init, mapped, Time::ZERO);
+        assert!(matches!(verdict, Judged::Hello(_)), "{verdict:?}");
     }
 }
 
@@ -74,10 +74,10 @@ fn a_cookie_outlives_one_change_of_the_secret_and_not_two() {
         let flood = pair.start(&hello());
         // The first takes the one free place, the second sees the load and changes the secret.
         for _ in 0..2 {
-            pair.responder.handle(&mut pair.rng, flood.datagram(), here(), now);
+            pair.handle_from(flood.datagram(), here(), now);
         }
-        let verdict = pair.responder.handle(&mut pair.rng, &init, here(), now);
-        assert_eq!(matches!(verdict, Verdict::Hello(_)), good, "{seconds} s: {verdict:?}");
+        let verdict = pair.handle_from(&init, here(), now);
+        assert_eq!(matches!(verdict, Judged::Hello(_)), good, "{seconds} s: {verdict:?}");
     }
 }
 
@@ -130,7 +130,7 @@ fn one_source_with_a_cookie_gets_its_share_and_no_more() {
     for _ in 0..5 {
         pair.incoming(&init);
     }
-    assert!(matches!(pair.handle(&init), Verdict::Drop(DropReason::Busy)));
+    assert!(matches!(pair.handle(&init), Judged::Drop(DropReason::Busy)));
 }
 
 #[test]
@@ -143,6 +143,6 @@ fn the_engine_can_ask_one_client_for_a_cookie() {
     let init = initiator.handle_cookie(&cookie, Time::ZERO).unwrap().to_vec();
     assert!(pair.incoming(&init).proven());
     let elsewhere = "198.51.100.1:9".parse().unwrap();
-    let verdict = pair.responder.handle(&mut pair.rng, &init, elsewhere, Time::ZERO);
-    assert!(matches!(verdict, Verdict::Hello(incoming) if !incoming.proven()));
+    let verdict = pair.handle_from(&init, elsewhere, Time::ZERO);
+    assert!(matches!(verdict, Judged::Hello(incoming) if !incoming.proven()));
 }

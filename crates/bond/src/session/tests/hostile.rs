@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::*;
-use super::pair::{Pair, accept, hello, index, talks};
+use super::pair::{Judged, Pair, accept, hello, index, talks};
 use crate::time::Time;
 
 #[test]
@@ -16,10 +16,10 @@ fn an_init_damaged_at_any_byte_is_dropped() {
         damaged[at] ^= 0x40;
         let verdict = pair.handle(&damaged);
         if at < mac2 {
-            assert!(matches!(verdict, Verdict::Drop(_)), "byte {at}: {verdict:?}");
+            assert!(matches!(verdict, Judged::Drop(_)), "byte {at}: {verdict:?}");
         } else {
             // mac2 counts under load only.
-            assert!(matches!(verdict, Verdict::Hello(_)), "byte {at}: {verdict:?}");
+            assert!(matches!(verdict, Judged::Hello(_)), "byte {at}: {verdict:?}");
         }
     }
 }
@@ -36,7 +36,7 @@ fn an_init_damaged_under_a_right_mac1_is_dropped() {
         let mac1 = keys.mac1(&damaged[..init.len() - 32]);
         damaged[init.len() - 32..init.len() - 16].copy_from_slice(&mac1);
         let verdict = pair.handle(&damaged);
-        assert!(matches!(verdict, Verdict::Drop(DropReason::Forged)), "byte {at}: {verdict:?}");
+        assert!(matches!(verdict, Judged::Drop(DropReason::Forged)), "byte {at}: {verdict:?}");
     }
 }
 
@@ -45,14 +45,14 @@ fn an_init_of_another_length_is_dropped() {
     let mut pair = Pair::new();
     let init = pair.start(&hello()).datagram().to_vec();
     for len in 0..init.len() {
-        assert!(matches!(pair.handle(&init[..len]), Verdict::Drop(DropReason::Malformed)), "cut at {len}");
+        assert!(matches!(pair.handle(&init[..len]), Judged::Drop(DropReason::Malformed)), "cut at {len}");
     }
     for more in [1, 100, 780] {
         let longer = [&init[..], &vec![0; more]].concat();
-        assert!(matches!(pair.handle(&longer), Verdict::Drop(DropReason::Mac)), "{more} more");
+        assert!(matches!(pair.handle(&longer), Judged::Drop(DropReason::Mac)), "{more} more");
     }
     let longer = [&init[..], &[0; 781]].concat();
-    assert!(matches!(pair.handle(&longer), Verdict::Drop(DropReason::Malformed)));
+    assert!(matches!(pair.handle(&longer), Judged::Drop(DropReason::Malformed)));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_damaged_response_is_dropped_and_the_right_one_still_counts() {
     }
     let Outcome::Accepted(_, here) = initiator.finish(&response).unwrap() else { panic!() };
     assert!(talks(&here.into_ends().0, &there.into_ends().1));
-    assert_eq!(initiator.finish(&response).err(), Some(HandshakeError::Forged), "once is enough");
+    assert_eq!(initiator.finish(&response).err(), Some(HandshakeError::NotOurs), "once is enough");
 }
 
 /// The sender index of a RESPONSE is under mac1 only, which an insider could make: it must not lead to keys that work.
@@ -134,7 +134,7 @@ proptest! {
         if let (true, Some((covered, found))) = (ours, bytes.split_last_chunk_mut::<16>()) {
             *found = mac::MacKeys::of(&pair.client.public()).mac1(covered);
         }
-        prop_assert!(matches!(pair.handle(&bytes), Verdict::Drop(_)));
+        prop_assert!(matches!(pair.handle(&bytes), Judged::Drop(_)));
         prop_assert!(initiator.finish(&bytes).is_err());
         prop_assert!(initiator.handle_cookie(&bytes, Time::ZERO).is_err());
     }

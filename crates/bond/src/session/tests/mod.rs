@@ -6,3 +6,4 @@ mod handshake;
 mod hostile;
 mod pair;
 mod vectors;
+mod wiping;

@@ -22,8 +22,6 @@ pub(super) fn index(value: u32) -> Index {
 
 pub(super) fn hello() -> ClientHello {
     ClientHello {
-        path: 3,
-        max_paths: 8,
         ciphers: CipherSet::BOTH,
         tun_mtu: 1420,
         resume: None,
@@ -37,7 +35,6 @@ pub(super) fn accept() -> Accept {
     Accept {
         session: SessionId::new(0x0102_0304_0506_0708).unwrap(),
         cipher: Cipher::Aes128Gcm,
-        max_paths: 4,
         tun_mtu: 1400,
         ipv4: Inner { client: [10, 77, 0, 2].into(), gateway: [10, 77, 0, 1].into(), prefix: 24 },
         ipv6: Some(Inner {
@@ -47,6 +44,16 @@ pub(super) fn accept() -> Accept {
         }),
         extensions: Extensions::default(),
     }
+}
+
+/// What became of an INIT.
+#[derive(Debug)]
+pub(super) enum Judged {
+    Drop(DropReason),
+    Cookie(Vec<u8>),
+    Again(Vec<u8>),
+    Wait,
+    Hello(Incoming),
 }
 
 /// Both ends and their source of randomness.
@@ -85,13 +92,27 @@ impl Pair {
         Initiator::start(&mut self.rng, &self.client, &gateway, index, hello, None, Time::ZERO).unwrap()
     }
 
-    pub(super) fn handle(&mut self, datagram: &[u8]) -> Verdict {
-        self.responder.handle(&mut self.rng, datagram, here(), Time::ZERO)
+    pub(super) fn handle(&mut self, datagram: &[u8]) -> Judged {
+        self.handle_from(datagram, here(), Time::ZERO)
+    }
+
+    /// Judges an INIT and, where it may be, reads it; a copy of it is then read again.
+    pub(super) fn handle_from(&mut self, datagram: &[u8], from: SocketAddr, now: Time) -> Judged {
+        match self.responder.handle(&mut self.rng, datagram, from, Backlog::default(), now) {
+            Verdict::Drop(reason) => Judged::Drop(reason),
+            Verdict::Cookie(bytes) => Judged::Cookie(bytes),
+            Verdict::Again(bytes) => Judged::Again(bytes),
+            Verdict::Wait(_) => Judged::Wait,
+            Verdict::Read(reading) => {
+                self.responder.forget(reading.tag());
+                reading.run().map_or_else(Judged::Drop, Judged::Hello)
+            }
+        }
     }
 
     pub(super) fn incoming(&mut self, datagram: &[u8]) -> Incoming {
         match self.handle(datagram) {
-            Verdict::Hello(incoming) => *incoming,
+            Judged::Hello(incoming) => incoming,
             other => panic!("{other:?}"),
         }
     }

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::super::*;
-use super::pair::{GATEWAY_INDEX, Pair, accept, hello, here, index};
+use super::pair::{GATEWAY_INDEX, Judged, Pair, accept, hello, here, index};
 use crate::time::Time;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/session/tests/vectors.txt");
@@ -19,13 +19,8 @@ fn put(out: &mut String, name: &str, bytes: &[u8]) {
     }
 }
 
-fn ephemeral(seed_before: &rand_chacha::ChaCha12Rng) -> StaticKey {
-    use rand::RngCore;
-    use rand_chacha::rand_core::SeedableRng;
-    let mut secret = [0; 32];
-    let seed = super::super::noise::seed(&mut seed_before.clone());
-    rand_chacha::ChaCha20Rng::from_seed(*seed).fill_bytes(&mut secret);
-    StaticKey::from_bytes(&secret).unwrap()
+fn ephemeral(rng_before: &rand_chacha::ChaCha12Rng) -> StaticKey {
+    StaticKey::generate(&mut rng_before.clone()).unwrap()
 }
 
 fn put_key(out: &mut String, name: &str, key: &StaticKey) {
@@ -60,8 +55,8 @@ fn handshake(out: &mut String) -> SessionKeys {
 fn cookie(out: &mut String) {
     let mut pair = Pair::under_load();
     let mut initiator = pair.start(&hello());
-    let verdict = pair.responder.handle(&mut pair.rng, initiator.datagram(), here(), Time::ZERO);
-    let Verdict::Cookie(cookie) = verdict else { panic!() };
+    let verdict = pair.handle_from(initiator.datagram(), here(), Time::ZERO);
+    let Judged::Cookie(cookie) = verdict else { panic!() };
     put(out, "INIT that a gateway under load gets", initiator.datagram());
     put(out, "COOKIE", &cookie);
     let init = initiator.handle_cookie(&cookie, Time::ZERO).unwrap();

@@ -1,0 +1,229 @@
+//! A gateway and many who want in: what a flood of handshakes costs, who goes first, and what a refused one costs.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha12Rng;
+use ropewalk_air::wired::LinkSpec;
+use ropewalk_bond::api::{Admission, Input, Output, Registry};
+use ropewalk_bond::config::Config;
+use ropewalk_bond::engine::{Engine, HandshakeResult};
+use ropewalk_bond::entropy::Entropy;
+use ropewalk_bond::session::{
+    CipherSet, ClientHello, Extensions, Index, Initiator, InviteId, InviteSecret, Outcome, PublicKey,
+    Refusal, ResponderConfig, StaticKey,
+};
+use ropewalk_bond::time::{Duration, Time};
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_tests::pair::{End, GATEWAY, OpenDoor, Pair, number, udp};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A client's INIT, and how its answer is read.
+fn initiator(gateway: PublicKey, client: u8, number: u32) -> Initiator {
+    let mut rng = ChaCha12Rng::seed_from_u64(u64::from(number) << 8 | u64::from(client));
+    let hello = ClientHello {
+        ciphers: CipherSet::CHACHA,
+        tun_mtu: 1420,
+        resume: None,
+        invite: InviteId([1; 16]),
+        secret: InviteSecret([2; 16]),
+        extensions: Extensions::default(),
+    };
+    let (key, index) = (StaticKey::from_bytes(&[client; 32]).unwrap(), Index::new(number).unwrap());
+    Initiator::start(&mut rng, &key, &gateway, index, &hello, None, Time::ZERO).unwrap()
+}
+
+fn address(n: u32) -> SocketAddr {
+    SocketAddr::from((std::net::Ipv4Addr::from(0x0a09_0000 + n), 4000))
+}
+
+/// Refuses everybody while it is shut.
+#[derive(Clone, Default)]
+struct Door(Arc<AtomicBool>);
+
+impl Registry for Door {
+    fn admit(&mut self, client: &PublicKey, hello: &ClientHello) -> Result<Admission, Refusal> {
+        if self.0.load(Ordering::Relaxed) { Err(Refusal::Revoked) } else { OpenDoor.admit(client, hello) }
+    }
+}
+
+/// A gateway whose handshakes are worked on elsewhere, and what it sent.
+struct Rig {
+    gateway: Engine,
+    key: PublicKey,
+    door: Door,
+    now: Time,
+    sent: Vec<(SocketAddr, Vec<u8>)>,
+}
+
+impl Rig {
+    fn new(responder: ResponderConfig) -> Rig {
+        let (key, door, now) =
+            (StaticKey::from_bytes(&[9; 32]).unwrap(), Door::default(), Time::from_millis(1000));
+        let config = Config { responder, ..Config::default() };
+        let (inside, entropy) = (vec![GATEWAY.into()], Entropy::repeatable([3; 32]));
+        let public = key.public();
+        let mut gateway = Engine::gateway(config, key, inside, Box::new(door.clone()), entropy, now);
+        gateway.hand_out_handshakes();
+        Rig { gateway, key: public, door, now, sent: Vec::new() }
+    }
+
+    fn hear(&mut self, from: SocketAddr, datagram: &[u8]) {
+        let (mut bytes, segment) = (datagram.to_vec(), datagram.len());
+        let input =
+            Input::Datagrams { link: 0, remote: from, local: None, segment, bytes: &mut bytes, ecn: 0 };
+        self.gateway.handle(input, self.now);
+        self.poll();
+    }
+
+    fn poll(&mut self) {
+        loop {
+            match self.gateway.poll_output(self.now) {
+                Output::Transmit(t) => self.sent.push((t.route.remote, t.bytes.to_vec())),
+                Output::Timeout(..) => return,
+                _ => {}
+            }
+        }
+    }
+
+    fn run_one(&mut self) -> bool {
+        let Some(job) = self.gateway.next_handshake() else { return false };
+        self.finish(job.run());
+        true
+    }
+
+    fn finish(&mut self, result: HandshakeResult) {
+        self.gateway.finish_handshake(result, self.now);
+        self.poll();
+    }
+
+    fn run_all(&mut self) -> usize {
+        (0..).take_while(|_| self.run_one()).count()
+    }
+
+    /// What was sent since the last call that begins with this byte.
+    fn take(&mut self, kind: u8) -> Vec<(SocketAddr, Vec<u8>)> {
+        std::mem::take(&mut self.sent).into_iter().filter(|(_, bytes)| bytes[0] == kind).collect()
+    }
+}
+
+const RESPONSE: u8 = 0x20;
+const COOKIE: u8 = 0x30;
+
+fn unlimited() -> ResponderConfig {
+    let limit = 1_000_000;
+    ResponderConfig { handshakes_per_second: limit, burst: limit, per_source_per_second: limit }
+}
+
+#[test]
+fn data_does_not_wait_for_a_flood_of_handshakes() {
+    let config = Config { responder: unlimited(), ..Config::default() };
+    let mut p = Pair::new(&[LinkSpec::new(20.0, Duration::from_millis(10))], config, 5);
+    p.run_for(Duration::from_millis(1500));
+    p.gateway.hand_out_handshakes();
+    let key = p.gateway_key();
+    p.capture = Some(Vec::new());
+    for n in 0..1000u32 {
+        let init = initiator(key, 1 + (n % 200) as u8, n);
+        p.inject(End::Gateway, 0, address(n), &mut init.datagram().to_vec());
+        p.device(End::Gateway, &udp(End::Gateway, 8, n, 1000), Vnet::default());
+        p.run_for(Duration::from_millis(1));
+    }
+    p.run_for(Duration::from_millis(100));
+    let got: Vec<u32> = p.at_client.iter().map(|(_, packet, _)| number(packet)).collect();
+    assert_eq!(got, (0..1000).collect::<Vec<_>>());
+    let responses = p.capture.iter().flatten().filter(|c| c.0 == End::Gateway && c.1[0] == RESPONSE);
+    assert_eq!(responses.count(), 0, "nobody has worked on them");
+    let waiting = (0..).take_while(|_| p.gateway.next_handshake().is_some()).count();
+    assert_eq!(waiting, 256, "a bound on what waits; the others were asked for a cookie");
+}
+
+#[test]
+fn a_proven_source_does_not_wait_for_unproven_ones() {
+    let mut rig = Rig::new(unlimited());
+    for n in 0..300 {
+        let init = initiator(rig.key, 1 + (n % 200) as u8, n);
+        rig.hear(address(n), init.datagram());
+    }
+    let mut honest = initiator(rig.key, 250, 1000);
+    let from = address(1000);
+    rig.hear(from, honest.datagram());
+    let cookies = rig.take(COOKIE);
+    let (to, cookie) = cookies.last().expect("the gateway is under load");
+    assert_eq!((*to, cookies.len()), (from, 300 - 256 + 1));
+    let init = honest.handle_cookie(cookie, rig.now).unwrap().to_vec();
+    rig.hear(from, &init);
+    assert!(rig.run_one() && rig.run_one(), "to read it and to answer it");
+    let answers = rig.take(RESPONSE);
+    assert!(answers.len() == 1 && matches!(honest.finish(&answers[0].1), Ok(Outcome::Accepted(..))));
+}
+
+#[test]
+fn a_revoked_key_costs_no_answers_but_a_few() {
+    let mut rig = Rig::new(unlimited());
+    rig.door.0.store(true, Ordering::Relaxed);
+    let mut answers = 0;
+    for n in 0..1000 {
+        rig.hear(address(n), initiator(rig.key, 7, n).datagram());
+        rig.run_all();
+        answers += rig.take(RESPONSE).len();
+    }
+    assert!((1..=21).contains(&answers), "{answers} of 1000");
+    rig.now += Duration::from_secs(1);
+    let mut told = initiator(rig.key, 7, 5000);
+    rig.hear(address(1), told.datagram());
+    rig.run_all();
+    let answer = rig.take(RESPONSE).pop().expect("a person who tries again is told");
+    assert!(matches!(told.finish(&answer.1), Ok(Outcome::Refused(Refusal::Revoked))));
+}
+
+#[test]
+fn copies_of_one_init_are_read_once_and_all_answered() {
+    let mut rig = Rig::new(ResponderConfig::default());
+    let init = initiator(rig.key, 7, 1);
+    for _ in 0..3 {
+        (0..4).for_each(|path| rig.hear(address(path), init.datagram()));
+    }
+    assert_eq!(rig.run_all(), 2, "one to read, one to answer");
+    let mut answers = rig.take(RESPONSE);
+    answers.sort();
+    assert_eq!(answers.iter().map(|a| a.0).collect::<Vec<_>>(), [0, 1, 2, 3].map(address));
+    assert!(answers.windows(2).all(|w| w[0].1 == w[1].1));
+    rig.hear(address(9), init.datagram());
+    assert_eq!((rig.run_all(), rig.take(RESPONSE).len()), (0, 1), "later ones get the same again");
+}
+
+#[test]
+fn who_is_expelled_while_its_answer_is_made_does_not_come_in() {
+    let mut rig = Rig::new(ResponderConfig::default());
+    let mut init = initiator(rig.key, 7, 1);
+    rig.hear(address(1), init.datagram());
+    assert!(rig.run_one());
+    let answering = rig.gateway.next_handshake().unwrap();
+    let client = StaticKey::from_bytes(&[7; 32]).unwrap().public();
+    rig.door.0.store(true, Ordering::Relaxed);
+    rig.gateway.revoke(&client);
+    rig.finish(answering.run());
+    assert_eq!((rig.take(RESPONSE).len(), rig.gateway.status(rig.now).peers.len()), (0, 0));
+    // Its next copy is read again, and refused.
+    rig.hear(address(1), init.datagram());
+    rig.run_all();
+    let answer = rig.take(RESPONSE).pop().expect("an answer");
+    assert!(matches!(init.finish(&answer.1), Ok(Outcome::Refused(Refusal::Revoked))));
+}
+
+#[test]
+fn an_offer_that_nobody_has_confirmed_is_not_pushed_out_by_one_that_was_made_beside_it() {
+    let mut rig = Rig::new(ResponderConfig::default());
+    let (mut first, second) = (initiator(rig.key, 7, 1), initiator(rig.key, 7, 2));
+    rig.hear(address(1), first.datagram());
+    rig.hear(address(2), second.datagram());
+    // Both are read before either is answered.
+    let (a, b) = (rig.gateway.next_handshake().unwrap(), rig.gateway.next_handshake().unwrap());
+    rig.finish(a.run());
+    rig.finish(b.run());
+    rig.run_all();
+    let answers = rig.take(RESPONSE);
+    assert_eq!(answers.len(), 1);
+    assert!(matches!(first.finish(&answers[0].1), Ok(Outcome::Accepted(..))));
+}

@@ -238,7 +238,7 @@ fn what_a_link_says_reaches_the_path_of_the_peer_that_is_named() {
     let state = LinkState { epoch: 1, ..LinkState::default() };
     site.engines[AP].handle(Input::Link { peer: Some(keys[1]), path: 0, state }, now);
     let sources = |site: &Site| -> Vec<Source> {
-        site.engines[AP].status(now).peers.iter().map(|p| p.paths[0].held.source).collect()
+        site.engines[AP].status(now).peers.iter().filter_map(|p| p.paths[0].link.map(|l| l.source)).collect()
     };
     assert_eq!(sources(&site), [Source::Acknowledgements, Source::Link]);
     // Without a name nobody is meant.

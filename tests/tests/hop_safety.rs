@@ -2,12 +2,12 @@
 
 use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_bond::api::Input;
+use ropewalk_bond::backhaul::BackhaulStatus;
+use ropewalk_bond::backhaul::limiter;
 use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
-use ropewalk_bond::engine::HopStatus;
 use ropewalk_bond::feedback::LinkState;
 use ropewalk_bond::schedule::Kind;
-use ropewalk_bond::throttle;
 use ropewalk_bond::time::Duration;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{End, Pair, number, udp};
@@ -24,15 +24,15 @@ struct Hop {
 }
 
 impl Hop {
-    fn new(kind: throttle::Kind) -> Hop {
+    fn new(kind: limiter::Kind) -> Hop {
         Hop::over([(); 2].map(|()| LinkSpec::new(30.0, Duration::from_millis(1))), kind)
     }
 
-    fn over(links: [LinkSpec; 2], kind: throttle::Kind) -> Hop {
+    fn over(links: [LinkSpec; 2], kind: limiter::Kind) -> Hop {
         let config = Config {
             scheduler: Kind::Backpressure,
             congestion: Algorithm::None,
-            throttle: throttle::Config { kind, ..throttle::Config::default() },
+            limiter: limiter::Config { kind, ..limiter::Config::default() },
             ..Config::default()
         };
         let mut pair = Pair::new(&links, config, 7);
@@ -61,8 +61,8 @@ impl Hop {
         self.pair.at_client.iter().map(|(_, p, _)| number(p)).collect()
     }
 
-    fn word(&self) -> HopStatus {
-        self.pair.gateway.status(self.pair.now).peers[0].hop.expect("the repeater has spoken")
+    fn word(&self) -> BackhaulStatus {
+        self.pair.gateway.status(self.pair.now).peers[0].backhaul.expect("the repeater has spoken")
     }
 
     /// Bytes that the access point has sent over a path.
@@ -75,14 +75,14 @@ impl Hop {
 
 #[test]
 fn when_the_repeater_falls_silent_what_is_left_carries() {
-    for kind in [throttle::Kind::Mimd, throttle::Kind::Balance] {
+    for kind in [limiter::Kind::Mimd, limiter::Kind::Balance] {
         let mut hop = Hop::new(kind);
         hop.run(3000, true);
         assert!(hop.carried(SHARED) > 100_000, "{kind:?}: both links carry");
         hop.run(8000, false);
         let word = hop.word();
-        assert_eq!(word.throttle.map(|t| t.1), Some(throttle::Allowance::Choked), "{kind:?}");
-        assert!(word.heard.silences > 0, "{kind:?}: and counted");
+        assert_eq!(word.limiter.map(|t| t.1), Some(limiter::Allowance::Blocked), "{kind:?}");
+        assert!(word.received.silences > 0, "{kind:?}: and counted");
         let before = hop.carried(SHARED);
         hop.run(1000, false);
         assert!(hop.carried(SHARED) - before < 20_000, "{kind:?}: nothing but control on the shared link");
@@ -99,10 +99,10 @@ fn when_the_repeater_falls_silent_what_is_left_carries() {
         // All is well again, and the repeater's word counts as before.
         hop.pair.set_up(PRIVATE, true);
         hop.run(3000, true);
-        let (increases, silences) = (hop.word().heard.verdicts[2], hop.word().heard.silences);
+        let (increases, silences) = (hop.word().received.levels[2], hop.word().received.silences);
         hop.run(2000, true);
         assert!(
-            hop.word().heard.verdicts[2] > increases && hop.word().heard.silences == silences,
+            hop.word().received.levels[2] > increases && hop.word().received.silences == silences,
             "{kind:?}"
         );
         assert!(hop.numbers().windows(2).all(|w| w[0] < w[1]), "{kind:?}: in order, and nothing twice");
@@ -116,10 +116,10 @@ fn what_was_lost_does_not_wait_for_a_choked_link() {
         loss: Loss::Random { probability: 0.02 },
         ..LinkSpec::new(30.0, Duration::from_millis(20))
     };
-    let mut hop = Hop::over([private, LinkSpec::new(30.0, Duration::from_millis(1))], throttle::Kind::Mimd);
+    let mut hop = Hop::over([private, LinkSpec::new(30.0, Duration::from_millis(1))], limiter::Kind::Mimd);
     hop.run(1000, true);
     hop.run(8000, false);
-    assert_eq!(hop.word().throttle.map(|t| t.1), Some(throttle::Allowance::Choked));
+    assert_eq!(hop.word().limiter.map(|t| t.1), Some(limiter::Allowance::Blocked));
     let (before, from) = (hop.carried(SHARED), hop.sent);
     hop.run(4000, false);
     hop.pair.run_for(Duration::from_millis(500));

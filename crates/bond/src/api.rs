@@ -60,7 +60,7 @@ pub enum Input<'a> {
         /// What the link says, cumulative.
         state: LinkState,
     },
-    /// A repeater's radio reports its queue towards one of its clients; the peer is told of the longest ([`crate::throttle`]).
+    /// A repeater's radio reports its queue towards one of its clients; the peer is told of the longest ([`crate::backhaul`]).
     ClientQueue {
         /// The driver's number of the client.
         client: u32,

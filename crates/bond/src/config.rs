@@ -1,10 +1,19 @@
 //! Limits and choices of an engine, each with its reason.
 
+use crate::backhaul::limiter;
 use crate::cc::Algorithm;
 use crate::schedule::{DeviceThreshold, Kind};
 use crate::session::{Hop, KeyLimits, Layer, ResponderConfig};
-use crate::throttle;
 use crate::time::Duration;
+
+/// What the paths of an engine are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Ways through the internet, of which each end knows what the other acknowledges.
+    Internet,
+    /// Radio links between an access point and a repeater ([`crate::backhaul`]).
+    Backhaul,
+}
 
 /// What an engine is made with. Every bound that a hostile or unlucky network could reach stands here.
 #[derive(Clone, Debug)]
@@ -25,8 +34,8 @@ pub struct Config {
     pub scheduler: Kind,
     /// How many datagrams a link may hold under the backpressure scheduler.
     pub device_threshold: DeviceThreshold,
-    /// How links on the channel of a repeater's clients are throttled.
-    pub throttle: throttle::Config,
+    /// How links on the channel of a repeater's clients are limited.
+    pub limiter: limiter::Config,
     /// Congestion control of each path.
     pub congestion: Algorithm,
     /// A path slower than the fastest by more than this carries no ordered data while a faster one works. At 200 ms the
@@ -59,6 +68,15 @@ pub struct Config {
 }
 
 impl Config {
+    /// What the paths are: the one place where it is decided.
+    pub fn profile(&self) -> Profile {
+        if self.hop.is_some() || self.scheduler.counts_completions() {
+            Profile::Backhaul
+        } else {
+            Profile::Internet
+        }
+    }
+
     /// What the device carries.
     pub fn layer(&self) -> Layer {
         self.hop.as_ref().map_or(Layer::Three, |h| h.layer)
@@ -80,7 +98,7 @@ impl Default for Config {
             in_flight: 32 << 10,
             scheduler: Kind::default(),
             device_threshold: DeviceThreshold::default(),
-            throttle: throttle::Config::default(),
+            limiter: limiter::Config::default(),
             congestion: Algorithm::default(),
             max_spread: Duration::from_millis(200),
             order_deadline: None,

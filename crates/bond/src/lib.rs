@@ -16,11 +16,12 @@
 //! The walk of a packet is in two files: `send.rs`, from the device to the wire, and `receive.rs`, back (what a datagram adds to a super-packet is opened
 //! to its place, `in_place.rs`). A session with its paths is a
 //! [`peer::Peer`]. What it is made of: [`queue`] (FQ-CoDel at the entrance), [`schedule`] (which path), [`path`] (what is on its way, and
-//! how the way is), [`feedback`] (what the link says of it), [`throttle`] (what a shared channel leaves), [`cc`] (how much may be), [`order`] (what may be delivered), [`session`] (keys), [`wire`] (bytes), [`pool`] and [`record`]
+//! how the way is), [`feedback`] (what the link says of it), [`backhaul`] (what is different over radio links), [`cc`] (how much may be), [`order`] (what may be delivered), [`session`] (keys), [`wire`] (bytes), [`pool`] and [`record`]
 //! (memory, sized once).
 #![forbid(unsafe_code)]
 
 pub mod api;
+pub mod backhaul;
 pub mod cc;
 pub mod config;
 pub mod engine;
@@ -28,7 +29,6 @@ pub mod entropy;
 pub mod feedback;
 mod in_place;
 pub mod inner;
-pub mod migrate;
 pub mod order;
 pub mod path;
 pub mod peer;
@@ -39,7 +39,6 @@ pub mod record;
 pub mod schedule;
 mod send;
 pub mod session;
-pub mod throttle;
 pub mod time;
 pub mod vnet;
 pub mod wire;

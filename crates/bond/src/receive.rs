@@ -164,7 +164,12 @@ impl Peer {
                 Frame::Challenge(token) => self.paths[path].respond = Some(token),
                 Frame::Response(token) => self.on_response(path, token, now, shared),
                 Frame::Status(s) => self.on_status(&s),
-                Frame::Queue(q) => self.on_queue_frame(&q, now, &shared.config),
+                Frame::Queue(report) => {
+                    if let Some(b) = &mut self.backhaul {
+                        b.on_report(now, &report);
+                        self.on_queue_changed();
+                    }
+                }
                 Frame::Close(code) => closed = Some(code),
                 Frame::Void { flow, seq, .. } => {
                     self.order.on_skip(&mut shared.store.pool, flow, seq, now, &mut shared.deliveries);
@@ -185,6 +190,9 @@ impl Peer {
         let p = &mut self.paths[i];
         if !p.on_ack(now, ack, &mut self.clock, &self.siblings, &mut out) {
             shared.drops.malformed += 1;
+        }
+        if let (Some(b), Some((number, _))) = (&mut self.backhaul, out.largest) {
+            b.on_acked(now, p, number);
         }
         if (!out.acked.is_empty() || out.spurious > 0) && p.live.on_progress(now) {
             self.announce(i, shared);

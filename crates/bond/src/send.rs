@@ -11,29 +11,24 @@
 //! Nothing here allocates once the buffers have grown, and nothing locks. What is sent twice in advance is in [`copies`].
 
 mod copies;
-pub(crate) mod turn;
 
 use crate::api::BATCH_BYTES;
-use crate::config::Config;
 use crate::inner::{Inner, edit};
+use crate::path::State;
 use crate::path::sent::ChunkRef;
-use crate::path::{State, Traffic};
 use crate::peer::{Peer, Shared};
 use crate::queue::Taker;
 use crate::record::{Packet, URGENT};
-use crate::schedule::{Grant, View};
+use crate::schedule::{Grant, PathInfo};
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
 use crate::wire::{HEADER, Header, MAX_PATHS, PathStatus, Stamp, TAG, Writer};
 use arrayvec::ArrayVec;
-use turn::Waiting;
 
 /// Records that share a datagram at most.
 const CHUNKS: usize = 64;
 /// A lost chunk goes out on the fastest path, or on one that is slower by no more than this.
 const RESEND_SLACK_US: f64 = 5_000.0;
-/// Acknowledgements of one path travel by another for so long after that was heard last. Less than the peer waits before it holds both dead.
-const ACKS_ELSEWHERE: Duration = Duration::from_millis(50);
 /// Urgent packets are not worth more than this many milliseconds of repair.
 const URGENT_REPAIR: Duration = Duration::from_millis(250);
 /// IPv4 and TCP headers, as MSS counts them (RFC 9293 §3.7.1); 20 more for IPv6.
@@ -111,7 +106,7 @@ impl Peer {
         if !self.keys.may_seal(now) {
             return None;
         }
-        self.look(now, &shared.config);
+        self.update_infos(now);
         let sent = self
             .send_urgent(now, shared, tx)
             .or_else(|| self.send_again(now, shared, tx))
@@ -125,32 +120,22 @@ impl Peer {
         sent
     }
 
-    /// Urgent packets leave at once, whatever the window and the pacer say: they are few. On a wireless hop there are exceptions, which [`turn`] tells of.
+    /// Urgent packets leave at once, whatever the window and the pacer say: they are few.
     fn send_urgent(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        if self.ingress.peek_urgent(&shared.store).is_none() {
-            self.turn.end();
-            return None;
-        }
-        let view = self.scheduler.urgent(&self.views);
-        let Some(path) = view.and_then(|v| self.index_of(self.views[v].id)) else {
-            self.turn.end();
-            return None;
-        };
-        if self.scheduler.counts_completions() {
-            let held = self.paths[path].holds_urgent(now);
-            let waiting = self.waiting(self.ingress.has_only_acks(), held);
-            if !self.turn.may_leave(now, waiting) {
+        let waits = self.ingress.peek_urgent(&shared.store).is_some();
+        let info = if waits { self.scheduler.urgent(&self.infos) } else { None };
+        let path = info.and_then(|i| self.index_of(self.infos[i].id));
+        if let Some(b) = &mut self.backhaul {
+            let Some(p) = path.map(|i| &self.paths[i]) else {
+                b.no_urgent();
+                return None;
+            };
+            if !b.may_send_urgent(now, p, self.ingress.has_only_acks(), &self.paths) {
                 return None;
             }
         }
-        let p = &mut self.paths[path];
-        p.last_urgent = Some(p.sent.next_number());
+        let path = path?;
         self.batch(path, Fill::Urgent, now, shared, tx)
-    }
-
-    fn waiting(&self, patient: bool, held: bool) -> Waiting {
-        let total = |of: fn(&Traffic) -> u64| self.paths.iter().map(|p| of(&p.traffic)).sum();
-        Waiting { patient, held, received: total(|t| t.received), sent: total(|t| t.sent) }
     }
 
     /// What was lost leaves before anything new.
@@ -158,14 +143,13 @@ impl Peer {
         if self.resend.is_empty() {
             return None;
         }
-        // A link on the clients' channel is idle while it is throttled: nothing waits for it because of that.
-        let key = |v: &View| (v.is_shared, v.one_way_us);
-        let best = self.views.iter().map(key).min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))?.1;
-        let view = self.views.iter().find(|v| v.has_room && v.one_way_us <= best + RESEND_SLACK_US)?;
-        let view = self.views.iter().position(|v| v.id == view.id)?;
-        let path = self.index_of(self.views[view].id)?;
+        // A link on the clients' channel is idle while it is limited: nothing waits for it because of that.
+        let key = |v: &PathInfo| (v.is_shared, v.one_way_us);
+        let best = self.infos.iter().map(key).min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))?.1;
+        let info = self.infos.iter().find(|v| v.has_room && v.one_way_us <= best + RESEND_SLACK_US)?;
+        let path = self.index_of(info.id)?;
         let sent = self.batch(path, Fill::Resend, now, shared, tx)?;
-        self.note_throttled(now, view, sent);
+        self.note_batch(now, sent);
         Some(sent)
     }
 
@@ -174,24 +158,23 @@ impl Peer {
         if !self.copies.is_empty() {
             return None;
         }
-        if self.ingress.is_empty() {
-            self.little_turn.end();
-        } else if self.scheduler.counts_completions() {
-            let waiting = self.waiting(self.ingress.bytes() < turn::LITTLE, false);
-            if !self.little_turn.may_leave(now, waiting) {
+        if let Some(b) = &mut self.backhaul {
+            if self.ingress.is_empty() {
+                b.no_queued();
+            } else if !b.may_send_queued(now, self.ingress.bytes(), &self.paths) {
                 return None;
             }
         }
-        while let Some(grant) = self.scheduler.next(&self.views, self.declined) {
-            let path = self.index_of(self.views[grant.path].id)?;
+        while let Some(grant) = self.scheduler.next(&self.infos, self.declined) {
+            let path = self.index_of(self.infos[grant.path].id)?;
             let sent = if self.ingress.is_empty() {
                 None
             } else {
                 self.batch(path, Fill::Ordered(grant), now, shared, tx)
             };
             if let Some(sent) = sent {
-                self.scheduler.on_sent(&self.views, grant.path, sent.len as u64);
-                self.note_throttled(now, grant.path, sent);
+                self.scheduler.on_sent(&self.infos, grant.path, sent.len as u64);
+                self.note_batch(now, sent);
                 return Some(sent);
             }
             self.declined |= 1 << grant.path;
@@ -203,8 +186,8 @@ impl Peer {
     /// carry data now.
     fn mark_app_limited(&mut self) {
         for p in &mut self.paths {
-            let limited = match self.views.iter().position(|v| v.id == p.id) {
-                Some(i) => self.views[i].has_room && (self.declined & 1 << i != 0 || self.ingress.is_empty()),
+            let limited = match self.infos.iter().position(|v| v.id == p.id) {
+                Some(i) => self.infos[i].has_room && (self.declined & 1 << i != 0 || self.ingress.is_empty()),
                 None => true,
             };
             if limited {
@@ -229,25 +212,18 @@ impl Peer {
     fn wants_control(&self, path: usize, now: Time) -> bool {
         let p = &self.paths[path];
         let is_due = |q: &usize| self.paths[*q].recv.due().is_some_and(|d| d <= now);
-        (0..self.paths.len()).any(|q| is_due(&q) && self.way_of_acks(q, now) == path)
+        (0..self.paths.len()).any(|q| is_due(&q) && self.ack_path(q, now) == path)
             || p.respond.is_some()
             || p.ping_due
             || p.status_due
             || p.close_due
-            || self.wants_word(path, now)
+            || self.backhaul.as_ref().is_some_and(|b| b.wants_turn(now, p))
             || self.challenge_due(path, now)
     }
 
-    /// The path by which acknowledgements of `path` leave: its own, unless that is on the channel of this end's clients and another is not. There each
-    /// would take a turn from them. Bare acknowledgements are answered by nobody: that the other path is gone shows by what no longer comes on it.
-    fn way_of_acks(&self, path: usize, now: Time) -> usize {
-        let is_shared = |i: usize| self.shared_paths & 1 << self.paths[i].id != 0;
-        let other = |i: &usize| {
-            let p = &self.paths[*i];
-            let is_heard = now.since(p.heard_at) < ACKS_ELSEWHERE;
-            !is_shared(*i) && is_heard && p.live.state == State::Active && p.may_speak()
-        };
-        if is_shared(path) { (0..self.paths.len()).find(other).unwrap_or(path) } else { path }
+    /// The path by which acknowledgements of `path` leave.
+    fn ack_path(&self, path: usize, now: Time) -> usize {
+        self.backhaul.as_ref().map_or(path, |b| b.ack_path(now, path, &self.paths))
     }
 
     pub(crate) fn challenge_due(&self, path: usize, now: Time) -> bool {
@@ -273,7 +249,7 @@ impl Peer {
         w.pad_to(len);
         let end = w.len();
         let done = self.seal(path, number, &mut tx[..end + TAG], &[])?;
-        self.paths[path].on_sent(now, done, true, &[], Some(size));
+        self.account(path, now, done, true, &[], Some(size));
         Some(Batch { path, len: done, segment: done })
     }
 
@@ -294,7 +270,7 @@ impl Peer {
         };
         // Urgent packets and what a path must say wait for nothing; a batch of the others uses up the room that there is at its beginning.
         let bound = matches!(fill, Fill::Ordered(_) | Fill::Resend);
-        let threshold = self.view_of(path).map_or(u64::MAX, |v| u64::from(v.threshold));
+        let threshold = self.info_of(path).map_or(u32::MAX, |v| v.threshold);
         let room = if bound { self.paths[path].room(now) as usize } else { usize::MAX };
         let overhead = self.paths[path].overhead();
         let (mut at, mut segment) = (0, 0);
@@ -303,9 +279,10 @@ impl Peer {
             if at + size > BATCH_BYTES || used > room || (bound && self.paths[path].sent.is_full()) {
                 break;
             }
-            let p = &mut self.paths[path];
-            let fills = p.outstanding() + 1 >= threshold;
-            p.ping_due |= bound && p.asks(now, fills);
+            if let Some(b) = self.backhaul.as_mut().filter(|_| bound) {
+                let p = &mut self.paths[path];
+                p.ping_due |= b.asks(now, p, threshold);
+            }
             let len = self.datagram(path, now, shared, &mut tx[at..], |peer, shared, w| {
                 peer.fill(path, fill, now, shared, w)
             });
@@ -333,7 +310,7 @@ impl Peer {
         let size = self.paths[path].datagram();
         let (header, number) = self.header(path)?;
         let mut w = Writer::new(&mut tx[..size], header, Stamp::of(now));
-        let asked = self.put_control(path, now, &shared.config, &mut w);
+        let asked = self.put_control(path, now, shared.config.tun_mtu, &mut w);
         let chunks = fill(self, shared, &mut w);
         let (end, left_out) = (w.len(), w.left_out());
         if w.is_empty() {
@@ -342,8 +319,32 @@ impl Peer {
         // The last chunk's data goes from the record to the datagram by being sealed.
         let tail = chunks.last().filter(|_| left_out > 0).map_or(&[][..], |c| chunk_data(shared, c));
         let len = self.seal(path, number, &mut tx[..end + TAG], tail)?;
-        self.paths[path].on_sent(now, len, asked || !chunks.is_empty(), &chunks, None);
+        self.account(path, now, len, asked || !chunks.is_empty(), &chunks, None);
         Some(len)
+    }
+
+    /// A datagram of `len` bytes is about to leave.
+    fn account(
+        &mut self,
+        path: usize,
+        now: Time,
+        len: usize,
+        eliciting: bool,
+        chunks: &[ChunkRef],
+        probe: Option<u16>,
+    ) {
+        let p = &mut self.paths[path];
+        let bytes = p.on_sent(now, len, eliciting, chunks, probe);
+        if let Some(b) = &mut self.backhaul {
+            b.on_sent(now, p, bytes);
+        }
+    }
+
+    /// Datagrams of flows are about to leave.
+    fn note_batch(&mut self, now: Time, sent: Batch) {
+        if let Some(b) = &mut self.backhaul {
+            b.on_batch(now, self.paths[sent.path].id, sent.datagrams());
+        }
     }
 
     pub(crate) fn header(&self, path: usize) -> Option<(Header, u64)> {
@@ -367,16 +368,15 @@ impl Peer {
         Some(HEADER + body.len())
     }
 
-    /// Writes what the path owes the peer. `true` if some of it asks for an acknowledgement.
-    fn put_control(&mut self, path: usize, now: Time, config: &Config, w: &mut Writer<'_>) -> bool {
+    /// Writes what the path owes the peer, `mtu` of this end's device too. `true` if some of it asks for an acknowledgement.
+    fn put_control(&mut self, path: usize, now: Time, mtu: u16, w: &mut Writer<'_>) -> bool {
         let mut asks = false;
         let due = self.challenge_due(path, now);
-        let word = self.paths[path].queue_due.then(|| self.queue_frame(config));
-        let (mtu, seq, closing) = (config.tun_mtu, self.status_seq, self.closing);
+        let (seq, closing) = (self.status_seq, self.closing);
         let pending = |q: &usize| self.paths[*q].recv.may_ride(now);
         let owed: ArrayVec<usize, MAX_PATHS> = (0..self.paths.len())
             .filter(pending)
-            .filter(|q| *q == path || self.way_of_acks(*q, now) == path)
+            .filter(|q| *q == path || self.ack_path(*q, now) == path)
             .collect();
         let p = &mut self.paths[path];
         let again = p.challenge_interval();
@@ -397,11 +397,9 @@ impl Peer {
             p.status_at = Some(now);
             asks |= w.status(&PathStatus { path: p.id, seq, state, mtu });
         }
-        if let Some(word) = word {
+        if let Some(report) = self.backhaul.as_mut().and_then(|b| b.take_report(p)) {
             // The next one is as good if there is no room now.
-            p.queue_due = false;
-            self.word_in = Some((p.id, p.sent.next_number()));
-            w.queue(&word);
+            w.queue(&report);
         }
         if std::mem::take(&mut p.close_due) {
             w.close(closing.unwrap_or(0));
@@ -538,25 +536,25 @@ impl Peer {
         w: &mut Writer<'_>,
         chunks: &mut Chunks,
     ) {
-        let others = if copies { self.views.len().saturating_sub(1) as u32 } else { 0 };
+        let others = if copies { self.infos.len().saturating_sub(1) as u32 } else { 0 };
         shared.store.get_mut(c.record).refs += 1 + others;
         put(w, shared, &c);
         chunks.push(c);
         if copies {
             let own = self.paths[path].id;
             let copy = ChunkRef { copy: true, ..c };
-            self.copies.extend(self.views.iter().filter(|v| v.id != own).map(|v| (v.id, copy)));
+            self.copies.extend(self.infos.iter().filter(|v| v.id != own).map(|v| (v.id, copy)));
         }
     }
 
     /// How many datagrams the path's link takes, as the scheduler was told.
     fn slots_of(&self, path: usize) -> usize {
-        self.view_of(path).map_or(usize::MAX, |v| v.slots as usize)
+        self.info_of(path).map_or(usize::MAX, |v| v.slots as usize)
     }
 
-    fn view_of(&self, path: usize) -> Option<&View> {
+    fn info_of(&self, path: usize) -> Option<&PathInfo> {
         let id = self.paths[path].id;
-        self.views.iter().find(|v| v.id == id)
+        self.infos.iter().find(|v| v.id == id)
     }
 
     pub(crate) fn index_of(&self, id: u8) -> Option<usize> {

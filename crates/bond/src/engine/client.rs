@@ -285,7 +285,9 @@ impl Engine {
             peer.restart(&mut self.shared, now);
             peer.session = Some(accept.session);
         }
-        peer.reads_queue = accept.extensions.get(READS_QUEUE).is_some();
+        if let Some(b) = &mut peer.backhaul {
+            b.set_peer_reads(accept.extensions.get(READS_QUEUE).is_some());
+        }
         peer.peer_mtu = accept.tun_mtu.max(1280);
         peer.own_inside = vec![accept.ipv4.client.into()];
         peer.own_inside.extend(accept.ipv6.map(|v6| core::net::IpAddr::from(v6.client)));

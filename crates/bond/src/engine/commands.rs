@@ -57,53 +57,6 @@ impl Engine {
         }
     }
 
-    /// A repeater's client side: whether a path's channel is also the one that the repeater's own clients need. What the peer sends there is throttled
-    /// ([`crate::throttle`]), as far as [`crate::api::Input::ClientQueue`] is fed.
-    pub fn set_shared(&mut self, path: u8, shared: bool) {
-        if let (Some(peer), true) = (self.peers.values_mut().next(), path < 16) {
-            peer.shared_paths = peer.shared_paths & !(1 << path) | u16::from(shared) << path;
-        }
-    }
-
-    /// The link under these paths is about to change its channel, or has: while it is held, they are used only where no other works
-    /// ([`crate::migrate`]). Once it is not, they are tried whatever they were before.
-    pub fn hold_link(&mut self, link: u32, held: bool, now: Time) {
-        let ids: Vec<u32> = self.peers.keys().copied().collect();
-        for id in ids {
-            let Some(peer) = self.peers.get_mut(&id) else { continue };
-            for i in 0..peer.paths.len() {
-                let p = &mut peer.paths[i];
-                if p.route.link != link {
-                    continue;
-                }
-                let is_let_go = core::mem::replace(&mut p.is_held, held) && !held;
-                if is_let_go && p.live.begin_anew(now) {
-                    peer.announce(i, &mut self.shared);
-                }
-            }
-            peer.on_queue_changed();
-            self.mark_ready(id);
-        }
-    }
-
-    /// Bytes carried over this link, by the link's word or its peers' acknowledgements, and whether it is what limits somebody who can be reached by it: data waits, or the link holds half
-    /// of what it may, as under a flow that keeps its own queue short.
-    pub fn link_load(&self, link: u32, now: Time) -> (u64, bool) {
-        let limits = &self.shared.config.device_threshold;
-        // Bare acknowledgements, which nobody acknowledges, are not what a flow has on the way.
-        let on_the_way = |p: &crate::path::Path| p.outstanding().min(u64::from(p.sent.flying()));
-        let is_full = |p: &crate::path::Path| 2 * on_the_way(p) >= u64::from(p.device_threshold(now, limits));
-        let mut load = (0, false);
-        for peer in self.peers.values() {
-            let on_it = || peer.paths.iter().filter(|p| p.route.link == link);
-            let carried =
-                |p: &crate::path::Path| p.completions.carried_bytes().unwrap_or(p.sampler.delivered());
-            load.0 += on_it().map(carried).sum::<u64>();
-            load.1 |= on_it().any(|p| is_full(p) || !peer.ingress.is_empty());
-        }
-        load
-    }
-
     /// The interface under a path is gone, or the kernel has no route: use it no more until it answers.
     pub fn fail_path(&mut self, link: u32, now: Time) {
         let ids: Vec<u32> = self.peers.keys().copied().collect();
@@ -142,10 +95,7 @@ impl Engine {
         for peer in self.peers.values_mut().filter(|_| rebuild) {
             peer.scheduler = config.scheduler.scheduler(config.max_spread);
         }
-        if config.throttle != self.shared.config.throttle {
-            // Made anew by the repeater's next word.
-            self.peers.values_mut().for_each(|p| p.throttled = None);
-        }
+        self.peers.values_mut().filter_map(|p| p.backhaul.as_mut()).for_each(|b| b.reconfigure(&config));
         self.shared.config = config;
     }
 

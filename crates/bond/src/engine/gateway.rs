@@ -167,7 +167,9 @@ impl Engine {
         };
         self.indices.insert(index, id);
         let Some(peer) = self.peers.get_mut(&id) else { return false };
-        peer.reads_queue = offer.reads_queue;
+        if let Some(b) = &mut peer.backhaul {
+            b.set_peer_reads(offer.reads_queue);
+        }
         if let Some(void) = peer.keys.offer(epoch) {
             self.indices.remove(&void.get());
         }

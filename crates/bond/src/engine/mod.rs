@@ -1,20 +1,20 @@
 //! The engine: all sessions of one process, as a client or as a gateway.
 
+mod backhaul;
 mod client;
 mod commands;
-mod egress;
 mod gateway;
 mod handshakes;
 mod status;
 
 pub use client::ClientConfig;
 pub use handshakes::{HandshakeJob, HandshakeResult};
-pub use status::{Held, HopStatus, PathStatus, PeerStatus, Status};
+pub use status::{PathStatus, PeerStatus, Status};
 
 use crate::api::{BATCH_BYTES, Event, Input, Output, Registry};
-use crate::config::Config;
+use crate::backhaul::delivery::DeliveryPacer;
+use crate::config::{Config, Profile};
 use crate::entropy::Entropy;
-use crate::feedback::LinkState;
 use crate::inner::Inner;
 use crate::order::Delivery;
 use crate::path::Route;
@@ -28,7 +28,6 @@ use crate::vnet::Vnet;
 use crate::wire::Header;
 use client::Client;
 use core::net::{IpAddr, SocketAddr};
-use egress::Egress;
 use gateway::Gateway;
 use ipnet::IpNet;
 use rand::{Rng, RngCore};
@@ -67,7 +66,8 @@ pub struct Engine {
     timer_of: BTreeMap<u32, (Time, &'static str)>,
     handshakes: VecDeque<(Route, Vec<u8>)>,
     handed_out: Option<Delivery>,
-    egress: Egress,
+    /// Repeater: what the clients' radio has no room for waits here.
+    pacer: Option<Box<DeliveryPacer>>,
     /// What was handed out last besides batches and packets of the store.
     sending: Vec<u8>,
     /// The batch being built. The driver has sent a copy of it before it asks for the next.
@@ -102,7 +102,8 @@ impl Engine {
     fn new(config: Config, role: Role, mut entropy: Entropy) -> Engine {
         let mut flow_key = [0; 16];
         entropy.fill_bytes(&mut flow_key);
-        let egress = Egress::new(config.throttle.high * 2);
+        let backhaul = config.profile() == Profile::Backhaul;
+        let pacer = backhaul.then(|| Box::new(DeliveryPacer::new(config.limiter.high * 2)));
         let store = Store::new(Pool::new(config.memory_bytes), config.records);
         let shared = Shared {
             config,
@@ -129,7 +130,7 @@ impl Engine {
             timer_of: BTreeMap::new(),
             handshakes: VecDeque::new(),
             handed_out: None,
-            egress,
+            pacer,
             sending: Vec::new(),
             tx: vec![0; BATCH_BYTES].into(),
             shared,
@@ -191,11 +192,14 @@ impl Engine {
     fn next_delivery(&mut self, now: Time) -> Option<Delivery> {
         let kept = self.shared.deliveries.len();
         // Packet memory is for what is under way.
-        if kept == 0 || !self.egress.has_room(now, kept) && !self.shared.store.pool.is_tight() {
+        let has_room = kept > 0 && self.pacer.as_mut().is_none_or(|p| p.has_room(now, kept));
+        if kept == 0 || !has_room && !self.shared.store.pool.is_tight() {
             return None;
         }
         let d = self.shared.deliveries.pop_front()?;
-        self.egress.on_handed(d.vnet.segments(d.len as usize), kept - 1);
+        if let Some(p) = &mut self.pacer {
+            p.on_handed(d.vnet.segments(d.len as usize), kept - 1);
+        }
         Some(d)
     }
 
@@ -219,8 +223,9 @@ impl Engine {
             self.remove_if_closed(id);
         }
         let mut own = self.role_timeout();
-        if let (false, Some(at)) = (self.shared.deliveries.is_empty(), self.egress.opens_at()) {
-            own = own.min((at.max(now + Duration::from_micros(20)), "egress"));
+        let opens_at = self.pacer.as_ref().and_then(|p| p.opens_at());
+        if let (false, Some(at)) = (self.shared.deliveries.is_empty(), opens_at) {
+            own = own.min((at.max(now + Duration::from_micros(20)), "delivery"));
         }
         match self.timers.peek() {
             Some(Reverse((at, id))) if *at <= own.0 => {
@@ -307,33 +312,6 @@ impl Engine {
     fn whose(&self, address: IpAddr) -> Option<u32> {
         let behind = || self.networks.iter().find(|(n, _)| n.contains(&address)).map(|(_, id)| *id);
         self.inside.get(&address).copied().or_else(behind)
-    }
-
-    fn on_link(&mut self, of: Option<PublicKey>, path: u8, state: LinkState, now: Time) {
-        let first = self.peers.values().next().map(|p| p.key);
-        let alone = self.peers.values().all(|p| Some(p.key) == first);
-        let Some(key) = of.or(first.filter(|_| alone)) else {
-            self.shared.drops.unroutable += u64::from(first.is_some());
-            return;
-        };
-        // The newest session of the peer; an older one is about to end.
-        let newest = self.peers_of(&key).filter(|id| self.peers.get(id).is_some_and(|p| p.confirmed)).last();
-        let Some((id, peer)) = newest.and_then(|id| Some((id, self.peers.get_mut(&id)?))) else { return };
-        if let Some(p) = peer.path_mut(path) {
-            p.on_link(now, state);
-            self.mark_ready(id);
-        }
-    }
-
-    fn on_client_queue(&mut self, client: u32, state: LinkState, now: Time) {
-        let mut ready = Vec::new();
-        for (id, peer) in self.peers.iter_mut().filter(|(_, p)| p.reads_queue) {
-            if peer.on_client_queue(client, state, now) {
-                ready.push(*id);
-            }
-            self.egress.on_report(now, &peer.clients, self.shared.config.throttle.low);
-        }
-        ready.into_iter().for_each(|id| self.wake(id, now));
     }
 
     fn on_datagram(&mut self, from: Origin, datagram: &mut [u8], now: Time) {

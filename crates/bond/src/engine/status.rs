@@ -1,14 +1,12 @@
 //! What an engine says of itself, for `status`, `top` and metrics.
 
 use super::Engine;
-use crate::config::Config;
-use crate::feedback;
+use crate::backhaul::{BackhaulStatus, LinkStatus};
 use crate::order;
 use crate::path::{Route, State, Traffic};
 use crate::peer::Drops;
 use crate::queue;
 use crate::session::PublicKey;
-use crate::throttle::{self, Allowance};
 use crate::time::{Duration, Time};
 use core::net::IpAddr;
 use ipnet::IpNet;
@@ -48,42 +46,8 @@ pub struct PathStatus {
     pub traffic: Traffic,
     /// Deaths within the last seconds.
     pub deaths: u32,
-    /// What its link holds and may hold.
-    pub held: Held,
-}
-
-/// What a path's link holds, as the backpressure scheduler counts it (Multifacet, MF-5).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Held {
-    /// Datagrams without a completion.
-    pub outstanding: u64,
-    /// How many there may be: the link's `Device_threshold`, before any throttle.
-    pub threshold: u32,
-    /// Completions per second while the link was busy, in datagrams of full length; 0 before that.
-    pub completed_pps: f64,
-    /// Whose word counts.
-    pub source: feedback::Source,
-    /// Its channel is one that a repeater's clients need, so it is throttled, or the other end's is.
-    pub is_shared: bool,
-}
-
-/// What the end of a hop knows of the queue towards the clients, and makes of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HopStatus {
-    /// Repeater: clients whose queues are reported.
-    pub clients: usize,
-    /// Repeater: packets in the longest of these queues; access point: the repeater's last word on it.
-    pub longest: u32,
-    /// Repeater: QUEUE frames sent.
-    pub words_sent: u64,
-    /// Repeater: packets in order that wait until there is room in front of the clients.
-    pub kept: usize,
-    /// Repeater: how often packets had to.
-    pub waits: u64,
-    /// Access point: QUEUE frames heard, decrease, same and increase; came twice or too late; periods in which none came.
-    pub heard: throttle::Counters,
-    /// Access point: the throttle's name and what it allows the shared paths. None before the first frame, or if it is off.
-    pub throttle: Option<(&'static str, Allowance)>,
+    /// Backhaul: what its link holds and may hold.
+    pub link: Option<LinkStatus>,
 }
 
 /// One session, now.
@@ -127,8 +91,8 @@ pub struct PeerStatus {
     pub networks: Vec<IpNet>,
     /// The driver's number of its device; 0 but for the clients of a gateway on layer 2.
     pub device: u32,
-    /// The queue towards a repeater's clients; none where nobody speaks of such.
-    pub hop: Option<HopStatus>,
+    /// Backhaul: the queues towards the repeater's clients; none where nobody reports any.
+    pub backhaul: Option<BackhaulStatus>,
 }
 
 /// All of it, now.
@@ -148,10 +112,11 @@ impl Engine {
     /// A snapshot. Allocates; not for the hot path.
     pub fn status(&self, now: Time) -> Status {
         let peer = |p| {
-            let mut status = peer_status(p, now, &self.shared.config);
+            let mut status = peer_status(p, now);
             // Only the repeater end has clients of its own.
-            if let Some(hop) = status.hop.as_mut().filter(|h| h.clients > 0) {
-                (hop.kept, hop.waits) = (self.shared.deliveries.len(), self.egress.waits());
+            if let (Some(b), Some(pacer)) = (status.backhaul.as_mut().filter(|b| b.clients > 0), &self.pacer)
+            {
+                (b.kept, b.waits) = (self.shared.deliveries.len(), pacer.waits());
             }
             status
         };
@@ -164,7 +129,7 @@ impl Engine {
     }
 }
 
-fn peer_status(p: &crate::peer::Peer, now: Time, config: &Config) -> PeerStatus {
+fn peer_status(p: &crate::peer::Peer, now: Time) -> PeerStatus {
     let epoch = p.keys.current();
     PeerStatus {
         key: p.key,
@@ -173,7 +138,7 @@ fn peer_status(p: &crate::peer::Peer, now: Time, config: &Config) -> PeerStatus 
         cipher: epoch.map(|e| e.sealer.cipher().name()),
         key_age: epoch.map(|e| now.since(e.since)),
         silent_for: now.since(p.last_heard),
-        paths: p.paths.iter().map(|path| path_status(p, path, now, config)).collect(),
+        paths: p.paths.iter().map(|path| path_status(p, path, now)).collect(),
         queue_bytes: p.ingress.bytes(),
         queue_packets: p.ingress.packets(),
         queue_wait: p.ingress.waited(),
@@ -186,36 +151,12 @@ fn peer_status(p: &crate::peer::Peer, now: Time, config: &Config) -> PeerStatus 
         given_up: p.given_up,
         networks: p.networks.clone(),
         device: p.device,
-        hop: hop_status(p, config),
+        backhaul: p.backhaul.as_ref().and_then(|b| b.status()),
     }
 }
 
-fn hop_status(p: &crate::peer::Peer, config: &Config) -> Option<HopStatus> {
-    if p.clients.is_empty() && p.throttled.is_none() && p.words_sent == 0 {
-        return None;
-    }
-    let throttled = p.throttled.as_deref();
-    Some(HopStatus {
-        clients: p.clients.len(),
-        longest: throttled.map_or(p.clients.longest(config.throttle.low), |t| t.packets()),
-        words_sent: p.words_sent,
-        kept: 0,
-        waits: 0,
-        heard: throttled.map_or_else(Default::default, |t| t.counters()),
-        throttle: throttled.map(|t| (t.name(), t.allowance())),
-    })
-}
-
-fn path_status(peer: &crate::peer::Peer, p: &crate::path::Path, now: Time, config: &Config) -> PathStatus {
+fn path_status(peer: &crate::peer::Peer, p: &crate::path::Path, now: Time) -> PathStatus {
     let weight = peer.weights[p.id as usize];
-    let held = Held {
-        outstanding: p.outstanding(),
-        threshold: p.device_threshold(now, &config.device_threshold),
-        completed_pps: p.completed_pps(),
-        source: p.completions.source(now),
-        is_shared: peer.shared_paths & 1 << p.id != 0
-            || peer.throttled.as_deref().is_some_and(|t| t.is_shared(p.id)),
-    };
     let known = p.rtt.is_known();
     PathStatus {
         id: p.id,
@@ -237,6 +178,6 @@ fn path_status(peer: &crate::peer::Peer, p: &crate::path::Path, now: Time, confi
         mtu: p.mtu.current(),
         traffic: p.traffic,
         deaths: p.live.deaths(),
-        held,
+        link: peer.backhaul.as_ref().map(|b| b.link_status(now, p)),
     }
 }

@@ -9,7 +9,6 @@
 //!      └──────────────────────────────── Down ◀──────────────────────────────────┘
 //! ```
 
-pub mod busy;
 pub mod pacer;
 pub mod pmtu;
 pub mod recv;
@@ -21,17 +20,15 @@ pub use state::{Class, Liveness, State};
 
 use crate::cc::rate::RateSampler;
 use crate::cc::{Ack, Controller, Loss, Sibling};
-use crate::feedback::{Completions, LinkState, Source};
 use crate::peer::address::Candidate;
-use crate::schedule::DeviceThreshold;
+use crate::schedule::PathInfo;
 use crate::session::ReplayWindow;
 use crate::time::{Duration, Time};
 use crate::wire::{self, AckFrame, Stamp};
-use busy::Busy;
 use core::net::{IpAddr, SocketAddr};
 use pacer::Pacer;
 use pmtu::Mtu;
-use recv::{RecvLog, SPARSE, SPARSE_GAP};
+use recv::RecvLog;
 use rtt::Rtt;
 use sent::{Outcome, SentLog, Settled};
 
@@ -42,14 +39,6 @@ const LOSS_MEMORY: f64 = 500.0;
 pub(crate) const AMPLIFICATION: u64 = 3;
 /// Header, stamp, tag, and the short frames: challenge, response, ping, status and close.
 const LEAST_DATAGRAM: u64 = 56;
-
-/// A peer that acknowledges seldom is asked this often where its word is what counts: the link under the path says nothing of itself, or a congestion
-/// controller wants to hear.
-const ASK: Duration = Duration::from_millis(10);
-
-/// Datagrams that wait for longer than this wait behind the link, which has no more than some milliseconds of work: the narrow place is a modem or an adapter at its
-/// end, of which completions say nothing.
-const QUEUED: Duration = Duration::from_millis(24);
 
 /// Where a path's datagrams go: what the driver needs to send them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,16 +85,10 @@ pub struct Path {
     pub unproven: Option<u64>,
     /// What it may be used for.
     pub class: Class,
-    /// Its link is on its way to another channel: it is used while no other works.
-    pub is_held: bool,
-    /// The peer is to be told now what waits for the clients.
-    pub queue_due: bool,
     /// Whether it works.
     pub live: Liveness,
     /// Datagrams on their way.
     pub sent: SentLog,
-    /// How many of them are still in front of the link or on it.
-    pub completions: Completions,
     /// What arrived.
     pub recv: RecvLog,
     /// Which numbers were seen.
@@ -136,12 +119,6 @@ pub struct Path {
     pub exhausted_told: bool,
     /// A datagram that asks for an answer is to be sent now.
     pub ping_due: bool,
-    /// Number of the last datagram with urgent packets.
-    pub last_urgent: Option<u64>,
-    /// When the peer was last asked to acknowledge.
-    asked: Time,
-    /// How much of the time its link has work.
-    pub busy: Busy,
     /// Newest stamp of the peer that arrived here.
     pub newest_stamp: Option<Stamp>,
     /// Counts.
@@ -172,11 +149,8 @@ impl Path {
             stays_until: Time::ZERO,
             unproven: None,
             class: Class::Active,
-            is_held: false,
-            queue_due: false,
             live: Liveness::default(),
             sent: SentLog::new(in_flight_limit),
-            completions: Completions::default(),
             recv: RecvLog::default(),
             replay: ReplayWindow::default(),
             rtt: Rtt::default(),
@@ -192,9 +166,6 @@ impl Path {
             close_due: false,
             exhausted_told: false,
             ping_due: false,
-            last_urgent: None,
-            asked: Time::ZERO,
-            busy: Busy::default(),
             newest_stamp: None,
             traffic: Traffic::default(),
             loss: 0.0,
@@ -275,7 +246,7 @@ impl Path {
         self.pacing_bps().map(|rate| self.pacer.ready_at(rate, quantum))
     }
 
-    /// Accounts a datagram of `datagram` UDP payload bytes that is about to leave.
+    /// Accounts a datagram of `datagram` UDP payload bytes that is about to leave. Returns its bytes on the wire.
     pub fn on_sent(
         &mut self,
         now: Time,
@@ -283,12 +254,10 @@ impl Path {
         eliciting: bool,
         chunks: &[sent::ChunkRef],
         probe: Option<u16>,
-    ) {
+    ) -> u32 {
         let bytes = (datagram + self.overhead()) as u32;
         let stamp = self.sampler.on_send(now, self.sent.inflight());
-        self.completions.on_sent(bytes);
         self.sent.on_sent(now, bytes, eliciting, chunks, probe, stamp);
-        self.note_busy(now);
         if let Some(u) = &mut self.unproven {
             *u = u.saturating_sub(datagram as u64);
         }
@@ -300,106 +269,17 @@ impl Path {
         self.traffic.sent += 1;
         self.traffic.sent_bytes += u64::from(bytes);
         self.class.spend(u64::from(bytes));
-    }
-
-    /// The link under the path reports.
-    pub fn on_link(&mut self, now: Time, state: LinkState) {
-        self.completions.on_link(now, state, self.sent.next_number());
-        self.note_busy(now);
-    }
-
-    /// Datagrams handed out and not known to have left the link.
-    pub fn outstanding(&self) -> u64 {
-        self.completions.outstanding(self.sent.next_number())
-    }
-
-    fn note_busy(&mut self, now: Time) {
-        if self.completions.weighs() {
-            let waits = self.sent.inflight() > 0 && self.rtt.queued() > QUEUED;
-            self.busy.note(now, self.outstanding() > 0 || waits);
-        }
-    }
-
-    /// Since when the peer owes an answer, if it does. `by_link`: the scheduler lives on completions, so a link that reports does so every few of them;
-    /// otherwise its word is up to a second old.
-    pub fn owed_since(&self, now: Time, by_link: bool) -> Option<Time> {
-        let oldest = self.sent.oldest_flying()?;
-        match self.completions.source(now) {
-            Source::Link if by_link => Some(self.completions.owed_since(oldest)),
-            _ => Some(oldest.1),
-        }
-    }
-
-    /// The scheduler lives on completions: datagrams are weighed, and acknowledgements are seldom.
-    pub fn count_completions(&mut self) {
-        self.completions = std::mem::take(&mut self.completions).weighed();
-        self.recv = RecvLog::sparse();
-    }
-
-    /// Its link says that it still holds the last datagram with urgent packets, and another one.
-    pub fn holds_urgent(&self, now: Time) -> bool {
-        let settled = self.sent.next_number() - self.outstanding();
-        self.completions.source(now) == Source::Link
-            && self.outstanding() > 1
-            && self.last_urgent.is_some_and(|number| number >= settled)
-    }
-
-    /// What its link holds, in datagrams of full length. Of the smallest, four count as one at least: each takes its turn on the air.
-    pub fn held(&self) -> u64 {
-        let full = self.completions.held_bytes().div_ceil(u64::from(self.mtu.current()));
-        full.max(self.outstanding() / 4)
-    }
-
-    /// Datagrams of full length that its link completes per second while it is served.
-    pub fn completed_pps(&self) -> f64 {
-        self.completions.rate() / f64::from(self.mtu.current())
-    }
-
-    /// How many datagrams of full length its link may hold.
-    pub fn device_threshold(&self, now: Time, limits: &DeviceThreshold) -> u32 {
-        // The peer's word is late by a round trip and the time between two questions, the link's own is not.
-        let late = match self.completions.source(now) {
-            Source::Link => Duration::ZERO,
-            Source::Acknowledgements if self.rtt.is_known() => self.rtt.min() + ASK,
-            Source::Acknowledgements => Duration::ZERO,
-        };
-        limits.of(self.completed_pps(), late.as_secs_f64())
-    }
-
-    /// The peer is to be asked for an acknowledgement with the datagram that leaves now; notes that it is. `fills`: nothing leaves behind it until some of what
-    /// the link holds is known to be gone, so that nothing could ask later.
-    pub fn asks(&mut self, now: Time, fills: bool) -> bool {
-        let silent = self.completions.source(now) == Source::Acknowledgements;
-        let hears = !silent && !self.cc.listens();
-        let due = fills && silent || now.since(self.asked) >= ASK;
-        let asks = self.completions.weighs() && !hears && due;
-        if asks {
-            self.asked = now;
-        }
-        asks
-    }
-
-    /// How late the peer's acknowledgement may be, beside what acknowledgements take otherwise.
-    pub fn seldom(&self, now: Time) -> Duration {
-        match self.completions.source(now) {
-            _ if !self.completions.weighs() => Duration::ZERO,
-            Source::Link => SPARSE.1,
-            Source::Acknowledgements => ASK + SPARSE_GAP,
-        }
+        bytes
     }
 
     /// Everything on its way counts as lost.
     pub fn lose_all(&mut self, out: &mut Outcome) {
         self.sent.lose_all(out);
-        self.completions.on_all_lost(self.sent.next_number());
-        self.busy = Busy::default();
     }
 
     /// The first datagram will have this number.
     pub fn begin_at(&mut self, number: u64) {
         self.sent.begin_at(number);
-        let completions = Completions::starting_at(number);
-        self.completions = if self.completions.weighs() { completions.weighed() } else { completions };
     }
 
     /// Accounts an authentic datagram of the peer.
@@ -432,9 +312,7 @@ impl Path {
             return false;
         }
         let mut queue_delay = None;
-        if let Some((number, at)) = out.largest {
-            self.completions.on_acked(now, number, self.sent.next_number());
-            self.note_busy(now);
+        if let Some((_, at)) = out.largest {
             let delay = Duration::from_micros(u64::from(ack.delay_us));
             let sample = now.since(at).saturating_sub(delay).max(Duration::from_micros(1));
             self.rtt.on_sample(now, sample);
@@ -543,6 +421,21 @@ impl Path {
     /// Time that an overtaken datagram is given: the larger of smoothed and latest RTT (RFC 9002 §6.1.2), and the path's jitter.
     pub fn loss_delay(&self) -> Duration {
         self.rtt.smoothed().max(self.rtt.latest()) + self.rtt.deviation()
+    }
+
+    /// What schedulers see of this path.
+    pub fn info(&mut self, now: Time, weight: u32) -> PathInfo {
+        PathInfo {
+            id: self.id,
+            has_room: self.is_ready(now),
+            one_way_us: self.rtt.one_way_us().unwrap_or(self.rtt.smoothed().as_micros() as f64 / 2.0),
+            jitter: self.rtt.one_way_deviation(),
+            srtt: self.rtt.smoothed(),
+            rate_bps: self.cc.bandwidth_bps(),
+            weight,
+            mtu: self.mtu.current(),
+            ..PathInfo::default()
+        }
     }
 
     /// What coupled controllers see of this path.

@@ -3,23 +3,22 @@
 //! The packet's walk out is in `crate::send`, its walk in is in `crate::receive`; what happens by the clock is in [`timers`].
 
 pub(crate) mod address;
-mod hop;
 pub mod keyring;
 pub mod timers;
 
 use crate::api::{Event, PathSpec};
+use crate::backhaul::Backhaul;
 use crate::cc::Sibling;
-use crate::config::Config;
+use crate::config::{Config, Profile};
 use crate::entropy::Entropy;
 use crate::order::{Delivery, Reassembly};
+use crate::path::recv::RecvLog;
 use crate::path::sent::{ChunkRef, Outcome};
 use crate::path::{Class, ClockOffset, Path, Route, State};
 use crate::queue::Ingress;
 use crate::record::Store;
-use crate::schedule::{Scheduler, View};
-use crate::send::turn::Turn;
+use crate::schedule::{PathInfo, Scheduler};
 use crate::session::{PublicKey, ReplayWindow, SessionId};
-use crate::throttle::{Monitor, Throttled};
 use crate::time::{Duration, Time};
 use crate::wire::MAX_PATHS;
 use core::net::IpAddr;
@@ -107,22 +106,8 @@ pub struct Peer {
     retired: BTreeMap<u8, Retired>,
     /// Weights of the paths, by identifier.
     pub weights: [u32; MAX_PATHS],
-    /// The peer reads QUEUE frames.
-    pub reads_queue: bool,
-    /// Repeater: a bit for each path on a channel that its clients need too.
-    pub shared_paths: u16,
-    /// Repeater: what waits for clients.
-    pub clients: Monitor,
-    /// Repeater: the number of its next word on that, and when it is due.
-    pub(crate) word: (u16, Option<Time>),
-    /// Repeater: words sent.
-    pub words_sent: u64,
-    /// Since when a word of this end waits to be sent.
-    pub word_since: Option<Time>,
-    /// Path and number of the datagram that took the last one along.
-    pub(crate) word_in: Option<(u8, u64)>,
-    /// Access point: how the paths that share the clients' channel are throttled; none until the peer speaks of such.
-    pub throttled: Option<Box<Throttled>>,
+    /// In what the session differs where its paths are the links of a wireless backhaul; none over the internet.
+    pub backhaul: Option<Box<Backhaul>>,
     /// What waits to be sent.
     pub ingress: Ingress,
     /// What is to be sent again.
@@ -162,11 +147,8 @@ pub struct Peer {
     pub(crate) order_swept: Time,
     /// Paths that found nothing to send since the queue last changed.
     pub(crate) declined: u16,
-    /// When acknowledgements of the flows may leave.
-    pub(crate) turn: Turn,
-    /// When the little may leave that a flow has to send against much.
-    pub(crate) little_turn: Turn,
-    pub(crate) views: Vec<View>,
+    /// What the scheduler sees: the paths that may carry data now.
+    pub(crate) infos: Vec<PathInfo>,
     pub(crate) siblings: Vec<Sibling>,
     pub(crate) status_seq: u16,
     /// Chunks sent again.
@@ -191,14 +173,7 @@ impl Peer {
             paths: Vec::new(),
             retired: BTreeMap::new(),
             weights: [1; MAX_PATHS],
-            reads_queue: false,
-            shared_paths: 0,
-            clients: Monitor::default(),
-            word: (0, None),
-            words_sent: 0,
-            word_since: None,
-            word_in: None,
-            throttled: None,
+            backhaul: (config.profile() == Profile::Backhaul).then(|| Box::new(Backhaul::new(config))),
             ingress: ingress(config),
             resend: VecDeque::new(),
             copies: VecDeque::new(),
@@ -219,9 +194,7 @@ impl Peer {
             order_due: None,
             order_swept: now,
             declined: 0,
-            turn: Turn::default(),
-            little_turn: Turn::default(),
-            views: Vec::new(),
+            infos: Vec::new(),
             siblings: Vec::new(),
             status_seq: 0,
             resent: 0,
@@ -256,8 +229,9 @@ impl Peer {
                 (path.class, path.status_seen) = (before.class, before.status_seen);
             }
         }
-        if self.scheduler.counts_completions() {
-            path.count_completions();
+        if let Some(b) = &mut self.backhaul {
+            b.on_path_added(id, path.sent.next_number());
+            path.recv = if b.acknowledges_seldom() { RecvLog::sparse() } else { RecvLog::default() };
         }
         path.unproven = (!self.is_client).then_some(0);
         // The gateway may know the identifier with another class.
@@ -300,6 +274,9 @@ impl Peer {
         out.clear();
         let p = &mut self.paths[i];
         p.lose_all(&mut out);
+        if let Some(b) = &mut self.backhaul {
+            b.on_all_lost(p);
+        }
         p.repeat_status(&out);
         out.lost.iter().filter_map(|s| s.probe).for_each(|size| p.mtu.on_probe_lost(now, size));
         self.requeue(&out.missing, shared);
@@ -350,49 +327,24 @@ impl Peer {
         slowest.saturating_sub(usable().map(|p| p.rtt.min() / 2).min().unwrap_or_default())
     }
 
-    /// Fills `views` with the paths that may carry data now: of those that work, the ones that nothing is held against. A backup is the next best, a path that
-    /// flaps the last.
-    pub(crate) fn look(&mut self, now: Time, config: &Config) {
-        let counts = self.scheduler.counts_completions();
-        self.views.clear();
-        let rank = |p: &Path| (p.live.is_damped(now), p.is_held || p.class == Class::Backup);
-        let best = self.paths.iter().filter(|p| p.is_usable()).map(rank).min();
-        let takes_part = |p: &Path| p.is_usable() && Some(rank(p)) == best;
-        // Nobody says how the clients fare, and there is no other way: carrying slowly is better than not at all.
-        let any_private = self.paths.iter().any(|p| takes_part(p) && !self.is_throttled(p.id));
-        let is_open = !any_private && self.throttled.as_deref().is_some_and(|t| t.is_silent());
-        for p in self.paths.iter_mut().filter(|p| takes_part(p)) {
-            let outstanding = if counts { p.held() } else { p.outstanding() };
-            let outstanding = u32::try_from(outstanding).unwrap_or(u32::MAX);
-            let threshold = p.device_threshold(now, &config.device_threshold);
-            let throttled = self.throttled.as_deref_mut().filter(|t| t.is_shared(p.id));
-            let is_shared = throttled.is_some() || self.shared_paths & 1 << p.id != 0;
-            let (threshold, slots) = match throttled.filter(|_| !is_open) {
-                Some(t) => t.slots(now, p.id, outstanding, threshold),
-                None if counts => (threshold, threshold.saturating_sub(outstanding)),
-                None => (threshold, u32::MAX),
-            };
-            self.views.push(View {
-                id: p.id,
-                has_room: slots > 0 && p.is_ready(now),
-                outstanding,
-                threshold,
-                slots,
-                is_shared,
-                busy: if counts { p.busy.share(now) } else { 1.0 },
-                one_way_us: p.rtt.one_way_us().unwrap_or(p.rtt.smoothed().as_micros() as f64 / 2.0),
-                jitter: p.rtt.one_way_deviation(),
-                srtt: p.rtt.smoothed(),
-                rate_bps: p.cc.bandwidth_bps(),
-                weight: self.weights[p.id as usize],
-                mtu: p.mtu.current(),
-            });
+    /// Fills `infos` with the paths that may carry data now: of those that work, the ones that nothing is held against. A backup is the next best, a path
+    /// that flaps the last.
+    pub(crate) fn update_infos(&mut self, now: Time) {
+        self.infos.clear();
+        let (paths, backhaul) = (&mut self.paths, &mut self.backhaul);
+        let is_away = |p: &Path| backhaul.as_ref().is_some_and(|b| b.is_away(p.id));
+        let rank = |p: &Path| (p.live.is_damped(now), is_away(p) || p.class == Class::Backup);
+        let best = paths.iter().filter(|p| p.is_usable()).map(rank).min();
+        let usable = || paths.iter().filter(|p| p.is_usable() && Some(rank(p)) == best);
+        let unlimited = backhaul.as_ref().is_some_and(|b| b.is_unlimited(usable()));
+        let taking_part = usable().fold(0u16, |mask, p| mask | 1 << p.id);
+        for p in paths.iter_mut().filter(|p| taking_part & 1 << p.id != 0) {
+            let mut info = p.info(now, self.weights[p.id as usize]);
+            if let Some(b) = backhaul {
+                b.adjust(now, p, unlimited, &mut info);
+            }
+            self.infos.push(info);
         }
-    }
-
-    /// Whether the peer said that its clients need the channel of path `id`.
-    fn is_throttled(&self, id: u8) -> bool {
-        self.throttled.as_deref().is_some_and(|t| t.is_shared(id))
     }
 
     /// Fills `siblings` for the coupled controllers; entry `own` is the path being called.
@@ -430,7 +382,9 @@ impl Peer {
                 self.paths.insert(i, new);
             }
         }
-        self.throttled = None;
+        if let Some(b) = &mut self.backhaul {
+            b.restart();
+        }
         self.order.clear(&mut shared.store.pool);
         self.clock = ClockOffset::default();
         self.last_heard = now;
@@ -474,7 +428,7 @@ impl Peer {
 fn ingress(config: &Config) -> Ingress {
     let queue = Ingress::new(config.queue_bytes).on_layer(config.layer());
     match config.queue_packets {
-        None if config.scheduler == crate::schedule::Kind::Backpressure => queue.for_a_hop(),
+        None if config.scheduler.counts_completions() => queue.for_a_backhaul(),
         limit => queue.with_packets(limit),
     }
 }

@@ -46,7 +46,9 @@ impl Peer {
         self.forget_dead_paths(now, shared);
         self.pass_probe_turn(now);
         self.tune_queue();
-        self.tend_hop(now, &shared.config);
+        if self.backhaul.as_mut().is_some_and(|b| b.on_timer(now, &self.paths)) {
+            self.on_queue_changed();
+        }
     }
 
     /// A gateway is not told that a client has taken a path away; one that has been dead for long while others work is forgotten, but for what must outlive it. If
@@ -80,16 +82,22 @@ impl Peer {
     /// RFC 9002's probe timeout; twice that where there is nowhere else to go.
     fn timeout(&self, i: usize, now: Time) -> Duration {
         let p = &self.paths[i];
-        let timeout = p.rtt.probe_timeout(p.seldom(now) + ACK_DELAY);
+        let late = self.backhaul.as_ref().map_or(Duration::ZERO, |b| b.ack_delay(now, p.id));
+        let timeout = p.rtt.probe_timeout(late + ACK_DELAY);
         let alone = !self.paths.iter().any(|q| q.id != p.id && q.is_usable());
         if alone { (timeout * 2).max(p.rtt.smoothed() * 3) } else { timeout }
     }
 
+    /// Since when the peer owes an answer on a path, if it does.
+    fn owed_since(&self, now: Time, p: &Path) -> Option<Time> {
+        let oldest = p.sent.oldest_flying()?;
+        Some(self.backhaul.as_ref().map_or(oldest.1, |b| b.owed_since(now, p.id, oldest)))
+    }
+
     fn detect_death(&mut self, i: usize, now: Time, shared: &mut Shared) {
         let timeout = self.timeout(i, now);
-        let by_link = self.scheduler.counts_completions();
+        let oldest = self.owed_since(now, &self.paths[i]);
         let p = &mut self.paths[i];
-        let oldest = p.owed_since(now, by_link);
         match p.live.on_timer(now, oldest, timeout, p.rtt.smoothed()) {
             Some(State::Suspect) => {
                 p.ping_due = true;
@@ -179,17 +187,13 @@ impl Peer {
             // Without keys nothing can leave, whatever is due.
             return next;
         }
-        at(self.word.1, "word on the clients' queues");
-        at(self.word_at(), "word on the clients' queues");
-        at(self.throttled.as_ref().map(|t| t.silent_at()), "silence of the repeater");
-        at(self.turn.opens(), "acknowledgements of flows");
-        at(self.little_turn.opens(), "a little against much");
         let waiting = !self.ingress.is_empty() || !self.resend.is_empty() || !self.copies.is_empty();
-        if waiting {
-            at(self.throttled.as_ref().and_then(|t| t.ready_at()), "throttle");
+        if let Some((time, why)) =
+            self.backhaul.as_ref().and_then(|b| b.next_timeout(now, &self.paths, waiting))
+        {
+            at(Some(time), why);
         }
         let flowing = now.since(self.last_data) < FLOWING;
-        let by_link = self.scheduler.counts_completions();
         for (i, p) in self.paths.iter().enumerate() {
             if p.may_speak() {
                 at(p.recv.due(), "acknowledgement");
@@ -198,12 +202,9 @@ impl Peer {
             at(p.candidate.as_ref().and_then(|c| c.due()), "address validation");
             at(p.sent.loss_time(p.loss_delay()), "loss detection");
             at(
-                p.live.next_change(p.owed_since(now, by_link), self.timeout(i, now), p.rtt.smoothed()),
+                p.live.next_change(self.owed_since(now, p), self.timeout(i, now), p.rtt.smoothed()),
                 "dead path detection",
             );
-            // From then on the acknowledgements alone count, and they may be overdue.
-            let heeded = p.completions.heeded_until(now).filter(|_| by_link && p.sent.flying() > 0);
-            at(heeded, "silence of the link");
             at(p.live.next_probe(now), "path probe");
             if p.live.state != State::Active {
                 continue;
@@ -224,8 +225,8 @@ impl Peer {
     /// its class keeps it out, and no timer changes that; nor does one
     /// whose link is full, which its next completion changes.
     fn waits_for_pacing(&self, id: u8) -> bool {
-        let Some(i) = self.views.iter().position(|v| v.id == id) else { return false };
+        let Some(i) = self.infos.iter().position(|v| v.id == id) else { return false };
         let declined = self.resend.is_empty() && self.declined & 1 << i != 0;
-        !self.views[i].has_room && self.views[i].slots > 0 && !declined
+        !self.infos[i].has_room && self.infos[i].slots > 0 && !declined
     }
 }

@@ -142,7 +142,7 @@ impl Ingress {
 
     /// The same for an access point that stripes over Wi-Fi links: 200 packets, or 100 ms of what leaves if that is more.
     #[must_use]
-    pub fn for_a_hop(mut self) -> Self {
+    pub fn for_a_backhaul(mut self) -> Self {
         (self.limit_segments, self.grows) = (LEAST, true);
         self
     }

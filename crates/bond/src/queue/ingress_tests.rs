@@ -203,7 +203,7 @@ fn a_limit_in_packets_counts_segments_and_drops_the_oldest_of_the_longest_flow()
 #[test]
 fn the_queue_of_a_hop_holds_some_milliseconds_of_what_leaves() {
     let mut b = Bench::new();
-    b.q = Ingress::new(8 << 20).for_a_hop();
+    b.q = Ingress::new(8 << 20).for_a_backhaul();
     // Four leave in each millisecond, for a second: 400 are 100 ms.
     for ms in 0..1000 {
         for _ in 0..4 {

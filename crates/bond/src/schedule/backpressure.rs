@@ -1,6 +1,6 @@
 //! Backpressure on completions: a link gets the next packets when it has got rid of earlier ones (Multifacet, section 3.1).
 
-use super::{Grant, Scheduler, View};
+use super::{Grant, PathInfo, Scheduler};
 use crate::wire::MAX_PATHS;
 
 /// Datagrams by one grant in the steady state. The paper decides per batch (MF-21); a quarter of an A-MPDU of 32 keeps the links' turns short beside the
@@ -61,11 +61,11 @@ pub struct Backpressure {
 }
 
 impl Backpressure {
-    fn turn(&self, p: &View) -> u8 {
+    fn turn(&self, p: &PathInfo) -> u8 {
         p.id.wrapping_sub(self.last + 1)
     }
 
-    fn choose(&self, paths: &[View], free: impl Iterator<Item = usize> + Clone) -> Option<(usize, u32)> {
+    fn choose(&self, paths: &[PathInfo], free: impl Iterator<Item = usize> + Clone) -> Option<(usize, u32)> {
         let booting = |i: &usize| self.boot[paths[*i].id as usize] < paths[*i].threshold;
         if let Some(i) = free.clone().filter(booting).min_by_key(|i| self.turn(&paths[*i])) {
             return Some((i, 1));
@@ -74,7 +74,7 @@ impl Backpressure {
             return free.min_by_key(|i| self.turn(&paths[*i])).map(|i| (i, 1));
         }
         // Compared as fractions: outstanding over threshold.
-        let fill = |p: &View| u64::from(p.outstanding) * 0x1_0000 / u64::from(p.threshold.max(1));
+        let fill = |p: &PathInfo| u64::from(p.outstanding) * 0x1_0000 / u64::from(p.threshold.max(1));
         free.min_by_key(|i| (fill(&paths[*i]), self.turn(&paths[*i]))).map(|i| (i, BATCH))
     }
 }
@@ -84,16 +84,16 @@ impl Scheduler for Backpressure {
         "backpressure"
     }
 
-    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
         let is_free = |i: &usize| paths[*i].has_room && declined & 1 << i == 0;
-        let own = paths.iter().any(|p| !p.is_shared && p.busy < FULL);
+        let own = paths.iter().any(|p| !p.is_shared && p.utilisation < FULL);
         let free = (0..paths.len()).filter(|i| is_free(i) && !(own && paths[*i].is_shared));
         let (path, batch) = self.choose(paths, free)?;
         let datagrams = batch.min(paths[path].slots).max(1) as usize;
         Some(Grant { path, skip_bytes: 0, datagrams, copies: false })
     }
 
-    fn on_sent(&mut self, paths: &[View], path: usize, bytes: u64) {
+    fn on_sent(&mut self, paths: &[PathInfo], path: usize, bytes: u64) {
         let (id, mtu) = (paths[path].id, u64::from(paths[path].mtu.max(1)));
         let boot = &mut self.boot[id as usize];
         *boot = boot.saturating_add(bytes.div_ceil(mtu) as u32);
@@ -101,16 +101,12 @@ impl Scheduler for Backpressure {
     }
 
     /// Acknowledgements of TCP and the like keep off the channel that the clients need (MF-23), and there to one way.
-    fn urgent(&mut self, paths: &[View]) -> Option<usize> {
+    fn urgent(&mut self, paths: &[PathInfo]) -> Option<usize> {
         (0..paths.len()).min_by(|a, b| {
             let key = |i: &usize| (paths[*i].is_shared, paths[*i].one_way_us);
             let (a, b) = (key(a), key(b));
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
         })
-    }
-
-    fn counts_completions(&self) -> bool {
-        true
     }
 }
 
@@ -121,7 +117,7 @@ mod tests {
 
     /// Links that complete one datagram every so many microseconds.
     struct Hop {
-        views: Vec<View>,
+        views: Vec<PathInfo>,
         service_us: Vec<u64>,
         queues: Vec<VecDeque<u64>>,
         taken: Vec<Vec<u64>>,
@@ -130,8 +126,13 @@ mod tests {
 
     impl Hop {
         fn new(service_us: &[u64], threshold: u32) -> Hop {
-            let view =
-                |i: usize| View { id: i as u8, has_room: true, threshold, mtu: 1500, ..View::default() };
+            let view = |i: usize| PathInfo {
+                id: i as u8,
+                has_room: true,
+                threshold,
+                mtu: 1500,
+                ..PathInfo::default()
+            };
             let n = service_us.len();
             Hop {
                 views: (0..n).map(view).collect(),
@@ -225,9 +226,9 @@ mod tests {
         hop.views[1].is_shared = true;
         let mut s = Backpressure::default();
         // However much comes at once, as long as the other has been idle now and then.
-        hop.views[0].busy = 0.5;
+        hop.views[0].utilisation = 0.5;
         assert_eq!(hop.fill(&mut s, 0, 16), [0; 8]);
-        hop.views[0].busy = 0.95;
+        hop.views[0].utilisation = 0.95;
         let order = hop.fill(&mut s, 0, 16);
         assert_eq!(order, [1; 8], "what there is too much of");
         hop.complete(1_000_000);
@@ -252,7 +253,7 @@ mod tests {
 
     #[test]
     fn urgent_packets_keep_off_the_shared_channel_while_there_is_another() {
-        let view = |id, is_shared, one_way_us| View { id, is_shared, one_way_us, ..View::default() };
+        let view = |id, is_shared, one_way_us| PathInfo { id, is_shared, one_way_us, ..PathInfo::default() };
         let mut s = Backpressure::default();
         assert_eq!(s.urgent(&[view(0, true, 1.0), view(1, false, 900.0)]), Some(1));
         assert_eq!(s.urgent(&[view(0, true, 1.0)]), Some(0));

@@ -1,6 +1,6 @@
 //! Earliest arrival: bytes go where they will be there first, and a slow path takes from as deep in the queue as it is slow.
 
-use super::{Grant, Scheduler, View, may_take};
+use super::{Grant, PathInfo, Scheduler, may_take};
 use crate::time::Duration;
 
 /// A path must be faster than the one in use by this to replace it, or by the jitter of either if that is more: delays are noisy, and a flow that
@@ -32,19 +32,19 @@ impl EarliestArrival {
     }
 
     /// One-way delay as it counts here: a path other than the main one has to make up for its uncertainty.
-    fn delay(&self, p: &View) -> f64 {
+    fn delay(&self, p: &PathInfo) -> f64 {
         let margin = MARGIN_US.max(p.jitter.as_micros() as f64);
         p.one_way_us + if p.id == self.main { 0.0 } else { margin }
     }
 
-    fn find_main(&mut self, paths: &[View]) -> Option<usize> {
+    fn find_main(&mut self, paths: &[PathInfo]) -> Option<usize> {
         let best =
             (0..paths.len()).min_by(|a, b| self.delay(&paths[*a]).total_cmp(&self.delay(&paths[*b])))?;
         self.main = paths[best].id;
         Some(best)
     }
 
-    fn skip_bytes(&self, paths: &[View], i: usize) -> f64 {
+    fn skip_bytes(&self, paths: &[PathInfo], i: usize) -> f64 {
         let own = self.delay(&paths[i]);
         let ahead = paths.iter().map(|p| (p.rate_bps as f64 / 8e6, self.delay(p))).filter(|p| p.1 < own);
         ahead.map(|(rate, delay)| rate * (own - delay)).sum()
@@ -56,7 +56,7 @@ impl Scheduler for EarliestArrival {
         if self.copy_urgent { "redundant-urgent" } else { "earliest-arrival" }
     }
 
-    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
         let main = self.find_main(paths)?;
         let best = self.delay(&paths[main]);
         let path = may_take(paths, declined)

@@ -11,8 +11,8 @@ pub use simple::{MinRtt, Redundant, RoundRobin, Weighted};
 use crate::time::Duration;
 
 /// What a scheduler sees of a path. Only usable paths are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct View {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathInfo {
     /// The path's identifier.
     pub id: u8,
     /// Window and pacing let a datagram go now.
@@ -35,10 +35,31 @@ pub struct View {
     pub threshold: u32,
     /// How many it may take now.
     pub slots: u32,
-    /// Share of the time in which its link has had work, of late: [`crate::path::busy`].
-    pub busy: f64,
+    /// Share of the time in which its link has had work, of late ([`crate::backhaul::utilisation`]).
+    pub utilisation: f64,
     /// Its channel is also the one that the peer's clients need.
     pub is_shared: bool,
+}
+
+impl Default for PathInfo {
+    /// A path of which nothing is known and that nothing limits.
+    fn default() -> PathInfo {
+        PathInfo {
+            id: 0,
+            has_room: false,
+            one_way_us: 0.0,
+            jitter: Duration::ZERO,
+            srtt: Duration::ZERO,
+            rate_bps: 0,
+            weight: 1,
+            mtu: 0,
+            outstanding: 0,
+            threshold: u32::MAX,
+            slots: u32::MAX,
+            utilisation: 1.0,
+            is_shared: false,
+        }
+    }
 }
 
 /// Leave to take bytes from the queue.
@@ -60,16 +81,12 @@ pub trait Scheduler: Send + core::fmt::Debug {
     fn name(&self) -> &'static str;
     /// Who takes ordered bytes next. `declined` has a bit for each view that had its chance since the queue last changed and found
     /// nothing for itself. `None`: nobody now.
-    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant>;
+    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant>;
     /// `bytes` were sent on view `path` by its grant.
-    fn on_sent(&mut self, _paths: &[View], _path: usize, _bytes: u64) {}
+    fn on_sent(&mut self, _paths: &[PathInfo], _path: usize, _bytes: u64) {}
     /// Which view takes an urgent packet. It need not have room: urgent packets are few and do not wait.
-    fn urgent(&mut self, paths: &[View]) -> Option<usize> {
+    fn urgent(&mut self, paths: &[PathInfo]) -> Option<usize> {
         fastest(paths)
-    }
-    /// A path has room only while its link holds fewer datagrams than its threshold.
-    fn counts_completions(&self) -> bool {
-        false
     }
     /// Urgent packets go to every path.
     fn copies_urgent(&self) -> bool {
@@ -78,11 +95,11 @@ pub trait Scheduler: Send + core::fmt::Debug {
 }
 
 /// The view with the least one-way delay.
-fn fastest(paths: &[View]) -> Option<usize> {
+fn fastest(paths: &[PathInfo]) -> Option<usize> {
     (0..paths.len()).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))
 }
 
-fn may_take(paths: &[View], declined: u16) -> impl Iterator<Item = usize> {
+fn may_take(paths: &[PathInfo], declined: u16) -> impl Iterator<Item = usize> {
     (0..paths.len()).filter(move |i| paths[*i].has_room && declined & 1 << i == 0)
 }
 
@@ -124,6 +141,11 @@ impl Kind {
         Kind::Redundant,
         Kind::Backpressure,
     ];
+
+    /// Whether it goes by what links complete: [`Scheduler::counts_completions`].
+    pub const fn counts_completions(self) -> bool {
+        matches!(self, Kind::Backpressure)
+    }
 
     /// The name in config.
     pub const fn name(self) -> &'static str {

@@ -1,6 +1,6 @@
 //! The schedulers that others have, for comparison and for those who want them.
 
-use super::{Grant, Scheduler, View, may_take};
+use super::{Grant, PathInfo, Scheduler, may_take};
 
 /// One datagram at a time on the path of least round-trip time that has room (the default of kernel MPTCP up to 5.18).
 #[derive(Debug)]
@@ -11,7 +11,7 @@ impl Scheduler for MinRtt {
         "min-rtt"
     }
 
-    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
         let path = may_take(paths, declined).min_by_key(|i| paths[*i].srtt)?;
         Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: false })
     }
@@ -28,13 +28,13 @@ impl Scheduler for RoundRobin {
         "round-robin"
     }
 
-    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
         // The next identifier after the last, cyclically.
         let path = may_take(paths, declined).min_by_key(|i| paths[*i].id.wrapping_sub(self.last + 1))?;
         Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: false })
     }
 
-    fn on_sent(&mut self, paths: &[View], path: usize, _bytes: u64) {
+    fn on_sent(&mut self, paths: &[PathInfo], path: usize, _bytes: u64) {
         self.last = paths[path].id;
     }
 }
@@ -51,7 +51,7 @@ impl Scheduler for Weighted {
         "weighted"
     }
 
-    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
         // Strict: if the one whose turn it is has no room, all wait.
         let turn = (0..paths.len())
             .filter(|i| declined & 1 << i == 0)
@@ -59,7 +59,7 @@ impl Scheduler for Weighted {
         paths[turn].has_room.then_some(Grant { path: turn, skip_bytes: 0, datagrams: 1, copies: false })
     }
 
-    fn on_sent(&mut self, paths: &[View], path: usize, bytes: u64) {
+    fn on_sent(&mut self, paths: &[PathInfo], path: usize, bytes: u64) {
         self.used[paths[path].id as usize] += bytes as f64 / f64::from(paths[path].weight.max(1));
         // Whoever was away is not owed the time it was away.
         let least = paths.iter().map(|p| self.used[p.id as usize]).fold(f64::INFINITY, f64::min);
@@ -76,7 +76,7 @@ impl Scheduler for Redundant {
         "redundant"
     }
 
-    fn next(&mut self, paths: &[View], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
         let path =
             may_take(paths, declined).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))?;
         Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: true })

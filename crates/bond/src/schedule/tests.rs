@@ -1,7 +1,7 @@
 use super::*;
 
-fn view(id: u8, one_way_ms: f64, rate_mbps: u64) -> View {
-    View {
+fn view(id: u8, one_way_ms: f64, rate_mbps: u64) -> PathInfo {
+    PathInfo {
         id,
         has_room: true,
         one_way_us: one_way_ms * 1000.0,
@@ -9,7 +9,7 @@ fn view(id: u8, one_way_ms: f64, rate_mbps: u64) -> View {
         rate_bps: rate_mbps * 1_000_000,
         weight: 1,
         mtu: 1500,
-        ..View::default()
+        ..PathInfo::default()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::path::sent::ChunkRef;
 use crate::path::{Class, Path};
 use crate::peer::{Peer, Shared};
 use crate::record::URGENT;
-use crate::schedule::View;
+use crate::schedule::PathInfo;
 use crate::time::Time;
 use crate::wire::Writer;
 
@@ -83,12 +83,12 @@ impl Peer {
 
     /// The fastest path with room, another one than `id` if possible. A metered path is not for copies.
     fn path_for_spare(&self, id: u8) -> Option<usize> {
-        let free = |v: &&View| {
+        let free = |v: &&PathInfo| {
             let active = |p: &Path| p.id == v.id && p.class == Class::Active && p.is_unqueued();
             v.has_room && self.paths.iter().any(active)
         };
-        let other = self.views.iter().filter(free).filter(|v| v.id != id);
-        let own = self.views.iter().filter(free).find(|v| v.id == id);
+        let other = self.infos.iter().filter(free).filter(|v| v.id != id);
+        let own = self.infos.iter().filter(free).find(|v| v.id == id);
         let best = other.min_by(|a, b| a.one_way_us.total_cmp(&b.one_way_us)).or(own)?;
         self.index_of(best.id)
     }

@@ -82,7 +82,7 @@ pub fn part(file: &File, dir: &StateDir) -> anyhow::Result<RepeaterPart> {
     {
         return Err(failure(Code::Usage, words));
     }
-    let every = file.engine.to_config().throttle.every();
+    let every = file.engine.to_config().limiter.every();
     let queue = r.clients.as_deref().map(|interface| ClientsQueue::new(interface, every));
     Ok(RepeaterPart { shared, queue })
 }

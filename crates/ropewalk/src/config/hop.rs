@@ -2,11 +2,11 @@
 
 use super::File;
 use ipnet::IpNet;
+use ropewalk_bond::backhaul::channel_search::{Search, Settings};
+use ropewalk_bond::backhaul::limiter;
 use ropewalk_bond::cc::Algorithm;
-use ropewalk_bond::migrate::{Search, Settings};
 use ropewalk_bond::schedule::Kind;
 use ropewalk_bond::session::{Layer, NETWORKS_MAX};
-use ropewalk_bond::throttle;
 use ropewalk_bond::time::Duration;
 use ropewalk_net::channel::centre_mhz;
 use schemars::JsonSchema;
@@ -440,7 +440,7 @@ pub(super) fn engine_of_a_hop(file: &mut File, text: &str) -> Result<(), Wrong> 
         e.order_deadline_ms = Some(100);
     }
     if !named("throttle") {
-        e.throttle.0 = throttle::Kind::Balance;
+        e.throttle.0 = limiter::Kind::Balance;
     }
     let layer = if table.contains_key("ap") { file.ap.layer } else { file.repeater.layer };
     if !named("tun-mtu") && layer.0 == Layer::Two {

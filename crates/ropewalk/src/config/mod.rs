@@ -13,11 +13,11 @@ pub use values::{Amount, Name};
 
 use crate::cli::{LogFormat, PathName};
 use ipnet::IpNet;
+use ropewalk_bond::backhaul::limiter;
 use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::schedule::{DeviceThreshold, Kind};
 use ropewalk_bond::session::{Endpoint, ResponderConfig};
-use ropewalk_bond::throttle;
 use ropewalk_bond::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -169,7 +169,7 @@ pub struct Engine {
     /// How links on the channel of a repeater's clients are throttled: `off`, `mimd` (the Multifacet paper's, every 200 ms) or `balance` (by the
     /// clients' queue, every 10 ms). Default: `mimd`. It concerns bonds whose repeater's radio reports its queues.
     #[schemars(with = "String")]
-    pub throttle: Name<throttle::Kind>,
+    pub throttle: Name<limiter::Kind>,
     /// How often a repeater tells of its clients' queues, milliseconds. Default: 200 with `mimd`, which the paper found best, and 10 with `balance`.
     pub throttle_period_ms: Option<u16>,
     /// A client's queue shorter than the first may be longer, one longer than the second is too long, packets. Default: `[32, 192]`: an aggregate,
@@ -232,9 +232,9 @@ impl Default for Engine {
                 let t = d.device_threshold;
                 [t.least, t.start, t.most]
             },
-            throttle: Name(d.throttle.kind),
+            throttle: Name(d.limiter.kind),
             throttle_period_ms: None,
-            throttle_queue: [d.throttle.low, d.throttle.high],
+            throttle_queue: [d.limiter.low, d.limiter.high],
             keepalive_s: d.keepalive.as_secs(),
             idle_timeout_s: d.idle_timeout.as_secs(),
             rekey_after_s: d.rekey_after.as_secs(),
@@ -257,10 +257,10 @@ impl Engine {
             memory_bytes: self.memory.0 as usize,
             queue_bytes: self.queue.0,
             queue_packets: self.queue_packets,
-            throttle: {
+            limiter: {
                 let [low, high] = self.throttle_queue;
                 let every = self.throttle_period_ms.map(|ms| Duration::from_millis(ms.into()));
-                throttle::Config { kind: self.throttle.0, every, low, high, ..throttle::Config::default() }
+                limiter::Config { kind: self.throttle.0, every, low, high, ..limiter::Config::default() }
             },
             device_threshold: {
                 let [least, start, most] = self.device_threshold;

@@ -113,15 +113,15 @@ fn a_hop_has_defaults_of_its_own_and_a_file_may_say_otherwise() {
         (Kind::Backpressure, Algorithm::None, None)
     );
     assert_eq!(
-        (hop.throttle.kind, hop.order_deadline),
-        (throttle::Kind::Balance, Some(Duration::from_millis(100)))
+        (hop.limiter.kind, hop.order_deadline),
+        (limiter::Kind::Balance, Some(Duration::from_millis(100)))
     );
     let text = "[engine]\nthrottle = \"mimd\"\nqueue-packets = 50\nthrottle-period-ms = 100\nthrottle-queue = [8, 64]\n[ap]\n[[ap.link]]\ninterface = \"wlan0\"\n";
     let said = file(text);
-    let t = said.throttle;
+    let t = said.limiter;
     assert_eq!(
         (t.kind, t.low, t.high, t.every(), said.queue_packets),
-        (throttle::Kind::Mimd, 8, 64, Duration::from_millis(100), Some(50))
+        (limiter::Kind::Mimd, 8, 64, Duration::from_millis(100), Some(50))
     );
 }
 

@@ -73,12 +73,13 @@ impl Gateway {
     fn compare_shared(&mut self, running: &Running, now: Time) {
         let Some(radios) = &self.radios else { return };
         let status = running.core.engine.status(now);
-        for peer in status.peers.iter().filter(|p| p.hop.is_some_and(|h| h.throttle.is_some())) {
+        for peer in status.peers.iter().filter(|p| p.backhaul.is_some_and(|b| b.limiter.is_some())) {
             for path in &peer.paths {
                 let Some((interface, here)) = radios.shared(path.route.link) else { continue };
-                if here != path.held.is_shared && self.doubted.insert((peer.key, path.id)) {
+                if here != path.link.is_some_and(|l| l.is_shared) && self.doubted.insert((peer.key, path.id))
+                {
                     let repeater = self.name(&peer.key);
-                    let there = path.held.is_shared;
+                    let there = path.link.is_some_and(|l| l.is_shared);
                     tracing::warn!(
                         interface,
                         repeater,

@@ -5,7 +5,7 @@
 use crate::config::Migrate;
 use crate::daemon::Running;
 use crate::report::hop::Mover as Report;
-use ropewalk_bond::migrate::{Migration, Order, Outcome, Reading};
+use ropewalk_bond::backhaul::channel_search::{Migration, Order, Outcome, Reading};
 use ropewalk_bond::time::Time;
 use ropewalk_net::channel::{self, ChannelError, ChannelSwitch};
 use std::path::PathBuf;
@@ -92,7 +92,7 @@ impl Mover {
         };
         while let Some(order) = self.migration.poll(now, reading) {
             let held = matches!(order, Order::Move { .. });
-            sockets.iter().for_each(|s| engine.hold_link(*s, held, now));
+            sockets.iter().for_each(|s| engine.set_link_away(*s, held, now));
             self.obey(order);
         }
         self.due = self.migration.next_timeout(now);

@@ -1,7 +1,7 @@
 //! What the ends of a hop between an access point and a repeater say of the queue towards the clients, in the form in which `status --json` has it.
 
-use ropewalk_bond::engine::HopStatus;
-use ropewalk_bond::throttle::Allowance;
+use ropewalk_bond::backhaul::BackhaulStatus;
+use ropewalk_bond::backhaul::limiter::Allowance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,23 +80,23 @@ pub struct Hop {
 
 impl Hop {
     /// The engine's word.
-    pub fn new(s: &HopStatus) -> Hop {
-        let [decreases, sames, increases] = s.heard.verdicts;
-        let allowance = s.throttle.map(|(_, a)| a);
+    pub fn new(s: &BackhaulStatus) -> Hop {
+        let [decreases, sames, increases] = s.received.levels;
+        let allowance = s.limiter.map(|(_, a)| a);
         Hop {
             clients: s.clients as u64,
             longest_packets: s.longest,
-            signals_sent: s.words_sent,
+            signals_sent: s.reports_sent,
             kept_packets: s.kept as u64,
             waits: s.waits,
             decreases,
             sames,
             increases,
-            old_signals: s.heard.old,
-            senseless_signals: s.heard.senseless,
-            silences: s.heard.silences,
-            throttle: s.throttle.map(|(name, _)| name.to_owned()),
-            choked: allowance == Some(Allowance::Choked),
+            old_signals: s.received.old,
+            senseless_signals: s.received.invalid,
+            silences: s.received.silences,
+            throttle: s.limiter.map(|(name, _)| name.to_owned()),
+            choked: allowance == Some(Allowance::Blocked),
             held_datagrams: match allowance {
                 Some(Allowance::Held(held)) => Some(held),
                 _ => None,
@@ -133,27 +133,27 @@ impl Hop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ropewalk_bond::throttle::Counters;
+    use ropewalk_bond::backhaul::limiter::Counters;
 
     #[test]
     fn each_end_says_what_it_knows() {
-        let heard = Counters { verdicts: [40, 3, 9], old: 1, silences: 2, senseless: 0 };
-        let s = HopStatus {
+        let heard = Counters { levels: [40, 3, 9], old: 1, silences: 2, invalid: 0 };
+        let s = BackhaulStatus {
             clients: 0,
             longest: 12,
-            words_sent: 0,
+            reports_sent: 0,
             kept: 0,
             waits: 0,
-            heard,
-            throttle: Some(("balance", Allowance::Rate(812.4))),
+            received: heard,
+            limiter: Some(("balance", Allowance::Rate(812.4))),
         };
         assert_eq!(
             Hop::new(&s).line(),
             "12 packets wait for a client at most; 40 decrease, 3 same, 9 increase, 2 silences; balance: 812 datagrams/s on shared links"
         );
-        let choked = Hop::new(&HopStatus { throttle: Some(("mimd", Allowance::Choked)), ..s });
+        let choked = Hop::new(&BackhaulStatus { limiter: Some(("mimd", Allowance::Blocked)), ..s });
         assert!(choked.choked && choked.line().ends_with("mimd: shared links choked"));
-        let repeater = HopStatus { clients: 3, words_sent: 7, kept: 40, waits: 2, throttle: None, ..s };
+        let repeater = BackhaulStatus { clients: 3, reports_sent: 7, kept: 40, waits: 2, limiter: None, ..s };
         let hop = Hop::new(&repeater);
         assert_eq!(
             hop.line(),

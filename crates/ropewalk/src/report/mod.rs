@@ -303,11 +303,12 @@ fn peer(name: String, p: PeerStatus, core: &Core) -> Peer {
         given_up: p.given_up,
         networks: p.networks,
         device: core.devices.get(p.device).map(|d| d.tun.name().to_owned()),
-        hop: p.hop.as_ref().map(hop::Hop::new),
+        hop: p.backhaul.as_ref().map(hop::Hop::new),
     }
 }
 
 fn path(p: PathStatus, core: &Core) -> Path {
+    let link = p.link.unwrap_or_default();
     let own = core.sockets.get(p.route.link).filter(|l| l.socket.device().is_some()).map(|l| l.name.clone());
     Path {
         id: p.id,
@@ -333,11 +334,11 @@ fn path(p: PathStatus, core: &Core) -> Path {
         spurious: p.traffic.spurious,
         acked: p.traffic.acked,
         deaths: p.deaths,
-        outstanding: p.held.outstanding,
-        threshold: p.held.threshold,
-        completed_pps: p.held.completed_pps,
-        completions: p.held.source.name().into(),
-        shared: p.held.is_shared,
+        outstanding: link.outstanding,
+        threshold: link.threshold,
+        completed_pps: link.completed_pps,
+        completions: link.source.name().into(),
+        shared: link.is_shared,
         link: core.links.of(&p.route),
     }
 }

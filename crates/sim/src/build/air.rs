@@ -15,7 +15,7 @@ use ropewalk_air::wifi::{
     Aggregation, AirSpec, ApSpec, Capture, Command, Discipline, EdcaParams, IfaceId, IfaceSpec, Mac, Mode,
     PlacedInterferer, PowerSave, RadioId, RadioSpec, RateControlSpec, StationSpec, StationStart, WifiQueue,
 };
-use ropewalk_bond::throttle::{RTS_THRESHOLD, RTS_TRIES};
+use ropewalk_bond::backhaul::limiter::{RTS_THRESHOLD, RTS_TRIES};
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{self, Event, Interface, Interferer, NodeSpec, Radio};
 use ropewalk_scenario::wifi as rules;

@@ -7,12 +7,12 @@ use crate::seed;
 use crate::tunnel::{self, BondSpec, MoverSpec, Outer};
 use ropewalk_air::Time;
 use ropewalk_air::wifi::phy::Channel;
+use ropewalk_bond::backhaul::channel_search::{Search, Settings};
+use ropewalk_bond::backhaul::limiter::{self, UnknownLimiter};
 use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
-use ropewalk_bond::migrate::{Search, Settings};
 use ropewalk_bond::path::Class;
 use ropewalk_bond::schedule::Kind;
-use ropewalk_bond::throttle::{self, UnknownThrottle};
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{self, Bond, BondPath, Migrate, Mode, PathClass};
 use std::net::Ipv4Addr;
@@ -162,9 +162,9 @@ fn config(key: &str, bond: &Bond) -> Result<Config, BuildError> {
         queue_bytes: bond.queue.0,
         queue_packets: bond.queue_packets,
         order_deadline: bond.order_deadline,
-        throttle: throttle::Config {
-            kind: bond.throttle.name().parse().map_err(|e: UnknownThrottle| name(&e))?,
-            ..throttle::Config::default()
+        limiter: limiter::Config {
+            kind: bond.throttle.name().parse().map_err(|e: UnknownLimiter| name(&e))?,
+            ..limiter::Config::default()
         },
         ..Config::default()
     })

@@ -6,7 +6,7 @@ use crate::packet::IfIndex;
 use ropewalk_air::Time;
 use ropewalk_air::wifi::phy::Channel;
 use ropewalk_air::wifi::{Command, IfaceId};
-use ropewalk_bond::migrate::{Migration, Order, Outcome, Reading, Settings};
+use ropewalk_bond::backhaul::channel_search::{Migration, Order, Outcome, Reading, Settings};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -81,7 +81,7 @@ impl Mover {
         let (carried_bytes, wanted) = engine.borrow().link_load(link, now);
         let reading = Reading { carried_bytes, wanted, channel_mhz: channel.map(|c| c.primary_mhz()) };
         while let Some(order) = self.migration.poll(now, reading) {
-            engine.borrow_mut().hold_link(link, matches!(order, Order::Move { .. }), now);
+            engine.borrow_mut().set_link_away(link, matches!(order, Order::Move { .. }), now);
             self.obey(order, net);
         }
         let due = self.migration.next_timeout(now);

@@ -1,6 +1,6 @@
 //! The paper's law: the threshold of the shared link is multiplied and divided (MF-13).
 
-use super::{Allowance, Signal, Throttle, Verdict};
+use super::{Allowance, CongestionLevel, Law, Report};
 use crate::time::{Duration, Time};
 
 /// The paper gives neither factor. Down by more than up, so that what was taken too much is given back within one period more than it took; small, since a
@@ -22,7 +22,7 @@ pub struct Mimd {
 }
 
 impl Mimd {
-    /// Choked, as the paper's begins; a link never holds more than `most`.
+    /// Blocked, as the paper's begins; a link never holds more than `most`.
     pub fn new(most: f64) -> Self {
         Mimd { held: None, most, choked_at: Time::ZERO }
     }
@@ -35,18 +35,20 @@ impl Mimd {
     }
 }
 
-impl Throttle for Mimd {
+impl Law for Mimd {
     fn name(&self) -> &'static str {
         "mimd"
     }
 
-    fn on_signal(&mut self, s: &Signal) {
-        match (s.verdict, self.held) {
-            (Verdict::Decrease, _) => self.decrease(s.now),
-            (Verdict::Increase, None) => self.held = Some(FLOOR),
-            (Verdict::Increase, Some(held)) => self.held = Some((held * UP).min(self.most)),
-            (Verdict::Same, None) if s.now.since(self.choked_at) >= PROBE_AFTER => self.held = Some(FLOOR),
-            (Verdict::Same, _) => {}
+    fn on_report(&mut self, s: &Report) {
+        match (s.level, self.held) {
+            (CongestionLevel::High, _) => self.decrease(s.now),
+            (CongestionLevel::Low, None) => self.held = Some(FLOOR),
+            (CongestionLevel::Low, Some(held)) => self.held = Some((held * UP).min(self.most)),
+            (CongestionLevel::Normal, None) if s.now.since(self.choked_at) >= PROBE_AFTER => {
+                self.held = Some(FLOOR)
+            }
+            (CongestionLevel::Normal, _) => {}
         }
     }
 
@@ -55,6 +57,6 @@ impl Throttle for Mimd {
     }
 
     fn allowance(&self) -> Allowance {
-        self.held.map_or(Allowance::Choked, Allowance::Held)
+        self.held.map_or(Allowance::Blocked, Allowance::Held)
     }
 }

@@ -7,7 +7,7 @@
 //! This is for bursts. Where more comes all the time than the clients take, keeping it would only make it old: so no more is kept than they take in a fifth of a second, and
 //! what has not drained after half a second is handed over. The radio then drops what it must, until its queue is short again.
 
-use crate::throttle::Monitor;
+use crate::backhaul::limiter::ClientQueues;
 use crate::time::{Duration, Time};
 
 /// A report counts for this long.
@@ -22,7 +22,7 @@ const TELLING: f64 = 32.0;
 
 /// How many packets may be handed to the device.
 #[derive(Debug)]
-pub struct Egress {
+pub struct DeliveryPacer {
     /// The longest queue that a client should have, packets.
     most: f64,
     /// As reported last: the longest queue, and packets per second that all clients' queues get rid of.
@@ -41,10 +41,10 @@ pub struct Egress {
     waits: u64,
 }
 
-impl Egress {
+impl DeliveryPacer {
     /// Of a repeater whose clients should have `most` packets in front of them at most.
-    pub fn new(most: u32) -> Egress {
-        Egress {
+    pub fn new(most: u32) -> DeliveryPacer {
+        DeliveryPacer {
             most: f64::from(most),
             queue: 0.0,
             drained_pps: 0.0,
@@ -59,7 +59,7 @@ impl Egress {
     }
 
     /// The radio has spoken, of one client or of several, one after the other.
-    pub fn on_report(&mut self, now: Time, clients: &Monitor, low: u32) {
+    pub fn on_report(&mut self, now: Time, clients: &ClientQueues, low: u32) {
         if self.at != Some(now) {
             if self.handed >= TELLING {
                 let share = (clients.came().saturating_sub(self.came) as f64 / self.handed).min(1.0);
@@ -110,10 +110,10 @@ mod tests {
     use super::*;
     use crate::feedback::LinkState;
 
-    /// A radio that sends one packet per millisecond, of whose queue the egress hears every two.
+    /// A radio that sends one packet per millisecond, of whose queue the pacer hears every two.
     struct Radio {
-        egress: Egress,
-        monitor: Monitor,
+        pacer: DeliveryPacer,
+        monitor: ClientQueues,
         ms: u64,
         waiting: u32,
         sent: u64,
@@ -122,8 +122,8 @@ mod tests {
 
     impl Radio {
         fn new() -> Radio {
-            let (egress, monitor) = (Egress::new(384), Monitor::default());
-            Radio { egress, monitor, ms: 0, waiting: 0, sent: 0, kept: 0 }
+            let (pacer, monitor) = (DeliveryPacer::new(384), ClientQueues::default());
+            Radio { pacer, monitor, ms: 0, waiting: 0, sent: 0, kept: 0 }
         }
 
         /// So many packets become in order.
@@ -137,20 +137,20 @@ mod tests {
                 let state =
                     LinkState { delivered: self.sent, backlog_packets: self.waiting, ..LinkState::default() };
                 self.monitor.on_queue(now, 1, state);
-                self.egress.on_report(now, &self.monitor, 32);
+                self.pacer.on_report(now, &self.monitor, 32);
             }
             self.kept += came;
-            while self.kept > 0 && self.egress.has_room(now, self.kept) {
+            while self.kept > 0 && self.pacer.has_room(now, self.kept) {
                 (self.kept, self.waiting) = (self.kept - 1, self.waiting + 1);
-                self.egress.on_handed(1, self.kept);
+                self.pacer.on_handed(1, self.kept);
             }
         }
     }
 
     #[test]
     fn where_nothing_is_told_nothing_waits() {
-        let mut egress = Egress::new(384);
-        assert!(egress.has_room(Time::from_millis(5), 5000) && egress.opens_at().is_none());
+        let mut pacer = DeliveryPacer::new(384);
+        assert!(pacer.has_room(Time::from_millis(5), 5000) && pacer.opens_at().is_none());
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
             radio.step(0, true);
             assert!(radio.waiting <= 386, "{}", radio.waiting);
         }
-        assert_eq!((radio.sent - sent, radio.kept, radio.egress.waits() > 0), (500, 0, true));
+        assert_eq!((radio.sent - sent, radio.kept, radio.pacer.waits() > 0), (500, 0, true));
     }
 
     #[test]
@@ -191,9 +191,9 @@ mod tests {
         radio.step(0, true);
         radio.step(600, true);
         assert!(radio.kept > 0);
-        let at = radio.egress.opens_at().expect("something waits");
+        let at = radio.pacer.opens_at().expect("something waits");
         assert!(at <= Time::from_millis(radio.ms) + FRESH);
-        assert!(radio.egress.has_room(at, radio.kept));
+        assert!(radio.pacer.has_room(at, radio.kept));
     }
 
     #[test]
@@ -208,11 +208,11 @@ mod tests {
             let state = LinkState { delivered: radio.sent, backlog_packets: 0, ..LinkState::default() };
             if radio.ms.is_multiple_of(2) {
                 radio.monitor.on_queue(now, 1, state);
-                radio.egress.on_report(now, &radio.monitor, 32);
+                radio.pacer.on_report(now, &radio.monitor, 32);
             }
-            while radio.kept > 0 && radio.egress.has_room(now, radio.kept) {
+            while radio.kept > 0 && radio.pacer.has_room(now, radio.kept) {
                 radio.kept -= 1;
-                radio.egress.on_handed(1, radio.kept);
+                radio.pacer.on_handed(1, radio.kept);
                 radio.sent += u64::from(radio.kept.is_multiple_of(10));
             }
         };

@@ -1,7 +1,7 @@
-//! The three links of a hop in a small packet model, for the tests: an access point that always has something to send, a private link, and a channel
+//! The three links of a backhaul in a small packet model, for the tests: an access point that always has something to send, a private link, and a channel
 //! that the shared link and the client's link take in turns of one frame, as stations do that both have something to send.
 
-use super::{Config, Kind, Monitor, Throttled};
+use super::{ClientQueues, Config, Kind, SharedLinkLimiter};
 use crate::feedback::LinkState;
 use crate::time::{Duration, Time};
 use crate::wire::QueueFrame;
@@ -14,7 +14,7 @@ pub const RADIO_QUEUE: u32 = 1000;
 const SHARED: u8 = 1;
 
 /// Rates are packets per second, each link alone.
-pub struct Hop {
+pub struct Model {
     pub private: f64,
     pub shared: f64,
     pub client: f64,
@@ -27,22 +27,22 @@ pub struct Hop {
     pub longest: u32,
     /// Packets by the private link, by the shared link, to the client, and dropped by the radio.
     pub done: [u64; 4],
-    pub throttled: Throttled,
+    pub limiter: SharedLinkLimiter,
     config: Config,
-    monitor: Monitor,
+    queues: ClientQueues,
     outstanding: u32,
     /// The frame on the air: whether it goes to the client, and its end.
     air: Option<(bool, Time)>,
     credit: f64,
-    word: Time,
+    report_at: Time,
     seq: u16,
     rng: ChaCha12Rng,
 }
 
-impl Hop {
-    pub fn new(kind: Kind, [private, shared, client]: [f64; 3], seed: u64) -> Hop {
+impl Model {
+    pub fn new(kind: Kind, [private, shared, client]: [f64; 3], seed: u64) -> Model {
         let config = Config { kind, ..Config::default() };
-        Hop {
+        Model {
             private,
             shared,
             client,
@@ -52,13 +52,13 @@ impl Hop {
             queue: 0,
             longest: 0,
             done: [0; 4],
-            throttled: Throttled::new(&config, 512, Time::ZERO).expect("it throttles"),
+            limiter: SharedLinkLimiter::new(&config, 512, Time::ZERO).expect("it limits"),
             config,
-            monitor: Monitor::default(),
+            queues: ClientQueues::default(),
             outstanding: 0,
             air: None,
             credit: 0.0,
-            word: Time::ZERO,
+            report_at: Time::ZERO,
             seq: 0,
             rng: ChaCha12Rng::seed_from_u64(seed),
         }
@@ -81,11 +81,11 @@ impl Hop {
                 self.arrive(0);
             }
             self.tell();
-            self.throttled.on_timer(self.now);
-            let slots = self.throttled.slots(self.now, SHARED, self.outstanding, 64).1;
-            if self.throttled.is_shared(SHARED) && slots > 0 {
+            self.limiter.on_timer(self.now);
+            let slots = self.limiter.slots(self.now, SHARED, self.outstanding, 64).1;
+            if self.limiter.is_shared(SHARED) && slots > 0 {
                 self.outstanding += slots;
-                self.throttled.on_sent(self.now, SHARED, slots);
+                self.limiter.on_sent(self.now, SHARED, slots);
             }
             self.serve();
             self.longest = self.longest.max(self.queue);
@@ -128,24 +128,24 @@ impl Hop {
     }
 
     fn tell(&mut self) {
-        if self.now < self.word {
+        if self.now < self.report_at {
             return;
         }
-        self.word = self.now + self.config.every();
+        self.report_at = self.now + self.config.every();
         let state =
             LinkState { delivered: self.done[2], backlog_packets: self.queue, ..LinkState::default() };
-        self.monitor.on_queue(self.now, 7, state);
-        let (verdict, packets) = self.monitor.verdict(&self.config);
+        self.queues.on_queue(self.now, 7, state);
+        let (level, packets) = self.queues.congestion(&self.config);
         self.seq = self.seq.wrapping_add(1);
         let frame = QueueFrame {
             seq: self.seq,
             shared: 1 << SHARED,
             every_ms: self.config.every().as_millis() as u16,
             packets: packets as u16,
-            verdict: verdict.code(),
+            verdict: level.code(),
         };
         if self.rng.random::<f64>() >= self.control_loss {
-            self.throttled.on_frame(self.now, &frame);
+            self.limiter.on_report(self.now, &frame);
         }
     }
 }

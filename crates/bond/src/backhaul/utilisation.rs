@@ -10,13 +10,13 @@ const MEMORY_S: f64 = 0.05;
 /// The length of what it holds says less: a flow that is paced by what was delivered (BBR) keeps a link at work without ever filling it, and a burst of a flow that
 /// another link holds back fills it for a moment. Where completions are told by the peer alone the link seems to hold what has arrived and was not yet told.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Busy {
+pub struct Utilisation {
     share: f64,
     at: Time,
     holds: bool,
 }
 
-impl Busy {
+impl Utilisation {
     /// From now on it holds something, or nothing.
     pub fn note(&mut self, now: Time, holds: bool) {
         self.share = self.share(now);
@@ -36,17 +36,17 @@ mod tests {
 
     #[test]
     fn it_is_the_share_of_time_and_forgets() {
-        let mut busy = Busy::default();
-        assert_eq!(busy.share(Time::from_millis(1000)), 0.0);
+        let mut link = Utilisation::default();
+        assert_eq!(link.share(Time::from_millis(1000)), 0.0);
         // Three of four milliseconds.
         for ms in 1000..2000 {
-            busy.note(Time::from_millis(ms), ms % 4 != 0);
+            link.note(Time::from_millis(ms), ms % 4 != 0);
         }
-        let share = busy.share(Time::from_millis(2000));
+        let share = link.share(Time::from_millis(2000));
         assert!((share - 0.75).abs() < 0.02, "{share}");
-        busy.note(Time::from_millis(2000), true);
-        assert!(busy.share(Time::from_millis(2100)) > 0.95);
-        busy.note(Time::from_millis(2100), false);
-        assert!(busy.share(Time::from_millis(2300)) < 0.02);
+        link.note(Time::from_millis(2000), true);
+        assert!(link.share(Time::from_millis(2100)) > 0.95);
+        link.note(Time::from_millis(2100), false);
+        assert!(link.share(Time::from_millis(2300)) < 0.02);
     }
 }

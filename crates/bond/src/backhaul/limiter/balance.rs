@@ -12,7 +12,7 @@
 //! at K without knowing p, D or U, and without overshoot for gτ ≥ 4T. What interferes for a moment lengthens the queue and lets it shrink again: dq/dt adds up
 //! to nothing, so a transient changes *r* by the small term alone. What stays takes effect within T/g.
 
-use super::{Allowance, Signal, Throttle, Verdict};
+use super::{Allowance, CongestionLevel, Law, Report};
 use crate::time::{Duration, Time};
 
 /// T. What is late on one link holds up the order, and then hundreds of packets come to the queue at once: at 15 ms the rate followed these, and was nothing half of
@@ -24,7 +24,7 @@ const SETTLE_S: f64 = 0.2;
 const TREND: Duration = Duration::from_millis(20);
 /// A queue of more than so many times its target counts as this: it cannot be shorter than none, and one burst would outweigh all the time in which it was.
 const CLAMP: f64 = 2.0;
-/// A word counts for no longer than this: what was not told is not known.
+/// A report counts for no longer than this: what was not reported is not known.
 const LONGEST_S: f64 = 0.05;
 /// Reports kept for it.
 const KEPT: usize = 16;
@@ -67,12 +67,12 @@ impl Balance {
     }
 }
 
-impl Throttle for Balance {
+impl Law for Balance {
     fn name(&self) -> &'static str {
         "balance"
     }
 
-    fn on_signal(&mut self, s: &Signal) {
+    fn on_report(&mut self, s: &Report) {
         let q = f64::from(s.packets).min(CLAMP * self.target);
         self.clock += s.over;
         let over = s.over.as_secs_f64().min(LONGEST_S);
@@ -83,7 +83,7 @@ impl Throttle for Balance {
         let most = (self.used * HEADROOM).max(LEAST_PPS);
         self.rate = next.clamp(0.0, most.min(MOST_PPS));
         // The repeater may have been given lower thresholds than this end.
-        if s.verdict == Verdict::Decrease && q < self.target {
+        if s.level == CongestionLevel::High && q < self.target {
             self.rate *= 1.0 - (over / SMOOTH_S).min(0.5);
         }
     }
@@ -94,6 +94,6 @@ impl Throttle for Balance {
     }
 
     fn allowance(&self) -> Allowance {
-        if self.rate < 1.0 { Allowance::Choked } else { Allowance::Rate(self.rate) }
+        if self.rate < 1.0 { Allowance::Blocked } else { Allowance::Rate(self.rate) }
     }
 }

@@ -1,6 +1,6 @@
 //! The repeater's end: what waits for each client (MF-11).
 
-use super::{Config, Verdict};
+use super::{Config, CongestionLevel};
 use crate::feedback::LinkState;
 use crate::time::{Duration, Time};
 use std::collections::BTreeMap;
@@ -29,12 +29,12 @@ fn came(s: &LinkState) -> u64 {
 
 /// The queues of one repeater towards its clients.
 #[derive(Debug, Default)]
-pub struct Monitor {
+pub struct ClientQueues {
     clients: BTreeMap<u32, Client>,
     came: u64,
 }
 
-impl Monitor {
+impl ClientQueues {
     /// The radio reports its queue towards `client`.
     pub fn on_queue(&mut self, now: Time, client: u32, state: LinkState) {
         if !self.clients.contains_key(&client) && self.clients.len() >= MAX_CLIENTS {
@@ -98,13 +98,13 @@ impl Monitor {
     }
 
     /// What to tell the access point.
-    pub fn verdict(&self, config: &Config) -> (Verdict, u32) {
+    pub fn congestion(&self, config: &Config) -> (CongestionLevel, u32) {
         let packets = self.longest(config.low);
-        let verdict = match packets {
-            p if p > config.high => Verdict::Decrease,
-            p if p < config.low => Verdict::Increase,
-            _ => Verdict::Same,
+        let level = match packets {
+            p if p > config.high => CongestionLevel::High,
+            p if p < config.low => CongestionLevel::Low,
+            _ => CongestionLevel::Normal,
         };
-        (verdict, packets)
+        (level, packets)
     }
 }

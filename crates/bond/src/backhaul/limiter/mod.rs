@@ -1,56 +1,57 @@
-//! Coordinated throttling: the link on the channel that the repeater's clients need takes only the air that they leave (Multifacet, section 3.2).
+//! The shared-link limiter: the link on the channel that the repeater's clients need takes only the air that they leave (Multifacet, section 3.2).
 //!
 //! ```text
-//!  repeater                                                   access point
-//!  Input::ClientQueue ─▶ Monitor ─▶ QUEUE frame ───────────▶ Throttled ─▶ Throttle (mimd, balance) ─▶ Allowance
-//!   (what waits for each client)     every 200 ms or 10 ms         │                                       │
-//!                                                                 └── none for two periods: a decrease    ▼
-//!                                                                     Gate of each shared path: how many datagrams may leave now
+//!  repeater                                                  access point
+//!  Input::ClientQueue ─▶ ClientQueues ─▶ queue report ─────▶ SharedLinkLimiter ─▶ Law (mimd, balance) ─▶ Allowance
+//!   (what waits for each client)      every 200 ms or 10 ms       │                                        │
+//!                                                                 └── none for two periods: a decrease     ▼
+//!                                                                     BurstGate of each shared path: how many datagrams may leave now
 //! ```
 //!
-//! Which paths share the clients' channel, the repeater says in the frame: it knows its radios. An end that hears no such frame throttles nothing.
+//! The report says which paths share the clients' channel: the repeater knows its radios. An end that hears no report limits nothing.
 
 mod balance;
-mod gate;
+mod burst_gate;
+mod client_queues;
 mod mimd;
-mod monitor;
 
 pub use balance::Balance;
-pub use gate::{Allowance, Gate};
+pub use burst_gate::{Allowance, BurstGate};
+pub use client_queues::ClientQueues;
 pub use mimd::Mimd;
-pub use monitor::Monitor;
 
 use crate::time::{Duration, Time};
 use crate::wire::{MAX_PATHS, QueueFrame};
 
 /// What the repeater makes of its queues towards its clients (MF-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// They are too long: the shared link takes air from the clients.
-    Decrease,
+pub enum CongestionLevel {
+    /// The queues are too long: the shared link takes air from the clients.
+    High,
     /// Between the two thresholds.
-    Same,
-    /// They are short: there is air left.
-    Increase,
+    Normal,
+    /// The queues are short: there is air left.
+    Low,
 }
 
-impl Verdict {
-    /// Its code in a frame.
+impl CongestionLevel {
+    /// Its code in a queue report.
     pub fn code(self) -> u8 {
         match self {
-            Verdict::Decrease => 0,
-            Verdict::Same => 1,
-            Verdict::Increase => 2,
+            CongestionLevel::High => 0,
+            CongestionLevel::Normal => 1,
+            CongestionLevel::Low => 2,
         }
     }
 
-    /// What a code means; an unknown one is none.
-    pub fn from_code(code: u8) -> Option<Verdict> {
-        [Verdict::Decrease, Verdict::Same, Verdict::Increase].into_iter().find(|v| v.code() == code)
+    /// What a code means; `None` for an unknown one.
+    pub fn from_code(code: u8) -> Option<CongestionLevel> {
+        use CongestionLevel::{High, Low, Normal};
+        [High, Normal, Low].into_iter().find(|v| v.code() == code)
     }
 }
 
-/// A throttle that config and scenarios can name.
+/// A limiter that config and scenarios can name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// None: the naive striping that the paper compares with (MF-25).
@@ -62,10 +63,10 @@ pub enum Kind {
     Balance,
 }
 
-/// No throttle has this name.
+/// No limiter has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no throttle {0:?}; known are off, mimd and balance")]
-pub struct UnknownThrottle(pub String);
+#[error("there is no limiter {0:?}; known are off, mimd and balance")]
+pub struct UnknownLimiter(pub String);
 
 impl Kind {
     /// All of them.
@@ -80,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// How often the repeater speaks.
+    /// How often the repeater reports.
     pub const fn every(self) -> Duration {
         match self {
             // The paper found 200 ms best (section 6.2): its law reacts to every transient that it is told of.
@@ -92,10 +93,10 @@ impl Kind {
 }
 
 impl core::str::FromStr for Kind {
-    type Err = UnknownThrottle;
+    type Err = UnknownLimiter;
 
-    fn from_str(name: &str) -> Result<Self, UnknownThrottle> {
-        Kind::ALL.into_iter().find(|k| k.name() == name).ok_or_else(|| UnknownThrottle(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, UnknownLimiter> {
+        Kind::ALL.into_iter().find(|k| k.name() == name).ok_or_else(|| UnknownLimiter(name.to_owned()))
     }
 }
 
@@ -105,12 +106,12 @@ pub const RTS_THRESHOLD: u32 = 500;
 /// seven are soon used up, and TCP takes what is given up for a full queue.
 pub const RTS_TRIES: u8 = 14;
 
-/// The choices of a throttle. The paper gives no value for any but the period.
+/// The choices of a limiter. The paper gives no value for any but the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Which.
     pub kind: Kind,
-    /// Repeater: how often it speaks; `None`: [`Kind::every`].
+    /// Repeater: how often it reports; `None`: [`Kind::every`].
     pub every: Option<Duration>,
     /// A client's queue shorter than this may be longer, packets. An A-MPDU of 32: with less the clients' radio might find nothing to send.
     pub low: u32,
@@ -129,12 +130,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// How often the repeater speaks.
+    /// How often the repeater reports.
     pub fn every(&self) -> Duration {
         self.every.unwrap_or(self.kind.every())
     }
 
-    fn throttle(&self, most: u32) -> Option<Box<dyn Throttle>> {
+    fn law(&self, most: u32) -> Option<Box<dyn Law>> {
         match self.kind {
             Kind::Off => None,
             Kind::Mimd => Some(Box::new(Mimd::new(f64::from(most)))),
@@ -143,57 +144,57 @@ impl Config {
     }
 }
 
-/// What a control frame said, and what the shared links did since the one before.
+/// What a queue report said, and what the shared links did since the one before.
 #[derive(Clone, Copy, Debug)]
-pub struct Signal {
+pub struct Report {
     /// When it came.
     pub now: Time,
-    /// From when the one before was due at the repeater to when this one was: frames come late, and together.
+    /// From when the one before was due at the repeater to when this one was: reports come late, and together.
     pub over: Duration,
-    /// The repeater's verdict.
-    pub verdict: Verdict,
+    /// The level that the repeater gave.
+    pub level: CongestionLevel,
     /// Packets in the longest queue towards a client.
     pub packets: u32,
     /// Datagrams per second that left on the shared links since the last one.
     pub sent_pps: f64,
 }
 
-/// A law by which shared links are throttled. The start is no traffic on them (MF-13).
-pub trait Throttle: Send + core::fmt::Debug {
+/// A law by which shared links are limited. The start is no traffic on them (MF-13).
+pub trait Law: Send + core::fmt::Debug {
     /// The name it is chosen by.
     fn name(&self) -> &'static str;
-    /// A control frame came.
-    fn on_signal(&mut self, signal: &Signal);
+    /// A queue report came.
+    fn on_report(&mut self, signal: &Report);
     /// None came for two periods of the repeater: it, or the way, may be drowned.
     fn on_silence(&mut self, now: Time);
     /// What the shared links may do.
     fn allowance(&self) -> Allowance;
 }
 
-/// Counts of one throttle.
+/// Counts of one limiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames that said decrease, same and increase.
-    pub verdicts: [u64; 3],
-    /// Frames that came twice or too late.
+    /// Reports of a high, a normal and a low level.
+    pub levels: [u64; 3],
+    /// Reports that came twice or too late.
     pub old: u64,
     /// Times that none came for two periods.
     pub silences: u64,
-    /// Frames that made no sense.
-    pub senseless: u64,
+    /// Reports that were invalid.
+    pub invalid: u64,
 }
 
 /// Silence of so many periods is a decrease.
 const SILENT_PERIODS: u32 = 2;
-/// If it lasts at least this long: frames that wait for their turn on a busy channel are late by tens of milliseconds, and say so when they come.
+/// If it lasts at least this long: reports that wait for their turn on a busy channel are late by tens of milliseconds, and say so when they come.
 const SILENCE: Duration = Duration::from_millis(100);
-/// A repeater that says it will speak less often than config lets it (`throttle-period-ms`) is not believed: its silence would go unnoticed for minutes.
+/// A repeater that says it will report less often than config lets it (`throttle-period-ms`) is not believed: its silence would go unnoticed for minutes.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
-/// The access point's end: the last word of the repeater and what follows from it for each shared path.
+/// The access point's end: the repeater's last report and what follows from it for each shared path.
 #[derive(Debug)]
-pub struct Throttled {
-    law: Box<dyn Throttle>,
+pub struct SharedLinkLimiter {
+    law: Box<dyn Law>,
     burst: u32,
     seq: Option<u16>,
     packets: u32,
@@ -203,15 +204,15 @@ pub struct Throttled {
     silent_at: Time,
     is_silent: bool,
     sent: u64,
-    gates: [Gate; MAX_PATHS],
+    gates: [BurstGate; MAX_PATHS],
     counters: Counters,
 }
 
-impl Throttled {
+impl SharedLinkLimiter {
     /// One that has heard nothing yet; `most` bounds what a link may hold. `None` if config says so.
-    pub fn new(config: &Config, most: u32, now: Time) -> Option<Throttled> {
-        Some(Throttled {
-            law: config.throttle(most)?,
+    pub fn new(config: &Config, most: u32, now: Time) -> Option<SharedLinkLimiter> {
+        Some(SharedLinkLimiter {
+            law: config.law(most)?,
             burst: config.burst.max(1),
             seq: None,
             packets: 0,
@@ -221,15 +222,15 @@ impl Throttled {
             silent_at: now + (config.every() * SILENT_PERIODS).max(SILENCE),
             is_silent: false,
             sent: 0,
-            gates: [Gate::default(); MAX_PATHS],
+            gates: [BurstGate::default(); MAX_PATHS],
             counters: Counters::default(),
         })
     }
 
-    /// A control frame. Old ones are not heeded (serial numbers, RFC 1982).
-    pub fn on_frame(&mut self, now: Time, f: &QueueFrame) {
-        let Some(verdict) = Verdict::from_code(f.verdict) else {
-            self.counters.senseless += 1;
+    /// A queue report. Old ones are not heeded (serial numbers, RFC 1982).
+    pub fn on_report(&mut self, now: Time, f: &QueueFrame) {
+        let Some(level) = CongestionLevel::from_code(f.verdict) else {
+            self.counters.invalid += 1;
             return;
         };
         if self.seq.is_some_and(|seen| (f.seq.wrapping_sub(seen) as i16) <= 0) {
@@ -242,8 +243,8 @@ impl Throttled {
         let over = self.every * periods;
         let sent_pps = std::mem::take(&mut self.sent) as f64
             / now.since(self.last).max(Duration::from_millis(1)).as_secs_f64();
-        self.law.on_signal(&Signal { now, over, verdict, packets: u32::from(f.packets), sent_pps });
-        self.counters.verdicts[verdict.code() as usize] += 1;
+        self.law.on_report(&Report { now, over, level, packets: u32::from(f.packets), sent_pps });
+        self.counters.levels[level.code() as usize] += 1;
         (self.last, self.silent_at, self.is_silent) = (now, now + self.silence(), false);
     }
 
@@ -259,7 +260,7 @@ impl Throttled {
         is_due
     }
 
-    /// No frame has come for longer than it should have taken.
+    /// No report has come for longer than it should have taken.
     pub fn is_silent(&self) -> bool {
         self.is_silent
     }
@@ -268,7 +269,7 @@ impl Throttled {
         (self.every * SILENT_PERIODS).max(SILENCE)
     }
 
-    /// When [`Throttled::on_timer`] has something to do.
+    /// When [`SharedLinkLimiter::on_timer`] has something to do.
     pub fn silent_at(&self) -> Time {
         self.silent_at
     }
@@ -317,6 +318,6 @@ impl Throttled {
 }
 
 #[cfg(test)]
-mod hop;
+mod model;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use crate::time::{Duration, Time};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Allowance {
     /// Nothing but control.
-    Choked,
+    Blocked,
     /// Hold so many datagrams, on average over time. Fewer than a burst of them means: a burst, and then a pause that is as much longer. Without that a
     /// whole number would be the least, and one datagram always on the way already has a station's full share of the air.
     Held(f64),
@@ -14,12 +14,12 @@ pub enum Allowance {
     Rate(f64),
 }
 
-/// A pause is never longer: the repeater's verdict on the next burst is what the throttle lives on.
+/// A pause is never longer: the repeater's report on the next burst is what the limiter lives on.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// The gate of one path.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Gate {
+pub struct BurstGate {
     /// Datagrams left of the burst.
     left: u32,
     began: Time,
@@ -32,7 +32,7 @@ pub struct Gate {
     opens: Option<Time>,
 }
 
-impl Gate {
+impl BurstGate {
     /// What the path may hold and take now.
     pub fn slots(
         &mut self,
@@ -44,7 +44,7 @@ impl Gate {
     ) -> (u32, u32) {
         self.opens = None;
         match allowance {
-            Allowance::Choked => {
+            Allowance::Blocked => {
                 self.left = 0;
                 (0, 0)
             }

@@ -4,10 +4,10 @@
 //! completions ([`LinkState`]: a Wi-Fi driver, a radio of the lab or of the simulator) says so a hop's delay after the frame was on the air, which is what
 //! the backpressure scheduler lives on (Multifacet, MF-7). Both are counted on one scale, the packet numbers of the path, and the one that knows more counts.
 
-mod served;
+mod service_rate;
 
 use crate::time::{Duration, Time};
-use served::Served;
+use service_rate::ServiceRate;
 use std::collections::VecDeque;
 
 /// What a link says of itself: cumulative since its epoch began, so that a report which gets lost costs nothing (T-12).
@@ -64,9 +64,9 @@ const SILENT: Duration = Duration::from_millis(500);
 const LEAK_LOOKS: u32 = 8;
 /// What the far end of the link confirmed is there: that the peer's word about it is late says that the way back is held up, until it is this late. The
 /// repeater's small frames contend with full aggregates; after some collisions their backoff alone lasts 200 ms.
-const BELIEF: Duration = Duration::from_millis(500);
+const ACK_GRACE: Duration = Duration::from_millis(500);
 /// The same where the link has got rid of nothing but what it gave up.
-const DOUBT: Duration = Duration::from_millis(100);
+const ACK_GRACE_OF_FAILED: Duration = Duration::from_millis(100);
 /// A link that has got rid of nothing at all for so long, though it holds something, is no longer one: its station is away, or its radio hangs.
 const STUCK: Duration = Duration::from_millis(500);
 
@@ -112,11 +112,11 @@ pub struct Completions {
     /// Number after the newest datagram that the peer acknowledged. On one link nothing overtakes, so all before it are settled too.
     acked: u64,
     link: Option<Link>,
-    /// Bytes of the datagrams from number `first` on that have no completion; kept where somebody asks for them.
-    sizes: Option<VecDeque<u32>>,
+    /// Bytes of the datagrams from number `first` on that have no completion.
+    sizes: VecDeque<u32>,
     first: u64,
     held_bytes: u64,
-    served: Served,
+    service: ServiceRate,
     /// Bytes of those that the link delivered or, where it says nothing, the peer acknowledged.
     carried_bytes: u64,
     /// When the link last said that it had got rid of anything.
@@ -133,24 +133,10 @@ impl Completions {
         Completions { acked: number, first: number, ..Completions::default() }
     }
 
-    /// The same, and the datagrams are weighed: see [`Completions::held_bytes`].
-    #[must_use]
-    pub fn weighed(mut self) -> Self {
-        self.sizes = Some(VecDeque::new());
-        self
-    }
-
-    /// Whether datagrams are weighed.
-    pub fn weighs(&self) -> bool {
-        self.sizes.is_some()
-    }
-
     /// The path's next datagram left, with so many bytes.
     pub fn on_sent(&mut self, bytes: u32) {
-        if let Some(sizes) = &mut self.sizes {
-            sizes.push_back(bytes);
-            self.held_bytes += u64::from(bytes);
-        }
+        self.sizes.push_back(bytes);
+        self.held_bytes += u64::from(bytes);
     }
 
     /// The link reports; `next` is the number of the path's next datagram.
@@ -178,7 +164,7 @@ impl Completions {
                         // Ahead of the word: what it lagged by before was a report on its way.
                         l.lags[AT_WORDS] = Lag::NEW;
                     }
-                    l.heal(AT_REPORTS, self.acked);
+                    l.resync(AT_REPORTS, self.acked);
                 }
             }
             link => {
@@ -198,7 +184,7 @@ impl Completions {
         self.acked = self.acked.max(number + 1).min(next);
         if let Some(l) = self.link.as_mut().filter(|l| l.spoke) {
             l.spoke = false;
-            l.heal(AT_WORDS, self.acked);
+            l.resync(AT_WORDS, self.acked);
         }
         let silent = self.source(now) == Source::Acknowledgements;
         let bytes = self.let_go(silent);
@@ -224,14 +210,14 @@ impl Completions {
         next.saturating_sub(self.settled())
     }
 
-    /// Their bytes, where they are weighed.
+    /// Their bytes.
     pub fn held_bytes(&self) -> u64 {
         self.held_bytes
     }
 
-    /// Bytes carried over the link, ever, as the link says: long before the peer's word of them comes. Where they are weighed.
-    pub fn carried_bytes(&self) -> Option<u64> {
-        self.weighs().then_some(self.carried_bytes)
+    /// Bytes carried over the link, ever, as the link reports: long before the peer acknowledges them.
+    pub fn carried_bytes(&self) -> u64 {
+        self.carried_bytes
     }
 
     /// Since when the peer's silence means something, where the link reports; `oldest` is the first datagram whose fate is open, and when it left.
@@ -244,7 +230,7 @@ impl Completions {
             return self.moved_at.max(oldest.1) + STUCK;
         };
         let confirmed = self.delivered_at.is_some_and(|at| at >= since);
-        since.max(oldest.1) + if confirmed { BELIEF } else { DOUBT }
+        since.max(oldest.1) + if confirmed { ACK_GRACE } else { ACK_GRACE_OF_FAILED }
     }
 
     /// When the link will have said nothing for so long that it is no longer listened to.
@@ -265,30 +251,29 @@ impl Completions {
         self.link.as_ref().map(|l| &l.state)
     }
 
-    /// Bytes per second while the link was kept busy and served; 0 before it was, and where they are not weighed.
+    /// Bytes per second while the link was kept busy and served; 0 before it was.
     pub fn rate(&self) -> f64 {
-        self.served.rate()
+        self.service.rate()
     }
 
     fn advance(&mut self, now: Time, next: u64) {
         let done = self.settled();
         self.unconfirmed_since = (done > self.acked).then(|| self.unconfirmed_since.unwrap_or(now));
         self.let_go(false);
-        self.served.look(now, done >= next);
+        self.service.update(now, done >= next);
     }
 
     /// Datagrams have settled. `at_work`: as the link completes them, not as a completion is missed: what has long left must not pass for haste.
     /// Returns their bytes.
     fn let_go(&mut self, at_work: bool) -> u64 {
         let (done, held) = (self.settled(), self.held_bytes);
-        let Some(sizes) = &mut self.sizes else { return 0 };
         while self.first < done
-            && let Some(bytes) = sizes.pop_front()
+            && let Some(bytes) = self.sizes.pop_front()
         {
             self.first += 1;
             self.held_bytes -= u64::from(bytes);
             if at_work {
-                self.served.on_done(bytes);
+                self.service.on_completed(bytes);
             }
         }
         self.first = self.first.max(done);
@@ -298,7 +283,7 @@ impl Completions {
 
 impl Link {
     /// A completion that never comes would hold its slot for ever. The peer's word shows it: what was acknowledged has left the link.
-    fn heal(&mut self, when: usize, acked: u64) {
+    fn resync(&mut self, when: usize, acked: u64) {
         let lost = self.lags[when].look(acked.saturating_sub(self.settled));
         if lost > 0 {
             self.settled += lost;
@@ -350,19 +335,19 @@ mod tests {
 
     #[test]
     fn carried_is_what_the_link_delivered_and_not_what_it_gave_up() {
-        let mut c = Completions::default().weighed();
+        let mut c = Completions::default();
         c.on_link(ms(0), report(0), 0);
         (0..20).for_each(|_| c.on_sent(1000));
         c.on_link(ms(1), report(4), 20);
-        assert_eq!(c.carried_bytes(), Some(4000));
+        assert_eq!(c.carried_bytes(), 4000);
         // A channel on which nobody listens.
         c.on_link(ms(2), LinkState { failed: 6, ..report(4) }, 20);
-        assert_eq!((c.carried_bytes(), c.held_bytes()), (Some(4000), 10_000));
+        assert_eq!((c.carried_bytes(), c.held_bytes()), (4000, 10_000));
         // The peer's word of it adds nothing while the link speaks, and counts when it does not.
         c.on_acked(ms(3), 11, 20);
-        assert_eq!(c.carried_bytes(), Some(4000));
+        assert_eq!(c.carried_bytes(), 4000);
         c.on_acked(ms(900), 14, 20);
-        assert_eq!(c.carried_bytes(), Some(7000));
+        assert_eq!(c.carried_bytes(), 7000);
     }
 
     #[test]
@@ -409,7 +394,7 @@ mod tests {
 
     impl Busy {
         fn new() -> Busy {
-            let mut c = Completions::default().weighed();
+            let mut c = Completions::default();
             c.on_link(ms(0), report(0), 0);
             Busy {
                 c,
@@ -481,7 +466,7 @@ mod tests {
 
     #[test]
     fn a_link_that_is_silenced_half_of_the_time_keeps_the_rate_of_the_other_half() {
-        let mut c = Completions::default().weighed();
+        let mut c = Completions::default();
         c.on_link(ms(0), report(0), 0);
         (0..64).for_each(|_| c.on_sent(1000));
         let mut done = 0;
@@ -497,7 +482,7 @@ mod tests {
 
     #[test]
     fn what_was_missed_and_what_is_given_up_leaves_without_passing_for_haste() {
-        let mut c = Completions::default().weighed();
+        let mut c = Completions::default();
         c.on_link(ms(0), report(0), 0);
         (0..100).for_each(|_| c.on_sent(1000));
         // No completion is ever told; the peer has all of them.
@@ -517,14 +502,14 @@ mod tests {
         assert_eq!(c.owed_since((0, ms(1))), ms(1) + STUCK);
         // It delivered half of them; the peer's answer is held up as well, and then is not.
         c.on_link(ms(60), report(5), 10);
-        assert_eq!(c.owed_since((0, ms(1))), ms(60) + BELIEF);
+        assert_eq!(c.owed_since((0, ms(1))), ms(60) + ACK_GRACE);
         assert_eq!(c.owed_since((5, ms(1))), ms(60) + STUCK);
         c.on_acked(ms(90), 4, 10);
         assert_eq!(c.owed_since((5, ms(1))), ms(60) + STUCK);
         // A peer that says nothing at all is found out, and so is a link that says nothing.
         c.on_link(ms(95), report(8), 10);
         c.on_link(ms(150), report(10), 10);
-        assert_eq!(c.owed_since((5, ms(1))), ms(95) + BELIEF);
+        assert_eq!(c.owed_since((5, ms(1))), ms(95) + ACK_GRACE);
         assert_eq!(c.heeded_until(ms(200)), Some(ms(150) + SILENT));
         assert_eq!(c.heeded_until(ms(650)), None);
     }
@@ -546,9 +531,9 @@ mod tests {
         let mut c = Completions::default();
         c.on_link(ms(0), report(0), 0);
         c.on_link(ms(20), LinkState { failed: 5, ..report(0) }, 10);
-        assert_eq!(c.owed_since((0, ms(1))), ms(20) + DOUBT);
+        assert_eq!(c.owed_since((0, ms(1))), ms(20) + ACK_GRACE_OF_FAILED);
         c.on_link(ms(30), LinkState { failed: 5, ..report(1) }, 10);
-        assert_eq!(c.owed_since((0, ms(1))), ms(20) + BELIEF);
+        assert_eq!(c.owed_since((0, ms(1))), ms(20) + ACK_GRACE);
     }
 
     #[test]

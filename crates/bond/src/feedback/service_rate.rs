@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 
 /// Completions are counted over this long for a rate: some A-MPDUs.
 const WINDOW: Duration = Duration::from_millis(20);
-/// The best of the last so many windows is the rate. What a link holds has to suit it while it is served: sized for the mean of a link that a competitor
-/// silences for half of the time, it would hold half an aggregate in the other half. 16 are 0.3 s, after which a link that became slow is known to be.
+/// The best of the last so many windows is the rate: 16 are 0.3 s, after which a link that became slow is known to be. A mean over the time in which a
+/// competitor silences the link would let it hold half an aggregate in the other half.
 const WINDOWS: usize = 16;
 
-/// The rate of one link, in bytes: datagrams are of unlike length, and a rate of short ones would let a link hold too many long ones.
+/// The service rate of one link, in bytes: datagrams are of unlike length, and a rate of short ones would let a link hold too many long ones.
 #[derive(Debug, Default)]
-pub struct Served {
+pub struct ServiceRate {
     since: Time,
     bytes: u64,
     /// Nothing was outstanding at some moment of the window: its rate is that of what came in.
@@ -20,14 +20,14 @@ pub struct Served {
     best: f64,
 }
 
-impl Served {
+impl ServiceRate {
     /// The link is rid of `bytes` more.
-    pub fn on_done(&mut self, bytes: u32) {
+    pub fn on_completed(&mut self, bytes: u32) {
         self.bytes += u64::from(bytes);
     }
 
     /// Ends the window if it is over; `is_empty`: the link holds nothing now.
-    pub fn look(&mut self, now: Time, is_empty: bool) {
+    pub fn update(&mut self, now: Time, is_empty: bool) {
         self.starved |= is_empty;
         let over = now.since(self.since);
         if over < WINDOW {

@@ -1,0 +1,94 @@
+//! The repeater's queue report: what waits for its clients, told to the access point (MF-12).
+
+use super::limiter::{self, ClientQueues};
+use crate::feedback::LinkState;
+use crate::time::{Duration, Time};
+use crate::wire::QueueFrame;
+
+/// A report waits no longer than this for its link to be rid of what it holds.
+const LATEST: Duration = Duration::from_millis(50);
+
+/// When the next report leaves, by which path, and what it says.
+#[derive(Debug, Default)]
+pub(super) struct Reporter {
+    /// What waits for each client.
+    pub queues: ClientQueues,
+    /// Reports sent.
+    pub sent: u64,
+    seq: u16,
+    /// When the next one is due; `None` while there is nobody to speak of.
+    due: Option<Time>,
+    /// The path that is to take the report that is due, and since when it waits.
+    waiting: Option<(u8, Time)>,
+    /// Path and number of the datagram that took the last one along.
+    last: Option<(u8, u64)>,
+}
+
+impl Reporter {
+    /// The radio reports its queue towards a client. `true`: the first of all, of which the peer is to be told at once.
+    pub fn on_client_queue(&mut self, now: Time, client: u32, state: LinkState) -> bool {
+        self.queues.on_queue(now, client, state);
+        let first = self.due.is_none();
+        self.due.get_or_insert(now);
+        first
+    }
+
+    /// Whether a report is due. Without clients, or a peer that reads it (`is_read`), none is until a client is heard of again.
+    pub fn poll(&mut self, now: Time, every: Duration, is_read: bool) -> bool {
+        if self.due.is_none_or(|due| due > now) {
+            return false;
+        }
+        self.queues.expire(now);
+        let speaks = is_read && !self.queues.is_empty();
+        self.due = speaks.then(|| now + every);
+        speaks
+    }
+
+    /// The report that is due leaves by this path; one that still waited is superseded.
+    pub fn queue(&mut self, now: Time, path: u8) {
+        self.seq = self.seq.wrapping_add(1);
+        self.sent += 1;
+        self.waiting = Some((path, self.waiting.map_or(now, |(_, since)| since)));
+    }
+
+    /// A path is gone, or is another one now: a report that was to leave by it waits for the next period.
+    pub fn on_path_removed(&mut self, path: u8) {
+        self.waiting.take_if(|(id, _)| *id == path);
+    }
+
+    /// The last report is in front of the link of this path or on it; `settled` is the number of the first datagram there.
+    pub fn is_held_by(&self, path: u8, settled: u64) -> bool {
+        self.last.is_some_and(|(id, number)| id == path && settled <= number)
+    }
+
+    /// Whether the report takes a turn on the air for itself: behind what the link still holds it would only grow old.
+    pub fn wants_turn(&self, now: Time, path: u8, link_is_empty: bool) -> bool {
+        self.waiting.is_some_and(|(id, since)| id == path && (link_is_empty || now >= since + LATEST))
+    }
+
+    /// The report, if it leaves by this path, whose next datagram has this number.
+    pub fn take(
+        &mut self,
+        path: u8,
+        number: u64,
+        shared: u16,
+        config: &limiter::Config,
+    ) -> Option<QueueFrame> {
+        self.waiting.take_if(|(id, _)| *id == path)?;
+        self.last = Some((path, number));
+        let (level, packets) = self.queues.congestion(config);
+        Some(QueueFrame {
+            seq: self.seq,
+            shared,
+            every_ms: u16::try_from(config.every().as_millis()).unwrap_or(u16::MAX).max(1),
+            packets: u16::try_from(packets).unwrap_or(u16::MAX),
+            verdict: level.code(),
+        })
+    }
+
+    /// When something is to be done, by the clock alone.
+    pub fn next_timeout(&self) -> Option<Time> {
+        let turn = self.waiting.map(|(_, since)| since + LATEST);
+        [self.due, turn].into_iter().flatten().min()
+    }
+}

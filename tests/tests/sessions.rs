@@ -184,6 +184,7 @@ fn ephemeral_keys_are_made_of_the_drivers_randomness_and_of_nothing_that_the_eng
         invite: InviteId([1; 16]),
         secret: InviteSecret([2; 16]),
         ciphers: CipherSet::CHACHA,
+        routes: Vec::new(),
     };
     let mut now = Time::from_millis(1000);
     let mut engine = Engine::client(Config::default(), who, Entropy::new(source.clone()), now);

@@ -86,8 +86,6 @@ fn clients(text: &str) {
             continue;
         }
         let hello = ClientHello {
-            path: 0,
-            max_paths: 16,
             ciphers: CipherSet::CHACHA,
             tun_mtu: 1420,
             resume: None,

@@ -307,7 +307,12 @@ impl Reassembly {
         };
         pool.bytes_mut(buf)[..c.data.len()].copy_from_slice(c.data);
         self.counters.delivered += 1;
-        out.push_back(Delivery { buf, len: c.data.len() as u32, vnet: c.vnet.unwrap_or_default(), device: 0 });
+        out.push_back(Delivery {
+            buf,
+            len: c.data.len() as u32,
+            vnet: c.vnet.unwrap_or_default(),
+            device: 0,
+        });
     }
 
     /// Packet `seq` of a flow is beyond its window. The window moves until that is its last; what is left behind is delivered, or given up.

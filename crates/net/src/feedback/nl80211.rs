@@ -249,6 +249,16 @@ fn sum(totals: &Totals, stations: Vec<Station>) -> LinkReport {
     }
 }
 
+/// Reads a message in every way; for the fuzzer.
+pub(crate) fn read_any(bytes: &[u8]) {
+    for message in crate::netlink::messages::<GenlMessage<Command>>(bytes) {
+        if let NetlinkPayload::InnerMessage(GenlMessage { payload: c, .. }) = message.payload {
+            let _ = (c.is_without_ht(), c.rts_threshold(), c.tries(), c.radio(), c.has_station_beside_ap());
+            let _ = (c.station(), c.channel(), c.survey_in_use());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,15 +292,5 @@ mod tests {
         assert_eq!(read(&[info(2, 6, 8, 0)]), (24, 4), "the first has left");
         assert_eq!(read(&[info(2, 9, 3, 1)]), (26, 5), "the second has joined anew: three sent, one failed");
         assert_eq!(read(&[info(2, 9, 30, 1)]), (26 + 27, 5));
-    }
-}
-
-/// Reads a message in every way; for the fuzzer.
-pub(crate) fn read_any(bytes: &[u8]) {
-    for message in crate::netlink::messages::<GenlMessage<Command>>(bytes) {
-        if let NetlinkPayload::InnerMessage(GenlMessage { payload: c, .. }) = message.payload {
-            let _ = (c.is_without_ht(), c.rts_threshold(), c.tries(), c.radio(), c.has_station_beside_ap());
-            let _ = (c.station(), c.channel(), c.survey_in_use());
-        }
     }
 }

@@ -17,9 +17,9 @@ mod sysctl;
 
 pub use bridge::{find_bridge, join_bridge};
 pub use change::Change;
+pub use device::{DeviceConfig, configure, remove_address};
 pub use firewall::{Guard, KillSwitch, guard, kill_switch};
 pub(crate) use journal::read_any;
-pub use device::{DeviceConfig, configure, remove_address};
 pub use journal::{Journal, cleanup_stale};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rts::{RtsThreshold, Tries, is_worth_protecting, protect};

@@ -142,8 +142,6 @@ mod tests {
         let Response::Token { token } = desk.invite("alice", &[]).unwrap() else { panic!("no token") };
         let token: Token = token.parse().unwrap();
         let hello = ClientHello {
-            path: 0,
-            max_paths: 16,
             ciphers: CipherSet::CHACHA,
             tun_mtu: 1420,
             resume: None,

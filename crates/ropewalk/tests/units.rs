@@ -50,7 +50,9 @@ fn systemd_understands_the_units() {
     let (bin, etc) = (root.join("usr/bin"), root.join("etc/systemd/system"));
     std::fs::create_dir_all(&bin).unwrap();
     std::fs::create_dir_all(&etc).unwrap();
-    std::fs::copy("/bin/true", bin.join("ropewalk")).unwrap();
+    for program in ["ropewalk", "kill"] {
+        std::fs::copy("/bin/true", bin.join(program)).unwrap();
+    }
     for unit in units() {
         let home = unit.file_name().unwrap().to_str().unwrap().replace("@.", "@home.");
         std::fs::copy(&unit, etc.join(&home)).unwrap();
@@ -68,8 +70,11 @@ fn start(at: &Namespace, place: &Path, arguments: &str) -> Process {
     let caps = "-all,+net_admin,+net_raw";
     let user = format!("--reuid {USER} --regid {USER} --clear-groups --no-new-privs");
     let sets = format!("--bounding-set {caps} --inh-caps {caps} --ambient-caps {caps}");
-    let line = format!("exec setpriv {user} {sets} {}/ropewalk {arguments}", place.display());
-    at.start("sh", ["-c", &line]).unwrap()
+    let (program, tun) = (place.join("ropewalk"), place.join("tun"));
+    // udev lets everybody open the device (50-udev-default.rules); without udev it is root's.
+    let device = format!("mount --bind {} /dev/net/tun", tun.display());
+    let line = format!("{device} && exec setpriv {user} {sets} {} {arguments}", program.display());
+    at.start("unshare", ["--mount", "sh", "-c", &line]).unwrap()
 }
 
 #[test]
@@ -81,6 +86,8 @@ fn two_capabilities_are_enough_for_everything() {
     let place = PathBuf::from(states.of(""));
     let program = place.join("ropewalk");
     std::fs::hard_link(BINARY, &program).or_else(|_| std::fs::copy(BINARY, &program).map(drop)).unwrap();
+    let tun = place.join("tun").display().to_string();
+    Command::new("mknod").args(["--mode=666", &tun, "c", "10", "200"]).status().unwrap();
     for end in ["client", "gateway"] {
         let state = place.join(end);
         std::fs::create_dir(&state).unwrap();

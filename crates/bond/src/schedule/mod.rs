@@ -142,7 +142,7 @@ impl Kind {
         Kind::Backpressure,
     ];
 
-    /// Whether it goes by what links complete: [`Scheduler::counts_completions`].
+    /// Whether it goes by what the links complete, and needs a backhaul for it.
     pub const fn counts_completions(self) -> bool {
         matches!(self, Kind::Backpressure)
     }

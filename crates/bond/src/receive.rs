@@ -12,6 +12,7 @@
 use crate::api::PathSpec;
 use crate::in_place::{DatagramOpener, Opened};
 use crate::inner::Inner;
+use crate::path::sent::AckCheck;
 use crate::path::{Class, Route, State};
 use crate::peer::{Peer, Shared};
 use crate::send;
@@ -34,6 +35,8 @@ pub(crate) enum Heard {
     Confirmed(Option<Index>),
     /// The peer ended the session, with this code.
     Closed(u8),
+    /// The peer acknowledged what it cannot have received.
+    Cheated,
 }
 
 /// Where a datagram came from.
@@ -98,7 +101,7 @@ impl Peer {
         };
         self.paths[path].on_received(now, len, stamp, from.route);
         let (first, rtt) = (shared.deliveries.len(), self.paths[path].rtt.smoothed());
-        let (eliciting, closed) = match &opened {
+        let (eliciting, end) = match &opened {
             Opened::Here(plain) => self.on_frames(path, stamp, &plain[STAMP..], now, shared),
             Opened::InPlace(c, target, len) => {
                 let before = c.at_head.then_some(c.stamp);
@@ -109,8 +112,8 @@ impl Peer {
         };
         self.paths[path].recv.on_packet(number, now, eliciting, from.ce, rtt);
         self.inspect(first, shared);
-        match (closed, confirmed) {
-            (Some(code), _) => Heard::Closed(code),
+        match (end, confirmed) {
+            (Some(end), _) => end,
             (None, Some(old)) => Heard::Confirmed(old),
             (None, None) => Heard::Fresh,
         }
@@ -142,7 +145,7 @@ impl Peer {
         self.paths[path].challenge = Some((shared.entropy.random(), Time::ZERO));
     }
 
-    /// Whether one of them asks for an acknowledgement, and the code with which the peer ends the session, if it does.
+    /// Whether one of them asks for an acknowledgement, and how the session ends, if it does.
     fn on_frames(
         &mut self,
         path: usize,
@@ -150,8 +153,8 @@ impl Peer {
         bytes: &[u8],
         now: Time,
         shared: &mut Shared,
-    ) -> (bool, Option<u8>) {
-        let (mut eliciting, mut closed) = (false, None);
+    ) -> (bool, Option<Heard>) {
+        let (mut eliciting, mut end) = (false, None);
         for frame in Frames::new(bytes) {
             let Ok(frame) = frame else {
                 shared.drops.malformed += 1;
@@ -160,7 +163,7 @@ impl Peer {
             eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Close(_) | Frame::Queue(_));
             match frame {
                 Frame::Ping => self.paths[path].recv.on_asked(),
-                Frame::Ack(ack) => self.on_ack(&ack, now, shared),
+                Frame::Ack(ack) => end = self.on_ack(&ack, now, shared).or(end),
                 Frame::Challenge(token) => self.paths[path].respond = Some(token),
                 Frame::Response(token) => self.on_response(path, token, now, shared),
                 Frame::Status(s) => self.on_status(&s),
@@ -170,7 +173,7 @@ impl Peer {
                         self.on_queue_changed();
                     }
                 }
-                Frame::Close(code) => closed = Some(code),
+                Frame::Close(code) => end = Some(Heard::Closed(code)),
                 Frame::Void { flow, seq, .. } => {
                     self.order.on_skip(&mut shared.store.pool, flow, seq, now, &mut shared.deliveries);
                 }
@@ -180,16 +183,19 @@ impl Peer {
                 }
             }
         }
-        (eliciting, closed)
+        (eliciting, end)
     }
 
-    fn on_ack(&mut self, ack: &AckFrame, now: Time, shared: &mut Shared) {
-        let Some(i) = self.index_of(ack.path) else { return };
+    fn on_ack(&mut self, ack: &AckFrame, now: Time, shared: &mut Shared) -> Option<Heard> {
+        let i = self.index_of(ack.path)?;
         self.look_at_siblings(i);
         let mut out = std::mem::take(&mut shared.outcome);
         let p = &mut self.paths[i];
-        if !p.on_ack(now, ack, &mut self.clock, &self.siblings, &mut out) {
+        let check = p.on_ack(now, ack, &mut self.clock, &self.siblings, &mut out);
+        if check != AckCheck::Taken {
             shared.drops.malformed += 1;
+            shared.outcome = out;
+            return (check == AckCheck::Invented).then_some(Heard::Cheated);
         }
         if let (Some(b), Some((number, _))) = (&mut self.backhaul, out.largest) {
             b.on_acked(now, p, number);
@@ -207,6 +213,7 @@ impl Peer {
         }
         self.requeue(&out.missing, shared);
         shared.outcome = out;
+        None
     }
 
     fn on_status(&mut self, s: &PathStatus) {

@@ -165,7 +165,7 @@ impl Peer {
                 return None;
             }
         }
-        while let Some(grant) = self.scheduler.next(&self.infos, self.declined) {
+        while let Some(grant) = self.scheduler.next(&self.infos) {
             let path = self.index_of(self.infos[grant.path].id)?;
             let sent = if self.ingress.is_empty() {
                 None
@@ -177,7 +177,9 @@ impl Peer {
                 self.note_batch(now, sent);
                 return Some(sent);
             }
-            self.declined |= 1 << grant.path;
+            let info = &mut self.infos[grant.path];
+            info.nothing_to_send = true;
+            self.nothing_to_send |= 1 << info.id;
         }
         None
     }
@@ -187,7 +189,7 @@ impl Peer {
     fn mark_app_limited(&mut self) {
         for p in &mut self.paths {
             let limited = match self.infos.iter().position(|v| v.id == p.id) {
-                Some(i) => self.infos[i].has_room && (self.declined & 1 << i != 0 || self.ingress.is_empty()),
+                Some(i) => self.infos[i].has_room && (self.infos[i].nothing_to_send || self.ingress.is_empty()),
                 None => true,
             };
             if limited {
@@ -308,6 +310,10 @@ impl Peer {
         fill: impl FnOnce(&mut Peer, &mut Shared, &mut Writer<'_>) -> Chunks,
     ) -> Option<usize> {
         let size = self.paths[path].datagram();
+        // Links count datagrams by their numbers.
+        if self.backhaul.is_none() {
+            self.paths[path].sent.skip_number(now, &mut shared.entropy);
+        }
         let (header, number) = self.header(path)?;
         let mut w = Writer::new(&mut tx[..size], header, Stamp::of(now));
         let asked = self.put_control(path, now, shared.config.tun_mtu, &mut w);

@@ -223,6 +223,12 @@ impl Engine {
         self.remove(id);
     }
 
+    pub(super) fn on_client_cheated(&mut self, id: u32) {
+        let Some(client) = self.peers.get(&id).map(|p| p.key) else { return };
+        self.close_peer(id, 0);
+        self.event(Event::ClientDown { client, why: "it acknowledged what was never sent" });
+    }
+
     /// Gateway: a client's right to be here ends now. It is told why.
     pub fn revoke(&mut self, client: &PublicKey) {
         if let Role::Gateway(g) = &mut self.role {

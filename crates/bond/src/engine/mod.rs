@@ -343,6 +343,7 @@ impl Engine {
                 self.on_confirmed(id, from.route, now);
             }
             Heard::Closed(code) => return self.on_closed(id, code, now),
+            Heard::Cheated => return self.on_cheated(id, now),
         }
         if let Some(peer) = self.peers.get_mut(&id)
             && peer.order.gaps() > 0
@@ -434,6 +435,14 @@ impl Engine {
         match self.role {
             Role::Client(_) => self.on_gateway_closed(code, now),
             Role::Gateway(_) => self.on_client_closed(id),
+        }
+    }
+
+    /// The peer acknowledged what was never sent, to be sent more than it can take. That ends the session.
+    fn on_cheated(&mut self, id: u32, now: Time) {
+        match self.role {
+            Role::Client(_) => self.on_gateway_closed(0, now),
+            Role::Gateway(_) => self.on_client_cheated(id),
         }
     }
 

@@ -30,7 +30,7 @@ use pacer::Pacer;
 use pmtu::Mtu;
 use recv::RecvLog;
 use rtt::Rtt;
-use sent::{Outcome, SentLog, Settled};
+use sent::{AckCheck, Outcome, SentLog, Settled};
 
 /// Datagrams over which the loss of a path is averaged: half a per cent shows as two or three.
 const LOSS_MEMORY: f64 = 500.0;
@@ -126,7 +126,6 @@ pub struct Path {
     /// Share of datagrams lost lately.
     pub loss: f64,
     ce_seen: u16,
-    bytes_since_loss: u64,
     /// When something that asks for an answer last left.
     pub last_eliciting: Time,
     /// When something of the peer last arrived.
@@ -170,7 +169,6 @@ impl Path {
             traffic: Traffic::default(),
             loss: 0.0,
             ce_seen: 0,
-            bytes_since_loss: 0,
             last_eliciting: Time::ZERO,
             heard_at: Time::ZERO,
         }
@@ -298,7 +296,7 @@ impl Path {
         }
     }
 
-    /// Handles an acknowledgement of this path's datagrams; what became of them is in `out`. `false` if it is absurd.
+    /// Handles an acknowledgement of this path's datagrams; what became of them is in `out`.
     pub fn on_ack(
         &mut self,
         now: Time,
@@ -306,10 +304,11 @@ impl Path {
         clock: &mut ClockOffset,
         siblings: &[Sibling],
         out: &mut Outcome,
-    ) -> bool {
+    ) -> AckCheck {
         out.clear();
-        if !self.sent.on_ack(now, ack, self.loss_delay(), out) {
-            return false;
+        let check = self.sent.on_ack(now, ack, self.loss_delay(), out);
+        if check != AckCheck::Taken {
+            return check;
         }
         let mut queue_delay = None;
         if let Some((_, at)) = out.largest {
@@ -324,9 +323,9 @@ impl Path {
         self.ce_seen = self.ce_seen.wrapping_add(ce);
         self.traffic.spurious += u64::from(out.spurious);
         self.note_loss(out);
-        self.on_losses(now, siblings, out, false);
+        self.on_losses(now, siblings, out);
         self.on_arrivals(now, queue_delay, u64::from(ce), siblings, out);
-        true
+        check
     }
 
     /// Moving average over about [`LOSS_MEMORY`] datagrams.
@@ -361,7 +360,6 @@ impl Path {
             }
         }
         self.traffic.acked += out.acked.len() as u64;
-        self.bytes_since_loss += bytes;
         let newest_sent = out.acked.iter().map(|s| s.at).max().unwrap_or(now);
         let round_start = self.sampler.take_round_start();
         let Some(rate) = self.sampler.sample(self.rtt.min()) else { return };
@@ -382,8 +380,8 @@ impl Path {
         self.cc.on_ack(&ack, siblings);
     }
 
-    /// Accounts losses; `persistent` as RFC 9002 §7.6.
-    pub fn on_losses(&mut self, now: Time, siblings: &[Sibling], out: &Outcome, persistent: bool) {
+    /// Accounts losses, and losses that were none.
+    pub fn on_losses(&mut self, now: Time, siblings: &[Sibling], out: &Outcome) {
         let (mut bytes, mut newest) = (0u64, Time::ZERO);
         let size = |bytes: u32| u16::try_from(bytes).unwrap_or(u16::MAX);
         for s in out.acked.iter().filter(|s| s.probe.is_none()) {
@@ -403,12 +401,14 @@ impl Path {
                 }
             }
         }
+        if out.spurious_bytes > 0 {
+            self.cc.on_spurious_loss(now, out.spurious_bytes);
+        }
         // What was to show whether the path works is itself among what was lost: ask again.
         self.ping_due |= self.live.state == State::Suspect && self.sent.flying() == 0 && !out.lost.is_empty();
         self.traffic.lost += out.lost.len() as u64;
         if bytes > 0 {
-            self.bytes_since_loss = 0;
-            let loss = Loss { now, bytes, newest_sent: newest, inflight: self.sent.inflight(), persistent };
+            let loss = Loss { now, bytes, newest_sent: newest, inflight: self.sent.inflight() };
             self.cc.on_loss(&loss, siblings);
         }
     }
@@ -443,7 +443,7 @@ impl Path {
         Sibling {
             window: self.cc.window(),
             srtt: self.rtt.smoothed(),
-            bytes_since_loss: self.bytes_since_loss,
+            bytes_since_loss: self.cc.bytes_since_loss(),
             is_self: false,
         }
     }

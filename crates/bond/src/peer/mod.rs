@@ -145,8 +145,8 @@ pub struct Peer {
     pub(crate) order_due: Option<Time>,
     /// When records that nobody completes were last looked for.
     pub(crate) order_swept: Time,
-    /// Paths that found nothing to send since the queue last changed.
-    pub(crate) declined: u16,
+    /// By path identifier: what waits was offered to it, and none of it was for it, since the queue last changed.
+    pub(crate) nothing_to_send: u16,
     /// What the scheduler sees: the paths that may carry data now.
     pub(crate) infos: Vec<PathInfo>,
     pub(crate) siblings: Vec<Sibling>,
@@ -193,7 +193,7 @@ impl Peer {
             probe_since: now,
             order_due: None,
             order_swept: now,
-            declined: 0,
+            nothing_to_send: 0,
             infos: Vec::new(),
             siblings: Vec::new(),
             status_seq: 0,
@@ -340,6 +340,7 @@ impl Peer {
         let taking_part = usable().fold(0u16, |mask, p| mask | 1 << p.id);
         for p in paths.iter_mut().filter(|p| taking_part & 1 << p.id != 0) {
             let mut info = p.info(now, self.weights[p.id as usize]);
+            info.nothing_to_send = self.nothing_to_send & 1 << p.id != 0;
             if let Some(b) = backhaul {
                 b.adjust(now, p, unlimited, &mut info);
             }
@@ -357,7 +358,7 @@ impl Peer {
 
     /// The queue changed: every path may look again.
     pub(crate) fn on_queue_changed(&mut self) {
-        self.declined = 0;
+        self.nothing_to_send = 0;
     }
 
     /// The session begins anew (the peer had forgotten it): numbers and order start over, what was not acknowledged is sent again.

@@ -2,6 +2,7 @@
 
 use super::{Peer, Shared};
 use crate::api::Event;
+use crate::path::recv::MAX_ACK_DELAY;
 use crate::path::{Class, Path, State};
 use crate::queue::codel::Limits;
 use crate::time::{Duration, Time};
@@ -16,8 +17,6 @@ const PROBE_TURN: Duration = Duration::from_millis(600);
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 /// How often records are looked for that nobody completes.
 const SWEEP: Duration = Duration::from_secs(1);
-/// Acknowledgement delay of the peer, at most: `recv`'s bound.
-const ACK_DELAY: Duration = Duration::from_millis(6);
 /// CoDel's least target (RFC 8289 §4.2), and its interval beside the bond's own round trip: the interval is to cover that of the flows (§4.3), part of which
 /// lies beyond the bond.
 const CODEL_TARGET: Duration = Duration::from_millis(5);
@@ -74,7 +73,7 @@ impl Peer {
         out.clear();
         p.sent.on_loss_timer(now, delay, &mut out);
         self.look_at_siblings(i);
-        self.paths[i].on_losses(now, &self.siblings, &out, false);
+        self.paths[i].on_losses(now, &self.siblings, &out);
         self.requeue(&out.missing, shared);
         shared.outcome = out;
     }
@@ -83,7 +82,7 @@ impl Peer {
     fn timeout(&self, i: usize, now: Time) -> Duration {
         let p = &self.paths[i];
         let late = self.backhaul.as_ref().map_or(Duration::ZERO, |b| b.ack_delay(now, p.id));
-        let timeout = p.rtt.probe_timeout(late + ACK_DELAY);
+        let timeout = p.rtt.probe_timeout(late + MAX_ACK_DELAY);
         let alone = !self.paths.iter().any(|q| q.id != p.id && q.is_usable());
         if alone { (timeout * 2).max(p.rtt.smoothed() * 3) } else { timeout }
     }
@@ -226,7 +225,7 @@ impl Peer {
     /// whose link is full, which its next completion changes.
     fn waits_for_pacing(&self, id: u8) -> bool {
         let Some(i) = self.infos.iter().position(|v| v.id == id) else { return false };
-        let declined = self.resend.is_empty() && self.declined & 1 << i != 0;
-        !self.infos[i].has_room && self.infos[i].slots > 0 && !declined
+        let info = &self.infos[i];
+        !info.has_room && info.slots > 0 && !(self.resend.is_empty() && info.nothing_to_send)
     }
 }

@@ -84,8 +84,8 @@ impl Scheduler for Backpressure {
         "backpressure"
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
-        let is_free = |i: &usize| paths[*i].has_room && declined & 1 << i == 0;
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+        let is_free = |i: &usize| paths[*i].may_take();
         let own = paths.iter().any(|p| !p.is_shared && p.utilisation < FULL);
         let free = (0..paths.len()).filter(|i| is_free(i) && !(own && paths[*i].is_shared));
         let (path, batch) = self.choose(paths, free)?;
@@ -156,7 +156,7 @@ mod tests {
             let mut order = Vec::new();
             loop {
                 self.look();
-                let Some(g) = s.next(&self.views, 0).filter(|_| budget > 0) else { return order };
+                let Some(g) = s.next(&self.views).filter(|_| budget > 0) else { return order };
                 let n = g.datagrams.min(budget);
                 for _ in 0..n {
                     let q = &mut self.queues[g.path];

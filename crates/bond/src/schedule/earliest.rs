@@ -56,10 +56,10 @@ impl Scheduler for EarliestArrival {
         if self.copy_urgent { "redundant-urgent" } else { "earliest-arrival" }
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
         let main = self.find_main(paths)?;
         let best = self.delay(&paths[main]);
-        let path = may_take(paths, declined)
+        let path = may_take(paths)
             .filter(|i| self.delay(&paths[*i]) - best <= self.max_spread_us)
             .min_by(|a, b| self.delay(&paths[*a]).total_cmp(&self.delay(&paths[*b])))?;
         Some(Grant { path, skip_bytes: self.skip_bytes(paths, path) as u64, datagrams: BATCH, copies: false })

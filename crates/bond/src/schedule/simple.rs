@@ -11,8 +11,8 @@ impl Scheduler for MinRtt {
         "min-rtt"
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
-        let path = may_take(paths, declined).min_by_key(|i| paths[*i].srtt)?;
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+        let path = may_take(paths).min_by_key(|i| paths[*i].srtt)?;
         Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: false })
     }
 }
@@ -28,9 +28,9 @@ impl Scheduler for RoundRobin {
         "round-robin"
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
         // The next identifier after the last, cyclically.
-        let path = may_take(paths, declined).min_by_key(|i| paths[*i].id.wrapping_sub(self.last + 1))?;
+        let path = may_take(paths).min_by_key(|i| paths[*i].id.wrapping_sub(self.last + 1))?;
         Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: false })
     }
 
@@ -51,10 +51,10 @@ impl Scheduler for Weighted {
         "weighted"
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
         // Strict: if the one whose turn it is has no room, all wait.
         let turn = (0..paths.len())
-            .filter(|i| declined & 1 << i == 0)
+            .filter(|i| !paths[*i].nothing_to_send)
             .min_by(|a, b| self.used[paths[*a].id as usize].total_cmp(&self.used[paths[*b].id as usize]))?;
         paths[turn].has_room.then_some(Grant { path: turn, skip_bytes: 0, datagrams: 1, copies: false })
     }
@@ -76,9 +76,9 @@ impl Scheduler for Redundant {
         "redundant"
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
         let path =
-            may_take(paths, declined).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))?;
+            may_take(paths).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))?;
         Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: true })
     }
 

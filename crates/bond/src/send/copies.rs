@@ -17,18 +17,19 @@ const SPARE_LIMIT: usize = 256;
 impl Peer {
     /// Copies of what another path carries, one path at a time.
     pub(super) fn send_copy(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        let (id, _) = *self.copies.front()?;
-        let Some(path) = self.index_of(id).filter(|i| self.paths[*i].is_usable()) else {
-            if let Some((_, c)) = self.copies.pop_front() {
-                shared.store.release(c.record);
+        let (path, c) = loop {
+            let (id, c) = *self.copies.front()?;
+            match self.index_of(id).filter(|i| self.paths[*i].is_usable()) {
+                Some(path) => break (path, c),
+                None => shared.store.release(c.record),
             }
-            return None;
+            self.copies.pop_front();
         };
-        let urgent = shared.store.get(self.copies.front()?.1.record).flow & URGENT != 0;
+        let urgent = shared.store.get(c.record).flow & URGENT != 0;
         if !urgent && self.paths[path].room(now) == 0 {
             return None;
         }
-        let (_, c) = self.copies.pop_front()?;
+        self.copies.pop_front();
         let len = self.datagram(path, now, shared, tx, |_, shared, w| {
             let mut chunks = Chunks::new();
             if fits(w, shared, &c) && put(w, shared, &c) {

@@ -174,8 +174,15 @@ impl Peer {
                     }
                 }
                 Frame::Close(code) => end = Some(Heard::Closed(code)),
-                Frame::Void { flow, seq, .. } => {
-                    self.order.on_skip(&mut shared.store.pool, flow, seq, now, &mut shared.deliveries);
+                Frame::Void { flow, seq, at_head } => {
+                    let before = at_head.then_some(stamp);
+                    self.order.on_skip(
+                        &mut shared.store.pool,
+                        (flow, seq),
+                        before,
+                        now,
+                        &mut shared.deliveries,
+                    );
                 }
                 Frame::Data(c) => {
                     self.order.on_fragment(&mut shared.store.pool, &c, stamp, now, &mut shared.deliveries);

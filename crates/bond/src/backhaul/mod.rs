@@ -115,6 +115,11 @@ impl Backhaul {
         self.peer_reads = reads;
     }
 
+    /// Whether the peer reads queue reports.
+    pub fn peer_reads(&self) -> bool {
+        self.peer_reads
+    }
+
     /// Repeater: whether the channel of this path is also the one that its clients need.
     pub fn set_shared(&mut self, path: u8, shared: bool) {
         self.shared = self.shared & !(1 << path) | u16::from(shared) << path;
@@ -284,9 +289,9 @@ impl Backhaul {
 
     // --- queue reports ---
 
-    /// Repeater: a radio reports its queue towards a client. `true`: the peer is to be told at once.
+    /// Repeater: a radio reports its queue towards a client, where the peer reads reports. `true`: it is to be told at once.
     pub fn on_client_queue(&mut self, now: Time, client: u32, state: LinkState) -> bool {
-        self.peer_reads && self.reporter.on_client_queue(now, client, state)
+        self.reporter.on_client_queue(now, client, state)
     }
 
     /// Repeater: its clients' queues.

@@ -72,7 +72,7 @@ impl Engine {
         let Some(pacer) = &mut self.pacer else { return };
         let mut first = Vec::new();
         for (id, peer) in &mut self.peers {
-            let Some(b) = &mut peer.backhaul else { continue };
+            let Some(b) = peer.backhaul.as_mut().filter(|b| b.peer_reads()) else { continue };
             if b.on_client_queue(now, client, state) {
                 first.push(*id);
             }

@@ -86,7 +86,13 @@ impl Engine {
     }
 
     /// Changes what can be changed while running: scheduler, controller of new paths, limits.
-    pub fn reconfigure(&mut self, config: Config) {
+    ///
+    /// A scheduler that goes by the links' completions cannot take over from another, or another from it: the one in force stays.
+    pub fn reconfigure(&mut self, mut config: Config) {
+        let by_completions = self.shared.config.scheduler.counts_completions();
+        if config.scheduler.counts_completions() != by_completions {
+            config.scheduler = self.shared.config.scheduler;
+        }
         let rebuild = config.scheduler != self.shared.config.scheduler
             || config.max_spread != self.shared.config.max_spread;
         if let Role::Gateway(g) = &mut self.role {

@@ -356,6 +356,7 @@ impl Engine {
     fn insert(&mut self, mut peer: Peer) -> u32 {
         let id = self.next_peer;
         peer.id = id;
+        peer.ingress.set_owner(self.shared.store.add_owner());
         self.next_peer += 1;
         self.of_key.insert((peer.key, id));
         self.peers.insert(id, peer);

@@ -404,6 +404,7 @@ impl Peer {
         self.copies.drain(..).for_each(|(_, c)| store.release(c.record));
         self.spare.drain(..).for_each(|(_, _, c)| store.release(c.record));
         self.ingress.clear(store);
+        store.remove_owner(self.ingress.owner());
         self.order.clear(&mut store.pool);
     }
 

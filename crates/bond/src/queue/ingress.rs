@@ -3,7 +3,7 @@
 use super::codel::Limits;
 use super::flow::{Class, FLOWS, Flow};
 use crate::inner::{Inner, edit};
-use crate::record::{Full, NIL, Packet, Record, Store, UNNUMBERED, URGENT};
+use crate::record::{Full, NIL, Owner, Packet, Record, Store, UNNUMBERED, URGENT};
 use crate::session::Layer;
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
@@ -105,6 +105,7 @@ pub struct Ingress {
     drain: Drain,
     limits: Limits,
     layer: Layer,
+    owner: Owner,
     waited: Duration,
     counters: Counters,
 }
@@ -128,6 +129,7 @@ impl Ingress {
             drain: Drain::default(),
             limits: Limits { target: Duration::from_millis(5), interval: Duration::from_millis(100) },
             layer: Layer::Three,
+            owner: Owner::default(),
             waited: Duration::ZERO,
             counters: Counters::default(),
         }
@@ -152,6 +154,16 @@ impl Ingress {
     pub fn on_layer(mut self, layer: Layer) -> Self {
         self.layer = layer;
         self
+    }
+
+    /// Whose packets these are.
+    pub fn set_owner(&mut self, owner: Owner) {
+        self.owner = owner;
+    }
+
+    /// Whose packets these are.
+    pub fn owner(&self) -> Owner {
+        self.owner
     }
 
     /// Sets CoDel's target and interval.
@@ -209,13 +221,18 @@ impl Ingress {
         }
         self.counters.packets += 1;
         let len = store.bytes_of(packet).len() as u64;
-        if self.bytes + len > self.limit_bytes || store.pool.is_tight() {
+        let has_share = store.has_share(self.owner, len as usize);
+        if self.bytes + len > self.limit_bytes || !has_share {
             self.drop_from_fattest(store, OVERFLOW_BATCH);
+        }
+        if !has_share && !store.has_share(self.owner, len as usize) {
+            self.counters.overflow_drops += 1;
+            return Err(Full);
         }
         let segments = vnet.segments(len as usize) as u64;
         let limit = if self.grows { self.limit_segments.max(self.drain.most()) } else { self.limit_segments };
         while self.segments + segments > limit && self.drop_from_fattest(store, 1) > 0 {}
-        let record = match store.insert(packet, vnet, now) {
+        let record = match store.insert(self.owner, packet, vnet, now) {
             Ok(r) => r,
             Err(full) => {
                 self.counters.overflow_drops += 1;

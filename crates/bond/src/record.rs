@@ -117,7 +117,15 @@ impl Store {
     /// A store of at most `records` records over `pool`.
     pub fn new(pool: Pool, records: usize) -> Self {
         let held = vec![Held::default()];
-        Store { pool, slots: Vec::new(), free: Vec::new(), limit: records, lent: None, held, gone: Vec::new() }
+        Store {
+            pool,
+            slots: Vec::new(),
+            free: Vec::new(),
+            limit: records,
+            lent: None,
+            held,
+            gone: Vec::new(),
+        }
     }
 
     /// A new owner, who holds nothing.
@@ -292,7 +300,8 @@ mod tests {
         let mut store = Store::new(Pool::new(1 << 20), 8);
         let mut packet = |len: usize, fill: u8| {
             store.lend().unwrap()[..len].fill(fill);
-            let record = store.insert(Owner::default(), Packet::Lent(len), Vnet::default(), Time::ZERO).unwrap();
+            let record =
+                store.insert(Owner::default(), Packet::Lent(len), Vnet::default(), Time::ZERO).unwrap();
             (record, store.lent.is_some(), store.pool.used_bytes())
         };
         let (small, kept, used) = packet(100, 1);

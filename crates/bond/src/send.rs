@@ -189,7 +189,9 @@ impl Peer {
     fn mark_app_limited(&mut self) {
         for p in &mut self.paths {
             let limited = match self.infos.iter().position(|v| v.id == p.id) {
-                Some(i) => self.infos[i].has_room && (self.infos[i].nothing_to_send || self.ingress.is_empty()),
+                Some(i) => {
+                    self.infos[i].has_room && (self.infos[i].nothing_to_send || self.ingress.is_empty())
+                }
                 None => true,
             };
             if limited {

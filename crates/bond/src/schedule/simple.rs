@@ -77,8 +77,7 @@ impl Scheduler for Redundant {
     }
 
     fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
-        let path =
-            may_take(paths).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))?;
+        let path = may_take(paths).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))?;
         Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: true })
     }
 

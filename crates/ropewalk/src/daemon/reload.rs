@@ -113,7 +113,8 @@ mod tests {
             file.engine.scheduler.0 = kind;
             file
         };
-        let [default, other, backpressure] = [Kind::EarliestArrival, Kind::MinRtt, Kind::Backpressure].map(with);
+        let [default, other, backpressure] =
+            [Kind::EarliestArrival, Kind::MinRtt, Kind::Backpressure].map(with);
         assert!(fixed(&default, &other).is_empty());
         for (old, new) in [(&default, &backpressure), (&backpressure, &default)] {
             assert_eq!(fixed(old, new), ["engine.scheduler (from or to backpressure)"]);

@@ -153,6 +153,12 @@ impl Store {
             && buffers.is_some_and(|(class, left)| held.buffers[class] < SHARE.saturating_mul(left))
     }
 
+    /// Whether giving up record `i` would make room for a packet of `len` bytes.
+    pub fn is_in_the_way(&self, i: u32, len: usize) -> bool {
+        let (needed, held) = (self.pool.left_for(len), self.get(i).buf);
+        needed.is_none_or(|(class, _)| held.is_some_and(|b| self.pool.class_of(b) == class))
+    }
+
     /// Room of 64 KiB for the next packet, so that a super-packet need not be copied; `None` when there is none.
     pub fn lend(&mut self) -> Option<&mut [u8]> {
         let largest = CLASS_BYTES[CLASS_BYTES.len() - 1];

@@ -26,9 +26,7 @@ fn udp(port: u16, len: usize) -> (Inner, Vec<u8>) {
 #[test]
 fn who_hoards_is_who_drops() {
     let mut store = Store::new(Pool::new(8 << 20), 10_000);
-    let [mut hog, mut victim] = [Ingress::new(1 << 30), Ingress::new(1 << 30)];
-    hog.set_owner(store.add_owner());
-    victim.set_owner(store.add_owner());
+    let [mut hog, mut victim] = [(); 2].map(|()| Ingress::new(1 << 30).owned_by(store.add_owner()));
     let push = |q: &mut Ingress, store: &mut Store, port: u16, len: usize| {
         let (inner, packet) = udp(port, len);
         q.push(store, &KEY, &inner, Packet::Borrowed(&packet), Vnet::default(), Time::ZERO).is_ok()

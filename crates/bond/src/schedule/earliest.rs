@@ -1,6 +1,7 @@
 //! Earliest arrival: bytes go where they will be there first, and a slow path takes from as deep in the queue as it is slow.
 
 use super::{Grant, PathInfo, Scheduler, may_take};
+use crate::path::PathId;
 use crate::time::Duration;
 
 /// A path must be faster than the one in use by this to replace it, or by the jitter of either if that is more: delays are noisy, and a flow that
@@ -21,14 +22,14 @@ const BATCH: usize = 44;
 pub struct EarliestArrival {
     max_spread_us: f64,
     copy_urgent: bool,
-    main: u8,
+    main: PathId,
 }
 
 impl EarliestArrival {
     /// `max_spread`: a path slower than the fastest by more than this carries no ordered data while a faster one works. `copy_urgent`: urgent
     /// packets go to every path.
     pub fn new(max_spread: Duration, copy_urgent: bool) -> Self {
-        EarliestArrival { max_spread_us: max_spread.as_micros() as f64, copy_urgent, main: 0 }
+        EarliestArrival { max_spread_us: max_spread.as_micros() as f64, copy_urgent, main: PathId::default() }
     }
 
     /// One-way delay as it counts here: a path other than the main one has to make up for its uncertainty.

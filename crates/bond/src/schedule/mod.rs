@@ -8,13 +8,14 @@ pub use backpressure::{Backpressure, DeviceThreshold};
 pub use earliest::EarliestArrival;
 pub use simple::{MinRtt, Redundant, RoundRobin, Weighted};
 
+use crate::path::PathId;
 use crate::time::Duration;
 
 /// What a scheduler sees of a path. Only usable paths are shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathInfo {
     /// The path's identifier.
-    pub id: u8,
+    pub id: PathId,
     /// Window and pacing let a datagram go now.
     pub has_room: bool,
     /// What waits was offered to it, and none of it was for a path like this.
@@ -47,7 +48,7 @@ impl Default for PathInfo {
     /// A path of which nothing is known and that nothing limits.
     fn default() -> PathInfo {
         PathInfo {
-            id: 0,
+            id: PathId::default(),
             has_room: false,
             nothing_to_send: false,
             one_way_us: 0.0,

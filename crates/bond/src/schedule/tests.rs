@@ -1,8 +1,9 @@
 use super::*;
+use crate::path::path_id;
 
 fn view(id: u8, one_way_ms: f64, rate_mbps: u64) -> PathInfo {
     PathInfo {
-        id,
+        id: path_id(id),
         has_room: true,
         one_way_us: one_way_ms * 1000.0,
         srtt: Duration::from_micros((one_way_ms * 2000.0) as u64),

@@ -64,7 +64,7 @@ fn config(hop: Option<Hop>) -> Config {
         scheduler: Kind::Backpressure,
         congestion,
         memory_bytes: 16 << 20,
-        records: 4096,
+        max_packets: 4096,
         ..Config::default()
     }
 }

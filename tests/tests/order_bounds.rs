@@ -5,7 +5,7 @@
 use ropewalk_bond::order::{Delivery, Reassembly};
 use ropewalk_bond::pool::Pool;
 use ropewalk_bond::time::{Duration, Time};
-use ropewalk_bond::wire::{Chunk, Stamp};
+use ropewalk_bond::wire::{Fragment, Timestamp};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::alloc::System;
 use std::collections::VecDeque;
@@ -38,8 +38,9 @@ impl End {
     }
 
     fn byte(&mut self, flow: u16, seq: u32, of: u16) {
-        let c = Chunk { flow, seq, offset: 0, total: Some(of), vnet: None, at_head: false, data: &[0] };
-        self.order.on_fragment(&mut self.pool, &c, Stamp::of(self.now), self.now, &mut self.out);
+        let c =
+            Fragment { flow, seq, offset: 0, total: Some(of), vnet: None, no_gap_before: false, data: &[0] };
+        self.order.on_fragment(&mut self.pool, &c, Timestamp::of(self.now), self.now, &mut self.out);
         self.out.drain(..).for_each(|d| self.pool.free(d.buf));
     }
 
@@ -80,7 +81,7 @@ fn the_heap_has_its_bound_and_is_given_back() {
         let hold = ropewalk_bond::order::Hold {
             repair: Duration::from_millis(50),
             deadline: Duration::from_millis(200),
-            of_records: false,
+            of_packets: false,
         };
         e.order.check(&mut e.pool, e.now, None, hold, &mut e.out);
         e.order.expire(&mut e.pool, e.now, &mut e.out);

@@ -36,7 +36,7 @@ impl Client {
         socket.set_nonblocking(true)?;
         let config = Config {
             memory_bytes: MEMORY_BYTES,
-            records: RECORDS,
+            max_packets: RECORDS,
             in_flight: IN_FLIGHT,
             queue_bytes: MEMORY_BYTES as u64,
             ..Config::default()

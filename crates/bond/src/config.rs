@@ -22,7 +22,7 @@ pub struct Config {
     /// are only backed when used.
     pub memory_bytes: usize,
     /// Packets in that memory. 32 Ki small ones fill a quarter of it.
-    pub records: usize,
+    pub max_packets: usize,
     /// Most bytes in one peer's ingress queue. CoDel keeps it far below this; a burst of one TCP window fits.
     pub queue_bytes: u64,
     /// Most packets there, segments of super-packets counted. If not said, bytes alone count; under the backpressure scheduler 200 packets (MF-3), or 100 ms of what
@@ -92,7 +92,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             memory_bytes: 96 << 20,
-            records: 32 << 10,
+            max_packets: 32 << 10,
             queue_bytes: 16 << 20,
             queue_packets: None,
             in_flight: 32 << 10,

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  packet  │ what is there …      │ room for the rest                    │
-//!  opened       │ stamp, frame header │ data of the datagram │
+//!  opened       │ timestamp, frame header │ data of the datagram │
 //!               └─ put back afterwards ┘
 //! ```
 //!
@@ -79,7 +79,7 @@ mod tests {
     use crate::session::{Cipher, Sealer, tests::data::ends};
     use crate::time::Time;
     use crate::vnet::Vnet;
-    use crate::wire::{Frame, Frames, Header, STAMP, Stamp, Writer};
+    use crate::wire::{Frame, Frames, Header, TIMESTAMP, Timestamp, Writer};
     use std::collections::VecDeque;
 
     const LEN: usize = 700;
@@ -105,7 +105,7 @@ mod tests {
         fn seal(&mut self, write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
             let mut datagram = vec![0; LEN];
             let header = Header { path: 0, index: 1, number: 0 };
-            let mut w = Writer::new(&mut datagram, header, Stamp::default());
+            let mut w = Writer::new(&mut datagram, header, Timestamp::default());
             write(&mut w);
             w.pad_to(LEN);
             self.number += 1;
@@ -118,9 +118,9 @@ mod tests {
         fn fragment(&mut self, seq: u32, packet: &[u8], offset: usize) -> (Vec<u8>, usize) {
             let (total, mut end) = (packet.len() as u32, 0);
             let datagram = self.seal(|w| {
-                let fit = w.chunk_fit(offset as u32, total - offset as u32, total, false) as usize;
+                let fit = w.fragment_fit(offset as u32, total - offset as u32, total, false) as usize;
                 end = offset + fit;
-                w.chunk(3, seq, offset as u32, total, &Vnet::default(), true, &packet[offset..end]);
+                w.fragment(3, seq, offset as u32, total, &Vnet::default(), true, &packet[offset..end]);
             });
             (datagram, end)
         }
@@ -130,13 +130,19 @@ mod tests {
             match opener.open(datagram, self.order.in_place_target(), &mut self.pool)? {
                 Opened::InPlace(c, t, len) => {
                     self.in_place += 1;
-                    self.order.on_in_place(&t, len, Some(c.stamp), Time::ZERO, &mut self.out);
+                    self.order.on_in_place(&t, len, Some(c.timestamp), Time::ZERO, &mut self.out);
                 }
                 Opened::Here(plain) => {
-                    for frame in Frames::new(&plain[STAMP..]) {
+                    for frame in Frames::new(&plain[TIMESTAMP..]) {
                         if let Frame::Data(c) = frame.unwrap() {
                             let now = Time::ZERO;
-                            self.order.on_fragment(&mut self.pool, &c, Stamp::default(), now, &mut self.out);
+                            self.order.on_fragment(
+                                &mut self.pool,
+                                &c,
+                                Timestamp::default(),
+                                now,
+                                &mut self.out,
+                            );
                         }
                     }
                 }

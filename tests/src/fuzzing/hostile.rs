@@ -14,7 +14,7 @@ use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret, SessionId};
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bond::wire::{AckFrame, Frame, Frames, Header, PathStatus, QueueFrame, Stamp, Writer};
+use ropewalk_bond::wire::{AckFrame, Frame, Frames, Header, PathStatus, QueueFrame, Timestamp, Writer};
 use std::net::SocketAddr;
 
 /// Operations per input.
@@ -129,7 +129,7 @@ impl Rig {
             5 | 6 => self.send_chunk(feed),
             7 => {
                 let (flow, seq, what) = (feed.scaled(10), feed.scaled(24), feed.u8());
-                self.write(feed, |w| w.void(flow as u16, seq as u32, what & 1 == 1));
+                self.write(feed, |w| w.skip(flow as u16, seq as u32, what & 1 == 1));
             }
             8 | 9 => self.device(feed),
             10 => self.pass(Duration::from_micros(feed.scaled(27))),
@@ -179,7 +179,7 @@ impl Rig {
         let Some(r) = &mut self.rogue else { return };
         let number = r.next[path as usize].wrapping_add(skip);
         r.next[path as usize] = number + 1;
-        let at = Stamp::of(self.now - Duration::from_micros(late));
+        let at = Timestamp::of(self.now - Duration::from_micros(late));
         let mut d = r.seal(path, number, at, frames);
         self.said.insert(0, d.clone());
         self.said.truncate(256);
@@ -191,7 +191,7 @@ impl Rig {
     fn write(&mut self, feed: &mut Feed<'_>, what: impl FnOnce(&mut Writer<'_>) -> bool) {
         let mut room = [0; 1500];
         let header = Header { path: 0, index: 0, number: 0 };
-        let mut w = Writer::new(&mut room, header, Stamp::default());
+        let mut w = Writer::new(&mut room, header, Timestamp::default());
         what(&mut w);
         let end = w.len();
         self.say(feed, &room[11..end]);
@@ -231,7 +231,7 @@ impl Rig {
             csum_offset: 6,
         };
         self.write(feed, |w| {
-            w.chunk(flow, seq & 0xff_ffff, from, total, &vnet, what & 16 != 0, data);
+            w.fragment(flow, seq & 0xff_ffff, from, total, &vnet, what & 16 != 0, data);
             true
         });
     }
@@ -355,7 +355,7 @@ impl Rig {
         let Some(r) = self.rogue.as_mut().filter(|_| to == 0) else { return };
         let Some((path, frames)) = r.open(&mut datagram) else { return };
         let mut answer = [0; 64];
-        let mut w = Writer::new(&mut answer, Header { path, index: 0, number: 0 }, Stamp::default());
+        let mut w = Writer::new(&mut answer, Header { path, index: 0, number: 0 }, Timestamp::default());
         for frame in Frames::new(frames) {
             match frame.expect("an engine writes what can be read") {
                 Frame::Challenge(token) => _ = w.response(token),
@@ -366,7 +366,7 @@ impl Rig {
         if end > 11 {
             let number = r.next[path as usize];
             r.next[path as usize] += 1;
-            self.answers.push(r.seal(path, number, Stamp::of(self.now), &answer[11..end]));
+            self.answers.push(r.seal(path, number, Timestamp::of(self.now), &answer[11..end]));
         }
     }
 

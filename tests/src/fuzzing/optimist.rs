@@ -7,7 +7,7 @@ use ropewalk_bond::engine::Engine;
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bond::wire::{AckFrame, Frame, Frames, HEADER, Header, STAMP, Stamp, Writer};
+use ropewalk_bond::wire::{AckFrame, Frame, Frames, HEADER, Header, TIMESTAMP, Timestamp, Writer};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
@@ -37,12 +37,12 @@ impl Receiver {
 
     fn say(&mut self, now: Time, what: impl FnOnce(&mut Writer<'_>) -> bool) {
         let mut room = [0; 256];
-        let mut w = Writer::new(&mut room, Header { path: 0, index: 0, number: 0 }, Stamp::default());
+        let mut w = Writer::new(&mut room, Header { path: 0, index: 0, number: 0 }, Timestamp::default());
         assert!(what(&mut w));
         let end = w.len();
         let number = self.rogue.next[0];
         self.rogue.next[0] += 1;
-        self.said.push(self.rogue.seal(0, number, Stamp::of(now), &room[HEADER + STAMP..end]));
+        self.said.push(self.rogue.seal(0, number, Timestamp::of(now), &room[HEADER + TIMESTAMP..end]));
     }
 
     /// The newest twenty numbers: those that were heard, or all of them.

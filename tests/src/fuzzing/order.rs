@@ -1,15 +1,15 @@
-//! The order table: any sequence of chunks, notices and looks at the clock.
+//! The order table: any sequence of fragments, notices and looks at the clock.
 //!
-//! From an honest sender (every chunk of a record is a part of the same record) each record comes out whole, once, and in
+//! From an honest sender (every fragment of a record is a part of the same record) each record comes out whole, once, and in
 //! order unless it was late. From any other: no panic, memory within its bound, and all of it back at the end.
 
 use super::Feed;
 use ropewalk_bond::order::{Delivery, Hold, Reassembly};
 use ropewalk_bond::pool::Pool;
-use ropewalk_bond::record::URGENT;
+use ropewalk_bond::store::LOW_LATENCY;
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bond::wire::{Chunk, Stamp};
+use ropewalk_bond::wire::{Fragment, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 
 const MEMORY: usize = 1 << 20;
@@ -61,9 +61,9 @@ impl Rig {
             1 => self.now += Duration::from_micros(feed.scaled(22)),
             2 => {
                 let back = Duration::from_micros(feed.scaled(22));
-                let newest = (!back.is_zero()).then(|| Stamp::of(self.now - back));
+                let newest = (!back.is_zero()).then(|| Timestamp::of(self.now - back));
                 let (repair, deadline) = (Duration::from_millis(20), Duration::from_millis(100));
-                let hold = Hold { repair, deadline, of_records: back.as_micros() % 2 == 1 };
+                let hold = Hold { repair, deadline, of_packets: back.as_micros() % 2 == 1 };
                 let next = self.table.check(&mut self.pool, self.now, newest, hold, &mut self.out);
                 assert!(next.is_none_or(|t| t > self.now), "the table wants to be asked in the past");
                 assert_eq!(next.is_some(), self.table.gaps() > 0, "a gap without a deadline");
@@ -75,7 +75,7 @@ impl Rig {
 
     fn place(&self, feed: &mut Feed<'_>) -> (u16, u32) {
         let flow = feed.u8();
-        let flow = u16::from(flow & 3) | if flow & 0x80 != 0 { URGENT } else { 0 };
+        let flow = u16::from(flow & 3) | if flow & 0x80 != 0 { LOW_LATENCY } else { 0 };
         // Within what a table remembers, and up to half the number space in a table that may forget.
         let ahead = if self.honest { u32::from(feed.u16()) % 900 } else { feed.scaled(24) as u32 };
         (flow, (self.first + ahead) & 0xff_ffff)
@@ -84,21 +84,21 @@ impl Rig {
     fn honest_chunk(&mut self, feed: &mut Feed<'_>) {
         let (flow, seq) = self.place(feed);
         let (record, vnet) = record(flow, seq);
-        let (from, len) = match flow & URGENT {
+        let (from, len) = match flow & LOW_LATENCY {
             0 => (feed.u16() as usize % record.len(), 1 + feed.u16() as usize),
             _ => (0, record.len()),
         };
         let data = &record[from..(from + len).min(record.len())];
-        let c = Chunk {
+        let c = Fragment {
             flow,
             seq,
             offset: from as u16,
             total: (from == 0).then_some(record.len() as u16),
             vnet: if from == 0 { vnet } else { None },
-            at_head: false,
+            no_gap_before: false,
             data,
         };
-        self.table.on_fragment(&mut self.pool, &c, Stamp::of(self.now), self.now, &mut self.out);
+        self.table.on_fragment(&mut self.pool, &c, Timestamp::of(self.now), self.now, &mut self.out);
     }
 
     fn any_chunk(&mut self, feed: &mut Feed<'_>) {
@@ -112,8 +112,8 @@ impl Rig {
         }
         let least = offset + data.len() as u16;
         let total = (offset == 0).then(|| least.saturating_add(feed.scaled(15) as u16));
-        let c = Chunk { flow, seq, offset, total, vnet: None, at_head: what & 2 != 0, data: &data };
-        self.table.on_fragment(&mut self.pool, &c, Stamp::of(self.now), self.now, &mut self.out);
+        let c = Fragment { flow, seq, offset, total, vnet: None, no_gap_before: what & 2 != 0, data: &data };
+        self.table.on_fragment(&mut self.pool, &c, Timestamp::of(self.now), self.now, &mut self.out);
     }
 
     /// Takes what was delivered; it says in its first bytes what it is.
@@ -138,7 +138,8 @@ impl Rig {
             let place = |s: u32| s.wrapping_sub(self.first) & 0xff_ffff;
             seen.windows(2).filter(|w| place(w[0]) > place(w[1])).count() as u64
         };
-        let inversions: u64 = self.seen.iter().filter(|(f, _)| **f & URGENT == 0).map(|(_, s)| back(s)).sum();
+        let inversions: u64 =
+            self.seen.iter().filter(|(f, _)| **f & LOW_LATENCY == 0).map(|(_, s)| back(s)).sum();
         assert!(inversions <= self.table.counters().late, "out of order without being late");
     }
 }
@@ -147,7 +148,7 @@ impl Rig {
 fn record(flow: u16, seq: u32) -> (Vec<u8>, Option<Vnet>) {
     let mix = (seq.wrapping_mul(2_654_435_761) ^ u32::from(flow)) as usize;
     let len = match mix % 5 {
-        _ if flow & URGENT != 0 => 5 + mix % 900,
+        _ if flow & LOW_LATENCY != 0 => 5 + mix % 900,
         0 => 5 + mix % 65_000,
         1 => 5 + mix % 9000,
         _ => 5 + mix % 1500,
@@ -158,5 +159,5 @@ fn record(flow: u16, seq: u32) -> (Vec<u8>, Option<Vnet>) {
     let bytes = (0..len).map(|i| if i < 5 { head[i] } else { (mix >> (i % 3)) as u8 ^ i as u8 }).collect();
     let vnet =
         Vnet { gso_type: Vnet::GSO_UDP_L4, flags: Vnet::NEEDS_CSUM, gso_size: len as u16, ..Vnet::default() };
-    (bytes, (mix.is_multiple_of(2) && flow & URGENT == 0).then_some(vnet))
+    (bytes, (mix.is_multiple_of(2) && flow & LOW_LATENCY == 0).then_some(vnet))
 }

@@ -11,7 +11,7 @@ use ropewalk_bond::session::{
     Verdict,
 };
 use ropewalk_bond::time::Time;
-use ropewalk_bond::wire::{HEADER, Header, STAMP, Stamp, TAG};
+use ropewalk_bond::wire::{HEADER, Header, TAG, TIMESTAMP, Timestamp};
 use std::net::SocketAddr;
 
 /// Keys of a session, and where each path's numbers stand.
@@ -29,7 +29,7 @@ pub(super) struct Rogue {
 pub(super) fn small() -> Config {
     Config {
         memory_bytes: 2 << 20,
-        records: 512,
+        max_packets: 512,
         queue_bytes: 256 << 10,
         in_flight: 256,
         ..Config::default()
@@ -44,9 +44,9 @@ impl Rogue {
     }
 
     /// Seals `frames` as the datagram `number` of a path.
-    pub fn seal(&self, path: u8, number: u64, at: Stamp, frames: &[u8]) -> Vec<u8> {
+    pub fn seal(&self, path: u8, number: u64, at: Timestamp, frames: &[u8]) -> Vec<u8> {
         let header = Header { path: path & 15, index: self.remote.get(), number: number as u32 };
-        let mut d = Vec::with_capacity(HEADER + STAMP + frames.len() + TAG);
+        let mut d = Vec::with_capacity(HEADER + TIMESTAMP + frames.len() + TAG);
         d.extend_from_slice(&header.encode());
         d.extend_from_slice(&at.to_bytes());
         d.extend_from_slice(frames);
@@ -63,7 +63,7 @@ impl Rogue {
         let plain = self.opener.open(header.path, header.number.into(), head, body).ok()?;
         let heard = &mut self.heard[header.path as usize];
         *heard = (*heard).max(header.number);
-        Some((header.path, &plain[STAMP..]))
+        Some((header.path, &plain[TIMESTAMP..]))
     }
 
     /// Comes in as a client. `resume`: renews the keys of this session.

@@ -4,7 +4,7 @@ use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_bond::session::{Endpoint, InviteId, InviteSecret, StaticKey, Token};
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bond::wire::{AckFrame, Header, PathStatus, Stamp, TAG, Writer};
+use ropewalk_bond::wire::{AckFrame, Header, PathStatus, TAG, Timestamp, Writer};
 
 /// All seeds: target, name, bytes.
 pub fn all() -> Vec<(&'static str, String, Vec<u8>)> {
@@ -71,15 +71,15 @@ fn token() -> Vec<u8> {
 
 fn frames() -> Vec<u8> {
     let mut out = [0; 600];
-    let mut w = Writer::new(&mut out, Header { path: 1, index: 2, number: 3 }, Stamp::default());
+    let mut w = Writer::new(&mut out, Header { path: 1, index: 2, number: 3 }, Timestamp::default());
     let mut ack = AckFrame { largest: 9, ..AckFrame::default() };
     ack.ranges.extend([(0, 3), (2, 4)]);
     let vnet = Vnet { flags: 1, gso_type: 1, ..Vnet::default() };
-    let _ = w.ping() && w.ack(&ack) && w.challenge(1) && w.response(2) && w.close(3) && w.void(4, 5, true);
+    let _ = w.ping() && w.ack(&ack) && w.challenge(1) && w.response(2) && w.close(3) && w.skip(4, 5, true);
     w.status(&PathStatus { path: 1, seq: 2, state: 3, mtu: 1400 });
-    w.chunk(7, 8, 0, 50, &vnet, true, &[1; 50]);
-    w.chunk(7, 9, 0, 500, &vnet, false, &[2; 60]);
-    w.chunk(7, 9, 60, 500, &vnet, false, &[3; 70]);
+    w.fragment(7, 8, 0, 50, &vnet, true, &[1; 50]);
+    w.fragment(7, 9, 0, 500, &vnet, false, &[2; 60]);
+    w.fragment(7, 9, 60, 500, &vnet, false, &[3; 70]);
     let end = w.len() + TAG;
     out[..end].to_vec()
 }

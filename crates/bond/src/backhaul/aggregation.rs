@@ -2,7 +2,7 @@
 //!
 //! TCP's acknowledgements come by the hundred while the other direction is full of data. On a wireless backhaul each frame with some of them contends with
 //! the aggregate that it answers: without aggregation it costs nearly as much as one of data, and every so many collide with a whole aggregate. So they wait
-//! for each other, a little, and only while bulk comes in. Urgent packets of other kinds wait for nothing, and take along those that do. Wi-Fi and cable
+//! for each other, a little, and only while bulk comes in. Packets of the low-latency class of other kinds wait for nothing, and take along those that do. Wi-Fi and cable
 //! drivers thin acknowledgements for the same reason; here none is dropped.
 
 use crate::time::{Duration, Time};
@@ -14,7 +14,7 @@ const SPACING: Duration = Duration::from_millis(6);
 pub const SMALL_BACKLOG: u64 = 16_384;
 /// Datagrams received since the last turn from which on they are bulk, if they are four times those sent: with fewer, a turn has cost nobody any.
 const BULK: u64 = 8;
-/// Urgent packets wait no longer than this for the link to be rid of the last of them: it may be held up for long, and then some more make no difference.
+/// Packets of the low-latency class wait no longer than this for the link to be rid of the last of them: it may be held up for long, and then some more make no difference.
 const LONGEST: Duration = Duration::from_millis(20);
 
 /// Decides whose turn it is.
@@ -31,7 +31,7 @@ pub struct AckAggregation {
 /// What is known when something waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Backlog {
-    /// Nothing in it is urgent for another reason than being an acknowledgement.
+    /// Nothing in it is low-latency for another reason than being an acknowledgement.
     pub deferrable: bool,
     /// The link still holds the last that left, and something else.
     pub held: bool,

@@ -23,7 +23,7 @@ pub(super) struct Link {
     /// When the peer was last asked to acknowledge.
     asked: Time,
     /// Number of the last datagram with packets of the low-latency class.
-    pub last_urgent: Option<u64>,
+    pub last_low_latency: Option<u64>,
     /// It is changing its channel: it is used while no other works.
     pub is_away: bool,
 }
@@ -90,11 +90,11 @@ impl Link {
     }
 
     /// The link reports that it still holds the last datagram of the low-latency class, and another one.
-    pub fn holds_urgent(&self, now: Time, path: &Path) -> bool {
+    pub fn holds_low_latency(&self, now: Time, path: &Path) -> bool {
         let outstanding = self.outstanding(path);
         self.completions.source(now) == Source::Link
             && outstanding > 1
-            && self.last_urgent.is_some_and(|number| number >= path.sent.next_number() - outstanding)
+            && self.last_low_latency.is_some_and(|number| number >= path.sent.next_number() - outstanding)
     }
 
     /// Whether the datagram that leaves now is to ask for an acknowledgement; notes that it does. `fills`: nothing leaves behind it until the link is

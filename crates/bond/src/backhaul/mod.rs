@@ -207,7 +207,7 @@ impl Backhaul {
     pub fn link_load(&self, now: Time, path: &Path) -> (u64, bool) {
         let link = &self.links[path.id.index()];
         // Bare acknowledgements, which nobody acknowledges, are not what a flow has in flight.
-        let in_flight = link.outstanding(path).min(u64::from(path.sent.flying()));
+        let in_flight = link.outstanding(path).min(u64::from(path.sent.datagrams_in_flight()));
         let full = 2 * in_flight >= u64::from(link.threshold(now, path, &self.thresholds));
         (link.completions.carried_bytes(), full)
     }
@@ -250,18 +250,18 @@ impl Backhaul {
     }
 
     /// Whether packets of the low-latency class may leave now on `path`; `only_acks`: all of them are acknowledgements of TCP.
-    pub fn may_send_urgent(&mut self, now: Time, path: &Path, only_acks: bool, paths: &[Path]) -> bool {
+    pub fn may_send_low_latency(&mut self, now: Time, path: &Path, only_acks: bool, paths: &[Path]) -> bool {
         let link = &mut self.links[path.id.index()];
-        let held = link.holds_urgent(now, path);
+        let held = link.holds_low_latency(now, path);
         if self.by_completions && !self.acks.may_leave(now, backlog(only_acks, held, paths)) {
             return false;
         }
-        link.last_urgent = Some(path.sent.next_number());
+        link.last_low_latency = Some(path.sent.next_number());
         true
     }
 
     /// No packet of the low-latency class waits, or none can leave.
-    pub fn no_urgent(&mut self) {
+    pub fn no_low_latency(&mut self) {
         self.acks.end();
     }
 
@@ -349,7 +349,7 @@ impl Backhaul {
         ];
         // From then on acknowledgements alone count, and they may be overdue.
         let of_link = |p: &Path| {
-            let heeded = self.by_completions && p.sent.flying() > 0;
+            let heeded = self.by_completions && p.sent.datagrams_in_flight() > 0;
             let until = self.links[p.id.index()].completions.heeded_until(now).filter(|_| heeded);
             (until, "silence of the link")
         };

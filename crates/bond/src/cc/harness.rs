@@ -2,7 +2,7 @@
 //! jitter that keeps order, acknowledgement policies, and any number of senders. Virtual time, seeded.
 
 use super::filter::WindowedMin;
-use super::rate::{RateSampler, Stamp};
+use super::rate::{RateSampler, Snapshot};
 use super::{Ack, Controller, Loss};
 use crate::time::{Duration, Time};
 use std::cmp::Reverse;
@@ -85,7 +85,7 @@ impl Flow {
 struct Packet {
     id: u64,
     sent: Time,
-    stamp: Stamp,
+    snapshot: Snapshot,
     bytes: u64,
 }
 
@@ -315,9 +315,9 @@ impl Sim {
         if s.inflight == 0 {
             s.last_progress = now;
         }
-        let stamp = s.sampler.on_send(now, s.inflight);
+        let snapshot = s.sampler.on_send(now, s.inflight);
         s.inflight += MTU;
-        s.out.push_back(Packet { id, sent: now, stamp, bytes: MTU });
+        s.out.push_back(Packet { id, sent: now, snapshot, bytes: MTU });
         s.flow.cc.on_sent(now, MTU, s.inflight);
         self.enqueue(i, id);
     }
@@ -475,7 +475,7 @@ impl Sender {
             if p.bytes == 0 {
                 continue;
             }
-            self.sampler.on_acked(now, p.bytes, p.sent, &p.stamp);
+            self.sampler.on_acked(now, p.bytes, p.sent, &p.snapshot);
             bytes += p.bytes;
             ce += u64::from(r.ce);
             p.bytes = 0;

@@ -1,6 +1,6 @@
 //! Delivery-rate estimation, after draft-cheng-iccrg-delivery-rate-estimation.
 //!
-//! Each packet carries a [`Stamp`] of what had been delivered when it was sent. When it is acknowledged, the
+//! Each packet carries a [`Snapshot`] of what had been delivered when it was sent. When it is acknowledged, the
 //! bytes delivered in between, over the longer of the time it took to *send* them and the time it took to
 //! *acknowledge* them, is a rate the path really sustained. Taking the longer of the two is what keeps
 //! bunched acknowledgements (Wi-Fi, interrupt coalescing) from looking like a fast path (§2.2.3 there).
@@ -9,7 +9,7 @@ use crate::time::{Duration, Time};
 
 /// State of the connection when a packet left; kept in the path's record of that packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stamp {
+pub struct Snapshot {
     /// Bytes delivered on this path until then.
     pub delivered: u64,
     /// When the last of them was acknowledged.
@@ -29,7 +29,7 @@ pub struct RateSample {
     pub delivered: u64,
     /// The longer of send and acknowledgement interval.
     pub interval: Duration,
-    /// Only a lower bound: see [`Stamp::app_limited`].
+    /// Only a lower bound: see [`Snapshot::app_limited`].
     pub app_limited: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct RateSampler {
     app_limited_until: u64,
     round_end: u64,
     round_started: bool,
-    newest: Option<(Time, Stamp)>,
+    newest: Option<(Time, Snapshot)>,
 }
 
 impl RateSampler {
@@ -58,14 +58,14 @@ impl RateSampler {
         self.delivered
     }
 
-    /// A packet is about to leave with `inflight` bytes already on the way. Keep the stamp with the packet.
-    pub fn on_send(&mut self, now: Time, inflight: u64) -> Stamp {
+    /// A packet is about to leave with `inflight` bytes already on the way. Keep the snapshot with the packet.
+    pub fn on_send(&mut self, now: Time, inflight: u64) -> Snapshot {
         if inflight == 0 {
             // A fresh flight: idle time before it must not count (draft §3.2).
             self.first_sent = now;
             self.delivered_time = now;
         }
-        Stamp {
+        Snapshot {
             delivered: self.delivered,
             delivered_time: self.delivered_time,
             first_sent: self.first_sent,
@@ -79,37 +79,37 @@ impl RateSampler {
         self.app_limited_until = (self.delivered + inflight).max(1);
     }
 
-    /// A packet of `bytes` that left at `sent` with `stamp` is newly acknowledged.
-    pub fn on_acked(&mut self, now: Time, bytes: u64, sent: Time, stamp: &Stamp) {
+    /// A packet of `bytes` that left at `sent` with `snapshot` is newly acknowledged.
+    pub fn on_acked(&mut self, now: Time, bytes: u64, sent: Time, snapshot: &Snapshot) {
         self.delivered += bytes;
         self.delivered_time = now;
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
-        if stamp.delivered >= self.round_end {
+        if snapshot.delivered >= self.round_end {
             self.round_end = self.delivered;
             self.round_started = true;
         }
         // The packet sent last gives the freshest view (draft §3.3, `IsNewestPacket`).
-        if self.newest.is_none_or(|(t, s)| (sent, stamp.delivered) > (t, s.delivered)) {
-            self.newest = Some((sent, *stamp));
+        if self.newest.is_none_or(|(t, s)| (sent, snapshot.delivered) > (t, s.delivered)) {
+            self.newest = Some((sent, *snapshot));
         }
     }
 
     /// The sample of this acknowledgement. `None` if it confirmed nothing, or if the interval is shorter than
     /// `min_rtt`, which only happens when the record of the flight was lost (spurious retransmission, draft §3.3).
     pub fn sample(&mut self, min_rtt: Duration) -> Option<RateSample> {
-        let (sent, stamp) = self.newest.take()?;
+        let (sent, snapshot) = self.newest.take()?;
         self.first_sent = sent;
-        let send_span = sent.since(stamp.first_sent);
-        let ack_span = self.delivered_time.since(stamp.delivered_time);
+        let send_span = sent.since(snapshot.first_sent);
+        let ack_span = self.delivered_time.since(snapshot.delivered_time);
         let interval = send_span.max(ack_span);
         if interval.is_zero() || interval < min_rtt {
             return None;
         }
-        let delivered = self.delivered - stamp.delivered;
+        let delivered = self.delivered - snapshot.delivered;
         let bps = u128::from(delivered) * 8 * 1_000_000_000 / interval.as_nanos();
-        Some(RateSample { bps: bps as u64, delivered, interval, app_limited: stamp.app_limited })
+        Some(RateSample { bps: bps as u64, delivered, interval, app_limited: snapshot.app_limited })
     }
 
     /// Whether a round trip ended with what was acknowledged since the last call: a packet sent after the last

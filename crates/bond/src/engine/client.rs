@@ -143,7 +143,7 @@ impl Engine {
         let dead = self.peers.get(&id).is_some_and(|p| {
             // A path that is new, but that the gateway says nothing on, is no hope either.
             let unheard = now.since(p.session.last_heard()) > UNHEARD;
-            let asked = p.paths.iter().filter_map(|p| p.sent.oldest_flying()).map(|(_, at)| at).min();
+            let asked = p.paths.iter().filter_map(|p| p.sent.oldest_in_flight()).map(|(_, at)| at).min();
             asked.is_some_and(|at| now.since(at.max(p.session.last_heard())) >= UNANSWERED)
                 || p.paths
                     .iter()

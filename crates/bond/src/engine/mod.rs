@@ -21,8 +21,8 @@ use crate::path::{PathId, Route};
 use crate::peer::receive::{Heard, Origin};
 use crate::peer::{Drops, Peer, Shared};
 use crate::pool::Pool;
-use crate::record::{Packet, Store};
 use crate::session::{Index, Layer, MessageType, PublicKey, StaticKey};
+use crate::store::{DevicePacket, Store};
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
 use crate::wire::Header;
@@ -105,7 +105,7 @@ impl Engine {
         entropy.fill_bytes(&mut flow_key);
         let backhaul = config.profile() == Profile::Backhaul;
         let pacer = backhaul.then(|| Box::new(DeliveryPacer::new(config.limiter.high * 2)));
-        let store = Store::new(Pool::new(config.memory_bytes), config.records);
+        let store = Store::new(Pool::new(config.memory_bytes), config.max_packets);
         let shared = Shared {
             config,
             store,
@@ -142,9 +142,11 @@ impl Engine {
     pub fn handle(&mut self, input: Input<'_>, now: Time) {
         match input {
             Input::Device { device, vnet, packet } => {
-                self.on_device(device, vnet, Packet::Borrowed(packet), now)
+                self.on_device(device, vnet, DevicePacket::Borrowed(packet), now)
             }
-            Input::DeviceLent { device, vnet, len } => self.on_device(device, vnet, Packet::Lent(len), now),
+            Input::DeviceLent { device, vnet, len } => {
+                self.on_device(device, vnet, DevicePacket::Lent(len), now)
+            }
             Input::Datagrams { link, remote, local, segment, bytes, ecn } => {
                 let route = Route { link, remote, local };
                 for datagram in bytes.chunks_mut(segment.max(1)) {
@@ -283,7 +285,7 @@ impl Engine {
         }
     }
 
-    fn on_device(&mut self, device: u32, vnet: Vnet, packet: Packet<'_>, now: Time) {
+    fn on_device(&mut self, device: u32, vnet: Vnet, packet: DevicePacket<'_>, now: Time) {
         let layer = self.shared.config.layer();
         let inner = Inner::of(layer, self.shared.store.bytes_of(packet));
         let inner = inner.filter(|i| layer == Layer::Two || !i.is_of_one_link());

@@ -83,9 +83,9 @@ pub struct PeerStatus {
     pub held_bytes: u64,
     /// Flows in which something is missing.
     pub gaps: usize,
-    /// Chunks sent again.
+    /// Fragments sent again.
     pub resent: u64,
-    /// Records that were not sent again, for it was too late.
+    /// Packets that were not sent again, for it was too late.
     pub given_up: u64,
     /// Networks behind the client.
     pub networks: Vec<IpNet>,

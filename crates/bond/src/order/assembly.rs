@@ -3,7 +3,7 @@
 use crate::pool::{Buf, Pool};
 use crate::time::Time;
 use crate::vnet::Vnet;
-use crate::wire::Chunk;
+use crate::wire::Fragment;
 use arrayvec::ArrayVec;
 
 /// Separate stretches of one packet that may be there at once: alternate fragments of a 64 KiB packet over paths of the least MTU.
@@ -39,7 +39,7 @@ pub(super) enum Added {
 
 impl Assembly {
     /// An empty packet with room for `fragment`.
-    pub fn new(pool: &mut Pool, fragment: &Chunk<'_>, now: Time) -> Option<Assembly> {
+    pub fn new(pool: &mut Pool, fragment: &Fragment<'_>, now: Time) -> Option<Assembly> {
         let end = usize::from(fragment.offset) + fragment.data.len();
         let buf = pool.alloc(fragment.total.map_or(end, usize::from))?;
         let room = pool.bytes(buf).len() as u32;
@@ -47,7 +47,7 @@ impl Assembly {
     }
 
     /// Adds a fragment. Where that takes a larger buffer there is one only if the packet `may_grow`.
-    pub fn add(&mut self, pool: &mut Pool, fragment: &Chunk<'_>, may_grow: bool, now: Time) -> Added {
+    pub fn add(&mut self, pool: &mut Pool, fragment: &Fragment<'_>, may_grow: bool, now: Time) -> Added {
         let from = fragment.offset;
         let Ok(to) = u16::try_from(usize::from(from) + fragment.data.len()) else { return Added::Refused };
         let len = fragment.total.or(self.len);
@@ -172,13 +172,13 @@ mod tests {
             let mut assembly: Option<Assembly> = None;
             let mut whole = 0;
             for (from, to) in parts.iter().chain(&parts.clone()) {
-                let fragment = Chunk {
+                let fragment = Fragment {
                     flow: 0,
                     seq: 0,
                     offset: *from as u16,
                     total: (*from == 0).then_some(len as u16),
                     vnet: None,
-                    at_head: false,
+                    no_gap_before: false,
                     data: &packet[*from..*to],
                 };
                 let a =
@@ -196,8 +196,15 @@ mod tests {
     fn contradictions_are_refused() {
         let mut pool = Pool::new(1 << 20);
         let data = [1u8; 100];
-        let fragment =
-            |offset, total| Chunk { flow: 0, seq: 0, offset, total, vnet: None, at_head: false, data: &data };
+        let fragment = |offset, total| Fragment {
+            flow: 0,
+            seq: 0,
+            offset,
+            total,
+            vnet: None,
+            no_gap_before: false,
+            data: &data,
+        };
         let mut a = Assembly::new(&mut pool, &fragment(500, None), Time::ZERO).unwrap();
         let mut add = |offset, total| a.add(&mut pool, &fragment(offset, total), true, Time::ZERO);
         assert_eq!(add(500, None), Added::Partial);

@@ -7,7 +7,7 @@ use super::reassembly::Delivery;
 use super::waits::Waits;
 use crate::pool::{Buf, Pool};
 use crate::time::Time;
-use crate::wire::{Chunk, seq_after};
+use crate::wire::{Fragment, seq_after};
 use std::collections::VecDeque;
 
 /// Numbers by which a packet may run ahead of the next expected one.
@@ -74,7 +74,7 @@ impl Flow {
         &mut self,
         held: &mut Held,
         pool: &mut Pool,
-        c: &Chunk<'_>,
+        c: &Fragment<'_>,
         may_hold: bool,
         now: Time,
     ) -> Took {
@@ -213,7 +213,7 @@ impl Flow {
         &mut self,
         held: &mut Held,
         pool: &mut Pool,
-        c: &Chunk<'_>,
+        c: &Fragment<'_>,
         may_hold: bool,
         now: Time,
     ) -> Option<Id> {

@@ -1,7 +1,7 @@
 //! A gap: the next packet of a flow is not whole, and something behind it is there.
 
 use crate::time::{Duration, Time};
-use crate::wire::Stamp;
+use crate::wire::Timestamp;
 
 /// How long a missing packet holds those after it.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +11,7 @@ pub struct Hold {
     /// In any case: the deadline for when paths are silent.
     pub deadline: Duration,
     /// The deadline is that of the packets that wait, however many gaps are before them; otherwise each gap has its own.
-    pub of_records: bool,
+    pub of_packets: bool,
 }
 
 /// The gap of one flow.
@@ -25,7 +25,7 @@ pub(super) struct Gap {
     /// Since when a packet behind it has waited, which may be from before an earlier gap was over.
     waiting: Option<Time>,
     /// Everything before the gap's end was sent when this was: the first such word counts.
-    sent_before: Option<Stamp>,
+    sent_before: Option<Timestamp>,
     /// When it became known lost.
     lost_since: Option<Time>,
 }
@@ -36,18 +36,18 @@ impl Gap {
         Gap { flow, next, since, waiting, sent_before: None, lost_since: None }
     }
 
-    /// A packet behind the gap left at `stamp`, after everything before it.
-    pub fn note_sent_before(&mut self, stamp: Stamp) {
-        self.sent_before.get_or_insert(stamp);
+    /// A packet behind the gap left at `timestamp`, after everything before it.
+    pub fn note_sent_before(&mut self, timestamp: Timestamp) {
+        self.sent_before.get_or_insert(timestamp);
     }
 
-    /// When it is over, whatever happens. `oldest_newest`: of the newest stamps of all live paths, the oldest.
-    pub fn over_at(&mut self, now: Time, oldest_newest: Option<Stamp>, hold: Hold) -> Time {
-        let passed = |s: Stamp| oldest_newest.is_some_and(|o| o.later_than(s) > 0);
+    /// When it is over, whatever happens. `oldest_newest`: of the newest timestamps of all live paths, the oldest.
+    pub fn over_at(&mut self, now: Time, oldest_newest: Option<Timestamp>, hold: Hold) -> Time {
+        let passed = |s: Timestamp| oldest_newest.is_some_and(|o| o.later_than(s) > 0);
         if self.lost_since.is_none() && self.sent_before.is_some_and(passed) {
             self.lost_since = Some(now);
         }
-        let waiting = self.waiting.filter(|_| hold.of_records).unwrap_or(self.since);
+        let waiting = self.waiting.filter(|_| hold.of_packets).unwrap_or(self.since);
         let latest = self.since.min(waiting) + hold.deadline;
         self.lost_since.map_or(latest, |lost| (lost + hold.repair).min(latest))
     }

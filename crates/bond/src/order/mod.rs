@@ -4,7 +4,7 @@
 //! wait. When a packet is missing, the ones after it are held until
 //!
 //! 1. it comes, on its first way or sent again;
-//! 2. the sender says that it will not come ([`crate::wire::Frame::Void`]);
+//! 2. the sender says that it will not come ([`crate::wire::Frame::Skip`]);
 //! 3. it is *known lost* (everything that left before some point has arrived on every path that could still carry it, as in PPP
 //!    multilink, RFC 1990 §4.1) and the time in which it could be sent again is over; or
 //! 4. the deadline passes, which matters only when paths are silent, or where one was set: then it is that of the packets which wait, not of each gap.

@@ -8,10 +8,10 @@ use super::low_latency::Duplicates;
 use super::waits::Waits;
 use crate::pool::{Buf, Pool};
 use crate::queue::FLOWS;
-use crate::record::URGENT;
+use crate::store::LOW_LATENCY;
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
-use crate::wire::{Chunk, Stamp};
+use crate::wire::{Fragment, Timestamp};
 use std::collections::VecDeque;
 
 /// A packet that is there in part, with nothing after it, is given up after this: by then the sender has long done so, and its notice was lost.
@@ -130,16 +130,16 @@ impl Reassembly {
         self.gaps.len()
     }
 
-    /// A fragment came in a datagram that left at `stamp`.
+    /// A fragment came in a datagram that left at `timestamp`.
     pub fn on_fragment(
         &mut self,
         pool: &mut Pool,
-        c: &Chunk<'_>,
-        stamp: Stamp,
+        c: &Fragment<'_>,
+        timestamp: Timestamp,
         now: Time,
         out: &mut VecDeque<Delivery>,
     ) {
-        if c.flow & URGENT != 0 {
+        if c.flow & LOW_LATENCY != 0 {
             return self.on_low_latency(pool, c, now, out);
         }
         let Some(flow) = live(&mut self.flows, c.flow, c.seq, now) else {
@@ -169,8 +169,8 @@ impl Reassembly {
                 self.give_up(c.flow, pool, now, out);
             }
         }
-        if c.at_head {
-            self.note_sent_before(c.flow, c.seq, stamp);
+        if c.no_gap_before {
+            self.note_sent_before(c.flow, c.seq, timestamp);
         }
     }
 
@@ -189,7 +189,7 @@ impl Reassembly {
         &mut self,
         t: &Target,
         len: usize,
-        before: Option<Stamp>,
+        before: Option<Timestamp>,
         now: Time,
         out: &mut VecDeque<Delivery>,
     ) {
@@ -197,8 +197,8 @@ impl Reassembly {
         flow.extend(&mut self.held, t.seq, len, now);
         self.last = (t.flow, t.seq, t.at + len as u32);
         self.settle((t.flow, t.seq), now, out);
-        if let Some(stamp) = before {
-            self.note_sent_before(t.flow, t.seq, stamp);
+        if let Some(timestamp) = before {
+            self.note_sent_before(t.flow, t.seq, timestamp);
         }
     }
 
@@ -207,11 +207,11 @@ impl Reassembly {
         &mut self,
         pool: &mut Pool,
         (flow, seq): (u16, u32),
-        before: Option<Stamp>,
+        before: Option<Timestamp>,
         now: Time,
         out: &mut VecDeque<Delivery>,
     ) {
-        if flow & URGENT != 0 {
+        if flow & LOW_LATENCY != 0 {
             return;
         }
         let noted =
@@ -220,18 +220,18 @@ impl Reassembly {
             true => self.settle((flow, seq), now, out),
             false => self.counters.refused += 1,
         }
-        if let Some(stamp) = before {
-            self.note_sent_before(flow, seq, stamp);
+        if let Some(timestamp) = before {
+            self.note_sent_before(flow, seq, timestamp);
         }
     }
 
-    /// Gives up what has been missing for too long. `oldest_newest`: of the newest stamps of all live paths, the oldest; what was sent before
+    /// Gives up what has been missing for too long. `oldest_newest`: of the newest timestamps of all live paths, the oldest; what was sent before
     /// it and is not here is lost. Returns when to ask again.
     pub fn check(
         &mut self,
         pool: &mut Pool,
         now: Time,
-        oldest_newest: Option<Stamp>,
+        oldest_newest: Option<Timestamp>,
         hold: Hold,
         out: &mut VecDeque<Delivery>,
     ) -> Option<Time> {
@@ -293,9 +293,9 @@ impl Reassembly {
             + self.gaps.capacity() * size_of::<Gap>()
     }
 
-    fn on_low_latency(&mut self, pool: &mut Pool, c: &Chunk<'_>, now: Time, out: &mut VecDeque<Delivery>) {
+    fn on_low_latency(&mut self, pool: &mut Pool, c: &Fragment<'_>, now: Time, out: &mut VecDeque<Delivery>) {
         let whole = c.total.is_some_and(|t| usize::from(t) == c.data.len());
-        let flow = usize::from(c.flow & !URGENT);
+        let flow = usize::from(c.flow & !LOW_LATENCY);
         if self.low_latency.is_empty() {
             self.low_latency.resize_with(FLOWS, || None);
         }
@@ -310,7 +310,7 @@ impl Reassembly {
         }
     }
 
-    fn deliver_copy(&mut self, pool: &mut Pool, c: &Chunk<'_>, out: &mut VecDeque<Delivery>) {
+    fn deliver_copy(&mut self, pool: &mut Pool, c: &Fragment<'_>, out: &mut VecDeque<Delivery>) {
         let Some(buf) = pool.alloc(c.data.len()) else {
             self.counters.refused += 1;
             return;
@@ -385,13 +385,13 @@ impl Reassembly {
         }
     }
 
-    /// Packet `seq` was sent after all that were sent before it at `stamp`.
-    fn note_sent_before(&mut self, flow: u16, seq: u32, stamp: Stamp) {
+    /// Packet `seq` was sent after all that were sent before it at `timestamp`.
+    fn note_sent_before(&mut self, flow: u16, seq: u32, timestamp: Timestamp) {
         if let Some(Entry::Live(f)) = self.flows.get(usize::from(flow))
             && f.ahead(seq) > 0
             && let Some(gap) = f.gap.and_then(|i| self.gaps.get_mut(usize::from(i)))
         {
-            gap.note_sent_before(stamp);
+            gap.note_sent_before(timestamp);
         }
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 const HOLD: Hold =
-    Hold { repair: Duration::from_millis(50), deadline: Duration::from_millis(200), of_records: false };
+    Hold { repair: Duration::from_millis(50), deadline: Duration::from_millis(200), of_packets: false };
 
 struct End {
     t: Reassembly,
@@ -17,28 +17,31 @@ impl End {
 
     fn whole(&mut self, flow: u16, seq: u32, ms: u64) {
         let data = seq.to_be_bytes();
-        let c = Chunk { flow, seq, offset: 0, total: Some(4), vnet: None, at_head: true, data: &data };
+        let c =
+            Fragment { flow, seq, offset: 0, total: Some(4), vnet: None, no_gap_before: true, data: &data };
         let t = Time::from_millis(ms);
-        self.t.on_fragment(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
+        self.t.on_fragment(&mut self.pool, &c, Timestamp::of(t), t, &mut self.out);
     }
 
-    /// The first of two chunks of a record.
+    /// The first of two fragments of a packet.
     fn part(&mut self, flow: u16, seq: u32, ms: u64) {
         let data = seq.to_be_bytes();
-        let c = Chunk { flow, seq, offset: 0, total: Some(8), vnet: None, at_head: true, data: &data };
+        let c =
+            Fragment { flow, seq, offset: 0, total: Some(8), vnet: None, no_gap_before: true, data: &data };
         let t = Time::from_millis(ms);
-        self.t.on_fragment(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
+        self.t.on_fragment(&mut self.pool, &c, Timestamp::of(t), t, &mut self.out);
     }
 
     /// The second.
     fn rest(&mut self, flow: u16, seq: u32, ms: u64) {
-        let c = Chunk { flow, seq, offset: 4, total: None, vnet: None, at_head: true, data: &[0; 4] };
+        let c =
+            Fragment { flow, seq, offset: 4, total: None, vnet: None, no_gap_before: true, data: &[0; 4] };
         let t = Time::from_millis(ms);
-        self.t.on_fragment(&mut self.pool, &c, Stamp::of(t), t, &mut self.out);
+        self.t.on_fragment(&mut self.pool, &c, Timestamp::of(t), t, &mut self.out);
     }
 
     fn check(&mut self, ms: u64, newest_ms: u64) -> Option<Time> {
-        let newest = Some(Stamp::of(Time::from_millis(newest_ms)));
+        let newest = Some(Timestamp::of(Time::from_millis(newest_ms)));
         self.t.check(&mut self.pool, Time::from_millis(ms), newest, HOLD, &mut self.out)
     }
 
@@ -54,8 +57,8 @@ impl End {
 
 #[test]
 fn no_record_waits_longer_than_a_deadline_that_was_set_however_many_are_missing() {
-    for (of_records, last) in [(true, 200), (false, 600)] {
-        let hold = Hold { of_records, ..HOLD };
+    for (of_packets, last) in [(true, 200), (false, 600)] {
+        let hold = Hold { of_packets, ..HOLD };
         let mut e = End::new();
         e.whole(1, 0, 0);
         [2, 4, 6].into_iter().for_each(|seq| e.whole(1, seq, 0));
@@ -70,7 +73,7 @@ fn no_record_waits_longer_than_a_deadline_that_was_set_however_many_are_missing(
         assert_eq!(e.t.counters().given_up, 3);
     }
     // Nor if what is behind the next gap came later than what is behind the one after it.
-    let hold = Hold { of_records: true, ..HOLD };
+    let hold = Hold { of_packets: true, ..HOLD };
     let mut e = End::new();
     for (seq, ms) in [(0, 0), (6, 0), (2, 150), (4, 190)] {
         e.whole(1, seq, ms);
@@ -183,7 +186,7 @@ fn an_abandoned_packet_ends_the_wait_at_once() {
 
 #[test]
 fn an_abandoned_packet_tells_when_the_gap_before_it_was_sent() {
-    for (before, due) in [(Some(Stamp::of(Time::from_millis(10))), 80), (None, 210)] {
+    for (before, due) in [(Some(Timestamp::of(Time::from_millis(10))), 80), (None, 210)] {
         let mut e = End::new();
         e.whole(1, 0, 0);
         e.t.on_skip(&mut e.pool, (1, 2), before, Time::from_millis(10), &mut e.out);
@@ -195,7 +198,7 @@ fn an_abandoned_packet_tells_when_the_gap_before_it_was_sent() {
 fn low_latency_ones_pass_at_once_and_only_once() {
     let mut e = End::new();
     for s in [5, 3, 5, 4, 3, 5000, 4999, 5000] {
-        e.whole(URGENT | 7, s, 0);
+        e.whole(LOW_LATENCY | 7, s, 0);
     }
     assert_eq!(e.got(), [5, 3, 4, 5000, 4999]);
 }
@@ -299,8 +302,9 @@ fn a_packet_that_outgrows_its_buffer_is_held_to_the_share_of_its_session() {
     for round in 0..2 {
         for seq in (1..1000).step_by(2) {
             let offset = [1, 60_000][round];
-            let c = Chunk { flow: 1, seq, offset, total: None, vnet: None, at_head: false, data: &[0] };
-            e.t.on_fragment(&mut e.pool, &c, Stamp::of(Time::ZERO), Time::ZERO, &mut e.out);
+            let c =
+                Fragment { flow: 1, seq, offset, total: None, vnet: None, no_gap_before: false, data: &[0] };
+            e.t.on_fragment(&mut e.pool, &c, Timestamp::of(Time::ZERO), Time::ZERO, &mut e.out);
         }
     }
     let (held, free) = (e.t.held_bytes() as usize, e.pool.free_bytes());
@@ -315,7 +319,11 @@ fn a_record_that_is_partly_there_is_not_given_up_with_the_missing_one_before_it(
     e.whole(1, 3, 100);
     assert_eq!(e.check(100, 50), Some(Time::from_millis(300)));
     e.check(160, 150);
-    assert_eq!(e.check(210, 150), Some(Time::from_millis(300)), "the second gap dates from its first chunk");
+    assert_eq!(
+        e.check(210, 150),
+        Some(Time::from_millis(300)),
+        "the second gap dates from its first fragment"
+    );
     assert_eq!(e.t.counters().given_up, 1);
     e.rest(1, 2, 220);
     assert_eq!(e.got(), [0, 2, 3]);
@@ -358,8 +366,16 @@ fn one_session_leaves_memory_to_the_others() {
     // What need not be held still passes, and another session has room.
     e.whole(1023, 0, 1);
     let mut other = Reassembly::default();
-    let c = Chunk { flow: 1, seq: 0, offset: 0, total: Some(8), vnet: None, at_head: true, data: &[0; 4] };
-    other.on_fragment(&mut e.pool, &c, Stamp::of(Time::ZERO), Time::ZERO, &mut e.out);
+    let c = Fragment {
+        flow: 1,
+        seq: 0,
+        offset: 0,
+        total: Some(8),
+        vnet: None,
+        no_gap_before: true,
+        data: &[0; 4],
+    };
+    other.on_fragment(&mut e.pool, &c, Timestamp::of(Time::ZERO), Time::ZERO, &mut e.out);
     assert_eq!((other.counters().refused, e.t.counters().refused > 0), (0, true));
 }
 

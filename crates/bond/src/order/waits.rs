@@ -1,4 +1,4 @@
-//! How long whole records waited for those before them.
+//! How long whole packets waited for those before them.
 
 use crate::time::Duration;
 use hdrhistogram::Histogram;
@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 /// The longest span that is told from longer ones, µs: a minute. Deadlines are far shorter.
 const LONGEST_US: u64 = 60_000_000;
 
-/// Records that were whole while others before them were not, each by how long it waited. A span is told within 7 %, at most a minute of it.
+/// Packets that were whole while others before them were not, each by how long it waited. A span is told within 7 %, at most a minute of it.
 /// Costs 3 KB once something has waited.
 #[derive(Clone, Debug, Default)]
 pub struct Waits(Option<Box<Histogram<u64>>>);
@@ -22,7 +22,7 @@ impl Waits {
         }
     }
 
-    /// Records that waited.
+    /// Packets that waited.
     pub fn count(&self) -> u64 {
         self.0.as_ref().map_or(0, |spans| spans.len())
     }

@@ -28,20 +28,20 @@ use crate::peer::address::Candidate;
 use crate::schedule::PathInfo;
 use crate::session::ReplayWindow;
 use crate::time::{Duration, Time};
-use crate::wire::{self, AckFrame, Stamp};
+use crate::wire::{self, AckFrame, Timestamp};
 use core::net::{IpAddr, SocketAddr};
 use pacer::Pacer;
 use pmtu::Mtu;
 use recv::RecvLog;
 use rtt::Rtt;
-use sent::{AckCheck, Outcome, SentLog, Settled};
+use sent::{AckCheck, Outcome, Resolved, SentLog};
 
 /// Datagrams over which the loss of a path is averaged: half a per cent shows as two or three.
 const LOSS_MEMORY: f64 = 500.0;
 
 /// Bytes received from an unproven address let so many times as many go there (RFC 9000 §8.1).
 pub(crate) const AMPLIFICATION: u64 = 3;
-/// Header, stamp, tag, and the short frames: challenge, response, ping, status and close.
+/// Header, timestamp, tag, and the short frames: challenge, response, ping, status and close.
 const LEAST_DATAGRAM: u64 = 56;
 
 /// Where a path's datagrams go: what the driver needs to send them.
@@ -74,7 +74,7 @@ pub struct Traffic {
     pub acked: u64,
 }
 
-/// What is proven of a path's address ([`crate::peer::address`]).
+/// What is proven of a path's address (`peer/address.rs`).
 #[derive(Debug, Default)]
 pub struct Validation {
     /// Where the peer may have moved to (NAT rebinding); no data goes there before that is proven.
@@ -137,8 +137,8 @@ pub struct Path {
     pub control: Control,
     /// Number of the peer's last word on this path's class.
     pub status_seen: Option<u16>,
-    /// Newest stamp of the peer that arrived here.
-    pub newest_stamp: Option<Stamp>,
+    /// Newest timestamp of the peer that arrived here.
+    pub newest_timestamp: Option<Timestamp>,
     /// Counts.
     pub traffic: Traffic,
     /// Share of datagrams lost lately.
@@ -175,7 +175,7 @@ impl Path {
             sampler: RateSampler::new(),
             control: Control::default(),
             status_seen: None,
-            newest_stamp: None,
+            newest_timestamp: None,
             traffic: Traffic::default(),
             loss: 0.0,
             ce_seen: 0,
@@ -260,12 +260,12 @@ impl Path {
         now: Time,
         datagram: usize,
         eliciting: bool,
-        chunks: &[sent::ChunkRef],
+        fragments: &[sent::FragmentRef],
         probe: Option<u16>,
     ) -> u32 {
         let bytes = (datagram + self.overhead()) as u32;
-        let stamp = self.sampler.on_send(now, self.sent.inflight());
-        self.sent.on_sent(now, bytes, eliciting, chunks, probe, stamp);
+        let timestamp = self.sampler.on_send(now, self.sent.inflight());
+        self.sent.on_sent(now, bytes, eliciting, fragments, probe, timestamp);
         if let Some(u) = &mut self.address.unproven {
             *u = u.saturating_sub(datagram as u64);
         }
@@ -291,7 +291,7 @@ impl Path {
     }
 
     /// Accounts an authentic datagram of the peer.
-    pub fn on_received(&mut self, now: Time, datagram: usize, stamp: Stamp, from: Route) {
+    pub fn on_received(&mut self, now: Time, datagram: usize, timestamp: Timestamp, from: Route) {
         self.heard_at = now;
         let bytes = (datagram + self.overhead()) as u64;
         self.mtu.on_received(u16::try_from(bytes).unwrap_or(u16::MAX));
@@ -301,8 +301,8 @@ impl Path {
         if let Some(u) = self.address.unproven.as_mut().filter(|_| from == self.route) {
             *u += AMPLIFICATION * datagram as u64;
         }
-        if self.newest_stamp.is_none_or(|n| stamp.later_than(n) > 0) {
-            self.newest_stamp = Some(stamp);
+        if self.newest_timestamp.is_none_or(|n| timestamp.later_than(n) > 0) {
+            self.newest_timestamp = Some(timestamp);
         }
     }
 
@@ -362,7 +362,7 @@ impl Path {
         let mut bytes = 0;
         for s in &out.acked {
             bytes += u64::from(s.bytes);
-            self.sampler.on_acked(now, u64::from(s.bytes), s.at, &s.stamp);
+            self.sampler.on_acked(now, u64::from(s.bytes), s.at, &s.snapshot);
             if let Some(size) = s.probe
                 && self.mtu.on_probe_acked(size)
             {
@@ -398,7 +398,7 @@ impl Path {
             self.mtu.on_arrived(s.at, size(s.bytes));
         }
         self.repeat_status(out);
-        for Settled { at, bytes: b, probe, .. } in &out.lost {
+        for Resolved { at, bytes: b, probe, .. } in &out.lost {
             match probe {
                 // An MTU probe that is lost says nothing of congestion (RFC 8899 §3, item 7).
                 Some(size) => self.mtu.on_probe_lost(now, *size),
@@ -416,7 +416,7 @@ impl Path {
         }
         // What was to show whether the path works is itself among what was lost: ask again.
         self.control.ping_due |=
-            self.live.state == State::Suspect && self.sent.flying() == 0 && !out.lost.is_empty();
+            self.live.state == State::Suspect && self.sent.datagrams_in_flight() == 0 && !out.lost.is_empty();
         self.traffic.lost += out.lost.len() as u64;
         if bytes > 0 {
             let loss = Loss { now, bytes, newest_sent: newest, inflight: self.sent.inflight() };

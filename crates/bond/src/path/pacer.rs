@@ -45,7 +45,7 @@ impl Pacer {
 
     /// `bytes` left.
     pub fn on_sent(&mut self, bytes: u64) {
-        // Urgent packets do not wait; a debt of more than a few would punish the path for them.
+        // Packets of the low-latency class do not wait; a debt of more than a few would punish the path for them.
         self.tokens = (self.tokens - bytes as f64).max(-MAX_DEBT);
     }
 

@@ -30,7 +30,7 @@ fn spacing(rtt: Duration) -> Duration {
     far.max(rtt / 16).clamp(SPACING[0], SPACING[1])
 }
 
-/// Receive record of one path.
+/// What arrived on one path.
 #[derive(Debug, Default)]
 pub struct RecvLog {
     /// Ranges [first, last] of packet numbers, newest first.

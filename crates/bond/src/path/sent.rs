@@ -19,14 +19,14 @@ const MAX_THRESHOLD: u64 = 256;
 /// RFC 9002 §6.1.2: 9/8 of a round trip.
 const TIME_THRESHOLD: (u32, u32) = (9, 8);
 
-/// A part of a record that travels in a datagram.
+/// A part of a packet that travels in a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChunkRef {
-    /// The record.
-    pub record: u32,
+pub struct FragmentRef {
+    /// The packet.
+    pub packet: u32,
     /// First byte.
     pub offset: u32,
-    /// Bytes; 0 stands for "this record is void".
+    /// Bytes; 0 stands for "this packet is abandoned".
     pub len: u32,
     /// Another path carries the same bytes: not worth sending again.
     pub copy: bool,
@@ -38,15 +38,15 @@ struct Sent {
     at: Time,
     bytes: u32,
     /// Its fragments, counted from the first of the path.
-    first_chunk: u64,
-    chunks: u16,
+    first_fragment: u64,
+    fragments: u16,
     probe: Option<u16>,
-    stamp: rate::Stamp,
+    snapshot: rate::Snapshot,
 }
 
 /// A datagram that was acknowledged or lost.
 #[derive(Clone, Copy, Debug)]
-pub struct Settled {
+pub struct Resolved {
     /// When it left.
     pub at: Time,
     /// Its bytes on the wire.
@@ -54,20 +54,20 @@ pub struct Settled {
     /// It was an MTU probe of this many bytes.
     pub probe: Option<u16>,
     /// The state of the path when it left.
-    pub stamp: rate::Stamp,
+    pub snapshot: rate::Snapshot,
 }
 
 /// Result of an acknowledgement. The vectors are the caller's, kept from call to call.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Newly acknowledged datagrams, newest first.
-    pub acked: Vec<Settled>,
+    pub acked: Vec<Resolved>,
     /// Datagrams now held lost.
-    pub lost: Vec<Settled>,
-    /// Chunks that arrived.
-    pub arrived: Vec<ChunkRef>,
-    /// Chunks that are lost.
-    pub missing: Vec<ChunkRef>,
+    pub lost: Vec<Resolved>,
+    /// Fragments that arrived.
+    pub arrived: Vec<FragmentRef>,
+    /// Fragments that are lost.
+    pub to_retransmit: Vec<FragmentRef>,
     /// Packet number and send time of the largest acknowledged, if it is newly so.
     pub largest: Option<(u64, Time)>,
     /// Datagrams that were declared lost and arrived after all.
@@ -82,7 +82,7 @@ impl Outcome {
         self.acked.clear();
         self.lost.clear();
         self.arrived.clear();
-        self.missing.clear();
+        self.to_retransmit.clear();
         (self.largest, self.spurious, self.spurious_bytes) = (None, 0, 0);
     }
 }
@@ -105,15 +105,16 @@ pub enum AckCheck {
 pub struct SentLog {
     base: u64,
     sent: VecDeque<Sent>,
-    chunks: VecDeque<ChunkRef>,
-    /// Number of the first of `chunks`.
-    chunk_base: u64,
+    fragments: VecDeque<FragmentRef>,
+    /// Number of the first of `fragments`.
+    fragment_base: u64,
     /// Datagrams that were not acknowledged: in flight, or declared lost.
     open: Numbers,
     in_flight: Numbers,
     skipped: Skipped,
     inflight: u64,
-    flying: u32,
+    /// How many.
+    datagrams: u32,
     largest_acked: Option<u64>,
     threshold: u64,
     /// For so long after it left, a datagram that was declared lost is remembered.
@@ -127,13 +128,13 @@ impl SentLog {
         SentLog {
             base: 0,
             sent: VecDeque::new(),
-            chunks: VecDeque::new(),
-            chunk_base: 0,
+            fragments: VecDeque::new(),
+            fragment_base: 0,
             open: Numbers::default(),
             in_flight: Numbers::default(),
             skipped: Skipped::default(),
             inflight: 0,
-            flying: 0,
+            datagrams: 0,
             largest_acked: None,
             threshold: PACKET_THRESHOLD,
             keep_lost: Duration::ZERO,
@@ -157,7 +158,7 @@ impl SentLog {
     /// Now and then leaves a number out. Whoever acknowledges it has not seen what it acknowledges.
     pub fn skip_number(&mut self, now: Time, entropy: &mut impl Rng) {
         if self.skipped.is_due(self.next_number(), entropy) {
-            self.on_sent(now, 0, false, &[], None, rate::Stamp::default());
+            self.on_sent(now, 0, false, &[], None, rate::Snapshot::default());
         }
     }
 
@@ -173,8 +174,8 @@ impl SentLog {
     }
 
     /// Datagrams on the way.
-    pub fn flying(&self) -> u32 {
-        self.flying
+    pub fn datagrams_in_flight(&self) -> u32 {
+        self.datagrams
     }
 
     /// No more datagrams fit the log.
@@ -189,24 +190,31 @@ impl SentLog {
         at: Time,
         bytes: u32,
         eliciting: bool,
-        chunks: &[ChunkRef],
+        fragments: &[FragmentRef],
         probe: Option<u16>,
-        stamp: rate::Stamp,
+        snapshot: rate::Snapshot,
     ) {
-        let first_chunk = self.chunk_base + self.chunks.len() as u64;
-        self.sent.push_back(Sent { at, bytes, first_chunk, chunks: chunks.len() as u16, probe, stamp });
-        self.chunks.extend(chunks);
+        let first_fragment = self.fragment_base + self.fragments.len() as u64;
+        self.sent.push_back(Sent {
+            at,
+            bytes,
+            first_fragment,
+            fragments: fragments.len() as u16,
+            probe,
+            snapshot,
+        });
+        self.fragments.extend(fragments);
         self.open.push(eliciting);
         self.in_flight.push(eliciting);
         if eliciting {
             self.inflight += u64::from(bytes);
-            self.flying += 1;
+            self.datagrams += 1;
         }
         self.trim(at);
     }
 
     /// Number and send time of the oldest datagram on the way.
-    pub fn oldest_flying(&self) -> Option<(u64, Time)> {
+    pub fn oldest_in_flight(&self) -> Option<(u64, Time)> {
         let number = self.in_flight.first()?;
         Some((number, self.get(number).at))
     }
@@ -238,9 +246,9 @@ impl SentLog {
         &self.sent[(number - self.base) as usize]
     }
 
-    fn chunks_of(&self, s: &Sent) -> impl Iterator<Item = &ChunkRef> {
-        let first = (s.first_chunk - self.chunk_base) as usize;
-        self.chunks.range(first..first + s.chunks as usize)
+    fn fragments_of(&self, s: &Sent) -> impl Iterator<Item = &FragmentRef> {
+        let first = (s.first_fragment - self.fragment_base) as usize;
+        self.fragments.range(first..first + s.fragments as usize)
     }
 
     /// Of these numbers the newest first.
@@ -252,12 +260,12 @@ impl SentLog {
             let s = *self.get(n);
             if self.in_flight.remove(n) {
                 self.inflight -= u64::from(s.bytes);
-                self.flying -= 1;
+                self.datagrams -= 1;
                 if n == largest {
                     out.largest = Some((n, s.at));
                 }
-                out.acked.push(Settled { at: s.at, bytes: s.bytes, probe: s.probe, stamp: s.stamp });
-                out.arrived.extend(self.chunks_of(&s));
+                out.acked.push(Resolved { at: s.at, bytes: s.bytes, probe: s.probe, snapshot: s.snapshot });
+                out.arrived.extend(self.fragments_of(&s));
             } else {
                 out.spurious += 1;
                 out.spurious_bytes += u64::from(s.bytes);
@@ -285,9 +293,9 @@ impl SentLog {
         let s = *self.get(n);
         self.in_flight.remove(n);
         self.inflight -= u64::from(s.bytes);
-        self.flying -= 1;
-        out.lost.push(Settled { at: s.at, bytes: s.bytes, probe: s.probe, stamp: s.stamp });
-        out.missing.extend(self.chunks_of(&s));
+        self.datagrams -= 1;
+        out.lost.push(Resolved { at: s.at, bytes: s.bytes, probe: s.probe, snapshot: s.snapshot });
+        out.to_retransmit.extend(self.fragments_of(&s));
     }
 
     /// When the time threshold will declare the next overtaken datagram lost.
@@ -316,8 +324,8 @@ impl SentLog {
             if self.in_flight.contains(self.base) || self.open.contains(self.base) && !lost() {
                 return;
             }
-            self.chunks.drain(..s.chunks as usize);
-            self.chunk_base += u64::from(s.chunks);
+            self.fragments.drain(..s.fragments as usize);
+            self.fragment_base += u64::from(s.fragments);
             self.sent.pop_front();
             self.base += 1;
             self.open.pop();

@@ -6,8 +6,8 @@ const RTT: Duration = Duration::from_millis(40);
 fn log(n: u64) -> SentLog {
     let mut l = SentLog::new(1000);
     for i in 0..n {
-        let chunk = ChunkRef { record: i as u32, offset: 0, len: 100, copy: false };
-        l.on_sent(Time::from_millis(i), 1000, true, &[chunk], None, rate::Stamp::default());
+        let fragment = FragmentRef { packet: i as u32, offset: 0, len: 100, copy: false };
+        l.on_sent(Time::from_millis(i), 1000, true, &[fragment], None, rate::Snapshot::default());
     }
     l
 }
@@ -22,8 +22,8 @@ fn handle(l: &mut SentLog, ms: u64, a: &AckFrame) -> Outcome {
     out
 }
 
-fn records(c: &[ChunkRef]) -> Vec<u32> {
-    let mut v: Vec<u32> = c.iter().map(|c| c.record).collect();
+fn packets(c: &[FragmentRef]) -> Vec<u32> {
+    let mut v: Vec<u32> = c.iter().map(|c| c.packet).collect();
     v.sort();
     v
 }
@@ -32,30 +32,30 @@ fn records(c: &[ChunkRef]) -> Vec<u32> {
 fn in_order_acknowledgement_frees_everything() {
     let mut l = log(5);
     let out = handle(&mut l, 20, &ack(4, &[(0, 5)]));
-    assert_eq!(records(&out.arrived), [0, 1, 2, 3, 4]);
+    assert_eq!(packets(&out.arrived), [0, 1, 2, 3, 4]);
     assert_eq!(out.largest, Some((4, Time::from_millis(4))));
-    assert_eq!((l.inflight(), l.sent.len(), l.chunks.len()), (0, 0, 0));
+    assert_eq!((l.inflight(), l.sent.len(), l.fragments.len()), (0, 0, 0));
 }
 
 #[test]
 fn three_later_ones_make_a_loss_and_the_timer_the_rest() {
     let mut l = log(6);
     let out = handle(&mut l, 20, &ack(4, &[(0, 3), (1, 1)]));
-    assert_eq!((records(&out.arrived), records(&out.missing)), (vec![0, 2, 3, 4], vec![1]));
+    assert_eq!((packets(&out.arrived), packets(&out.to_retransmit)), (vec![0, 2, 3, 4], vec![1]));
     let mut l = log(6);
     let out = handle(&mut l, 20, &ack(2, &[(0, 1), (1, 1)]));
-    assert!(out.missing.is_empty());
+    assert!(out.to_retransmit.is_empty());
     assert_eq!(l.loss_time(RTT), Some(Time::from_millis(46)));
     let mut out = Outcome::default();
     l.on_loss_timer(Time::from_millis(46), RTT, &mut out);
-    assert_eq!(records(&out.missing), [1]);
-    assert_eq!(l.flying(), 3);
+    assert_eq!(packets(&out.to_retransmit), [1]);
+    assert_eq!(l.datagrams_in_flight(), 3);
 }
 
 #[test]
 fn a_path_that_reorders_earns_patience() {
     let mut l = log(20);
-    assert_eq!(records(&handle(&mut l, 20, &ack(9, &[(0, 9)])).missing), [0]);
+    assert_eq!(packets(&handle(&mut l, 20, &ack(9, &[(0, 9)])).to_retransmit), [0]);
     let out = handle(&mut l, 21, &ack(9, &[(0, 10)]));
     assert_eq!((out.spurious, out.arrived.len()), (1, 0));
     assert_eq!(l.threshold, 10);
@@ -75,7 +75,7 @@ fn death_loses_all_that_flies() {
     handle(&mut l, 10, &ack(0, &[(0, 1)]));
     let mut out = Outcome::default();
     l.lose_all(&mut out);
-    assert_eq!(records(&out.missing), [1, 2, 3]);
+    assert_eq!(packets(&out.to_retransmit), [1, 2, 3]);
     assert_eq!(l.inflight(), 0);
 }
 
@@ -86,8 +86,9 @@ fn what_was_lost_is_remembered_for_two_round_trips() {
     // 3 and 4 are overtaken by enough to be held lost; 4 comes late.
     assert_eq!(handle(&mut l, 30, &ack(7, &[(0, 3)])).lost.len(), 2);
     assert_eq!(handle(&mut l, 32, &ack(9, &[(0, 6)])).spurious, 1);
-    let send =
-        |l: &mut SentLog, ms| l.on_sent(Time::from_millis(ms), 1000, true, &[], None, rate::Stamp::default());
+    let send = |l: &mut SentLog, ms| {
+        l.on_sent(Time::from_millis(ms), 1000, true, &[], None, rate::Snapshot::default())
+    };
     send(&mut l, 83);
     assert!(l.remembers(3));
     send(&mut l, 84);
@@ -108,8 +109,8 @@ fn an_acknowledgement_costs_what_it_tells() {
     const SENT: u32 = 32_000;
     let mut l = SentLog::new(SENT as usize);
     for i in 0..SENT {
-        let chunk = ChunkRef { record: i, offset: 0, len: 100, copy: false };
-        l.on_sent(Time::from_millis(0), 1000, true, &[chunk], None, rate::Stamp::default());
+        let fragment = FragmentRef { packet: i, offset: 0, len: 100, copy: false };
+        l.on_sent(Time::from_millis(0), 1000, true, &[fragment], None, rate::Snapshot::default());
     }
     l.threshold = MAX_THRESHOLD;
     let news = ack(SENT - 1, &[(0, SENT as u16 - 200), (100, 1)]);
@@ -132,7 +133,7 @@ fn who_acknowledges_what_was_never_sent_is_found_out() {
         if l.next_number() > number {
             left_out.push(number as u32);
         }
-        l.on_sent(Time::from_millis(i), 1000, true, &[], None, rate::Stamp::default());
+        l.on_sent(Time::from_millis(i), 1000, true, &[], None, rate::Snapshot::default());
         let honest = ack(l.next_number() as u32 - 1, &[(0, 1)]);
         handle(&mut l, i, &honest);
     }

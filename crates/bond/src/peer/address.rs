@@ -15,15 +15,15 @@ use super::{Peer, Shared};
 use crate::path::{AMPLIFICATION, Path, PathId, Route, State};
 use crate::session::Index;
 use crate::time::{Duration, Time};
-use crate::wire::{HEADER, Header, STAMP, Stamp, TAG, Writer};
+use crate::wire::{HEADER, Header, TAG, TIMESTAMP, Timestamp, Writer};
 use rand::Rng;
 
 /// An address that does not prove itself in this time was no address of the peer.
 const VALIDATION: Duration = Duration::from_secs(3);
 /// After the proven address has answered, no other is asked for so long; nor in place of one that was asked so lately.
 const HOLD: Duration = Duration::from_secs(1);
-/// Header, stamp, challenge and tag.
-const CHALLENGE: usize = HEADER + STAMP + 9 + TAG;
+/// Header, timestamp, challenge and tag.
+const CHALLENGE: usize = HEADER + TIMESTAMP + 9 + TAG;
 
 /// An address that the peer may have moved to.
 #[derive(Debug)]
@@ -155,7 +155,7 @@ impl Peer {
         let p = &mut self.paths[i];
         let again = p.challenge_interval();
         let c = p.address.candidate.as_mut()?;
-        let mut w = Writer::new(&mut tx[..CHALLENGE], header, Stamp::of(now));
+        let mut w = Writer::new(&mut tx[..CHALLENGE], header, Timestamp::of(now));
         w.challenge(c.token);
         c.due = now + again;
         c.allowance -= CHALLENGE as u64;

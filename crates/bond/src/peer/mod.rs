@@ -9,7 +9,7 @@
 //!      └── backhaul  only between an access point and a repeater
 //! ```
 //!
-//! What happens by the clock is in [`timers`], the peer's address on a path in [`address`].
+//! What happens by the clock is in `timers`, the peer's address on a path in `address`.
 
 pub(crate) mod address;
 mod inside;
@@ -28,8 +28,8 @@ use crate::order::Delivery;
 use crate::path::recv::RecvLog;
 use crate::path::sent::Outcome;
 use crate::path::{Path, PathId};
-use crate::record::{Owner, Store};
 use crate::session::PublicKey;
+use crate::store::{Owner, Store};
 use crate::time::Time;
 use inside::Inside;
 use paths::PathSet;
@@ -170,7 +170,7 @@ impl Peer {
         }
         p.repeat_status(&out);
         out.lost.iter().filter_map(|s| s.probe).for_each(|size| p.mtu.on_probe_lost(now, size));
-        self.send.retransmit(&out.missing, shared);
+        self.send.retransmit(&out.to_retransmit, shared);
         shared.outcome = out;
     }
 
@@ -200,7 +200,7 @@ impl Peer {
         for p in self.paths.iter_mut() {
             let mut out = Outcome::default();
             p.sent.lose_all(&mut out);
-            out.missing.iter().for_each(|c| store.release(c.record));
+            out.to_retransmit.iter().for_each(|c| store.release(c.packet));
         }
         self.send.clear(store);
         self.receive.clear(&mut store.pool);

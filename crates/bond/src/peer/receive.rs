@@ -20,7 +20,7 @@ use crate::path::{Class, PathId, Route, State};
 use crate::pool::Pool;
 use crate::session::Index;
 use crate::time::{Duration, Time};
-use crate::wire::{AckFrame, Frame, Frames, Header, PathStatus, STAMP, Stamp};
+use crate::wire::{AckFrame, Frame, Frames, Header, PathStatus, TIMESTAMP, Timestamp};
 use rand::Rng;
 
 /// Interface MTU that a gateway assumes of a path; the search finds what really passes.
@@ -134,16 +134,16 @@ impl Peer {
             self.follow_address(path, from.route, len, now, shared);
         }
         self.session.on_heard(now);
-        let stamp = match &opened {
-            Opened::Here(plain) => Stamp::from_bytes([plain[0], plain[1], plain[2]]),
-            Opened::InPlace(c, ..) => c.stamp,
+        let timestamp = match &opened {
+            Opened::Here(plain) => Timestamp::from_bytes([plain[0], plain[1], plain[2]]),
+            Opened::InPlace(c, ..) => c.timestamp,
         };
-        self.paths[path].on_received(now, len, stamp, from.route);
+        self.paths[path].on_received(now, len, timestamp, from.route);
         let (first, rtt) = (shared.deliveries.len(), self.paths[path].rtt.smoothed());
         let (eliciting, end) = match &opened {
-            Opened::Here(plain) => self.on_frames(path, stamp, &plain[STAMP..], now, shared),
+            Opened::Here(plain) => self.on_frames(path, timestamp, &plain[TIMESTAMP..], now, shared),
             Opened::InPlace(c, target, len) => {
-                let before = c.at_head.then_some(c.stamp);
+                let before = c.no_gap_before.then_some(c.timestamp);
                 self.receive.order.on_in_place(target, *len, before, now, &mut shared.deliveries);
                 self.last_data = now;
                 (true, None)
@@ -179,7 +179,7 @@ impl Peer {
     fn on_frames(
         &mut self,
         path: PathId,
-        stamp: Stamp,
+        timestamp: Timestamp,
         bytes: &[u8],
         now: Time,
         shared: &mut Shared,
@@ -204,8 +204,8 @@ impl Peer {
                     }
                 }
                 Frame::Close(code) => end = Some(Heard::Closed(code)),
-                Frame::Void { flow, seq, at_head } => {
-                    let before = at_head.then_some(stamp);
+                Frame::Skip { flow, seq, no_gap_before } => {
+                    let before = no_gap_before.then_some(timestamp);
                     self.receive.order.on_skip(
                         &mut shared.store.pool,
                         (flow, seq),
@@ -218,7 +218,7 @@ impl Peer {
                     self.receive.order.on_fragment(
                         &mut shared.store.pool,
                         &c,
-                        stamp,
+                        timestamp,
                         now,
                         &mut shared.deliveries,
                     );
@@ -251,9 +251,9 @@ impl Peer {
             self.on_queue_changed();
         }
         for c in &out.arrived {
-            shared.store.release(c.record);
+            shared.store.release(c.packet);
         }
-        self.send.retransmit(&out.missing, shared);
+        self.send.retransmit(&out.to_retransmit, shared);
         shared.outcome = out;
         None
     }
@@ -278,12 +278,12 @@ impl Peer {
         let first = shared.deliveries.len();
         let live = self.paths.iter().filter(|p| p.live.state == State::Active);
         let oldest =
-            live.filter_map(|p| p.newest_stamp).reduce(|a, b| if a.later_than(b) < 0 { a } else { b });
+            live.filter_map(|p| p.newest_timestamp).reduce(|a, b| if a.later_than(b) < 0 { a } else { b });
         let repair = if shared.config.recovery { self.paths.repair_time() } else { Duration::ZERO };
         let deadline = repair + self.paths.spread() + Duration::from_millis(60);
         let deadline = shared.config.order_deadline.map_or(deadline, |d| d.min(deadline));
-        let of_records = shared.config.order_deadline.is_some();
-        let hold = crate::order::Hold { repair: repair.min(deadline), deadline, of_records };
+        let of_packets = shared.config.order_deadline.is_some();
+        let hold = crate::order::Hold { repair: repair.min(deadline), deadline, of_packets };
         self.receive.due =
             self.receive.order.check(&mut shared.store.pool, now, oldest, hold, &mut shared.deliveries);
         self.inspect(first, shared);

@@ -71,7 +71,7 @@ impl Peer {
         out.clear();
         p.sent.on_loss_timer(now, delay, &mut out);
         self.paths.on_losses(i, now, &out);
-        self.send.retransmit(&out.missing, shared);
+        self.send.retransmit(&out.to_retransmit, shared);
         shared.outcome = out;
     }
 
@@ -86,7 +86,7 @@ impl Peer {
 
     /// Since when the peer owes an answer on a path, if it does.
     fn owed_since(&self, now: Time, p: &Path) -> Option<Time> {
-        let oldest = p.sent.oldest_flying()?;
+        let oldest = p.sent.oldest_in_flight()?;
         Some(self.backhaul.as_ref().map_or(oldest.1, |b| b.owed_since(now, p.id, oldest)))
     }
 

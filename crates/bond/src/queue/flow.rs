@@ -2,31 +2,31 @@
 
 use super::codel::Codel;
 use crate::inner::Inner;
-use crate::record::{NIL, Store, UNNUMBERED};
+use crate::store::{NIL, Store, UNNUMBERED};
 use crate::time::{Duration, Time};
 
 /// Flow queues of one bond (RFC 8290 §5.2.3 has the same number).
 pub const FLOWS: usize = 1024;
 
-/// Largest packet that can be urgent without asking for it by DSCP, bytes: a game's or a voice codec's frame, a key press, a DNS query.
+/// Largest packet that can be low-latency without asking for it by DSCP, bytes: a game's or a voice codec's frame, a key press, a DNS query.
 const SMALL_BYTES: u32 = 300;
-/// Largest packet that can be urgent at all, bytes. One frame must hold it, since it is never put together from parts, and that frame with its
-/// offload header must fit a datagram of the least MTU: 1280 less 48 of IPv6 and UDP, 27 of header, stamp and tag, 18 of the frame's own.
+/// Largest packet that can be low-latency at all, bytes. One frame must hold it, since it is never put together from parts, and that frame with its
+/// offload header must fit a datagram of the least MTU: 1280 less 48 of IPv6 and UDP, 27 of header, timestamp and tag, 18 of the frame's own.
 const LARGEST_URGENT: u32 = 1180;
 /// A flow that had large packets this lately is carrying data: its small packets belong in their place among them.
 const BULK_MEMORY: Duration = Duration::from_millis(250);
-/// What one flow may send as urgent, bytes per second: 2 Mb/s, several video-call audio streams or a fast download's acknowledgements.
+/// What one flow may send as low-latency, bytes per second: 2 Mb/s, several video-call audio streams or a fast download's acknowledgements.
 const URGENT_BYTES_PER_S: u64 = 250_000;
 /// And at once.
 const URGENT_BURST: u64 = 32_768;
-/// A flow that went over is plain until it has been silent for this long, so that it does not flicker between the two channels.
+/// A flow that went over is plain until it has been silent for this long, so that it does not flicker between the two flows.
 const FORGIVEN_AFTER: Duration = Duration::from_secs(1);
 
 /// How a packet travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Takes the fastest path now, is never held; order is not promised.
-    Urgent,
+    LowLatency,
     /// Striped over the paths and delivered in order.
     Ordered,
 }
@@ -41,7 +41,7 @@ pub(super) struct Flow {
     pub codel: Codel,
     pub listed: bool,
     pub next_seq: u32,
-    pub next_urgent_seq: u32,
+    pub next_low_latency_seq: u32,
     last_large: Option<Time>,
     last_seen: Time,
     tokens: u64,
@@ -59,7 +59,7 @@ impl Default for Flow {
             codel: Codel::default(),
             listed: false,
             next_seq: 0,
-            next_urgent_seq: 0,
+            next_low_latency_seq: 0,
             last_large: None,
             last_seen: Time::ZERO,
             tokens: URGENT_BURST,
@@ -90,7 +90,7 @@ impl Flow {
             return Class::Ordered;
         }
         self.tokens -= u64::from(len);
-        Class::Urgent
+        Class::LowLatency
     }
 
     fn wants_urgent(&self, inner: &Inner, len: u32, now: Time) -> bool {
@@ -119,7 +119,7 @@ impl Flow {
         self.packets += 1;
     }
 
-    /// Gives record `last` its number, and all before it that have none: the numbers are the order in which the far end delivers.
+    /// Gives packet `last` its number, and all before it that have none: the numbers are the order in which the far end delivers.
     pub fn number_up_to(&mut self, store: &mut Store, last: u32) {
         let mut i = if store.get(last).seq == UNNUMBERED { self.head } else { NIL };
         while i != NIL {
@@ -132,7 +132,7 @@ impl Flow {
         }
     }
 
-    /// Takes record `i`, whose unsent bytes are already off the account, out of the queue.
+    /// Takes packet `i`, whose unsent bytes are already off the account, out of the queue.
     pub fn unlink(&mut self, store: &mut Store, i: u32) {
         let (prev, next) = (store.get(i).prev, store.get(i).next);
         match prev {
@@ -174,19 +174,19 @@ mod tests {
     fn acknowledgements_are_urgent_data_is_not_and_fin_keeps_its_place() {
         let mut f = Flow::default();
         let t = Time::from_millis(1);
-        assert_eq!(f.classify(&inner(6, 0, 0x10), 52, t), Class::Urgent);
+        assert_eq!(f.classify(&inner(6, 0, 0x10), 52, t), Class::LowLatency);
         assert_eq!(f.classify(&inner(6, 1448, 0x10), 1500, t), Class::Ordered);
         assert_eq!(f.classify(&inner(6, 0, 0x11), 52, t), Class::Ordered);
-        assert_eq!(f.classify(&inner(6, 0, 0x10), 52, t), Class::Urgent);
+        assert_eq!(f.classify(&inner(6, 0, 0x10), 52, t), Class::LowLatency);
     }
 
     #[test]
     fn small_datagrams_among_large_ones_keep_their_order() {
         let mut f = Flow::default();
-        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(1)), Class::Urgent);
+        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(1)), Class::LowLatency);
         assert_eq!(f.classify(&inner(17, 1200, 0), 1228, Time::from_millis(2)), Class::Ordered);
         assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(3)), Class::Ordered);
-        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(300)), Class::Urgent);
+        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(300)), Class::LowLatency);
     }
 
     #[test]

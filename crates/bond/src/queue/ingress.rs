@@ -3,16 +3,16 @@
 use super::codel::Limits;
 use super::flow::{Class, FLOWS, Flow};
 use crate::inner::{Inner, edit};
-use crate::record::{Full, NIL, Owner, Packet, Record, Store, UNNUMBERED, URGENT};
 use crate::session::Layer;
+use crate::store::{DevicePacket, Full, LOW_LATENCY, NIL, Owner, Store, StoredPacket, UNNUMBERED};
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
 use std::collections::VecDeque;
 
 /// Bytes a flow may send before the next has its turn (RFC 8290 §5.2.4).
 const QUANTUM: i64 = 1514;
-/// Urgent bytes that may wait; what comes beyond is treated as ordered.
-const URGENT_QUEUE_BYTES: u64 = 65_536;
+/// Low-latency bytes that may wait; what comes beyond is treated as ordered.
+const LOW_LATENCY_QUEUE_BYTES: u64 = 65_536;
 /// RFC 8290 §4.1.4: packets dropped at once from the fattest flow when the queue is full.
 const OVERFLOW_BATCH: u32 = 64;
 
@@ -51,17 +51,17 @@ impl Drain {
     }
 }
 
-/// A part of a record, for one datagram.
+/// A part of a packet, for one datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chunk {
-    /// The record.
-    pub record: u32,
-    /// Its first byte within the record.
+pub struct Fragment {
+    /// The packet.
+    pub packet: u32,
+    /// Its first byte within the packet.
     pub offset: u32,
-    /// Bytes; 0 for a void record.
+    /// Bytes; 0 for an abandoned packet.
     pub len: u32,
     /// Everything before it in its flow was sent at least once.
-    pub at_head: bool,
+    pub no_gap_before: bool,
 }
 
 /// What a path that takes from the queue is like.
@@ -90,10 +90,10 @@ pub struct Ingress {
     flows: Vec<Flow>,
     new: VecDeque<u16>,
     old: VecDeque<u16>,
-    urgent: VecDeque<u32>,
-    urgent_bytes: u64,
-    /// Of the urgent records, those that are no bare acknowledgements of TCP.
-    hurried: usize,
+    low_latency: VecDeque<u32>,
+    low_latency_bytes: u64,
+    /// Of the packets of the low-latency class, those that are no bare acknowledgements of TCP.
+    urgent_non_acks: usize,
     bytes: u64,
     packets: u64,
     /// Segments of the packets that wait.
@@ -117,9 +117,9 @@ impl Ingress {
             flows: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
-            urgent: VecDeque::new(),
-            urgent_bytes: 0,
-            hurried: 0,
+            low_latency: VecDeque::new(),
+            low_latency_bytes: 0,
+            urgent_non_acks: 0,
             bytes: 0,
             packets: 0,
             segments: 0,
@@ -178,14 +178,14 @@ impl Ingress {
         self.limits
     }
 
-    /// Bytes waiting, urgent ones included.
+    /// Bytes waiting, low-latency ones included.
     pub fn bytes(&self) -> u64 {
-        self.bytes + self.urgent_bytes
+        self.bytes + self.low_latency_bytes
     }
 
     /// Packets waiting.
     pub fn packets(&self) -> u64 {
-        self.packets + self.urgent.len() as u64
+        self.packets + self.low_latency.len() as u64
     }
 
     /// How long the last packet taken from the head had waited.
@@ -195,7 +195,7 @@ impl Ingress {
 
     /// Nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.packets == 0 && self.urgent.is_empty()
+        self.packets == 0 && self.low_latency.is_empty()
     }
 
     /// Flows that have packets waiting.
@@ -214,7 +214,7 @@ impl Ingress {
         store: &mut Store,
         key: &[u8; 16],
         inner: &Inner,
-        packet: Packet<'_>,
+        packet: DevicePacket<'_>,
         vnet: Vnet,
         now: Time,
     ) -> Result<(), Full> {
@@ -236,7 +236,7 @@ impl Ingress {
         let segments = vnet.segments(len as usize) as u64;
         let limit = if self.grows { self.limit_segments.max(self.drain.most()) } else { self.limit_segments };
         while self.segments + segments > limit && self.drop_from_fattest(store, 1, |_, _| true) > 0 {}
-        let record = match store.insert(self.owner, packet, vnet, now) {
+        let packet = match store.insert(self.owner, packet, vnet, now) {
             Ok(r) => r,
             Err(full) => {
                 self.counters.overflow_drops += 1;
@@ -246,16 +246,16 @@ impl Ingress {
         let id = (inner.flow_hash(key) as usize % FLOWS) as u16;
         let flow = &mut self.flows[id as usize];
         let class = flow.classify(inner, len as u32, now);
-        if class == Class::Urgent && self.urgent_bytes + len <= URGENT_QUEUE_BYTES {
-            let r = store.get_mut(record);
-            (r.flow, r.seq, r.queued) = (id | URGENT, flow.next_urgent_seq, true);
-            flow.next_urgent_seq = (flow.next_urgent_seq + 1) & 0xff_ffff;
-            self.urgent.push_back(record);
-            self.hurried += usize::from(!inner.is_bare_ack());
-            self.urgent_bytes += len;
+        if class == Class::LowLatency && self.low_latency_bytes + len <= LOW_LATENCY_QUEUE_BYTES {
+            let r = store.get_mut(packet);
+            (r.flow, r.seq, r.queued) = (id | LOW_LATENCY, flow.next_low_latency_seq, true);
+            flow.next_low_latency_seq = (flow.next_low_latency_seq + 1) & 0xff_ffff;
+            self.low_latency.push_back(packet);
+            self.urgent_non_acks += usize::from(!inner.is_bare_ack());
+            self.low_latency_bytes += len;
         } else {
-            store.get_mut(record).flow = id;
-            flow.push(store, record);
+            store.get_mut(packet).flow = id;
+            flow.push(store, packet);
             self.bytes += len;
             self.packets += 1;
             self.segments += segments;
@@ -267,36 +267,36 @@ impl Ingress {
         Ok(())
     }
 
-    /// The oldest urgent record and its length, if any waits.
-    pub fn peek_urgent(&self, store: &Store) -> Option<u32> {
-        self.urgent.front().map(|&i| store.get(i).len)
+    /// The oldest packet of the low-latency class and its length, if any waits.
+    pub fn peek_low_latency(&self, store: &Store) -> Option<u32> {
+        self.low_latency.front().map(|&i| store.get(i).len)
     }
 
-    /// No urgent packet waits but bare acknowledgements of TCP.
+    /// No packet of the low-latency class waits but bare acknowledgements of TCP.
     pub fn has_only_acks(&self) -> bool {
-        self.hurried == 0
+        self.urgent_non_acks == 0
     }
 
-    /// Takes the oldest urgent record.
-    pub fn take_urgent(&mut self, store: &mut Store, now: Time) -> Option<Chunk> {
-        let i = self.urgent.pop_front()?;
+    /// Takes the oldest packet of the low-latency class.
+    pub fn take_low_latency(&mut self, store: &mut Store, now: Time) -> Option<Fragment> {
+        let i = self.low_latency.pop_front()?;
         // Which they were is not kept: those that wait leave together.
-        self.hurried = if self.urgent.is_empty() { 0 } else { self.hurried };
+        self.urgent_non_acks = if self.low_latency.is_empty() { 0 } else { self.urgent_non_acks };
         let r = store.get_mut(i);
         (r.queued, r.sent, r.first_sent) = (false, r.len, now);
-        self.urgent_bytes -= u64::from(r.len);
-        Some(Chunk { record: i, offset: 0, len: r.len, at_head: false })
+        self.low_latency_bytes -= u64::from(r.len);
+        Some(Fragment { packet: i, offset: 0, len: r.len, no_gap_before: false })
     }
 
-    /// The next bytes for a path; `None` if no flow has any for a path like this one. `fit(record, left)` says how many
-    /// of the bytes left in a record the datagram takes, 0 for none.
+    /// The next bytes for a path; `None` if no flow has any for a path like this one. `fit(packet, left)` says how many
+    /// of the bytes left in a packet the datagram takes, 0 for none.
     pub fn take(
         &mut self,
         store: &mut Store,
         taker: Taker,
-        fit: impl Fn(&Record, u32) -> u32,
+        fit: impl Fn(&StoredPacket, u32) -> u32,
         now: Time,
-    ) -> Option<Chunk> {
+    ) -> Option<Fragment> {
         let share = taker.skip_bytes / self.backlogged_flows().max(1) as u64;
         // Each flow is met at most twice: once to renew its deficit, once to be served.
         let mut at = 0;
@@ -320,8 +320,8 @@ impl Ingress {
                 at += 1;
                 continue;
             }
-            if let Some(chunk) = self.take_from(store, id, share, &fit, now) {
-                return Some(chunk);
+            if let Some(fragment) = self.take_from(store, id, share, &fit, now) {
+                return Some(fragment);
             }
             at += 1;
         }
@@ -344,26 +344,26 @@ impl Ingress {
         store: &mut Store,
         id: u16,
         skip: u64,
-        fit: &impl Fn(&Record, u32) -> u32,
+        fit: &impl Fn(&StoredPacket, u32) -> u32,
         now: Time,
-    ) -> Option<Chunk> {
+    ) -> Option<Fragment> {
         if skip == 0 {
             self.apply_codel(store, id, now);
         }
         let flow = &mut self.flows[id as usize];
         let i = find_after(store, flow.head, skip)?;
-        let at_head = i == flow.head;
+        let no_gap_before = i == flow.head;
         let r = store.get_mut(i);
-        if at_head && r.sent == 0 {
+        if no_gap_before && r.sent == 0 {
             self.waited = now.since(r.queued_at);
         }
-        let len = if r.is_void() { 0 } else { fit(r, r.unsent()) };
-        if len == 0 && !r.is_void() {
+        let len = if r.is_abandoned() { 0 } else { fit(r, r.unsent()) };
+        if len == 0 && !r.is_abandoned() {
             return None;
         }
         flow.number_up_to(store, i);
         let r = store.get_mut(i);
-        let chunk = Chunk { record: i, offset: r.sent, len, at_head };
+        let fragment = Fragment { packet: i, offset: r.sent, len, no_gap_before };
         if r.sent == 0 {
             r.first_sent = now;
         }
@@ -374,13 +374,13 @@ impl Ingress {
         flow.deficit -= i64::from(len);
         if done {
             let r = store.get(i);
-            let segments = if r.is_void() { 0 } else { segments_of(r) };
+            let segments = if r.is_abandoned() { 0 } else { segments_of(r) };
             self.segments -= segments;
             self.drain.on_left(now, segments);
             flow.unlink(store, i);
             self.packets -= 1;
         }
-        Some(chunk)
+        Some(fragment)
     }
 
     /// Drops or marks at the head of a flow as CoDel says.
@@ -389,7 +389,7 @@ impl Ingress {
         while i != NIL {
             let flow = &mut self.flows[id as usize];
             let r = store.get(i);
-            if r.is_void() {
+            if r.is_abandoned() {
                 i = r.next;
                 continue;
             }
@@ -429,7 +429,7 @@ impl Ingress {
         {
             seen += 1;
             let (next, whole) = (store.get(i).next, store.get(i).sent == 0);
-            if whole && !store.get(i).is_void() && helps(store, i) {
+            if whole && !store.get(i).is_abandoned() && helps(store, i) {
                 self.drop_whole(store, id, i);
                 dropped += 1;
                 self.counters.overflow_drops += 1;
@@ -439,7 +439,7 @@ impl Ingress {
         dropped
     }
 
-    /// Drops record `i`, of which nothing was sent. One that has a number stays as a void, since the peer must learn that it is not coming; of one that has
+    /// Drops packet `i`, of which nothing was sent. One that has a number stays, abandoned, since the peer must learn that it is not coming; of one that has
     /// none the peer need never hear. Most have none: under overload by UDP the notices took a seventh of a link at 11a (28.8 instead of 33.1 Mb/s).
     fn drop_whole(&mut self, store: &mut Store, id: u16, i: u32) {
         let flow = &mut self.flows[id as usize];
@@ -453,17 +453,17 @@ impl Ingress {
             self.packets -= 1;
             store.reap(i);
         } else {
-            store.void(i);
+            store.abandon(i);
         }
     }
 
     /// Forgets everything that waits.
     pub fn clear(&mut self, store: &mut Store) {
-        while let Some(i) = self.urgent.pop_front() {
+        while let Some(i) = self.low_latency.pop_front() {
             store.get_mut(i).queued = false;
             store.reap(i);
         }
-        self.hurried = 0;
+        self.urgent_non_acks = 0;
         for id in self.new.drain(..).chain(self.old.drain(..)) {
             let flow = &mut self.flows[id as usize];
             while flow.head != NIL {
@@ -473,15 +473,15 @@ impl Ingress {
             }
             (flow.bytes, flow.listed) = (0, false);
         }
-        (self.bytes, self.packets, self.segments, self.urgent_bytes) = (0, 0, 0, 0);
+        (self.bytes, self.packets, self.segments, self.low_latency_bytes) = (0, 0, 0, 0);
     }
 }
 
-fn segments_of(r: &Record) -> u64 {
+fn segments_of(r: &StoredPacket) -> u64 {
     r.vnet.segments(r.len as usize) as u64
 }
 
-/// The first record that begins `skip` unsent bytes or more behind the head.
+/// The first packet that begins `skip` unsent bytes or more behind the head.
 fn find_after(store: &Store, head: u32, skip: u64) -> Option<u32> {
     let (mut i, mut before) = (head, 0u64);
     while i != NIL {

@@ -29,7 +29,7 @@ fn who_hoards_is_who_drops() {
     let [mut hog, mut victim] = [(); 2].map(|()| Ingress::new(1 << 30).owned_by(store.add_owner()));
     let push = |q: &mut Ingress, store: &mut Store, port: u16, len: usize| {
         let (inner, packet) = udp(port, len);
-        q.push(store, &KEY, &inner, Packet::Borrowed(&packet), Vnet::default(), Time::ZERO).is_ok()
+        q.push(store, &KEY, &inner, DevicePacket::Borrowed(&packet), Vnet::default(), Time::ZERO).is_ok()
     };
     let lengths = [100, 1500, 6000, 60_000];
     for n in 0..40_000 {
@@ -63,21 +63,21 @@ impl Bench {
                 &mut self.store,
                 &KEY,
                 &inner,
-                Packet::Borrowed(&packet),
+                DevicePacket::Borrowed(&packet),
                 Vnet::default(),
                 Time::from_millis(ms),
             )
             .unwrap();
     }
 
-    fn take(&mut self, skip_bytes: u64, room: u32, ms: u64) -> Option<Chunk> {
+    fn take(&mut self, skip_bytes: u64, room: u32, ms: u64) -> Option<Fragment> {
         self.q.take(&mut self.store, Taker { skip_bytes }, |_, left| left.min(room), Time::from_millis(ms))
     }
 
-    /// One record leaves and is acknowledged.
+    /// One packet leaves and is acknowledged.
     fn take_and_forget(&mut self, ms: u64) {
         let c = self.take(0, 1400, ms).unwrap();
-        self.store.reap(c.record);
+        self.store.reap(c.packet);
     }
 
     fn drain(&mut self, skip_bytes: u64) -> Vec<u32> {
@@ -88,8 +88,8 @@ impl Bench {
         seqs
     }
 
-    fn seq(&self, c: Chunk) -> u32 {
-        self.store.get(c.record).seq
+    fn seq(&self, c: Fragment) -> u32 {
+        self.store.get(c.packet).seq
     }
 }
 
@@ -98,7 +98,7 @@ fn a_record_leaves_in_chunks_and_is_unlinked_after_the_last() {
     let mut b = Bench::new();
     b.push(1, 3000, 0);
     let c = b.take(0, 1400, 0).unwrap();
-    assert_eq!((c.offset, c.len, c.at_head), (0, 1400, true));
+    assert_eq!((c.offset, c.len, c.no_gap_before), (0, 1400, true));
     assert_eq!(b.take(0, 1400, 0).unwrap().offset, 1400);
     assert_eq!(b.take(0, 1400, 0).unwrap().len, 200);
     assert!(b.take(0, 1400, 0).is_none() && b.q.is_empty());
@@ -111,7 +111,7 @@ fn a_slow_path_takes_what_the_fast_one_will_not_reach_in_time() {
         b.push(1, 1000, 0);
     }
     let slow = b.take(4500, 1400, 0).unwrap();
-    assert_eq!((b.seq(slow), slow.at_head), (5, false));
+    assert_eq!((b.seq(slow), slow.no_gap_before), (5, false));
     let fast = b.take(0, 1400, 0).unwrap();
     assert_eq!(b.seq(fast), 0);
     // Seven to nine lie behind the skipped bytes; then the slow path is left without work.
@@ -130,7 +130,7 @@ fn flows_share_by_bytes() {
     let mut bytes = std::collections::BTreeMap::<u16, u32>::new();
     for _ in 0..120 {
         let c = b.take(0, 1400, 0).unwrap();
-        *bytes.entry(b.store.get(c.record).flow).or_default() += c.len;
+        *bytes.entry(b.store.get(c.packet).flow).or_default() += c.len;
     }
     let v: Vec<u32> = bytes.into_values().collect();
     assert!(v.len() == 2 && v[0].abs_diff(v[1]) < 4000, "{v:?}");
@@ -161,7 +161,7 @@ fn overdue() -> Bench {
 #[test]
 fn what_codel_drops_from_the_head_has_no_number_and_needs_no_notice() {
     let mut b = overdue();
-    let taken: Vec<Chunk> = (100..500).filter_map(|ms| b.take(0, 1400, ms)).collect();
+    let taken: Vec<Fragment> = (100..500).filter_map(|ms| b.take(0, 1400, ms)).collect();
     assert!(b.q.counters().codel_drops > 0 && taken.iter().all(|c| c.len == 1400));
     let seqs: Vec<u32> = taken.iter().map(|c| b.seq(*c)).collect();
     assert_eq!(seqs, (0..taken.len() as u32).collect::<Vec<_>>());
@@ -174,7 +174,7 @@ fn what_is_dropped_before_something_that_was_sent_tells_its_number() {
     let mut b = overdue();
     // A slow path took from the middle, so all before that have numbers.
     let ahead = b.take(300 * 1400, 1400, 100).unwrap();
-    assert_eq!((b.seq(ahead), ahead.at_head), (300, false));
+    assert_eq!((b.seq(ahead), ahead.no_gap_before), (300, false));
     let (mut seqs, mut voids) = (vec![300], 0);
     for ms in 100..500 {
         if let Some(c) = b.take(0, 1400, ms) {
@@ -218,7 +218,7 @@ fn a_limit_in_packets_counts_segments_and_drops_the_oldest_of_the_longest_flow()
     // A super-packet of 30 segments makes 20 of the first flow go.
     let (inner, packet) = udp(3, 30 * 1400 + 28);
     let vnet = Vnet { gso_type: 5, gso_size: 1400, hdr_len: 28, ..Vnet::default() };
-    b.q.push(&mut b.store, &KEY, &inner, Packet::Borrowed(&packet), vnet, Time::ZERO).unwrap();
+    b.q.push(&mut b.store, &KEY, &inner, DevicePacket::Borrowed(&packet), vnet, Time::ZERO).unwrap();
     assert_eq!(b.q.counters().overflow_drops, 20);
     let first = b.drain(0);
     assert_eq!((first.len(), b.q.segments, b.q.packets()), (171 + 30, 0, 0));
@@ -253,13 +253,14 @@ fn acknowledgements_among_urgent_packets_are_told_from_those_in_a_hurry() {
     let urgent = |b: &mut Bench, protocol, tcp_flags, dscp| {
         let (inner, packet) = udp(1, 52);
         let inner = Inner { protocol, tcp_flags, dscp, payload_len: 0, ..inner };
-        b.q.push(&mut b.store, &KEY, &inner, Packet::Borrowed(&packet), Vnet::default(), Time::ZERO).unwrap();
+        b.q.push(&mut b.store, &KEY, &inner, DevicePacket::Borrowed(&packet), Vnet::default(), Time::ZERO)
+            .unwrap();
         b.q.has_only_acks()
     };
     assert!(urgent(&mut b, 6, 0x10, 0) && urgent(&mut b, 6, 0x10, 0));
     assert!(!urgent(&mut b, 6, 0x02, 0), "a SYN");
     assert!(!urgent(&mut b, 6, 0x10, 0));
-    while b.q.take_urgent(&mut b.store, Time::ZERO).is_some() {}
+    while b.q.take_low_latency(&mut b.store, Time::ZERO).is_some() {}
     assert!(b.q.has_only_acks() && !urgent(&mut b, 6, 0x10, 46));
     b.q.clear(&mut b.store);
     assert!(b.q.has_only_acks() && !urgent(&mut b, 1, 0, 0));

@@ -2,7 +2,7 @@
 //!
 //! Two things differ from the RFC, both because the queue stands before *several* paths of unlike delay:
 //!
-//! * A path takes bytes, not packets: a super-packet leaves in chunks, and neighbouring chunks may take different paths.
+//! * A path takes bytes, not packets: a super-packet leaves in fragments, and neighbouring fragments may take different paths.
 //! * A slow path does not take the head of a flow. What leaves now on a path that is Δ slower arrives Δ later than what leaves now on
 //!   the fast one, so it takes the bytes that the fast paths would only reach Δ from now ([`Taker::skip_bytes`]).
 //!   Everything then arrives in order by itself, a flow too short to fill the fast path never
@@ -15,4 +15,4 @@ mod flow;
 mod ingress;
 
 pub use flow::{Class, FLOWS};
-pub use ingress::{Chunk, Counters, Ingress, Taker};
+pub use ingress::{Counters, Fragment, Ingress, Taker};

@@ -1,10 +1,10 @@
 //! Backpressure on completions: a link gets the next packets when it has got rid of earlier ones (Multifacet, section 3.1).
 
-use super::{Grant, PathInfo, Scheduler};
+use super::{Allocation, PathInfo, Scheduler};
 use crate::path::PathId;
 use crate::wire::MAX_PATHS;
 
-/// Datagrams by one grant in the steady state. The paper decides per batch (MF-21); a quarter of an A-MPDU of 32 keeps the links' turns short beside the
+/// Datagrams by one allocation in the steady state. The paper decides per batch (MF-21); a quarter of an A-MPDU of 32 keeps the links' turns short beside the
 /// deadline of the reordering buffer.
 const BATCH: u32 = 8;
 /// "Very small" (MF-6): with at most this many datagrams outstanding on every link, each of them is idle as soon as it has sent what it is sending.
@@ -85,13 +85,13 @@ impl Scheduler for Backpressure {
         "backpressure"
     }
 
-    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Allocation> {
         let is_free = |i: &usize| paths[*i].may_take();
         let own = paths.iter().any(|p| !p.is_shared && p.utilisation < FULL);
         let free = (0..paths.len()).filter(|i| is_free(i) && !(own && paths[*i].is_shared));
         let (path, batch) = self.choose(paths, free)?;
         let datagrams = batch.min(paths[path].slots).max(1) as usize;
-        Some(Grant { path, skip_bytes: 0, datagrams, copies: false })
+        Some(Allocation { path, skip_bytes: 0, datagrams, copies: false })
     }
 
     fn on_sent(&mut self, paths: &[PathInfo], path: usize, bytes: u64) {
@@ -102,7 +102,7 @@ impl Scheduler for Backpressure {
     }
 
     /// Acknowledgements of TCP and the like keep off the channel that the clients need (MF-23), and there to one way.
-    fn urgent(&mut self, paths: &[PathInfo]) -> Option<usize> {
+    fn low_latency(&mut self, paths: &[PathInfo]) -> Option<usize> {
         (0..paths.len()).min_by(|a, b| {
             let key = |i: &usize| (paths[*i].is_shared, paths[*i].one_way_us);
             let (a, b) = (key(a), key(b));
@@ -119,7 +119,7 @@ mod tests {
 
     /// Links that complete one datagram every so many microseconds.
     struct Hop {
-        views: Vec<PathInfo>,
+        infos: Vec<PathInfo>,
         service_us: Vec<u64>,
         queues: Vec<VecDeque<u64>>,
         taken: Vec<Vec<u64>>,
@@ -128,7 +128,7 @@ mod tests {
 
     impl Hop {
         fn new(service_us: &[u64], threshold: u32) -> Hop {
-            let view = |i: usize| PathInfo {
+            let info = |i: usize| PathInfo {
                 id: path_id(i as u8),
                 has_room: true,
                 threshold,
@@ -137,7 +137,7 @@ mod tests {
             };
             let n = service_us.len();
             Hop {
-                views: (0..n).map(view).collect(),
+                infos: (0..n).map(info).collect(),
                 service_us: service_us.to_vec(),
                 queues: vec![VecDeque::new(); n],
                 taken: vec![Vec::new(); n],
@@ -146,7 +146,7 @@ mod tests {
         }
 
         fn look(&mut self) {
-            for (v, q) in self.views.iter_mut().zip(&self.queues) {
+            for (v, q) in self.infos.iter_mut().zip(&self.queues) {
                 v.outstanding = q.len() as u32;
                 v.slots = v.threshold.saturating_sub(v.outstanding);
                 v.has_room = v.slots > 0;
@@ -158,7 +158,7 @@ mod tests {
             let mut order = Vec::new();
             loop {
                 self.look();
-                let Some(g) = s.next(&self.views).filter(|_| budget > 0) else { return order };
+                let Some(g) = s.next(&self.infos).filter(|_| budget > 0) else { return order };
                 let n = g.datagrams.min(budget);
                 for _ in 0..n {
                     let q = &mut self.queues[g.path];
@@ -168,7 +168,7 @@ mod tests {
                     order.push(g.path);
                 }
                 budget -= n;
-                s.on_sent(&self.views, g.path, 1500 * n as u64);
+                s.on_sent(&self.infos, g.path, 1500 * n as u64);
             }
         }
 
@@ -218,19 +218,19 @@ mod tests {
             })
             .collect();
         assert!(order.windows(2).all(|w| w[0] != w[1]), "{order:?}");
-        hop.views[0].threshold = 0;
+        hop.infos[0].threshold = 0;
         assert!(hop.fill(&mut s, 3_000_000, 4).iter().all(|p| *p == 1));
     }
 
     #[test]
     fn a_shared_link_has_no_part_in_what_the_others_carry() {
         let mut hop = Hop::new(&[400, 200], 8);
-        hop.views[1].is_shared = true;
+        hop.infos[1].is_shared = true;
         let mut s = Backpressure::default();
         // However much comes at once, as long as the other has been idle now and then.
-        hop.views[0].utilisation = 0.5;
+        hop.infos[0].utilisation = 0.5;
         assert_eq!(hop.fill(&mut s, 0, 16), [0; 8]);
-        hop.views[0].utilisation = 0.95;
+        hop.infos[0].utilisation = 0.95;
         let order = hop.fill(&mut s, 0, 16);
         assert_eq!(order, [1; 8], "what there is too much of");
         hop.complete(1_000_000);
@@ -238,7 +238,7 @@ mod tests {
         assert!(order.contains(&0) && order.contains(&1), "{order:?}");
         // Where it is the only one it carries all.
         hop.complete(2_000_000);
-        hop.views.remove(0);
+        hop.infos.remove(0);
         hop.queues.remove(0);
         assert_eq!(hop.fill(&mut s, 2_000_000, 1), [0]);
     }
@@ -255,14 +255,14 @@ mod tests {
 
     #[test]
     fn urgent_packets_keep_off_the_shared_channel_while_there_is_another() {
-        let view = |id, is_shared, one_way_us| PathInfo {
+        let info = |id, is_shared, one_way_us| PathInfo {
             id: path_id(id),
             is_shared,
             one_way_us,
             ..PathInfo::default()
         };
         let mut s = Backpressure::default();
-        assert_eq!(s.urgent(&[view(0, true, 1.0), view(1, false, 900.0)]), Some(1));
-        assert_eq!(s.urgent(&[view(0, true, 1.0)]), Some(0));
+        assert_eq!(s.low_latency(&[info(0, true, 1.0), info(1, false, 900.0)]), Some(1));
+        assert_eq!(s.low_latency(&[info(0, true, 1.0)]), Some(0));
     }
 }

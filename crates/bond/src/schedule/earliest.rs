@@ -1,13 +1,13 @@
 //! Earliest arrival: bytes go where they will be there first, and a slow path takes from as deep in the queue as it is slow.
 
-use super::{Grant, PathInfo, Scheduler, may_take};
+use super::{Allocation, PathInfo, Scheduler, may_take};
 use crate::path::PathId;
 use crate::time::Duration;
 
 /// A path must be faster than the one in use by this to replace it, or by the jitter of either if that is more: delays are noisy, and a flow that
 /// changes paths meets the difference. Three packets at 20 Mb/s.
 const MARGIN_US: f64 = 2_000.0;
-/// Datagrams by one grant: a GSO batch. Pacing ends most batches sooner.
+/// Datagrams by one allocation: a GSO batch. Pacing ends most batches sooner.
 const BATCH: usize = 44;
 
 /// The default scheduler.
@@ -21,15 +21,19 @@ const BATCH: usize = 44;
 #[derive(Debug)]
 pub struct EarliestArrival {
     max_spread_us: f64,
-    copy_urgent: bool,
+    copy_low_latency: bool,
     main: PathId,
 }
 
 impl EarliestArrival {
-    /// `max_spread`: a path slower than the fastest by more than this carries no ordered data while a faster one works. `copy_urgent`: urgent
+    /// `max_spread`: a path slower than the fastest by more than this carries no ordered data while a faster one works. `copy_low_latency`: low-latency
     /// packets go to every path.
-    pub fn new(max_spread: Duration, copy_urgent: bool) -> Self {
-        EarliestArrival { max_spread_us: max_spread.as_micros() as f64, copy_urgent, main: PathId::default() }
+    pub fn new(max_spread: Duration, copy_low_latency: bool) -> Self {
+        EarliestArrival {
+            max_spread_us: max_spread.as_micros() as f64,
+            copy_low_latency,
+            main: PathId::default(),
+        }
     }
 
     /// One-way delay as it counts here: a path other than the main one has to make up for its uncertainty.
@@ -54,19 +58,24 @@ impl EarliestArrival {
 
 impl Scheduler for EarliestArrival {
     fn name(&self) -> &'static str {
-        if self.copy_urgent { "redundant-urgent" } else { "earliest-arrival" }
+        if self.copy_low_latency { "redundant-urgent" } else { "earliest-arrival" }
     }
 
-    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Allocation> {
         let main = self.find_main(paths)?;
         let best = self.delay(&paths[main]);
         let path = may_take(paths)
             .filter(|i| self.delay(&paths[*i]) - best <= self.max_spread_us)
             .min_by(|a, b| self.delay(&paths[*a]).total_cmp(&self.delay(&paths[*b])))?;
-        Some(Grant { path, skip_bytes: self.skip_bytes(paths, path) as u64, datagrams: BATCH, copies: false })
+        Some(Allocation {
+            path,
+            skip_bytes: self.skip_bytes(paths, path) as u64,
+            datagrams: BATCH,
+            copies: false,
+        })
     }
 
-    fn copies_urgent(&self) -> bool {
-        self.copy_urgent
+    fn copies_low_latency(&self) -> bool {
+        self.copy_low_latency
     }
 }

@@ -68,8 +68,8 @@ impl Default for PathInfo {
 
 /// Leave to take bytes from the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// Index into the views.
+pub struct Allocation {
+    /// Index into the infos.
     pub path: usize,
     /// How deep in the queue: see [`crate::queue::Taker`].
     pub skip_bytes: u64,
@@ -91,20 +91,20 @@ pub trait Scheduler: Send + core::fmt::Debug {
     /// The name it is chosen by.
     fn name(&self) -> &'static str;
     /// Who takes ordered bytes next; `None`: nobody now.
-    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant>;
-    /// `bytes` were sent on view `path` by its grant.
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Allocation>;
+    /// `bytes` were sent on path `path` of the list by its allocation.
     fn on_sent(&mut self, _paths: &[PathInfo], _path: usize, _bytes: u64) {}
-    /// Which view takes an urgent packet. It need not have room: urgent packets are few and do not wait.
-    fn urgent(&mut self, paths: &[PathInfo]) -> Option<usize> {
+    /// Which path of the list takes a packet of the low-latency class. It need not have room: packets of the low-latency class are few and do not wait.
+    fn low_latency(&mut self, paths: &[PathInfo]) -> Option<usize> {
         fastest(paths)
     }
-    /// Urgent packets go to every path.
-    fn copies_urgent(&self) -> bool {
+    /// Packets of the low-latency class go to every path.
+    fn copies_low_latency(&self) -> bool {
         false
     }
 }
 
-/// The view with the least one-way delay.
+/// The path with the least one-way delay.
 fn fastest(paths: &[PathInfo]) -> Option<usize> {
     (0..paths.len()).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))
 }
@@ -119,7 +119,7 @@ pub enum Kind {
     /// [`EarliestArrival`]: all paths, bytes in the order of their arrival.
     #[default]
     EarliestArrival,
-    /// The same, and urgent packets go to every path.
+    /// The same, and packets of the low-latency class go to every path.
     RedundantUrgent,
     /// [`MinRtt`].
     MinRtt,

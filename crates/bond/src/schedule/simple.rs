@@ -1,6 +1,6 @@
 //! The schedulers that others have, for comparison and for those who want them.
 
-use super::{Grant, PathInfo, Scheduler, may_take};
+use super::{Allocation, PathInfo, Scheduler, may_take};
 use crate::path::PathId;
 
 /// One datagram at a time on the path of least round-trip time that has room (the default of kernel MPTCP up to 5.18).
@@ -12,9 +12,9 @@ impl Scheduler for MinRtt {
         "min-rtt"
     }
 
-    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Allocation> {
         let path = may_take(paths).min_by_key(|i| paths[*i].srtt)?;
-        Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: false })
+        Some(Allocation { path, skip_bytes: 0, datagrams: 1, copies: false })
     }
 }
 
@@ -29,10 +29,10 @@ impl Scheduler for RoundRobin {
         "round-robin"
     }
 
-    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Allocation> {
         // The next identifier after the last, cyclically.
         let path = may_take(paths).min_by_key(|i| paths[*i].id.turn_after(self.last))?;
-        Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: false })
+        Some(Allocation { path, skip_bytes: 0, datagrams: 1, copies: false })
     }
 
     fn on_sent(&mut self, paths: &[PathInfo], path: usize, _bytes: u64) {
@@ -52,12 +52,12 @@ impl Scheduler for Weighted {
         "weighted"
     }
 
-    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Allocation> {
         // Strict: if the one whose turn it is has no room, all wait.
         let turn = (0..paths.len())
             .filter(|i| !paths[*i].nothing_to_send)
             .min_by(|a, b| self.used[paths[*a].id.index()].total_cmp(&self.used[paths[*b].id.index()]))?;
-        paths[turn].has_room.then_some(Grant { path: turn, skip_bytes: 0, datagrams: 1, copies: false })
+        paths[turn].has_room.then_some(Allocation { path: turn, skip_bytes: 0, datagrams: 1, copies: false })
     }
 
     fn on_sent(&mut self, paths: &[PathInfo], path: usize, bytes: u64) {
@@ -77,12 +77,12 @@ impl Scheduler for Redundant {
         "redundant"
     }
 
-    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Allocation> {
         let path = may_take(paths).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))?;
-        Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: true })
+        Some(Allocation { path, skip_bytes: 0, datagrams: 1, copies: true })
     }
 
-    fn copies_urgent(&self) -> bool {
+    fn copies_low_latency(&self) -> bool {
         true
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::path::path_id;
 
-fn view(id: u8, one_way_ms: f64, rate_mbps: u64) -> PathInfo {
+fn info(id: u8, one_way_ms: f64, rate_mbps: u64) -> PathInfo {
     PathInfo {
         id: path_id(id),
         has_room: true,
@@ -30,7 +30,7 @@ fn every_name_is_known_and_its_own() {
 #[test]
 fn earliest_takes_the_fast_path_from_the_head_and_the_slow_one_from_as_deep_as_it_is_slow() {
     let mut s = earliest();
-    let mut v = [view(0, 70.0, 50), view(1, 20.0, 50)];
+    let mut v = [info(0, 70.0, 50), info(1, 20.0, 50)];
     assert_eq!(s.next(&v).map(|g| (g.path, g.skip_bytes)), Some((1, 0)));
     v[1].has_room = false;
     // 50 Mb/s for 50 ms, and for the margin of 2 ms.
@@ -42,17 +42,17 @@ fn earliest_takes_the_fast_path_from_the_head_and_the_slow_one_from_as_deep_as_i
 #[test]
 fn earliest_leaves_out_a_path_that_is_too_slow_unless_it_is_alone() {
     let mut s = earliest();
-    let mut v = [view(0, 320.0, 50), view(1, 20.0, 50)];
+    let mut v = [info(0, 320.0, 50), info(1, 20.0, 50)];
     v[1].has_room = false;
     assert_eq!(s.next(&v), None);
     assert_eq!(s.next(&v[..1]).map(|g| g.skip_bytes), Some(0));
-    assert_eq!(s.urgent(&v), Some(1));
+    assert_eq!(s.low_latency(&v), Some(1));
 }
 
 #[test]
 fn three_paths_add_what_all_faster_ones_will_carry() {
     let mut s = earliest();
-    let mut v = [view(0, 10.0, 80), view(1, 20.0, 40), view(2, 60.0, 10)];
+    let mut v = [info(0, 10.0, 80), info(1, 20.0, 40), info(2, 60.0, 10)];
     (v[0].has_room, v[1].has_room) = (false, false);
     // 80 Mb/s for 50 ms and the margin, 40 Mb/s for 40 ms.
     assert_eq!(s.next(&v).map(|g| g.skip_bytes), Some(520_000 + 200_000));
@@ -61,7 +61,7 @@ fn three_paths_add_what_all_faster_ones_will_carry() {
 #[test]
 fn of_equal_paths_one_is_the_main_one_and_noise_does_not_change_it() {
     let mut s = earliest();
-    let mut v = [view(0, 20.0, 50), view(1, 19.0, 50)];
+    let mut v = [info(0, 20.0, 50), info(1, 19.0, 50)];
     assert_eq!(s.next(&v).map(|g| g.path), Some(0));
     v[1].one_way_us = 17_900.0;
     assert_eq!(s.next(&v).map(|g| g.path), Some(1));
@@ -77,7 +77,7 @@ fn of_equal_paths_one_is_the_main_one_and_noise_does_not_change_it() {
 #[test]
 fn weights_are_kept_to() {
     let mut s = Kind::Weighted.scheduler(Duration::ZERO);
-    let mut v = [view(0, 1.0, 1), view(1, 1.0, 1)];
+    let mut v = [info(0, 1.0, 1), info(1, 1.0, 1)];
     v[0].weight = 3;
     let mut sent = [0; 2];
     for _ in 0..4000 {
@@ -91,7 +91,7 @@ fn weights_are_kept_to() {
 #[test]
 fn round_robin_turns() {
     let mut s = Kind::RoundRobin.scheduler(Duration::ZERO);
-    let v = [view(0, 1.0, 1), view(1, 9.0, 1), view(5, 1.0, 1)];
+    let v = [info(0, 1.0, 1), info(1, 9.0, 1), info(5, 1.0, 1)];
     let turns: Vec<usize> = (0..6)
         .map(|_| {
             let g = s.next(&v).unwrap();

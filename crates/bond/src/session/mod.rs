@@ -19,7 +19,7 @@
 //!
 //! # No clock, so: key confirmation
 //!
-//! An INIT has no time stamp, because neither end's clock can be trusted to be right or to go forward. So one that
+//! An INIT has no timestamp, because neither end's clock can be trusted to be right or to go forward. So one that
 //! was recorded can be sent to the gateway again, and passes. It gains nothing as long as the gateway goes by
 //! this rule: **keys that an INIT led to are pending, one pair per client at most, and change nothing (not the keys in
 //! use, not the addresses of paths) until the first DATA packet opens under them.** Who replays an INIT cannot

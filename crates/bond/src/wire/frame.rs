@@ -1,7 +1,7 @@
-//! Frames: what the sealed part of a datagram holds after its stamp.
+//! Frames: what the sealed part of a datagram holds after its timestamp.
 
 use super::reader::Reader;
-use super::{STAMP, Stamp, sign_extend24};
+use super::{TIMESTAMP, Timestamp, sign_extend24};
 use crate::vnet::Vnet;
 use arrayvec::ArrayVec;
 
@@ -12,15 +12,15 @@ pub(super) const CHALLENGE: u8 = 0x03;
 pub(super) const RESPONSE: u8 = 0x04;
 pub(super) const STATUS: u8 = 0x05;
 pub(super) const CLOSE: u8 = 0x06;
-pub(super) const VOID: u8 = 0x07;
+pub(super) const SKIP: u8 = 0x07;
 pub(super) const QUEUE: u8 = 0x08;
 /// Types from here on are data; the low bits are the `D_*` flags.
 pub(super) const DATA: u8 = 0x80;
 /// The frame reaches to the end of the datagram, so it has no length field.
 pub(super) const D_REST: u8 = 0x01;
-/// The frame holds the whole record, so it has neither offset nor total.
+/// The frame holds the whole packet, so it has neither offset nor total.
 pub(super) const D_WHOLE: u8 = 0x02;
-/// An offload header follows (only where the record begins).
+/// An offload header follows (only where the packet begins).
 pub(super) const D_VNET: u8 = 0x04;
 /// Everything before it in its flow was sent at least once.
 pub(super) const D_HEAD: u8 = 0x08;
@@ -28,22 +28,22 @@ pub(super) const D_HEAD: u8 = 0x08;
 /// Most ranges that an acknowledgement carries.
 pub const MAX_RANGES: usize = 32;
 
-/// Bytes of a sealed part before its data, where it goes on with a record and holds nothing else.
-pub const GOES_ON: usize = STAMP + 8;
+/// Bytes of a sealed part before its data, where it goes on with a packet and holds nothing else.
+pub const GOES_ON: usize = TIMESTAMP + 8;
 
-/// The beginning of a sealed part that holds nothing but the continuation of a record.
+/// The beginning of a sealed part that holds nothing but the continuation of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Continuation {
     /// When it left.
-    pub stamp: Stamp,
-    /// The record's channel.
+    pub timestamp: Timestamp,
+    /// The packet's channel.
     pub flow: u16,
-    /// The record's place in the flow, 24 bits.
+    /// The packet's place in the flow, 24 bits.
     pub seq: u32,
-    /// First byte within the record; never 0.
+    /// First byte within the packet; never 0.
     pub offset: u16,
     /// Everything before it in its flow was sent at least once.
-    pub at_head: bool,
+    pub no_gap_before: bool,
 }
 
 impl Continuation {
@@ -52,11 +52,11 @@ impl Continuation {
         let [s0, s1, s2, kind, f0, f1, n0, n1, n2, o0, o1] = *begin;
         let offset = u16::from_be_bytes([o0, o1]);
         (kind & !D_HEAD == DATA | D_REST && offset != 0).then_some(Continuation {
-            stamp: Stamp::from_bytes([s0, s1, s2]),
+            timestamp: Timestamp::from_bytes([s0, s1, s2]),
             flow: u16::from_be_bytes([f0, f1]),
             seq: u32::from_be_bytes([0, n0, n1, n2]),
             offset,
-            at_head: kind & D_HEAD != 0,
+            no_gap_before: kind & D_HEAD != 0,
         })
     }
 }
@@ -75,21 +75,21 @@ pub enum FrameError {
     Invalid,
 }
 
-/// A part of a record.
+/// A part of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chunk<'a> {
-    /// Its flow's channel.
+pub struct Fragment<'a> {
+    /// Its flow's number.
     pub flow: u16,
-    /// The record's place in the flow, 24 bits.
+    /// The packet's place in the flow, 24 bits.
     pub seq: u32,
-    /// First byte within the record.
+    /// First byte within the packet.
     pub offset: u16,
-    /// Length of the record, known where it begins.
+    /// Length of the packet, known where it begins.
     pub total: Option<u16>,
-    /// Offload header of the record, where it begins and has one.
+    /// Offload header of the packet, where it begins and has one.
     pub vnet: Option<Vnet>,
     /// Everything before it in its flow was sent at least once.
-    pub at_head: bool,
+    pub no_gap_before: bool,
     /// Its bytes.
     pub data: &'a [u8],
 }
@@ -154,19 +154,19 @@ pub enum Frame<'a> {
     Status(PathStatus),
     /// The session ends; the code is that of `session::Refusal`, 0 for an ordinary end.
     Close(u8),
-    /// Record `seq` of `flow` will not come (again).
-    Void {
-        /// The flow's channel.
+    /// Packet `seq` of `flow` will not come (again).
+    Skip {
+        /// The flow's number.
         flow: u16,
-        /// The record's number.
+        /// The packet's number.
         seq: u32,
         /// Everything before it in its flow was sent at least once.
-        at_head: bool,
+        no_gap_before: bool,
     },
     /// A repeater's queues towards its clients.
     Queue(QueueFrame),
-    /// A part of a record.
-    Data(Chunk<'a>),
+    /// A part of a packet.
+    Data(Fragment<'a>),
 }
 
 /// The frames of a datagram, in order. Ends at the first fault.
@@ -176,7 +176,7 @@ pub struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// Reads the sealed part after its stamp.
+    /// Reads the sealed part after its timestamp.
     pub fn new(bytes: &'a [u8]) -> Self {
         Frames { r: Reader::new(bytes) }
     }
@@ -192,10 +192,10 @@ impl<'a> Frames<'a> {
                 Frame::Status(PathStatus { path: r.u8()? & 15, seq: r.u16()?, state: r.u8()?, mtu: r.u16()? })
             }
             CLOSE => Frame::Close(r.u8()?),
-            VOID => {
+            SKIP => {
                 let flow = r.u16()?;
                 let v = r.u32()?;
-                Frame::Void { flow, seq: v & 0xff_ffff, at_head: v >> 31 == 1 }
+                Frame::Skip { flow, seq: v & 0xff_ffff, no_gap_before: v >> 31 == 1 }
             }
             QUEUE => Frame::Queue(QueueFrame {
                 seq: r.u16()?,
@@ -256,7 +256,7 @@ fn read_ack(r: &mut Reader<'_>) -> Result<AckFrame, FrameError> {
     Ok(ack)
 }
 
-fn read_chunk<'a>(r: &mut Reader<'a>, kind: u8) -> Result<Chunk<'a>, FrameError> {
+fn read_chunk<'a>(r: &mut Reader<'a>, kind: u8) -> Result<Fragment<'a>, FrameError> {
     let (flow, seq) = (r.u16()?, r.u24()?);
     let whole = kind & D_WHOLE != 0;
     let offset = if whole { 0 } else { r.u16()? };
@@ -282,7 +282,7 @@ fn read_chunk<'a>(r: &mut Reader<'a>, kind: u8) -> Result<Chunk<'a>, FrameError>
     if data.is_empty() || end > total.unwrap_or(u16::MAX) as usize {
         return Err(FrameError::Invalid);
     }
-    Ok(Chunk { flow, seq, offset, total, vnet, at_head: kind & D_HEAD != 0, data })
+    Ok(Fragment { flow, seq, offset, total, vnet, no_gap_before: kind & D_HEAD != 0, data })
 }
 
 /// Compares 24-bit sequence numbers: how far `a` is after `b`.

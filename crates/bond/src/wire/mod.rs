@@ -17,7 +17,7 @@ mod reader;
 mod writer;
 
 pub use frame::{
-    AckFrame, Chunk, Continuation, Frame, FrameError, Frames, GOES_ON, MAX_RANGES, PathStatus, QueueFrame,
+    AckFrame, Continuation, Fragment, Frame, FrameError, Frames, GOES_ON, MAX_RANGES, PathStatus, QueueFrame,
     seq_after,
 };
 pub use writer::Writer;
@@ -29,7 +29,7 @@ pub const HEADER: usize = 8;
 /// Bytes of the AEAD's tag.
 pub const TAG: usize = 16;
 /// Bytes of the send time that begins the sealed part.
-pub const STAMP: usize = 3;
+pub const TIMESTAMP: usize = 3;
 /// Upper half of the first byte of a data datagram.
 pub const TYPE_DATA: u8 = 4;
 /// Most paths that a session can have: the path's identifier has four bits.
@@ -58,9 +58,9 @@ impl Header {
         [TYPE_DATA << 4 | self.path, i0, i1, i2, n0, n1, n2, n3]
     }
 
-    /// Reads the header of a data datagram; `None` if it is of another type or too short to hold a stamp and a tag.
+    /// Reads the header of a data datagram; `None` if it is of another type or too short to hold a timestamp and a tag.
     pub fn decode(datagram: &[u8]) -> Option<Header> {
-        if datagram.len() < HEADER + STAMP + TAG || datagram[0] >> 4 != TYPE_DATA {
+        if datagram.len() < HEADER + TIMESTAMP + TAG || datagram[0] >> 4 != TYPE_DATA {
             return None;
         }
         let d = datagram;
@@ -74,30 +74,30 @@ impl Header {
 
 /// A send time as a datagram carries it: units of 16.384 µs (2^14 ns), modulo 2^24 (275 s).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Stamp(u32);
+pub struct Timestamp(u32);
 
-impl Stamp {
+impl Timestamp {
     /// Nanoseconds of one unit, as a power of two.
     pub const SHIFT: u32 = 14;
 
-    /// The stamp of `t`.
-    pub fn of(t: Time) -> Stamp {
-        Stamp((t.as_nanos() >> Self::SHIFT) as u32 & 0xff_ffff)
+    /// The timestamp of `t`.
+    pub fn of(t: Time) -> Timestamp {
+        Timestamp((t.as_nanos() >> Self::SHIFT) as u32 & 0xff_ffff)
     }
 
     /// From the wire.
-    pub fn from_bytes(b: [u8; STAMP]) -> Stamp {
-        Stamp(u32::from_be_bytes([0, b[0], b[1], b[2]]))
+    pub fn from_bytes(b: [u8; TIMESTAMP]) -> Timestamp {
+        Timestamp(u32::from_be_bytes([0, b[0], b[1], b[2]]))
     }
 
     /// To the wire.
-    pub fn to_bytes(self) -> [u8; STAMP] {
+    pub fn to_bytes(self) -> [u8; TIMESTAMP] {
         let [_, a, b, c] = self.0.to_be_bytes();
         [a, b, c]
     }
 
     /// Units by which this is later than `other`, as a serial number (RFC 1982): half the range either way.
-    pub fn later_than(self, other: Stamp) -> i32 {
+    pub fn later_than(self, other: Timestamp) -> i32 {
         sign_extend24(self.0.wrapping_sub(other.0))
     }
 }
@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn stamps_compare_across_the_wrap() {
-        let a = Stamp::of(Time::from_nanos(((1 << 24) - 2) << 14));
-        let b = Stamp::of(Time::from_nanos(((1 << 24) + 3) << 14));
+        let a = Timestamp::of(Time::from_nanos(((1 << 24) - 2) << 14));
+        let b = Timestamp::of(Time::from_nanos(((1 << 24) + 3) << 14));
         assert_eq!((b.later_than(a), a.later_than(b)), (5, -5));
-        assert_eq!(Stamp::from_bytes(a.to_bytes()), a);
+        assert_eq!(Timestamp::from_bytes(a.to_bytes()), a);
     }
 }

@@ -6,13 +6,13 @@ use arrayvec::ArrayVec;
 const H: Header = Header { path: 1, index: 2, number: 3 };
 
 fn frames(bytes: &[u8], len: usize) -> Vec<Frame<'_>> {
-    Frames::new(&bytes[HEADER + STAMP..len]).map(|f| f.unwrap()).collect()
+    Frames::new(&bytes[HEADER + TIMESTAMP..len]).map(|f| f.unwrap()).collect()
 }
 
 #[test]
 fn every_frame_survives() {
     let mut out = [0; 1400];
-    let mut w = Writer::new(&mut out, H, Stamp::default());
+    let mut w = Writer::new(&mut out, H, Timestamp::default());
     let ack = AckFrame {
         path: 3,
         largest: 77,
@@ -24,7 +24,7 @@ fn every_frame_survives() {
     let status = PathStatus { path: 3, seq: 9, state: 1, mtu: 1420 };
     assert!(w.ping() && w.ack(&ack) && w.challenge(11) && w.response(12) && w.status(&status));
     let queue = QueueFrame { seq: 65_535, shared: 2, every_ms: 200, packets: 300, verdict: 2 };
-    assert!(w.close(5) && w.void(6, 7, true) && w.queue(&queue));
+    assert!(w.close(5) && w.skip(6, 7, true) && w.queue(&queue));
     let len = w.len();
     assert_eq!(
         frames(&out, len),
@@ -35,7 +35,7 @@ fn every_frame_survives() {
             Frame::Response(12),
             Frame::Status(status),
             Frame::Close(5),
-            Frame::Void { flow: 6, seq: 7, at_head: true },
+            Frame::Skip { flow: 6, seq: 7, no_gap_before: true },
             Frame::Queue(queue),
         ]
     );
@@ -43,27 +43,27 @@ fn every_frame_survives() {
 
 #[test]
 fn records_of_any_length_fill_datagrams_and_come_back() {
-    let record: Vec<u8> = (0..5000u32).map(|i| i as u8).collect();
+    let packet: Vec<u8> = (0..5000u32).map(|i| i as u8).collect();
     let vnet = Vnet { gso_type: 1, flags: 1, gso_size: 1000, hdr_len: 52, csum_start: 20, csum_offset: 16 };
     for total in (1..200).chain(1300..1500).chain([4999, 5000]) {
         for v in [Vnet::default(), vnet] {
             let (mut back, mut offset) = (Vec::new(), 0);
             while offset < total {
                 let mut out = [0; 1452];
-                let mut w = Writer::new(&mut out, H, Stamp::default());
-                let n = w.chunk_fit(offset, total - offset, total, !v.is_plain());
+                let mut w = Writer::new(&mut out, H, Timestamp::default());
+                let n = w.fragment_fit(offset, total - offset, total, !v.is_plain());
                 assert!(n > 0);
-                w.chunk(5, 6, offset, total, &v, true, &record[offset as usize..][..n as usize]);
+                w.fragment(5, 6, offset, total, &v, true, &packet[offset as usize..][..n as usize]);
                 assert!(offset + n == total || w.room() == 0, "a datagram before the last is full");
                 let len = w.len();
                 let [Frame::Data(c)] = frames(&out, len)[..] else { panic!() };
-                assert_eq!((c.flow, c.seq, u32::from(c.offset), c.at_head), (5, 6, offset, true));
+                assert_eq!((c.flow, c.seq, u32::from(c.offset), c.no_gap_before), (5, 6, offset, true));
                 assert_eq!(c.total.map(u32::from), (offset == 0).then_some(total));
                 assert_eq!(c.vnet, (offset == 0 && !v.is_plain()).then_some(v));
                 back.extend_from_slice(c.data);
                 offset += n;
             }
-            assert_eq!(back, record[..total as usize]);
+            assert_eq!(back, packet[..total as usize]);
         }
     }
 }
@@ -73,12 +73,12 @@ fn what_is_said_to_fit_fits_also_where_a_part_is_sent_again() {
     for (room, offset, more) in (40..160).flat_map(|r| [(r, 0, 0), (r, 0, 9), (r, 50, 0), (r, 50, 9)]) {
         for left in 1..140u32 {
             let mut out = [0; 400];
-            let mut w = Writer::new(&mut out[..room + HEADER + STAMP + TAG], H, Stamp::default());
+            let mut w = Writer::new(&mut out[..room + HEADER + TIMESTAMP + TAG], H, Timestamp::default());
             let total = offset + left + more;
-            let n = w.chunk_fit(offset, left, total, false);
+            let n = w.fragment_fit(offset, left, total, false);
             if n > 0 {
-                w.chunk(1, 2, offset, total, &Vnet::default(), false, &[7; 140][..n as usize]);
-                assert!(w.len() <= room + HEADER + STAMP, "{n} of {left} from {offset} into {room}");
+                w.fragment(1, 2, offset, total, &Vnet::default(), false, &[7; 140][..n as usize]);
+                assert!(w.len() <= room + HEADER + TIMESTAMP, "{n} of {left} from {offset} into {room}");
             }
         }
     }
@@ -87,10 +87,10 @@ fn what_is_said_to_fit_fits_also_where_a_part_is_sent_again() {
 #[test]
 fn small_records_share_a_datagram() {
     let mut out = [0; 400];
-    let mut w = Writer::new(&mut out, H, Stamp::default());
+    let mut w = Writer::new(&mut out, H, Timestamp::default());
     let mut put = 0;
-    while w.chunk_fit(0, 60, 60, false) == 60 {
-        w.chunk(1, put, 0, 60, &Vnet::default(), false, &[put as u8; 60]);
+    while w.fragment_fit(0, 60, 60, false) == 60 {
+        w.fragment(1, put, 0, 60, &Vnet::default(), false, &[put as u8; 60]);
         put += 1;
     }
     let len = w.len();
@@ -105,7 +105,7 @@ fn faults_are_named_and_end_the_datagram() {
     assert_eq!(errors(&[3, 1, 2]), [FrameError::Truncated]);
     assert_eq!(errors(&[8, 0, 1, 0, 2, 0, 200, 0, 40]), [FrameError::Truncated]);
     assert_eq!(errors(&[2, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0]), [FrameError::Invalid]);
-    // A whole record without a byte.
+    // A whole packet without a byte.
     assert_eq!(errors(&[0x83, 0, 1, 0, 0, 1]), [FrameError::Invalid]);
     // An offset past the 64 KiB of an IP packet.
     assert_eq!(errors(&[0x81, 0, 1, 0, 0, 1, 0xff, 0xff, 1, 2]), [FrameError::Invalid]);

@@ -14,7 +14,7 @@ const HEAD: Header = Header { path: 3, index: 0x6a7e3a, number: 1 };
 /// A TCP super-packet over IPv4: 52 bytes of headers, segments of 1368 bytes.
 const SUPER: Vnet =
     Vnet { flags: 1, gso_type: 1, hdr_len: 52, gso_size: 1368, csum_start: 20, csum_offset: 16 };
-/// What the chunks hold; two bytes of it are enough for a picture.
+/// What the fragments hold; two bytes of it are enough for a picture.
 const BYTES: &[u8] = &[0x45, 0x00];
 
 fn put(out: &mut String, what: &str, bytes: &[u8]) {
@@ -27,9 +27,9 @@ const ROOMY: usize = 100;
 
 /// The bytes of one frame, in a datagram that has `room` bytes for frames; they are read back.
 fn frame(out: &mut String, what: &str, room: usize, write: &dyn Fn(&mut Writer<'_>)) {
-    let begin = HEADER + STAMP;
+    let begin = HEADER + TIMESTAMP;
     let mut datagram = vec![0; begin + room + TAG];
-    let mut w = Writer::new(&mut datagram, HEAD, Stamp::default());
+    let mut w = Writer::new(&mut datagram, HEAD, Timestamp::default());
     write(&mut w);
     let end = w.len();
     let bytes = &datagram[begin..end];
@@ -53,51 +53,60 @@ fn control(out: &mut String) {
     frame(out, "STATUS: path 3, change 9, backup, MTU 1420", ROOMY, &|w| assert!(w.status(&status)));
     let queue = QueueFrame { seq: 9, shared: 2, every_ms: 200, packets: 300, verdict: 0 };
     frame(out, "CLOSE, code 1 (revoked)", ROOMY, &|w| assert!(w.close(1)));
-    frame(out, "VOID: record 7 of channel 6", ROOMY, &|w| assert!(w.void(6, 7, false)));
-    frame(out, "VOID: record 7 of channel 6, at the head", ROOMY, &|w| assert!(w.void(6, 7, true)));
-    frame(out, "QUEUE: word 9, path 1 is shared, every 200 ms, 300 packets, decrease", ROOMY, &|w| {
+    frame(out, "SKIP: packet 7 of flow 6", ROOMY, &|w| assert!(w.skip(6, 7, false)));
+    frame(out, "SKIP: packet 7 of flow 6, no gap before", ROOMY, &|w| assert!(w.skip(6, 7, true)));
+    frame(out, "QUEUE: report 9, path 1 is shared, every 200 ms, 300 packets, decrease", ROOMY, &|w| {
         assert!(w.queue(&queue));
     });
 }
 
 fn data(out: &mut String) {
     let plain = Vnet::default();
-    let chunk = |flow, seq, offset, total, vnet, head| {
-        move |w: &mut Writer<'_>| w.chunk(flow, seq, offset, total, &vnet, head, BYTES)
+    let fragment = |flow, seq, offset, total, vnet, head| {
+        move |w: &mut Writer<'_>| w.fragment(flow, seq, offset, total, &vnet, head, BYTES)
     };
     frame(
         out,
-        "DATA: channel 5, record 6, whole, more frames follow",
+        "DATA: flow 5, packet 6, whole, more frames follow",
         ROOMY,
-        &chunk(5, 6, 0, 2, plain, false),
+        &fragment(5, 6, 0, 2, plain, false),
     );
     // Without a length field the frame ends with the datagram.
-    frame(out, "DATA: the same, at the end of the datagram, at the head", 8, &chunk(5, 6, 0, 2, plain, true));
     frame(
         out,
-        "DATA: urgent channel 5, record 6, whole, more frames follow",
-        ROOMY,
-        &chunk(0x8005, 6, 0, 2, plain, false),
-    );
-    frame(out, "DATA: whole, with offload header", ROOMY, &chunk(5, 6, 0, 2, SUPER, false));
-    frame(
-        out,
-        "DATA: first bytes of a record of 2788, with offload header, at the head",
-        ROOMY,
-        &chunk(5, 6, 0, 2788, SUPER, true),
+        "DATA: the same, at the end of the datagram, no gap before",
+        8,
+        &fragment(5, 6, 0, 2, plain, true),
     );
     frame(
         out,
-        "DATA: two bytes of the same record from byte 1400 on",
+        "DATA: low-latency flow 5, packet 6, whole, more frames follow",
         ROOMY,
-        &chunk(5, 6, 1400, 2788, SUPER, false),
+        &fragment(0x8005, 6, 0, 2, plain, false),
+    );
+    frame(out, "DATA: whole, with offload header", ROOMY, &fragment(5, 6, 0, 2, SUPER, false));
+    frame(
+        out,
+        "DATA: first bytes of a packet of 2788, with offload header, no gap before",
+        ROOMY,
+        &fragment(5, 6, 0, 2788, SUPER, true),
+    );
+    frame(
+        out,
+        "DATA: two bytes of the same packet from byte 1400 on",
+        ROOMY,
+        &fragment(5, 6, 1400, 2788, SUPER, false),
     );
 }
 
 fn vectors() -> String {
     let mut out = String::new();
-    put(&mut out, "header: path 3, index 0x6a7e3a, packet number 0x100000001 (8 bytes)", &HEAD.encode());
-    put(&mut out, "stamp of 12.5 s (3 bytes)", &Stamp::of(crate::time::Time::from_millis(12_500)).to_bytes());
+    put(&mut out, "header: path 3, index 0x6a7e3a, datagram number 0x100000001 (8 bytes)", &HEAD.encode());
+    put(
+        &mut out,
+        "timestamp of 12.5 s (3 bytes)",
+        &Timestamp::of(crate::time::Time::from_millis(12_500)).to_bytes(),
+    );
     control(&mut out);
     data(&mut out);
     out

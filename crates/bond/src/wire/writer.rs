@@ -1,7 +1,7 @@
 //! Writes frames into a datagram under construction.
 
 use super::frame::{self, AckFrame, PathStatus, QueueFrame};
-use super::{HEADER, Header, STAMP, Stamp, TAG};
+use super::{HEADER, Header, TAG, TIMESTAMP, Timestamp};
 use crate::vnet::Vnet;
 
 /// A datagram under construction, in a slice as long as the datagram may become.
@@ -15,15 +15,15 @@ pub struct Writer<'a> {
 
 /// Data of at least this length that ends a datagram is left out: sealing copies it.
 const LEAVE_OUT: usize = 256;
-/// A smaller beginning of a record is not worth its header.
+/// A smaller beginning of a packet is not worth its header.
 const MIN_CHUNK: usize = 32;
 
 impl<'a> Writer<'a> {
     /// Starts a datagram; `out` is all the room it may use, tag included.
-    pub fn new(out: &'a mut [u8], header: Header, stamp: Stamp) -> Self {
+    pub fn new(out: &'a mut [u8], header: Header, timestamp: Timestamp) -> Self {
         out[..HEADER].copy_from_slice(&header.encode());
-        out[HEADER..HEADER + STAMP].copy_from_slice(&stamp.to_bytes());
-        Writer { out, at: HEADER + STAMP, left_out: 0 }
+        out[HEADER..HEADER + TIMESTAMP].copy_from_slice(&timestamp.to_bytes());
+        Writer { out, at: HEADER + TIMESTAMP, left_out: 0 }
     }
 
     /// Bytes still free for frames.
@@ -33,15 +33,15 @@ impl<'a> Writer<'a> {
 
     /// No frame was written yet.
     pub fn is_empty(&self) -> bool {
-        self.at == HEADER + STAMP
+        self.at == HEADER + TIMESTAMP
     }
 
-    /// Length of header, stamp and frames so far, without the tag.
+    /// Length of header, timestamp and frames so far, without the tag.
     pub fn len(&self) -> usize {
         self.at
     }
 
-    /// Bytes of the last chunk's data, which are in [`Writer::len`] and were not written; whoever seals the datagram has them from the record. 0 if all
+    /// Bytes of the last fragment's data, which are in [`Writer::len`] and were not written; whoever seals the datagram has them from the packet. 0 if all
     /// is written.
     pub fn left_out(&self) -> usize {
         self.left_out
@@ -100,10 +100,10 @@ impl<'a> Writer<'a> {
         self.put_all([&[frame::CLOSE, code]])
     }
 
-    /// Says that a record will not come.
-    pub fn void(&mut self, flow: u16, seq: u32, at_head: bool) -> bool {
-        let v = seq | u32::from(at_head) << 31;
-        self.put_all([&[frame::VOID], &flow.to_be_bytes(), &v.to_be_bytes()])
+    /// Says that a packet will not come.
+    pub fn skip(&mut self, flow: u16, seq: u32, no_gap_before: bool) -> bool {
+        let v = seq | u32::from(no_gap_before) << 31;
+        self.put_all([&[frame::SKIP], &flow.to_be_bytes(), &v.to_be_bytes()])
     }
 
     /// Acknowledges; leaves out the oldest ranges if room is short.
@@ -128,12 +128,12 @@ impl<'a> Writer<'a> {
         true
     }
 
-    /// How many of the `left` bytes from `offset` on of a record of `total` bytes go into this datagram; 0 if it is not worth a frame.
+    /// How many of the `left` bytes from `offset` on of a packet of `total` bytes go into this datagram; 0 if it is not worth a frame.
     /// A frame either leaves room for its length field or ends exactly where the datagram does.
-    pub fn chunk_fit(&self, offset: u32, left: u32, total: u32, vnet: bool) -> u32 {
+    pub fn fragment_fit(&self, offset: u32, left: u32, total: u32, vnet: bool) -> u32 {
         let vnet = if vnet && offset == 0 { Vnet::LEN } else { 0 };
         let part = if offset == 0 { 10 + vnet } else { 8 };
-        // What is sent again may begin a record without being all of it.
+        // What is sent again may begin a packet without being all of it.
         let end = if left == total { 6 + vnet } else { part };
         let (room, left) = (self.room(), left as usize);
         if end + left + 2 <= room || end + left == room {
@@ -143,33 +143,33 @@ impl<'a> Writer<'a> {
         if fit < MIN_CHUNK { 0 } else { fit as u32 }
     }
 
-    /// Writes a part of a record; `total` is the record's length. The caller kept to [`Writer::chunk_fit`].
-    pub fn chunk(
+    /// Writes a part of a packet; `total` is the packet's length. The caller kept to [`Writer::fragment_fit`].
+    pub fn fragment(
         &mut self,
         flow: u16,
         seq: u32,
         offset: u32,
         total: u32,
         vnet: &Vnet,
-        at_head: bool,
+        no_gap_before: bool,
         data: &[u8],
     ) {
-        self.chunk_header(flow, seq, offset, total, vnet, at_head, data.len());
+        self.chunk_header(flow, seq, offset, total, vnet, no_gap_before, data.len());
         self.put(data);
     }
 
-    /// As [`Writer::chunk`], but long data that ends the datagram may be left out: see [`Writer::left_out`].
-    pub fn chunk_to_seal(
+    /// As [`Writer::fragment`], but long data that ends the datagram may be left out: see [`Writer::left_out`].
+    pub fn fragment_to_seal(
         &mut self,
         flow: u16,
         seq: u32,
         offset: u32,
         total: u32,
         vnet: &Vnet,
-        at_head: bool,
+        no_gap_before: bool,
         data: &[u8],
     ) {
-        self.chunk_header(flow, seq, offset, total, vnet, at_head, data.len());
+        self.chunk_header(flow, seq, offset, total, vnet, no_gap_before, data.len());
         if data.len() == self.room() && data.len() >= LEAVE_OUT {
             self.at += data.len();
             self.left_out = data.len();
@@ -185,7 +185,7 @@ impl<'a> Writer<'a> {
         offset: u32,
         total: u32,
         vnet: &Vnet,
-        at_head: bool,
+        no_gap_before: bool,
         len: usize,
     ) {
         let whole = len as u32 == total;
@@ -197,7 +197,7 @@ impl<'a> Writer<'a> {
             | if rest { frame::D_REST } else { 0 }
             | if whole { frame::D_WHOLE } else { 0 }
             | if has_vnet { frame::D_VNET } else { 0 }
-            | if at_head { frame::D_HEAD } else { 0 };
+            | if no_gap_before { frame::D_HEAD } else { 0 };
         self.put(&[kind]);
         self.put(&flow.to_be_bytes());
         self.put(&seq.to_be_bytes()[1..]);

@@ -1,12 +1,12 @@
 //! What is sent twice in advance: copies that the scheduler asks for, and insurance in room that nobody needs.
 
 use super::fill::{fits, put};
-use super::{Batch, Chunks};
-use crate::path::sent::ChunkRef;
+use super::{Batch, Fragments};
+use crate::path::sent::FragmentRef;
 use crate::path::{Class, Path, PathId};
 use crate::peer::{Peer, Shared};
-use crate::record::URGENT;
 use crate::schedule::PathInfo;
+use crate::store::LOW_LATENCY;
 use crate::time::Time;
 use crate::wire::Writer;
 
@@ -22,23 +22,23 @@ impl Peer {
             let (id, c) = *self.send.duplicates.front()?;
             match self.paths.get(id).is_some_and(Path::is_usable) {
                 true => break (id, c),
-                false => shared.store.release(c.record),
+                false => shared.store.release(c.packet),
             }
             self.send.duplicates.pop_front();
         };
-        let urgent = shared.store.get(c.record).flow & URGENT != 0;
+        let urgent = shared.store.get(c.packet).flow & LOW_LATENCY != 0;
         if !urgent && self.paths[path].room(now) == 0 {
             return None;
         }
         self.send.duplicates.pop_front();
         let len = self.datagram(path, now, shared, tx, |_, shared, w| {
-            let mut chunks = Chunks::new();
+            let mut fragments = Fragments::new();
             if fits(w, shared, &c) && put(w, shared, &c) {
-                chunks.push(c);
+                fragments.push(c);
             } else {
-                shared.store.release(c.record);
+                shared.store.release(c.packet);
             }
-            chunks
+            fragments
         })?;
         Some(Batch { path, len, segment: len })
     }
@@ -47,7 +47,7 @@ impl Peer {
     /// takes a round trip and more, in which the whole flow is held; a copy takes nothing that is missed.
     pub(super) fn send_spare(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
         while let Some(&(id, at, c)) = self.send.spare.front() {
-            let worth = self.is_worth_insuring(id, at, now) && !shared.store.get(c.record).is_void();
+            let worth = self.is_worth_insuring(id, at, now) && !shared.store.get(c.packet).is_abandoned();
             let path = self
                 .path_for_spare(id)
                 .filter(|_| worth && self.send.queue.is_empty() && self.send.to_retransmit.is_empty());
@@ -56,7 +56,7 @@ impl Peer {
             }
             self.send.spare.pop_front();
             let Some(path) = path else {
-                shared.store.release(c.record);
+                shared.store.release(c.packet);
                 continue;
             };
             let len = self.datagram(path, now, shared, tx, |peer, shared, w| peer.fill_spare(c, shared, w));
@@ -67,14 +67,14 @@ impl Peer {
         None
     }
 
-    fn fill_spare(&mut self, c: ChunkRef, shared: &mut Shared, w: &mut Writer<'_>) -> Chunks {
-        let mut chunks = Chunks::new();
+    fn fill_spare(&mut self, c: FragmentRef, shared: &mut Shared, w: &mut Writer<'_>) -> Fragments {
+        let mut fragments = Fragments::new();
         if fits(w, shared, &c) && put(w, shared, &c) {
-            chunks.push(c);
+            fragments.push(c);
         } else {
-            shared.store.release(c.record);
+            shared.store.release(c.packet);
         }
-        chunks
+        fragments
     }
 
     /// After half a round trip the first copy has arrived, or its loss will be known sooner than a copy could help.
@@ -94,8 +94,8 @@ impl Peer {
         Some(best.id)
     }
 
-    /// Remembers a chunk for [`Peer::send_spare`] if its path loses enough for that to be worth it.
-    pub(super) fn insure(&mut self, path: PathId, c: ChunkRef, now: Time, shared: &mut Shared) {
+    /// Remembers a fragment for [`Peer::send_spare`] if its path loses enough for that to be worth it.
+    pub(super) fn insure(&mut self, path: PathId, c: FragmentRef, now: Time, shared: &mut Shared) {
         if self.paths[path].loss < INSURE_LOSS
             || c.len == 0
             || !shared.config.recovery
@@ -103,7 +103,7 @@ impl Peer {
         {
             return;
         }
-        shared.store.get_mut(c.record).refs += 1;
-        self.send.spare.push_back((path, now, ChunkRef { copy: true, ..c }));
+        shared.store.get_mut(c.packet).refs += 1;
+        self.send.spare.push_back((path, now, FragmentRef { copy: true, ..c }));
     }
 }

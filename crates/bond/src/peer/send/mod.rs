@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  device ─▶ accept ─▶ Inner::parse ─▶ Ingress (FQ-CoDel, the only queue)
-//!                                          │  urgent, lost and ordered bytes, in this order
-//!            Scheduler::next ──grant──▶ batch ─▶ datagram ─▶ Writer (frames) ─▶ Sealer ─▶ Transmit (one GSO batch)
+//!                                          │  low-latency, lost and ordered bytes, in this order
+//!            Scheduler::next ──allocation──▶ batch ─▶ datagram ─▶ Writer (frames) ─▶ Sealer ─▶ Transmit (one GSO batch)
 //!                                          │                     │
 //!                                     Path::room            SentLog (until acknowledged or lost)
 //! ```
@@ -18,20 +18,20 @@ mod side;
 use super::{Peer, Shared};
 use crate::api::BATCH_BYTES;
 use crate::inner::{Inner, edit};
-use crate::path::sent::ChunkRef;
+use crate::path::sent::FragmentRef;
 use crate::path::{Class, Path, PathId, State};
-use crate::record::Packet;
-use crate::schedule::{Grant, PathInfo};
+use crate::schedule::{Allocation, PathInfo};
+use crate::store::DevicePacket;
 use crate::time::Time;
 use crate::vnet::Vnet;
-use crate::wire::{HEADER, Header, MAX_PATHS, PathStatus, Stamp, TAG, Writer};
+use crate::wire::{HEADER, Header, MAX_PATHS, PathStatus, TAG, Timestamp, Writer};
 use arrayvec::ArrayVec;
-use fill::chunk_data;
+use fill::fragment_data;
 pub(crate) use side::SendSide;
 
-/// Records that share a datagram at most.
-const CHUNKS: usize = 64;
-/// A lost chunk goes out on the fastest path, or on one that is slower by no more than this.
+/// Packets that share a datagram at most.
+const FRAGMENTS: usize = 64;
+/// A lost fragment goes out on the fastest path, or on one that is slower by no more than this.
 const RESEND_SLACK_US: f64 = 5_000.0;
 /// IPv4 and TCP headers, as MSS counts them (RFC 9293 §3.7.1); 20 more for IPv6.
 const TCP_HEADERS: u16 = 40;
@@ -40,9 +40,9 @@ const TCP_HEADERS: u16 = 40;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fill {
     Control,
-    Urgent,
+    LowLatency,
     Resend,
-    Ordered(Grant),
+    Ordered(Allocation),
 }
 
 /// Datagrams of equal length for one path, sealed at the beginning of the transmit buffer.
@@ -62,8 +62,8 @@ impl Batch {
     }
 }
 
-/// The frames of a datagram that refer to records.
-type Chunks = ArrayVec<ChunkRef, CHUNKS>;
+/// The frames of a datagram that refer to packets.
+type Fragments = ArrayVec<FragmentRef, FRAGMENTS>;
 
 impl Peer {
     /// Takes a packet of the device into the queue. If it is too big for the peer's device, an ICMP error for its sender is in `shared.icmp_error`.
@@ -71,7 +71,7 @@ impl Peer {
         &mut self,
         shared: &mut Shared,
         inner: &Inner,
-        packet: Packet<'_>,
+        packet: DevicePacket<'_>,
         vnet: Vnet,
         now: Time,
     ) {
@@ -135,7 +135,7 @@ impl Peer {
         }
         self.update_infos(now);
         let sent = self
-            .send_urgent(now, shared, tx)
+            .send_low_latency(now, shared, tx)
             .or_else(|| self.send_again(now, shared, tx))
             .or_else(|| self.send_ordered(now, shared, tx))
             .or_else(|| self.send_copy(now, shared, tx))
@@ -147,22 +147,22 @@ impl Peer {
         sent
     }
 
-    /// Urgent packets leave at once, whatever the window and the pacer say: they are few.
-    fn send_urgent(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        let waits = self.send.queue.peek_urgent(&shared.store).is_some();
-        let info = if waits { self.send.scheduler.urgent(&self.send.infos) } else { None };
+    /// Packets of the low-latency class leave at once, whatever the window and the pacer say: they are few.
+    fn send_low_latency(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
+        let waits = self.send.queue.peek_low_latency(&shared.store).is_some();
+        let info = if waits { self.send.scheduler.low_latency(&self.send.infos) } else { None };
         let path = info.map(|i| self.send.infos[i].id);
         if let Some(b) = &mut self.backhaul {
             let Some(p) = path.map(|id| &self.paths[id]) else {
-                b.no_urgent();
+                b.no_low_latency();
                 return None;
             };
-            if !b.may_send_urgent(now, p, self.send.queue.has_only_acks(), self.paths.as_slice()) {
+            if !b.may_send_low_latency(now, p, self.send.queue.has_only_acks(), self.paths.as_slice()) {
                 return None;
             }
         }
         let path = path?;
-        self.batch(path, Fill::Urgent, now, shared, tx)
+        self.batch(path, Fill::LowLatency, now, shared, tx)
     }
 
     /// What was lost leaves before anything new.
@@ -192,19 +192,19 @@ impl Peer {
                 return None;
             }
         }
-        while let Some(grant) = self.send.scheduler.next(&self.send.infos) {
-            let path = self.send.infos[grant.path].id;
+        while let Some(allocation) = self.send.scheduler.next(&self.send.infos) {
+            let path = self.send.infos[allocation.path].id;
             let sent = if self.send.queue.is_empty() {
                 None
             } else {
-                self.batch(path, Fill::Ordered(grant), now, shared, tx)
+                self.batch(path, Fill::Ordered(allocation), now, shared, tx)
             };
             if let Some(sent) = sent {
-                self.send.scheduler.on_sent(&self.send.infos, grant.path, sent.len as u64);
+                self.send.scheduler.on_sent(&self.send.infos, allocation.path, sent.len as u64);
                 self.note_batch(now, sent);
                 return Some(sent);
             }
-            let info = &mut self.send.infos[grant.path];
+            let info = &mut self.send.infos[allocation.path];
             info.nothing_to_send = true;
             self.send.nothing_to_send |= info.id.bit();
         }
@@ -272,7 +272,7 @@ impl Peer {
     fn send_probe(&mut self, path: PathId, size: u16, now: Time, tx: &mut [u8]) -> Option<Batch> {
         let len = size as usize - self.paths[path].overhead();
         let (header, number) = self.header(path)?;
-        let mut w = Writer::new(&mut tx[..len], header, Stamp::of(now));
+        let mut w = Writer::new(&mut tx[..len], header, Timestamp::of(now));
         w.ping();
         w.pad_to(len);
         let end = w.len();
@@ -281,7 +281,7 @@ impl Peer {
         Some(Batch { path, len: done, segment: done })
     }
 
-    /// Builds datagrams of equal length for one path until the path's room, the grant or what there is to send ends.
+    /// Builds datagrams of equal length for one path until the path's room, the allocation or what there is to send ends.
     fn batch(
         &mut self,
         path: PathId,
@@ -296,7 +296,7 @@ impl Peer {
             Fill::Resend => self.slots_of(path).min(8),
             _ => 1,
         };
-        // Urgent packets and what a path must say wait for nothing; a batch of the others uses up the room that there is at its beginning.
+        // Packets of the low-latency class and what a path must say wait for nothing; a batch of the others uses up the room that there is at its beginning.
         let bound = matches!(fill, Fill::Ordered(_) | Fill::Resend);
         let threshold = self.send.info(path).map_or(u32::MAX, |v| v.threshold);
         let room = if bound { self.paths[path].room(now) as usize } else { usize::MAX };
@@ -333,7 +333,7 @@ impl Peer {
         now: Time,
         shared: &mut Shared,
         tx: &mut [u8],
-        fill: impl FnOnce(&mut Peer, &mut Shared, &mut Writer<'_>) -> Chunks,
+        fill: impl FnOnce(&mut Peer, &mut Shared, &mut Writer<'_>) -> Fragments,
     ) -> Option<usize> {
         let size = self.paths[path].datagram();
         // Links count datagrams by their numbers.
@@ -341,17 +341,17 @@ impl Peer {
             self.paths[path].sent.skip_number(now, &mut shared.entropy);
         }
         let (header, number) = self.header(path)?;
-        let mut w = Writer::new(&mut tx[..size], header, Stamp::of(now));
+        let mut w = Writer::new(&mut tx[..size], header, Timestamp::of(now));
         let asked = self.put_control(path, now, shared.config.tun_mtu, &mut w);
-        let chunks = fill(self, shared, &mut w);
+        let fragments = fill(self, shared, &mut w);
         let (end, left_out) = (w.len(), w.left_out());
         if w.is_empty() {
             return None;
         }
-        // The last chunk's data goes from the record to the datagram by being sealed.
-        let tail = chunks.last().filter(|_| left_out > 0).map_or(&[][..], |c| chunk_data(shared, c));
+        // The last fragment's data goes from the packet to the datagram by being sealed.
+        let tail = fragments.last().filter(|_| left_out > 0).map_or(&[][..], |c| fragment_data(shared, c));
         let len = self.seal(path, number, &mut tx[..end + TAG], tail)?;
-        self.account(path, now, len, asked || !chunks.is_empty(), &chunks, None);
+        self.account(path, now, len, asked || !fragments.is_empty(), &fragments, None);
         Some(len)
     }
 
@@ -362,11 +362,11 @@ impl Peer {
         now: Time,
         len: usize,
         eliciting: bool,
-        chunks: &[ChunkRef],
+        fragments: &[FragmentRef],
         probe: Option<u16>,
     ) {
         let p = &mut self.paths[path];
-        let bytes = p.on_sent(now, len, eliciting, chunks, probe);
+        let bytes = p.on_sent(now, len, eliciting, fragments, probe);
         if let Some(b) = &mut self.backhaul {
             b.on_sent(now, p, bytes);
         }

@@ -2,27 +2,27 @@
 
 use crate::config::Config;
 use crate::path::PathId;
-use crate::path::sent::ChunkRef;
+use crate::path::sent::FragmentRef;
 use crate::peer::Shared;
 use crate::queue::Ingress;
 use crate::queue::codel::Limits;
-use crate::record::{Owner, Store, URGENT};
 use crate::schedule::{PathInfo, Scheduler};
+use crate::store::{LOW_LATENCY, Owner, Store};
 use crate::time::Time;
 use std::collections::VecDeque;
 
-/// Lost chunks that may wait to be sent again; more than this many are not worth it.
+/// Lost fragments that may wait to be sent again; more than this many are not worth it.
 const RESEND_LIMIT: usize = 16_384;
 
 /// What waits to be sent, and who decides by which path it goes.
 #[derive(Debug)]
 pub(crate) struct SendSide {
     pub(super) queue: Ingress,
-    pub(super) to_retransmit: VecDeque<ChunkRef>,
+    pub(super) to_retransmit: VecDeque<FragmentRef>,
     /// Copies that the scheduler asked for, and the path of each.
-    pub(super) duplicates: VecDeque<(PathId, ChunkRef)>,
+    pub(super) duplicates: VecDeque<(PathId, FragmentRef)>,
     /// What lossy paths carry, for sending once more while there is room: the path that had it, and when.
-    pub(super) spare: VecDeque<(PathId, Time, ChunkRef)>,
+    pub(super) spare: VecDeque<(PathId, Time, FragmentRef)>,
     pub(super) scheduler: Box<dyn Scheduler>,
     /// The paths that may carry data now, as the scheduler sees them.
     pub(super) infos: Vec<PathInfo>,
@@ -96,8 +96,8 @@ impl SendSide {
         self.info(id).is_some_and(|v| !v.has_room && v.slots > 0 && !is_done(v))
     }
 
-    /// Puts lost chunks in line to be sent again.
-    pub(in crate::peer) fn retransmit(&mut self, lost: &[ChunkRef], shared: &mut Shared) {
+    /// Puts lost fragments in line to be sent again.
+    pub(in crate::peer) fn retransmit(&mut self, lost: &[FragmentRef], shared: &mut Shared) {
         for c in lost {
             if c.copy || !shared.config.recovery || self.to_retransmit.len() >= RESEND_LIMIT {
                 self.give_up(*c, &mut shared.store);
@@ -107,24 +107,24 @@ impl SendSide {
         }
     }
 
-    /// A chunk will not be sent again. If its record is incomplete because of it, the peer is told.
-    pub(super) fn give_up(&mut self, c: ChunkRef, store: &mut Store) {
-        let record = store.get(c.record);
-        let urgent = record.flow & URGENT != 0;
-        if c.copy || urgent || record.is_void() || record.queued {
-            store.release(c.record);
+    /// A fragment will not be sent again. If its packet is incomplete because of it, the peer is told.
+    pub(super) fn give_up(&mut self, c: FragmentRef, store: &mut Store) {
+        let packet = store.get(c.packet);
+        let urgent = packet.flow & LOW_LATENCY != 0;
+        if c.copy || urgent || packet.is_abandoned() || packet.queued {
+            store.release(c.packet);
             return;
         }
-        store.void(c.record);
+        store.abandon(c.packet);
         self.abandoned += 1;
-        self.to_retransmit.push_back(ChunkRef { len: 0, offset: 0, ..c });
+        self.to_retransmit.push_back(FragmentRef { len: 0, offset: 0, ..c });
     }
 
     /// A path is gone.
     pub(in crate::peer) fn drop_duplicates_for(&mut self, id: PathId, store: &mut Store) {
         self.duplicates.retain(|(path, c)| {
             if *path == id {
-                store.release(c.record);
+                store.release(c.packet);
             }
             *path != id
         });
@@ -132,9 +132,9 @@ impl SendSide {
 
     /// Forgets everything that waits; the owner of all this is gone.
     pub(in crate::peer) fn clear(&mut self, store: &mut Store) {
-        self.to_retransmit.drain(..).for_each(|c| store.release(c.record));
-        self.duplicates.drain(..).for_each(|(_, c)| store.release(c.record));
-        self.spare.drain(..).for_each(|(_, _, c)| store.release(c.record));
+        self.to_retransmit.drain(..).for_each(|c| store.release(c.packet));
+        self.duplicates.drain(..).for_each(|(_, c)| store.release(c.packet));
+        self.spare.drain(..).for_each(|(_, _, c)| store.release(c.packet));
         self.queue.clear(store);
         store.remove_owner(self.queue.owner());
     }

@@ -6,7 +6,7 @@ use super::recovery::Phase;
 use super::scoreboard::Sent;
 use core::time::Duration;
 use ropewalk_air::Time;
-use ropewalk_bond::cc::rate::Stamp;
+use ropewalk_bond::cc::rate::Snapshot;
 
 /// An acknowledgement with its numbers turned into offsets.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,7 @@ pub(crate) struct Round {
     acknowledged: Option<(Time, Time)>,
     first_sacked: Option<Time>,
     last_sacked: Option<Time>,
-    newest: Option<(Time, Stamp)>,
+    newest: Option<(Time, Snapshot)>,
 }
 
 impl Round {
@@ -66,7 +66,7 @@ impl Round {
     fn on_delivered(&mut self, sent: &Sent, cumulative: bool) {
         self.delivered += u64::from(sent.len);
         if self.newest.is_none_or(|(at, _)| sent.sent >= at) {
-            self.newest = Some((sent.sent, sent.stamp));
+            self.newest = Some((sent.sent, sent.snapshot));
         }
         if sent.was_repeated() {
             self.repeated_acknowledged |= cumulative;
@@ -120,7 +120,7 @@ impl Sender {
         let end = self.recovery.end();
         self.board.sack(&ack.sack, |sent| {
             rack.on_delivered(now, sent, rtt.min());
-            control.on_delivered(now, u64::from(sent.len), sent.sent, &sent.stamp);
+            control.on_delivered(now, u64::from(sent.len), sent.sent, &sent.snapshot);
             round.on_delivered(sent, false);
             round.sacked = true;
             note_original(sent, high, end, round);
@@ -140,7 +140,7 @@ impl Sender {
                 return;
             }
             rack.on_delivered(now, sent, rtt.min());
-            control.on_delivered(now, u64::from(sent.len), sent.sent, &sent.stamp);
+            control.on_delivered(now, u64::from(sent.len), sent.sent, &sent.snapshot);
             round.on_delivered(sent, true);
             note_original(sent, high, end, round);
         });
@@ -221,9 +221,9 @@ impl Sender {
         let flight = self.board.flight();
         let progress =
             Progress { delivered: round.delivered, lost: round.lost, flight, advanced: round.advanced };
-        if let Some((newest_sent, stamp)) = round.newest {
+        if let Some((newest_sent, snapshot)) = round.newest {
             let rtt = self.rtt.latest();
-            let feedback = Feedback { newest_sent, rtt, app_limited: stamp.app_limited, marked };
+            let feedback = Feedback { newest_sent, rtt, app_limited: snapshot.app_limited, marked };
             if self.control.on_ack(now, feedback, &progress) {
                 self.begin_reducing();
             }

@@ -7,7 +7,7 @@ use super::cc_time;
 use core::time::Duration;
 use ropewalk_air::Time;
 use ropewalk_bond::cc::filter::WindowedMin;
-use ropewalk_bond::cc::rate::{RateSampler, Stamp};
+use ropewalk_bond::cc::rate::{RateSampler, Snapshot};
 use ropewalk_bond::cc::{Ack, Algorithm, Controller, Loss, Sibling};
 
 /// How long a smallest round trip counts for a controller ([`Ack::min_rtt`]).
@@ -127,8 +127,8 @@ impl Control {
     }
 
     /// A segment leaves, with `flight` bytes in the network before it.
-    pub fn on_send(&mut self, now: Time, bytes: u64, flight: u64) -> Stamp {
-        let stamp = self.sampler.on_send(cc_time(now), flight);
+    pub fn on_send(&mut self, now: Time, bytes: u64, flight: u64) -> Snapshot {
+        let snapshot = self.sampler.on_send(cc_time(now), flight);
         self.cc.on_sent(cc_time(now), bytes, flight + bytes);
         if let Some(reduction) = &mut self.reduction {
             reduction.sent += bytes;
@@ -138,7 +138,7 @@ impl Control {
                 Duration::from_nanos((u128::from(bytes) * 8_000_000_000 / u128::from(bps.max(1))) as u64);
             self.next_send = self.next_send.max(now) + gap;
         }
-        stamp
+        snapshot
     }
 
     /// There is room in the window, and nothing that may be sent.
@@ -147,8 +147,8 @@ impl Control {
     }
 
     /// A segment of `bytes` that left at `sent` was delivered.
-    pub fn on_delivered(&mut self, now: Time, bytes: u64, sent: Time, stamp: &Stamp) {
-        self.sampler.on_acked(cc_time(now), bytes, cc_time(sent), stamp);
+    pub fn on_delivered(&mut self, now: Time, bytes: u64, sent: Time, snapshot: &Snapshot) {
+        self.sampler.on_acked(cc_time(now), bytes, cc_time(sent), snapshot);
     }
 
     /// Bytes are believed lost; true if the controller made its window smaller for it.

@@ -331,14 +331,14 @@ impl Sender {
 
     fn send_new(&mut self, now: Time, new: Outgoing) -> Outgoing {
         let len = new.payload_bytes + u32::from(new.syn) + u32::from(new.fin);
-        let stamp = self.control.on_send(now, u64::from(new.payload_bytes), self.board.flight());
+        let snapshot = self.control.on_send(now, u64::from(new.payload_bytes), self.board.flight());
         self.board.push(Sent {
             seq: new.seq,
             len,
             syn: new.syn,
             fin: new.fin,
             sent: now,
-            stamp,
+            snapshot,
             transmissions: 1,
             sacked: false,
             lost: false,
@@ -358,8 +358,8 @@ impl Sender {
     fn retransmit(&mut self, now: Time, id: u64) -> Option<Outgoing> {
         let sent = *self.board.get(id)?;
         let payload_bytes = sent.len - u32::from(sent.syn) - u32::from(sent.fin);
-        let stamp = self.control.on_send(now, u64::from(payload_bytes), self.board.flight());
-        self.board.retransmit(id, now, stamp);
+        let snapshot = self.control.on_send(now, u64::from(payload_bytes), self.board.flight());
+        self.board.retransmit(id, now, snapshot);
         self.recovery.on_retransmit(now);
         self.timers.arm_rto_if_idle(now, self.rtt.rto());
         self.last_send = now;

@@ -1,7 +1,7 @@
 //! What has been sent and is not yet acknowledged: RFC 2018's retransmission queue and RFC 6675's scoreboard and pipe.
 
 use ropewalk_air::Time;
-use ropewalk_bond::cc::rate::Stamp;
+use ropewalk_bond::cc::rate::Snapshot;
 use std::collections::{BTreeSet, VecDeque};
 
 /// A segment on the way. Segments are never cut or joined again, so a retransmission repeats one exactly.
@@ -16,7 +16,7 @@ pub(crate) struct Sent {
     /// Latest transmission.
     pub sent: Time,
     /// State of the connection at the latest transmission.
-    pub stamp: Stamp,
+    pub snapshot: Snapshot,
     pub transmissions: u32,
     pub sacked: bool,
     /// Believed lost; if `retransmitting`, its latest copy is not.
@@ -142,9 +142,9 @@ impl Scoreboard {
     }
 
     /// A copy leaves.
-    pub fn retransmit(&mut self, id: u64, now: Time, stamp: Stamp) {
+    pub fn retransmit(&mut self, id: u64, now: Time, snapshot: Snapshot) {
         self.change(id, |sent| {
-            (sent.sent, sent.stamp, sent.retransmitting) = (now, stamp, true);
+            (sent.sent, sent.snapshot, sent.retransmitting) = (now, snapshot, true);
             sent.transmissions += 1;
         });
         self.lost.remove(&id);
@@ -276,7 +276,7 @@ mod tests {
                 syn: false,
                 fin: false,
                 sent: Time::from_millis(i),
-                stamp: Stamp::default(),
+                snapshot: Snapshot::default(),
                 transmissions: 1,
                 sacked: false,
                 lost: false,
@@ -294,11 +294,11 @@ mod tests {
         assert_eq!((b.flight(), b.sacked_segments(), b.highest_sacked()), (800, 2, 501));
         b.mark_lost(0);
         assert_eq!((b.flight(), b.next_lost()), (700, Some(0)));
-        b.retransmit(0, Time::from_millis(50), Stamp::default());
+        b.retransmit(0, Time::from_millis(50), Snapshot::default());
         assert_eq!((b.flight(), b.next_lost()), (800, None));
         b.mark_lost(0);
         assert_eq!((b.flight(), b.next_lost()), (700, Some(0)), "the copy is lost as well");
-        b.retransmit(1, Time::from_millis(51), Stamp::default());
+        b.retransmit(1, Time::from_millis(51), Snapshot::default());
         assert_eq!(b.flight(), 800, "a probe: both copies may be on the way");
         b.acknowledge(501, |_| ());
         assert_eq!((b.flight(), b.len(), b.sacked_segments()), (500, 5, 0));
@@ -329,7 +329,7 @@ mod tests {
     fn the_walk_by_time_follows_the_latest_copies() {
         let mut b = board(4);
         b.mark_lost(0);
-        b.retransmit(0, Time::from_millis(10), Stamp::default());
+        b.retransmit(0, Time::from_millis(10), Snapshot::default());
         let marked = b.mark_lost_in_order(|sent| sent.sent < Time::from_millis(3));
         assert_eq!(marked.iter().map(|s| s.seq).collect::<Vec<_>>(), [101, 201]);
         let marked = b.mark_lost_in_order(|sent| sent.sent <= Time::from_millis(10));

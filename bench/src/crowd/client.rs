@@ -31,7 +31,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub fn new(source: SocketAddr, token: &Token, gateway: SocketAddr) -> Result<Client> {
+    pub(super) fn new(source: SocketAddr, token: &Token, gateway: SocketAddr) -> Result<Client> {
         let socket = UdpSocket::bind(source).with_context(|| format!("cannot bind {source}"))?;
         socket.set_nonblocking(true)?;
         let config = Config {
@@ -59,13 +59,13 @@ impl Client {
     }
 
     /// Its timer is due.
-    pub fn on_time(&mut self, now: Duration) {
+    pub(super) fn on_time(&mut self, now: Duration) {
         self.engine.handle(Input::Timeout, time(now));
         self.poll(now);
     }
 
     /// Its socket has something.
-    pub fn on_readable(&mut self, now: Duration) {
+    pub(super) fn on_readable(&mut self, now: Duration) {
         let mut datagram = [0; 2048];
         while let Ok((len, remote)) = self.socket.recv_from(&mut datagram) {
             let bytes = &mut datagram[..len];

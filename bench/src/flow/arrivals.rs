@@ -79,17 +79,17 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// For a flow that is accepted now and taken for so long.
-    pub fn new(now: Duration, span: Duration) -> Recorder {
+    pub(super) fn new(now: Duration, span: Duration) -> Recorder {
         let steps = vec![0; span.as_millis().div_ceil(STEP.as_millis()) as usize];
         Recorder { began: now, span, last: now, bytes: 0, steps, gaps: Vec::with_capacity(2 * GAPS) }
     }
 
     /// When it is enough.
-    pub fn until(&self) -> Duration {
+    pub(super) fn until(&self) -> Duration {
         self.began + self.span
     }
 
-    pub fn record(&mut self, now: Duration, bytes: u64) {
+    pub(super) fn record(&mut self, now: Duration, bytes: u64) {
         self.end_gap(now);
         self.bytes += bytes;
         let step = ((now - self.began).as_nanos() / STEP.as_nanos()) as usize;
@@ -115,7 +115,7 @@ impl Recorder {
         self.gaps.truncate(GAPS);
     }
 
-    pub fn finish(mut self) -> Arrivals {
+    pub(super) fn finish(mut self) -> Arrivals {
         let until = self.until();
         self.end_gap(until);
         self.keep_longest();

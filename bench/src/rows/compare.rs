@@ -23,7 +23,7 @@ pub(super) struct Comparison<'a> {
 impl Comparison<'_> {
     /// Measures each way once, then each again, and so on: what drifts on the machine then drifts for all. Each round
     /// has a new site with another seed.
-    pub fn run(&self, measure: impl Fn(&Site, &Open) -> Result<Sample>) -> Result<Vec<Value>> {
+    pub(super) fn run(&self, measure: impl Fn(&Site, &Open) -> Result<Sample>) -> Result<Vec<Value>> {
         let mut values: Vec<Value> =
             self.ways.iter().map(|way| Value::new(self.name(*way), self.unit)).collect();
         for round in 1..=u64::from(self.repeats) {

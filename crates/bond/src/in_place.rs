@@ -36,7 +36,7 @@ pub(crate) struct DatagramOpener<'a> {
 
 impl DatagramOpener<'_> {
     /// Opens a datagram, header included: to `target`, if its data go there.
-    pub fn open<'a>(
+    pub(crate) fn open<'a>(
         &self,
         datagram: &'a mut [u8],
         target: Option<Target>,

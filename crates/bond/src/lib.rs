@@ -15,7 +15,7 @@
 //!
 //! The walk of a packet is in two places: `peer/send`, from the device to the wire, and `peer/receive.rs`, back (what a datagram adds to a super-packet is opened
 //! to its place, `in_place.rs`). A session with its paths is a
-//! `peer::Peer`. What it is made of: [`queue`] (FQ-CoDel at the entrance), [`schedule`] (which path), [`path`] (what is on its way, and
+//! `peer::Peer`. What it is made of: `queue` (FQ-CoDel at the entrance), [`schedule`] (which path), [`path`] (what is on its way, and
 //! how the way is), [`feedback`] (what the link says of it), [`backhaul`] (what is different over radio links), [`cc`] (how much may be), [`order`] (what may be delivered), [`session`] (keys), [`wire`] (bytes), [`pool`] and [`store`]
 //! (memory, sized once).
 #![forbid(unsafe_code)]
@@ -31,9 +31,9 @@ mod in_place;
 pub mod inner;
 pub mod order;
 pub mod path;
-pub mod peer;
+mod peer;
 pub mod pool;
-pub mod queue;
+mod queue;
 pub mod schedule;
 pub mod session;
 pub mod store;

@@ -10,7 +10,7 @@ pub const NIL: u32 = u32::MAX;
 /// Flow identifiers with this bit set belong to the low-latency channel: unordered, never held.
 pub const LOW_LATENCY: u16 = 0x8000;
 
-/// A packet that has no place in its flow yet: see [`crate::queue`].
+/// A packet that has no place in its flow yet: see `crate::queue`.
 pub const UNNUMBERED: u32 = u32::MAX;
 
 /// Longest packet: its length travels in 16 bits, and an IP packet is no longer.

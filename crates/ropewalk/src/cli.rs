@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// One encrypted link out of every link in reach.
 #[derive(Debug, Parser)]
 #[command(name = "ropewalk", version, max_term_width = 100)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -19,7 +19,7 @@ pub struct Cli {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run a gateway: the end that clients reach
     Serve(Serve),
     /// Make a token that lets one device in, and print it
@@ -66,7 +66,7 @@ pub enum Command {
 
 /// Where the daemon keeps what it must not forget.
 #[derive(Clone, Debug, Args)]
-pub struct State {
+pub(crate) struct State {
     /// Directory for keys and state; made if it is not there
     #[arg(long = "state", value_name = "DIR")]
     pub dir: PathBuf,
@@ -75,7 +75,7 @@ pub struct State {
 /// How a log line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// For people.
     Text,
     /// One JSON object per line.
@@ -84,7 +84,7 @@ pub enum LogFormat {
 
 /// What both daemons take.
 #[derive(Clone, Debug, Args)]
-pub struct Daemon {
+pub(crate) struct Daemon {
     /// Read settings from this TOML file; the command line goes before it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -104,7 +104,7 @@ pub struct Daemon {
 
 impl Daemon {
     /// Puts what both daemons take into the configuration.
-    pub fn merge_into(&self, file: &mut File) {
+    pub(crate) fn merge_into(&self, file: &mut File) {
         file.log.level = self.log.clone().or(file.log.level.take());
         file.log.format = self.log_format.or(file.log.format);
         file.metrics.listen = self.metrics.or(file.metrics.listen);
@@ -113,7 +113,7 @@ impl Daemon {
 
 /// `ropewalk serve`.
 #[derive(Debug, Args)]
-pub struct Serve {
+pub(crate) struct Serve {
     #[command(flatten)]
     pub state: State,
     #[command(flatten)]
@@ -135,7 +135,7 @@ pub struct Serve {
 
 /// `ropewalk invite`.
 #[derive(Debug, Args)]
-pub struct Invite {
+pub(crate) struct Invite {
     /// What to call the device
     pub name: String,
     #[command(flatten)]
@@ -147,7 +147,7 @@ pub struct Invite {
 
 /// `ropewalk link`.
 #[derive(Debug, Args)]
-pub struct Link {
+pub(crate) struct Link {
     /// The interfaces [default: all that have something to say]
     #[arg(value_name = "IFACE")]
     pub interfaces: Vec<String>,
@@ -157,7 +157,7 @@ pub struct Link {
 
 /// How something that changes is shown.
 #[derive(Clone, Debug, Args)]
-pub struct Show {
+pub(crate) struct Show {
     /// Print JSON: one line, and with --watch one each second
     #[arg(long)]
     pub json: bool,
@@ -168,7 +168,7 @@ pub struct Show {
 
 /// `ropewalk up`.
 #[derive(Debug, Args)]
-pub struct Up {
+pub(crate) struct Up {
     /// What `ropewalk invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the one used last with this state]
     #[arg(value_name = "TOKEN")]
     pub token: Option<String>,
@@ -199,7 +199,7 @@ pub struct Up {
 
 /// What both ends of a hop take.
 #[derive(Clone, Debug, Args)]
-pub struct Hop {
+pub(crate) struct Hop {
     /// Read settings from this TOML file; the command line goes before it
     #[arg(long, value_name = "FILE", required = true)]
     pub config: Option<PathBuf>,
@@ -219,7 +219,7 @@ pub struct Hop {
 
 impl Hop {
     /// As other daemons take it.
-    pub fn daemon(&self) -> Daemon {
+    pub(crate) fn daemon(&self) -> Daemon {
         let Hop { config, log, log_format, metrics, .. } = self.clone();
         Daemon { config, tun: None, log, log_format, metrics }
     }
@@ -228,7 +228,7 @@ impl Hop {
 /// `ropewalk ap`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub struct Ap {
+pub(crate) struct Ap {
     /// Something else than to run it.
     #[command(subcommand)]
     pub command: Option<ApCommand>,
@@ -238,7 +238,7 @@ pub struct Ap {
 
 /// What else there is to an access point.
 #[derive(Debug, Subcommand)]
-pub enum ApCommand {
+pub(crate) enum ApCommand {
     /// Make a token that lets one repeater in, and print it
     Invite {
         /// What to call the repeater, as in [[ap.repeater]]
@@ -257,7 +257,7 @@ pub enum ApCommand {
 
 /// `ropewalk repeater`.
 #[derive(Debug, Args)]
-pub struct Repeater {
+pub(crate) struct Repeater {
     /// What `ropewalk ap invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the file's, or the one used last
     /// with this state]
     #[arg(value_name = "TOKEN")]
@@ -281,7 +281,7 @@ fn interface(name: &str) -> Result<String, String> {
 
 /// `ropewalk status`.
 #[derive(Debug, Args)]
-pub struct Status {
+pub(crate) struct Status {
     #[command(flatten)]
     pub state: State,
     /// Print JSON
@@ -291,14 +291,14 @@ pub struct Status {
 
 /// `ropewalk top`.
 #[derive(Debug, Args)]
-pub struct Top {
+pub(crate) struct Top {
     #[command(flatten)]
     pub state: State,
 }
 
 /// `ropewalk path`.
 #[derive(Debug, Args)]
-pub struct PathArgs {
+pub(crate) struct PathArgs {
     /// What to do.
     #[command(subcommand)]
     pub command: PathCommand,
@@ -306,7 +306,7 @@ pub struct PathArgs {
 
 /// What can be done with paths.
 #[derive(Debug, Subcommand)]
-pub enum PathCommand {
+pub(crate) enum PathCommand {
     /// Use another interface, or another endpoint by an interface
     Add {
         /// Which
@@ -340,7 +340,7 @@ pub enum PathCommand {
 /// What a path may be used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PathOptions {
+pub(crate) struct PathOptions {
     /// active: always used; backup: while no other works; metered: until its cap is used up
     #[arg(long)]
     pub class: Option<ClassName>,
@@ -357,7 +357,7 @@ pub struct PathOptions {
 
 /// `ropewalk revoke`.
 #[derive(Debug, Args)]
-pub struct Revoke {
+pub(crate) struct Revoke {
     /// What the device is called
     pub name: String,
     #[command(flatten)]
@@ -366,35 +366,35 @@ pub struct Revoke {
 
 /// `ropewalk restore`.
 #[derive(Debug, Args)]
-pub struct Restore {
+pub(crate) struct Restore {
     #[command(flatten)]
     pub state: State,
 }
 
 /// `ropewalk check`.
 #[derive(Debug, Args)]
-pub struct Check {
+pub(crate) struct Check {
     /// The file
     pub file: PathBuf,
 }
 
 /// `ropewalk completions`.
 #[derive(Debug, Args)]
-pub struct Completions {
+pub(crate) struct Completions {
     /// Which shell
     pub shell: clap_complete::Shell,
 }
 
 /// Where pages go.
 #[derive(Debug, Args)]
-pub struct Pages {
+pub(crate) struct Pages {
     /// The directory
     pub directory: PathBuf,
 }
 
 /// `IFACE` or `IFACE@HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PathName {
+pub(crate) struct PathName {
     /// The interface.
     pub interface: String,
     /// Its own endpoint; without one, those of the token.
@@ -417,7 +417,7 @@ impl std::str::FromStr for PathName {
 }
 
 /// Whether a text can name a network interface.
-pub fn check_interface(name: &str) -> Result<(), String> {
+pub(crate) fn check_interface(name: &str) -> Result<(), String> {
     if (1..=15).contains(&name.len()) && !name.bytes().any(|b| b == b'/' || b.is_ascii_whitespace()) {
         return Ok(());
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// `ropewalk compare`.
 #[derive(Debug, Args)]
-pub struct Compare {
+pub(crate) struct Compare {
     /// The first report: report.json, or the directory that `--out` wrote it to
     #[arg(value_name = "A")]
     pub first: PathBuf,
@@ -24,7 +24,7 @@ pub struct Compare {
 }
 
 /// Prints the comparison.
-pub fn run(args: &Compare) -> Result<()> {
+pub(crate) fn run(args: &Compare) -> Result<()> {
     let (first, second) = (read(&args.first)?, read(&args.second)?);
     let pairs = pairs(&first, &second);
     print!("{}", render([&first, &second], &pairs, args.all));

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 /// Kinds of failure, by their exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Code {
+pub(crate) enum Code {
     /// Anything that has no code of its own.
     Failure = 1,
     /// The command line or a configuration file is wrong (clap's own code).
@@ -44,29 +44,29 @@ pub enum Code {
 /// A failure that this crate names itself.
 #[derive(Debug, thiserror::Error)]
 #[error("{sentence}")]
-pub struct Failure {
+pub(crate) struct Failure {
     code: Code,
     sentence: String,
 }
 
 /// An error with a code and a sentence.
-pub fn failure(code: Code, sentence: impl Into<String>) -> anyhow::Error {
+pub(crate) fn failure(code: Code, sentence: impl Into<String>) -> anyhow::Error {
     Failure { code, sentence: sentence.into() }.into()
 }
 
 /// The exit code for an error.
-pub fn code_of(error: &anyhow::Error) -> ExitCode {
+pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(kind_of(error) as u8)
 }
 
 /// What kind of failure an error is.
-pub fn kind_of(error: &anyhow::Error) -> Code {
+pub(crate) fn kind_of(error: &anyhow::Error) -> Code {
     error.chain().find_map(kind).unwrap_or(Code::Failure)
 }
 
 impl Code {
     /// The kind with this number.
-    pub fn from_number(number: u8) -> Code {
+    pub(crate) fn from_number(number: u8) -> Code {
         use Code::{
             Failure, Interrupted, Invalid, NotRunning, Refused, Rights, Taken, Unexpected, Unreachable,
             Unwritable, Usage,

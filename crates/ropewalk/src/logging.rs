@@ -24,7 +24,7 @@ const EVERY: Duration = Duration::from_secs(6);
 /// Starts logging to standard error: what `filter` says, else `RUST_LOG`, else `info`.
 ///
 /// Under systemd the journal has its own clock, so lines carry no time of their own there.
-pub fn start(filter: Option<&str>, format: LogFormat) -> anyhow::Result<()> {
+pub(crate) fn start(filter: Option<&str>, format: LogFormat) -> anyhow::Result<()> {
     let (filter, handle) = reload::Layer::new(parse(filter)?);
     let journal = std::env::var_os("JOURNAL_STREAM").is_some();
     let lines = layer().with_writer(std::io::stderr).with_target(false);
@@ -43,7 +43,7 @@ pub fn start(filter: Option<&str>, format: LogFormat) -> anyhow::Result<()> {
 }
 
 /// Changes what is logged.
-pub fn set_filter(filter: Option<&str>) -> anyhow::Result<()> {
+pub(crate) fn set_filter(filter: Option<&str>) -> anyhow::Result<()> {
     let Some(handle) = FILTER.get() else { return Ok(()) };
     handle.reload(parse(filter)?).context("the log filter cannot be changed")
 }

@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 type Port = (String, String);
 
 /// Makes interfaces of cables' ends and gives addresses to all that can have one. What is wrong is left for the checks.
-pub fn fill(scenario: &mut Scenario) {
+pub(crate) fn fill(scenario: &mut Scenario) {
     make_ends(scenario);
     let networks = networks(scenario);
     let mut taken: BTreeSet<Ipv4Addr> = addresses(scenario).map(|net| net.network()).collect();

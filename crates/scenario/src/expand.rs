@@ -11,7 +11,7 @@ const MAX_NODES: i64 = 10_000;
 const MAX_FLOWS: usize = 20_000;
 
 /// The tree with every copy made. What is not as it should be is left for the reader to complain about.
-pub fn expand(root: &Node, reader: &mut Reader) -> Node {
+pub(crate) fn expand(root: &Node, reader: &mut Reader) -> Node {
     let Value::Table(table) = &root.value else { return root.clone() };
     let mut table = table.clone();
     if let Some(Node { value: Value::Table(nodes), .. }) = table.get_mut("node") {

@@ -263,6 +263,8 @@ macro_rules! section {
     ) => {
         $(#[doc = $doc])+
         #[derive(Clone, Debug, PartialEq)]
+        // Some tables are of a private module.
+        #[allow(unreachable_pub)]
         pub struct $name {
             $( $(#[doc = $key_doc])+ pub $key: $type, )*
         }

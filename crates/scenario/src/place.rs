@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 /// Draws every place that is to be drawn. The same seed and name give the same place whatever else the scenario has, so systems that are
 /// compared stand alike; another seed draws anew.
-pub fn settle(scenario: &mut Scenario) {
+pub(crate) fn settle(scenario: &mut Scenario) {
     let seed = scenario.seed;
     for (name, node) in &mut scenario.node {
         if let [a, b] = node.within[..] {

@@ -3,7 +3,7 @@
 use ropewalk_bond::wire::{Frame, Frames, HEADER, Header, TAG, TIMESTAMP, Timestamp, Writer};
 
 /// Any datagram.
-pub fn target(data: &[u8]) {
+pub(super) fn target(data: &[u8]) {
     let Some(header) = Header::decode(data) else { return };
     assert_eq!(header.encode(), data[..HEADER], "a header survives");
     let frames = &data[HEADER + TIMESTAMP..data.len() - TAG];

@@ -24,7 +24,7 @@ struct Rig {
 }
 
 /// Operations.
-pub fn target(data: &[u8]) {
+pub(super) fn target(data: &[u8]) {
     let mut feed = Feed::new(data);
     if feed.u8() & 7 == 0 {
         return token(feed.bytes(usize::MAX));

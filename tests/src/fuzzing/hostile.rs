@@ -40,7 +40,7 @@ struct Rig {
 }
 
 /// A gateway and a hostile client.
-pub fn gateway(data: &[u8]) {
+pub(super) fn gateway(data: &[u8]) {
     let now = Time::from_millis(1000);
     let inside = vec![GATEWAY.into()];
     let mut engine = Engine::gateway(
@@ -57,7 +57,7 @@ pub fn gateway(data: &[u8]) {
 }
 
 /// A client and a hostile gateway.
-pub fn client(data: &[u8]) {
+pub(super) fn client(data: &[u8]) {
     let now = Time::from_millis(1000);
     let config = ClientConfig {
         key: client_key(),

@@ -39,7 +39,7 @@ struct Rig {
 }
 
 /// Operations.
-pub fn target(data: &[u8]) {
+pub(super) fn target(data: &[u8]) {
     let mut feed = Feed::new(data);
     let v6 = feed.u8() & 1 == 1;
     let mut rig = Rig::new(v6);

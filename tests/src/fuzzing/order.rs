@@ -26,7 +26,7 @@ struct Rig {
 }
 
 /// Operations.
-pub fn target(data: &[u8]) {
+pub(super) fn target(data: &[u8]) {
     let mut feed = Feed::new(data);
     let honest = feed.u8() & 1 == 1;
     let first = feed.u32() & 0xff_ffff;

@@ -44,7 +44,7 @@ impl Rogue {
     }
 
     /// Seals `frames` as the datagram `number` of a path.
-    pub fn seal(&self, path: u8, number: u64, at: Timestamp, frames: &[u8]) -> Vec<u8> {
+    pub(super) fn seal(&self, path: u8, number: u64, at: Timestamp, frames: &[u8]) -> Vec<u8> {
         let header = Header { path: path & 15, index: self.remote.get(), number: number as u32 };
         let mut d = Vec::with_capacity(HEADER + TIMESTAMP + frames.len() + TAG);
         d.extend_from_slice(&header.encode());
@@ -57,7 +57,7 @@ impl Rogue {
     }
 
     /// Opens a datagram of the engine: its path and its frames.
-    pub fn open<'a>(&mut self, datagram: &'a mut [u8]) -> Option<(u8, &'a [u8])> {
+    pub(super) fn open<'a>(&mut self, datagram: &'a mut [u8]) -> Option<(u8, &'a [u8])> {
         let header = Header::decode(datagram)?;
         let (head, body) = datagram.split_at_mut(HEADER);
         let plain = self.opener.open(header.path, header.number.into(), head, body).ok()?;
@@ -67,7 +67,7 @@ impl Rogue {
     }
 
     /// Comes in as a client. `resume`: renews the keys of this session.
-    pub fn join(
+    pub(super) fn join(
         gateway: &mut Engine,
         key: &StaticKey,
         from: SocketAddr,
@@ -107,7 +107,12 @@ impl Rogue {
     }
 
     /// Answers the INIT of a client as its gateway would: the RESPONSE, and the keys.
-    pub fn answer(key: &StaticKey, init: &[u8], session: SessionId, now: Time) -> Option<(Vec<u8>, Rogue)> {
+    pub(super) fn answer(
+        key: &StaticKey,
+        init: &[u8],
+        session: SessionId,
+        now: Time,
+    ) -> Option<(Vec<u8>, Rogue)> {
         let mut rng = ChaCha12Rng::seed_from_u64(now.as_nanos());
         let mut responder = Responder::new(&mut rng, key.clone(), &ResponderConfig::default(), now);
         let from = SocketAddr::from(([192, 0, 2, 9], 1));

@@ -11,7 +11,7 @@ use crate::time::{Duration, Time};
 /// each alone carries without turns, 0.945 with 2 ms, 0.97 with 4, 0.99 with 6 and 1.01 with 8.
 const SPACING: Duration = Duration::from_millis(6);
 /// A backlog is small under so many bytes: the acknowledgements of 600 Mb/s in the time of a turn, and some full datagrams.
-pub const SMALL_BACKLOG: u64 = 16_384;
+pub(super) const SMALL_BACKLOG: u64 = 16_384;
 /// Datagrams received since the last turn from which on they are bulk, if they are four times those sent: with fewer, a turn has cost nobody any.
 const BULK: u64 = 8;
 /// Packets of the low-latency class wait no longer than this for the link to be rid of the last of them: it may be held up for long, and then some more make no difference.
@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_millis(20);
 
 /// Decides whose turn it is.
 #[derive(Debug, Default)]
-pub struct AckAggregation {
+pub(super) struct AckAggregation {
     /// All that waits may leave.
     open: bool,
     last: Time,
@@ -30,7 +30,7 @@ pub struct AckAggregation {
 
 /// What is known when something waits.
 #[derive(Clone, Copy, Debug)]
-pub struct Backlog {
+pub(super) struct Backlog {
     /// Nothing in it is low-latency for another reason than being an acknowledgement.
     pub deferrable: bool,
     /// The link still holds the last that left, and something else.
@@ -43,12 +43,12 @@ pub struct Backlog {
 
 impl AckAggregation {
     /// Nothing waits.
-    pub fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         (self.open, self.opens_at) = (false, None);
     }
 
     /// Whether what waits may leave now.
-    pub fn may_leave(&mut self, now: Time, b: Backlog) -> bool {
+    pub(super) fn may_leave(&mut self, now: Time, b: Backlog) -> bool {
         let (received, sent) =
             (b.received.saturating_sub(self.before.0), b.sent.saturating_sub(self.before.1));
         let bulk = received >= BULK.max(sent * 4);
@@ -69,7 +69,7 @@ impl AckAggregation {
     }
 
     /// When what waits may leave, unless the link is rid of the last that left before.
-    pub fn opens_at(&self) -> Option<Time> {
+    pub(super) fn opens_at(&self) -> Option<Time> {
         self.opens_at
     }
 }

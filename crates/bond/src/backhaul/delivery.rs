@@ -22,7 +22,7 @@ const TELLING: f64 = 32.0;
 
 /// How many packets may be handed to the device.
 #[derive(Debug)]
-pub struct DeliveryPacer {
+pub(crate) struct DeliveryPacer {
     /// The longest queue that a client should have, packets.
     most: f64,
     /// As reported last: the longest queue, and packets per second that all clients' queues get rid of.
@@ -43,7 +43,7 @@ pub struct DeliveryPacer {
 
 impl DeliveryPacer {
     /// Of a repeater whose clients should have `most` packets in front of them at most.
-    pub fn new(most: u32) -> DeliveryPacer {
+    pub(crate) fn new(most: u32) -> DeliveryPacer {
         DeliveryPacer {
             most: f64::from(most),
             queue: 0.0,
@@ -59,7 +59,7 @@ impl DeliveryPacer {
     }
 
     /// The radio has spoken, of one client or of several, one after the other.
-    pub fn on_report(&mut self, now: Time, clients: &ClientQueues, low: u32) {
+    pub(crate) fn on_report(&mut self, now: Time, clients: &ClientQueues, low: u32) {
         if self.at != Some(now) {
             if self.handed >= TELLING {
                 let share = (clients.came().saturating_sub(self.came) as f64 / self.handed).min(1.0);
@@ -73,7 +73,7 @@ impl DeliveryPacer {
     }
 
     /// Packets were handed over, and so many are left.
-    pub fn on_handed(&mut self, packets: usize, left: usize) {
+    pub(crate) fn on_handed(&mut self, packets: usize, left: usize) {
         self.handed += packets as f64;
         if left == 0 {
             self.since = None;
@@ -81,7 +81,7 @@ impl DeliveryPacer {
     }
 
     /// Whether another may be; `kept` wait.
-    pub fn has_room(&mut self, now: Time, kept: usize) -> bool {
+    pub(crate) fn has_room(&mut self, now: Time, kept: usize) -> bool {
         let Some(age) = self.at.map(|at| now.since(at)) else { return true };
         // What is still on its way to the radio, or dropped by it, did not come either.
         let to_radio = if self.to_radio > 0.5 { 1.0 } else { self.to_radio };
@@ -95,12 +95,12 @@ impl DeliveryPacer {
     }
 
     /// How often packets had to wait.
-    pub fn waits(&self) -> u64 {
+    pub(crate) fn waits(&self) -> u64 {
         self.waits
     }
 
     /// When to look again though no report comes.
-    pub fn opens_at(&self) -> Option<Time> {
+    pub(crate) fn opens_at(&self) -> Option<Time> {
         Some((self.at? + FRESH).min(self.since? + PATIENCE))
     }
 }

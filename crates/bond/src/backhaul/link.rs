@@ -30,30 +30,30 @@ pub(super) struct Link {
 
 impl Link {
     /// The link under a path whose next datagram has this number.
-    pub fn starting_at(number: u64) -> Link {
+    pub(super) fn starting_at(number: u64) -> Link {
         Link { completions: Completions::starting_at(number), ..Link::default() }
     }
 
     /// A datagram of `bytes` on the wire left, the last one that `path` knows.
-    pub fn on_sent(&mut self, now: Time, path: &Path, bytes: u32) {
+    pub(super) fn on_sent(&mut self, now: Time, path: &Path, bytes: u32) {
         self.completions.on_sent(bytes);
         self.note_utilisation(now, path);
     }
 
     /// The link reports.
-    pub fn on_link(&mut self, now: Time, path: &Path, state: LinkState) {
+    pub(super) fn on_link(&mut self, now: Time, path: &Path, state: LinkState) {
         self.completions.on_link(now, state, path.sent.next_number());
         self.note_utilisation(now, path);
     }
 
     /// The peer acknowledged the datagram with this number, the highest so far.
-    pub fn on_acked(&mut self, now: Time, path: &Path, number: u64) {
+    pub(super) fn on_acked(&mut self, now: Time, path: &Path, number: u64) {
         self.completions.on_acked(now, number, path.sent.next_number());
         self.note_utilisation(now, path);
     }
 
     /// All that was in flight is declared lost.
-    pub fn on_all_lost(&mut self, path: &Path) {
+    pub(super) fn on_all_lost(&mut self, path: &Path) {
         self.completions.on_all_lost(path.sent.next_number());
         self.utilisation = Utilisation::default();
     }
@@ -64,23 +64,23 @@ impl Link {
     }
 
     /// Datagrams without a completion.
-    pub fn outstanding(&self, path: &Path) -> u64 {
+    pub(super) fn outstanding(&self, path: &Path) -> u64 {
         self.completions.outstanding(path.sent.next_number())
     }
 
     /// The same in datagrams of full length. Of the smallest, four count as one at least: each takes its turn on the air.
-    pub fn outstanding_full(&self, path: &Path) -> u64 {
+    pub(super) fn outstanding_full(&self, path: &Path) -> u64 {
         let full = self.completions.held_bytes().div_ceil(u64::from(path.mtu.current()));
         full.max(self.outstanding(path) / 4)
     }
 
     /// Datagrams of full length that it completes per second while it is served.
-    pub fn completed_pps(&self, path: &Path) -> f64 {
+    pub(super) fn completed_pps(&self, path: &Path) -> f64 {
         self.completions.rate() / f64::from(path.mtu.current())
     }
 
     /// How many datagrams of full length it may hold.
-    pub fn threshold(&self, now: Time, path: &Path, limits: &DeviceThreshold) -> u32 {
+    pub(super) fn threshold(&self, now: Time, path: &Path, limits: &DeviceThreshold) -> u32 {
         // Acknowledgements are late by a round trip and the time between two requests; the link's own report is not.
         let late = match self.completions.source(now) {
             Source::Acknowledgements if path.rtt.is_known() => path.rtt.min() + ASK,
@@ -90,7 +90,7 @@ impl Link {
     }
 
     /// The link reports that it still holds the last datagram of the low-latency class, and another one.
-    pub fn holds_low_latency(&self, now: Time, path: &Path) -> bool {
+    pub(super) fn holds_low_latency(&self, now: Time, path: &Path) -> bool {
         let outstanding = self.outstanding(path);
         self.completions.source(now) == Source::Link
             && outstanding > 1
@@ -99,7 +99,7 @@ impl Link {
 
     /// Whether the datagram that leaves now is to ask for an acknowledgement; notes that it does. `fills`: nothing leaves behind it until the link is
     /// known to hold less, so that nothing could ask later.
-    pub fn asks(&mut self, now: Time, path: &Path, fills: bool) -> bool {
+    pub(super) fn asks(&mut self, now: Time, path: &Path, fills: bool) -> bool {
         let silent = self.completions.source(now) == Source::Acknowledgements;
         let due = fills && silent || now.since(self.asked) >= ASK;
         let asks = due && (silent || path.cc.listens());
@@ -110,7 +110,7 @@ impl Link {
     }
 
     /// By how much the peer's acknowledgements are later than on other bonds.
-    pub fn ack_delay(&self, now: Time) -> Duration {
+    pub(super) fn ack_delay(&self, now: Time) -> Duration {
         match self.completions.source(now) {
             Source::Link => SPARSE.1,
             Source::Acknowledgements => ASK + SPARSE_GAP,

@@ -9,19 +9,19 @@
 //! ```
 //!
 //! Three things follow from links that are radios. What a link *completes* is known sooner and better than what the peer acknowledges, so links are filled by
-//! that ([`crate::feedback`], [`crate::schedule::Backpressure`]). Each frame takes a turn on the air, so small ones wait for each other ([`aggregation`]),
+//! that ([`crate::feedback`], [`crate::schedule::Backpressure`]). Each frame takes a turn on the air, so small ones wait for each other (`aggregation`),
 //! and acknowledgements are few. And one of the links shares its channel with the repeater's clients, so it takes only the air that they leave
-//! ([`limiter`]); what the clients' radio has no room for waits at the repeater ([`delivery`]).
+//! ([`limiter`]); what the clients' radio has no room for waits at the repeater (`delivery`).
 //!
-//! A [`Backhaul`] is one session's part of this. The session asks it through a few hooks and is otherwise as over the internet.
+//! A `Backhaul` is one session's part of this. The session asks it through a few hooks and is otherwise as over the internet.
 
-pub mod aggregation;
+mod aggregation;
 pub mod channel_search;
-pub mod delivery;
+pub(crate) mod delivery;
 pub mod limiter;
 mod link;
 mod reporter;
-pub mod utilisation;
+mod utilisation;
 
 use crate::config::Config;
 use crate::feedback::{LinkState, Source};
@@ -73,7 +73,7 @@ pub struct BackhaulStatus {
 
 /// One session's backhaul.
 #[derive(Debug)]
-pub struct Backhaul {
+pub(crate) struct Backhaul {
     /// The scheduler lives on completions; without that (as in the comparisons of the paper) links are filled as over the internet.
     by_completions: bool,
     thresholds: DeviceThreshold,
@@ -95,7 +95,7 @@ pub struct Backhaul {
 
 impl Backhaul {
     /// For one session.
-    pub fn new(config: &Config) -> Backhaul {
+    pub(crate) fn new(config: &Config) -> Backhaul {
         Backhaul {
             by_completions: config.scheduler.counts_completions(),
             thresholds: config.device_threshold,
@@ -111,22 +111,22 @@ impl Backhaul {
     }
 
     /// The peer said in the handshake whether it reads queue reports.
-    pub fn set_peer_reads(&mut self, reads: bool) {
+    pub(crate) fn set_peer_reads(&mut self, reads: bool) {
         self.peer_reads = reads;
     }
 
     /// Whether the peer reads queue reports.
-    pub fn peer_reads(&self) -> bool {
+    pub(crate) fn peer_reads(&self) -> bool {
         self.peer_reads
     }
 
     /// Repeater: whether the channel of this path is also the one that its clients need.
-    pub fn set_shared(&mut self, path: PathId, shared: bool) {
+    pub(crate) fn set_shared(&mut self, path: PathId, shared: bool) {
         self.shared = self.shared & !path.bit() | u16::from(shared) << path.get();
     }
 
     /// The configuration changed. Another limiter begins with the repeater's next report.
-    pub fn reconfigure(&mut self, config: &Config) {
+    pub(crate) fn reconfigure(&mut self, config: &Config) {
         if self.config != config.limiter {
             (self.config, self.limiter) = (config.limiter, None);
         }
@@ -134,46 +134,46 @@ impl Backhaul {
     }
 
     /// The session begins anew.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.limiter = None;
     }
 
     // --- paths and their links ---
 
     /// A path was added, whose first datagram has this number.
-    pub fn on_path_added(&mut self, id: PathId, first: u64) {
+    pub(crate) fn on_path_added(&mut self, id: PathId, first: u64) {
         self.links[id.index()] = Link::starting_at(first);
         self.reporter.on_path_removed(id);
     }
 
     /// Whether acknowledgements to the peer should be few: it goes by its links.
-    pub fn acknowledges_seldom(&self) -> bool {
+    pub(crate) fn acknowledges_seldom(&self) -> bool {
         self.by_completions
     }
 
     /// A datagram of `bytes` on the wire left.
-    pub fn on_sent(&mut self, now: Time, path: &Path, bytes: u32) {
+    pub(crate) fn on_sent(&mut self, now: Time, path: &Path, bytes: u32) {
         self.links[path.id.index()].on_sent(now, path, bytes);
     }
 
     /// The link under a path reports.
-    pub fn on_link(&mut self, now: Time, path: &Path, state: LinkState) {
+    pub(crate) fn on_link(&mut self, now: Time, path: &Path, state: LinkState) {
         self.links[path.id.index()].on_link(now, path, state);
     }
 
     /// The peer acknowledged this datagram, the highest so far.
-    pub fn on_acked(&mut self, now: Time, path: &Path, number: u64) {
+    pub(crate) fn on_acked(&mut self, now: Time, path: &Path, number: u64) {
         self.links[path.id.index()].on_acked(now, path, number);
     }
 
     /// All that a path had in flight is declared lost.
-    pub fn on_all_lost(&mut self, path: &Path) {
+    pub(crate) fn on_all_lost(&mut self, path: &Path) {
         self.links[path.id.index()].on_all_lost(path);
     }
 
     /// Since when the peer owes an answer to datagram `oldest.0`, which left at `oldest.1`. A link's report counts only where one comes every few
     /// completions.
-    pub fn owed_since(&self, now: Time, path: PathId, oldest: (u64, Time)) -> Time {
+    pub(crate) fn owed_since(&self, now: Time, path: PathId, oldest: (u64, Time)) -> Time {
         let completions = &self.links[path.index()].completions;
         match completions.source(now) {
             Source::Link if self.by_completions => completions.owed_since(oldest),
@@ -182,29 +182,29 @@ impl Backhaul {
     }
 
     /// By how much the peer's acknowledgements on a path are later than over the internet.
-    pub fn ack_delay(&self, now: Time, path: PathId) -> Duration {
+    pub(crate) fn ack_delay(&self, now: Time, path: PathId) -> Duration {
         if self.by_completions { self.links[path.index()].ack_delay(now) } else { Duration::ZERO }
     }
 
     /// Whether the datagram that leaves now on a path is to ask for an acknowledgement. `threshold`: datagrams that the link may hold.
-    pub fn asks(&mut self, now: Time, path: &Path, threshold: u32) -> bool {
+    pub(crate) fn asks(&mut self, now: Time, path: &Path, threshold: u32) -> bool {
         let link = &mut self.links[path.id.index()];
         let fills = link.outstanding(path) + 1 >= u64::from(threshold);
         self.by_completions && link.asks(now, path, fills)
     }
 
     /// A path whose link is changing its channel is used while no other works. Returns whether that is over now.
-    pub fn set_away(&mut self, path: PathId, away: bool) -> bool {
+    pub(crate) fn set_away(&mut self, path: PathId, away: bool) -> bool {
         std::mem::replace(&mut self.links[path.index()].is_away, away) && !away
     }
 
     /// Whether a path's link is changing its channel.
-    pub fn is_away(&self, path: PathId) -> bool {
+    pub(crate) fn is_away(&self, path: PathId) -> bool {
         self.links[path.index()].is_away
     }
 
     /// Bytes carried by the link of a path, and whether it holds half of what it may: as under a flow that keeps its own queue short.
-    pub fn link_load(&self, now: Time, path: &Path) -> (u64, bool) {
+    pub(crate) fn link_load(&self, now: Time, path: &Path) -> (u64, bool) {
         let link = &self.links[path.id.index()];
         // Bare acknowledgements, which nobody acknowledges, are not what a flow has in flight.
         let in_flight = link.outstanding(path).min(u64::from(path.sent.datagrams_in_flight()));
@@ -215,13 +215,13 @@ impl Backhaul {
     // --- what the scheduler sees, and what may leave ---
 
     /// Nobody reports how the clients fare, and there is no dedicated link: carrying slowly is better than not at all.
-    pub fn is_unlimited<'a>(&self, mut usable: impl Iterator<Item = &'a Path>) -> bool {
+    pub(crate) fn is_unlimited<'a>(&self, mut usable: impl Iterator<Item = &'a Path>) -> bool {
         let Some(limiter) = &self.limiter else { return true };
         limiter.is_silent() && usable.all(|p| limiter.is_shared(p.id))
     }
 
     /// Adjusts what the scheduler sees of a path. `unlimited`: [`Backhaul::is_unlimited`].
-    pub fn adjust(&mut self, now: Time, path: &Path, unlimited: bool, info: &mut PathInfo) {
+    pub(crate) fn adjust(&mut self, now: Time, path: &Path, unlimited: bool, info: &mut PathInfo) {
         let link = &self.links[path.id.index()];
         let outstanding = match self.by_completions {
             true => link.outstanding_full(path),
@@ -243,14 +243,20 @@ impl Backhaul {
     }
 
     /// Datagrams of flows left on a path.
-    pub fn on_batch(&mut self, now: Time, path: PathId, datagrams: u32) {
+    pub(crate) fn on_batch(&mut self, now: Time, path: PathId, datagrams: u32) {
         if let Some(l) = self.limiter.as_mut().filter(|l| l.is_shared(path)) {
             l.on_sent(now, path, datagrams);
         }
     }
 
     /// Whether packets of the low-latency class may leave now on `path`; `only_acks`: all of them are acknowledgements of TCP.
-    pub fn may_send_low_latency(&mut self, now: Time, path: &Path, only_acks: bool, paths: &[Path]) -> bool {
+    pub(crate) fn may_send_low_latency(
+        &mut self,
+        now: Time,
+        path: &Path,
+        only_acks: bool,
+        paths: &[Path],
+    ) -> bool {
         let link = &mut self.links[path.id.index()];
         let held = link.holds_low_latency(now, path);
         if self.by_completions && !self.acks.may_leave(now, backlog(only_acks, held, paths)) {
@@ -261,24 +267,24 @@ impl Backhaul {
     }
 
     /// No packet of the low-latency class waits, or none can leave.
-    pub fn no_low_latency(&mut self) {
+    pub(crate) fn no_low_latency(&mut self) {
         self.acks.end();
     }
 
     /// Whether queued packets, of so many bytes, may leave now.
-    pub fn may_send_queued(&mut self, now: Time, bytes: u64, paths: &[Path]) -> bool {
+    pub(crate) fn may_send_queued(&mut self, now: Time, bytes: u64, paths: &[Path]) -> bool {
         let small = bytes < SMALL_BACKLOG;
         !self.by_completions || self.small.may_leave(now, backlog(small, false, paths))
     }
 
     /// Nothing is queued.
-    pub fn no_queued(&mut self) {
+    pub(crate) fn no_queued(&mut self) {
         self.small.end();
     }
 
     /// The path by which acknowledgements of path `own` leave: its own, unless that is on the channel of this end's clients and another is not,
     /// since each would take a turn from them. Nobody answers bare acknowledgements: that the other path is gone shows by what no longer comes on it.
-    pub fn ack_path(&self, now: Time, own: PathId, paths: &[Path]) -> PathId {
+    pub(crate) fn ack_path(&self, now: Time, own: PathId, paths: &[Path]) -> PathId {
         let is_shared = |id: PathId| self.shared & id.bit() != 0;
         let other = |p: &Path| {
             let heard = now.since(p.heard_at) < ACKS_ELSEWHERE;
@@ -291,28 +297,28 @@ impl Backhaul {
     // --- queue reports ---
 
     /// Repeater: a radio reports its queue towards a client, where the peer reads reports. `true`: it is to be told at once.
-    pub fn on_client_queue(&mut self, now: Time, client: u32, state: LinkState) -> bool {
+    pub(crate) fn on_client_queue(&mut self, now: Time, client: u32, state: LinkState) -> bool {
         self.reporter.on_client_queue(now, client, state)
     }
 
     /// Repeater: its clients' queues.
-    pub fn clients(&self) -> &ClientQueues {
+    pub(crate) fn clients(&self) -> &ClientQueues {
         &self.reporter.queues
     }
 
     /// Whether a report is to leave by this path now, though nothing else does.
-    pub fn wants_turn(&self, now: Time, path: &Path) -> bool {
+    pub(crate) fn wants_turn(&self, now: Time, path: &Path) -> bool {
         let link_is_empty = self.links[path.id.index()].outstanding(path) == 0;
         self.reporter.wants_turn(now, path.id, link_is_empty)
     }
 
     /// The report that leaves with the next datagram of this path, if one does.
-    pub fn take_report(&mut self, path: &Path) -> Option<QueueFrame> {
+    pub(crate) fn take_report(&mut self, path: &Path) -> Option<QueueFrame> {
         self.reporter.take(path.id, path.sent.next_number(), self.shared, &self.config)
     }
 
     /// Access point: the repeater reports.
-    pub fn on_report(&mut self, now: Time, report: &QueueFrame) {
+    pub(crate) fn on_report(&mut self, now: Time, report: &QueueFrame) {
         if self.limiter.is_none() {
             self.limiter = SharedLinkLimiter::new(&self.config, self.thresholds.most, now);
         }
@@ -322,7 +328,7 @@ impl Backhaul {
     }
 
     /// Does what is due. `true`: shared links may do something else now.
-    pub fn on_timer(&mut self, now: Time, paths: &[Path]) -> bool {
+    pub(crate) fn on_timer(&mut self, now: Time, paths: &[Path]) -> bool {
         if self.reporter.poll(now, self.config.every(), self.peer_reads) {
             let active = paths.iter().filter(|p| p.live.state == State::Active);
             let best = active.min_by_key(|p| {
@@ -338,7 +344,12 @@ impl Backhaul {
     }
 
     /// When something is due next, and what. `waiting`: data waits to be sent.
-    pub fn next_timeout(&self, now: Time, paths: &[Path], waiting: bool) -> Option<(Time, &'static str)> {
+    pub(crate) fn next_timeout(
+        &self,
+        now: Time,
+        paths: &[Path],
+        waiting: bool,
+    ) -> Option<(Time, &'static str)> {
         let limiter = self.limiter.as_ref();
         let of_session = [
             (self.reporter.next_timeout(), "queue report"),
@@ -360,7 +371,7 @@ impl Backhaul {
     // --- status ---
 
     /// The link of a path, now.
-    pub fn link_status(&self, now: Time, path: &Path) -> LinkStatus {
+    pub(crate) fn link_status(&self, now: Time, path: &Path) -> LinkStatus {
         let link = &self.links[path.id.index()];
         LinkStatus {
             outstanding: link.outstanding(path),
@@ -373,7 +384,7 @@ impl Backhaul {
     }
 
     /// The queues towards the clients; `None` where nobody reports any.
-    pub fn status(&self) -> Option<BackhaulStatus> {
+    pub(crate) fn status(&self) -> Option<BackhaulStatus> {
         let limiter = self.limiter.as_ref();
         let (queues, reports_sent) = (&self.reporter.queues, self.reporter.sent);
         let silent = queues.is_empty() && limiter.is_none() && reports_sent == 0;

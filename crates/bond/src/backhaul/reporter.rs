@@ -27,7 +27,7 @@ pub(super) struct Reporter {
 
 impl Reporter {
     /// The radio reports its queue towards a client. `true`: the first of all, of which the peer is to be told at once.
-    pub fn on_client_queue(&mut self, now: Time, client: u32, state: LinkState) -> bool {
+    pub(super) fn on_client_queue(&mut self, now: Time, client: u32, state: LinkState) -> bool {
         self.queues.on_queue(now, client, state);
         let first = self.due.is_none();
         self.due.get_or_insert(now);
@@ -35,7 +35,7 @@ impl Reporter {
     }
 
     /// Whether a report is due. Without clients, or a peer that reads it (`is_read`), none is until a client is heard of again.
-    pub fn poll(&mut self, now: Time, every: Duration, is_read: bool) -> bool {
+    pub(super) fn poll(&mut self, now: Time, every: Duration, is_read: bool) -> bool {
         if self.due.is_none_or(|due| due > now) {
             return false;
         }
@@ -46,29 +46,29 @@ impl Reporter {
     }
 
     /// The report that is due leaves by this path; one that still waited is superseded.
-    pub fn queue(&mut self, now: Time, path: PathId) {
+    pub(super) fn queue(&mut self, now: Time, path: PathId) {
         self.seq = self.seq.wrapping_add(1);
         self.sent += 1;
         self.waiting = Some((path, self.waiting.map_or(now, |(_, since)| since)));
     }
 
     /// A path is gone, or is another one now: a report that was to leave by it waits for the next period.
-    pub fn on_path_removed(&mut self, path: PathId) {
+    pub(super) fn on_path_removed(&mut self, path: PathId) {
         self.waiting.take_if(|(id, _)| *id == path);
     }
 
     /// The last report is in front of the link of this path or on it; `settled` is the number of the first datagram there.
-    pub fn is_held_by(&self, path: PathId, settled: u64) -> bool {
+    pub(super) fn is_held_by(&self, path: PathId, settled: u64) -> bool {
         self.last.is_some_and(|(id, number)| id == path && settled <= number)
     }
 
     /// Whether the report takes a turn on the air for itself: behind what the link still holds it would only grow old.
-    pub fn wants_turn(&self, now: Time, path: PathId, link_is_empty: bool) -> bool {
+    pub(super) fn wants_turn(&self, now: Time, path: PathId, link_is_empty: bool) -> bool {
         self.waiting.is_some_and(|(id, since)| id == path && (link_is_empty || now >= since + LATEST))
     }
 
     /// The report, if it leaves by this path, whose next datagram has this number.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         path: PathId,
         number: u64,
@@ -88,7 +88,7 @@ impl Reporter {
     }
 
     /// When something is to be done, by the clock alone.
-    pub fn next_timeout(&self) -> Option<Time> {
+    pub(super) fn next_timeout(&self) -> Option<Time> {
         let turn = self.waiting.map(|(_, since)| since + LATEST);
         [self.due, turn].into_iter().flatten().min()
     }

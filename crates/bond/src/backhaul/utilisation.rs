@@ -10,7 +10,7 @@ const MEMORY_S: f64 = 0.05;
 /// The length of what it holds says less: a flow that is paced by what was delivered (BBR) keeps a link at work without ever filling it, and a burst of a flow that
 /// another link holds back fills it for a moment. Where completions are told by the peer alone the link seems to hold what has arrived and was not yet told.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Utilisation {
+pub(super) struct Utilisation {
     share: f64,
     at: Time,
     holds: bool,
@@ -18,13 +18,13 @@ pub struct Utilisation {
 
 impl Utilisation {
     /// From now on it holds something, or nothing.
-    pub fn note(&mut self, now: Time, holds: bool) {
+    pub(super) fn note(&mut self, now: Time, holds: bool) {
         self.share = self.share(now);
         (self.at, self.holds) = (now, holds);
     }
 
     /// From 0, never, to 1, always.
-    pub fn share(&self, now: Time) -> f64 {
+    pub(super) fn share(&self, now: Time) -> f64 {
         let old = (-now.since(self.at).as_secs_f64() / MEMORY_S).exp();
         self.share * old + if self.holds { 1.0 - old } else { 0.0 }
     }

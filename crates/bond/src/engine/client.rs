@@ -76,7 +76,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub fn new(config: ClientConfig) -> Self {
+    pub(super) fn new(config: ClientConfig) -> Self {
         Client {
             config,
             initiator: None,
@@ -94,7 +94,7 @@ impl Client {
         if config.hop.is_some() { RETRY_MAX_ON_HOP } else { RETRY_MAX }
     }
 
-    pub fn next_timeout(&self) -> (Time, &'static str) {
+    pub(super) fn next_timeout(&self) -> (Time, &'static str) {
         if self.refused { (Time::NEVER, "refused") } else { (self.next, "handshake") }
     }
 }

@@ -36,7 +36,7 @@ impl fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    pub fn new(
+    pub(super) fn new(
         entropy: &mut Entropy,
         key: StaticKey,
         inside: Vec<IpAddr>,

@@ -104,34 +104,34 @@ pub(super) struct Handshakes {
 }
 
 impl Handshakes {
-    pub fn backlog(&self) -> Backlog {
+    pub(super) fn backlog(&self) -> Backlog {
         Backlog { proven: self.proven.len(), unproven: self.unproven.len() }
     }
 
-    pub fn read(&mut self, route: Route, reading: Box<Reading>) {
+    pub(super) fn read(&mut self, route: Route, reading: Box<Reading>) {
         let queue = if reading.proven() { &mut self.proven } else { &mut self.unproven };
         queue.push_back(HandshakeJob { route, tag: reading.tag(), work: Work::Read(reading) });
     }
 
-    pub fn refuse(&mut self, route: Route, incoming: Box<Incoming>, refusal: Refusal) {
+    pub(super) fn refuse(&mut self, route: Route, incoming: Box<Incoming>, refusal: Refusal) {
         let tag = incoming.tag();
         self.answers.push_back(HandshakeJob { route, tag, work: Work::Refuse(incoming, refusal) });
     }
 
-    pub fn accept(&mut self, route: Route, incoming: Box<Incoming>, offer: Offer) {
+    pub(super) fn accept(&mut self, route: Route, incoming: Box<Incoming>, offer: Offer) {
         let (tag, work) = (incoming.tag(), Work::Accept(incoming, Box::new(offer)));
         self.answers.push_back(HandshakeJob { route, tag, work });
     }
 
     /// A copy of an INIT that is under way came by `route`.
-    pub fn note_copy(&mut self, tag: InitTag, route: Route) {
+    pub(super) fn note_copy(&mut self, tag: InitTag, route: Route) {
         if self.copies.len() < COPIES && !self.copies.contains(&(tag, route)) {
             self.copies.push((tag, route));
         }
     }
 
     /// An INIT is done with: by which routes copies of it came.
-    pub fn take_copies(&mut self, tag: InitTag) -> Vec<Route> {
+    pub(super) fn take_copies(&mut self, tag: InitTag) -> Vec<Route> {
         self.copies.extract_if(.., |(t, _)| *t == tag).map(|(_, route)| route).collect()
     }
 

@@ -9,7 +9,7 @@ mod status;
 
 pub use client::ClientConfig;
 pub use handshakes::{HandshakeJob, HandshakeResult};
-pub use status::{PathStatus, PeerStatus, Status};
+pub use status::{Drops, PathStatus, PeerStatus, QueueCounters, Status};
 
 use crate::api::{BATCH_BYTES, Event, Input, Output, Registry};
 use crate::backhaul::delivery::DeliveryPacer;
@@ -19,7 +19,7 @@ use crate::inner::Inner;
 use crate::order::Delivery;
 use crate::path::{PathId, Route};
 use crate::peer::receive::{Heard, Origin};
-use crate::peer::{Drops, Peer, Shared};
+use crate::peer::{Peer, Shared};
 use crate::pool::Pool;
 use crate::session::{Index, Layer, MessageType, PublicKey, StaticKey};
 use crate::store::{DevicePacket, Store};

@@ -4,8 +4,8 @@ use super::Engine;
 use crate::backhaul::{BackhaulStatus, LinkStatus};
 use crate::order;
 use crate::path::{Route, State, Traffic};
-use crate::peer::Drops;
-use crate::queue;
+pub use crate::peer::Drops;
+pub use crate::queue::Counters as QueueCounters;
 use crate::session::PublicKey;
 use crate::time::{Duration, Time};
 use core::net::IpAddr;
@@ -74,7 +74,7 @@ pub struct PeerStatus {
     /// How long the last packet waited.
     pub queue_wait: Duration,
     /// Queue totals.
-    pub queue: queue::Counters,
+    pub queue: QueueCounters,
     /// Order totals.
     pub order: order::Counters,
     /// How long whole packets waited for those before them.

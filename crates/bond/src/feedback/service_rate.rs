@@ -11,7 +11,7 @@ const WINDOWS: usize = 16;
 
 /// The service rate of one link, in bytes: datagrams are of unlike length, and a rate of short ones would let a link hold too many long ones.
 #[derive(Debug, Default)]
-pub struct ServiceRate {
+pub(super) struct ServiceRate {
     since: Time,
     bytes: u64,
     /// Nothing was outstanding at some moment of the window: its rate is that of what came in.
@@ -22,12 +22,12 @@ pub struct ServiceRate {
 
 impl ServiceRate {
     /// The link is rid of `bytes` more.
-    pub fn on_completed(&mut self, bytes: u32) {
+    pub(super) fn on_completed(&mut self, bytes: u32) {
         self.bytes += u64::from(bytes);
     }
 
     /// Ends the window if it is over; `is_empty`: the link holds nothing now.
-    pub fn update(&mut self, now: Time, is_empty: bool) {
+    pub(super) fn update(&mut self, now: Time, is_empty: bool) {
         self.starved |= is_empty;
         let over = now.since(self.since);
         if over < WINDOW {
@@ -45,7 +45,7 @@ impl ServiceRate {
     }
 
     /// Bytes per second; 0 before anything was served.
-    pub fn rate(&self) -> f64 {
+    pub(super) fn rate(&self) -> f64 {
         self.best
     }
 }

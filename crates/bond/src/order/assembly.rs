@@ -39,7 +39,7 @@ pub(super) enum Added {
 
 impl Assembly {
     /// An empty packet with room for `fragment`.
-    pub fn new(pool: &mut Pool, fragment: &Fragment<'_>, now: Time) -> Option<Assembly> {
+    pub(super) fn new(pool: &mut Pool, fragment: &Fragment<'_>, now: Time) -> Option<Assembly> {
         let end = usize::from(fragment.offset) + fragment.data.len();
         let buf = pool.alloc(fragment.total.map_or(end, usize::from))?;
         let room = pool.bytes(buf).len() as u32;
@@ -47,7 +47,13 @@ impl Assembly {
     }
 
     /// Adds a fragment. Where that takes a larger buffer there is one only if the packet `may_grow`.
-    pub fn add(&mut self, pool: &mut Pool, fragment: &Fragment<'_>, may_grow: bool, now: Time) -> Added {
+    pub(super) fn add(
+        &mut self,
+        pool: &mut Pool,
+        fragment: &Fragment<'_>,
+        may_grow: bool,
+        now: Time,
+    ) -> Added {
         let from = fragment.offset;
         let Ok(to) = u16::try_from(usize::from(from) + fragment.data.len()) else { return Added::Refused };
         let len = fragment.total.or(self.len);
@@ -77,12 +83,12 @@ impl Assembly {
     }
 
     /// Nothing is missing.
-    pub fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.len.is_some_and(|len| self.have[..] == [(0, len)])
     }
 
     /// Where its next bytes belong if all before them are there: its buffer, how many are there, how many it may have.
-    pub fn end(&self) -> Option<(Buf, u32, u32)> {
+    pub(super) fn end(&self) -> Option<(Buf, u32, u32)> {
         match (&self.have[..], self.len) {
             ([(0, to)], Some(len)) if *to < len => {
                 Some((self.buf, u32::from(*to), u32::from(len).min(self.room)))
@@ -92,7 +98,7 @@ impl Assembly {
     }
 
     /// The `len` bytes after [`Assembly::end`] were written to their place.
-    pub fn extend(&mut self, len: usize, now: Time) -> Added {
+    pub(super) fn extend(&mut self, len: usize, now: Time) -> Added {
         let to = self.end().and_then(|(_, at, most)| {
             u16::try_from(at as usize + len).ok().filter(|to| u32::from(*to) <= most)
         });
@@ -138,17 +144,17 @@ impl Assembly {
     }
 
     /// Bytes of packet memory that it holds.
-    pub fn memory(&self) -> u64 {
+    pub(super) fn memory(&self) -> u64 {
         self.room.into()
     }
 
     /// Its buffer, length and header. The buffer is the caller's from now on.
-    pub fn finish(self) -> (Buf, u32, Vnet) {
+    pub(super) fn finish(self) -> (Buf, u32, Vnet) {
         (self.buf, self.len.unwrap_or(0).into(), self.vnet)
     }
 
     /// Gives its memory back.
-    pub fn drop_into(self, pool: &mut Pool) {
+    pub(super) fn drop_into(self, pool: &mut Pool) {
         pool.free(self.buf);
     }
 }

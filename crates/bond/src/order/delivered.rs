@@ -10,18 +10,18 @@ pub(super) struct Delivered([u64; (REMEMBERED / WORD) as usize]);
 
 impl Delivered {
     /// None was delivered.
-    pub const NONE: Delivered = Delivered([0; (REMEMBERED / WORD) as usize]);
+    pub(super) const NONE: Delivered = Delivered([0; (REMEMBERED / WORD) as usize]);
     /// Each was delivered, or counts as if it were.
-    pub const ALL: Delivered = Delivered([u64::MAX; (REMEMBERED / WORD) as usize]);
+    pub(super) const ALL: Delivered = Delivered([u64::MAX; (REMEMBERED / WORD) as usize]);
 
     /// Whether this number was delivered; the caller knows that it is among those remembered.
-    pub fn has(&self, seq: u32) -> bool {
+    pub(super) fn has(&self, seq: u32) -> bool {
         let (word, bit) = place(seq);
         self.0[word] & 1 << bit != 0
     }
 
     /// Notes for `count` numbers from `first` on whether they were delivered: word by word, at most [`REMEMBERED`] of them.
-    pub fn fill(&mut self, first: u32, count: u32, delivered: bool) {
+    pub(super) fn fill(&mut self, first: u32, count: u32, delivered: bool) {
         let (mut at, mut left) = (first, count.min(REMEMBERED));
         while left > 0 {
             let (word, bit) = place(at);

@@ -43,34 +43,34 @@ pub(super) enum Took {
 
 impl Flow {
     /// A flow of which number `first` is about to come.
-    pub fn new(first: u32, now: Time) -> Flow {
+    pub(super) fn new(first: u32, now: Time) -> Flow {
         let next = if first < FRESH { 0 } else { first };
         Flow { delivered: Delivered::NONE, ..Flow::resumed(next, now) }
     }
 
     /// A flow that was forgotten but for its next number: nothing before that is delivered any more.
-    pub fn resumed(next: u32, now: Time) -> Flow {
+    pub(super) fn resumed(next: u32, now: Time) -> Flow {
         let delivered = Delivered::ALL;
         Flow { next, first: NONE, oldest: NONE, newest: NONE, gap: None, delivered, used: now }
     }
 
     /// The number to deliver next.
-    pub fn next(&self) -> u32 {
+    pub(super) fn next(&self) -> u32 {
         self.next
     }
 
     /// By how much a number is ahead of the next one.
-    pub fn ahead(&self, seq: u32) -> i32 {
+    pub(super) fn ahead(&self, seq: u32) -> i32 {
         seq_after(seq, self.next)
     }
 
     /// Nothing is held or abandoned.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.first == NONE
     }
 
     /// Takes a fragment in. `Late`: its packet was given up before; the caller passes it on. `may_hold`: memory may be taken for what waits.
-    pub fn add(
+    pub(super) fn add(
         &mut self,
         held: &mut Held,
         pool: &mut Pool,
@@ -104,7 +104,7 @@ impl Flow {
     }
 
     /// Where the next bytes of packet `seq` belong: see [`Assembly::end`].
-    pub fn end(&self, held: &mut Held, seq: u32) -> Option<(Buf, u32, u32)> {
+    pub(super) fn end(&self, held: &mut Held, seq: u32) -> Option<(Buf, u32, u32)> {
         match held.state(self.first, seq) {
             State::Held(id) => held.slot(id).packet.end(),
             _ => None,
@@ -112,7 +112,7 @@ impl Flow {
     }
 
     /// The `len` bytes after [`Flow::end`] were written to their place.
-    pub fn extend(&mut self, held: &mut Held, seq: u32, len: usize, now: Time) {
+    pub(super) fn extend(&mut self, held: &mut Held, seq: u32, len: usize, now: Time) {
         self.used = now;
         if let State::Held(id) = held.state(self.first, seq) {
             let added = held.slot_mut(id).packet.extend(len, now);
@@ -121,7 +121,7 @@ impl Flow {
     }
 
     /// The sender abandoned packet `seq`. `false`: the session holds too much to note it.
-    pub fn abandon(&mut self, held: &mut Held, pool: &mut Pool, seq: u32, now: Time) -> bool {
+    pub(super) fn abandon(&mut self, held: &mut Held, pool: &mut Pool, seq: u32, now: Time) -> bool {
         self.used = now;
         if !(0..WINDOW as i32).contains(&self.ahead(seq)) {
             return true;
@@ -137,7 +137,7 @@ impl Flow {
     }
 
     /// Moves everything that is next to `out`, and counts how long it waited, if it did. `true`: something was.
-    pub fn release(
+    pub(super) fn release(
         &mut self,
         held: &mut Held,
         now: Time,
@@ -167,7 +167,7 @@ impl Flow {
     }
 
     /// Packet `seq`, if it is whole, though others before it are not there. Its number counts as done.
-    pub fn take_whole(&mut self, held: &mut Held, seq: u32) -> Option<Delivery> {
+    pub(super) fn take_whole(&mut self, held: &mut Held, seq: u32) -> Option<Delivery> {
         let State::Held(id) = held.state(self.first, seq) else { return None };
         if !held.slot(id).packet.is_whole() {
             return None;
@@ -179,7 +179,7 @@ impl Flow {
 
     /// Gives up the next packet and those after it of which nothing is there, but none from `end` on. One that is there in part may still become
     /// whole. Returns how many packets were given up.
-    pub fn give_up(&mut self, held: &mut Held, pool: &mut Pool, end: Option<u32>) -> u32 {
+    pub(super) fn give_up(&mut self, held: &mut Held, pool: &mut Pool, end: Option<u32>) -> u32 {
         let partial = matches!(held.state(self.first, self.next), State::Held(_));
         if partial {
             self.drop_packet(held, pool, self.next);
@@ -192,12 +192,12 @@ impl Flow {
     }
 
     /// Whether something is there that waits for the next packet.
-    pub fn has_gap(&self, held: &Held) -> bool {
+    pub(super) fn has_gap(&self, held: &Held) -> bool {
         held.has_more_than(self.first, self.next)
     }
 
     /// Since when the next packet has been there in part.
-    pub fn partial_since(&self, held: &mut Held) -> Option<Time> {
+    pub(super) fn partial_since(&self, held: &mut Held) -> Option<Time> {
         match held.state(self.first, self.next) {
             State::Held(id) => Some(held.slot(id).packet.since),
             _ => None,
@@ -205,7 +205,7 @@ impl Flow {
     }
 
     /// Since when the packet that has waited longest has been whole.
-    pub fn waiting_since(&self, held: &Held) -> Option<Time> {
+    pub(super) fn waiting_since(&self, held: &Held) -> Option<Time> {
         (self.oldest != NONE).then(|| held.slot(self.oldest).packet.since)
     }
 

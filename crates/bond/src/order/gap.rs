@@ -32,17 +32,17 @@ pub(super) struct Gap {
 
 impl Gap {
     /// A gap of which this is known since `since`; a packet behind it has been `waiting`.
-    pub fn new(flow: u16, next: u32, since: Time, waiting: Option<Time>) -> Gap {
+    pub(super) fn new(flow: u16, next: u32, since: Time, waiting: Option<Time>) -> Gap {
         Gap { flow, next, since, waiting, sent_before: None, lost_since: None }
     }
 
     /// A packet behind the gap left at `timestamp`, after everything before it.
-    pub fn note_sent_before(&mut self, timestamp: Timestamp) {
+    pub(super) fn note_sent_before(&mut self, timestamp: Timestamp) {
         self.sent_before.get_or_insert(timestamp);
     }
 
     /// When it is over, whatever happens. `oldest_newest`: of the newest timestamps of all live paths, the oldest.
-    pub fn over_at(&mut self, now: Time, oldest_newest: Option<Timestamp>, hold: Hold) -> Time {
+    pub(super) fn over_at(&mut self, now: Time, oldest_newest: Option<Timestamp>, hold: Hold) -> Time {
         let passed = |s: Timestamp| oldest_newest.is_some_and(|o| o.later_than(s) > 0);
         if self.lost_since.is_none() && self.sent_before.is_some_and(passed) {
             self.lost_since = Some(now);

@@ -74,11 +74,11 @@ pub(super) struct Held {
 
 impl Held {
     /// Bytes of the heap at most. An entry of a slab is its value or the next free index.
-    pub const MOST_HEAP: usize =
+    pub(super) const MOST_HEAP: usize =
         MOST_BLOCKS * size_of::<(usize, Block)>() + MOST_PACKETS * size_of::<(usize, Slot)>();
 
     /// What is known of number `seq` in the flow whose blocks begin with `first`.
-    pub fn state(&mut self, first: Id, seq: u32) -> State {
+    pub(super) fn state(&mut self, first: Id, seq: u32) -> State {
         let Some((_, id)) = self.find(first, seq) else { return State::Missing };
         let (block, bit) = (&self.blocks[id.into()], bit_of(seq));
         if block.held >> bit & 1 != 0 {
@@ -92,7 +92,13 @@ impl Held {
     }
 
     /// Holds a packet under a missing number; frees it if the session holds too much.
-    pub fn insert(&mut self, first: &mut Id, pool: &mut Pool, seq: u32, packet: Assembly) -> Option<Id> {
+    pub(super) fn insert(
+        &mut self,
+        first: &mut Id,
+        pool: &mut Pool,
+        seq: u32,
+        packet: Assembly,
+    ) -> Option<Id> {
         let has_room = self.slots.len() < MOST_PACKETS;
         let Some(block) = (if has_room { self.block(first, seq) } else { None }) else {
             packet.drop_into(pool);
@@ -107,14 +113,14 @@ impl Held {
     }
 
     /// Marks a missing number as abandoned. `false`: the session holds too much.
-    pub fn abandon(&mut self, first: &mut Id, seq: u32) -> bool {
+    pub(super) fn abandon(&mut self, first: &mut Id, seq: u32) -> bool {
         let Some(block) = self.block(first, seq) else { return false };
         self.blocks[block.into()].abandoned |= 1 << bit_of(seq);
         true
     }
 
     /// Takes a packet out; its number is missing again.
-    pub fn take(&mut self, first: &mut Id, seq: u32) -> Option<Assembly> {
+    pub(super) fn take(&mut self, first: &mut Id, seq: u32) -> Option<Assembly> {
         let (before, id) = self.find(*first, seq)?;
         let (block, bit) = (&mut self.blocks[id.into()], bit_of(seq));
         if block.held >> bit & 1 == 0 {
@@ -128,50 +134,50 @@ impl Held {
     }
 
     /// Forgets `count` abandoned numbers of one block from `seq` on.
-    pub fn forget(&mut self, first: &mut Id, seq: u32, count: u32) {
+    pub(super) fn forget(&mut self, first: &mut Id, seq: u32, count: u32) {
         let Some((before, id)) = self.find(*first, seq) else { return };
         self.blocks[id.into()].abandoned &= !(u64::MAX >> (u64::BITS - count) << bit_of(seq));
         self.drop_if_empty(first, before, id);
     }
 
     /// The least number of a flow that is held or abandoned.
-    pub fn least(&self, first: Id) -> Option<u32> {
+    pub(super) fn least(&self, first: Id) -> Option<u32> {
         let block = self.blocks.get(first.into())?;
         Some(block.number << BLOCK_BITS | block.present().trailing_zeros())
     }
 
     /// Whether a number other than `seq`, the least that can be there, is held or abandoned.
-    pub fn has_more_than(&self, first: Id, seq: u32) -> bool {
+    pub(super) fn has_more_than(&self, first: Id, seq: u32) -> bool {
         let Some(block) = self.blocks.get(first.into()) else { return false };
         let own = if block.number == seq >> BLOCK_BITS { 1 << bit_of(seq) } else { 0 };
         block.after != NONE || block.present() & !own != 0
     }
 
     /// A packet that is held.
-    pub fn slot(&self, id: Id) -> &Slot {
+    pub(super) fn slot(&self, id: Id) -> &Slot {
         &self.slots[id.into()]
     }
 
     /// The same, for change; what it holds of the packet memory must not change.
-    pub fn slot_mut(&mut self, id: Id) -> &mut Slot {
+    pub(super) fn slot_mut(&mut self, id: Id) -> &mut Slot {
         &mut self.slots[id.into()]
     }
 
     /// Bytes of the heap that this has.
-    pub fn heap_bytes(&self) -> usize {
+    pub(super) fn heap_bytes(&self) -> usize {
         self.blocks.capacity() * size_of::<(usize, Block)>()
             + self.slots.capacity() * size_of::<(usize, Slot)>()
     }
 
     /// Drops everything.
-    pub fn clear(&mut self, pool: &mut Pool) {
+    pub(super) fn clear(&mut self, pool: &mut Pool) {
         self.slots.drain().for_each(|slot| slot.packet.drop_into(pool));
         self.blocks.clear();
         self.bytes = 0;
     }
 
     /// Gives the heap back if nothing was here since the last call.
-    pub fn give_back(&mut self) {
+    pub(super) fn give_back(&mut self) {
         let was_in_use = std::mem::take(&mut self.in_use);
         if !was_in_use && self.slots.is_empty() && self.blocks.is_empty() {
             (self.blocks, self.slots) = (Slab::new(), Slab::new());

@@ -15,12 +15,12 @@ pub(super) struct Duplicates {
 
 impl Duplicates {
     /// Nothing has come yet; `first` is about to.
-    pub fn new(first: u32, now: Time) -> Duplicates {
+    pub(super) fn new(first: u32, now: Time) -> Duplicates {
         Duplicates { newest: first.wrapping_sub(1) & 0xff_ffff, seen: Delivered::NONE, used: now }
     }
 
     /// Takes note of a packet. `false`: it came before.
-    pub fn is_new(&mut self, seq: u32, now: Time) -> bool {
+    pub(super) fn is_new(&mut self, seq: u32, now: Time) -> bool {
         self.used = now;
         let ahead = seq_after(seq, self.newest);
         if let Ok(passed) = u32::try_from(ahead)

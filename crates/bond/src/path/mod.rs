@@ -10,11 +10,11 @@
 //! ```
 
 mod id;
-pub mod pacer;
-pub mod pmtu;
-pub mod recv;
-pub mod rtt;
-pub mod sent;
+pub(crate) mod pacer;
+pub(crate) mod pmtu;
+pub(crate) mod recv;
+pub(crate) mod rtt;
+pub(crate) mod sent;
 mod state;
 
 pub use id::PathId;
@@ -76,7 +76,7 @@ pub struct Traffic {
 
 /// What is proven of a path's address (`peer/address.rs`).
 #[derive(Debug, Default)]
-pub struct Validation {
+pub(crate) struct Validation {
     /// Where the peer may have moved to (NAT rebinding); no data goes there before that is proven.
     pub candidate: Option<Candidate>,
     /// No other address is asked until then.
@@ -91,7 +91,7 @@ pub struct Validation {
 
 /// What a path is to tell the peer with its next datagram.
 #[derive(Debug, Default)]
-pub struct Control {
+pub(crate) struct Control {
     /// Something that asks for an answer is to be sent now.
     pub ping_due: bool,
     /// The peer is to be told of this path's class.
@@ -106,7 +106,7 @@ pub struct Control {
 
 /// One path of a session.
 #[derive(Debug)]
-pub struct Path {
+pub(crate) struct Path {
     /// Which one it is.
     pub id: PathId,
     /// Where its datagrams go.
@@ -152,7 +152,7 @@ pub struct Path {
 
 impl Path {
     /// A path whose address is not validated yet. `in_flight_limit`: datagrams.
-    pub fn new(
+    pub(crate) fn new(
         id: PathId,
         route: Route,
         interface_mtu: u16,
@@ -185,44 +185,44 @@ impl Path {
     }
 
     /// Bytes of IP and UDP header on this path.
-    pub fn overhead(&self) -> usize {
+    pub(crate) fn overhead(&self) -> usize {
         if self.route.remote.is_ipv6() { wire::IPV6_UDP } else { wire::IPV4_UDP }
     }
 
     /// Largest datagram, UDP payload bytes.
-    pub fn datagram(&self) -> usize {
+    pub(crate) fn datagram(&self) -> usize {
         let most = self.mtu.current() as usize - self.overhead();
         self.address.unproven.map_or(most, |u| most.min(u as usize))
     }
 
     /// A datagram with what a path must say may leave.
-    pub fn may_speak(&self) -> bool {
+    pub(crate) fn may_speak(&self) -> bool {
         self.address.unproven.is_none_or(|u| u >= LEAST_DATAGRAM)
     }
 
     /// How long a challenge waits for its answer before it is repeated (RFC 9000, section 8.2.1).
-    pub fn challenge_interval(&self) -> Duration {
+    pub(crate) fn challenge_interval(&self) -> Duration {
         (self.rtt.smoothed() * 2).clamp(Duration::from_millis(50), Duration::from_secs(1))
     }
 
     /// May carry data.
-    pub fn is_usable(&self) -> bool {
+    pub(crate) fn is_usable(&self) -> bool {
         self.live.state == State::Active && self.class.has_allowance()
     }
 
     /// Its last packets met no queue worth the name: there is room that nobody misses.
-    pub fn is_unqueued(&self) -> bool {
+    pub(crate) fn is_unqueued(&self) -> bool {
         let queue = self.rtt.latest().saturating_sub(self.rtt.min());
         queue < Duration::from_millis(2).max(self.rtt.min() / 16) + self.rtt.deviation()
     }
 
     /// Rate at which it is paced, bits per second.
-    pub fn pacing_bps(&self) -> Option<u64> {
+    pub(crate) fn pacing_bps(&self) -> Option<u64> {
         self.cc.pacing_rate_bps()
     }
 
     /// Bytes on the wire that may leave now, by window and pacing; under one datagram counts as none.
-    pub fn room(&mut self, now: Time) -> u64 {
+    pub(crate) fn room(&mut self, now: Time) -> u64 {
         let mtu = u64::from(self.mtu.current());
         let window = self.cc.window().saturating_sub(self.sent.inflight());
         let paced = match self.pacing_bps() {
@@ -241,12 +241,12 @@ impl Path {
     }
 
     /// There is room for a batch that is worth its system call.
-    pub fn is_ready(&mut self, now: Time) -> bool {
+    pub(crate) fn is_ready(&mut self, now: Time) -> bool {
         self.room(now) >= self.quantum()
     }
 
     /// When pacing will let the next batch go, if only pacing holds it.
-    pub fn paced_until(&self) -> Option<Time> {
+    pub(crate) fn paced_until(&self) -> Option<Time> {
         let quantum = self.quantum();
         if self.cc.window() < self.sent.inflight() + quantum || self.sent.is_full() {
             return None;
@@ -255,7 +255,7 @@ impl Path {
     }
 
     /// Accounts a datagram of `datagram` UDP payload bytes that is about to leave. Returns its bytes on the wire.
-    pub fn on_sent(
+    pub(crate) fn on_sent(
         &mut self,
         now: Time,
         datagram: usize,
@@ -281,17 +281,17 @@ impl Path {
     }
 
     /// Everything on its way counts as lost.
-    pub fn lose_all(&mut self, out: &mut Outcome) {
+    pub(crate) fn lose_all(&mut self, out: &mut Outcome) {
         self.sent.lose_all(out);
     }
 
     /// The first datagram will have this number.
-    pub fn begin_at(&mut self, number: u64) {
+    pub(crate) fn begin_at(&mut self, number: u64) {
         self.sent.begin_at(number);
     }
 
     /// Accounts an authentic datagram of the peer.
-    pub fn on_received(&mut self, now: Time, datagram: usize, timestamp: Timestamp, from: Route) {
+    pub(crate) fn on_received(&mut self, now: Time, datagram: usize, timestamp: Timestamp, from: Route) {
         self.heard_at = now;
         let bytes = (datagram + self.overhead()) as u64;
         self.mtu.on_received(u16::try_from(bytes).unwrap_or(u16::MAX));
@@ -307,7 +307,7 @@ impl Path {
     }
 
     /// Handles an acknowledgement of this path's datagrams; what became of them is in `out`.
-    pub fn on_ack(
+    pub(crate) fn on_ack(
         &mut self,
         now: Time,
         ack: &AckFrame,
@@ -391,7 +391,7 @@ impl Path {
     }
 
     /// Accounts losses, and losses that were none.
-    pub fn on_losses(&mut self, now: Time, siblings: &[Sibling], out: &Outcome) {
+    pub(crate) fn on_losses(&mut self, now: Time, siblings: &[Sibling], out: &Outcome) {
         let (mut bytes, mut newest) = (0u64, Time::ZERO);
         let size = |bytes: u32| u16::try_from(bytes).unwrap_or(u16::MAX);
         for s in out.acked.iter().filter(|s| s.probe.is_none()) {
@@ -425,17 +425,17 @@ impl Path {
     }
 
     /// What was said of the class may be among what was lost.
-    pub fn repeat_status(&mut self, out: &Outcome) {
+    pub(crate) fn repeat_status(&mut self, out: &Outcome) {
         self.control.status_due |= out.lost.iter().any(|s| Some(s.at) == self.control.status_at);
     }
 
     /// Time that an overtaken datagram is given: the larger of smoothed and latest RTT (RFC 9002 §6.1.2), and the path's jitter.
-    pub fn loss_delay(&self) -> Duration {
+    pub(crate) fn loss_delay(&self) -> Duration {
         self.rtt.smoothed().max(self.rtt.latest()) + self.rtt.deviation()
     }
 
     /// What schedulers see of this path.
-    pub fn info(&mut self, now: Time, weight: u32) -> PathInfo {
+    pub(crate) fn info(&mut self, now: Time, weight: u32) -> PathInfo {
         PathInfo {
             id: self.id,
             has_room: self.is_ready(now),
@@ -450,7 +450,7 @@ impl Path {
     }
 
     /// What coupled controllers see of this path.
-    pub fn as_sibling(&self) -> Sibling {
+    pub(crate) fn as_sibling(&self) -> Sibling {
         Sibling {
             window: self.cc.window(),
             srtt: self.rtt.smoothed(),

@@ -17,7 +17,7 @@ const MAX_DEBT: f64 = 6000.0;
 
 /// Spreads a path's packets over time.
 #[derive(Debug, Default)]
-pub struct Pacer {
+pub(crate) struct Pacer {
     /// Bytes that may leave at `at`; negative after a packet that did not wait.
     tokens: f64,
     at: Time,
@@ -30,7 +30,7 @@ impl Pacer {
     }
 
     /// Bytes that may leave at `now` at `rate_bps`.
-    pub fn budget(&mut self, now: Time, rate_bps: u64, mtu: u64) -> u64 {
+    pub(crate) fn budget(&mut self, now: Time, rate_bps: u64, mtu: u64) -> u64 {
         let earned = now.since(self.at).as_secs_f64() * rate_bps as f64 / 8.0;
         self.at = self.at.max(now);
         self.tokens = (self.tokens + earned).min(Self::burst(rate_bps, mtu));
@@ -38,19 +38,19 @@ impl Pacer {
     }
 
     /// Bytes that should be free before a batch is begun: one datagram at low rates, most of a GSO batch at several Gb/s.
-    pub fn quantum(rate_bps: u64, mtu: u64) -> u64 {
+    pub(crate) fn quantum(rate_bps: u64, mtu: u64) -> u64 {
         let by_time = rate_bps as f64 / 8.0 * QUANTUM.as_secs_f64();
         (by_time as u64).clamp(mtu, MAX_QUANTUM.max(mtu))
     }
 
     /// `bytes` left.
-    pub fn on_sent(&mut self, bytes: u64) {
+    pub(crate) fn on_sent(&mut self, bytes: u64) {
         // Packets of the low-latency class do not wait; a debt of more than a few would punish the path for them.
         self.tokens = (self.tokens - bytes as f64).max(-MAX_DEBT);
     }
 
     /// When `bytes` may leave.
-    pub fn ready_at(&self, rate_bps: u64, bytes: u64) -> Time {
+    pub(crate) fn ready_at(&self, rate_bps: u64, bytes: u64) -> Time {
         let missing = bytes as f64 - self.tokens;
         if missing <= 0.0 {
             return self.at;

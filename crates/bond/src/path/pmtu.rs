@@ -3,7 +3,7 @@
 use crate::time::{Duration, Time};
 
 /// RFC 8899 §5.1.2: what works nearly everywhere and is the least of IPv6. IP packet length, bytes.
-pub const BASE: u16 = 1280;
+pub(crate) const BASE: u16 = 1280;
 /// §5.1.2 MAX_PROBES.
 const MAX_PROBES: u8 = 3;
 /// §5.1.1 PMTU_RAISE_TIMER.
@@ -30,7 +30,7 @@ struct Row {
 
 /// Search state of one path. Sizes are whole IP packets.
 #[derive(Debug)]
-pub struct Mtu {
+pub(crate) struct Mtu {
     current: u16,
     /// Known not to pass, or the interface's limit plus one.
     ceiling: u16,
@@ -45,7 +45,7 @@ pub struct Mtu {
 
 impl Mtu {
     /// A path over an interface of MTU `interface`.
-    pub fn new(interface: u16) -> Self {
+    pub(crate) fn new(interface: u16) -> Self {
         let interface = interface.max(BASE);
         Mtu {
             current: BASE,
@@ -60,17 +60,17 @@ impl Mtu {
     }
 
     /// Largest IP packet known to pass, bytes.
-    pub fn current(&self) -> u16 {
+    pub(crate) fn current(&self) -> u16 {
         self.current
     }
 
     /// The MTU of the interface, bytes.
-    pub fn interface(&self) -> u16 {
+    pub(crate) fn interface(&self) -> u16 {
         self.interface
     }
 
     /// A probe to send now, bytes of IP packet. `rtt_guard` spaces probes.
-    pub fn poll_probe(&mut self, now: Time, rtt_guard: Duration) -> Option<u16> {
+    pub(crate) fn poll_probe(&mut self, now: Time, rtt_guard: Duration) -> Option<u16> {
         if now < self.next || self.probing.is_some() {
             return None;
         }
@@ -102,12 +102,12 @@ impl Mtu {
     }
 
     /// When [`Mtu::poll_probe`] wants to be asked again.
-    pub fn next_probe(&self) -> Time {
+    pub(crate) fn next_probe(&self) -> Time {
         if self.probing.is_some() { Time::NEVER } else { self.next }
     }
 
     /// A packet of `size` bytes came the other way: one larger than this end thought possible is worth a try.
-    pub fn on_received(&mut self, size: u16) {
+    pub(crate) fn on_received(&mut self, size: u16) {
         let size = size.min(JUMBO);
         if size > self.interface {
             (self.interface, self.ceiling) = (size, size.saturating_add(1));
@@ -116,7 +116,7 @@ impl Mtu {
     }
 
     /// A probe arrived. `true` if the MTU grew.
-    pub fn on_probe_acked(&mut self, size: u16) -> bool {
+    pub(crate) fn on_probe_acked(&mut self, size: u16) -> bool {
         self.probing = None;
         self.failures = 0;
         let grew = size > self.current && size < self.ceiling;
@@ -127,7 +127,7 @@ impl Mtu {
     }
 
     /// A probe was lost.
-    pub fn on_probe_lost(&mut self, now: Time, size: u16) {
+    pub(crate) fn on_probe_lost(&mut self, now: Time, size: u16) {
         self.probing = None;
         self.failures += 1;
         if self.failures >= MAX_PROBES {
@@ -138,7 +138,7 @@ impl Mtu {
     }
 
     /// The kernel or a router says that `size` does not pass; believed only downwards and never below the base (§4.6.1).
-    pub fn on_too_big(&mut self, now: Time, size: u16) {
+    pub(crate) fn on_too_big(&mut self, now: Time, size: u16) {
         self.probing = None;
         if size <= self.current {
             self.current = BASE;
@@ -148,7 +148,7 @@ impl Mtu {
     }
 
     /// A datagram of `size` bytes that left at `sent` arrived. To be told before the losses that the same word brings.
-    pub fn on_arrived(&mut self, sent: Time, size: u16) {
+    pub(crate) fn on_arrived(&mut self, sent: Time, size: u16) {
         if size > BASE && self.newest_long.is_none_or(|(newest, _)| newest <= sent) {
             self.newest_long = Some((sent, size));
         }
@@ -161,7 +161,7 @@ impl Mtu {
     }
 
     /// A datagram of `size` bytes that left at `sent` was lost. `true` if the path now counts as a black hole and the MTU fell to the base.
-    pub fn on_lost(&mut self, now: Time, sent: Time, size: u16, rtt: Duration) -> bool {
+    pub(crate) fn on_lost(&mut self, now: Time, sent: Time, size: u16, rtt: Duration) -> bool {
         let passed = self.newest_long.is_some_and(|(newest, longer)| sent <= newest && size <= longer);
         if size <= BASE || passed {
             return false;

@@ -7,17 +7,17 @@ use arrayvec::ArrayVec;
 /// Datagrams after which an acknowledgement is due at once (RFC 9000 §13.2.2 has 2), unless they come faster than that is worth.
 const EVERY: u32 = 2;
 /// An acknowledgement waits for more datagrams at most this long, and at most an eighth of a round trip.
-pub const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
+pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 /// And at least this long: waking up sooner costs a near peer more than the news is worth, and something may come that it can ride on.
 const MIN_DELAY: Duration = Duration::from_micros(500);
 /// Acknowledgements closer together than [`spacing`], within these bounds, tell a sender nothing new and cost the way back.
 const SPACING: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
 /// The same where the sender goes by its link's completions: datagrams and time. Each acknowledgement contends for the channel with the aggregate that it would
 /// answer, and every so many collide with one: at 10 ms they cost 3 % of a link of 200 Mb/s. A sender that has to know sooner asks.
-pub const SPARSE: (u32, Duration) = (512, Duration::from_millis(40));
+pub(crate) const SPARSE: (u32, Duration) = (512, Duration::from_millis(40));
 /// And a gap, or an answer to one that asks, no sooner than this after the last: links repeat what they lose themselves, so gaps are few, but where they are many
 /// each costs as much.
-pub const SPARSE_GAP: Duration = Duration::from_millis(4);
+pub(crate) const SPARSE_GAP: Duration = Duration::from_millis(4);
 
 /// What lies so far below the newest number was reported dozens of times: a gap there, as of a number that was left out, is no news.
 const OLD: u64 = 16_384;
@@ -32,7 +32,7 @@ fn spacing(rtt: Duration) -> Duration {
 
 /// What arrived on one path.
 #[derive(Debug, Default)]
-pub struct RecvLog {
+pub(crate) struct RecvLog {
     /// Ranges [first, last] of packet numbers, newest first.
     ranges: ArrayVec<(u64, u64), MAX_RANGES>,
     largest_at: Time,
@@ -48,12 +48,12 @@ pub struct RecvLog {
 
 impl RecvLog {
     /// One that acknowledges no more often than [`SPARSE`] while nothing is missing.
-    pub fn sparse() -> Self {
+    pub(crate) fn sparse() -> Self {
         RecvLog { sparse: true, ..RecvLog::default() }
     }
 
     /// Packet `n` arrived. `eliciting`: it wants to be acknowledged. `rtt` is this path's, as this end measures it.
-    pub fn on_packet(&mut self, n: u64, now: Time, eliciting: bool, ce: bool, rtt: Duration) {
+    pub(crate) fn on_packet(&mut self, n: u64, now: Time, eliciting: bool, ce: bool, rtt: Duration) {
         let in_order = self.ranges.first().is_none_or(|r| n == r.1 + 1);
         let largest = self.ranges.first().is_none_or(|r| n > r.1);
         self.insert(n);
@@ -111,28 +111,28 @@ impl RecvLog {
     }
 
     /// The peer asks for an answer in the datagram that [`RecvLog::on_packet`] is told of next. One that acknowledges seldom gives it soon.
-    pub fn on_asked(&mut self) {
+    pub(crate) fn on_asked(&mut self) {
         self.asked = true;
     }
 
     /// When an acknowledgement is due.
-    pub fn due(&self) -> Option<Time> {
+    pub(crate) fn due(&self) -> Option<Time> {
         self.due
     }
 
     /// Something waits to be acknowledged, due or not, and is worth taking along. Where acknowledgements are seldom, not before half of the time: in each
     /// datagram of a busy way back they would be a per cent of its bytes.
-    pub fn may_ride(&self, now: Time) -> bool {
+    pub(crate) fn may_ride(&self, now: Time) -> bool {
         self.due.is_some_and(|due| !self.sparse || due <= now + SPARSE.1 / 2)
     }
 
     /// When the last packet arrived; `Time::ZERO` if none did.
-    pub fn last_arrival(&self) -> Time {
+    pub(crate) fn last_arrival(&self) -> Time {
         self.last_any
     }
 
     /// The acknowledgement for path `path`, and notes that it is being sent.
-    pub fn acknowledge(&mut self, path: u8, now: Time) -> Option<AckFrame> {
+    pub(crate) fn acknowledge(&mut self, path: u8, now: Time) -> Option<AckFrame> {
         let first = *self.ranges.first()?;
         let mut ack = AckFrame {
             path,

@@ -12,7 +12,7 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// Estimates from acknowledgements (RFC 9002 §5).
 #[derive(Debug)]
-pub struct Rtt {
+pub(crate) struct Rtt {
     srtt: Duration,
     var: Duration,
     latest: Duration,
@@ -48,7 +48,7 @@ impl Default for Rtt {
 
 impl Rtt {
     /// A round trip took `sample`, acknowledgement delay taken off.
-    pub fn on_sample(&mut self, now: Time, sample: Duration) {
+    pub(crate) fn on_sample(&mut self, now: Time, sample: Duration) {
         self.latest = sample;
         self.min.update(now, sample.as_nanos() as u64);
         if self.samples == 0 {
@@ -63,7 +63,7 @@ impl Rtt {
 
     /// A packet took `relative_us` from end to end, plus an offset that is the same for all paths of the session. Returns its
     /// queueing delay: what it took over the smallest seen lately.
-    pub fn on_one_way(&mut self, now: Time, relative_us: i64) -> Duration {
+    pub(crate) fn on_one_way(&mut self, now: Time, relative_us: i64) -> Duration {
         let owd = self.owd.get_or_insert_with(|| Owd {
             min: WindowedMin::new(MIN_WINDOW),
             smooth_us: relative_us as f64,
@@ -77,7 +77,7 @@ impl Rtt {
     }
 
     /// How long packets wait on the way of late, smoothed.
-    pub fn queued(&self) -> Duration {
+    pub(crate) fn queued(&self) -> Duration {
         self.owd.as_ref().map_or(Duration::ZERO, |o| {
             let least = o.min.get().map_or(o.smooth_us, |m| (m as i64 - OWD_BIAS) as f64);
             Duration::from_micros((o.smooth_us - least).max(0.0) as u64)
@@ -85,47 +85,47 @@ impl Rtt {
     }
 
     /// Smoothed round-trip time.
-    pub fn smoothed(&self) -> Duration {
+    pub(crate) fn smoothed(&self) -> Duration {
         self.srtt
     }
 
     /// The last sample.
-    pub fn latest(&self) -> Duration {
+    pub(crate) fn latest(&self) -> Duration {
         self.latest
     }
 
     /// Mean deviation.
-    pub fn deviation(&self) -> Duration {
+    pub(crate) fn deviation(&self) -> Duration {
         self.var
     }
 
     /// Smallest sample of the last ten seconds.
-    pub fn min(&self) -> Duration {
+    pub(crate) fn min(&self) -> Duration {
         self.min.get().map_or(self.srtt, Duration::from_nanos)
     }
 
     /// A sample was taken.
-    pub fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         self.samples > 0
     }
 
     /// Smoothed one-way delay, microseconds, with the session's clock offset in it; `None` before the first sample.
-    pub fn one_way_us(&self) -> Option<f64> {
+    pub(crate) fn one_way_us(&self) -> Option<f64> {
         self.owd.as_ref().map(|o| o.smooth_us)
     }
 
     /// Mean deviation of the one-way delay.
-    pub fn one_way_deviation(&self) -> Duration {
+    pub(crate) fn one_way_deviation(&self) -> Duration {
         self.owd.as_ref().map_or(Duration::ZERO, |o| Duration::from_nanos((o.dev_us * 1e3) as u64))
     }
 
     /// How long an answer may take before its absence means something (RFC 9002 §6.2.1).
-    pub fn probe_timeout(&self, ack_delay: Duration) -> Duration {
+    pub(crate) fn probe_timeout(&self, ack_delay: Duration) -> Duration {
         self.srtt + (self.var * 4).max(GRANULARITY) + ack_delay
     }
 
     /// The route changed: forget.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Rtt::default();
     }
 }

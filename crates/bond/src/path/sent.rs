@@ -21,7 +21,7 @@ const TIME_THRESHOLD: (u32, u32) = (9, 8);
 
 /// A part of a packet that travels in a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FragmentRef {
+pub(crate) struct FragmentRef {
     /// The packet.
     pub packet: u32,
     /// First byte.
@@ -46,7 +46,7 @@ struct Sent {
 
 /// A datagram that was acknowledged or lost.
 #[derive(Clone, Copy, Debug)]
-pub struct Resolved {
+pub(crate) struct Resolved {
     /// When it left.
     pub at: Time,
     /// Its bytes on the wire.
@@ -59,7 +59,7 @@ pub struct Resolved {
 
 /// Result of an acknowledgement. The vectors are the caller's, kept from call to call.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Newly acknowledged datagrams, newest first.
     pub acked: Vec<Resolved>,
     /// Datagrams now held lost.
@@ -78,7 +78,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Empties it, keeping its memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.acked.clear();
         self.lost.clear();
         self.arrived.clear();
@@ -89,7 +89,7 @@ impl Outcome {
 
 /// What an acknowledgement was worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckCheck {
+pub(crate) enum AckCheck {
     /// It was taken.
     Taken,
     /// It names a number that is yet to be sent: nothing was done.
@@ -102,7 +102,7 @@ pub enum AckCheck {
 ///
 /// An acknowledgement costs as much as it has news: a step for each datagram that it settles, and one for 64 that were settled before.
 #[derive(Debug)]
-pub struct SentLog {
+pub(crate) struct SentLog {
     base: u64,
     sent: VecDeque<Sent>,
     fragments: VecDeque<FragmentRef>,
@@ -124,7 +124,7 @@ pub struct SentLog {
 
 impl SentLog {
     /// A log of at most `limit` datagrams.
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         SentLog {
             base: 0,
             sent: VecDeque::new(),
@@ -143,12 +143,12 @@ impl SentLog {
     }
 
     /// Number of the next datagram.
-    pub fn next_number(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u64 {
         self.base + self.sent.len() as u64
     }
 
     /// The first datagram of an empty log will have this number.
-    pub fn begin_at(&mut self, number: u64) {
+    pub(crate) fn begin_at(&mut self, number: u64) {
         debug_assert!(self.sent.is_empty());
         self.base = number;
         self.open.begin_at(number);
@@ -156,7 +156,7 @@ impl SentLog {
     }
 
     /// Now and then leaves a number out. Whoever acknowledges it has not seen what it acknowledges.
-    pub fn skip_number(&mut self, now: Time, entropy: &mut impl Rng) {
+    pub(crate) fn skip_number(&mut self, now: Time, entropy: &mut impl Rng) {
         if self.skipped.is_due(self.next_number(), entropy) {
             self.on_sent(now, 0, false, &[], None, rate::Snapshot::default());
         }
@@ -169,23 +169,23 @@ impl SentLog {
     }
 
     /// Bytes on the way.
-    pub fn inflight(&self) -> u64 {
+    pub(crate) fn inflight(&self) -> u64 {
         self.inflight
     }
 
     /// Datagrams on the way.
-    pub fn datagrams_in_flight(&self) -> u32 {
+    pub(crate) fn datagrams_in_flight(&self) -> u32 {
         self.datagrams
     }
 
     /// No more datagrams fit the log.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.sent.len() >= self.limit
     }
 
     /// Records a datagram; its number is [`SentLog::next_number`] before the call. One that asks for no acknowledgement
     /// (`eliciting` false) has its number, and nothing else.
-    pub fn on_sent(
+    pub(crate) fn on_sent(
         &mut self,
         at: Time,
         bytes: u32,
@@ -214,13 +214,13 @@ impl SentLog {
     }
 
     /// Number and send time of the oldest datagram on the way.
-    pub fn oldest_in_flight(&self) -> Option<(u64, Time)> {
+    pub(crate) fn oldest_in_flight(&self) -> Option<(u64, Time)> {
         let number = self.in_flight.first()?;
         Some((number, self.get(number).at))
     }
 
     /// Handles an acknowledgement, unless it is one that cannot be.
-    pub fn on_ack(&mut self, now: Time, ack: &AckFrame, rtt: Duration, out: &mut Outcome) -> AckCheck {
+    pub(crate) fn on_ack(&mut self, now: Time, ack: &AckFrame, rtt: Duration, out: &mut Outcome) -> AckCheck {
         let next = self.next_number();
         let largest = nearest(ack.largest, next);
         if largest >= next {
@@ -299,19 +299,19 @@ impl SentLog {
     }
 
     /// When the time threshold will declare the next overtaken datagram lost.
-    pub fn loss_time(&self, rtt: Duration) -> Option<Time> {
+    pub(crate) fn loss_time(&self, rtt: Duration) -> Option<Time> {
         let late = rtt * TIME_THRESHOLD.0 / TIME_THRESHOLD.1;
         let oldest = self.in_flight.first_in(self.base, self.largest_acked?)?;
         Some(self.get(oldest).at + late)
     }
 
     /// The time threshold passed: looks for losses without an acknowledgement.
-    pub fn on_loss_timer(&mut self, now: Time, rtt: Duration, out: &mut Outcome) {
+    pub(crate) fn on_loss_timer(&mut self, now: Time, rtt: Duration, out: &mut Outcome) {
         self.find_lost(now, rtt, out);
     }
 
     /// The path is dead: everything on the way is lost.
-    pub fn lose_all(&mut self, out: &mut Outcome) {
+    pub(crate) fn lose_all(&mut self, out: &mut Outcome) {
         while let Some(n) = self.in_flight.first() {
             self.lose(n, out);
         }

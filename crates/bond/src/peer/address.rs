@@ -27,7 +27,7 @@ const CHALLENGE: usize = HEADER + TIMESTAMP + 9 + TAG;
 
 /// An address that the peer may have moved to.
 #[derive(Debug)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     route: Route,
     token: u64,
     /// Since when it is asked, and when again.
@@ -39,7 +39,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// When the next challenge may leave.
-    pub fn due(&self) -> Option<Time> {
+    pub(crate) fn due(&self) -> Option<Time> {
         (self.allowance >= CHALLENGE as u64).then_some(self.due)
     }
 }

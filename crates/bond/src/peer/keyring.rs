@@ -5,15 +5,15 @@ use crate::session::{Cipher, Index, KeyLimits, Opener, Sealer, SessionKeys};
 use crate::time::{Duration, Time};
 
 /// Neither end uses keys for longer than this (WireGuard's REJECT_AFTER_TIME).
-pub const REJECT_AFTER: Duration = Duration::from_secs(180);
+pub(crate) const REJECT_AFTER: Duration = Duration::from_secs(180);
 /// The keys before the current ones still open what was on its way: a minute covers any network.
 const RETIRED_FOR: Duration = Duration::from_secs(60);
 /// Keys that a RESPONSE offered wait so long for their first datagram: longer than a gateway answers copies of an INIT, and a round trip.
-pub const OFFERED_FOR: Duration = Duration::from_secs(20);
+pub(crate) const OFFERED_FOR: Duration = Duration::from_secs(20);
 
 /// One set of keys.
 #[derive(Debug)]
-pub struct Epoch {
+pub(crate) struct Epoch {
     /// Seals what goes out.
     pub sealer: Sealer,
     /// Opens what comes in.
@@ -36,7 +36,7 @@ pub struct Epoch {
 
 impl Epoch {
     /// The keys of a handshake that ended at `now`.
-    pub fn new(keys: SessionKeys, config: &Config, now: Time) -> Self {
+    pub(crate) fn new(keys: SessionKeys, config: &Config, now: Time) -> Self {
         let (local, remote, cipher) = (keys.local_index, keys.peer_index, keys.cipher);
         let (sealer, opener) = keys.into_ends();
         let limits = cipher.limits().at_most(config.key_limits);
@@ -46,13 +46,13 @@ impl Epoch {
 
     /// Accounts a sealed part of `len` bytes that leaves.
     #[inline]
-    pub fn on_sealed(&mut self, len: usize) {
+    pub(crate) fn on_sealed(&mut self, len: usize) {
         self.sealed += Cipher::blocks(len);
     }
 
     /// Accounts a sealed part of `len` bytes that came, and whether it opened.
     #[inline]
-    pub fn on_arrived(&mut self, len: usize, is_authentic: bool) {
+    pub(crate) fn on_arrived(&mut self, len: usize, is_authentic: bool) {
         match is_authentic {
             true => self.opened += Cipher::blocks(len),
             false => self.forged += 1,
@@ -79,7 +79,7 @@ impl Epoch {
 
 /// Current keys, the ones before, and at a gateway the ones that the client has not used yet.
 #[derive(Debug, Default)]
-pub struct Keyring {
+pub(crate) struct Keyring {
     /// What this end seals with.
     current: Option<Epoch>,
     /// What the peer may still seal with. Of the same session: packet numbers go on from one to the next.
@@ -90,82 +90,82 @@ pub struct Keyring {
 
 impl Keyring {
     /// Puts `epoch` in force, and keeps the keys before it for what is on its way. Returns an index that fell out of use.
-    pub fn renew(&mut self, epoch: Epoch, now: Time) -> Option<Index> {
+    pub(crate) fn renew(&mut self, epoch: Epoch, now: Time) -> Option<Index> {
         let mut old = self.current.replace(epoch)?;
         old.until = old.until.min(now + RETIRED_FOR);
         self.previous.replace(old).map(|e| e.local)
     }
 
     /// Puts the first keys of a session in force. All others are gone: their packet numbers are not those of this session.
-    pub fn begin(&mut self, epoch: Epoch) {
+    pub(crate) fn begin(&mut self, epoch: Epoch) {
         *self = Keyring { current: Some(epoch), ..Keyring::default() };
     }
 
     /// Offers `epoch`. Returns the index of an earlier offer, now void.
-    pub fn offer(&mut self, mut epoch: Epoch) -> Option<Index> {
+    pub(crate) fn offer(&mut self, mut epoch: Epoch) -> Option<Index> {
         epoch.until = epoch.until.min(epoch.since + OFFERED_FOR);
         self.offered.replace(epoch).map(|e| e.local)
     }
 
     /// The peer has used the offered keys: they are in force. Returns an index that fell out of use.
-    pub fn confirm(&mut self, now: Time) -> Option<Index> {
+    pub(crate) fn confirm(&mut self, now: Time) -> Option<Index> {
         let mut epoch = self.offered.take()?;
         epoch.until = epoch.since + REJECT_AFTER;
         self.renew(epoch, now)
     }
 
     /// Keys are offered and were not used yet.
-    pub fn has_offer(&self, now: Time) -> bool {
+    pub(crate) fn has_offer(&self, now: Time) -> bool {
         self.offered.as_ref().is_some_and(|e| !e.is_over(now))
     }
 
     /// The keys in force.
-    pub fn current(&self) -> Option<&Epoch> {
+    pub(crate) fn current(&self) -> Option<&Epoch> {
         self.current.as_ref()
     }
 
     /// The keys in force, to seal with.
-    pub fn sealing(&mut self) -> Option<&mut Epoch> {
+    pub(crate) fn sealing(&mut self) -> Option<&mut Epoch> {
         self.current.as_mut()
     }
 
     /// Something may be sealed now.
-    pub fn may_seal(&self, now: Time) -> bool {
+    pub(crate) fn may_seal(&self, now: Time) -> bool {
         self.current.as_ref().is_some_and(|e| !e.is_over(now))
     }
 
     /// How long the keys have been in force without anything having opened under them.
-    pub fn unheard(&self, now: Time) -> Duration {
+    pub(crate) fn unheard(&self, now: Time) -> Duration {
         self.current.as_ref().filter(|e| e.opened == 0).map_or(Duration::ZERO, |e| now.since(e.since))
     }
 
     /// A client has to renew the keys.
-    pub fn is_worn(&self, now: Time, age: Duration) -> bool {
+    pub(crate) fn is_worn(&self, now: Time, age: Duration) -> bool {
         self.current.as_ref().is_some_and(|e| e.is_worn(now, age))
     }
 
     /// The keys that belong to `index` if they may be used, and whether they are the offered ones.
     #[inline]
-    pub fn opening(&mut self, index: Index, now: Time) -> Option<(&mut Epoch, bool)> {
+    pub(crate) fn opening(&mut self, index: Index, now: Time) -> Option<(&mut Epoch, bool)> {
         let known = [(&mut self.current, false), (&mut self.offered, true), (&mut self.previous, false)];
         let mut known = known.into_iter().filter_map(|(e, offered)| Some((e.as_mut()?, offered)));
         known.find(|(e, _)| e.local == index && !e.is_over(now))
     }
 
     /// Erases keys that may not be used any more. Returns their indices.
-    pub fn expire(&mut self, now: Time) -> impl Iterator<Item = Index> + use<> {
+    pub(crate) fn expire(&mut self, now: Time) -> impl Iterator<Item = Index> + use<> {
         let over = [&mut self.current, &mut self.previous, &mut self.offered]
             .map(|keys| keys.take_if(|e| e.is_over(now)).map(|e| e.local));
         over.into_iter().flatten()
     }
 
     /// When [`Keyring::expire`] is due next.
-    pub fn expires(&self) -> Option<Time> {
+    pub(crate) fn expires(&self) -> Option<Time> {
         [&self.current, &self.previous, &self.offered].into_iter().flatten().map(|e| e.until).min()
     }
 
     /// All indices in use.
-    pub fn indices(&self) -> impl Iterator<Item = Index> {
+    pub(crate) fn indices(&self) -> impl Iterator<Item = Index> {
         [&self.current, &self.previous, &self.offered].into_iter().flatten().map(|e| e.local)
     }
 }

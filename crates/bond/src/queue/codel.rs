@@ -7,7 +7,7 @@ use crate::time::{Duration, Time};
 
 /// How long a packet may wait, and for how long it may be so.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Acceptable standing delay (RFC 8289 §4.2).
     pub target: Duration,
     /// Time within which the delay must fall under the target once (§4.3).
@@ -16,7 +16,7 @@ pub struct Limits {
 
 /// The control law's state, one per queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Codel {
+pub(crate) struct Codel {
     /// Since when the wait is over the target and does not shrink, and the wait then.
     above: Option<(Time, Duration)>,
     next_drop: Time,
@@ -28,7 +28,13 @@ pub struct Codel {
 impl Codel {
     /// Judges the packet at the head: `true` to drop (or mark) it. `waited` is its time in the queue; `little_left` says that under
     /// one packet stays behind it, when a drop would only idle the link (§5.4).
-    pub fn should_drop(&mut self, now: Time, waited: Duration, little_left: bool, limits: Limits) -> bool {
+    pub(crate) fn should_drop(
+        &mut self,
+        now: Time,
+        waited: Duration,
+        little_left: bool,
+        limits: Limits,
+    ) -> bool {
         let over = self.is_over(now, waited, little_left, limits);
         if !self.dropping {
             if over {

@@ -6,7 +6,7 @@ use crate::store::{NIL, Store, UNNUMBERED};
 use crate::time::{Duration, Time};
 
 /// Flow queues of one bond (RFC 8290 §5.2.3 has the same number).
-pub const FLOWS: usize = 1024;
+pub(crate) const FLOWS: usize = 1024;
 
 /// Largest packet that can be low-latency without asking for it by DSCP, bytes: a game's or a voice codec's frame, a key press, a DNS query.
 const SMALL_BYTES: u32 = 300;
@@ -24,7 +24,7 @@ const FORGIVEN_AFTER: Duration = Duration::from_secs(1);
 
 /// How a packet travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub(super) enum Class {
     /// Takes the fastest path now, is never held; order is not promised.
     LowLatency,
     /// Striped over the paths and delivered in order.
@@ -70,7 +70,7 @@ impl Default for Flow {
 
 impl Flow {
     /// Classifies a packet of `len` bytes of this flow.
-    pub fn classify(&mut self, inner: &Inner, len: u32, now: Time) -> Class {
+    pub(super) fn classify(&mut self, inner: &Inner, len: u32, now: Time) -> Class {
         let idle = now.since(self.last_seen);
         self.last_seen = now;
         let refill = idle.as_micros().min(1_000_000) as u64 * URGENT_BYTES_PER_S / 1_000_000;
@@ -105,7 +105,7 @@ impl Flow {
         len <= SMALL_BYTES && !carries_data && !closes
     }
 
-    pub fn push(&mut self, store: &mut Store, i: u32) {
+    pub(super) fn push(&mut self, store: &mut Store, i: u32) {
         let (len, tail) = (store.get(i).len, self.tail);
         let r = store.get_mut(i);
         (r.prev, r.next, r.queued) = (tail, NIL, true);
@@ -120,7 +120,7 @@ impl Flow {
     }
 
     /// Gives packet `last` its number, and all before it that have none: the numbers are the order in which the far end delivers.
-    pub fn number_up_to(&mut self, store: &mut Store, last: u32) {
+    pub(super) fn number_up_to(&mut self, store: &mut Store, last: u32) {
         let mut i = if store.get(last).seq == UNNUMBERED { self.head } else { NIL };
         while i != NIL {
             let r = store.get_mut(i);
@@ -133,7 +133,7 @@ impl Flow {
     }
 
     /// Takes packet `i`, whose unsent bytes are already off the account, out of the queue.
-    pub fn unlink(&mut self, store: &mut Store, i: u32) {
+    pub(super) fn unlink(&mut self, store: &mut Store, i: u32) {
         let (prev, next) = (store.get(i).prev, store.get(i).next);
         match prev {
             NIL => self.head = next,

@@ -53,7 +53,7 @@ impl Drain {
 
 /// A part of a packet, for one datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fragment {
+pub(crate) struct Fragment {
     /// The packet.
     pub packet: u32,
     /// Its first byte within the packet.
@@ -66,7 +66,7 @@ pub struct Fragment {
 
 /// What a path that takes from the queue is like.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Taker {
+pub(crate) struct Taker {
     /// Bytes that faster paths will have taken, all flows together, before something sent now on this path arrives. 0 for the fastest.
     pub skip_bytes: u64,
 }
@@ -86,7 +86,7 @@ pub struct Counters {
 
 /// One bond's FQ-CoDel.
 #[derive(Debug)]
-pub struct Ingress {
+pub(crate) struct Ingress {
     flows: Vec<Flow>,
     new: VecDeque<u16>,
     old: VecDeque<u16>,
@@ -112,7 +112,7 @@ pub struct Ingress {
 
 impl Ingress {
     /// An empty queue that holds at most `limit_bytes`. Its flow table is made when the first packet comes.
-    pub fn new(limit_bytes: u64) -> Self {
+    pub(crate) fn new(limit_bytes: u64) -> Self {
         Ingress {
             flows: Vec::new(),
             new: VecDeque::new(),
@@ -137,79 +137,74 @@ impl Ingress {
 
     /// The same, holding at most so many packets; of a super-packet every segment counts (T-12).
     #[must_use]
-    pub fn with_packets(mut self, limit: Option<u32>) -> Self {
+    pub(crate) fn with_packets(mut self, limit: Option<u32>) -> Self {
         self.limit_segments = limit.map_or(u64::MAX, u64::from);
         self
     }
 
     /// The same for an access point that stripes over Wi-Fi links: 200 packets, or 100 ms of what leaves if that is more.
     #[must_use]
-    pub fn for_a_backhaul(mut self) -> Self {
+    pub(crate) fn for_a_backhaul(mut self) -> Self {
         (self.limit_segments, self.grows) = (LEAST, true);
         self
     }
 
     /// The same, of this owner's packets.
     #[must_use]
-    pub fn owned_by(mut self, owner: Owner) -> Self {
+    pub(crate) fn owned_by(mut self, owner: Owner) -> Self {
         self.owner = owner;
         self
     }
 
     /// The same, of what this layer carries.
     #[must_use]
-    pub fn on_layer(mut self, layer: Layer) -> Self {
+    pub(crate) fn on_layer(mut self, layer: Layer) -> Self {
         self.layer = layer;
         self
     }
 
     /// Whose packets these are.
-    pub fn owner(&self) -> Owner {
+    pub(crate) fn owner(&self) -> Owner {
         self.owner
     }
 
     /// Sets CoDel's target and interval.
-    pub fn set_limits(&mut self, limits: Limits) {
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// CoDel's target and interval.
-    pub fn limits(&self) -> Limits {
-        self.limits
-    }
-
     /// Bytes waiting, low-latency ones included.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes + self.low_latency_bytes
     }
 
     /// Packets waiting.
-    pub fn packets(&self) -> u64 {
+    pub(crate) fn packets(&self) -> u64 {
         self.packets + self.low_latency.len() as u64
     }
 
     /// How long the last packet taken from the head had waited.
-    pub fn waited(&self) -> Duration {
+    pub(crate) fn waited(&self) -> Duration {
         self.waited
     }
 
     /// Nothing waits.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.packets == 0 && self.low_latency.is_empty()
     }
 
     /// Flows that have packets waiting.
-    pub fn backlogged_flows(&self) -> usize {
+    pub(crate) fn backlogged_flows(&self) -> usize {
         self.new.len() + self.old.len()
     }
 
     /// Totals since the start.
-    pub fn counters(&self) -> Counters {
+    pub(crate) fn counters(&self) -> Counters {
         self.counters
     }
 
     /// Takes in a packet of the device; `store` keeps it.
-    pub fn push(
+    pub(crate) fn push(
         &mut self,
         store: &mut Store,
         key: &[u8; 16],
@@ -268,17 +263,17 @@ impl Ingress {
     }
 
     /// The oldest packet of the low-latency class and its length, if any waits.
-    pub fn peek_low_latency(&self, store: &Store) -> Option<u32> {
+    pub(crate) fn peek_low_latency(&self, store: &Store) -> Option<u32> {
         self.low_latency.front().map(|&i| store.get(i).len)
     }
 
     /// No packet of the low-latency class waits but bare acknowledgements of TCP.
-    pub fn has_only_acks(&self) -> bool {
+    pub(crate) fn has_only_acks(&self) -> bool {
         self.urgent_non_acks == 0
     }
 
     /// Takes the oldest packet of the low-latency class.
-    pub fn take_low_latency(&mut self, store: &mut Store, now: Time) -> Option<Fragment> {
+    pub(crate) fn take_low_latency(&mut self, store: &mut Store, now: Time) -> Option<Fragment> {
         let i = self.low_latency.pop_front()?;
         // Which they were is not kept: those that wait leave together.
         self.urgent_non_acks = if self.low_latency.is_empty() { 0 } else { self.urgent_non_acks };
@@ -290,7 +285,7 @@ impl Ingress {
 
     /// The next bytes for a path; `None` if no flow has any for a path like this one. `fit(packet, left)` says how many
     /// of the bytes left in a packet the datagram takes, 0 for none.
-    pub fn take(
+    pub(crate) fn take(
         &mut self,
         store: &mut Store,
         taker: Taker,
@@ -458,7 +453,7 @@ impl Ingress {
     }
 
     /// Forgets everything that waits.
-    pub fn clear(&mut self, store: &mut Store) {
+    pub(crate) fn clear(&mut self, store: &mut Store) {
         while let Some(i) = self.low_latency.pop_front() {
             store.get_mut(i).queued = false;
             store.reap(i);

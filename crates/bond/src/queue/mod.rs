@@ -10,9 +10,10 @@
 //!
 //! A packet gets its number in the flow when it, or one behind it, is first sent. What is dropped before that leaves no gap for the far end to be told of.
 
-pub mod codel;
+pub(crate) mod codel;
 mod flow;
 mod ingress;
 
-pub use flow::{Class, FLOWS};
-pub use ingress::{Counters, Fragment, Ingress, Taker};
+pub(crate) use flow::FLOWS;
+pub use ingress::Counters;
+pub(crate) use ingress::{Ingress, Taker};

@@ -38,7 +38,7 @@ pub struct PathInfo {
     pub threshold: u32,
     /// How many it may take now.
     pub slots: u32,
-    /// Share of the time in which its link has had work, of late ([`crate::backhaul::utilisation`]).
+    /// Share of the time in which its link has had work, of late (`backhaul/utilisation.rs`).
     pub utilisation: f64,
     /// Its channel is also the one that the peer's clients need.
     pub is_shared: bool,
@@ -71,7 +71,7 @@ impl Default for PathInfo {
 pub struct Allocation {
     /// Index into the infos.
     pub path: usize,
-    /// How deep in the queue: see [`crate::queue::Taker`].
+    /// How deep in the queue: see `crate::queue::Taker`.
     pub skip_bytes: u64,
     /// Most datagrams before the scheduler is asked again.
     pub datagrams: usize,

@@ -44,7 +44,7 @@ pub(super) struct Response {
 
 impl Initiation {
     /// Appends the first message, which carries `hello`, to `out`. `None` if `gateway` is a point of small order.
-    pub fn write(
+    pub(super) fn write(
         local: &StaticKey,
         gateway: &PublicKey,
         header: &[u8; INIT_HEADER],
@@ -65,7 +65,7 @@ impl Initiation {
 
     /// Reads the second message: writes the hello in it to the front of `out`, and returns its length and the keys. A message that fails
     /// changes nothing.
-    pub fn read(&self, message: &[u8], out: &mut [u8]) -> Option<(usize, Box<Split>)> {
+    pub(super) fn read(&self, message: &[u8], out: &mut [u8]) -> Option<(usize, Box<Split>)> {
         let mut symmetric = self.symmetric.clone();
         let (ephemeral, sealed) = message.split_first_chunk()?;
         symmetric.mix_hash(ephemeral);
@@ -78,7 +78,7 @@ impl Initiation {
 
 impl Response {
     /// Reads the first message: writes the hello in it to the front of `out`, and returns its length.
-    pub fn read(
+    pub(super) fn read(
         local: &StaticKey,
         header: &[u8; INIT_HEADER],
         message: &[u8],
@@ -97,13 +97,13 @@ impl Response {
     }
 
     /// Who sent the first message.
-    pub fn client(&self) -> PublicKey {
+    pub(super) fn client(&self) -> PublicKey {
         self.client
     }
 
     /// Appends the second message, which carries `hello`, to `out`; returns the keys. `None` if a key of the client is a point of small
     /// order.
-    pub fn write(mut self, ephemeral: Secret, hello: &[u8], out: &mut Vec<u8>) -> Option<Box<Split>> {
+    pub(super) fn write(mut self, ephemeral: Secret, hello: &[u8], out: &mut Vec<u8>) -> Option<Box<Split>> {
         let ephemeral = Pair::from_secret(ephemeral)?;
         out.extend_from_slice(ephemeral.public());
         self.symmetric.mix_hash(ephemeral.public());

@@ -13,7 +13,7 @@ const EVERY: Duration = Duration::from_secs(10);
 
 /// The account and when it is due.
 #[derive(Debug)]
-pub struct Meter {
+pub(crate) struct Meter {
     ledger: Ledger,
     next: Time,
     /// Interfaces whose end of allowance people have been told of.
@@ -22,12 +22,12 @@ pub struct Meter {
 
 impl Meter {
     /// An account that is due never until a path is metered.
-    pub fn new(ledger: Ledger) -> Meter {
+    pub(crate) fn new(ledger: Ledger) -> Meter {
         Meter { ledger, next: Time::NEVER, told: BTreeSet::new() }
     }
 
     /// When the next entry is due.
-    pub fn due(&self) -> Time {
+    pub(crate) fn due(&self) -> Time {
         self.next
     }
 }

@@ -8,12 +8,12 @@ mod resolver;
 mod settings;
 mod ways;
 
-pub use metering::Meter;
-pub use network::Network;
-pub use queue::{ClientsQueue, RepeaterPart};
-pub use resolver::Resolver;
-pub use settings::{Book as PathBook, fuzz};
-pub use ways::Way;
+pub(crate) use metering::Meter;
+pub(crate) use network::Network;
+pub(crate) use queue::{ClientsQueue, RepeaterPart};
+pub(crate) use resolver::Resolver;
+pub(crate) use settings::{Book as PathBook, fuzz};
+pub(crate) use ways::Way;
 
 use crate::cli::PathName;
 use crate::control::protocol::{Request, Response};
@@ -33,7 +33,7 @@ const ROUTES_SETTLE: Duration = Duration::from_millis(100);
 
 /// What a person asked for.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub(crate) struct Wish {
     /// Endpoints of the token.
     pub endpoints: Vec<Endpoint>,
     /// Interfaces; empty: all that are usable.
@@ -45,7 +45,7 @@ pub struct Wish {
 }
 
 /// What a client works with besides the loop.
-pub struct Parts {
+pub(crate) struct Parts {
     /// Interfaces and news of them.
     pub follower: Follower,
     /// Names to addresses.
@@ -63,7 +63,7 @@ pub struct Parts {
 }
 
 /// A running client.
-pub struct Client {
+pub(crate) struct Client {
     wish: Wish,
     ways: Vec<Way>,
     /// Interfaces that a person took away while all are used.
@@ -83,7 +83,7 @@ pub struct Client {
 
 impl Client {
     /// A client that has not tried anything yet.
-    pub fn new(wish: Wish, parts: Parts, started: Time) -> Client {
+    pub(crate) fn new(wish: Wish, parts: Parts, started: Time) -> Client {
         let Parts { follower, resolver, network, settings, meter, reload, repeater } = parts;
         let way = |name: &PathName| Way::new(name.clone(), &wish.endpoints, settings.of(name), true);
         let ways = wish.paths.iter().map(way).collect();
@@ -105,7 +105,7 @@ impl Client {
     }
 
     /// The first look at the interfaces. Fails if everything that was asked for is impossible.
-    pub fn start(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
+    pub(crate) fn start(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
         running.watch_news(&self.follower)?;
         self.look_at_links(running, now);
         if self.ways.is_empty() {
@@ -119,7 +119,7 @@ impl Client {
     }
 
     /// Ends the client: what it changed on this machine is taken back, but for the kill switch of a client that failed.
-    pub fn finish(mut self, running: &mut Running, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+    pub(crate) fn finish(mut self, running: &mut Running, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         self.settle(running, clock::now());
         outcome?;
         Ok(self.network.restore()?)

@@ -12,7 +12,7 @@ use std::net::IpAddr;
 
 /// Addresses, routes and the resolver.
 #[derive(Debug)]
-pub struct Network {
+pub(crate) struct Network {
     journal: Journal,
     routes: Routes,
     /// The device's index and name.
@@ -25,13 +25,19 @@ pub struct Network {
 
 impl Network {
     /// Nothing is changed yet.
-    pub fn new(journal: Journal, tun: &Tun, wanted: Vec<IpNet>, dns: Vec<IpAddr>, mtu: u32) -> Network {
+    pub(crate) fn new(
+        journal: Journal,
+        tun: &Tun,
+        wanted: Vec<IpNet>,
+        dns: Vec<IpAddr>,
+        mtu: u32,
+    ) -> Network {
         let (routes, device) = (Routes::new(tun.index()), (tun.index(), tun.name().to_owned()));
         Network { journal, routes, device, wanted, dns, addresses: Vec::new(), mtu }
     }
 
     /// The gateway let us in: the device gets its addresses, and the routes lead into it.
-    pub fn connect(&mut self, accept: &Accept, links: &[Link]) -> anyhow::Result<()> {
+    pub(crate) fn connect(&mut self, accept: &Accept, links: &[Link]) -> anyhow::Result<()> {
         let addresses = addresses(accept);
         if addresses == self.addresses {
             return Ok(());
@@ -73,12 +79,12 @@ impl Network {
     }
 
     /// The networks behind the gateway: what the routes name, and the network inside.
-    pub fn behind(&self) -> Vec<IpNet> {
+    pub(crate) fn behind(&self) -> Vec<IpNet> {
         self.wanted.iter().chain(&self.addresses).map(IpNet::trunc).collect()
     }
 
     /// Other networks than before go through the bond.
-    pub fn set_routes(&mut self, wanted: &[IpNet]) -> Result<(), SetupError> {
+    pub(crate) fn set_routes(&mut self, wanted: &[IpNet]) -> Result<(), SetupError> {
         let old = std::mem::replace(&mut self.wanted, wanted.to_vec());
         if self.addresses.is_empty() {
             return Ok(());
@@ -90,7 +96,7 @@ impl Network {
     }
 
     /// Answers of this machine to those who reach it by these interfaces leave as before.
-    pub fn follow(&mut self, links: &[Link]) {
+    pub(crate) fn follow(&mut self, links: &[Link]) {
         for address in links.iter().flat_map(|l| &l.addresses).filter(|a| a.usable) {
             if let Err(error) = self.routes.keep_replies(&mut self.journal, address.ip) {
                 tracing::warn!(address = %address.ip, "{error}");
@@ -99,14 +105,14 @@ impl Network {
     }
 
     /// The address is no longer this machine's.
-    pub fn forget(&mut self, address: IpAddr) {
+    pub(crate) fn forget(&mut self, address: IpAddr) {
         if let Err(error) = self.routes.forget_replies(&mut self.journal, address) {
             tracing::warn!(%address, "{error}");
         }
     }
 
     /// A path goes by this interface: answers have to get in by it.
-    pub fn admit_answers(&mut self, interface: &str) {
+    pub(crate) fn admit_answers(&mut self, interface: &str) {
         if let Err(error) = reverse_path(&mut self.journal, interface) {
             tracing::warn!(
                 interface,
@@ -116,12 +122,12 @@ impl Network {
     }
 
     /// The addresses inside.
-    pub fn addresses(&self) -> &[IpNet] {
+    pub(crate) fn addresses(&self) -> &[IpNet] {
         &self.addresses
     }
 
     /// Takes everything back.
-    pub fn restore(self) -> Result<(), SetupError> {
+    pub(crate) fn restore(self) -> Result<(), SetupError> {
         self.journal.restore()
     }
 }

@@ -14,7 +14,7 @@ const SELDOM: Duration = Duration::from_millis(10);
 const GROUPS: [u8; 6] = [0xff; 6];
 
 /// The repeater's part.
-pub struct RepeaterPart {
+pub(crate) struct RepeaterPart {
     /// Interfaces whose channel the clients need too.
     pub shared: Vec<String>,
     /// The queue towards the clients; none where they are on a cable.
@@ -22,7 +22,7 @@ pub struct RepeaterPart {
 }
 
 /// The queue in front of the clients' interface.
-pub struct ClientsQueue {
+pub(crate) struct ClientsQueue {
     interface: String,
     every: Duration,
     source: Option<Box<dyn LinkFeedback>>,
@@ -35,7 +35,7 @@ pub struct ClientsQueue {
 
 impl ClientsQueue {
     /// Of this interface, to be looked at this often at least.
-    pub fn new(interface: &str, every: Duration) -> ClientsQueue {
+    pub(crate) fn new(interface: &str, every: Duration) -> ClientsQueue {
         ClientsQueue {
             interface: interface.to_owned(),
             every: every.clamp(Duration::from_millis(1), SELDOM),
@@ -48,12 +48,12 @@ impl ClientsQueue {
     }
 
     /// When [`ClientsQueue::read`] is due.
-    pub fn due(&self) -> Time {
+    pub(crate) fn due(&self) -> Time {
         self.due
     }
 
     /// Tells the engine how long the queue towards each client is.
-    pub fn read(&mut self, engine: &mut Engine, now: Time) {
+    pub(crate) fn read(&mut self, engine: &mut Engine, now: Time) {
         if now < self.due {
             return;
         }

@@ -12,13 +12,13 @@ const WAITING: usize = 32;
 
 /// The thread.
 #[derive(Debug)]
-pub struct Resolver {
+pub(crate) struct Resolver {
     questions: SyncSender<Endpoint>,
 }
 
 impl Resolver {
     /// Starts it. Answers arrive in the loop as [`Request::Resolved`].
-    pub fn start(outbox: Outbox) -> anyhow::Result<Resolver> {
+    pub(crate) fn start(outbox: Outbox) -> anyhow::Result<Resolver> {
         let (questions, inbox) = sync_channel(WAITING);
         let thread = std::thread::Builder::new().name("resolver".into());
         thread.spawn(move || work(&inbox, &outbox)).context("a thread cannot be started")?;
@@ -26,7 +26,7 @@ impl Resolver {
     }
 
     /// Asks for an endpoint's addresses. An address is answered on the spot.
-    pub fn ask(&self, endpoint: &Endpoint) -> Option<SocketAddr> {
+    pub(crate) fn ask(&self, endpoint: &Endpoint) -> Option<SocketAddr> {
         match &endpoint.host {
             Host::Address(ip) => Some(SocketAddr::new(*ip, endpoint.port)),
             Host::Name(_) => {

@@ -13,7 +13,7 @@ const FILE: &str = "paths.json";
 
 /// One path's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// What it may be used for.
     pub class: ClassName,
     /// Bytes of a metered path in a month.
@@ -32,13 +32,13 @@ impl Default for Settings {
 
 impl Settings {
     /// The allowance of a metered path.
-    pub fn allowance(&self) -> Option<Cap> {
+    pub(crate) fn allowance(&self) -> Option<Cap> {
         let bytes = self.cap.filter(|_| self.class == ClassName::Metered)?;
         Some(Cap { bytes, reset_day: self.reset_day })
     }
 
     /// These settings with what `options` say. A cap alone makes a path metered.
-    pub fn with(mut self, options: &PathOptions) -> anyhow::Result<Settings> {
+    pub(crate) fn with(mut self, options: &PathOptions) -> anyhow::Result<Settings> {
         self.cap = options.cap.map(|c| c.0).or(self.cap);
         self.class = match (options.class, options.cap) {
             (Some(class), _) => class,
@@ -66,7 +66,7 @@ impl Settings {
 
 /// The settings of all paths, by their names.
 #[derive(Debug)]
-pub struct Book {
+pub(crate) struct Book {
     dir: StateDir,
     configured: BTreeMap<String, Settings>,
     said: BTreeMap<String, Settings>,
@@ -74,7 +74,7 @@ pub struct Book {
 
 impl Book {
     /// What the configuration says and what was said earlier.
-    pub fn open(dir: &StateDir, entries: &[PathEntry]) -> anyhow::Result<Book> {
+    pub(crate) fn open(dir: &StateDir, entries: &[PathEntry]) -> anyhow::Result<Book> {
         let said = dir.read(FILE)?.map_or_else(|| Ok(BTreeMap::new()), |text| read(&text));
         let damaged = || format!("{} is damaged: remove it", dir.path().join(FILE).display());
         let said = said.with_context(damaged)?;
@@ -84,12 +84,12 @@ impl Book {
     }
 
     /// The configuration was read (again).
-    pub fn configure(&mut self, entries: &[PathEntry]) {
+    pub(crate) fn configure(&mut self, entries: &[PathEntry]) {
         self.configured = entries.iter().map(|e| (e.name().to_string(), Settings::from_entry(e))).collect();
     }
 
     /// The settings of a path: for the interface and endpoint, else for the interface.
-    pub fn of(&self, name: &PathName) -> Settings {
+    pub(crate) fn of(&self, name: &PathName) -> Settings {
         let (whole, interface) = (name.to_string(), &name.interface);
         let places = [
             (&self.said, &whole),
@@ -101,7 +101,7 @@ impl Book {
     }
 
     /// A person says otherwise; it is remembered.
-    pub fn say(&mut self, name: &PathName, settings: Settings) -> anyhow::Result<()> {
+    pub(crate) fn say(&mut self, name: &PathName, settings: Settings) -> anyhow::Result<()> {
         self.said.insert(name.to_string(), settings);
         self.dir.write_json(FILE, &self.said)
     }
@@ -118,7 +118,7 @@ fn read(text: &str) -> serde_json::Result<BTreeMap<String, Settings>> {
 }
 
 /// For the fuzzer: what a file says is within bounds, and is read as it is written.
-pub fn fuzz(text: &str) {
+pub(crate) fn fuzz(text: &str) {
     let Ok(said) = read(text) else { return };
     assert!(said.values().all(|s| s.weight > 0 && (1..=31).contains(&s.reset_day)));
     let written = serde_json::to_string(&said).expect("settings can be written");

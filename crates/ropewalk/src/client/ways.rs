@@ -32,7 +32,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// A path that the engine knows.
 #[derive(Clone, Copy, Debug)]
-pub struct Attempt {
+pub(crate) struct Attempt {
     /// The socket's number.
     pub link: u32,
     /// The engine's number.
@@ -47,7 +47,7 @@ pub struct Attempt {
 
 /// One interface's way to the gateway.
 #[derive(Debug)]
-pub struct Way {
+pub(crate) struct Way {
     /// As the person or the discovery named it.
     pub name: PathName,
     /// What it may be used for.
@@ -72,7 +72,7 @@ pub struct Way {
 
 impl Way {
     /// A way by the named interface, to its own endpoint or to those of the token.
-    pub fn new(name: PathName, token: &[Endpoint], settings: Settings, asked_for: bool) -> Way {
+    pub(crate) fn new(name: PathName, token: &[Endpoint], settings: Settings, asked_for: bool) -> Way {
         let endpoints = match &name.endpoint {
             Some(own) => vec![own.clone()],
             None => token.to_vec(),
@@ -96,7 +96,7 @@ impl Way {
     }
 
     /// What the engine knows of it.
-    pub fn attempts(&self) -> &[Attempt] {
+    pub(crate) fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }
 
@@ -109,7 +109,7 @@ impl Way {
     }
 
     /// What it may be used for from now on; `left` is what it may still carry, if it is metered. Settle first.
-    pub fn set(&mut self, running: &mut Running, settings: Settings, left: u64) {
+    pub(crate) fn set(&mut self, running: &mut Running, settings: Settings, left: u64) {
         (self.settings, self.left) = (settings, Some(left));
         let class = self.class();
         for attempt in &mut self.attempts {
@@ -120,7 +120,7 @@ impl Way {
     }
 
     /// Bytes that a metered way has carried since the last call.
-    pub fn settle(&mut self, status: &Status) -> u64 {
+    pub(crate) fn settle(&mut self, status: &Status) -> u64 {
         let spent = (0..self.attempts.len()).map(|at| self.settle_attempt(at, status)).sum::<u64>();
         let spent = spent + std::mem::take(&mut self.spent);
         self.left = self.left.map(|left| left.saturating_sub(spent));
@@ -128,12 +128,12 @@ impl Way {
     }
 
     /// What it may still carry; `None` if nobody has looked that up since it is metered.
-    pub fn allowance(&self) -> Option<u64> {
+    pub(crate) fn allowance(&self) -> Option<u64> {
         self.left
     }
 
     /// The allowance has to be looked up again.
-    pub fn forget_allowance(&mut self) {
+    pub(crate) fn forget_allowance(&mut self) {
         self.left = None;
     }
 
@@ -146,12 +146,12 @@ impl Way {
     }
 
     /// When [`Way::drive`] is due.
-    pub fn due(&self) -> Time {
+    pub(crate) fn due(&self) -> Time {
         self.next
     }
 
     /// Asks for the addresses of its endpoints.
-    pub fn resolve(&mut self, resolver: &Resolver, now: Time) {
+    pub(crate) fn resolve(&mut self, resolver: &Resolver, now: Time) {
         for (endpoint, addresses) in &mut self.endpoints {
             if let Some(address) = resolver.ask(endpoint) {
                 *addresses = vec![address];
@@ -161,7 +161,7 @@ impl Way {
     }
 
     /// A name was resolved. Without an answer the old addresses stay.
-    pub fn on_resolved(&mut self, endpoint: &Endpoint, found: &[SocketAddr], now: Time) {
+    pub(crate) fn on_resolved(&mut self, endpoint: &Endpoint, found: &[SocketAddr], now: Time) {
         for (_, addresses) in self.endpoints.iter_mut().filter(|(e, _)| e == endpoint && !found.is_empty()) {
             *addresses = found.to_vec();
         }
@@ -169,7 +169,7 @@ impl Way {
     }
 
     /// The interface as it is now; `None` if there is none.
-    pub fn on_link(&mut self, running: &mut Running, link: Option<&Link>, now: Time) {
+    pub(crate) fn on_link(&mut self, running: &mut Running, link: Option<&Link>, now: Time) {
         let replaced = match (&self.link, link) {
             (Some(old), Some(new)) => old.index != new.index,
             (Some(_), None) => true,
@@ -188,7 +188,7 @@ impl Way {
     }
 
     /// Routes changed: some endpoints may be reachable now that were not.
-    pub fn retarget(&mut self, now: Time) {
+    pub(crate) fn retarget(&mut self, now: Time) {
         let Some(link) = self.link.as_ref().filter(|l| l.up) else {
             self.targets.clear();
             return;
@@ -204,7 +204,7 @@ impl Way {
     }
 
     /// Why nothing can be tried, if so.
-    pub fn obstacle(&self) -> Option<String> {
+    pub(crate) fn obstacle(&self) -> Option<String> {
         let name = &self.name.interface;
         let Some(link) = &self.link else {
             return Some(format!("there is no network interface named `{name}`"));
@@ -221,7 +221,12 @@ impl Way {
     }
 
     /// Starts and ends attempts as time goes by. `true` if an attempt was started.
-    pub fn drive(&mut self, running: &mut Running, resolver: &Resolver, now: Time) -> anyhow::Result<bool> {
+    pub(crate) fn drive(
+        &mut self,
+        running: &mut Running,
+        resolver: &Resolver,
+        now: Time,
+    ) -> anyhow::Result<bool> {
         let settled =
             self.chosen.is_some_and(|c| self.attempts.iter().any(|a| a.path == c && !is_dead(a, now)));
         if settled {
@@ -308,7 +313,7 @@ impl Way {
     }
 
     /// One of its paths changed its state. `false` if the path is not this way's.
-    pub fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) -> bool {
+    pub(crate) fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) -> bool {
         let Some(attempt) = self.attempts.iter_mut().find(|a| a.path == path) else { return false };
         attempt.dead_since = if state == State::Down { attempt.dead_since.or(Some(now)) } else { None };
         match state {
@@ -325,7 +330,7 @@ impl Way {
     }
 
     /// Takes all of its paths away.
-    pub fn abandon_all(&mut self, running: &mut Running, now: Time) {
+    pub(crate) fn abandon_all(&mut self, running: &mut Running, now: Time) {
         let all: Vec<u8> = self.attempts.iter().map(|a| a.path).collect();
         all.into_iter().for_each(|path| self.abandon(running, path, now));
         self.next = now;

@@ -16,7 +16,7 @@ use ropewalk_net::setup::{Journal, is_worth_protecting, protect};
 use std::path::{Path, PathBuf};
 
 /// Runs an access point, or makes a token for a repeater.
-pub fn run(args: Ap) -> anyhow::Result<()> {
+pub(super) fn run(args: Ap) -> anyhow::Result<()> {
     if let Some(ApCommand::Invite { name, config, state, endpoints }) = args.command {
         let file = read(&config)?;
         let dir = state_dir(state.or_else(|| file.ap.state.clone()), &config)?;
@@ -69,7 +69,7 @@ fn read(path: &Path) -> anyhow::Result<File> {
 }
 
 /// The state directory, or that it is missing.
-pub fn state_dir(named: Option<PathBuf>, file: &Path) -> anyhow::Result<PathBuf> {
+pub(super) fn state_dir(named: Option<PathBuf>, file: &Path) -> anyhow::Result<PathBuf> {
     named.ok_or_else(|| {
         let words = format!(
             "no state directory is named: set state = \"DIR\" in {}, or give --state DIR",
@@ -93,7 +93,7 @@ fn own_endpoints(file: &File) -> anyhow::Result<Vec<Endpoint>> {
 }
 
 /// Lets radios that share their channel with the clients send an RTS before longer frames, until `journal` takes it back. A radio that cannot is used as it is.
-pub fn protect_frames(links: &[HopLink], journal: &mut Journal) {
+pub(super) fn protect_frames(links: &[HopLink], journal: &mut Journal) {
     for link in links.iter().filter(|l| l.protects()) {
         let interface = &link.interface;
         if link.rts.is_none() && !is_worth_protecting(interface) {
@@ -116,7 +116,7 @@ pub fn protect_frames(links: &[HopLink], journal: &mut Journal) {
 }
 
 /// Opens the sockets on the radios; says which of them nobody can reach yet.
-pub fn radios(file: &File, dir: &StateDir) -> anyhow::Result<Radios> {
+pub(super) fn radios(file: &File, dir: &StateDir) -> anyhow::Result<Radios> {
     if dir.read("token")?.is_some() {
         let words = format!(
             "the state directory {} is of a repeater or client: are the roles swapped? Give the access point one of its own",

@@ -12,7 +12,7 @@ use ropewalk_net::privileges;
 use std::time::{Duration, Instant};
 
 /// Prints one token line.
-pub fn run(args: &Invite) -> anyhow::Result<()> {
+pub(super) fn run(args: &Invite) -> anyhow::Result<()> {
     privileges::keep_secrets()?;
     let running =
         if args.state.dir.is_dir() { Line::try_open(&StateDir::existing(&args.state.dir)?)? } else { None };
@@ -49,7 +49,7 @@ fn on_files(dir: &StateDir, args: &Invite) -> anyhow::Result<String> {
 }
 
 /// The directory, for a moment. Another command may have it for as long; a daemon that starts just now has it for good.
-pub fn lock(dir: &StateDir) -> anyhow::Result<crate::state::Lock> {
+pub(super) fn lock(dir: &StateDir) -> anyhow::Result<crate::state::Lock> {
     let until = Instant::now() + Duration::from_secs(2);
     while Instant::now() < until {
         if let Some(lock) = dir.try_lock()? {

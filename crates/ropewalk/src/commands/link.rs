@@ -33,7 +33,7 @@ struct Watched {
 }
 
 /// Shows it once, or until it is interrupted.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut all = watched(&args.interfaces)?;
     if args.show.json {
         loop {

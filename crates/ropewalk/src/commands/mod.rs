@@ -12,12 +12,12 @@ mod serve;
 mod status;
 mod up;
 
-pub use status::snapshot;
+pub(crate) use status::snapshot;
 
 use crate::cli::{Cli, Command};
 
 /// Does what the command line says.
-pub fn run(cli: Cli) -> anyhow::Result<()> {
+pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Serve(args) => serve::run(args),
         Command::Invite(args) => invite::run(&args),

@@ -12,24 +12,24 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// `ropewalk check`: says that a file is well, or what is wrong with it.
-pub fn check(args: &Check) -> anyhow::Result<()> {
+pub(super) fn check(args: &Check) -> anyhow::Result<()> {
     File::read(&args.file)?;
     println!("{} is well", args.file.display());
     Ok(())
 }
 
 /// `ropewalk completions`.
-pub fn completions(args: &Completions) {
+pub(super) fn completions(args: &Completions) {
     clap_complete::generate(args.shell, &mut Cli::command(), "ropewalk", &mut std::io::stdout());
 }
 
 /// `ropewalk man`.
-pub fn man(args: &Pages) -> anyhow::Result<()> {
+pub(super) fn man(args: &Pages) -> anyhow::Result<()> {
     write_all(&args.directory, manual()?)
 }
 
 /// `ropewalk reference`.
-pub fn reference(args: &Pages) -> anyhow::Result<()> {
+pub(super) fn reference(args: &Pages) -> anyhow::Result<()> {
     write_all(&args.directory, references()?)
 }
 

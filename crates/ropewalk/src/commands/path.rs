@@ -6,7 +6,7 @@ use crate::control::protocol::{Request, Response};
 use crate::state::StateDir;
 
 /// Changes the paths of a running client.
-pub fn run(args: PathArgs) -> anyhow::Result<()> {
+pub(super) fn run(args: PathArgs) -> anyhow::Result<()> {
     let (state, request) = match args.command {
         PathCommand::Add { name, state, options } => {
             (state, Request::PathAdd { name: name.to_string(), options })

@@ -14,7 +14,7 @@ use ropewalk_net::links::{self, LinkError};
 use std::path::Path;
 
 /// Runs a repeater until it is told to stop.
-pub fn run(args: Repeater) -> anyhow::Result<()> {
+pub(super) fn run(args: Repeater) -> anyhow::Result<()> {
     let Some(path) = args.hop.config.clone() else {
         return Err(failure(Code::Usage, "--config FILE is missing"));
     };
@@ -58,7 +58,7 @@ fn read(path: &Path) -> anyhow::Result<File> {
 }
 
 /// What a repeater adds to a client; refuses what cannot work before anything is changed.
-pub fn part(file: &File, dir: &StateDir) -> anyhow::Result<RepeaterPart> {
+pub(super) fn part(file: &File, dir: &StateDir) -> anyhow::Result<RepeaterPart> {
     if dir.read(GATEWAY_FILE)?.is_some() {
         let words = format!(
             "the state directory {} is of an access point or gateway: are the roles swapped? Give the repeater one of its own",
@@ -88,7 +88,7 @@ pub fn part(file: &File, dir: &StateDir) -> anyhow::Result<RepeaterPart> {
 }
 
 /// A token that leads to this machine was meant for another one.
-pub fn check_token(token: &Token) -> anyhow::Result<()> {
+pub(super) fn check_token(token: &Token) -> anyhow::Result<()> {
     let there = links::list()?;
     let is_here = |e: &Endpoint| match e.host {
         Host::Address(ip) => there.iter().flat_map(|l| &l.addresses).any(|a| a.ip == ip),

@@ -5,7 +5,7 @@ use crate::state::StateDir;
 use ropewalk_net::setup::Journal;
 
 /// Takes back what a daemon left behind that did not end in good order.
-pub fn run(args: &Restore) -> anyhow::Result<()> {
+pub(super) fn run(args: &Restore) -> anyhow::Result<()> {
     StateDir::existing(&args.state.dir)?;
     let dir = StateDir::open(&args.state.dir)?;
     let _lock = dir.lock()?;

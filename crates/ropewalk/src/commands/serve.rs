@@ -30,13 +30,13 @@ use std::path::PathBuf;
 const PORT: u16 = 4500;
 
 /// Runs a gateway until it is told to stop.
-pub fn run(args: Serve) -> anyhow::Result<()> {
+pub(super) fn run(args: Serve) -> anyhow::Result<()> {
     let file = File::read_if_any(args.daemon.config.as_deref())?;
     start(merge(args, file)?)
 }
 
 /// Runs a gateway, or the access point of a hop.
-pub fn start(wish: Wish) -> anyhow::Result<()> {
+pub(super) fn start(wish: Wish) -> anyhow::Result<()> {
     logging::start(wish.file.log.level.as_deref(), wish.file.log.format.unwrap_or(LogFormat::Text))?;
     privileges::keep_secrets()?;
     privileges::check()?;
@@ -51,7 +51,7 @@ pub fn start(wish: Wish) -> anyhow::Result<()> {
 }
 
 /// What is wanted, from the command line and the file.
-pub struct Wish {
+pub(super) struct Wish {
     /// The file, with what the command line says.
     pub file: File,
     /// How it is read again.

@@ -11,7 +11,7 @@ use std::time::Duration;
 const APART: Duration = Duration::from_millis(250);
 
 /// Prints how the daemon does.
-pub fn run(args: &Status) -> anyhow::Result<()> {
+pub(super) fn run(args: &Status) -> anyhow::Result<()> {
     let mut daemon = Line::open(&StateDir::existing(&args.state.dir)?)?;
     let first = snapshot(&mut daemon)?;
     if args.json {
@@ -24,7 +24,7 @@ pub fn run(args: &Status) -> anyhow::Result<()> {
 }
 
 /// How the daemon does now.
-pub fn snapshot(daemon: &mut Line) -> anyhow::Result<Snapshot> {
+pub(crate) fn snapshot(daemon: &mut Line) -> anyhow::Result<Snapshot> {
     match daemon.ask(&Request::Status {})? {
         Response::Status { status } => Ok(*status),
         other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),

@@ -31,7 +31,7 @@ const TOKEN_FILE: &str = "token";
 const TOKEN_MAX: u64 = 8192;
 
 /// Connects to a gateway until told to stop.
-pub fn run(args: Up) -> anyhow::Result<()> {
+pub(super) fn run(args: Up) -> anyhow::Result<()> {
     let file = Settings::read_if_any(args.daemon.config.as_deref())?;
     let (state, given, routes_fixed) =
         (args.state.dir.clone(), args.token.is_some(), !args.routes.is_empty());
@@ -41,7 +41,7 @@ pub fn run(args: Up) -> anyhow::Result<()> {
 }
 
 /// What a client is asked for besides its file.
-pub struct Asked {
+pub(super) struct Asked {
     /// The token was given on the command line.
     pub token_given: bool,
     /// A reload does not change the routes.
@@ -51,7 +51,7 @@ pub struct Asked {
 }
 
 /// Runs a client, or the repeater of a hop.
-pub fn start(file: Settings, reload: Reload, state: &Path, asked: Asked) -> anyhow::Result<()> {
+pub(super) fn start(file: Settings, reload: Reload, state: &Path, asked: Asked) -> anyhow::Result<()> {
     logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
     privileges::keep_secrets()?;
     let token = given_token(&file.up, asked.token_given)?;

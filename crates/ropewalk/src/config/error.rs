@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// A sentence with file and line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct ConfigError {
+pub(crate) struct ConfigError {
     place: String,
     sentence: String,
 }

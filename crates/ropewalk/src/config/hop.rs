@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// not name them: `scheduler = "backpressure"`, `congestion = "none"`, `order-deadline-ms = 100`, `throttle = "balance"`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Ap {
+pub(crate) struct Ap {
     /// Directory for keys and state. Default: none; `--state` goes before it.
     pub state: Option<PathBuf>,
     /// 3: the hop is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3, because bridges bring their broadcasts along.
@@ -48,7 +48,7 @@ pub struct Ap {
 /// When the private radio looks for another channel (the shared one never does, for the clients are only there), and how: `[ap.migrate]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Migrate {
+pub(crate) struct Migrate {
     /// Channels to try, by number (2.4 and 5 GHz), in this order. Name none that needs radar detection first, unless the radio has done it.
     pub channels: Vec<u32>,
     /// `adequate`: the first that carries more than before. `best`: all are tried, then the best is taken. Default: `adequate`, because each try costs the link a
@@ -76,7 +76,7 @@ pub struct Migrate {
 /// A search by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SearchKey {
+pub(crate) enum SearchKey {
     /// [`Search::Adequate`].
     Adequate,
     /// [`Search::Best`].
@@ -105,7 +105,7 @@ fn beacons() -> u8 {
 
 impl Migrate {
     /// For the engine's search.
-    pub fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         let usual = Settings::default();
         Settings {
             candidates_mhz: self.channels.iter().filter_map(|n| centre_mhz(*n)).collect(),
@@ -146,14 +146,14 @@ impl Migrate {
 }
 
 /// The links that need not be where the clients are.
-pub fn private(links: &[HopLink]) -> impl Iterator<Item = &HopLink> {
+pub(crate) fn private(links: &[HopLink]) -> impl Iterator<Item = &HopLink> {
     links.iter().filter(|l| l.shared != Some(true))
 }
 
 /// The interface of one radio towards the other end.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct HopLink {
+pub(crate) struct HopLink {
     /// Its name.
     pub interface: String,
     /// Its channel is the one that the repeater's clients are on, so it may only take the air that they leave. Default: unsaid, and then
@@ -168,7 +168,7 @@ pub struct HopLink {
 
 impl HopLink {
     /// Whether its radio is to protect longer frames by RTS/CTS, if that can pay.
-    pub fn protects(&self) -> bool {
+    pub(crate) fn protects(&self) -> bool {
         self.rts.unwrap_or(self.shared == Some(true))
     }
 }
@@ -176,7 +176,7 @@ impl HopLink {
 /// The networks behind one repeater.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Behind {
+pub(crate) struct Behind {
     /// The name that the repeater was invited by.
     pub name: String,
     /// Networks that its clients may have; they are routed to it, and it may send from them.
@@ -187,7 +187,7 @@ pub struct Behind {
 /// A repeater with two radios: `ropewalk repeater --config FILE`. It changes the same defaults of `[engine]` as `[ap]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Repeater {
+pub(crate) struct Repeater {
     /// Directory for keys and state. Default: none; `--state` goes before it.
     pub state: Option<PathBuf>,
     /// The line that `ropewalk ap invite` printed. Default: what is in `token-file`, or the token used last with this state directory.
@@ -258,7 +258,7 @@ impl Default for Repeater {
 /// A layer as the file names it: 2 or 3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u8")]
-pub struct LayerKey(pub Layer);
+pub(crate) struct LayerKey(pub Layer);
 
 impl TryFrom<u8> for LayerKey {
     type Error = String;
@@ -357,7 +357,7 @@ impl Repeater {
     ///
     /// # Errors
     /// A sentence.
-    pub fn check_clients(&self) -> Result<(), String> {
+    pub(crate) fn check_clients(&self) -> Result<(), String> {
         if self.lan.is_some() {
             return Ok(());
         }

@@ -7,9 +7,9 @@ mod error;
 mod hop;
 mod values;
 
-pub use error::ConfigError;
-pub use hop::{Ap, Behind, HopLink, Migrate, Repeater, private};
-pub use values::{Amount, Name};
+pub(crate) use error::ConfigError;
+pub(crate) use hop::{Ap, Behind, HopLink, Migrate, Repeater, private};
+pub(crate) use values::{Amount, Name};
 
 use crate::cli::{LogFormat, PathName};
 use ipnet::IpNet;
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// A configuration file. Each daemon reads the section of its name (`serve`, `up`, `ap`, `repeater`), and all read `[engine]`, `[log]` and `[metrics]`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct File {
+pub(crate) struct File {
     /// The gateway. The command line goes before all of it.
     pub serve: Serve,
     /// The client. The command line goes before all of it.
@@ -47,7 +47,7 @@ pub struct File {
 /// The gateway.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Serve {
+pub(crate) struct Serve {
     /// UDP addresses to listen on. Default: `["0.0.0.0:4500", "[::]:4500"]`, because port 4500 (IPsec's) is let out by most networks.
     #[schemars(with = "Vec<String>")]
     pub listen: Vec<SocketAddr>,
@@ -70,7 +70,7 @@ pub struct Serve {
 /// The client.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Up {
+pub(crate) struct Up {
     /// The line that `ropewalk invite` printed. Default: what is in `token-file`, or the token used last with this state directory.
     pub token: Option<String>,
     /// A file with that line; it may go once it was read, for the token is remembered. Default: none.
@@ -95,7 +95,7 @@ pub struct Up {
 /// One interface.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct PathEntry {
+pub(crate) struct PathEntry {
     /// Its name.
     pub interface: String,
     /// Its own endpoint, as `HOST:PORT`. Default: those of the token.
@@ -120,7 +120,7 @@ pub struct PathEntry {
 /// What a path may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum ClassName {
+pub(crate) enum ClassName {
     /// Always.
     Active,
     /// While no other path works.
@@ -132,7 +132,7 @@ pub enum ClassName {
 /// The bonding engine.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Engine {
+pub(crate) struct Engine {
     /// Which path takes the next bytes: `earliest-arrival`, `redundant-urgent`, `min-rtt`, `round-robin`, `weighted`, `redundant` or `backpressure`
     /// (as the links complete, for Wi-Fi hops; with `congestion = "none"`). Default: `earliest-arrival`, the only one that fills unlike paths and keeps
     /// order by itself.
@@ -197,7 +197,7 @@ pub struct Engine {
 /// What is logged.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Log {
+pub(crate) struct Log {
     /// `error`, `warn`, `info`, `debug`, `trace`, or a filter as in `RUST_LOG`. Default: `RUST_LOG`, else `info`.
     pub level: Option<String>,
     /// `text` or `json`. Default: `text`.
@@ -208,7 +208,7 @@ pub struct Log {
 /// Metrics for Prometheus.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     /// Serve them by HTTP at this address. Default: not at all, because whoever reaches it learns who is connected.
     #[schemars(with = "Option<String>")]
     pub listen: Option<SocketAddr>,
@@ -248,7 +248,7 @@ impl Default for Engine {
 
 impl Engine {
     /// As the engine wants it.
-    pub fn to_config(&self) -> Config {
+    pub(crate) fn to_config(&self) -> Config {
         let responder = ResponderConfig {
             handshakes_per_second: self.handshakes_per_second,
             ..ResponderConfig::default()
@@ -283,19 +283,19 @@ impl Engine {
     }
 
     /// Whether the scheduler decides by what links report of their queues (Multifacet, MF-7): then they are read all the time.
-    pub fn lives_on_completions(&self) -> bool {
+    pub(crate) fn lives_on_completions(&self) -> bool {
         self.scheduler.0.counts_completions()
     }
 
     /// How long the loop looks for work before it sleeps.
-    pub fn busy_poll(&self) -> Duration {
+    pub(crate) fn busy_poll(&self) -> Duration {
         Duration::from_micros(self.busy_poll_us)
     }
 }
 
 impl PathEntry {
     /// Nothing is said but the name.
-    pub fn new(interface: &str) -> PathEntry {
+    pub(crate) fn new(interface: &str) -> PathEntry {
         PathEntry {
             interface: interface.into(),
             endpoint: None,
@@ -307,25 +307,25 @@ impl PathEntry {
     }
 
     /// As on the command line.
-    pub fn name(&self) -> PathName {
+    pub(crate) fn name(&self) -> PathName {
         PathName { interface: self.interface.clone(), endpoint: self.endpoint.clone().map(|e| e.0) }
     }
 }
 
 impl File {
     /// Reads and checks a file.
-    pub fn read(path: &Path) -> Result<File, ConfigError> {
+    pub(crate) fn read(path: &Path) -> Result<File, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|e| ConfigError::unreadable(path, e))?;
         File::parse(path, &text)
     }
 
     /// Reads the file if there is one to read, else the defaults.
-    pub fn read_if_any(path: Option<&Path>) -> Result<File, ConfigError> {
+    pub(crate) fn read_if_any(path: Option<&Path>) -> Result<File, ConfigError> {
         path.map_or_else(|| Ok(File::default()), File::read)
     }
 
     /// Reads and checks what stands in the file at `path`.
-    pub fn parse(path: &Path, text: &str) -> Result<File, ConfigError> {
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<File, ConfigError> {
         let mut file: File = toml::from_str(text).map_err(|e| ConfigError::from_toml(path, text, &e))?;
         let sections = hop::engine_of_a_hop(&mut file, text);
         sections.map_err(|(key, sentence)| ConfigError::about(path, text, key, sentence))?;

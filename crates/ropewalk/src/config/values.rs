@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Something with a name, such as a scheduler or an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name<T>(pub T);
+pub(crate) struct Name<T>(pub T);
 
 impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for Name<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
@@ -16,12 +16,12 @@ impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for Name<T> {
 
 /// An amount of data in bytes: `10GB`, `500 MB`, `1GiB`, or a plain number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Amount(pub u64);
+pub(crate) struct Amount(pub u64);
 
 /// A text is no amount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no amount of data: write a number with kB, MB, GB, TB, MiB or GiB, such as 10GB")]
-pub struct NoAmount(String);
+pub(crate) struct NoAmount(String);
 
 impl FromStr for Amount {
     type Err = NoAmount;

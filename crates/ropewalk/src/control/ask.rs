@@ -12,13 +12,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A conversation with a daemon.
 #[derive(Debug)]
-pub struct Line {
+pub(crate) struct Line {
     stream: BufReader<UnixStream>,
 }
 
 impl Line {
     /// Connects to the daemon of `dir`; `None` if none runs.
-    pub fn try_open(dir: &StateDir) -> anyhow::Result<Option<Line>> {
+    pub(crate) fn try_open(dir: &StateDir) -> anyhow::Result<Option<Line>> {
         match UnixStream::connect(dir.socket()) {
             Ok(stream) => {
                 stream.set_read_timeout(Some(PATIENCE))?;
@@ -34,7 +34,7 @@ impl Line {
     }
 
     /// Connects to the daemon of `dir`, which has to run.
-    pub fn open(dir: &StateDir) -> anyhow::Result<Line> {
+    pub(crate) fn open(dir: &StateDir) -> anyhow::Result<Line> {
         Line::try_open(dir)?.ok_or_else(|| {
             let place = dir.path().display();
             let words = "no ropewalk runs with the state directory";
@@ -46,7 +46,7 @@ impl Line {
     }
 
     /// Asks; a refusal is an error.
-    pub fn ask(&mut self, request: &Request) -> anyhow::Result<Response> {
+    pub(crate) fn ask(&mut self, request: &Request) -> anyhow::Result<Response> {
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         let lost = "the daemon broke the conversation off";
@@ -63,6 +63,6 @@ impl Line {
 }
 
 /// Asks the daemon of `dir` one thing.
-pub fn ask(dir: &StateDir, request: &Request) -> anyhow::Result<Response> {
+pub(crate) fn ask(dir: &StateDir, request: &Request) -> anyhow::Result<Response> {
     Line::open(dir)?.ask(request)
 }

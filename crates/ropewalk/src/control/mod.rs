@@ -1,7 +1,7 @@
 //! Talking to a running daemon: one JSON line there, one JSON line back, over the socket in its state directory.
 
-pub mod ask;
-pub mod protocol;
-pub mod server;
+pub(crate) mod ask;
+pub(crate) mod protocol;
+pub(crate) mod server;
 
-pub use ask::ask;
+pub(crate) use ask::ask;

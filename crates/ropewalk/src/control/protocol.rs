@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 /// Longest line, bytes: a status of a gateway with thousands of clients fits.
-pub const LINE_MAX: u64 = 64 << 20;
+pub(crate) const LINE_MAX: u64 = 64 << 20;
 /// Longest request, bytes.
-pub const REQUEST_MAX: u64 = 64 << 10;
+pub(crate) const REQUEST_MAX: u64 = 64 << 10;
 
 /// A line to the daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Request {
+pub(crate) enum Request {
     /// How it does.
     Status {},
     /// Gateway: let a device in.
@@ -68,7 +68,7 @@ pub enum Request {
 /// The daemon's line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
-pub enum Response {
+pub(crate) enum Response {
     /// How it does.
     Status {
         /// All of it.
@@ -95,12 +95,12 @@ pub enum Response {
 
 impl Response {
     /// A refusal out of an error.
-    pub fn refused(error: &anyhow::Error) -> Response {
+    pub(crate) fn refused(error: &anyhow::Error) -> Response {
         Response::Refused { code: exit::kind_of(error) as u8, sentence: format!("{error:#}") }
     }
 
     /// A refusal because this end of a bond does not do that.
-    pub fn wrong_end(end: &str) -> Response {
+    pub(crate) fn wrong_end(end: &str) -> Response {
         let sentence = format!("this is for a {end}, and the daemon with this state directory is none");
         Response::Refused { code: Code::Usage as u8, sentence }
     }

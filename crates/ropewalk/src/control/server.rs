@@ -17,20 +17,20 @@ const CONVERSATIONS: usize = 16;
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// Answers requests, on any thread.
-pub trait Desk: Send + Sync + 'static {
+pub(crate) trait Desk: Send + Sync + 'static {
     /// The answer to one request.
     fn answer(&self, request: Request) -> Response;
 }
 
 /// The socket, removed when this is dropped.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct Server {
     dir: StateDir,
 }
 
 impl Server {
     /// Starts to listen in `dir`, which must be locked: whatever is in the way is a dead daemon's.
-    pub fn start(dir: &StateDir, desk: impl Desk) -> anyhow::Result<Server> {
+    pub(crate) fn start(dir: &StateDir, desk: impl Desk) -> anyhow::Result<Server> {
         let path = dir.socket();
         dir.remove_socket();
         let listening = UnixListener::bind(&path);

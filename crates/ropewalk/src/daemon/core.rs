@@ -32,7 +32,7 @@ const PACKET: usize = 65_535;
 
 /// What happened to packets outside the engine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counters {
+pub(crate) struct Counters {
     /// Packets read from the devices.
     pub device_in: u64,
     /// Packets written to them.
@@ -52,7 +52,7 @@ pub struct Counters {
 }
 
 /// The engine, the devices and the sockets.
-pub struct Core {
+pub(crate) struct Core {
     /// Decides.
     pub engine: Engine,
     /// The bond's devices.
@@ -80,7 +80,7 @@ struct Turn {
 }
 
 /// Room for what is being read.
-pub struct Buffers {
+pub(crate) struct Buffers {
     packet: Box<[u8]>,
     segment: Box<[u8]>,
     batch: RecvBatch,
@@ -88,7 +88,7 @@ pub struct Buffers {
 
 impl Buffers {
     /// Room for one packet of the device, where the engine has none to lend or it has to be cut, and one receive call.
-    pub fn new() -> Buffers {
+    pub(crate) fn new() -> Buffers {
         let packet = || vec![0; PACKET].into();
         Buffers { packet: packet(), segment: packet(), batch: RecvBatch::new(SLOTS) }
     }
@@ -96,7 +96,7 @@ impl Buffers {
 
 impl Core {
     /// A core without sockets. `links` knows whether the engine decides by what links say.
-    pub fn new(engine: Engine, devices: Devices, keep_local: bool, links: Links) -> Core {
+    pub(crate) fn new(engine: Engine, devices: Devices, keep_local: bool, links: Links) -> Core {
         Core {
             engine,
             devices,
@@ -110,7 +110,7 @@ impl Core {
     }
 
     /// Takes in what waits at a device, within bounds.
-    pub fn read_device(&mut self, id: u32, buffers: &mut Buffers) -> anyhow::Result<()> {
+    pub(crate) fn read_device(&mut self, id: u32, buffers: &mut Buffers) -> anyhow::Result<()> {
         let mut taken = 0;
         let answers = self.devices.get_mut(id).map_or(0, |d| std::mem::take(&mut d.unanswered));
         for n in 0..DEVICE_READS {
@@ -175,7 +175,7 @@ impl Core {
     }
 
     /// Takes in what waits at a socket, within bounds.
-    pub fn read_socket(&mut self, id: u32, buffers: &mut Buffers) -> anyhow::Result<()> {
+    pub(crate) fn read_socket(&mut self, id: u32, buffers: &mut Buffers) -> anyhow::Result<()> {
         for _ in 0..SOCKET_READS {
             let Some(received) = self.sockets.receive(id, &mut buffers.batch) else { return Ok(()) };
             let received = match received {
@@ -220,7 +220,7 @@ impl Core {
     }
 
     /// Does everything that the engine wants done now; returns when it wants to be asked again.
-    pub fn pump(&mut self) -> anyhow::Result<Time> {
+    pub(crate) fn pump(&mut self) -> anyhow::Result<Time> {
         let mut now = clock::now();
         loop {
             match self.engine.poll_output(now) {
@@ -254,7 +254,7 @@ impl Core {
 
     /// After a turn that moved one small packet: somebody waits for just that. An answer of this machine lies at the device already; whoever else was
     /// woken runs before timers are set and sleep is prepared, where processors are few. A turn that moved much goes on at once.
-    pub fn give_way(&mut self, buffers: &mut Buffers) -> anyhow::Result<()> {
+    pub(crate) fn give_way(&mut self, buffers: &mut Buffers) -> anyhow::Result<()> {
         let turn = std::mem::take(&mut self.turn);
         if turn.bytes == 0 || turn.bytes >= ALONE {
             return Ok(());
@@ -268,7 +268,7 @@ impl Core {
     }
 
     /// The engine's timer has run out.
-    pub fn on_timeout(&mut self, now: Time) {
+    pub(crate) fn on_timeout(&mut self, now: Time) {
         self.engine.handle(Input::Timeout, now);
     }
 

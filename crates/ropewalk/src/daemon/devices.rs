@@ -8,13 +8,13 @@ use ropewalk_net::tun::Tun;
 use std::collections::BTreeMap;
 
 /// Packets that wait in a device for us; super-packets count as one.
-pub const DEVICE_QUEUE: u32 = 500;
+pub(crate) const DEVICE_QUEUE: u32 = 500;
 /// The number of a device that is the only one.
 const ONLY: u32 = 0;
 
 /// One device.
 #[derive(Debug)]
-pub struct Device {
+pub(crate) struct Device {
     /// The device.
     pub tun: Tun,
     /// When it last had something.
@@ -27,41 +27,41 @@ pub struct Device {
 
 /// All of them.
 #[derive(Debug)]
-pub struct Devices {
+pub(crate) struct Devices {
     name: String,
     all: BTreeMap<u32, Device>,
 }
 
 impl Devices {
     /// One device.
-    pub fn one(tun: Tun) -> Devices {
+    pub(crate) fn one(tun: Tun) -> Devices {
         let mut devices = Devices { name: tun.name().into(), all: BTreeMap::new() };
         devices.insert(ONLY, tun);
         devices
     }
 
     /// None yet; the names of those to come begin with `prefix`.
-    pub fn to_come(prefix: &str) -> Devices {
+    pub(crate) fn to_come(prefix: &str) -> Devices {
         Devices { name: format!("{prefix}*"), all: BTreeMap::new() }
     }
 
     /// What people call the bond's device, or devices.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// The device with this number.
-    pub fn get(&self, id: u32) -> Option<&Device> {
+    pub(crate) fn get(&self, id: u32) -> Option<&Device> {
         self.all.get(&id)
     }
 
     /// The same, to change.
-    pub fn get_mut(&mut self, id: u32) -> Option<&mut Device> {
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Device> {
         self.all.get_mut(&id)
     }
 
     /// All of them with their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &Device)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Device)> {
         self.all.iter().map(|(id, device)| (*id, device))
     }
 
@@ -76,7 +76,7 @@ impl Devices {
 
 /// How a TAP device is to be: a repeater's, or an access point's for one repeater.
 #[derive(Clone, Debug)]
-pub struct Tap {
+pub(crate) struct Tap {
     /// The longest payload of a frame, bytes.
     pub mtu: u16,
     /// The bridge that it becomes a port of.
@@ -90,7 +90,7 @@ impl Tap {
     ///
     /// # Errors
     /// The name is taken, or there is no such bridge.
-    pub fn open(&self, name: Option<&str>) -> anyhow::Result<Tun> {
+    pub(crate) fn open(&self, name: Option<&str>) -> anyhow::Result<Tun> {
         let tap = Tun::open_tap(name)?;
         configure(&DeviceConfig {
             layer: Layer::Two,

@@ -30,7 +30,7 @@ const NICER: i32 = 10;
 
 /// The loop's end of the worker.
 #[derive(Debug)]
-pub struct Worker {
+pub(super) struct Worker {
     jobs: SyncSender<HandshakeJob>,
     results: Receiver<HandshakeResult>,
     waker: Arc<Waker>,
@@ -39,7 +39,7 @@ pub struct Worker {
 
 impl Worker {
     /// Starts the thread; it ends when this is dropped.
-    pub fn start() -> anyhow::Result<Worker> {
+    pub(super) fn start() -> anyhow::Result<Worker> {
         let (jobs, inbox) = sync_channel(UNDER_WAY);
         let (outbox, results) = sync_channel(UNDER_WAY);
         let waker = Arc::new(Waker::new()?);
@@ -51,12 +51,12 @@ impl Worker {
     }
 
     /// What the poller watches.
-    pub fn waker(&self) -> &Waker {
+    pub(super) fn waker(&self) -> &Waker {
         &self.waker
     }
 
     /// Gives what is done back to the engine. Clears the waker.
-    pub fn take_results(&mut self, engine: &mut Engine, now: Time) {
+    pub(super) fn take_results(&mut self, engine: &mut Engine, now: Time) {
         self.waker.clear();
         while let Ok(result) = self.results.try_recv() {
             self.under_way -= 1;
@@ -65,7 +65,7 @@ impl Worker {
     }
 
     /// Gives work to the thread, as much as it has places for.
-    pub fn give_jobs(&mut self, engine: &mut Engine) {
+    pub(super) fn give_jobs(&mut self, engine: &mut Engine) {
         while self.under_way < UNDER_WAY
             && let Some(job) = engine.next_handshake()
         {

@@ -48,7 +48,7 @@ struct Under {
 }
 
 /// The links under all paths.
-pub struct Links {
+pub(crate) struct Links {
     all: Vec<Under>,
     eager: bool,
     next_token: u64,
@@ -56,33 +56,33 @@ pub struct Links {
 
 impl Links {
     /// None yet. `eager`: the engine decides by what links say.
-    pub fn new(eager: bool) -> Links {
+    pub(crate) fn new(eager: bool) -> Links {
         Links { all: Vec::new(), eager, next_token: 0 }
     }
 
     /// What the link under a path said last.
-    pub fn of(&self, route: &Route) -> Option<Link> {
+    pub(crate) fn of(&self, route: &Route) -> Option<Link> {
         let under = self.all.iter().find(|u| u.leads(route))?;
         Some(Link::new(under.source.as_ref()?.source(), under.report.as_ref()?))
     }
 
     /// Whether the engine decides by what links say.
-    pub fn is_eager(&self) -> bool {
+    pub(crate) fn is_eager(&self) -> bool {
         self.eager
     }
 
     /// Whether a path is watched.
-    pub fn knows(&self, route: &Route) -> bool {
+    pub(crate) fn knows(&self, route: &Route) -> bool {
         self.all.iter().any(|u| u.leads(route))
     }
 
     /// Forgets the paths that are not among these.
-    pub fn keep(&mut self, routes: &[Route]) {
+    pub(crate) fn keep(&mut self, routes: &[Route]) {
         self.all.retain(|u| routes.iter().any(|r| u.leads(r)));
     }
 
     /// From now on there is a path by this interface.
-    pub fn watch(
+    pub(crate) fn watch(
         &mut self,
         route: &Route,
         (peer, path): (Option<PublicKey>, u8),
@@ -109,23 +109,23 @@ impl Links {
     }
 
     /// The path is gone.
-    pub fn forget(&mut self, route: &Route) {
+    pub(crate) fn forget(&mut self, route: &Route) {
         self.all.retain(|u| !u.leads(route));
     }
 
     /// All paths of a socket are gone.
-    pub fn forget_socket(&mut self, socket: u32) {
+    pub(crate) fn forget_socket(&mut self, socket: u32) {
         self.all.retain(|u| u.socket != socket);
     }
 
     /// When [`Links::read`] is due.
-    pub fn due(&self) -> Time {
+    pub(crate) fn due(&self) -> Time {
         self.all.iter().map(|u| u.due).min().unwrap_or(Time::NEVER)
     }
 
     /// Reads what is due. News comes by `poller`, under the numbers from `first` on. `sockets` are given where each belongs to one path: a Wi-Fi driver
     /// may tell them of their own datagrams.
-    pub fn read(
+    pub(crate) fn read(
         &mut self,
         engine: &mut Engine,
         mut sockets: Option<&mut Sockets>,
@@ -143,7 +143,7 @@ impl Links {
     }
 
     /// The source with this number has news.
-    pub fn on_news(&mut self, token: u64, engine: &mut Engine, now: Time) {
+    pub(crate) fn on_news(&mut self, token: u64, engine: &mut Engine, now: Time) {
         let eager = self.eager;
         self.all.iter_mut().filter(|u| u.token == token).for_each(|u| u.read(eager, engine, now));
     }

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A request and where its answer goes.
 #[derive(Debug)]
-pub struct Post {
+pub(crate) struct Post {
     /// What is asked.
     pub request: Request,
     /// Where the answer goes; it has room for one.
@@ -24,20 +24,20 @@ pub struct Post {
 
 /// The loop's end.
 #[derive(Debug)]
-pub struct Mailbox {
+pub(crate) struct Mailbox {
     posts: Receiver<Post>,
     waker: Arc<Waker>,
 }
 
 /// The other threads' end.
 #[derive(Clone, Debug)]
-pub struct Outbox {
+pub(crate) struct Outbox {
     posts: SyncSender<Post>,
     waker: Arc<Waker>,
 }
 
 /// Both ends of a new mailbox.
-pub fn mailbox() -> io::Result<(Mailbox, Outbox)> {
+pub(crate) fn mailbox() -> io::Result<(Mailbox, Outbox)> {
     let (sender, posts) = sync_channel(WAITING);
     let waker = Arc::new(Waker::new()?);
     Ok((Mailbox { posts, waker: Arc::clone(&waker) }, Outbox { posts: sender, waker }))
@@ -45,12 +45,12 @@ pub fn mailbox() -> io::Result<(Mailbox, Outbox)> {
 
 impl Mailbox {
     /// What the poller watches.
-    pub fn waker(&self) -> &Waker {
+    pub(crate) fn waker(&self) -> &Waker {
         &self.waker
     }
 
     /// The next request, if there is one. Clear the waker first.
-    pub fn next(&self) -> Option<Post> {
+    pub(crate) fn next(&self) -> Option<Post> {
         self.posts.try_recv().ok()
     }
 }
@@ -58,14 +58,14 @@ impl Mailbox {
 #[cfg(test)]
 impl Mailbox {
     /// The next request, whenever it comes; `None` once nobody is left to ask.
-    pub fn wait(&self) -> Option<Post> {
+    pub(crate) fn wait(&self) -> Option<Post> {
         self.posts.recv().ok()
     }
 }
 
 impl Outbox {
     /// Asks the loop and waits for its answer.
-    pub fn ask(&self, request: Request) -> anyhow::Result<Response> {
+    pub(crate) fn ask(&self, request: Request) -> anyhow::Result<Response> {
         let (reply, answer) = sync_channel(1);
         let stopping = || failure(Code::NotRunning, "the daemon is stopping");
         self.posts.send(Post { request, reply }).map_err(|_| stopping())?;
@@ -74,7 +74,7 @@ impl Outbox {
     }
 
     /// Asks the loop and does not wait.
-    pub fn tell(&self, request: Request) {
+    pub(crate) fn tell(&self, request: Request) {
         let (reply, _) = sync_channel(1);
         if self.posts.send(Post { request, reply }).is_ok() {
             self.waker.wake();

@@ -22,12 +22,12 @@ mod run;
 mod sockets;
 mod watchdog;
 
-pub use core::Core;
-pub use devices::{DEVICE_QUEUE, Devices, Tap};
-pub use links::Links;
-pub use mailbox::{Outbox, mailbox};
-pub use reload::Reload;
-pub use run::{Flow, Role, Running, run};
+pub(crate) use core::Core;
+pub(crate) use devices::{DEVICE_QUEUE, Devices, Tap};
+pub(crate) use links::Links;
+pub(crate) use mailbox::{Outbox, mailbox};
+pub(crate) use reload::Reload;
+pub(crate) use run::{Flow, Role, Running, run};
 
 use rand::TryRngCore;
 use rand::rngs::OsRng;
@@ -35,12 +35,12 @@ use ropewalk_bond::entropy::Entropy;
 use ropewalk_net::priority::{self, Priority};
 
 /// The randomness of keys: each draw comes from the kernel, whose generator re-keys itself after it. No copy is kept in this process.
-pub fn entropy() -> Entropy {
+pub(crate) fn entropy() -> Entropy {
     Entropy::new(OsRng.unwrap_err())
 }
 
 /// Before rights are given up: the loop is not to wait behind the programs that it carries packets for.
-pub fn take_precedence(nice: i8) {
+pub(crate) fn take_precedence(nice: i8) {
     match priority::raise(nice.into()) {
         Ok(Priority::Set(_)) => {}
         Ok(Priority::Given(given)) => tracing::debug!(niceness = given, "as it was started"),

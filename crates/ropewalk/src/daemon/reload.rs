@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// The configuration in force and where it came from.
 #[derive(Debug)]
-pub struct Reload {
+pub(crate) struct Reload {
     path: Option<PathBuf>,
     current: File,
     /// `--log` was given, which goes before the file.
@@ -17,12 +17,12 @@ pub struct Reload {
 
 impl Reload {
     /// What was read at the start.
-    pub fn new(path: Option<PathBuf>, current: File, level_fixed: bool) -> Reload {
+    pub(crate) fn new(path: Option<PathBuf>, current: File, level_fixed: bool) -> Reload {
         Reload { path, current, level_fixed }
     }
 
     /// Reads the file again, applies what both ends have in common, and says what has to wait. `None` if the old one stays in force.
-    pub fn again(&mut self, running: &mut Running) -> Option<File> {
+    pub(crate) fn again(&mut self, running: &mut Running) -> Option<File> {
         let Some(path) = &self.path else {
             tracing::warn!(
                 "there is no configuration file to read again: this daemon was started without --config"

@@ -31,7 +31,7 @@ const FAREWELL: Duration = Duration::from_millis(50);
 
 /// Whether the loop goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
+pub(crate) enum Flow {
     /// On.
     Continue,
     /// It ends in good order.
@@ -39,7 +39,7 @@ pub enum Flow {
 }
 
 /// What a gateway or a client adds to the loop. Nothing here happens per packet.
-pub trait Role {
+pub(crate) trait Role {
     /// The engine has news.
     fn on_event(&mut self, running: &mut Running, event: Event, now: Time) -> anyhow::Result<Flow>;
     /// Somebody asks or orders something.
@@ -55,7 +55,7 @@ pub trait Role {
 }
 
 /// The loop's own things.
-pub struct Running {
+pub(crate) struct Running {
     /// Engine, devices, sockets.
     pub core: Core,
     poller: Poller,
@@ -70,7 +70,7 @@ pub struct Running {
 
 impl Running {
     /// Ready to run.
-    pub fn new(
+    pub(crate) fn new(
         core: Core,
         mailbox: Mailbox,
         signals: Signals,
@@ -87,7 +87,7 @@ impl Running {
     }
 
     /// The engine's handshakes are worked on by another thread.
-    pub fn hand_out_handshakes(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn hand_out_handshakes(&mut self) -> anyhow::Result<()> {
         let worker = Worker::start()?;
         self.poller.add(worker.waker(), HANDSHAKES, Interest::Read)?;
         self.core.engine.hand_out_handshakes();
@@ -96,24 +96,24 @@ impl Running {
     }
 
     /// Reports to [`Role::on_news`] when `news` can be read.
-    pub fn watch_news(&self, news: impl AsFd) -> anyhow::Result<()> {
+    pub(crate) fn watch_news(&self, news: impl AsFd) -> anyhow::Result<()> {
         Ok(self.poller.add(news, NEWS, Interest::Read)?)
     }
 
     /// Adds a device to the loop under the engine's number for it.
-    pub fn add_device(&mut self, id: u32, tun: Tun) -> anyhow::Result<()> {
+    pub(crate) fn add_device(&mut self, id: u32, tun: Tun) -> anyhow::Result<()> {
         self.poller.add(&tun, DEVICES + u64::from(id), Interest::Read)?;
         self.core.devices.insert(id, tun);
         Ok(())
     }
 
     /// Takes a device out of the loop, and out of this machine.
-    pub fn remove_device(&mut self, id: u32) {
+    pub(crate) fn remove_device(&mut self, id: u32) {
         self.core.devices.remove(id);
     }
 
     /// Adds a socket to the loop; returns the engine's number for it.
-    pub fn add_socket(
+    pub(crate) fn add_socket(
         &mut self,
         socket: ropewalk_net::udp::UdpSocket,
         name: String,
@@ -127,7 +127,7 @@ impl Running {
     }
 
     /// Closes a socket.
-    pub fn remove_socket(&mut self, id: u32) {
+    pub(crate) fn remove_socket(&mut self, id: u32) {
         self.core.sockets.remove(id);
         self.core.links.forget_socket(id);
     }
@@ -142,7 +142,7 @@ impl Running {
     }
 
     /// Changes how long the loop looks for work before it sleeps.
-    pub fn set_busy_poll(&mut self, time: Duration) {
+    pub(crate) fn set_busy_poll(&mut self, time: Duration) {
         self.busy_poll = time;
     }
 
@@ -179,7 +179,7 @@ impl Running {
 }
 
 /// Runs until told to stop. On the way out the peers are told.
-pub fn run(running: &mut Running, role: &mut impl Role) -> anyhow::Result<()> {
+pub(crate) fn run(running: &mut Running, role: &mut impl Role) -> anyhow::Result<()> {
     let mut events = Events::new(READY);
     let mut buffers = Buffers::new();
     let outcome = turns(running, role, &mut events, &mut buffers);

@@ -8,7 +8,7 @@ const ECT0: u8 = 0b10;
 
 /// A socket and what it belongs to.
 #[derive(Debug)]
-pub struct Link {
+pub(crate) struct Link {
     /// The engine's number for it.
     pub id: u32,
     /// The socket.
@@ -23,14 +23,14 @@ pub struct Link {
 
 /// All of them. There are few, so they are looked for one by one.
 #[derive(Debug, Default)]
-pub struct Sockets {
+pub(crate) struct Sockets {
     links: Vec<Link>,
     next: u32,
 }
 
 impl Sockets {
     /// Adds a socket; its number is never given out again.
-    pub fn add(&mut self, socket: UdpSocket, name: String, mtu: Option<u16>) -> u32 {
+    pub(crate) fn add(&mut self, socket: UdpSocket, name: String, mtu: Option<u16>) -> u32 {
         let id = self.next;
         self.next += 1;
         self.links.push(Link { id, socket, name, mtu, overruns: 0 });
@@ -38,27 +38,27 @@ impl Sockets {
     }
 
     /// Closes one.
-    pub fn remove(&mut self, id: u32) {
+    pub(crate) fn remove(&mut self, id: u32) {
         self.links.retain(|l| l.id != id);
     }
 
     /// The one with this number.
-    pub fn get(&self, id: u32) -> Option<&Link> {
+    pub(crate) fn get(&self, id: u32) -> Option<&Link> {
         self.links.iter().find(|l| l.id == id)
     }
 
     /// The same, to change.
-    pub fn get_mut(&mut self, id: u32) -> Option<&mut Link> {
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Link> {
         self.links.iter_mut().find(|l| l.id == id)
     }
 
     /// All of them, in the order in which they came.
-    pub fn iter(&self) -> impl Iterator<Item = &Link> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Link> {
         self.links.iter()
     }
 
     /// Sends a batch by the socket of its route. The kernel has a copy of it then, or nothing of it.
-    pub fn send(&mut self, t: &Transmit<'_>) -> Result<(), SendError> {
+    pub(crate) fn send(&mut self, t: &Transmit<'_>) -> Result<(), SendError> {
         let Some(link) = self.get_mut(t.route.link) else { return Ok(()) };
         let batch = ropewalk_net::udp::Transmit {
             to: t.route.remote,
@@ -71,7 +71,7 @@ impl Sockets {
     }
 
     /// Receives from the socket with this number, if it is there still.
-    pub fn receive(&mut self, id: u32, batch: &mut RecvBatch) -> Option<std::io::Result<usize>> {
+    pub(crate) fn receive(&mut self, id: u32, batch: &mut RecvBatch) -> Option<std::io::Result<usize>> {
         self.get(id).map(|l| {
             l.socket.take_completions();
             l.socket.recv(batch)

@@ -5,25 +5,25 @@ use ropewalk_net::service;
 
 /// When the next sign of life is due.
 #[derive(Debug)]
-pub struct Watchdog {
+pub(super) struct Watchdog {
     every: Option<Duration>,
     next: Time,
 }
 
 impl Watchdog {
     /// As often as systemd asks for in the environment; never if it does not.
-    pub fn new(now: Time) -> Watchdog {
+    pub(super) fn new(now: Time) -> Watchdog {
         let every = service::alive_interval();
         Watchdog { every, next: if every.is_some() { now } else { Time::NEVER } }
     }
 
     /// When [`Watchdog::on_timer`] is due.
-    pub fn due(&self) -> Time {
+    pub(super) fn due(&self) -> Time {
         self.next
     }
 
     /// Gives the sign if it is due.
-    pub fn on_timer(&mut self, now: Time) {
+    pub(super) fn on_timer(&mut self, now: Time) {
         if let Some(every) = self.every.filter(|_| now >= self.next) {
             service::alive();
             self.next = now + every;

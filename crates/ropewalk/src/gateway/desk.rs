@@ -10,7 +10,7 @@ use crate::state::clients::Clients;
 use ropewalk_bond::session::{Endpoint, InviteId, InviteSecret, PublicKey, Token};
 
 /// Answers requests to a gateway.
-pub struct GatewayDesk {
+pub(crate) struct GatewayDesk {
     /// The clients.
     pub book: SharedBook,
     /// The gateway's public key.
@@ -77,7 +77,7 @@ fn revoked(name: &str, expelled: anyhow::Result<()>, saved: anyhow::Result<()>) 
 }
 
 /// The endpoints that are named, or else where the gateway listens.
-pub fn choose(named: &[String], listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
+pub(crate) fn choose(named: &[String], listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
     let mut endpoints = Vec::new();
     for text in named {
         endpoints.push(text.parse()?);
@@ -94,7 +94,7 @@ pub fn choose(named: &[String], listening: &Listening) -> anyhow::Result<Vec<End
 }
 
 /// Puts an invite into the book; the token for it.
-pub fn invite(
+pub(crate) fn invite(
     clients: &mut Clients,
     gateway: PublicKey,
     name: &str,

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
 /// The file in the state directory.
-pub const FILE: &str = "gateway.json";
+pub(crate) const FILE: &str = "gateway.json";
 
 /// Where the gateway listened when it last ran.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Listening {
+pub(crate) struct Listening {
     /// Its sockets.
     pub listen: Vec<SocketAddr>,
     /// What tokens name instead, if the configuration says.
@@ -22,7 +22,7 @@ pub struct Listening {
 }
 
 /// Endpoints for a token: the addresses listened on, or where that is any address, those of this machine's interfaces, public ones first.
-pub fn of(listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
+pub(crate) fn of(listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
     if !listening.endpoints.is_empty() {
         return Ok(listening.endpoints.iter().map(|e| e.parse()).collect::<Result<_, _>>()?);
     }

@@ -1,13 +1,13 @@
 //! The gateway: what it adds to the loop.
 
-pub mod desk;
-pub mod endpoints;
+pub(crate) mod desk;
+pub(crate) mod endpoints;
 mod mover;
-pub mod ports;
-pub mod radios;
+pub(crate) mod ports;
+pub(crate) mod radios;
 mod registry;
 
-pub use registry::SharedBook;
+pub(crate) use registry::SharedBook;
 
 use crate::config::Migrate;
 use crate::control::protocol::{Request, Response};
@@ -25,7 +25,7 @@ use ropewalk_net::links;
 use std::collections::BTreeSet;
 
 /// A running gateway.
-pub struct Gateway {
+pub(crate) struct Gateway {
     book: SharedBook,
     reload: Reload,
     started: Time,
@@ -42,7 +42,7 @@ pub struct Gateway {
 
 impl Gateway {
     /// A gateway that knows its clients by `book`.
-    pub fn new(book: SharedBook, reload: Reload, ports: Option<Ports>, started: Time) -> Gateway {
+    pub(crate) fn new(book: SharedBook, reload: Reload, ports: Option<Ports>, started: Time) -> Gateway {
         Gateway {
             book,
             reload,
@@ -56,7 +56,7 @@ impl Gateway {
     }
 
     /// Listens on an access point's radios.
-    pub fn listen_on(&mut self, mut radios: Radios, running: &mut Running) -> anyhow::Result<()> {
+    pub(crate) fn listen_on(&mut self, mut radios: Radios, running: &mut Running) -> anyhow::Result<()> {
         radios.attach(running)?;
         running.watch_news(radios.follower())?;
         (self.radios, self.look) = (Some(radios), self.started + LOOK);
@@ -64,7 +64,7 @@ impl Gateway {
     }
 
     /// Lets the radio of `interface` leave its channel when it carries too little.
-    pub fn let_move(&mut self, interface: &str, keys: &Migrate) -> anyhow::Result<()> {
+    pub(crate) fn let_move(&mut self, interface: &str, keys: &Migrate) -> anyhow::Result<()> {
         self.mover = Some(Mover::start(interface, keys, self.started)?);
         Ok(())
     }

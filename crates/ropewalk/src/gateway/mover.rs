@@ -30,7 +30,7 @@ struct Seen {
 }
 
 /// The search of one radio.
-pub struct Mover {
+pub(super) struct Mover {
     interface: String,
     migration: Migration,
     orders: Sender<u32>,
@@ -43,7 +43,7 @@ pub struct Mover {
 
 impl Mover {
     /// A search for `interface`. The thread ends with the value.
-    pub fn start(interface: &str, keys: &Migrate, now: Time) -> std::io::Result<Mover> {
+    pub(super) fn start(interface: &str, keys: &Migrate, now: Time) -> std::io::Result<Mover> {
         let (orders, taken) = channel();
         let seen = Arc::new(Seen::default());
         let hand = Hand {
@@ -67,17 +67,17 @@ impl Mover {
     }
 
     /// The interface of its radio.
-    pub fn interface(&self) -> &str {
+    pub(super) fn interface(&self) -> &str {
         &self.interface
     }
 
     /// When [`Mover::look`] is due.
-    pub fn due(&self) -> Time {
+    pub(super) fn due(&self) -> Time {
         self.due
     }
 
     /// Looks at the radio's sockets and does what is to be done.
-    pub fn look(&mut self, running: &mut Running, sockets: &[u32], now: Time) {
+    pub(super) fn look(&mut self, running: &mut Running, sockets: &[u32], now: Time) {
         let refused = self.seen.refused.load(Ordering::Acquire);
         if std::mem::replace(&mut self.refused, refused) != refused {
             self.migration.refused(now);
@@ -125,7 +125,7 @@ impl Mover {
     }
 
     /// What status says of it.
-    pub fn report(&self) -> Report {
+    pub(super) fn report(&self) -> Report {
         let mhz = self.seen.mhz.load(Ordering::Acquire);
         Report {
             interface: self.interface.clone(),

@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 const PREFIX: &str = "rwap";
 
 /// What the devices' names begin with.
-pub fn prefix(file: &File) -> &str {
+pub(crate) fn prefix(file: &File) -> &str {
     file.ap.tun.as_deref().unwrap_or(PREFIX)
 }
 
 /// The devices, by whose they are.
 #[derive(Debug)]
-pub struct Ports {
+pub(crate) struct Ports {
     prefix: String,
     tap: Tap,
     of: BTreeMap<PublicKey, u32>,
@@ -28,7 +28,7 @@ impl Ports {
     ///
     /// # Errors
     /// The bridge that they are to be ports of is not there.
-    pub fn new(file: &File) -> anyhow::Result<Ports> {
+    pub(crate) fn new(file: &File) -> anyhow::Result<Ports> {
         let (bridge, isolated) = (file.ap.bridge.clone(), file.ap.isolated);
         if let Some(name) = &bridge {
             find_bridge(name)?;
@@ -38,7 +38,12 @@ impl Ports {
     }
 
     /// A repeater has come in: its device is made, or gets its carrier back.
-    pub fn plug(&mut self, running: &mut Running, client: PublicKey, device: u32) -> anyhow::Result<()> {
+    pub(crate) fn plug(
+        &mut self,
+        running: &mut Running,
+        client: PublicKey,
+        device: u32,
+    ) -> anyhow::Result<()> {
         // The number may have been that of a repeater that was revoked a moment ago.
         self.of.retain(|_, d| *d != device);
         self.of.insert(client, device);
@@ -51,13 +56,13 @@ impl Ports {
     }
 
     /// It is away.
-    pub fn unplug(&mut self, running: &Running, client: &PublicKey) -> anyhow::Result<()> {
+    pub(crate) fn unplug(&mut self, running: &Running, client: &PublicKey) -> anyhow::Result<()> {
         let device = self.of.get(client).and_then(|d| running.core.devices.get(*d));
         Ok(device.map_or(Ok(()), |d| d.tun.set_carrier(false))?)
     }
 
     /// It was revoked, and will not come again.
-    pub fn remove(&mut self, running: &mut Running, client: &PublicKey) {
+    pub(crate) fn remove(&mut self, running: &mut Running, client: &PublicKey) {
         if let Some(device) = self.of.remove(client) {
             running.remove_device(device);
         }

@@ -23,7 +23,7 @@ struct Radio {
 }
 
 /// All of them.
-pub struct Radios {
+pub(crate) struct Radios {
     port: u16,
     radios: Vec<Radio>,
     follower: Follower,
@@ -34,7 +34,7 @@ impl Radios {
     ///
     /// # Errors
     /// An interface is not there, or its port is taken.
-    pub fn open(port: u16, links: &[HopLink]) -> anyhow::Result<Radios> {
+    pub(crate) fn open(port: u16, links: &[HopLink]) -> anyhow::Result<Radios> {
         let follower = Follower::new()?;
         let mut radios = Vec::new();
         for HopLink { interface, shared, .. } in links {
@@ -54,18 +54,18 @@ impl Radios {
     }
 
     /// What tells of changes.
-    pub fn follower(&self) -> &Follower {
+    pub(crate) fn follower(&self) -> &Follower {
         &self.follower
     }
 
     /// Where repeaters reach it.
-    pub fn addresses(&self) -> Vec<SocketAddr> {
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         let names: Vec<&str> = self.radios.iter().map(|r| r.interface.as_str()).collect();
         addresses(self.follower.links(), &names, self.port)
     }
 
     /// Puts the sockets that are not in the loop yet there.
-    pub fn attach(&mut self, running: &mut Running) -> anyhow::Result<()> {
+    pub(crate) fn attach(&mut self, running: &mut Running) -> anyhow::Result<()> {
         for radio in &mut self.radios {
             for socket in radio.fresh.drain(..) {
                 tracing::info!(interface = radio.interface, address = %socket.local_addr(), "listening");
@@ -76,7 +76,7 @@ impl Radios {
     }
 
     /// Interfaces changed.
-    pub fn on_news(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
+    pub(crate) fn on_news(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
         self.follower.poll()?;
         for radio in &mut self.radios {
             let link = self.follower.links().iter().find(|l| l.name == radio.interface);
@@ -86,12 +86,12 @@ impl Radios {
     }
 
     /// The engine's numbers of an interface's sockets.
-    pub fn sockets(&self, interface: &str) -> &[u32] {
+    pub(crate) fn sockets(&self, interface: &str) -> &[u32] {
         self.radios.iter().find(|r| r.interface == interface).map_or(&[], |r| &r.sockets)
     }
 
     /// Whether the radio with this socket was said to share the clients' channel: its interface, and what was said.
-    pub fn shared(&self, socket: u32) -> Option<(&str, bool)> {
+    pub(crate) fn shared(&self, socket: u32) -> Option<(&str, bool)> {
         let radio = self.radios.iter().find(|r| r.sockets.contains(&socket))?;
         Some((&radio.interface, radio.shared?))
     }
@@ -141,7 +141,7 @@ fn sockets(interface: &str, port: u16) -> Result<Vec<UdpSocket>, OpenError> {
 }
 
 /// The addresses of these interfaces, in the order in which they are named.
-pub fn addresses(links: &[Link], names: &[&str], port: u16) -> Vec<SocketAddr> {
+pub(crate) fn addresses(links: &[Link], names: &[&str], port: u16) -> Vec<SocketAddr> {
     let of = |name: &&str| links.iter().find(|l| l.name == *name);
     let all = names.iter().filter_map(of).flat_map(|l| l.addresses.iter().filter(|a| a.usable));
     all.map(|a| SocketAddr::new(a.ip, port)).collect()

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A handle on the one book, the addresses it gives out, and who writes it to the disk.
 #[derive(Clone, Debug)]
-pub struct SharedBook {
+pub(crate) struct SharedBook {
     clients: Arc<Mutex<Clients>>,
     pool: Pool,
     saver: Arc<Saver>,
@@ -23,7 +23,7 @@ pub struct SharedBook {
 
 impl SharedBook {
     /// The book in `dir`; empty at first.
-    pub fn open(dir: &StateDir, pool: Pool) -> anyhow::Result<SharedBook> {
+    pub(crate) fn open(dir: &StateDir, pool: Pool) -> anyhow::Result<SharedBook> {
         let clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
         let clients = Arc::new(Mutex::new(clients));
         let copy = Arc::clone(&clients);
@@ -33,7 +33,7 @@ impl SharedBook {
 
     /// The same, where networks may lie behind some clients.
     #[must_use]
-    pub fn with_networks(mut self, behind: &[Behind]) -> SharedBook {
+    pub(crate) fn with_networks(mut self, behind: &[Behind]) -> SharedBook {
         let mut all = BTreeMap::<String, Vec<IpNet>>::new();
         behind.iter().for_each(|b| all.entry(b.name.clone()).or_default().extend(&b.networks));
         self.networks = Arc::new(all);
@@ -49,17 +49,17 @@ impl SharedBook {
     }
 
     /// Looks something up.
-    pub fn read<T>(&self, look: impl FnOnce(&Clients) -> T) -> T {
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&Clients) -> T) -> T {
         look(&lock(&self.clients))
     }
 
     /// Changes something, for now in memory only.
-    pub fn change<T>(&self, change: impl FnOnce(&mut Clients) -> T) -> T {
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Clients) -> T) -> T {
         change(&mut lock(&self.clients))
     }
 
     /// Returns when the book is on the disk.
-    pub fn save(&self) -> anyhow::Result<()> {
+    pub(crate) fn save(&self) -> anyhow::Result<()> {
         self.saver.save_now()
     }
 }

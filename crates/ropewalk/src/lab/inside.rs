@@ -10,13 +10,13 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-pub fn exec(args: &Exec) -> anyhow::Result<()> {
+pub(super) fn exec(args: &Exec) -> anyhow::Result<()> {
     let about = args.name.open()?.about()?;
     let (program, rest) = args.words.split_first().context("no program is named")?;
     become_it(command(&about, &args.node, program)?.args(rest))
 }
 
-pub fn shell(args: &Shell) -> anyhow::Result<()> {
+pub(super) fn shell(args: &Shell) -> anyhow::Result<()> {
     let about = args.name.open()?.about()?;
     let program = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
     let mut shell = command(&about, &args.node, program)?;
@@ -26,7 +26,7 @@ pub fn shell(args: &Shell) -> anyhow::Result<()> {
 }
 
 /// `ropewalk link` inside the node.
-pub fn radio(args: &Radio) -> anyhow::Result<()> {
+pub(super) fn radio(args: &Radio) -> anyhow::Result<()> {
     let about = args.name.open()?.about()?;
     let own = std::env::current_exe().context("this program cannot be found")?;
     let mut link = command(&about, &args.node, own)?;
@@ -42,7 +42,7 @@ fn become_it(command: &mut Command) -> anyhow::Result<()> {
     Err(failure(Code::Failure, format!("cannot run {program}: {error}; is it installed and in PATH?")))
 }
 
-pub fn capture(args: &Capture) -> anyhow::Result<()> {
+pub(super) fn capture(args: &Capture) -> anyhow::Result<()> {
     if let Some(device) = &args.device {
         return monitor(args, device);
     }

@@ -9,7 +9,7 @@ use std::fmt::Write;
 const COLUMNS: usize = 72;
 const ROWS: usize = 18;
 
-pub fn run(name: &Name) -> anyhow::Result<()> {
+pub(super) fn run(name: &Name) -> anyhow::Result<()> {
     match name.open()?.ask(&Request::Map)? {
         Response::Map(map) => {
             print!("{}", draw(&map));

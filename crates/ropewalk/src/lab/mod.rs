@@ -4,7 +4,7 @@
 
 mod inside;
 mod map;
-pub mod run;
+pub(crate) mod run;
 mod set;
 mod top;
 mod up;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 /// `ropewalk lab`.
 #[derive(Debug, Args)]
-pub struct Lab {
+pub(crate) struct Lab {
     /// What to do.
     #[command(subcommand)]
     pub command: LabCommand,
@@ -26,7 +26,7 @@ pub struct Lab {
 
 /// What can be done with live scenarios.
 #[derive(Debug, Subcommand)]
-pub enum LabCommand {
+pub(crate) enum LabCommand {
     /// Run a scenario's own flows and events in real time, and print what every flow and station got, as `sim run` does
     Run(run::Run),
     /// Say which scenario files this machine can run live, and what keeps it from the others
@@ -53,7 +53,7 @@ pub enum LabCommand {
 
 /// Which lab.
 #[derive(Clone, Debug, Args)]
-pub struct Name {
+pub(crate) struct Name {
     /// The lab's name; not needed if only one is up
     #[arg(long = "lab", value_name = "NAME")]
     pub lab: Option<String>,
@@ -67,7 +67,7 @@ impl Name {
 
 /// `ropewalk lab up`.
 #[derive(Debug, Args)]
-pub struct Up {
+pub(crate) struct Up {
     #[command(flatten)]
     pub which: Which,
     /// What to call the lab [default: the file's name without its ending]
@@ -83,7 +83,7 @@ pub struct Up {
 
 /// `ropewalk lab shell`.
 #[derive(Debug, Args)]
-pub struct Shell {
+pub(crate) struct Shell {
     /// The node
     pub node: String,
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub struct Shell {
 
 /// `ropewalk lab exec`.
 #[derive(Debug, Args)]
-pub struct Exec {
+pub(crate) struct Exec {
     /// The node
     pub node: String,
     #[command(flatten)]
@@ -105,7 +105,7 @@ pub struct Exec {
 /// `ropewalk lab set`.
 #[derive(Debug, Args)]
 #[command(after_long_help = set::EXAMPLES)]
-pub struct Set {
+pub(crate) struct Set {
     /// What to change: a node, `node:radio`, `node:interface`, a link, an interferer, or two radios with a comma between
     pub what: String,
     /// How: up, down, on, off, associate, disassociate, doze, awake, or KEY=VALUE with the keys of a scenario's events
@@ -117,7 +117,7 @@ pub struct Set {
 
 /// `ropewalk lab radio`.
 #[derive(Debug, Args)]
-pub struct Radio {
+pub(crate) struct Radio {
     /// The node
     pub node: String,
     /// Its interface [default: all on air]
@@ -130,7 +130,7 @@ pub struct Radio {
 
 /// `ropewalk lab capture`.
 #[derive(Debug, Args)]
-pub struct Capture {
+pub(crate) struct Capture {
     /// The node
     pub node: String,
     /// Its interface, or its radio
@@ -147,7 +147,7 @@ pub struct Capture {
 }
 
 /// Does what the command line says.
-pub fn run(args: &Lab) -> anyhow::Result<()> {
+pub(crate) fn run(args: &Lab) -> anyhow::Result<()> {
     match &args.command {
         LabCommand::Run(args) => run::run(args),
         LabCommand::Check(args) => run::check(args),

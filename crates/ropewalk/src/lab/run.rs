@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 /// `ropewalk lab run`.
 #[derive(Debug, Args)]
-pub struct Run {
+pub(crate) struct Run {
     #[command(flatten)]
     pub which: Which,
     /// Write report.json, a CSV file for each table, and charts into this directory; made if it is not there
@@ -35,14 +35,14 @@ pub struct Run {
 
 /// `ropewalk lab check`.
 #[derive(Debug, Args)]
-pub struct Check {
+pub(crate) struct Check {
     /// The scenario files
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 }
 
 /// Runs a scenario once.
-pub fn run(args: &Run) -> Result<()> {
+pub(crate) fn run(args: &Run) -> Result<()> {
     let document = args.which.document()?;
     let scenario = document.scenario()?;
     if !rustix::process::geteuid().is_root() {
@@ -90,7 +90,7 @@ fn again_inside() -> Result<()> {
 ///
 /// # Errors
 /// What cannot run live, all of it with file, line and key; what the machine lacks; if `strict`, that the machine is too slow.
-pub fn report_of(
+pub(crate) fn report_of(
     document: &Document,
     scenario: &Scenario,
     interrupted: &AtomicBool,
@@ -132,7 +132,7 @@ pub(super) fn located(document: &Document, error: LabError) -> anyhow::Error {
 const TRIES: u32 = 3;
 
 /// What to say before a scenario starts that is too fast for this machine; if `strict` that is an error.
-pub fn too_fast(forecast: &Forecast, strict: bool) -> Result<Option<String>> {
+pub(crate) fn too_fast(forecast: &Forecast, strict: bool) -> Result<Option<String>> {
     match forecast.warning() {
         Some(warning) if strict => Err(failure(Code::Invalid, warning)),
         warning => Ok(warning),
@@ -141,7 +141,7 @@ pub fn too_fast(forecast: &Forecast, strict: bool) -> Result<Option<String>> {
 
 /// Real time, as a driver of papers and sweeps. A run whose figures may not be used is made again, and is an error if that does not help.
 #[derive(Clone, Copy, Debug)]
-pub struct Live;
+pub(crate) struct Live;
 
 impl Driver for Live {
     fn name(&self) -> &'static str {
@@ -207,7 +207,7 @@ fn bar(scenario: &Scenario) -> ProgressBar {
 }
 
 /// Says of each file whether it runs live, and if not, why.
-pub fn check(args: &Check) -> Result<()> {
+pub(crate) fn check(args: &Check) -> Result<()> {
     let mut wrong = Vec::new();
     for file in &args.files {
         let document = Document::read(file);

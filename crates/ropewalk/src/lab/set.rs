@@ -5,7 +5,7 @@ use crate::exit::{Code, failure};
 use ropewalk_lab::live::daemon::{About, Request};
 
 /// Shown by `--help`.
-pub const EXAMPLES: &str = "Examples:
+pub(super) const EXAMPLES: &str = "Examples:
   ropewalk lab set sta position=12,3      the machine is somewhere else
   ropewalk lab set uplink down            the link is cut; up: it works again
   ropewalk lab set uplink rate=5Mbit/s delay=80ms
@@ -16,7 +16,7 @@ pub const EXAMPLES: &str = "Examples:
   ropewalk lab set ap:r0,sta:r0 blockage=20dB   somebody stands between them; off: not any more; duration=2s: not for longer
   ropewalk lab set oven on                the interferer; off: it is silent";
 
-pub fn run(args: &Set) -> anyhow::Result<()> {
+pub(super) fn run(args: &Set) -> anyhow::Result<()> {
     let mut client = args.name.open()?;
     let about = client.about()?;
     for request in requests(&about, &args.what, &args.changes)? {

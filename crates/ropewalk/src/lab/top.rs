@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Shows it until `q` is pressed.
-pub fn run(name: &Name) -> anyhow::Result<()> {
+pub(super) fn run(name: &Name) -> anyhow::Result<()> {
     let mut client = name.open()?;
     let title = client.about()?.name;
     let mut report = look(&mut client)?;

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What the daemon says when everything is there.
 const READY: &str = "ready";
 
-pub fn run(args: &Up) -> anyhow::Result<()> {
+pub(super) fn run(args: &Up) -> anyhow::Result<()> {
     let name = match &args.name {
         Some(name) => name.clone(),
         None => args.which.file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -77,7 +77,7 @@ fn start(name: &str, args: &Up) -> anyhow::Result<()> {
 }
 
 /// What to say when the kernel refuses namespaces to somebody who is not root.
-pub fn no_namespaces(error: &std::io::Error) -> anyhow::Error {
+pub(super) fn no_namespaces(error: &std::io::Error) -> anyhow::Error {
     let sentence = format!(
         "the lab cannot have namespaces of its own without root ({error}): run it as root, or allow unprivileged user namespaces \
          (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"

@@ -2,7 +2,7 @@
 
 mod names;
 
-pub use names::{Kind, Metric, PATH, PEER, PROCESS};
+pub(crate) use names::{Kind, Metric, PATH, PEER, PROCESS};
 
 use crate::control::protocol::{Request, Response};
 use crate::daemon::Outbox;
@@ -26,7 +26,7 @@ const SCRAPERS: usize = 4;
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Starts to serve `http://address/metrics`.
-pub fn serve(address: SocketAddr, outbox: Outbox) -> anyhow::Result<()> {
+pub(crate) fn serve(address: SocketAddr, outbox: Outbox) -> anyhow::Result<()> {
     let server = Server::new(move |request| match request.uri().path() {
         "/metrics" => scrape(&outbox),
         _ => answer(StatusCode::NOT_FOUND, "text/plain", "metrics are at /metrics\n".into()),

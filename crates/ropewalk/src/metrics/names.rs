@@ -4,7 +4,7 @@ use crate::report::{Path, Peer, Snapshot};
 
 /// Whether it only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// It grows; the encoder adds `_total` to the name.
     Counter,
     /// It goes up and down.
@@ -13,7 +13,7 @@ pub enum Kind {
 
 /// One metric of a `T`.
 #[derive(Debug)]
-pub struct Metric<T> {
+pub(crate) struct Metric<T> {
     /// Its name, after `ropewalk_`.
     pub name: &'static str,
     /// Whether it only grows.
@@ -31,7 +31,7 @@ macro_rules! counters_and_gauges {
 }
 
 /// Of the daemon.
-pub const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
+pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Gauge "uptime_seconds" "How long the daemon has been running" |s| Some(s.uptime_s);
     Gauge "peers" "Sessions, half-open ones included" |s| Some(s.peers.len() as f64);
     Gauge "memory_used_bytes" "Packet memory in use" |s| Some(s.memory_used as f64);
@@ -59,7 +59,7 @@ pub const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
 };
 
 /// Of a session; label `peer`.
-pub const PEER: &[Metric<Peer>] = counters_and_gauges! {
+pub(crate) const PEER: &[Metric<Peer>] = counters_and_gauges! {
     Gauge "peer_up" "1 while the session works" |p| Some(f64::from(u8::from(p.up)));
     Gauge "peer_silent_seconds" "Since the peer was last heard" |p| Some(p.silent_s);
     Gauge "peer_key_age_seconds" "Age of the keys in force" |p| p.key_age_s;
@@ -98,7 +98,7 @@ pub const PEER: &[Metric<Peer>] = counters_and_gauges! {
 };
 
 /// Of a path; labels `peer`, `id` and `path`.
-pub const PATH: &[Metric<Path>] = counters_and_gauges! {
+pub(crate) const PATH: &[Metric<Path>] = counters_and_gauges! {
     Gauge "path_usable" "1 while the path is active, 0 while it is not proven, suspect or down" |p| Some(f64::from(u8::from(p.state == "active")));
     Gauge "path_rtt_seconds" "Smoothed round-trip time" |p| p.rtt_ms.map(|ms| ms / 1e3);
     Gauge "path_min_rtt_seconds" "Smallest round-trip time of the last ten seconds" |p| p.min_rtt_ms.map(|ms| ms / 1e3);

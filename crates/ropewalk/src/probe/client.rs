@@ -20,7 +20,7 @@ const ECHO_EVERY: Duration = Duration::from_millis(20);
 
 /// All that was measured, and what it means.
 #[derive(Debug, Serialize)]
-pub struct Findings {
+pub(super) struct Findings {
     /// The other end.
     pub host: String,
     /// Hops to it; none if they cannot be told.
@@ -56,7 +56,7 @@ struct Session {
 }
 
 /// Measures, and says what it means.
-pub fn run(args: &Probe, host: &str) -> Result<()> {
+pub(super) fn run(args: &Probe, host: &str) -> Result<()> {
     let Some(text) = key(args)? else {
         return Err(failure(
             Code::Usage,

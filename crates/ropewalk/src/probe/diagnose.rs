@@ -25,7 +25,7 @@ const MARGIN: f64 = 1.25;
 
 /// What a test of streams gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Load {
+pub(super) struct Load {
     /// Connections at once.
     pub streams: u8,
     /// What they carried, Mbit/s.
@@ -48,7 +48,7 @@ pub struct Load {
 
 /// One direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Direction {
+pub(super) struct Direction {
     /// One connection.
     pub one: Load,
     /// Several.
@@ -58,7 +58,7 @@ pub struct Direction {
 /// What binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Limit {
+pub(super) enum Limit {
     /// The window: the receiver's, or the sender's buffer.
     Window,
     /// Losses, at which TCP slows down.
@@ -75,7 +75,7 @@ pub enum Limit {
 
 /// What is recommended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
+pub(super) struct Finding {
     /// What binds one connection.
     pub limit: Limit,
     /// The figures that say so, a sentence.
@@ -107,7 +107,7 @@ impl Finding {
 }
 
 /// Finds what binds a direction; `both_mbps` is what up and down carried together.
-pub fn diagnose(
+pub(super) fn diagnose(
     direction: &Direction,
     idle: &Echoes,
     train_mbps: Option<f64>,

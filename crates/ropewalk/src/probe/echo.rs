@@ -32,7 +32,7 @@ const HOP: u8 = 2;
 
 /// How a train arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Train {
+pub(super) struct Train {
     first: Instant,
     last: Instant,
     count: u32,
@@ -41,11 +41,11 @@ pub struct Train {
 }
 
 /// Trains by number.
-pub type Trains = Mutex<BTreeMap<u8, Train>>;
+pub(super) type Trains = Mutex<BTreeMap<u8, Train>>;
 
 /// What a server's socket has seen of a session.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub(super) struct Seen {
     /// Trains that came.
     pub trains: Trains,
     /// Where the client's last datagram came from: address translation may have changed its port.
@@ -54,7 +54,7 @@ pub struct Seen {
 
 /// Round trips.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Echoes {
+pub(super) struct Echoes {
     /// Echoes sent.
     pub sent: usize,
     /// Echoes that came back.
@@ -69,7 +69,7 @@ pub struct Echoes {
 
 impl Echoes {
     /// Of round trips in ms.
-    pub fn of(sent: usize, mut ms: Vec<f64>) -> Echoes {
+    pub(super) fn of(sent: usize, mut ms: Vec<f64>) -> Echoes {
         ms.sort_by(f64::total_cmp);
         let at = |share: f64| {
             ms.get(((ms.len() as f64 * share) as usize).min(ms.len().saturating_sub(1)))
@@ -96,7 +96,7 @@ fn parse(bytes: &[u8], token: &Token) -> Option<(u8, u8, u32)> {
 }
 
 /// The server's part: sends echoes back, as long as they came, and notes trains. Everything else is dropped.
-pub fn answer(socket: &UdpSocket, peer: IpAddr, token: &Token, seen: &Seen, stop: &AtomicBool) {
+pub(super) fn answer(socket: &UdpSocket, peer: IpAddr, token: &Token, seen: &Seen, stop: &AtomicBool) {
     let mut buffer = [0; 2048];
     while !stop.load(Ordering::Relaxed) {
         let Ok((length, from)) = socket.recv_from(&mut buffer) else { continue };
@@ -123,7 +123,7 @@ fn note(trains: &Trains, group: u8, length: usize) {
 }
 
 /// Rates at which trains arrived, IP and UDP headers counted, Mbit/s.
-pub fn rates(trains: &Trains) -> Vec<f64> {
+pub(super) fn rates(trains: &Trains) -> Vec<f64> {
     let trains = trains.lock().unwrap_or_else(PoisonError::into_inner);
     let enough = trains.values().filter(|t| t.count >= LEAST_ARRIVALS && t.last > t.first);
     let rate = |t: &Train| {
@@ -135,7 +135,7 @@ pub fn rates(trains: &Trains) -> Vec<f64> {
 }
 
 /// The client's part: an echo at each `interval` until `done`; late ones are waited for.
-pub fn ping(socket: &UdpSocket, token: &Token, interval: Duration, done: &dyn Fn() -> bool) -> Echoes {
+pub(super) fn ping(socket: &UdpSocket, token: &Token, interval: Duration, done: &dyn Fn() -> bool) -> Echoes {
     let mut at: Vec<Instant> = Vec::new();
     let mut ms: Vec<Option<f64>> = Vec::new();
     let mut next = Instant::now();
@@ -173,7 +173,7 @@ fn hear(socket: &UdpSocket, token: &Token, wait: Duration) -> Option<(u8, u8, u3
 }
 
 /// Sends trains by `send`, as fast as the machine can, with pauses between.
-pub fn trains(token: &Token, send: impl Fn(&[u8])) {
+pub(super) fn trains(token: &Token, send: impl Fn(&[u8])) {
     for group in 0..TRAINS {
         for number in 0..TRAIN_LENGTH {
             send(&datagram(token, TRAIN, group, number, TRAIN_BYTES));
@@ -184,7 +184,7 @@ pub fn trains(token: &Token, send: impl Fn(&[u8])) {
 }
 
 /// The client's part while the server sends trains: notes them until `done`.
-pub fn collect(socket: &UdpSocket, token: &Token, trains: &Trains, done: &AtomicBool) {
+pub(super) fn collect(socket: &UdpSocket, token: &Token, trains: &Trains, done: &AtomicBool) {
     let mut buffer = [0; 2048];
     // The wait is short, so that the end is seen.
     let _ = socket.set_read_timeout(Some(Duration::from_millis(20)));
@@ -197,7 +197,7 @@ pub fn collect(socket: &UdpSocket, token: &Token, trains: &Trains, done: &Atomic
 }
 
 /// How many hops away the server is: the least time to live (IPv6: hop limit) that reaches it; none if nothing came back.
-pub fn hops(socket: &UdpSocket, token: &Token) -> Option<u8> {
+pub(super) fn hops(socket: &UdpSocket, token: &Token) -> Option<u8> {
     for ttl in 1..=MAX_HOPS {
         set_hops(socket, Some(ttl))?;
         for number in 0..2 {

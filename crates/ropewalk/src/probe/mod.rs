@@ -20,11 +20,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Where a server listens: TCP and UDP.
-pub const PORT: u16 = 4510;
+pub(crate) const PORT: u16 = 4510;
 
 /// `ropewalk probe`.
 #[derive(Debug, Args)]
-pub struct Probe {
+pub(crate) struct Probe {
     /// The machine at the other end, where `ropewalk probe --serve` runs
     #[arg(value_name = "HOST[:PORT]", required_unless_present = "serve", conflicts_with = "serve")]
     pub host: Option<String>,
@@ -56,7 +56,7 @@ pub struct Probe {
 
 /// A receiver's buffer, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window(pub u32);
+pub(crate) struct Window(pub u32);
 
 impl FromStr for Window {
     type Err = String;
@@ -76,7 +76,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Does what the command line says.
-pub fn run(args: &Probe) -> Result<()> {
+pub(crate) fn run(args: &Probe) -> Result<()> {
     match &args.host {
         None => serve::run(args),
         Some(host) => client::run(args, host),

@@ -19,7 +19,7 @@ const SESSION: Duration = Duration::from_secs(180);
 const BETWEEN: Duration = Duration::from_secs(MAX_SECONDS as u64 + 10);
 
 /// Listens, and serves until it is stopped.
-pub fn run(args: &Probe) -> Result<()> {
+pub(super) fn run(args: &Probe) -> Result<()> {
     let given = key(args)?;
     let text = given.clone().unwrap_or_else(Key::generate);
     let at = args.listen.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, super::PORT)));

@@ -6,7 +6,7 @@ use super::echo::Echoes;
 use std::fmt::Write;
 
 /// The report.
-pub fn render(f: &Findings) -> String {
+pub(super) fn render(f: &Findings) -> String {
     let mut out = String::new();
     let hops = f.hops.map_or(String::new(), |n| format!(", {n} {}", if n == 1 { "hop" } else { "hops" }));
     let _ = writeln!(out, "{}{hops}", f.host);

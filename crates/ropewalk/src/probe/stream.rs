@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Who sends on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sender {
+pub(super) enum Sender {
     /// The client: up.
     Client,
     /// The server: down.
@@ -23,14 +23,14 @@ const INTRODUCTION: Duration = Duration::from_secs(1);
 const PIECE: usize = 64 << 10;
 
 /// Says whose connection it is, as the client.
-pub fn introduce(mut stream: &TcpStream, token: &Token, sender: Sender) -> Result<()> {
+pub(super) fn introduce(mut stream: &TcpStream, token: &Token, sender: Sender) -> Result<()> {
     let mut first = token.to_vec();
     first.push(u8::from(sender == Sender::Server));
     Ok(stream.write_all(&first)?)
 }
 
 /// Waits for the connections of a test; whatever else comes is closed.
-pub fn accept(
+pub(super) fn accept(
     listener: &TcpListener,
     peer: IpAddr,
     token: &Token,
@@ -66,7 +66,7 @@ fn whose(mut stream: TcpStream, token: &Token) -> Option<(TcpStream, Sender)> {
 }
 
 /// Bounds the window that the receiver will offer.
-pub fn bound_window(stream: &TcpStream, window: Option<u32>) -> Result<()> {
+pub(super) fn bound_window(stream: &TcpStream, window: Option<u32>) -> Result<()> {
     // The kernel doubles what is asked for, and offers about half of that as a window (socket(7)).
     window.map_or(Ok(()), |bytes| {
         Ok(rustix::net::sockopt::set_socket_recv_buffer_size(stream, bytes as usize)?)
@@ -74,7 +74,7 @@ pub fn bound_window(stream: &TcpStream, window: Option<u32>) -> Result<()> {
 }
 
 /// Sends until the time is over or the receiver has gone. Segments count from when slow start should be over: what it drops is not the path's.
-pub fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
+pub(super) fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
     stream.set_write_timeout(Some(Duration::from_millis(200)))?;
     // No two pieces alike, so that no link compresses them.
     let piece: Vec<u8> = (0..PIECE).map(|_| rand::random()).collect();
@@ -116,7 +116,7 @@ pub fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
 }
 
 /// Receives until the time is over; counts from when slow start should be.
-pub fn receive(mut stream: TcpStream, seconds: f64) -> Result<End> {
+pub(super) fn receive(mut stream: TcpStream, seconds: f64) -> Result<End> {
     stream.set_read_timeout(Some(Duration::from_millis(200)))?;
     let begin = Instant::now();
     let (from, to) =
@@ -142,7 +142,7 @@ pub fn receive(mut stream: TcpStream, seconds: f64) -> Result<End> {
 }
 
 /// Runs this end of all connections at once.
-pub fn run(
+pub(super) fn run(
     streams: Vec<(TcpStream, Sender)>,
     own: Sender,
     window: Option<u32>,

@@ -22,31 +22,31 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 /// What both ends must agree on.
-pub const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 /// Longest line, bytes: a request has about a hundred.
-pub const MAX_LINE: u64 = 4096;
+pub(super) const MAX_LINE: u64 = 4096;
 /// How long an end waits for the other's next line.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// Most connections of a test.
-pub const MAX_STREAMS: u8 = 16;
+pub(super) const MAX_STREAMS: u8 = 16;
 /// Longest test of one direction, seconds.
-pub const MAX_SECONDS: f64 = 20.0;
+pub(super) const MAX_SECONDS: f64 = 20.0;
 
 /// What a session's datagrams and data connections begin with.
-pub type Token = [u8; 16];
+pub(super) type Token = [u8; 16];
 
 /// The secret that both ends share.
 #[derive(Clone, Debug)]
-pub struct Key(hmac::Key);
+pub(super) struct Key(hmac::Key);
 
 impl Key {
     /// From a text; any will do, long ones are safer.
-    pub fn new(text: &str) -> Key {
+    pub(super) fn new(text: &str) -> Key {
         Key(hmac::Key::new(hmac::HMAC_SHA256, text.trim().as_bytes()))
     }
 
     /// A new one of 128 bits, as text.
-    pub fn generate() -> String {
+    pub(super) fn generate() -> String {
         BASE64.encode(rand::random::<[u8; 16]>())
     }
 
@@ -96,7 +96,7 @@ struct Welcome {
 /// What the client asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
-pub enum Request {
+pub(super) enum Request {
     /// Streams of TCP data for so long; each connection says itself which end sends.
     Load {
         /// So many connections.
@@ -115,7 +115,7 @@ pub enum Request {
 /// What the server answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "kebab-case")]
-pub enum Reply {
+pub(super) enum Reply {
     /// The connections may come.
     Ready,
     /// What its end of the streams saw.
@@ -140,7 +140,7 @@ pub enum Reply {
 /// One end of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct End {
+pub(super) struct End {
     /// A receiver: what arrived after slow start, Mbit/s.
     pub mbps: f64,
     /// A sender: its smoothed round trip, ms.
@@ -160,14 +160,14 @@ pub struct End {
 }
 
 /// A connection that speaks in lines.
-pub struct Channel {
+pub(super) struct Channel {
     reader: BufReader<TcpStream>,
     writer: TcpStream,
 }
 
 impl Channel {
     /// Over a connection.
-    pub fn new(stream: TcpStream) -> Result<Channel> {
+    pub(super) fn new(stream: TcpStream) -> Result<Channel> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
@@ -175,19 +175,19 @@ impl Channel {
     }
 
     /// How long to wait for a line.
-    pub fn patience(&self, wait: Duration) -> Result<()> {
+    pub(super) fn patience(&self, wait: Duration) -> Result<()> {
         Ok(self.writer.set_read_timeout(Some(wait))?)
     }
 
     /// Says something.
-    pub fn send(&mut self, what: &impl Serialize) -> Result<()> {
+    pub(super) fn send(&mut self, what: &impl Serialize) -> Result<()> {
         let mut line = serde_json::to_vec(what)?;
         line.push(b'\n');
         self.writer.write_all(&line).context("the other end went away")
     }
 
     /// Hears something.
-    pub fn receive<T: DeserializeOwned>(&mut self) -> Result<T> {
+    pub(super) fn receive<T: DeserializeOwned>(&mut self) -> Result<T> {
         let mut line = Vec::new();
         (&mut self.reader)
             .take(MAX_LINE)
@@ -202,7 +202,7 @@ impl Channel {
     }
 
     /// The server's side of the handshake; none: whoever it is does not know the key.
-    pub fn welcome(&mut self, key: &Key) -> Result<Option<Token>> {
+    pub(super) fn welcome(&mut self, key: &Key) -> Result<Option<Token>> {
         let own = rand::random::<[u8; 32]>().to_vec();
         self.send(&Hello { ropewalk_probe: VERSION, nonce: BASE64.encode(&own) })?;
         let answer: Answer = self.receive()?;
@@ -216,7 +216,7 @@ impl Channel {
     }
 
     /// The client's side of the handshake.
-    pub fn introduce(&mut self, key: &Key) -> Result<Token> {
+    pub(super) fn introduce(&mut self, key: &Key) -> Result<Token> {
         let hello: Hello = self.receive()?;
         anyhow::ensure!(
             hello.ropewalk_probe == VERSION,
@@ -248,7 +248,7 @@ fn nonce(text: &str) -> Result<Vec<u8>> {
 
 impl Request {
     /// What a server will not do.
-    pub fn refusal(&self) -> Option<String> {
+    pub(super) fn refusal(&self) -> Option<String> {
         let Request::Load { streams, seconds, window } = self else { return None };
         if !(1..=MAX_STREAMS).contains(streams) {
             return Some(format!("{streams} connections: 1 to {MAX_STREAMS} are"));

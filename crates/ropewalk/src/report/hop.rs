@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The radio that may leave its channel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Mover {
+pub(crate) struct Mover {
     /// Its interface.
     pub interface: String,
     /// Centre of its primary channel, MHz, where that can be said.
@@ -30,7 +30,7 @@ pub struct Mover {
 
 impl Mover {
     /// For people, in one line.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let at = self.channel_mhz.map_or("an unknown channel".into(), |mhz| format!("{mhz} MHz"));
         let last = match (self.last_from_mhz, self.last_before_bps, self.last_after_bps) {
             (Some(from), Some(before), Some(after)) => {
@@ -45,7 +45,7 @@ impl Mover {
 
 /// The queue towards a repeater's clients, and what follows from it. Each end fills in what it knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Hop {
+pub(crate) struct Hop {
     /// Repeater: clients whose queues are read.
     pub clients: u64,
     /// Packets in the longest queue towards a client: as read here, or as the repeater said last.
@@ -80,7 +80,7 @@ pub struct Hop {
 
 impl Hop {
     /// The engine's word.
-    pub fn new(s: &BackhaulStatus) -> Hop {
+    pub(crate) fn new(s: &BackhaulStatus) -> Hop {
         let [decreases, sames, increases] = s.received.levels;
         let allowance = s.limiter.map(|(_, a)| a);
         Hop {
@@ -109,7 +109,7 @@ impl Hop {
     }
 
     /// `clients: 12 packets wait for one at most; 40 decrease, 3 same, 9 increase; balance: 812 datagrams/s on shared links`.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let longest = self.longest_packets;
         let Some(throttle) = &self.throttle else {
             return format!(

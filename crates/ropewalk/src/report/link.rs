@@ -10,7 +10,7 @@ use std::time::Duration;
 /// What the link under a path says of itself. It counts all packets of the interface, except where `source` is `wifi-status`: there `delivered` and `failed` are
 /// the path's own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Link {
+pub(crate) struct Link {
     /// Who says so: `lab`, `wifi-status`, `nl80211` or `qdisc`.
     pub source: String,
     /// Another number than before: the counters have begun anew.
@@ -41,7 +41,7 @@ pub struct Link {
 
 /// A neighbour on a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LinkStation {
+pub(crate) struct LinkStation {
     /// Its address; `ff:ff:ff:ff:ff:ff` stands for packets to groups.
     pub mac: String,
     /// Received power of its last frame, dBm.
@@ -82,7 +82,7 @@ fn known<N: PartialEq + Default>(n: N) -> Option<N> {
 
 impl Link {
     /// A source's report.
-    pub fn new(source: Source, r: &LinkReport) -> Link {
+    pub(crate) fn new(source: Source, r: &LinkReport) -> Link {
         let Channel { frequency_mhz, width_mhz, load } = r.channel.unwrap_or_default();
         Link {
             source: source.name().to_owned(),
@@ -102,7 +102,7 @@ impl Link {
     }
 
     /// Share of time in which the channel was busy since `earlier`, per cent.
-    pub fn busy_percent(&self, earlier: &Link) -> Option<f64> {
+    pub(crate) fn busy_percent(&self, earlier: &Link) -> Option<f64> {
         let load = |l: &Link| {
             let of = |s: f64| Duration::try_from_secs_f64(s).ok();
             Some(Load { observed: of(l.channel_s?)?, busy: of(l.channel_busy_s?)? })
@@ -111,7 +111,7 @@ impl Link {
     }
 
     /// `12 packets (18.0 kB) wait; 1200 delivered, 3 failed, 40 retries; 130 Mb/s`.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let mut out = format!(
             "{} packets ({}) wait; {} delivered, {} failed, {} retries",
             self.backlog_packets,

@@ -1,8 +1,8 @@
 //! What a daemon says of itself: one snapshot, for `status`, `top` and metrics. Its JSON is stable: fields are added, never changed.
 
-pub mod hop;
-pub mod link;
-pub mod table;
+pub(crate) mod hop;
+pub(crate) mod link;
+pub(crate) mod table;
 
 use crate::daemon::Core;
 use ipnet::IpNet;
@@ -15,7 +15,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Everything, now. Counters count since the daemon started; times are in milliseconds, rates in bits per second, amounts in bytes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     /// Version of this layout.
     pub version: u32,
     /// `client` or `gateway`; of a hop `repeater` or `ap`.
@@ -45,7 +45,7 @@ pub struct Snapshot {
 
 /// One session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Peer {
+pub(crate) struct Peer {
     /// Gateway: the client's name. Client: `gateway`. Repeater: `ap`.
     pub name: String,
     /// Its public key.
@@ -116,7 +116,7 @@ pub struct Peer {
 
 /// One path.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Path {
+pub(crate) struct Path {
     /// Its number in the session.
     pub id: u8,
     /// Client: the interface. Gateway: the client's address.
@@ -185,7 +185,7 @@ pub struct Path {
 
 /// Datagrams dropped on arrival.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Drops {
+pub(crate) struct Drops {
     /// Not of the protocol.
     pub malformed: u64,
     /// Of no session here.
@@ -207,7 +207,7 @@ pub struct Drops {
 
 /// What happened outside the engine.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Io {
+pub(crate) struct Io {
     /// Packets from the device; a super-packet counts once.
     pub device_in: u64,
     /// Packets to the device.
@@ -229,7 +229,7 @@ pub struct Io {
 }
 
 /// A snapshot of `core`; `name` tells what peers are called.
-pub fn take(
+pub(crate) fn take(
     role: &str,
     core: &Core,
     started: Time,

@@ -4,7 +4,7 @@ use super::{Path, Peer, Snapshot};
 use std::fmt::Write;
 
 /// What `ropewalk status` prints. With an earlier snapshot there are rates.
-pub fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
+pub(crate) fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} {}, up {}", now.role, now.device, time(now.uptime_s));
     if now.peers.is_empty() {
@@ -115,7 +115,7 @@ fn row(before: Option<&Peer>, p: &Path, seconds: f64) -> [String; 8] {
 }
 
 /// Share of the datagrams whose fate is known.
-pub fn loss(p: &Path) -> String {
+pub(crate) fn loss(p: &Path) -> String {
     let lost = p.lost.saturating_sub(p.spurious);
     match lost + p.acked {
         0 => "-".into(),
@@ -146,12 +146,12 @@ fn queues(out: &mut String, p: &Peer) {
 }
 
 /// `1.5 MB`.
-pub fn bytes(n: u64) -> String {
+pub(crate) fn bytes(n: u64) -> String {
     scaled(n as f64, ["B", "kB", "MB", "GB", "TB"])
 }
 
 /// `20.1 Mb/s`.
-pub fn bits(n: f64) -> String {
+pub(crate) fn bits(n: f64) -> String {
     scaled(n, ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"])
 }
 
@@ -165,7 +165,7 @@ fn scaled(mut n: f64, units: [&str; 5]) -> String {
 }
 
 /// `3 d 4 h`, `2 min 10 s`, `5 s`.
-pub fn time(seconds: f64) -> String {
+pub(crate) fn time(seconds: f64) -> String {
     let s = seconds as u64;
     match s {
         0..60 => format!("{s} s"),

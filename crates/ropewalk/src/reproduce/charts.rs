@@ -8,7 +8,7 @@ use ropewalk_scenario::paper::{Paper, file};
 use std::path::Path;
 
 /// Draws all charts.
-pub fn write(paper: &Paper, results: &Results, directory: &Path) -> Result<()> {
+pub(super) fn write(paper: &Paper, results: &Results, directory: &Path) -> Result<()> {
     for plot in &paper.file.plot {
         let mut drawing = Drawing { labels: labels(paper, plot), lines: Vec::new() };
         for (colour, line) in plot.line.iter().enumerate() {

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `ropewalk reproduce`.
 #[derive(Debug, Args)]
-pub struct Reproduce {
+pub(crate) struct Reproduce {
     /// The paper: a directory with a paper.toml, or the name of one below `scenarios`, here or further up
     pub paper: PathBuf,
     /// Run the scenarios in the simulator (if neither is said, this)
@@ -50,7 +50,7 @@ pub struct Reproduce {
 
 /// What was run of each scenario, by driver and name.
 #[derive(Default)]
-pub struct Results(BTreeMap<(&'static str, String), Vec<Report>>);
+pub(crate) struct Results(BTreeMap<(&'static str, String), Vec<Report>>);
 
 impl Results {
     fn of(&self, driver: &'static str, run: &str) -> Vec<Report> {
@@ -63,7 +63,7 @@ impl Results {
 }
 
 /// Runs a paper's scenarios and writes its page.
-pub fn run(args: &Reproduce) -> Result<()> {
+pub(crate) fn run(args: &Reproduce) -> Result<()> {
     let directory = find(&args.paper)?;
     let name = directory.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let paper = Paper::read(&directory, args.quick)?;

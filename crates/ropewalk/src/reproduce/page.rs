@@ -7,7 +7,7 @@ use ropewalk_scenario::sweep::label_of;
 use std::fmt::Write;
 
 /// A column of figures.
-pub struct Column {
+pub(super) struct Column {
     /// The driver's name, by which its results are kept.
     pub name: &'static str,
     /// What the page calls it.
@@ -15,11 +15,11 @@ pub struct Column {
 }
 
 /// What can make figures.
-pub const DRIVERS: [Column; 2] =
+pub(super) const DRIVERS: [Column; 2] =
     [Column { name: "sim", title: "simulator" }, Column { name: "lab", title: "lab" }];
 
 /// The page, in Markdown.
-pub fn render(paper: &Paper, name: &str, results: &Results, quick: bool) -> String {
+pub(super) fn render(paper: &Paper, name: &str, results: &Results, quick: bool) -> String {
     let file = &paper.file;
     let how = if quick { " --quick" } else { "" };
     let mut out = format!(
@@ -59,7 +59,7 @@ fn rough(quick: bool) -> &'static str {
 }
 
 /// How many of the paper's claims turned out how, a sentence for each driver.
-pub fn summary(paper: &Paper, results: &Results) -> String {
+pub(super) fn summary(paper: &Paper, results: &Results) -> String {
     let sentence = |column: &Column| {
         if !results.any(column.name) {
             return format!("The {} was not run.", column.title);
@@ -83,7 +83,7 @@ pub fn summary(paper: &Paper, results: &Results) -> String {
 }
 
 /// A figure as the page writes it.
-pub fn figure(value: f64) -> String {
+pub(super) fn figure(value: f64) -> String {
     // Three digits are what a measurement is worth.
     let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 9) as usize };
     format!("{value:.digits$}")

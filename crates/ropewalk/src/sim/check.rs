@@ -6,7 +6,7 @@ use ropewalk_scenario::Document;
 use ropewalk_scenario::sweep::Plan;
 
 /// All files are looked at, whatever the first one holds.
-pub fn run(args: &Check) -> anyhow::Result<()> {
+pub(super) fn run(args: &Check) -> anyhow::Result<()> {
     let mut wrong = Vec::new();
     for file in &args.files {
         match Document::read(file).and_then(|document| Plan::of(&document)) {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Who works on the runs of a plan.
-pub struct Crew<'a> {
+pub(crate) struct Crew<'a> {
     document: &'a Document,
     plan: &'a Plan,
     store: &'a Store,
@@ -29,7 +29,7 @@ pub struct Crew<'a> {
 }
 
 /// A bar of runs; nothing is drawn where nobody looks.
-pub fn bar(runs: usize) -> ProgressBar {
+pub(crate) fn bar(runs: usize) -> ProgressBar {
     let bar = ProgressBar::new(runs as u64);
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {elapsed} so far, {eta} to go");
     if let Ok(style) = style {
@@ -40,7 +40,7 @@ pub fn bar(runs: usize) -> ProgressBar {
 
 impl<'a> Crew<'a> {
     /// Looks what of a plan is missing in the store.
-    pub fn new(
+    pub(crate) fn new(
         (document, plan): (&'a Document, &'a Plan),
         store: &'a Store,
         driver: &'a dyn Driver,
@@ -57,12 +57,12 @@ impl<'a> Crew<'a> {
     }
 
     /// How many runs are missing.
-    pub fn missing(&self) -> usize {
+    pub(crate) fn missing(&self) -> usize {
         self.missing.len()
     }
 
     /// Makes the runs that are missing, `jobs` at a time.
-    pub fn work(&self, jobs: usize, bar: &ProgressBar) -> Result<()> {
+    pub(crate) fn work(&self, jobs: usize, bar: &ProgressBar) -> Result<()> {
         std::thread::scope(|scope| {
             for _ in 0..jobs.min(self.missing.len()) {
                 scope.spawn(|| self.worker(bar));
@@ -104,12 +104,12 @@ impl<'a> Crew<'a> {
     }
 
     /// What may not be used of what was run.
-    pub fn unusable(&self) -> Vec<String> {
+    pub(crate) fn unusable(&self) -> Vec<String> {
         self.unusable.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The finished runs, in the order of the plan.
-    pub fn finished(&self) -> Result<Vec<(&'a Point, Report)>> {
+    pub(crate) fn finished(&self) -> Result<Vec<(&'a Point, Report)>> {
         self.store.of(self.plan)
     }
 }

@@ -7,7 +7,7 @@ use ropewalk_scenario::{Document, Scenario};
 use std::sync::atomic::AtomicBool;
 
 /// Makes runs. The same scenario gives a report of the same form, whoever made it.
-pub trait Driver: Sync {
+pub(crate) trait Driver: Sync {
     /// A short name, by which results are kept and explanations found.
     fn name(&self) -> &'static str;
 
@@ -28,7 +28,7 @@ pub trait Driver: Sync {
 
 /// Virtual time.
 #[derive(Clone, Copy, Debug)]
-pub struct Simulator;
+pub(crate) struct Simulator;
 
 impl Driver for Simulator {
     fn name(&self) -> &'static str {

@@ -26,7 +26,7 @@ static COLOURS: [RGBColor; 7] = [
 
 /// A value with the least and the largest of its seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Dot {
+pub(crate) struct Dot {
     /// Where to the right.
     pub x: f64,
     /// The value.
@@ -39,7 +39,7 @@ pub struct Dot {
 
 /// A line of a chart.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     /// What the legend calls it.
     pub name: String,
     /// Its places, from left to right.
@@ -52,7 +52,7 @@ pub struct Line {
 
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stroke {
+pub(crate) enum Stroke {
     /// Solid, with dots: the simulator's, or the only ones.
     Solid,
     /// In long dashes, with triangles: the lab's.
@@ -62,7 +62,7 @@ pub enum Stroke {
 }
 
 /// A chart before it is drawn.
-pub struct Chart<'a> {
+pub(crate) struct Chart<'a> {
     /// What it says above.
     pub title: &'a str,
     /// What goes to the right.
@@ -76,7 +76,7 @@ pub struct Chart<'a> {
 }
 
 /// Draws the charts over time of a run.
-pub fn write_of_time(directory: &Path, scenario: &Scenario, report: &Report) -> Result<()> {
+pub(crate) fn write_of_time(directory: &Path, scenario: &Scenario, report: &Report) -> Result<()> {
     for figure in scenario.figure.iter().filter(|f| f.x == "time") {
         let lines = over_time(figure, report);
         write(
@@ -90,7 +90,7 @@ pub fn write_of_time(directory: &Path, scenario: &Scenario, report: &Report) -> 
 }
 
 /// Draws the charts over axes of a sweep.
-pub fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Result<()> {
+pub(crate) fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Result<()> {
     for figure in plan.base.figure.iter().filter(|f| f.x != "time") {
         let Some(scale) = plan.scales.iter().find(|s| s.name == figure.x) else { continue };
         let labels: Vec<String> = scale.steps.iter().map(|s| s.0.clone()).collect();
@@ -179,7 +179,7 @@ fn write(directory: &Path, figure: &Figure, scenario: &Scenario, chart: Chart<'_
 }
 
 /// Draws a chart into `NAME.svg`.
-pub fn write_chart(directory: &Path, name: &str, chart: &Chart<'_>) -> Result<()> {
+pub(crate) fn write_chart(directory: &Path, name: &str, chart: &Chart<'_>) -> Result<()> {
     let mut svg = String::new();
     draw(chart, &mut svg).map_err(|e| anyhow!("the chart {name} cannot be drawn: {e}"))?;
     output::write(&directory.join(format!("{name}.svg")), svg.as_bytes())

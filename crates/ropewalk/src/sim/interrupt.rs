@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// True from the first SIGINT or SIGTERM on.
-pub fn watch() -> anyhow::Result<Arc<AtomicBool>> {
+pub(crate) fn watch() -> anyhow::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // The order counts: at the second signal the flag is set already, and the program ends.

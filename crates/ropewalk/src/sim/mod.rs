@@ -4,15 +4,15 @@
 //! progress, tables, files, and exit codes.
 
 mod check;
-pub mod crew;
-pub mod driver;
-pub mod figure;
-pub mod interrupt;
-pub mod once;
-pub mod output;
+pub(crate) mod crew;
+pub(crate) mod driver;
+pub(crate) mod figure;
+pub(crate) mod interrupt;
+pub(crate) mod once;
+pub(crate) mod output;
 mod runner;
-pub mod show;
-pub mod store;
+pub(crate) mod show;
+pub(crate) mod store;
 mod sweep;
 
 use clap::{Args, Subcommand};
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 /// `ropewalk sim`.
 #[derive(Debug, Args)]
-pub struct Sim {
+pub(crate) struct Sim {
     /// What to do.
     #[command(subcommand)]
     pub command: SimCommand,
@@ -28,7 +28,7 @@ pub struct Sim {
 
 /// What can be done with scenarios.
 #[derive(Debug, Subcommand)]
-pub enum SimCommand {
+pub(crate) enum SimCommand {
     /// Run a scenario once and print what every flow and station got
     Run(Run),
     /// Run a scenario at every point of its sweep, on all cores
@@ -39,7 +39,7 @@ pub enum SimCommand {
 
 /// A scenario with changes.
 #[derive(Clone, Debug, Args)]
-pub struct Which {
+pub(crate) struct Which {
     /// The scenario file (TOML)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -53,7 +53,7 @@ pub struct Which {
 
 /// `ropewalk sim run`.
 #[derive(Debug, Args)]
-pub struct Run {
+pub(crate) struct Run {
     #[command(flatten)]
     pub which: Which,
     /// Write report.json, a CSV file for each table, and charts into this directory; made if it is not there
@@ -69,7 +69,7 @@ pub struct Run {
 
 /// `ropewalk sim sweep`.
 #[derive(Debug, Args)]
-pub struct Sweep {
+pub(crate) struct Sweep {
     #[command(flatten)]
     pub which: Which,
     /// How many runs at once [default: one for each core]
@@ -85,14 +85,14 @@ pub struct Sweep {
 
 /// `ropewalk sim check`.
 #[derive(Debug, Args)]
-pub struct Check {
+pub(crate) struct Check {
     /// The scenario files
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 }
 
 /// Does what the command line says.
-pub fn run(args: &Sim) -> anyhow::Result<()> {
+pub(crate) fn run(args: &Sim) -> anyhow::Result<()> {
     match &args.command {
         SimCommand::Run(args) => once::run(args),
         SimCommand::Sweep(args) => sweep::run(args),
@@ -102,7 +102,7 @@ pub fn run(args: &Sim) -> anyhow::Result<()> {
 
 impl Which {
     /// The file with its changes.
-    pub fn document(&self) -> anyhow::Result<ropewalk_scenario::Document> {
+    pub(crate) fn document(&self) -> anyhow::Result<ropewalk_scenario::Document> {
         let mut document = ropewalk_scenario::Document::read(&self.file)?;
         if let Some(seed) = self.seed {
             document.set_text(&format!("seed={seed}"))?;

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::BufWriter;
 
 /// Runs a scenario once.
-pub fn run(args: &Run) -> Result<()> {
+pub(crate) fn run(args: &Run) -> Result<()> {
     let document = args.which.document()?;
     let mut scenario = document.scenario()?;
     listen(&mut scenario, &args.pcap);
@@ -73,7 +73,7 @@ fn capture(args: &Run, simulation: &mut Simulation) -> Result<()> {
 }
 
 /// What did not come out as expected, as an error.
-pub fn complain(verdicts: &[Verdict], place: &str) -> Result<()> {
+pub(crate) fn complain(verdicts: &[Verdict], place: &str) -> Result<()> {
     let failed: Vec<String> = verdicts.iter().filter(|v| !v.holds).map(|v| format!("{place}{v}")).collect();
     match failed.len() {
         0 => Ok(()),

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Makes a directory for results and sees that something can be written there, before anything runs.
-pub fn prepare(directory: &Path) -> Result<()> {
+pub(crate) fn prepare(directory: &Path) -> Result<()> {
     let cannot = |e: &io::Error| {
         failure(
             Code::Unwritable,
@@ -24,7 +24,7 @@ pub fn prepare(directory: &Path) -> Result<()> {
 }
 
 /// Writes a file as a whole or not at all.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
     let beside = Path::new(&beside);
@@ -40,14 +40,14 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Writes a value as JSON.
-pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
+pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
     write(path, &bytes)
 }
 
 /// Writes a CSV file for each table that has rows, and the time series.
-pub fn write_tables(directory: &Path, reports: &[Report]) -> Result<()> {
+pub(crate) fn write_tables(directory: &Path, reports: &[Report]) -> Result<()> {
     let mut tables = Tables { reports, wanted: 0, files: Vec::new() };
     if let Some(first) = reports.first() {
         first.visit(&mut tables);

@@ -7,13 +7,13 @@ use ropewalk_sim::Simulation;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A simulation of a checked scenario; what a model refuses is told with file and line.
-pub fn build(document: &Document, scenario: &Scenario) -> Result<Simulation> {
+pub(super) fn build(document: &Document, scenario: &Scenario) -> Result<Simulation> {
     let built = Simulation::new(scenario, &document.directory());
     Ok(built.map_err(|e| document.problem(&e.key, e.sentence))?)
 }
 
 /// Runs to the end; none: it was interrupted. `progress` is told the share of time that has passed, 0 to 1.
-pub fn finish(
+pub(super) fn finish(
     simulation: &mut Simulation,
     document: &Document,
     interrupted: &AtomicBool,

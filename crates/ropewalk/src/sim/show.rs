@@ -6,7 +6,7 @@ use ropewalk_scenario::verdict::{Verdict, round};
 use std::fmt::Write;
 
 /// What `ropewalk sim run` prints.
-pub fn render(report: &Report, verdicts: &[Verdict]) -> String {
+pub(crate) fn render(report: &Report, verdicts: &[Verdict]) -> String {
     let mut out = String::new();
     let p = &report.provenance;
     let title = if p.title.is_empty() { &p.file } else { &p.title };
@@ -36,7 +36,7 @@ pub fn render(report: &Report, verdicts: &[Verdict]) -> String {
 }
 
 /// What a single run leaves open: expectations over the seeds of a sweep.
-pub fn left_to_sweeps(expects: &[Expect]) -> String {
+pub(crate) fn left_to_sweeps(expects: &[Expect]) -> String {
     match expects.iter().filter(|e| e.over != Over::Each).count() {
         0 => String::new(),
         1 => "one expectation is over seeds: `ropewalk sim sweep` judges it\n".into(),
@@ -76,7 +76,7 @@ fn head<R: Row>(shown: &[usize]) -> Vec<String> {
 }
 
 /// Columns under each other: the name to the left, numbers to the right.
-pub fn aligned(lines: &[Vec<String>]) -> String {
+pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |i: usize| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

@@ -9,35 +9,35 @@ use std::path::{Path, PathBuf};
 
 /// The runs' directory.
 #[derive(Debug)]
-pub struct Store {
+pub(crate) struct Store {
     runs: PathBuf,
 }
 
 impl Store {
     /// Below a sweep's directory.
-    pub fn open(directory: &Path) -> Result<Store> {
+    pub(crate) fn open(directory: &Path) -> Result<Store> {
         let runs = directory.join("runs");
         output::prepare(&runs)?;
         Ok(Store { runs })
     }
 
     /// Whether there is any run.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         fs::read_dir(&self.runs).map_or(true, |mut entries| entries.next().is_none())
     }
 
     /// Where a run is kept.
-    pub fn path(&self, index: usize) -> PathBuf {
+    pub(crate) fn path(&self, index: usize) -> PathBuf {
         self.runs.join(format!("{index:06}.json"))
     }
 
     /// Keeps a finished run.
-    pub fn keep(&self, index: usize, report: &Report) -> Result<()> {
+    pub(crate) fn keep(&self, index: usize, report: &Report) -> Result<()> {
         output::write_json(&self.path(index), report)
     }
 
     /// The finished runs of a plan, in its order.
-    pub fn of<'a>(&self, plan: &'a Plan) -> Result<Vec<(&'a Point, Report)>> {
+    pub(crate) fn of<'a>(&self, plan: &'a Plan) -> Result<Vec<(&'a Point, Report)>> {
         let mut out = Vec::new();
         for point in &plan.points {
             let hash = plan.scenario(point)?.hash();
@@ -47,7 +47,7 @@ impl Store {
     }
 
     /// A finished run, if it is one of this scenario, seed and version; what was run of another is run again.
-    pub fn finished(&self, index: usize, scenario: &str, seed: u64) -> Option<Report> {
+    pub(crate) fn finished(&self, index: usize, scenario: &str, seed: u64) -> Option<Report> {
         let report: Report = serde_json::from_slice(&fs::read(self.path(index)).ok()?).ok()?;
         let p = &report.provenance;
         (p.scenario == scenario && p.seed == seed && p.version == env!("CARGO_PKG_VERSION")).then_some(report)

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// Runs a sweep, or what is left of it.
-pub fn run(args: &Sweep) -> Result<()> {
+pub(super) fn run(args: &Sweep) -> Result<()> {
     let document = args.which.document()?;
     let plan = Plan::of(&document)?;
     let directory = args.out.clone().unwrap_or_else(|| beside(&args.which.file));

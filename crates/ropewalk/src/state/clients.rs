@@ -13,21 +13,21 @@ use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The file in the state directory.
-pub const FILE: &str = "clients.json";
+pub(crate) const FILE: &str = "clients.json";
 /// Revoked clients that are remembered, so that they are told so; the oldest are forgotten first.
 const REVOKED_KEPT: usize = 4096;
 
 /// The book.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Clients {
+pub(crate) struct Clients {
     clients: Vec<Client>,
 }
 
 /// One entry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Client {
+pub(crate) struct Client {
     /// What the gateway's people call it.
     pub name: String,
     /// The invite that it comes by.
@@ -78,7 +78,7 @@ fn from_text<'de, D: Deserializer<'de>, const N: usize>(d: D) -> Result<[u8; N],
 
 /// Why the book was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BookError {
+pub(crate) enum BookError {
     /// The name is taken.
     #[error("`{0}` was invited already: revoke it first (`ropewalk revoke {0}`), or choose another name")]
     NameTaken(String),
@@ -92,7 +92,12 @@ pub enum BookError {
 
 impl Clients {
     /// Adds an invite under a name that no client has who may still come in.
-    pub fn invite(&mut self, name: &str, invite: InviteId, secret: &InviteSecret) -> Result<(), BookError> {
+    pub(crate) fn invite(
+        &mut self,
+        name: &str,
+        invite: InviteId,
+        secret: &InviteSecret,
+    ) -> Result<(), BookError> {
         let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
         if !(1..=64).contains(&name.len()) || !name.bytes().all(letter) {
             return Err(BookError::BadName);
@@ -114,13 +119,13 @@ impl Clients {
     }
 
     /// Takes back an invite that nobody has used.
-    pub fn uninvite(&mut self, name: &str) {
+    pub(crate) fn uninvite(&mut self, name: &str) {
         self.clients.retain(|c| c.name != name || c.key.is_some() || c.revoked);
     }
 
     /// Takes a client's right to come in, its addresses and its device. Returns its key if it ever came. Of one who is revoked already nothing changes, so that a
     /// revocation that could not be written can be repeated.
-    pub fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, BookError> {
+    pub(crate) fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, BookError> {
         let found = self.clients.iter_mut().filter(|c| c.name == name).min_by_key(|c| c.revoked);
         let client = found.ok_or_else(|| BookError::UnknownName(name.into()))?;
         (client.revoked, client.ipv4, client.ipv6, client.device) = (true, None, None, None);
@@ -135,13 +140,13 @@ impl Clients {
     }
 
     /// The name of the client with this key.
-    pub fn name_of(&self, key: &PublicKey) -> Option<&str> {
+    pub(crate) fn name_of(&self, key: &PublicKey) -> Option<&str> {
         let of_key = |c: &&Client| c.key == Some(Key(*key));
         self.clients.iter().filter(of_key).max_by_key(|c| !c.revoked).map(|c| c.name.as_str())
     }
 
     /// May this client come in? The first contact binds its key to the invite, and gives it addresses, or on layer 2 a device. The flag says whether the book changed.
-    pub fn admit(
+    pub(crate) fn admit(
         &mut self,
         pool: &Pool,
         key: &PublicKey,

@@ -8,7 +8,7 @@ use ropewalk_bond::session::StaticKey;
 const FILE: &str = "key";
 
 /// The key in `dir`, made at the first call.
-pub fn load_or_make(dir: &StateDir) -> anyhow::Result<StaticKey> {
+pub(crate) fn load_or_make(dir: &StateDir) -> anyhow::Result<StaticKey> {
     if let Some(text) = dir.read(FILE)? {
         let damaged = || format!("{} does not hold a key", dir.path().join(FILE).display());
         return StaticKey::from_base64(&text).with_context(damaged);

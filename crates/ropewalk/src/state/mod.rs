@@ -14,11 +14,11 @@
 //! The directory is for its owner only, and is refused where others could write. It is opened once, and its files by that, symbolic links not followed: what is
 //! put in the way of a path later leads nowhere. Every file is replaced as a whole: written beside, flushed to the disk, renamed.
 
-pub mod clients;
-pub mod identity;
-pub mod pool;
-pub mod saver;
-pub mod usage;
+pub(crate) mod clients;
+pub(crate) mod identity;
+pub(crate) mod pool;
+pub(crate) mod saver;
+pub(crate) mod usage;
 
 use crate::exit::{Code, failure};
 use anyhow::Context;
@@ -41,20 +41,20 @@ const SOCKET: &str = "control.sock";
 
 /// A state directory.
 #[derive(Clone, Debug)]
-pub struct StateDir {
+pub(crate) struct StateDir {
     path: PathBuf,
     dir: Arc<OwnedFd>,
 }
 
 /// Held while a daemon works with a directory, or a command edits it.
 #[derive(Debug)]
-pub struct Lock(
+pub(crate) struct Lock(
     #[expect(dead_code, reason = "held, not read: the lock lasts as long as the file is open")] File,
 );
 
 impl StateDir {
     /// The directory at `path`, made if it is not there, to work with. Fails if it is another user's, or others may write there.
-    pub fn open(path: &Path) -> anyhow::Result<StateDir> {
+    pub(crate) fn open(path: &Path) -> anyhow::Result<StateDir> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.with_context(|| format!("the state directory {} cannot be made", path.display()))?;
         let opened = StateDir::of(path)?;
@@ -63,7 +63,7 @@ impl StateDir {
     }
 
     /// The directory at `path`, which a daemon should have made, to talk to that daemon. It may be another user's.
-    pub fn existing(path: &Path) -> anyhow::Result<StateDir> {
+    pub(crate) fn existing(path: &Path) -> anyhow::Result<StateDir> {
         if !path.is_dir() {
             let sentence =
                 format!("there is no state directory {}: has a daemon run with it?", path.display());
@@ -113,22 +113,22 @@ impl StateDir {
     }
 
     /// Where it is, for people.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The directory itself.
-    pub fn handle(&self) -> anyhow::Result<OwnedFd> {
+    pub(crate) fn handle(&self) -> anyhow::Result<OwnedFd> {
         Ok(self.dir.try_clone()?)
     }
 
     /// The daemon's socket, by a path that is this directory's whatever becomes of its name, and short enough for a socket (108 bytes, unix(7)).
-    pub fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", self.dir.as_raw_fd()))
     }
 
     /// Takes the directory for this process. A command that edits it is waited for; a daemon that has it is a failure.
-    pub fn lock(&self) -> anyhow::Result<Lock> {
+    pub(crate) fn lock(&self) -> anyhow::Result<Lock> {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(lock) = self.try_lock()? {
@@ -150,7 +150,7 @@ impl StateDir {
     }
 
     /// Takes the directory if nobody has it.
-    pub fn try_lock(&self) -> anyhow::Result<Option<Lock>> {
+    pub(crate) fn try_lock(&self) -> anyhow::Result<Option<Lock>> {
         let file = self.open_file("lock", OFlags::RDWR | OFlags::CREATE);
         let file = file.with_context(|| format!("{} cannot be opened", self.path.join("lock").display()))?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -166,7 +166,7 @@ impl StateDir {
     }
 
     /// Takes a file away; no error if it is not there.
-    pub fn remove(&self, name: &str) -> std::io::Result<()> {
+    pub(crate) fn remove(&self, name: &str) -> std::io::Result<()> {
         match rustix::fs::unlinkat(&*self.dir, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(e) => Err(e.into()),
@@ -174,12 +174,12 @@ impl StateDir {
     }
 
     /// Takes the socket away.
-    pub fn remove_socket(&self) {
+    pub(crate) fn remove_socket(&self) {
         let _ = self.remove(SOCKET);
     }
 
     /// The contents of a file; `None` if it is not there.
-    pub fn read(&self, name: &str) -> anyhow::Result<Option<String>> {
+    pub(crate) fn read(&self, name: &str) -> anyhow::Result<Option<String>> {
         let unreadable = || format!("{} cannot be read", self.path.join(name).display());
         let mut file = match self.open_file(name, OFlags::RDONLY) {
             Ok(file) => file,
@@ -195,7 +195,7 @@ impl StateDir {
     }
 
     /// What a JSON file says; `None` if it is not there.
-    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> anyhow::Result<Option<T>> {
+    pub(crate) fn read_json<T: DeserializeOwned>(&self, name: &str) -> anyhow::Result<Option<T>> {
         let Some(text) = self.read(name)? else { return Ok(None) };
         let damaged = || {
             format!("{} is damaged: restore it from a backup, or remove it", self.path.join(name).display())
@@ -204,7 +204,7 @@ impl StateDir {
     }
 
     /// Replaces a file, for its owner only. The old one stays if there is no room for the new.
-    pub fn write(&self, name: &str, contents: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn write(&self, name: &str, contents: &[u8]) -> anyhow::Result<()> {
         let beside = format!("{name}.new");
         let replaced = self.replace(name, &beside, contents);
         if replaced.is_err() {
@@ -214,7 +214,7 @@ impl StateDir {
     }
 
     /// Replaces a JSON file.
-    pub fn write_json(&self, name: &str, value: &impl Serialize) -> anyhow::Result<()> {
+    pub(crate) fn write_json(&self, name: &str, value: &impl Serialize) -> anyhow::Result<()> {
         self.write(name, &serde_json::to_vec_pretty(value)?)
     }
 

@@ -17,14 +17,14 @@ type Order = Option<SyncSender<anyhow::Result<()>>>;
 
 /// The thread that writes one file; dropping it waits until everything is written.
 #[derive(Debug)]
-pub struct Saver {
+pub(crate) struct Saver {
     orders: Mutex<Option<Sender<Order>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Saver {
     /// Starts the thread for a file whose contents are `contents()` at the time of writing.
-    pub fn start(
+    pub(crate) fn start(
         dir: StateDir,
         file: &'static str,
         contents: impl Fn() -> serde_json::Result<Vec<u8>> + Send + 'static,
@@ -37,12 +37,12 @@ impl Saver {
     }
 
     /// Writes the file in a while: a tenth of a second, and at the latest when the daemon ends.
-    pub fn save_soon(&self) {
+    pub(crate) fn save_soon(&self) {
         self.order(None);
     }
 
     /// Writes the file, and returns when that is done.
-    pub fn save_now(&self) -> anyhow::Result<()> {
+    pub(crate) fn save_now(&self) -> anyhow::Result<()> {
         let (tell, told) = sync_channel(1);
         self.order(Some(tell));
         told.recv().context("the daemon is stopping")?

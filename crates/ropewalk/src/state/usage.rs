@@ -35,7 +35,7 @@ type Records = BTreeMap<String, Record>;
 
 /// All records, and who writes them to the disk.
 #[derive(Debug)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     records: Arc<Mutex<Records>>,
     saver: Saver,
     /// Periods that may be about to begin, and since when.
@@ -45,7 +45,7 @@ pub struct Ledger {
 
 /// An allowance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cap {
+pub(crate) struct Cap {
     /// Bytes in a period.
     pub bytes: u64,
     /// The day of the month on which a period begins.
@@ -54,7 +54,7 @@ pub struct Cap {
 
 impl Ledger {
     /// The ledger in `dir`; empty at first.
-    pub fn open(dir: &StateDir) -> anyhow::Result<Ledger> {
+    pub(crate) fn open(dir: &StateDir) -> anyhow::Result<Ledger> {
         let records: Records = dir.read_json(FILE)?.unwrap_or_default();
         let records = Arc::new(Mutex::new(records));
         let copy = Arc::clone(&records);
@@ -63,7 +63,7 @@ impl Ledger {
     }
 
     /// Bytes that `path` may still carry on the day `today`. The flag says that a new period has begun just now.
-    pub fn left(&mut self, path: &str, cap: Cap, today: Date, now: Time) -> (u64, bool) {
+    pub(crate) fn left(&mut self, path: &str, cap: Cap, today: Date, now: Time) -> (u64, bool) {
         let current = period(today, cap.reset_day);
         let mut records = lock(&self.records);
         let record = records.entry(path.into()).or_insert_with(|| {
@@ -90,7 +90,7 @@ impl Ledger {
     }
 
     /// `path` has carried this many bytes more.
-    pub fn spend(&mut self, path: &str, bytes: u64) {
+    pub(crate) fn spend(&mut self, path: &str, bytes: u64) {
         if let Some(record) = lock(&self.records).get_mut(path).filter(|_| bytes > 0) {
             record.used = record.used.saturating_add(bytes);
             self.dirty = true;
@@ -98,7 +98,7 @@ impl Ledger {
     }
 
     /// Writes what changed, in a while.
-    pub fn save(&mut self) {
+    pub(crate) fn save(&mut self) {
         if std::mem::take(&mut self.dirty) {
             self.saver.save_soon();
         }
@@ -120,7 +120,7 @@ fn period(today: Date, reset_day: u8) -> Date {
 }
 
 /// For the fuzzer: every date of a file has a period, which begins on that day or before.
-pub fn fuzz(text: &str) {
+pub(crate) fn fuzz(text: &str) {
     let Ok(records) = serde_json::from_str::<Records>(text) else { return };
     for record in records.values() {
         for reset_day in [0, 1, 15, 31, 255] {

@@ -37,7 +37,7 @@ struct App {
 }
 
 /// Shows it until `q` is pressed.
-pub fn run(args: &Top) -> anyhow::Result<()> {
+pub(crate) fn run(args: &Top) -> anyhow::Result<()> {
     let mut daemon = Line::open(&StateDir::existing(&args.state.dir)?)?;
     let mut app = App::default();
     app.take(snapshot(&mut daemon)?);

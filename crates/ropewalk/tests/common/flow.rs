@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const CHUNK: usize = 8192;
 
 /// A flow that goes on until it is told to end.
-pub struct Flow {
+pub(crate) struct Flow {
     enough: Arc<AtomicBool>,
     arrived: Arc<AtomicU64>,
     sender: JoinHandle<io::Result<u64>>,
@@ -24,7 +24,7 @@ pub struct Flow {
 
 impl Flow {
     /// From one machine to another, which is asked at `address` for it.
-    pub fn start(from: &Namespace, to: &Namespace, address: &str) -> Flow {
+    pub(crate) fn start(from: &Namespace, to: &Namespace, address: &str) -> Flow {
         let address: IpAddr = address.parse().unwrap();
         let listener = to.run(|| TcpListener::bind((address, 0))).unwrap().unwrap();
         let at = listener.local_addr().unwrap();
@@ -40,7 +40,7 @@ impl Flow {
     }
 
     /// A quarter of a megabyte more arrives.
-    pub fn goes_on(&self, what: &str) {
+    pub(crate) fn goes_on(&self, what: &str) {
         let before = self.arrived.load(Ordering::Relaxed);
         eventually(what, || {
             assert!(!self.receiver.is_finished() && !self.sender.is_finished(), "{what}: the flow broke off");
@@ -49,7 +49,7 @@ impl Flow {
     }
 
     /// Ends it: everything that was sent has come, right and in order.
-    pub fn ends_whole(self) {
+    pub(crate) fn ends_whole(self) {
         self.enough.store(true, Ordering::Relaxed);
         let sent = self.sender.join().unwrap().expect("sent to the end");
         assert_eq!(self.receiver.join().unwrap(), Ok(sent), "not what was sent");

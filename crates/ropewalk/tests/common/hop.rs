@@ -5,8 +5,8 @@
 //!                ═══ wlan1 ═══ (shared)
 //! ```
 
-pub mod bridged;
-pub mod routed;
+pub(crate) mod bridged;
+pub(crate) mod routed;
 
 use super::{BINARY, SOON, States, ropewalk};
 use ropewalk_air::wired::LinkSpec;
@@ -14,7 +14,7 @@ use ropewalk_lab::{Cable, CableSpec, End, Namespace, Ping, Process, Topology};
 use std::time::{Duration, Instant};
 
 /// The four machines and the two links between the middle ones.
-pub struct Site {
+pub(crate) struct Site {
     pub server: Namespace,
     pub ap: Namespace,
     pub repeater: Namespace,
@@ -26,7 +26,7 @@ pub struct Site {
 
 impl Site {
     /// Two links of so many Mb/s. The server and the client have no addresses yet.
-    pub fn new(name: &str, mbps: [f64; 2]) -> Site {
+    pub(crate) fn new(name: &str, mbps: [f64; 2]) -> Site {
         let topology = Topology::new().unwrap();
         let node = |label| topology.namespace(label).unwrap();
         let (server, ap, repeater, client) = (node("server"), node("ap"), node("repeater"), node("client"));
@@ -43,7 +43,7 @@ impl Site {
     }
 
     /// Writes a file for one end, with its state directory.
-    pub fn file(&self, end: &str, keys: &str, more: &str) -> String {
+    pub(crate) fn file(&self, end: &str, keys: &str, more: &str) -> String {
         let path = self.states.of(&format!("{end}.toml"));
         let text = format!(
             "[{end}]\nstate = \"{}\"\n{keys}\n[[{end}.link]]\ninterface = \"wlan0\"\n[[{end}.link]]\ninterface = \"wlan1\"\nshared = true\n{more}\n",
@@ -53,33 +53,33 @@ impl Site {
         path
     }
 
-    pub fn start_ap(&self, file: &str) -> Process {
+    pub(crate) fn start_ap(&self, file: &str) -> Process {
         let mut ap = self.ap.start(BINARY, ["ap", "--config", file]).unwrap();
         ap.wait_for_line("access point ready", SOON).unwrap();
         ap
     }
 
     /// A token for the repeater, made where the access point's interfaces are.
-    pub fn invite(&self, file: &str, name: &str) -> String {
+    pub(crate) fn invite(&self, file: &str, name: &str) -> String {
         let out = self.ap.exec(BINARY, ["ap", "invite", name, "--config", file]).unwrap();
         String::from_utf8(out.stdout).unwrap().trim().to_owned()
     }
 
-    pub fn start_repeater(&self, file: &str, more: &[&str]) -> Process {
+    pub(crate) fn start_repeater(&self, file: &str, more: &[&str]) -> Process {
         let args = [&["repeater", "--config", file], more].concat();
         let mut repeater = self.repeater.start(BINARY, args).unwrap();
         repeater.wait_for_line("connected", SOON).unwrap();
         repeater
     }
 
-    pub fn json(&self, end: &str) -> serde_json::Value {
+    pub(crate) fn json(&self, end: &str) -> serde_json::Value {
         let (code, out, err) = ropewalk(&["status", "--json", "--state", &self.states.of(end)]);
         assert_eq!(code, 0, "{err}");
         serde_json::from_str(&out).unwrap()
     }
 
     /// What `ropewalk status` prints.
-    pub fn status(&self, end: &str) -> String {
+    pub(crate) fn status(&self, end: &str) -> String {
         ropewalk(&["status", "--state", &self.states.of(end)]).1
     }
 }
@@ -88,7 +88,7 @@ impl Site {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits until it is so.
-pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !so() {
         assert!(Instant::now() < until, "{what}: not within {PATIENCE:?}");
@@ -97,6 +97,6 @@ pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
 }
 
 /// Ten requests, and an answer to each.
-pub fn pings(from: &Namespace, to: &str) -> bool {
+pub(crate) fn pings(from: &Namespace, to: &str) -> bool {
     Ping::new(to.parse().unwrap()).run(from).is_ok_and(|r| r.received == r.sent)
 }

@@ -1,8 +1,8 @@
 //! Both ends in namespaces.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-pub mod flow;
-pub mod hop;
+pub(crate) mod flow;
+pub(crate) mod hop;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Paths, Process};
 
-pub const BINARY: &str = env!("CARGO_BIN_EXE_ropewalk");
-pub const SOON: Duration = Duration::from_secs(10);
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_ropewalk");
+pub(crate) const SOON: Duration = Duration::from_secs(10);
 
 /// Both ends' state directories; they go with it.
-pub struct States(PathBuf);
+pub(crate) struct States(PathBuf);
 
 impl States {
-    pub fn new(name: &str) -> States {
+    pub(crate) fn new(name: &str) -> States {
         let dir = std::env::temp_dir().join(format!("ropewalk-smoke-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).unwrap();
         States(dir)
     }
 
-    pub fn of(&self, end: &str) -> String {
+    pub(crate) fn of(&self, end: &str) -> String {
         self.0.join(end).display().to_string()
     }
 }
@@ -36,7 +36,7 @@ impl Drop for States {
     }
 }
 
-pub fn root() -> bool {
+pub(crate) fn root() -> bool {
     let root = std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0);
     if !root {
         ropewalk_skip::skip("needs root");
@@ -45,7 +45,7 @@ pub fn root() -> bool {
 }
 
 /// Waits until it is so.
-pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     let until = Instant::now() + SOON;
     while !so() {
         assert!(Instant::now() < until, "{what}: not within {SOON:?}");
@@ -53,18 +53,18 @@ pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-pub fn lab() -> Paths {
+pub(crate) fn lab() -> Paths {
     let link = || LinkSpec::new(20.0, Duration::from_millis(10));
     Paths::symmetric([link(), link()]).unwrap()
 }
 
-pub fn ropewalk(args: &[&str]) -> (i32, String, String) {
+pub(crate) fn ropewalk(args: &[&str]) -> (i32, String, String) {
     let out = Command::new(BINARY).args(args).output().unwrap();
     let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
     (out.status.code().unwrap_or(-1), text(&out.stdout), text(&out.stderr))
 }
 
-pub fn serve(lab: &Paths, states: &States, more: &[&str]) -> Process {
+pub(crate) fn serve(lab: &Paths, states: &States, more: &[&str]) -> Process {
     let state = states.of("gateway");
     let args =
         ["serve", "--state", &state, "--listen", "0.0.0.0:4500", "--tun", "rw0", "--address", "10.77.0.1/24"];
@@ -73,7 +73,7 @@ pub fn serve(lab: &Paths, states: &States, more: &[&str]) -> Process {
     gateway
 }
 
-pub fn invite(states: &States, name: &str) -> String {
+pub(crate) fn invite(states: &States, name: &str) -> String {
     let endpoint = format!("{}:4500", Paths::SHARED);
     let (code, out, err) =
         ropewalk(&["invite", name, "--state", &states.of("gateway"), "--endpoint", &endpoint]);
@@ -81,7 +81,7 @@ pub fn invite(states: &States, name: &str) -> String {
     out.trim().to_owned()
 }
 
-pub fn up(lab: &Paths, states: &States, token: &str, more: &[&str]) -> Process {
+pub(crate) fn up(lab: &Paths, states: &States, token: &str, more: &[&str]) -> Process {
     let state = states.of("client");
     let args = ["up", token, "--state", &state, "--tun", "rw0"];
     let mut client = lab.client.start(BINARY, args.iter().chain(more)).unwrap();

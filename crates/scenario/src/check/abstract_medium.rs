@@ -10,7 +10,7 @@ const RADIO_KEYS: [&str; 7] =
     ["standard", "channel", "width", "packet-time", "weight", "queue.packets", "queue.kind"];
 const INTERFACE_KEYS: [&str; 5] = ["radio", "mode", "ssid", "address", "mtu"];
 
-pub fn check(judge: &mut Judge) {
+pub(super) fn check(judge: &mut Judge) {
     let abstract_medium = judge.scenario.medium.model == MediumModel::WeightedFair;
     for (name, node) in &judge.scenario.node {
         for (radio, spec) in &node.radio {

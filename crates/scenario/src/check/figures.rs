@@ -8,7 +8,7 @@ use crate::report::Metric;
 use crate::sweep::{label_of, scales};
 use std::collections::BTreeSet;
 
-pub fn check(judge: &mut Judge) {
+pub(super) fn check(judge: &mut Judge) {
     check_sweep(judge);
     for (i, expect) in judge.scenario.expect.iter().enumerate() {
         check_expect(judge, &format!("expect.{i}"), expect);

@@ -41,7 +41,7 @@ fn can_name(name: &str, most: usize) -> bool {
     (1..=most).contains(&name.len()) && name.chars().all(fits)
 }
 
-pub fn check(judge: &mut Judge) {
+pub(super) fn check(judge: &mut Judge) {
     let s = judge.scenario;
     let name = |judge: &mut Judge, key: String, name: &str, most: usize| {
         judge.fail_if(!can_name(name, most), key, || {

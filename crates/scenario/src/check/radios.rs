@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The shortest mean time that somebody is in the way or out of it.
 const SHORTEST_SPELL: Duration = Duration::from_millis(1);
 
-pub fn check(judge: &mut Judge) {
+pub(super) fn check(judge: &mut Judge) {
     for (name, node) in &judge.scenario.node {
         judge.fail_if(![0, 2].contains(&node.within.len()), format!("node.{name}.within"), || {
             "a rectangle has two corners; write them as [[0, 0], [40, 25]]".into()

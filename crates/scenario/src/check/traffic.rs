@@ -4,7 +4,7 @@ use super::{Judge, transport};
 use crate::file::{Event, Flow, FlowKind, TcpControl, What};
 use crate::units::BitRate;
 
-pub fn check(judge: &mut Judge) {
+pub(super) fn check(judge: &mut Judge) {
     for flow in &judge.scenario.flow {
         check_ends(judge, flow);
         check_keys(judge, flow);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// Bounds of a buffer, bytes: Linux's least, and a fourth of what its integers hold, since it doubles what it is told.
 const BUFFERS: std::ops::RangeInclusive<u64> = 4096..=500_000_000;
 
-pub fn check(judge: &mut Judge) {
+pub(super) fn check(judge: &mut Judge) {
     for (name, node) in &judge.scenario.node {
         let key = |below: &str| format!("node.{name}.tcp.{below}");
         let coupled =
@@ -24,7 +24,7 @@ pub fn check(judge: &mut Judge) {
 }
 
 /// A buffer's size, of a machine or of a flow.
-pub fn check_buffer(judge: &mut Judge, key: String, buffer: Option<Bytes>) {
+pub(super) fn check_buffer(judge: &mut Judge, key: String, buffer: Option<Bytes>) {
     let what = key.rsplit('.').next().unwrap_or(&key).replace('-', " ");
     judge.fail_if(buffer.is_some_and(|b| !BUFFERS.contains(&b.0)), key, || {
         format!("a {what} has from 4096B to 500MB")

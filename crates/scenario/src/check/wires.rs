@@ -15,7 +15,7 @@ impl Link {
     }
 }
 
-pub fn check(judge: &mut Judge) {
+pub(super) fn check(judge: &mut Judge) {
     let mut used = BTreeSet::new();
     for (i, link) in judge.scenario.link.iter().enumerate() {
         let key = format!("link.{}", link.name.clone().unwrap_or_else(|| i.to_string()));

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 type Found = Vec<(String, String)>;
 
 /// Everything that is wrong.
-pub fn check(paper: &Paper) -> Found {
+pub(super) fn check(paper: &Paper) -> Found {
     let mut found = Found::new();
     let file = &paper.file;
     unique(&mut found, "run", file.run.iter().map(|r| r.name.as_str()));
@@ -119,7 +119,7 @@ fn check_series(found: &mut Found, paper: &Paper, series: &Series) {
 }
 
 /// A series as it will be, with ones for values: enough to find what is wrong with a formula before anything runs.
-pub fn placeholder(paper: &Paper, name: &str) -> Result<Value, FormulaError> {
+pub(super) fn placeholder(paper: &Paper, name: &str) -> Result<Value, FormulaError> {
     let series = paper.file.series.iter().find(|s| s.name == name);
     let over = |s: &Series| -> Option<Value> {
         let plan: &Plan = paper.plan(&s.run)?;

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Segments that a player keeps ahead at most.
-pub const BUFFER_SEGMENTS: u32 = 2;
+pub(super) const BUFFER_SEGMENTS: u32 = 2;
 /// Share of the estimated rate that is used.
 const SAFETY: f64 = 0.8;
 /// Downloads that the estimate looks back on.

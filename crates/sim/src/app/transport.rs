@@ -71,7 +71,12 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    pub fn connect(config: StreamConfig, local: SocketAddrV4, remote: SocketAddrV4, seed: u64) -> Stream {
+    pub(super) fn connect(
+        config: StreamConfig,
+        local: SocketAddrV4,
+        remote: SocketAddrV4,
+        seed: u64,
+    ) -> Stream {
         match config {
             StreamConfig::Tcp(c) => {
                 Stream::Tcp(Box::new(TcpEndpoint::connect(c, local, remote, seed as u32)))
@@ -82,7 +87,7 @@ impl Stream {
         }
     }
 
-    pub fn accept(config: StreamConfig, seed: u64, now: Time, syn: &Segment) -> Option<Stream> {
+    pub(super) fn accept(config: StreamConfig, seed: u64, now: Time, syn: &Segment) -> Option<Stream> {
         match config {
             StreamConfig::Tcp(c) => {
                 TcpEndpoint::accept(c, seed as u32, now, syn).map(|t| Stream::Tcp(Box::new(t)))
@@ -93,13 +98,13 @@ impl Stream {
         }
     }
 
-    pub fn add_subflow(&mut self, local: SocketAddrV4, remote: SocketAddrV4, address_id: u8) {
+    pub(super) fn add_subflow(&mut self, local: SocketAddrV4, remote: SocketAddrV4, address_id: u8) {
         if let Stream::Mptcp(m) = self {
             m.add_subflow(local, remote, address_id, false);
         }
     }
 
-    pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn on_segment(&mut self, now: Time, segment: &Segment) {
         match self {
             Stream::Tcp(t) => t.on_segment(now, segment),
             // A segment of no subflow is dropped, as a host without such a socket would.
@@ -109,28 +114,28 @@ impl Stream {
         }
     }
 
-    pub fn on_timer(&mut self, now: Time) {
+    pub(super) fn on_timer(&mut self, now: Time) {
         match self {
             Stream::Tcp(t) => t.on_timer(now),
             Stream::Mptcp(m) => m.on_timer(now),
         }
     }
 
-    pub fn next_timeout(&self) -> Option<Time> {
+    pub(super) fn next_timeout(&self) -> Option<Time> {
         match self {
             Stream::Tcp(t) => t.next_timeout(),
             Stream::Mptcp(m) => m.next_timeout(),
         }
     }
 
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+    pub(super) fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         match self {
             Stream::Tcp(t) => t.poll_transmit(now),
             Stream::Mptcp(m) => m.poll_transmit(now),
         }
     }
 
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub(super) fn poll_event(&mut self) -> Option<Event> {
         match self {
             Stream::Tcp(t) => t.poll_event(),
             Stream::Mptcp(m) => m.poll_event(),
@@ -138,7 +143,7 @@ impl Stream {
     }
 
     /// Takes everything that can be read.
-    pub fn read(&mut self, now: Time) -> u64 {
+    pub(super) fn read(&mut self, now: Time) -> u64 {
         match self {
             Stream::Tcp(t) if t.readable() > 0 => t.read(now, u64::MAX),
             Stream::Mptcp(m) if m.readable() > 0 => m.read(u64::MAX),
@@ -147,14 +152,14 @@ impl Stream {
     }
 
     /// Offers bytes; gives how many were taken: those that the send buffer has room for.
-    pub fn write(&mut self, bytes: u64) -> u64 {
+    pub(super) fn write(&mut self, bytes: u64) -> u64 {
         match self {
             Stream::Tcp(t) => t.write(bytes),
             Stream::Mptcp(m) => m.write(bytes),
         }
     }
 
-    pub fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         match self {
             Stream::Tcp(t) => t.close(),
             Stream::Mptcp(m) => m.close(),
@@ -162,7 +167,7 @@ impl Stream {
     }
 
     /// Ends at once.
-    pub fn abort(&mut self) {
+    pub(super) fn abort(&mut self) {
         match self {
             Stream::Tcp(t) => t.abort(),
             Stream::Mptcp(m) => {
@@ -172,7 +177,7 @@ impl Stream {
         }
     }
 
-    pub fn figures(&self) -> StreamFigures {
+    pub(super) fn figures(&self) -> StreamFigures {
         let add = |f: StreamFigures, s: crate::tcp::SendStats| StreamFigures {
             segments: f.segments + s.segments,
             retransmissions: f.retransmissions + s.retransmits,
@@ -188,7 +193,7 @@ impl Stream {
 
     /// Longest payload that Linux hands to a device at once: what the flow sends in 1/1024 s at 1.2 times its window in a round trip, and two segments at least
     /// (`tcp_tso_autosize`; longer ones in slow start and over round trips of microseconds are left out). A subflow of MPTCP has no bound here.
-    pub fn super_packet_bytes(&self) -> u32 {
+    pub(super) fn super_packet_bytes(&self) -> u32 {
         let Stream::Tcp(t) = self else { return u32::MAX };
         let stats = t.stats();
         let srtt = stats.srtt.as_secs_f64();
@@ -198,7 +203,7 @@ impl Stream {
         (stats.window_bytes as f64 * 1.2 / srtt / 1024.0) as u32
     }
 
-    pub fn subflows(&self) -> Vec<SubflowCounts> {
+    pub(super) fn subflows(&self) -> Vec<SubflowCounts> {
         let Stream::Mptcp(m) = self else { return Vec::new() };
         let counts = |(id, _, s): (SubflowId, SubflowState, crate::tcp::TcpStats)| {
             let (local, remote) = m.addresses(id)?;

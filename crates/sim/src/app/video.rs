@@ -30,7 +30,7 @@ const FPS: u64 = 30;
 /// Frames of a group.
 const GROUP: u32 = 15;
 /// A packet that comes later than this after its frame began to be sent is of no use any more.
-pub const PLAYOUT: Duration = Duration::from_millis(250);
+pub(super) const PLAYOUT: Duration = Duration::from_millis(250);
 /// Frames whose packets are still counted at the receiver: those of half a second.
 const OPEN: usize = 16;
 /// RTP header (RFC 3550 §5.1), bytes.
@@ -46,7 +46,7 @@ fn untag(tag: u32) -> (u32, u32, u32) {
 }
 
 /// Frames that a source has begun to send: its sink must know at the end, or a stream that broke off would look whole.
-pub type FrameCount = Rc<Cell<u32>>;
+pub(super) type FrameCount = Rc<Cell<u32>>;
 
 /// A packet of a frame that is to be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,7 +35,7 @@ pub(super) struct Subflow {
 }
 
 impl Subflow {
-    pub fn new(endpoint: TcpEndpoint, address_id: u8, backup: bool) -> Subflow {
+    pub(super) fn new(endpoint: TcpEndpoint, address_id: u8, backup: bool) -> Subflow {
         Subflow {
             endpoint,
             address_id,
@@ -49,23 +49,23 @@ impl Subflow {
         }
     }
 
-    pub fn is_usable(&self) -> bool {
+    pub(super) fn is_usable(&self) -> bool {
         !self.gone && self.endpoint.is_connected()
     }
 
     /// How long what is on the way lasts at a window per round trip.
-    pub fn linger(&self) -> Duration {
+    pub(super) fn linger(&self) -> Duration {
         let tx = &self.endpoint.tx;
         tx.rtt.srtt().unwrap_or_default().mul_f64(tx.flight() as f64 / tx.control.window().max(1) as f64)
     }
 
     /// The byte at this place of the data stream is on the way here.
-    pub fn has_on_the_way(&self, place: u64) -> bool {
+    pub(super) fn has_on_the_way(&self, place: u64) -> bool {
         let mut mappings = self.endpoint.tx.mappings.iter();
         !self.gone && mappings.any(|m| m.data_sequence <= place && place < m.data_sequence + m.len)
     }
 
-    pub fn state(&self) -> SubflowState {
+    pub(super) fn state(&self) -> SubflowState {
         match (self.gone, self.endpoint.is_connected(), self.backup) {
             (true, ..) => SubflowState::Gone,
             (_, false, _) => SubflowState::Joining,

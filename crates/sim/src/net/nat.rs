@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Outer ports that are given out. Endpoints on the router itself use lower ones.
 pub const FIRST_PORT: u16 = 32_768;
 /// How many there are: the bound of the table.
-pub const PORTS: usize = 1 << 15;
+pub(super) const PORTS: usize = 1 << 15;
 
 /// An inner address and port.
 type Inner = (u8, Ipv4Addr, u16);

@@ -47,7 +47,7 @@ pub(super) struct WeightedFair {
 
 impl WeightedFair {
     /// `sources` and `channels` are by radio.
-    pub fn new(
+    pub(super) fn new(
         sources: &[Option<WeightedSource>],
         channels: &[Channel],
         interfaces: usize,
@@ -80,17 +80,17 @@ impl WeightedFair {
     }
 
     /// When a packet is next through.
-    pub fn next_timeout(&self) -> Option<Time> {
+    pub(super) fn next_timeout(&self) -> Option<Time> {
         self.media.iter().filter_map(AbstractMedium::next_timeout).min()
     }
 
     /// Whether a radio's packets wait for the medium.
-    pub fn takes_time(&self, radio: RadioId) -> bool {
+    pub(super) fn takes_time(&self, radio: RadioId) -> bool {
         self.sources[usize::from(radio.0)].is_some()
     }
 
     /// Counters of a radio.
-    pub fn radio_stats(&self, radio: RadioId) -> RadioStats {
+    pub(super) fn radio_stats(&self, radio: RadioId) -> RadioStats {
         let index = usize::from(radio.0);
         let here = |s: &Option<Source>| s.is_some_and(|s| Some(s.place.0) == self.heard[index]);
         let all = self.sources.iter().zip(&self.radios).filter(|(s, _)| here(s));
@@ -98,7 +98,7 @@ impl WeightedFair {
     }
 
     /// Counters of an interface towards each neighbour.
-    pub fn peer_stats(&self, iface: IfaceId) -> &[(Mac, PeerStats)] {
+    pub(super) fn peer_stats(&self, iface: IfaceId) -> &[(Mac, PeerStats)] {
         &self.peers[usize::from(iface.0)]
     }
 

@@ -13,11 +13,11 @@ const MPTCP: u8 = 30;
 
 /// Subtypes of MPTCP's option (RFC 8684 §8.2), in the high half of its third byte.
 mod subtype {
-    pub const CAPABLE: u8 = 0x00;
-    pub const JOIN: u8 = 0x10;
-    pub const DSS: u8 = 0x20;
-    pub const REMOVE: u8 = 0x40;
-    pub const PRIORITY: u8 = 0x50;
+    pub(super) const CAPABLE: u8 = 0x00;
+    pub(super) const JOIN: u8 = 0x10;
+    pub(super) const DSS: u8 = 0x20;
+    pub(super) const REMOVE: u8 = 0x40;
+    pub(super) const PRIORITY: u8 = 0x50;
 }
 
 /// MP_CAPABLE's version, and its only cryptographic algorithm (RFC 8684 §3.1).
@@ -26,11 +26,11 @@ const SHA256: u8 = 1;
 
 /// Flags of the data sequence signal (RFC 8684 §3.3).
 mod dss {
-    pub const ACK: u8 = 0x01;
-    pub const ACK_IS_LONG: u8 = 0x02;
-    pub const MAPPING: u8 = 0x04;
-    pub const SEQUENCE_IS_LONG: u8 = 0x08;
-    pub const FIN: u8 = 0x10;
+    pub(super) const ACK: u8 = 0x01;
+    pub(super) const ACK_IS_LONG: u8 = 0x02;
+    pub(super) const MAPPING: u8 = 0x04;
+    pub(super) const SEQUENCE_IS_LONG: u8 = 0x08;
+    pub(super) const FIN: u8 = 0x10;
 }
 
 /// Options whose lengths do not fit.
@@ -39,7 +39,7 @@ mod dss {
 pub struct BadOptions;
 
 /// The bytes of `options`; as many as [`Options::len`] says.
-pub fn encode(options: &Options) -> Vec<u8> {
+pub(super) fn encode(options: &Options) -> Vec<u8> {
     let mut out = Vec::with_capacity(40);
     if let Some(mss) = options.mss {
         out.extend([MSS, 4]);
@@ -109,7 +109,7 @@ fn encode_dss(data_ack: Option<u64>, mapping: Option<Mapping>, data_fin: bool, o
 }
 
 /// Reads options; what is not known is skipped.
-pub fn decode(mut rest: &[u8]) -> Result<Options, BadOptions> {
+pub(super) fn decode(mut rest: &[u8]) -> Result<Options, BadOptions> {
     let mut options = Options::default();
     while let [kind, more @ ..] = rest {
         match *kind {

@@ -38,7 +38,7 @@ struct Under {
 
 impl Links {
     /// Only the backpressure scheduler asks for completions, and only a repeater with a shared path has clients to speak of.
-    pub fn start(&mut self, engine: &Shared, cx: &mut Context<'_>, paths: &[Outer]) {
+    pub(super) fn start(&mut self, engine: &Shared, cx: &mut Context<'_>, paths: &[Outer]) {
         if engine.borrow().config().scheduler == Kind::Backpressure {
             let endpoint = usize::from(cx.port - crate::app::FIRST_PORT);
             cx.net.tell_when_left(endpoint);
@@ -46,12 +46,12 @@ impl Links {
         self.next_word = paths.iter().any(|p| p.shared).then(|| cx.now());
     }
 
-    pub fn next_word(&self) -> Option<Time> {
+    pub(super) fn next_word(&self) -> Option<Time> {
         self.next_word
     }
 
     /// Hands every path's counts to the engine.
-    pub fn report(&mut self, engine: &Shared, cx: &mut Context<'_>, paths: &[Outer]) {
+    pub(super) fn report(&mut self, engine: &Shared, cx: &mut Context<'_>, paths: &[Outer]) {
         let now = cx.now();
         if self.looked.is_none_or(|at| at + LOOK <= now) {
             self.looked = Some(now);
@@ -91,7 +91,7 @@ impl Links {
     }
 
     /// The queues of the access points that share a radio with a path, towards each of their stations.
-    pub fn tell_of_clients(&mut self, engine: &Shared, cx: &Context<'_>, paths: &[Outer]) {
+    pub(super) fn tell_of_clients(&mut self, engine: &Shared, cx: &Context<'_>, paths: &[Outer]) {
         let now = cx.now();
         if self.next_word.is_none_or(|at| at > now) {
             return;

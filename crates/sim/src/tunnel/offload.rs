@@ -28,7 +28,7 @@ pub(super) struct Joined {
 
 impl Joined {
     /// A segment with data that others may follow; none if it is of another kind.
-    pub fn new(packet: &Packet) -> Option<Joined> {
+    pub(super) fn new(packet: &Packet) -> Option<Joined> {
         let Body::Tcp(s) = &packet.body else { return None };
         (s.payload_bytes > 0 && s.sequence_bytes() == s.payload_bytes).then(|| Joined {
             packet: packet.clone(),
@@ -38,7 +38,7 @@ impl Joined {
     }
 
     /// Takes the segment that continues these. `false`: it does not, or no more fits.
-    pub fn push(&mut self, next: &Packet) -> bool {
+    pub(super) fn push(&mut self, next: &Packet) -> bool {
         let (Body::Tcp(whole), Body::Tcp(s)) = (&mut self.packet.body, &next.body) else { return false };
         let follows = Segment { seq: s.seq, payload_bytes: s.payload_bytes, ..*whole } == *s
             && whole.seq.wrapping_add(whole.payload_bytes) == s.seq;
@@ -61,7 +61,7 @@ impl Joined {
     }
 
     /// Writes it to `out`, and says how it is to be cut.
-    pub fn encode(&self, out: &mut Vec<u8>) -> Vnet {
+    pub(super) fn encode(&self, out: &mut Vec<u8>) -> Vnet {
         wire::encode(&self.packet, out);
         let payload = if let Body::Tcp(s) = &self.packet.body { s.payload_bytes } else { 0 };
         if payload <= self.size {

@@ -7,25 +7,25 @@ use ropewalk_sim::Simulation;
 use std::path::Path;
 
 /// A simulation of the scenario in `text`, which has to be right.
-pub fn simulation(text: &str) -> Simulation {
+pub(crate) fn simulation(text: &str) -> Simulation {
     let scenario =
         Document::parse("test.toml", text).and_then(|d| d.scenario()).unwrap_or_else(|e| panic!("{e}"));
     Simulation::new(&scenario, Path::new(".")).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// What comes out of it.
-pub fn run(text: &str) -> Report {
+pub(crate) fn run(text: &str) -> Report {
     let mut simulation = simulation(text);
     simulation.run();
     simulation.report()
 }
 
 /// The row of a flow.
-pub fn flow<'a>(report: &'a Report, name: &str) -> &'a FlowRow {
+pub(crate) fn flow<'a>(report: &'a Report, name: &str) -> &'a FlowRow {
     report.flow.iter().find(|f| f.name == name).unwrap_or_else(|| panic!("no flow {name}"))
 }
 
 /// Whether a value is off by no more than a share.
-pub fn near(value: f64, of: f64, tolerance: f64) -> bool {
+pub(crate) fn near(value: f64, of: f64, tolerance: f64) -> bool {
     (value / of - 1.0).abs() <= tolerance
 }

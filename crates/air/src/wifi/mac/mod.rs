@@ -12,7 +12,7 @@
 //! radio makes of what it heard, [`respond`] what follows a SIFS later.
 
 pub(crate) mod access;
-pub mod backlog;
+pub(super) mod backlog;
 mod beacon;
 mod capture;
 mod exchange;

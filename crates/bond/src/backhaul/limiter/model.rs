@@ -11,11 +11,11 @@ use rand_chacha::ChaCha12Rng;
 
 const STEP: Duration = Duration::from_micros(20);
 /// What the repeater's radio holds for a client.
-pub const RADIO_QUEUE: u32 = 1000;
+pub(super) const RADIO_QUEUE: u32 = 1000;
 const SHARED: PathId = path_id(1);
 
 /// Rates are packets per second, each link alone.
-pub struct Model {
+pub(super) struct Model {
     pub private: f64,
     pub shared: f64,
     pub client: f64,
@@ -41,7 +41,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn new(kind: Kind, [private, shared, client]: [f64; 3], seed: u64) -> Model {
+    pub(super) fn new(kind: Kind, [private, shared, client]: [f64; 3], seed: u64) -> Model {
         let config = Config { kind, ..Config::default() };
         Model {
             private,
@@ -66,13 +66,13 @@ impl Model {
     }
 
     /// The paper's equation 2: packets per second to the client.
-    pub fn optimum(&self) -> f64 {
+    pub(super) fn optimum(&self) -> f64 {
         let (free, d) = (1.0 - self.interference, self.client * (1.0 - self.interference));
         let k = (1.0 - self.private / d) / (1.0 / (self.shared * free) + 1.0 / d);
         if k > 0.0 { self.private + k } else { d }
     }
 
-    pub fn run(&mut self, time: Duration) {
+    pub(super) fn run(&mut self, time: Duration) {
         let end = self.now + time;
         while self.now < end {
             self.now += STEP;
@@ -94,7 +94,7 @@ impl Model {
     }
 
     /// Rates of the four counters over `time`, packets per second.
-    pub fn measure(&mut self, time: Duration) -> [f64; 4] {
+    pub(super) fn measure(&mut self, time: Duration) -> [f64; 4] {
         let before = self.done;
         self.longest = 0;
         self.run(time);

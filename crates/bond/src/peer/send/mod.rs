@@ -57,7 +57,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub fn datagrams(self) -> u32 {
+    pub(crate) fn datagrams(self) -> u32 {
         self.len.div_ceil(self.segment.max(1)) as u32
     }
 }

@@ -12,17 +12,17 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// Zero is `begin`, which may still be to come.
-    pub fn new(begin: Instant) -> Clock {
+    pub(super) fn new(begin: Instant) -> Clock {
         Clock { begin }
     }
 
     /// The present; zero before the beginning.
-    pub fn now(&self) -> Time {
+    pub(super) fn now(&self) -> Time {
         Time::ZERO + self.begin.elapsed()
     }
 
     /// How long until then; zero if that is past.
-    pub fn until(&self, at: Time) -> Duration {
+    pub(super) fn until(&self, at: Time) -> Duration {
         let since_begin = at - Time::ZERO;
         (self.begin + since_begin).saturating_duration_since(Instant::now())
     }

@@ -62,7 +62,7 @@ pub(crate) struct Mark {
 
 impl Mark {
     /// Writes the mark and content of its own into a datagram of this length, at least [`MARK`].
-    pub fn write(&self, datagram: &mut [u8]) {
+    pub(super) fn write(&self, datagram: &mut [u8]) {
         let (head, body) = datagram.split_at_mut(MARK);
         body.copy_from_slice(stream_piece(u64::from(self.seq) * 7919, body.len() as u64));
         head[..4].copy_from_slice(&self.seq.to_be_bytes());
@@ -73,7 +73,7 @@ impl Mark {
     }
 
     /// Reads a datagram that came at `now`; none if it is not as it was sent.
-    pub fn read(datagram: &[u8], now: Time) -> Option<Mark> {
+    pub(super) fn read(datagram: &[u8], now: Time) -> Option<Mark> {
         let (head, body) = datagram.split_at_checked(MARK)?;
         let word = |i: usize| u32::from_be_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
         if checksum(&head[..12], body) != word(12) {

@@ -60,7 +60,7 @@ pub(crate) struct TcpInfo {
 
 impl TcpInfo {
     /// Largest segment that is sent, bytes.
-    pub fn mss(&self) -> u32 {
+    pub(super) fn mss(&self) -> u32 {
         self.before[2]
     }
 }

@@ -61,7 +61,7 @@ impl Apps {
 
 impl Plan {
     /// Carries the flow until `quit`.
-    pub fn run(self, clock: Clock, span: Span, quit: &AtomicBool, shared: &Shared) {
+    pub(super) fn run(self, clock: Clock, span: Span, quit: &AtomicBool, shared: &Shared) {
         match self {
             Plan::Streams(plans, apps) => {
                 let connect = |(plan, apps): (ConnectionPlan, Apps)| {

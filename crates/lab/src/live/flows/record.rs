@@ -33,7 +33,7 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// All counters.
-    pub fn counts(&self) -> FlowCounts {
+    pub(super) fn counts(&self) -> FlowCounts {
         let FlowCounts { sent, retransmissions, timeouts, .. } = self.kernel;
         let own = self.record.counts;
         FlowCounts {
@@ -45,21 +45,21 @@ impl Figures {
     }
 
     /// Notes a fault, once.
-    pub fn fault(&mut self, sentence: String) {
+    pub(super) fn fault(&mut self, sentence: String) {
         if !self.faults.contains(&sentence) {
             self.faults.push(sentence);
         }
     }
 
     /// A look at a TCP connection's round trip.
-    pub fn on_tcp(&mut self, info: &TcpInfo) {
+    pub(super) fn on_tcp(&mut self, info: &TcpInfo) {
         if info.rtt > 0 {
             self.record.on_rtt(std::time::Duration::from_micros(info.rtt.into()));
         }
     }
 
     /// A look at an MPTCP connection's subflows.
-    pub fn on_subflows(&mut self, now: Vec<SubflowInfo>) {
+    pub(super) fn on_subflows(&mut self, now: Vec<SubflowInfo>) {
         for info in now {
             self.on_tcp(&info.tcp);
             let same = |s: &&mut SubflowCounts| (s.info.local, s.info.remote) == (info.local, info.remote);
@@ -80,12 +80,12 @@ pub(crate) struct Shared(Mutex<Figures>);
 
 impl Shared {
     /// Looks or writes; never for long.
-    pub fn lock(&self) -> MutexGuard<'_, Figures> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Figures> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The flow has begun.
-    pub fn started(&self, now: Time) {
+    pub(super) fn started(&self, now: Time) {
         self.lock().record.started.get_or_insert(now);
     }
 }

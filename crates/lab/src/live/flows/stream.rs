@@ -145,7 +145,7 @@ struct ConnectionParts {
 
 impl Connection {
     /// With the applications of the end that opens and of the end that waits.
-    pub fn new(plan: ConnectionPlan, [opening, waiting]: [Box<dyn StreamApp>; 2]) -> Connection {
+    pub(super) fn new(plan: ConnectionPlan, [opening, waiting]: [Box<dyn StreamApp>; 2]) -> Connection {
         let ConnectionPlan { namespace, opener, listener, to, data_opens, options } = plan;
         Connection {
             sides: [Side::new(Some(opener), opening), Side::new(None, waiting)],

@@ -25,19 +25,19 @@ pub(crate) struct WindowKeeper {
 
 impl WindowKeeper {
     /// A window of so many bytes.
-    pub fn new(wanted: usize) -> WindowKeeper {
+    pub(super) fn new(wanted: usize) -> WindowKeeper {
         WindowKeeper { wanted, buffer: wanted, largest: 0, looks: 0 }
     }
 
     /// The receiver's connection stands. Its window scale was chosen for a buffer as large as the window, so there is room above; what
     /// is set first is what comes out right where packets are full.
-    pub fn begin(&mut self, receiver: impl AsFd) -> rustix::io::Result<()> {
+    pub(super) fn begin(&mut self, receiver: impl AsFd) -> rustix::io::Result<()> {
         self.buffer = self.wanted * 4 / 5;
         socket::set_window(receiver, self.buffer)
     }
 
     /// The sender sees this window. Gives the largest of the last looks when there have been enough of them.
-    pub fn look(&mut self, receiver: impl AsFd, seen: u32) -> Option<u32> {
+    pub(super) fn look(&mut self, receiver: impl AsFd, seen: u32) -> Option<u32> {
         self.largest = self.largest.max(seen);
         self.looks += 1;
         if self.looks < LOOKS {

@@ -6,12 +6,12 @@ use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Process};
 use std::time::Duration;
 
-pub const SERVER: &str = "10.6.0.1";
-pub const AP: &str = "layer = 2\ntun = \"tap\"\nbridge = \"br0\"";
-pub const REPEATER: &str = "layer = 2\ntun = \"tap0\"\nbridge = \"br0\"\nclients = \"wlan2\"";
+pub(crate) const SERVER: &str = "10.6.0.1";
+pub(crate) const AP: &str = "layer = 2\ntun = \"tap\"\nbridge = \"br0\"";
+pub(crate) const REPEATER: &str = "layer = 2\ntun = \"tap0\"\nbridge = \"br0\"\nclients = \"wlan2\"";
 
 /// A bridge at each end with the cable to those behind it, who have one network between them, and a VLAN.
-pub fn bridges(site: &Site) {
+pub(crate) fn bridges(site: &Site) {
     for (node, port) in [(&site.ap, "eth0"), (&site.repeater, "wlan2")] {
         bridge(node, port);
     }
@@ -30,7 +30,7 @@ fn bridge(node: &Namespace, port: &str) {
 }
 
 /// Both ends, up.
-pub fn hop(site: &Site) -> (Process, Process, [String; 2]) {
+pub(crate) fn hop(site: &Site) -> (Process, Process, [String; 2]) {
     let file = site.file("ap", AP, "");
     let ap = site.start_ap(&file);
     let token = site.invite(&file, "attic");
@@ -40,11 +40,11 @@ pub fn hop(site: &Site) -> (Process, Process, [String; 2]) {
 }
 
 /// The second repeater's links at the access point, for the end of `ap.toml`.
-pub const MORE_LINKS: &str =
+pub(crate) const MORE_LINKS: &str =
     "[[ap.link]]\ninterface = \"far0\"\n[[ap.link]]\ninterface = \"far1\"\nshared = true";
 
 /// A second repeater of the same access point with links, a bridge and a client of its own.
-pub struct Second {
+pub(crate) struct Second {
     pub node: Namespace,
     pub client: Namespace,
     file: String,
@@ -53,7 +53,7 @@ pub struct Second {
 
 impl Second {
     /// Its client has the address 10.6.0.8.
-    pub fn new(site: &Site) -> Second {
+    pub(crate) fn new(site: &Site) -> Second {
         let node = site.topology.namespace("repeater2").unwrap();
         let client = site.topology.namespace("client2").unwrap();
         let bare = |interface: &str| End::new(interface, [] as [&str; 0]);
@@ -73,7 +73,7 @@ impl Second {
     }
 
     /// Starts it with a token, or with the one that it remembers.
-    pub fn start(&self, token: Option<&str>) -> Process {
+    pub(crate) fn start(&self, token: Option<&str>) -> Process {
         let args = ["repeater", "--config", &self.file].into_iter().chain(token);
         let mut repeater = self.node.start(BINARY, args).unwrap();
         repeater.wait_for_line("connected", SOON).unwrap();
@@ -82,33 +82,33 @@ impl Second {
 }
 
 /// A token for the second repeater.
-pub fn second_token(site: &Site, file: &str) -> String {
+pub(crate) fn second_token(site: &Site, file: &str) -> String {
     let endpoints = ["--endpoint", "10.2.0.1:4500", "--endpoint", "10.2.1.1:4500"];
     let args = ["ap", "invite", "cellar", "--config", file].into_iter().chain(endpoints);
     String::from_utf8(site.ap.exec(BINARY, args).unwrap().stdout).unwrap().trim().to_owned()
 }
 
 /// Ends the right of a repeater to come in.
-pub fn revoke(site: &Site, name: &str) {
+pub(crate) fn revoke(site: &Site, name: &str) {
     let (code, _, err) = ropewalk(&["revoke", name, "--state", &site.states.of("ap")]);
     assert_eq!(code, 0, "{err}");
 }
 
 /// The station's address as the bridge learns it.
-pub fn mac(node: &Namespace, interface: &str) -> String {
+pub(crate) fn mac(node: &Namespace, interface: &str) -> String {
     let line = node.shell(&format!("ip -o link show dev {interface}")).unwrap();
     line.split_whitespace().skip_while(|w| *w != "link/ether").nth(1).unwrap().to_owned()
 }
 
 /// Stations that the access point's bridge knows to be behind a port.
-pub fn behind(site: &Site, port: &str) -> Vec<String> {
+pub(crate) fn behind(site: &Site, port: &str) -> Vec<String> {
     let table = site.ap.shell(&format!("bridge fdb show dev {port}")).unwrap_or_default();
     let learnt = table.lines().filter(|l| !l.contains("permanent"));
     learnt.filter_map(|l| l.split(' ').next()).map(str::to_owned).collect()
 }
 
 /// Waits until the port of the access point's bridge is in this state; none: it is not there.
-pub fn port_is(site: &Site, port: &str, state: Option<&str>) {
+pub(crate) fn port_is(site: &Site, port: &str, state: Option<&str>) {
     eventually(&format!("{port} is {state:?}"), || {
         let line = site.ap.shell(&format!("bridge link show dev {port}")).unwrap_or_default();
         match state {

@@ -2,14 +2,15 @@
 
 use super::Site;
 
-pub const SERVER: &str = "10.5.0.2";
-pub const CLIENT: &str = "192.168.8.2";
-pub const BEHIND: &str = "[[ap.repeater]]\nname = \"attic\"\nnetworks = [\"192.168.8.0/24\", \"fd08::/64\"]";
-pub const AP: &str = "tun = \"rw0\"\naddress = [\"10.77.0.1/24\", \"fd77::1/64\"]";
-pub const REPEATER: &str = "tun = \"rw0\"\nclients = \"wlan2\"\nnetworks = [\"192.168.8.0/24\", \"fd08::/64\"]\nroute = [\"0.0.0.0/0\", \"::/0\"]";
+pub(crate) const SERVER: &str = "10.5.0.2";
+pub(crate) const CLIENT: &str = "192.168.8.2";
+pub(crate) const BEHIND: &str =
+    "[[ap.repeater]]\nname = \"attic\"\nnetworks = [\"192.168.8.0/24\", \"fd08::/64\"]";
+pub(crate) const AP: &str = "tun = \"rw0\"\naddress = [\"10.77.0.1/24\", \"fd77::1/64\"]";
+pub(crate) const REPEATER: &str = "tun = \"rw0\"\nclients = \"wlan2\"\nnetworks = [\"192.168.8.0/24\", \"fd08::/64\"]\nroute = [\"0.0.0.0/0\", \"::/0\"]";
 
 /// Addresses and routes of those who know nothing of the hop, and a queue that can be read in front of the client.
-pub fn addresses(site: &Site) {
+pub(crate) fn addresses(site: &Site) {
     let (server, ap, repeater, client) = (&site.server, &site.ap, &site.repeater, &site.client);
     server
         .ip(&[

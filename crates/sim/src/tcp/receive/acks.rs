@@ -37,7 +37,7 @@ pub(crate) struct Acks {
 }
 
 impl Acks {
-    pub fn new(policy: AckPolicy) -> Self {
+    pub(super) fn new(policy: AckPolicy) -> Self {
         Acks {
             policy,
             due: None,
@@ -52,22 +52,22 @@ impl Acks {
         }
     }
 
-    pub fn next_timeout(&self) -> Option<Time> {
+    pub(super) fn next_timeout(&self) -> Option<Time> {
         [self.due, self.thinned_due].into_iter().flatten().min()
     }
 
-    pub fn is_due(&self) -> bool {
+    pub(super) fn is_due(&self) -> bool {
         self.now
     }
 
     /// An acknowledgement must leave at once.
-    pub fn at_once(&mut self) {
+    pub(super) fn at_once(&mut self) {
         self.now = true;
     }
 
     /// A segment in order; `unacknowledged` bytes have come since the last acknowledgement, `window_segments` fit the
     /// window, `rto` is our own timeout.
-    pub fn on_in_order(
+    pub(super) fn on_in_order(
         &mut self,
         now: Time,
         unacknowledged: u64,
@@ -116,20 +116,20 @@ impl Acks {
     }
 
     /// A segment filled a gap, and another is left: acknowledged at once (RFC 5681 §4.2).
-    pub fn on_filled_one_of_several(&mut self) {
+    pub(super) fn on_filled_one_of_several(&mut self) {
         self.unthinned = UNTHINNED_LATER;
         self.at_once();
     }
 
     /// A mark came: the sender should hear of it soon.
-    pub fn on_mark(&mut self) {
+    pub(super) fn on_mark(&mut self) {
         if self.policy.quick > 0 {
             (self.quick, self.interactive) = (self.quick.max(MIN_QUICK), false);
         }
     }
 
     /// A segment that leaves a gap before it, or repeats what is there beyond a gap (RFC 5681 §4.2: at once).
-    pub fn on_early(&mut self, now: Time, srtt: Option<Duration>) {
+    pub(super) fn on_early(&mut self, now: Time, srtt: Option<Duration>) {
         self.last_data = now;
         if !self.policy.compress_sack || self.unthinned > 0 || self.thinned >= MAX_THINNED {
             self.unthinned = self.unthinned.saturating_sub(1);
@@ -141,14 +141,14 @@ impl Acks {
     }
 
     /// Our own data left: if it answers what came just now, the connection is interactive.
-    pub fn on_data_sent(&mut self, now: Time) {
+    pub(super) fn on_data_sent(&mut self, now: Time) {
         if self.wait.is_some_and(|wait| now - self.last_data < wait) {
             self.interactive = true;
         }
     }
 
     /// The timer: an acknowledgement is due. Data did not come to carry it, so the next wait is longer.
-    pub fn on_timer(&mut self, now: Time, rto: Duration) {
+    pub(super) fn on_timer(&mut self, now: Time, rto: Duration) {
         if self.thinned_due.is_some_and(|due| due <= now) {
             self.now = true;
         }
@@ -165,7 +165,7 @@ impl Acks {
     }
 
     /// An acknowledgement left, by itself or on data.
-    pub fn on_ack_sent(&mut self) {
+    pub(super) fn on_ack_sent(&mut self) {
         (self.due, self.thinned_due, self.now, self.thinned) = (None, None, false, 0);
         self.quick = self.quick.saturating_sub(1);
     }

@@ -60,7 +60,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(config: &TcpConfig) -> Self {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
         let mss = u64::from(config.mss);
         Receiver {
             mss,
@@ -78,32 +78,32 @@ impl Receiver {
     }
 
     /// Next offset expected.
-    pub fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.order.next()
     }
 
     /// Next offset as of the last acknowledgement.
-    pub fn acknowledged(&self) -> u64 {
+    pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged
     }
 
     /// Data in order that the application has not taken, bytes.
-    pub fn readable(&self) -> u64 {
+    pub(crate) fn readable(&self) -> u64 {
         self.received() - self.read
     }
 
     /// Data that has arrived in order, bytes.
-    pub fn received(&self) -> u64 {
+    pub(crate) fn received(&self) -> u64 {
         let end = self.fin.map_or(self.order.next(), |fin| self.order.next().min(fin));
         end.saturating_sub(1)
     }
 
     /// All data and the FIN have arrived.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.order.next() > fin)
     }
 
-    pub fn read(&mut self, now: Time, max: u64) -> u64 {
+    pub(crate) fn read(&mut self, now: Time, max: u64) -> u64 {
         let bytes = max.min(self.readable());
         self.read += bytes;
         self.window.on_read(now, bytes, self.mss);
@@ -114,7 +114,13 @@ impl Receiver {
     }
 
     /// Takes in a segment that occupies sequence space.
-    pub fn on_segment(&mut self, now: Time, segment: &Incoming, srtt: Option<Duration>, rto: Duration) {
+    pub(crate) fn on_segment(
+        &mut self,
+        now: Time,
+        segment: &Incoming,
+        srtt: Option<Duration>,
+        rto: Duration,
+    ) {
         let len = segment.payload_bytes + u32::from(segment.syn) + u32::from(segment.fin);
         let (start, end) = (segment.seq, segment.seq + u64::from(len));
         self.stats.segments += 1;
@@ -169,40 +175,40 @@ impl Receiver {
     }
 
     /// An acknowledgement must leave, whatever came.
-    pub fn acknowledge_at_once(&mut self) {
+    pub(crate) fn acknowledge_at_once(&mut self) {
         self.acks.at_once();
     }
 
-    pub fn is_ack_due(&self) -> bool {
+    pub(crate) fn is_ack_due(&self) -> bool {
         self.acks.is_due()
     }
 
-    pub fn next_timeout(&self) -> Option<Time> {
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
         self.acks.next_timeout()
     }
 
-    pub fn on_timer(&mut self, now: Time, rto: Duration) {
+    pub(crate) fn on_timer(&mut self, now: Time, rto: Duration) {
         self.acks.on_timer(now, rto);
     }
 
-    pub fn on_data_sent(&mut self, now: Time) {
+    pub(crate) fn on_data_sent(&mut self, now: Time) {
         self.acks.on_data_sent(now);
     }
 
     /// Blocks for an acknowledgement: what came twice first, then what came early, `room` at most.
-    pub fn blocks(&mut self, room: usize) -> Vec<(u64, u64)> {
+    pub(crate) fn blocks(&mut self, room: usize) -> Vec<(u64, u64)> {
         self.duplicate.take().into_iter().chain(self.order.blocks()).take(room).collect()
     }
 
     /// An acknowledgement leaves: the window that it offers.
-    pub fn on_ack_sent(&mut self, scale: u8) -> u16 {
+    pub(crate) fn on_ack_sent(&mut self, scale: u8) -> u16 {
         self.acks.on_ack_sent();
         self.acknowledged = self.next();
         self.window.offer(self.order.next(), self.mss, scale)
     }
 
     /// Something came early, and is not yet continued.
-    pub fn has_gap(&self) -> bool {
+    pub(crate) fn has_gap(&self) -> bool {
         self.order.has_gap()
     }
 }

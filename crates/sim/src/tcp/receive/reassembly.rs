@@ -31,16 +31,16 @@ pub(crate) struct Reassembly {
 }
 
 impl Reassembly {
-    pub fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    pub fn has_gap(&self) -> bool {
+    pub(crate) fn has_gap(&self) -> bool {
         !self.early.is_empty()
     }
 
     /// Takes in `start..end`, not empty.
-    pub fn insert(&mut self, start: u64, end: u64) -> Arrival {
+    pub(crate) fn insert(&mut self, start: u64, end: u64) -> Arrival {
         if end <= self.next {
             return Arrival::Duplicate;
         }
@@ -80,7 +80,7 @@ impl Reassembly {
     }
 
     /// The blocks to report, the one that changed last first.
-    pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.recent.iter().filter_map(|start| Some((*start, *self.early.get(start)?)))
     }
 }

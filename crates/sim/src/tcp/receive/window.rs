@@ -25,31 +25,31 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    pub fn new(config: ReceiveBuffer, mss: u64) -> Self {
+    pub(crate) fn new(config: ReceiveBuffer, mss: u64) -> Self {
         let buffer = config.initial();
         let space = buffer.min(INITIAL_SEGMENTS * mss);
         Window { config, buffer, read: 0, right: 0, space, since: (0, Time::ZERO), rtt: None }
     }
 
     /// One past the last offset that was offered.
-    pub fn right(&self) -> u64 {
+    pub(crate) fn right(&self) -> u64 {
         self.right
     }
 
     /// The shift that the largest window needs (RFC 7323 §2).
-    pub fn scale(&self) -> u8 {
+    pub(crate) fn scale(&self) -> u8 {
         (0..14).find(|shift| self.config.max() >> shift <= 65_535).unwrap_or(14)
     }
 
     /// How long a round trip is as the receiver sees it.
-    pub fn sample_rtt(&mut self, rtt: Duration) {
+    pub(crate) fn sample_rtt(&mut self, rtt: Duration) {
         // Linux smooths, but never lets bursts of late data make it long.
         self.rtt = Some(self.rtt.map_or(rtt, |old| if rtt < old { rtt } else { (old * 7 + rtt) / 8 }));
     }
 
     /// The window to offer when all below `next` has arrived, in units of `1 << scale` bytes; moves the right edge,
     /// never back, and not by silly steps (RFC 9293 §3.8.6.2.2).
-    pub fn offer(&mut self, next: u64, mss: u64, scale: u8) -> u16 {
+    pub(crate) fn offer(&mut self, next: u64, mss: u64, scale: u8) -> u16 {
         let edge = 1 + self.read + self.buffer;
         if edge >= self.right + mss.min(self.buffer / 2).max(1) || self.right == 0 {
             self.right = edge;
@@ -61,7 +61,7 @@ impl Window {
     }
 
     /// The application took `bytes`.
-    pub fn on_read(&mut self, now: Time, bytes: u64, mss: u64) {
+    pub(crate) fn on_read(&mut self, now: Time, bytes: u64, mss: u64) {
         self.read += bytes;
         let ReceiveBuffer::Auto { max, .. } = self.config else { return };
         let Some(rtt) = self.rtt else { return };
@@ -82,7 +82,7 @@ impl Window {
     }
 
     /// It is time to tell of a window that was nearly shut: it has at least doubled.
-    pub fn is_worth_telling(&self, next: u64) -> bool {
+    pub(crate) fn is_worth_telling(&self, next: u64) -> bool {
         let offered = self.right.saturating_sub(next);
         let open = (1 + self.read + self.buffer).saturating_sub(next);
         2 * offered <= self.buffer && open >= 2 * offered.max(1) && open > 0

@@ -59,7 +59,7 @@ pub(crate) struct Round {
 
 impl Round {
     /// The acknowledgement says only what was known.
-    pub fn nothing_new(&self) -> bool {
+    pub(super) fn nothing_new(&self) -> bool {
         self.repetition
     }
 
@@ -84,7 +84,7 @@ impl Round {
 
 impl Sender {
     /// Takes in an acknowledgement. Offsets beyond what was sent are for the caller to refuse.
-    pub fn on_ack(&mut self, now: Time, ack: &Acknowledgement) {
+    pub(crate) fn on_ack(&mut self, now: Time, ack: &Acknowledgement) {
         let mut round = Round { echo: ack.echo, ..Round::default() };
         let flight_before = self.board.flight();
         let high_before = self.board.highest_sacked();

@@ -75,7 +75,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    pub fn new(config: &TcpConfig, mss: u64) -> Self {
+    pub(crate) fn new(config: &TcpConfig, mss: u64) -> Self {
         let paced = match config.pacing {
             Pacing::Always => true,
             Pacing::Never => false,
@@ -97,7 +97,7 @@ impl Control {
     }
 
     /// How many bytes may be in the network.
-    pub fn window(&self) -> u64 {
+    pub(crate) fn window(&self) -> u64 {
         match (self.reduction, self.rebuilt) {
             (Some(reduction), _) => reduction.window,
             (None, Some(window)) => window.min(self.cc.window()),
@@ -105,16 +105,16 @@ impl Control {
         }
     }
 
-    pub fn controller(&self) -> &dyn Controller {
+    pub(crate) fn controller(&self) -> &dyn Controller {
         &*self.cc
     }
 
-    pub fn delivered(&self) -> u64 {
+    pub(crate) fn delivered(&self) -> u64 {
         self.sampler.delivered()
     }
 
     /// The segment size was agreed on.
-    pub fn set_mss(&mut self, mss: u64) {
+    pub(crate) fn set_mss(&mut self, mss: u64) {
         if mss != self.mss {
             self.mss = mss;
             self.cc.set_mtu(mss);
@@ -122,12 +122,12 @@ impl Control {
     }
 
     /// When the next segment may leave.
-    pub fn release(&self) -> Time {
+    pub(crate) fn release(&self) -> Time {
         if self.paced { self.next_send } else { Time::ZERO }
     }
 
     /// A segment leaves, with `flight` bytes in the network before it.
-    pub fn on_send(&mut self, now: Time, bytes: u64, flight: u64) -> Snapshot {
+    pub(crate) fn on_send(&mut self, now: Time, bytes: u64, flight: u64) -> Snapshot {
         let snapshot = self.sampler.on_send(cc_time(now), flight);
         self.cc.on_sent(cc_time(now), bytes, flight + bytes);
         if let Some(reduction) = &mut self.reduction {
@@ -142,17 +142,17 @@ impl Control {
     }
 
     /// There is room in the window, and nothing that may be sent.
-    pub fn on_idle_room(&mut self, flight: u64) {
+    pub(crate) fn on_idle_room(&mut self, flight: u64) {
         self.sampler.mark_app_limited(flight);
     }
 
     /// A segment of `bytes` that left at `sent` was delivered.
-    pub fn on_delivered(&mut self, now: Time, bytes: u64, sent: Time, snapshot: &Snapshot) {
+    pub(crate) fn on_delivered(&mut self, now: Time, bytes: u64, sent: Time, snapshot: &Snapshot) {
         self.sampler.on_acked(cc_time(now), bytes, cc_time(sent), snapshot);
     }
 
     /// Bytes are believed lost; true if the controller made its window smaller for it.
-    pub fn on_loss(&mut self, now: Time, bytes: u64, newest_sent: Time, flight: u64) -> bool {
+    pub(crate) fn on_loss(&mut self, now: Time, bytes: u64, newest_sent: Time, flight: u64) -> bool {
         let before = self.cc.window();
         let (now, newest_sent) = (cc_time(now), cc_time(newest_sent));
         let loss = Loss { now, bytes, newest_sent, inflight: flight };
@@ -162,7 +162,7 @@ impl Control {
     }
 
     /// An event of loss begins: what is reported from here on can be given back.
-    pub fn begin_event(&mut self) {
+    pub(crate) fn begin_event(&mut self) {
         self.reported = 0;
     }
 
@@ -177,7 +177,7 @@ impl Control {
     }
 
     /// An acknowledgement that delivered something; true if the controller answered its marks with a smaller window.
-    pub fn on_ack(&mut self, now: Time, ack: Feedback, progress: &Progress) -> bool {
+    pub(crate) fn on_ack(&mut self, now: Time, ack: Feedback, progress: &Progress) -> bool {
         let min = self.min_rtt.update(cc_time(now), ack.rtt.as_nanos() as u64);
         let min_rtt = Duration::from_nanos(min);
         let sample = self.sampler.sample(min_rtt);
@@ -203,7 +203,7 @@ impl Control {
     }
 
     /// The proportional part of an acknowledgement, after losses are known.
-    pub fn reduce(&mut self, progress: &Progress) {
+    pub(crate) fn reduce(&mut self, progress: &Progress) {
         if let Some(reduction) = &mut self.reduction {
             reduction.on_ack(self.mss, progress);
         }
@@ -219,18 +219,18 @@ impl Control {
     }
 
     /// The reduction has reached its end.
-    pub fn end_reduction(&mut self) {
+    pub(crate) fn end_reduction(&mut self) {
         self.reduction = None;
     }
 
     /// A timeout: the window is rebuilt from one segment more than there is in the network (RFC 5681 §3.1).
-    pub fn collapse(&mut self, flight: u64) {
+    pub(crate) fn collapse(&mut self, flight: u64) {
         self.reduction = None;
         self.rebuilt = Some(flight + self.mss);
     }
 
     /// Nothing was sent for `idle`, with a timeout of `rto` (RFC 5681 §4.1): half is forgotten per timeout.
-    pub fn restart_after(&mut self, idle: Duration, rto: Duration) {
+    pub(crate) fn restart_after(&mut self, idle: Duration, rto: Duration) {
         let timeouts = (idle.as_nanos() / rto.as_nanos().max(1)).min(32) as u32;
         let kept = (self.cc.window() >> timeouts).max(INITIAL_SEGMENTS * self.mss);
         if self.rebuilt.is_none() && timeouts > 0 && kept < self.cc.window() {
@@ -239,13 +239,13 @@ impl Control {
     }
 
     /// Makes the window smaller as if a segment had just been lost.
-    pub fn penalise(&mut self, now: Time, flight: u64) {
+    pub(crate) fn penalise(&mut self, now: Time, flight: u64) {
         self.on_loss(now, self.mss, now, flight);
         self.reduction = None;
     }
 
     /// The event was a mistake: nothing was lost.
-    pub fn undo(&mut self, now: Time) {
+    pub(crate) fn undo(&mut self, now: Time) {
         self.cc.on_spurious_loss(cc_time(now), self.reported);
         self.reported = 0;
         self.reduction = None;

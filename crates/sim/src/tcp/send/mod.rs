@@ -122,7 +122,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub fn new(config: &TcpConfig) -> Self {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
         let mss = u64::from(config.mss);
         Sender {
             mss,
@@ -151,13 +151,13 @@ impl Sender {
         }
     }
 
-    pub fn set_mss(&mut self, mss: u64) {
+    pub(crate) fn set_mss(&mut self, mss: u64) {
         self.mss = mss;
         self.control.set_mss(mss);
     }
 
     /// Takes as many of `bytes` as the send buffer has room for.
-    pub fn write(&mut self, bytes: u64) -> u64 {
+    pub(crate) fn write(&mut self, bytes: u64) -> u64 {
         let held = self.limit - self.una.max(1);
         let taken =
             bytes.min(self.config.send_buffer_bytes.saturating_sub(held)).min(u64::MAX / 4 - self.limit);
@@ -166,76 +166,76 @@ impl Sender {
     }
 
     /// Written and not yet acknowledged, bytes.
-    pub fn unacknowledged(&self) -> u64 {
+    pub(crate) fn unacknowledged(&self) -> u64 {
         self.limit - self.una.clamp(1, self.limit)
     }
 
     /// Written and not yet sent, bytes.
-    pub fn unsent(&self) -> u64 {
+    pub(crate) fn unsent(&self) -> u64 {
         self.limit - self.next.clamp(1, self.limit)
     }
 
     /// Acknowledged, bytes of data.
-    pub fn acknowledged(&self) -> u64 {
+    pub(crate) fn acknowledged(&self) -> u64 {
         self.una.clamp(1, self.limit) - 1
     }
 
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         self.fin = true;
     }
 
     /// The FIN was sent and acknowledged.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.fin_sent && self.una > self.limit
     }
 
-    pub fn is_fin_sent(&self) -> bool {
+    pub(crate) fn is_fin_sent(&self) -> bool {
         self.fin_sent
     }
 
     /// Where the `len` bytes at `offset` belong in the data stream of an MPTCP connection.
-    pub fn mapping(&self, offset: u64, len: u32) -> Option<Mapping> {
+    pub(crate) fn mapping(&self, offset: u64, len: u32) -> Option<Mapping> {
         let at = self.mappings.partition_point(|m| m.offset + m.len <= offset);
         let mapped = self.mappings.get(at).filter(|m| m.offset <= offset && len > 0)?;
         let data_sequence = mapped.data_sequence + (offset - mapped.offset);
         Some(Mapping { data_sequence, length: len as u16, subflow_sequence: offset as u32 })
     }
 
-    pub fn flight(&self) -> u64 {
+    pub(crate) fn flight(&self) -> u64 {
         self.board.flight()
     }
 
     /// A full segment that came now could leave now.
-    pub fn is_ready(&self, now: Time) -> bool {
+    pub(crate) fn is_ready(&self, now: Time) -> bool {
         let idle = self.unsent() == 0 && self.board.next_lost().is_none();
         self.una > 0 && idle && now >= self.control.release() && self.may_send(self.mss)
     }
 
     /// There is room, and nothing that may be sent: what is on the way says little of the path's rate.
-    pub fn note_idle_room(&mut self) {
+    pub(crate) fn note_idle_room(&mut self) {
         self.control.on_idle_room(self.board.flight());
     }
 
     /// Adds `len` bytes that belong at `data_sequence` of an MPTCP connection's stream.
-    pub fn write_mapped(&mut self, data_sequence: u64, len: u64) {
+    pub(crate) fn write_mapped(&mut self, data_sequence: u64, len: u64) {
         let offset = self.limit;
         self.limit += len;
         self.mappings.push_back(Mapped { offset, data_sequence, len });
     }
 
     /// A timeout is being recovered from.
-    pub fn has_timed_out(&self) -> bool {
+    pub(crate) fn has_timed_out(&self) -> bool {
         self.rtt.backoff() > 0
     }
 
     /// The peer's window now ends at `right`.
-    pub fn set_window(&mut self, right: u64, window: u64) {
+    pub(crate) fn set_window(&mut self, right: u64, window: u64) {
         self.right = self.right.max(right);
         self.max_window = self.max_window.max(window);
     }
 
     /// The next segment to leave at `now`, if one may.
-    pub fn poll(&mut self, now: Time) -> Option<Outgoing> {
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Outgoing> {
         if core::mem::take(&mut self.window_probe) {
             // An old byte's number without the byte: whoever gets it must answer (as Linux's `tcp_xmit_probe_skb`).
             return Some(Outgoing { seq: self.una - 1, ..Outgoing::default() });

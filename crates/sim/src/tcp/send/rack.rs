@@ -45,7 +45,7 @@ impl Default for Rack {
 
 impl Rack {
     /// A segment was delivered (§6.2, step 2).
-    pub fn on_delivered(&mut self, now: Time, sent: &Sent, min_rtt: Option<Duration>) {
+    pub(super) fn on_delivered(&mut self, now: Time, sent: &Sent, min_rtt: Option<Duration>) {
         let rtt = now - sent.sent;
         // Sooner than any round trip: the acknowledgement is for an earlier copy.
         if sent.was_repeated() && min_rtt.is_some_and(|min| rtt < min) {
@@ -56,14 +56,14 @@ impl Rack {
     }
 
     /// A segment at `low` that was sent once was delivered after one that ends at `high` (step 3).
-    pub fn on_reordering(&mut self, low: u64, high: u64, mss: u64) {
+    pub(super) fn on_reordering(&mut self, low: u64, high: u64, mss: u64) {
         self.reordering_seen = true;
         let segments = high.saturating_sub(low).div_ceil(mss);
         self.reordering = self.reordering.max(segments.min(MAX_REORDERING));
     }
 
     /// The receiver had a segment twice: the window was too small (step 4). `delivered` counts bytes.
-    pub fn on_duplicate(&mut self, delivered: u64, flight: u64) {
+    pub(super) fn on_duplicate(&mut self, delivered: u64, flight: u64) {
         if self.dsack_round.is_some_and(|end| delivered < end) {
             return;
         }
@@ -73,7 +73,7 @@ impl Rack {
     }
 
     /// A recovery is over.
-    pub fn on_recovery_end(&mut self) {
+    pub(super) fn on_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.steps = 1;
@@ -91,13 +91,13 @@ impl Rack {
 
     /// Until when each transmission may still arrive: how long after it was sent, among those sent before what has been
     /// delivered.
-    pub fn judge(&self, rtt: &RttEstimator, sacked_segments: usize, recovering: bool) -> Judge {
+    pub(super) fn judge(&self, rtt: &RttEstimator, sacked_segments: usize, recovering: bool) -> Judge {
         let patience = self.rtt + self.window(rtt, sacked_segments, recovering);
         Judge { newest: self.newest, patience }
     }
 
     /// Sent so recently that a timeout says nothing of it.
-    pub fn is_fresh(&self, now: Time, sent: &Sent) -> bool {
+    pub(super) fn is_fresh(&self, now: Time, sent: &Sent) -> bool {
         sent.sent + self.rtt > now
     }
 }
@@ -111,7 +111,7 @@ pub(crate) struct Judge {
 
 impl Judge {
     /// When `sent` will count as lost; none if nothing sent after it has been delivered.
-    pub fn lost_at(&self, sent: &Sent) -> Option<Time> {
+    pub(super) fn lost_at(&self, sent: &Sent) -> Option<Time> {
         ((sent.sent, sent.end()) < self.newest).then(|| sent.sent + self.patience)
     }
 }

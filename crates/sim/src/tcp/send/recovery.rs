@@ -55,34 +55,34 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    pub fn has_probe_out(&self) -> bool {
+    pub(super) fn has_probe_out(&self) -> bool {
         self.probe.is_some()
     }
 
-    pub fn set_probe_due(&mut self) {
+    pub(super) fn set_probe_due(&mut self) {
         self.probe_due = true;
     }
 
     /// True once when a tail loss probe is due.
-    pub fn take_probe_due(&mut self) -> bool {
+    pub(super) fn take_probe_due(&mut self) -> bool {
         core::mem::take(&mut self.probe_due)
     }
 
     /// It ends at this offset.
-    pub fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    pub fn probe_end(&self) -> Option<u64> {
+    pub(super) fn probe_end(&self) -> Option<u64> {
         self.probe.map(|probe| probe.end)
     }
 
-    pub fn on_probe(&mut self, end: u64, copy: bool) {
+    pub(super) fn on_probe(&mut self, end: u64, copy: bool) {
         self.probe = Some(Probe { end, copy });
     }
 
     /// A retransmission leaves.
-    pub fn on_retransmit(&mut self, now: Time) {
+    pub(super) fn on_retransmit(&mut self, now: Time) {
         if let Some(undo) = &mut self.undo {
             undo.unproven = Some(undo.unproven.unwrap_or(0) + 1);
         }
@@ -91,7 +91,7 @@ impl Recovery {
     }
 
     /// The receiver had `start..end` twice; `mss` turns bytes into segments.
-    pub fn on_duplicate(&mut self, start: u64, end: u64, una: u64, mss: u64) {
+    pub(super) fn on_duplicate(&mut self, start: u64, end: u64, una: u64, mss: u64) {
         let Some(undo) = &mut self.undo else { return };
         if end > undo.marker && end <= una {
             let segments = (end - start).div_ceil(mss);

@@ -35,7 +35,7 @@ fn nanos(d: Duration) -> i64 {
 }
 
 impl RttEstimator {
-    pub fn new(rule: RtoRule) -> Self {
+    pub(crate) fn new(rule: RtoRule) -> Self {
         RttEstimator {
             rule,
             srtt: None,
@@ -57,7 +57,7 @@ impl RttEstimator {
     }
 
     /// Takes in a sample; `una` and `next` are the lowest unacknowledged and the next offset to be sent.
-    pub fn sample(&mut self, rtt: Duration, una: u64, next: u64) {
+    pub(crate) fn sample(&mut self, rtt: Duration, una: u64, next: u64) {
         let (m, floor) = (nanos(rtt), self.margin_floor());
         let Some(srtt) = self.srtt else {
             self.srtt = Some(rtt);
@@ -89,27 +89,27 @@ impl RttEstimator {
     }
 
     /// The freshest round trip, for the smallest and the latest.
-    pub fn freshest(&mut self, now: Time, rtt: Duration) {
+    pub(crate) fn freshest(&mut self, now: Time, rtt: Duration) {
         self.latest = rtt;
         self.min.update(super::cc_time(now), rtt.as_nanos() as u64);
     }
 
-    pub fn srtt(&self) -> Option<Duration> {
+    pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
 
     /// The freshest sample.
-    pub fn latest(&self) -> Duration {
+    pub(crate) fn latest(&self) -> Duration {
         self.latest
     }
 
     /// The smallest of the last five minutes.
-    pub fn min(&self) -> Option<Duration> {
+    pub(crate) fn min(&self) -> Option<Duration> {
         self.min.get().map(Duration::from_nanos)
     }
 
     /// The timeout, with its backoff.
-    pub fn rto(&self) -> Duration {
+    pub(crate) fn rto(&self) -> Duration {
         let plain = match (self.srtt, self.rule) {
             (None, _) => INITIAL_RTO,
             (Some(srtt), RtoRule::VarianceFloor(_)) => srtt + Duration::from_nanos(self.margin as u64),
@@ -121,21 +121,21 @@ impl RttEstimator {
     }
 
     /// A timeout has run out (RFC 6298 §5.5).
-    pub fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
     }
 
     /// Something new was acknowledged.
-    pub fn end_backoff(&mut self) {
+    pub(crate) fn end_backoff(&mut self) {
         self.backoff = 0;
     }
 
-    pub fn backoff(&self) -> u32 {
+    pub(crate) fn backoff(&self) -> u32 {
         self.backoff
     }
 
     /// The least timeout there can be.
-    pub fn floor(&self) -> Duration {
+    pub(crate) fn floor(&self) -> Duration {
         self.rule.floor()
     }
 }

@@ -26,11 +26,11 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    pub fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
     }
 
-    pub fn was_repeated(&self) -> bool {
+    pub(super) fn was_repeated(&self) -> bool {
         self.transmissions > 1
     }
 
@@ -72,58 +72,58 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
     /// Segments that wait for acknowledgement.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.queue.len()
     }
 
     /// Bytes believed to be in the network.
-    pub fn flight(&self) -> u64 {
+    pub(super) fn flight(&self) -> u64 {
         self.flight
     }
 
     /// Copies on the way.
-    pub fn copies(&self) -> u64 {
+    pub(super) fn copies(&self) -> u64 {
         self.copies
     }
 
-    pub fn sacked_segments(&self) -> usize {
+    pub(super) fn sacked_segments(&self) -> usize {
         self.sacked_segments
     }
 
     /// End of the highest segment that was ever SACKed, an offset.
-    pub fn highest_sacked(&self) -> u64 {
+    pub(super) fn highest_sacked(&self) -> u64 {
         self.highest_sacked
     }
 
-    pub fn head(&self) -> Option<&Sent> {
+    pub(super) fn head(&self) -> Option<&Sent> {
         self.queue.front()
     }
 
     /// Number of the newest segment.
-    pub fn tail(&self) -> Option<u64> {
+    pub(super) fn tail(&self) -> Option<u64> {
         (!self.queue.is_empty()).then(|| self.base + self.queue.len() as u64 - 1)
     }
 
-    pub fn get(&self, id: u64) -> Option<&Sent> {
+    pub(super) fn get(&self, id: u64) -> Option<&Sent> {
         self.queue.get(id.checked_sub(self.base)? as usize)
     }
 
     /// All segments with their numbers, oldest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &Sent)> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &Sent)> {
         self.queue.iter().enumerate().map(|(i, sent)| (self.base + i as u64, sent))
     }
 
     /// The lowest lost segment of which no copy is on the way.
-    pub fn next_lost(&self) -> Option<u64> {
+    pub(super) fn next_lost(&self) -> Option<u64> {
         self.lost.first().copied()
     }
 
-    pub fn push(&mut self, sent: Sent) {
+    pub(super) fn push(&mut self, sent: Sent) {
         self.order.push_back(Transmission { id: self.base + self.queue.len() as u64, nth: 1 });
         self.flight += sent.pipe();
         self.queue.push_back(sent);
@@ -142,7 +142,7 @@ impl Scoreboard {
     }
 
     /// A copy leaves.
-    pub fn retransmit(&mut self, id: u64, now: Time, snapshot: Snapshot) {
+    pub(super) fn retransmit(&mut self, id: u64, now: Time, snapshot: Snapshot) {
         self.change(id, |sent| {
             (sent.sent, sent.snapshot, sent.retransmitting) = (now, snapshot, true);
             sent.transmissions += 1;
@@ -153,13 +153,13 @@ impl Scoreboard {
     }
 
     /// The segment, or its latest copy, is believed lost.
-    pub fn mark_lost(&mut self, id: u64) {
+    pub(super) fn mark_lost(&mut self, id: u64) {
         self.change(id, |sent| (sent.lost, sent.retransmitting) = (true, false));
         self.lost.insert(id);
     }
 
     /// Nothing is believed lost any more.
-    pub fn unmark_lost(&mut self) {
+    pub(super) fn unmark_lost(&mut self) {
         let mut on_the_way = Vec::new();
         for i in 0..self.queue.len() {
             let id = self.base + i as u64;
@@ -175,7 +175,7 @@ impl Scoreboard {
     }
 
     /// All below `upto` has arrived; tells of each segment that leaves the board, and whether it was SACKed before.
-    pub fn acknowledge(&mut self, upto: u64, mut delivered: impl FnMut(&Sent)) {
+    pub(super) fn acknowledge(&mut self, upto: u64, mut delivered: impl FnMut(&Sent)) {
         while self.queue.front().is_some_and(|front| front.end() <= upto) {
             let front = self.queue.pop_front().expect("looked at above");
             self.flight -= front.pipe();
@@ -192,7 +192,7 @@ impl Scoreboard {
     }
 
     /// The receiver has the bytes of `blocks`; tells of each segment that it had not told of before.
-    pub fn sack(&mut self, blocks: &[(u64, u64)], mut delivered: impl FnMut(&Sent)) {
+    pub(super) fn sack(&mut self, blocks: &[(u64, u64)], mut delivered: impl FnMut(&Sent)) {
         for &block in blocks {
             let mut at = block.0;
             let mut known: Vec<_> =
@@ -233,7 +233,7 @@ impl Scoreboard {
     }
 
     /// The receiver has thrown away what it had SACKed (RFC 2018 §8).
-    pub fn forget_sacks(&mut self) {
+    pub(super) fn forget_sacks(&mut self) {
         for i in 0..self.queue.len() {
             self.change(self.base + i as u64, |sent| sent.sacked = false);
         }
@@ -243,7 +243,7 @@ impl Scoreboard {
 
     /// Marks lost, oldest transmission first, as long as `is_lost` says so of a transmission that counts; the first that
     /// is not ends the walk. Returns the segments marked.
-    pub fn mark_lost_in_order(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> Vec<Sent> {
+    pub(super) fn mark_lost_in_order(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> Vec<Sent> {
         let mut marked = Vec::new();
         while let Some(&Transmission { id, nth }) = self.order.front() {
             if let Some(sent) = self.get(id).copied()

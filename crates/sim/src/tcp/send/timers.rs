@@ -25,19 +25,19 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    pub fn arm_rto_if_idle(&mut self, now: Time, rto: Duration) {
+    pub(super) fn arm_rto_if_idle(&mut self, now: Time, rto: Duration) {
         self.rto.get_or_insert(now + rto);
     }
 
-    pub fn restart_rto_if_none(&mut self, now: Time, rto: Duration) {
+    pub(super) fn restart_rto_if_none(&mut self, now: Time, rto: Duration) {
         self.arm_rto_if_idle(now, rto);
     }
 
-    pub fn restart_rto(&mut self, now: Time, rto: Duration) {
+    pub(super) fn restart_rto(&mut self, now: Time, rto: Duration) {
         self.rto = Some(now + rto);
     }
 
-    pub fn reset_window_probe(&mut self) {
+    pub(super) fn reset_window_probe(&mut self) {
         (self.window_probe, self.window_probes) = (None, 0);
     }
 
@@ -56,7 +56,7 @@ fn take_due(timer: &mut Option<Time>, now: Time) -> bool {
 }
 
 impl Sender {
-    pub fn next_timeout(&self) -> Option<Time> {
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
         [self.timers.next(), self.release_due()].into_iter().flatten().min()
     }
 
@@ -66,7 +66,7 @@ impl Sender {
         (self.held && waits()).then(|| self.control.release())
     }
 
-    pub fn on_timer(&mut self, now: Time) {
+    pub(crate) fn on_timer(&mut self, now: Time) {
         if take_due(&mut self.timers.reordering, now) {
             self.on_reordering_timer(now);
         }
@@ -89,7 +89,7 @@ impl Sender {
     }
 
     /// Too many timeouts without an answer.
-    pub fn has_given_up(&self) -> bool {
+    pub(crate) fn has_given_up(&self) -> bool {
         let limit = if self.una == 0 { 6 } else { self.config.max_timeouts };
         self.rtt.backoff() > limit
     }

@@ -20,6 +20,7 @@
 //! * A way is opened before a flow begins and closed after it, so that nothing else runs meanwhile.
 //! * A run in which the emulated cables were late is repeated, and left out if they are late again.
 
+pub mod against;
 pub mod bench;
 pub mod clock;
 pub mod crowd;

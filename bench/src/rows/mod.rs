@@ -5,6 +5,7 @@ mod compare;
 mod crowd;
 mod environments;
 mod failover;
+mod flapping;
 mod hop;
 mod latency;
 mod sim;
@@ -41,7 +42,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 13] = [
+pub const ALL: [Row; 14] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -90,6 +91,13 @@ pub const ALL: [Row; 13] = [
         by_binary: true,
         measurements: failover::measurements,
         run: failover::run,
+    },
+    Row {
+        name: "flapping",
+        what: "one flow while paths of 20 Mb/s go away for 0.3 s again and again: two in turn, and one alone",
+        by_binary: true,
+        measurements: flapping::measurements,
+        run: flapping::run,
     },
     Row {
         name: "udp",

@@ -33,5 +33,6 @@ pub mod report;
 pub mod rows;
 pub mod sample;
 pub mod site;
+pub mod soak;
 pub mod usage;
 pub mod way;

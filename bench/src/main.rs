@@ -14,7 +14,7 @@ use ropewalk_bench::progress::Progress;
 use ropewalk_bench::report::{self, Comparison, Report, RowReport};
 use ropewalk_bench::rows::{ALL, Row};
 use ropewalk_bench::way::{self, Programs};
-use ropewalk_bench::{flow, quic};
+use ropewalk_bench::{flow, quic, soak};
 use ropewalk_lab::Topology;
 
 #[derive(Parser)]
@@ -30,6 +30,8 @@ enum Command {
     List,
     /// Measure rows; all of them if none is named
     Run(RunArgs),
+    /// Check every byte of twenty flows while paths come, go and change, and watch the daemons' memory
+    Soak(SoakArgs),
     #[command(hide = true)]
     FlowSend {
         #[arg(long)]
@@ -102,6 +104,39 @@ struct RunArgs {
     peers: Option<PathBuf>,
 }
 
+#[derive(Args)]
+struct SoakArgs {
+    /// How long, for each cipher: 90s, 10m, 8h
+    #[arg(long = "for", value_name = "DURATION", default_value = "1m", value_parser = duration)]
+    span: Duration,
+    /// Only this cipher
+    #[arg(long)]
+    cipher: Option<soak::Cipher>,
+    /// Transfers at a time
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    flows: usize,
+    /// Of sizes, content, losses and changes of the paths
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The ropewalk binary [default: the one beside this program]; one of a debug build overwrites packet memory that
+    /// is free
+    #[arg(long, value_name = "PATH")]
+    ropewalk: Option<PathBuf>,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return Err("give a number and s, m or h: 10m".to_owned()),
+    };
+    let number = number.parse::<u64>().ok().filter(|number| *number > 0);
+    let span = number.and_then(|number| number.checked_mul(seconds)).map(Duration::from_secs);
+    span.ok_or_else(|| format!("{text:?} is no duration: give a number and s, m or h"))
+}
+
 fn main() -> Result<()> {
     match Cli::parse().command {
         Command::List => {
@@ -109,6 +144,7 @@ fn main() -> Result<()> {
             Ok(())
         }
         Command::Run(args) => run(args),
+        Command::Soak(args) => soak(args),
         Command::FlowSend { to, seconds, mptcp, congestion } => flow::send(to, seconds, mptcp, &congestion),
         Command::FlowReceive { listen, seconds, mptcp } => flow::receive(listen, seconds, mptcp),
         Command::QuicServer { listen, certificate } => quic::server(listen, &certificate),
@@ -160,6 +196,14 @@ fn told(comparison: &Comparison, out: Option<&Path>) -> Result<()> {
         0 => Ok(()),
         failed => bail!("{failed} of {} figures are worse, or were not measured", comparison.figures.len()),
     }
+}
+
+fn soak(args: SoakArgs) -> Result<()> {
+    let own = std::env::current_exe().context("this program does not know where it is")?;
+    let ropewalk = ropewalk_binary(args.ropewalk.as_deref(), &own)?;
+    clean_up()?;
+    let ciphers = args.cipher.map_or(vec![soak::Cipher::Aes, soak::Cipher::Chacha20], |cipher| vec![cipher]);
+    soak::run(&soak::Options { ropewalk, span: args.span, flows: args.flows, seed: args.seed, ciphers })
 }
 
 /// Removes what killed runs left, and sees to it that this one leaves nothing.

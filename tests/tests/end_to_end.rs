@@ -36,7 +36,10 @@ fn program() -> Option<String> {
     let built = std::env::current_exe().ok().and_then(|me| Some(me.parent()?.parent()?.join("ropewalk")));
     let program = std::env::var_os("ROPEWALK").map(PathBuf::from).or(built)?;
     if !program.exists() {
-        eprintln!("skipped: {} is not there: `cargo build -p ropewalk`, or set ROPEWALK", program.display());
+        ropewalk_skip::skip(format_args!(
+            "{} is not there: `cargo build -p ropewalk`, or set ROPEWALK",
+            program.display()
+        ));
         return None;
     }
     match Topology::new() {
@@ -45,7 +48,7 @@ fn program() -> Option<String> {
             Some(program.display().to_string())
         }
         Err(LabError::NotRoot) => {
-            eprintln!("skipped: {}", LabError::NotRoot);
+            ropewalk_skip::skip(LabError::NotRoot);
             None
         }
         Err(other) => panic!("{other}"),

@@ -34,7 +34,7 @@ impl End {
     }
 
     fn skip(&mut self, flow: u16, seq: u32) {
-        self.order.on_skip(&mut self.pool, flow, seq, self.now, &mut self.out);
+        self.order.on_skip(&mut self.pool, (flow, seq), None, self.now, &mut self.out);
     }
 
     fn byte(&mut self, flow: u16, seq: u32, of: u16) {

@@ -171,7 +171,9 @@ fn the_models_build_for_wasm() {
     let installed = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
     let there = installed.is_ok_and(|o| Path::new(String::from_utf8_lossy(&o.stdout).trim()).is_dir());
     if !there {
-        println!("skipped: this Rust has no {TARGET}; `rustup target add {TARGET}` gives it one");
+        ropewalk_skip::skip(format_args!(
+            "this Rust has no {TARGET}; `rustup target add {TARGET}` gives it one"
+        ));
         return;
     }
     let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wasm");

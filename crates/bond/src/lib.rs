@@ -13,7 +13,7 @@
 //!
 //! # Where things are
 //!
-//! The walk of a packet is in two files: `send.rs`, from the device to the wire, and `receive.rs`, back (what a datagram adds to a super-packet is opened
+//! The walk of a packet is in two places: `peer/send`, from the device to the wire, and `peer/receive.rs`, back (what a datagram adds to a super-packet is opened
 //! to its place, `in_place.rs`). A session with its paths is a
 //! [`peer::Peer`]. What it is made of: [`queue`] (FQ-CoDel at the entrance), [`schedule`] (which path), [`path`] (what is on its way, and
 //! how the way is), [`feedback`] (what the link says of it), [`backhaul`] (what is different over radio links), [`cc`] (how much may be), [`order`] (what may be delivered), [`session`] (keys), [`wire`] (bytes), [`pool`] and [`record`]
@@ -34,10 +34,8 @@ pub mod path;
 pub mod peer;
 pub mod pool;
 pub mod queue;
-mod receive;
 pub mod record;
 pub mod schedule;
-mod send;
 pub mod session;
 pub mod time;
 pub mod vnet;

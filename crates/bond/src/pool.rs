@@ -92,6 +92,17 @@ impl Pool {
         })
     }
 
+    /// The kind of buffer that packet memory would give for `len` bytes now, and how many of them are left.
+    pub fn left_for(&self, len: usize) -> Option<(usize, u32)> {
+        let left = |c: usize| self.classes[c].count - self.classes[c].used() as u32;
+        (0..3).filter(|&c| CLASS_BYTES[c] >= len).map(|c| (c, left(c))).find(|(_, left)| *left > 0)
+    }
+
+    /// Which kind of buffer this is: an index into [`CLASS_BYTES`].
+    pub fn class_of(&self, buf: Buf) -> usize {
+        Self::split(buf).0
+    }
+
     /// Gives `buf` back.
     pub fn free(&mut self, buf: Buf) {
         let (class, index) = Self::split(buf);

@@ -16,6 +16,21 @@ pub const UNNUMBERED: u32 = u32::MAX;
 /// Longest record: its length travels in 16 bits, and an IP packet is no longer.
 const LARGEST: usize = u16::MAX as usize;
 
+/// A peer's packets may take so many times what is left of the memory (dynamic thresholds, Choudhury and Hahne 1998, α = 7):
+/// alone seven eighths, with another seven fifteenths, and there is always something left for one that has little.
+const SHARE: u32 = 7;
+
+/// Whose packets they are: all peers of an engine share its memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owner(u32);
+
+/// What an owner's records take, buffers by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Held {
+    records: usize,
+    buffers: [u32; CLASS_BYTES.len()],
+}
+
 /// One device packet (often a super-packet) and how far it has come.
 #[derive(Debug)]
 pub struct Record {
@@ -25,6 +40,8 @@ pub struct Record {
     pub len: u32,
     /// Its offload header.
     pub vnet: Vnet,
+    /// Whose it is.
+    pub owner: Owner,
     /// Its flow's channel.
     pub flow: u16,
     /// Its place in the flow, modulo 2^24; [`UNNUMBERED`] until it or one behind it is sent.
@@ -90,12 +107,56 @@ pub struct Store {
     free: Vec<u32>,
     limit: usize,
     lent: Option<Buf>,
+    /// By owner.
+    held: Vec<Held>,
+    /// Owners that are gone.
+    gone: Vec<Owner>,
 }
 
 impl Store {
     /// A store of at most `records` records over `pool`.
     pub fn new(pool: Pool, records: usize) -> Self {
-        Store { pool, slots: Vec::new(), free: Vec::new(), limit: records, lent: None }
+        let held = vec![Held::default()];
+        Store {
+            pool,
+            slots: Vec::new(),
+            free: Vec::new(),
+            limit: records,
+            lent: None,
+            held,
+            gone: Vec::new(),
+        }
+    }
+
+    /// A new owner, who holds nothing.
+    pub fn add_owner(&mut self) -> Owner {
+        self.gone.pop().unwrap_or_else(|| {
+            self.held.push(Held::default());
+            Owner(self.held.len() as u32 - 1)
+        })
+    }
+
+    /// The owner is gone, and has given everything back.
+    pub fn remove_owner(&mut self, owner: Owner) {
+        debug_assert_eq!(self.held[owner.0 as usize], Held::default());
+        if owner != Owner::default() {
+            self.gone.push(owner);
+        }
+    }
+
+    /// Whether the owner's share of the memory has room for a packet of `len` bytes.
+    pub fn has_share(&self, owner: Owner, len: usize) -> bool {
+        let held = &self.held[owner.0 as usize];
+        let records = self.limit - self.in_use();
+        let buffers = self.pool.left_for(len);
+        held.records < SHARE as usize * records
+            && buffers.is_some_and(|(class, left)| held.buffers[class] < SHARE.saturating_mul(left))
+    }
+
+    /// Whether giving up record `i` would make room for a packet of `len` bytes.
+    pub fn is_in_the_way(&self, i: u32, len: usize) -> bool {
+        let (needed, held) = (self.pool.left_for(len), self.get(i).buf);
+        needed.is_none_or(|(class, _)| held.is_some_and(|b| self.pool.class_of(b) == class))
     }
 
     /// Room of 64 KiB for the next packet, so that a super-packet need not be copied; `None` when there is none.
@@ -140,12 +201,16 @@ impl Store {
     }
 
     /// Takes `packet` in. The record is linked nowhere yet.
-    pub fn insert(&mut self, packet: Packet<'_>, vnet: Vnet, now: Time) -> Result<u32, Full> {
+    pub fn insert(&mut self, owner: Owner, packet: Packet<'_>, vnet: Vnet, now: Time) -> Result<u32, Full> {
         if packet.len() > LARGEST || self.free.is_empty() && self.slots.len() >= self.limit {
             return Err(Full);
         }
         let (buf, len) = self.keep(packet).ok_or(Full)?;
+        let held = &mut self.held[owner.0 as usize];
+        held.records += 1;
+        held.buffers[self.pool.class_of(buf)] += 1;
         let record = Record {
+            owner,
             buf: Some(buf),
             len: len as u32,
             vnet,
@@ -198,6 +263,7 @@ impl Store {
     pub fn void(&mut self, i: u32) {
         let r = &mut self.slots[i as usize];
         if let Some(b) = r.buf.take() {
+            self.held[r.owner.0 as usize].buffers[self.pool.class_of(b)] -= 1;
             self.pool.free(b);
         }
         (r.len, r.sent) = (0, 0);
@@ -215,7 +281,10 @@ impl Store {
     pub fn reap(&mut self, i: u32) {
         let r = &mut self.slots[i as usize];
         if r.refs == 0 && !r.queued {
+            let held = &mut self.held[r.owner.0 as usize];
+            held.records -= 1;
             if let Some(b) = r.buf.take() {
+                held.buffers[self.pool.class_of(b)] -= 1;
                 self.pool.free(b);
             }
             self.free.push(i);
@@ -237,7 +306,8 @@ mod tests {
         let mut store = Store::new(Pool::new(1 << 20), 8);
         let mut packet = |len: usize, fill: u8| {
             store.lend().unwrap()[..len].fill(fill);
-            let record = store.insert(Packet::Lent(len), Vnet::default(), Time::ZERO).unwrap();
+            let record =
+                store.insert(Owner::default(), Packet::Lent(len), Vnet::default(), Time::ZERO).unwrap();
             (record, store.lent.is_some(), store.pool.used_bytes())
         };
         let (small, kept, used) = packet(100, 1);
@@ -252,7 +322,7 @@ mod tests {
     fn a_packet_that_was_not_lent_is_empty() {
         let mut store = Store::new(Pool::new(1 << 20), 8);
         assert!(store.bytes_of(Packet::Lent(10)).is_empty());
-        assert_eq!(store.insert(Packet::Lent(10), Vnet::default(), Time::ZERO), Err(Full));
+        assert_eq!(store.insert(Owner::default(), Packet::Lent(10), Vnet::default(), Time::ZERO), Err(Full));
     }
 
     #[test]
@@ -260,7 +330,7 @@ mod tests {
         let mut store = Store::new(Pool::new(1 << 20), 1000);
         store.lend().unwrap()[..100].fill(7);
         while store.pool.alloc(100).is_some() {}
-        let record = store.insert(Packet::Lent(100), Vnet::default(), Time::ZERO).unwrap();
+        let record = store.insert(Owner::default(), Packet::Lent(100), Vnet::default(), Time::ZERO).unwrap();
         assert_eq!(store.packet(record), [7; 100]);
         assert!(store.lend().is_none());
     }

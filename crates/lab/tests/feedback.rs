@@ -55,7 +55,7 @@ fn lab() -> Option<Lab> {
     match Lab::start(&scenario, &Options::new(Path::new("."))) {
         Ok(lab) => Some(lab),
         Err(error @ (LabError::NotRoot | LabError::NoTun | LabError::TunForbidden)) => {
-            eprintln!("skipped: {error}");
+            ropewalk_skip::skip(error);
             None
         }
         Err(other) => panic!("{other}"),

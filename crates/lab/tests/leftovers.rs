@@ -16,7 +16,7 @@ const VICTIM: &str = "ROPEWALK_LAB_VICTIM";
 fn possible() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        eprintln!("skipped: {}", LabError::NotRoot);
+        ropewalk_skip::skip(LabError::NotRoot);
     }
     root
 }

@@ -71,7 +71,7 @@ fn lab(text: &str) -> Option<Lab> {
     match Lab::start(&scenario(text), &Options::new(Path::new("."))) {
         Ok(lab) => Some(lab),
         Err(error @ (LabError::NotRoot | LabError::NoTun | LabError::TunForbidden)) => {
-            eprintln!("skipped: {error}");
+            ropewalk_skip::skip(error);
             None
         }
         Err(other) => panic!("{other}"),
@@ -228,7 +228,7 @@ fn a_monitor_interface_is_one_of_802_11_and_ends_with_its_handle() {
         let heard = heard.unwrap();
         assert!(heard.contains("BSSID:") && heard.contains("IEEE802_11_RADIO"), "{heard}");
     } else {
-        eprintln!("skipped in part: there is no tcpdump to decode what the monitor interface carries");
+        ropewalk_skip::skip("in part: there is no tcpdump to decode what the monitor interface carries");
     }
     assert!(feeding.join().unwrap() >= 200);
     assert!(comes_true(&lab, "ap", "! ip link show mon0 2>/dev/null", 20), "it is gone");

@@ -171,7 +171,7 @@ fn udp_super_packets_whole_and_cut() {
     }
     let ns = Netns::new("x");
     if !tun(&ns, "rw9", ALL).offloads().uso {
-        eprintln!("skipped: this kernel has no USO for TUN devices (it came with 6.2)");
+        ropewalk_skip::skip("this kernel has no USO for TUN devices (it came with 6.2)");
         return;
     }
     udp_super_packet(ALL);

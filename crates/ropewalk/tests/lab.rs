@@ -55,7 +55,7 @@ fn up(name: &str) -> Option<Up> {
 
 fn up_with(name: &str, scenario: &str) -> Option<Up> {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: {}", ropewalk_lab::LabError::NotRoot);
+        ropewalk_skip::skip(ropewalk_lab::LabError::NotRoot);
         return None;
     }
     let name = format!("{name}-{}", std::process::id());
@@ -99,7 +99,7 @@ fn a_lab_goes_up_carries_changes_and_goes_down_without_a_trace() {
     let ap = said(&ap).trim().to_owned();
     let has_ping = Command::new("ping").arg("-V").output().is_ok();
     if !has_ping {
-        eprintln!("skipped in part: there is no ping to ask who is reached");
+        ropewalk_skip::skip("in part: there is no ping to ask who is reached");
     }
     let ping = |expected: bool| {
         !has_ping || exec(&["ping", "-c", "2", "-W", "1", "-i", "0.2", &ap]).status.success() == expected

@@ -47,7 +47,7 @@ fn text(bytes: &[u8]) -> String {
 fn possible() -> bool {
     let refused = matches!(Topology::new(), Err(LabError::NotRoot));
     if refused {
-        eprintln!("skipped: {}", LabError::NotRoot);
+        ropewalk_skip::skip(LabError::NotRoot);
     }
     !refused
 }

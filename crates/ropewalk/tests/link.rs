@@ -95,7 +95,7 @@ fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
 #[test]
 fn a_paths_status_has_what_its_radio_says() {
     if !rustix::process::geteuid().is_root() || !Path::new("/dev/net/tun").exists() {
-        eprintln!("skipped: needs root and /dev/net/tun");
+        ropewalk_skip::skip("needs root and /dev/net/tun");
         return;
     }
     let mut site = Site::new();

@@ -40,7 +40,7 @@ impl Place {
     /// None, with the reason on standard error, without root.
     fn new(name: &str) -> Option<Place> {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: without root there is nobody to give the rights of a user to");
+            ropewalk_skip::skip("without root there is nobody to give the rights of a user to");
             return None;
         }
         let path = std::env::temp_dir().join(format!("ropewalk-rootless-{}-{name}", std::process::id()));

@@ -41,8 +41,7 @@ fn a_unit_is_a_user_s_with_two_capabilities_and_a_limit_on_memory() {
 #[test]
 fn systemd_understands_the_units() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "CI has systemd-analyze");
-        eprintln!("skipped: there is no systemd-analyze here");
+        ropewalk_skip::skip("there is no systemd-analyze here");
         return;
     }
     // It looks for the program where the unit says that it is.

@@ -69,9 +69,14 @@ fn a_link_that_is_held_up_is_not_taken_for_a_dead_path() {
 /// aggregate for long, as here.
 #[test]
 fn striping_over_one_link_carries_what_the_link_does() {
+    // Three seconds of one seed differ by a tenth from those of another.
+    let mean = |settings: &[&[&str]]| {
+        let of = |seed| goodput(&[settings, &[&[seed]]].concat());
+        ["seed=1", "seed=2", "seed=3"].into_iter().map(of).sum::<f64>() / 3.0
+    };
     for traffic in [&UDP[..], &[][..]] {
-        let alone = goodput(&[&[TRADITIONAL], traffic]);
-        let striped = goodput(&[&BACKPRESSURE, &[ONE], traffic]);
+        let alone = mean(&[&[TRADITIONAL], traffic]);
+        let striped = mean(&[&BACKPRESSURE, &[ONE], traffic]);
         assert!(striped > alone * 0.9, "{traffic:?}: {striped:.1} of {alone:.1} Mb/s");
     }
 }

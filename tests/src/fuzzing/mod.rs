@@ -10,6 +10,8 @@ mod handshake;
 mod hostile;
 mod inner;
 mod network;
+#[cfg(test)]
+mod optimist;
 mod order;
 mod rogue;
 pub mod seeds;

@@ -56,7 +56,7 @@ impl Rig {
         match feed.u8() % 8 {
             0 => {
                 let (flow, seq) = self.place(feed);
-                self.table.on_skip(&mut self.pool, flow, seq, self.now, &mut self.out);
+                self.table.on_skip(&mut self.pool, (flow, seq), None, self.now, &mut self.out);
             }
             1 => self.now += Duration::from_micros(feed.scaled(22)),
             2 => {

@@ -25,7 +25,7 @@ pub mod utilisation;
 
 use crate::config::Config;
 use crate::feedback::{LinkState, Source};
-use crate::path::{Path, State, Traffic};
+use crate::path::{Path, PathId, State, Traffic};
 use crate::schedule::{DeviceThreshold, PathInfo};
 use crate::time::{Duration, Time};
 use crate::wire::{MAX_PATHS, QueueFrame};
@@ -115,9 +115,14 @@ impl Backhaul {
         self.peer_reads = reads;
     }
 
+    /// Whether the peer reads queue reports.
+    pub fn peer_reads(&self) -> bool {
+        self.peer_reads
+    }
+
     /// Repeater: whether the channel of this path is also the one that its clients need.
-    pub fn set_shared(&mut self, path: u8, shared: bool) {
-        self.shared = self.shared & !(1 << path) | u16::from(shared) << path;
+    pub fn set_shared(&mut self, path: PathId, shared: bool) {
+        self.shared = self.shared & !path.bit() | u16::from(shared) << path.get();
     }
 
     /// The configuration changed. Another limiter begins with the repeater's next report.
@@ -136,8 +141,8 @@ impl Backhaul {
     // --- paths and their links ---
 
     /// A path was added, whose first datagram has this number.
-    pub fn on_path_added(&mut self, id: u8, first: u64) {
-        self.links[id as usize] = Link::starting_at(first);
+    pub fn on_path_added(&mut self, id: PathId, first: u64) {
+        self.links[id.index()] = Link::starting_at(first);
         self.reporter.on_path_removed(id);
     }
 
@@ -148,28 +153,28 @@ impl Backhaul {
 
     /// A datagram of `bytes` on the wire left.
     pub fn on_sent(&mut self, now: Time, path: &Path, bytes: u32) {
-        self.links[path.id as usize].on_sent(now, path, bytes);
+        self.links[path.id.index()].on_sent(now, path, bytes);
     }
 
     /// The link under a path reports.
     pub fn on_link(&mut self, now: Time, path: &Path, state: LinkState) {
-        self.links[path.id as usize].on_link(now, path, state);
+        self.links[path.id.index()].on_link(now, path, state);
     }
 
     /// The peer acknowledged this datagram, the highest so far.
     pub fn on_acked(&mut self, now: Time, path: &Path, number: u64) {
-        self.links[path.id as usize].on_acked(now, path, number);
+        self.links[path.id.index()].on_acked(now, path, number);
     }
 
     /// All that a path had in flight is declared lost.
     pub fn on_all_lost(&mut self, path: &Path) {
-        self.links[path.id as usize].on_all_lost(path);
+        self.links[path.id.index()].on_all_lost(path);
     }
 
     /// Since when the peer owes an answer to datagram `oldest.0`, which left at `oldest.1`. A link's report counts only where one comes every few
     /// completions.
-    pub fn owed_since(&self, now: Time, path: u8, oldest: (u64, Time)) -> Time {
-        let completions = &self.links[path as usize].completions;
+    pub fn owed_since(&self, now: Time, path: PathId, oldest: (u64, Time)) -> Time {
+        let completions = &self.links[path.index()].completions;
         match completions.source(now) {
             Source::Link if self.by_completions => completions.owed_since(oldest),
             _ => oldest.1,
@@ -177,30 +182,30 @@ impl Backhaul {
     }
 
     /// By how much the peer's acknowledgements on a path are later than over the internet.
-    pub fn ack_delay(&self, now: Time, path: u8) -> Duration {
-        if self.by_completions { self.links[path as usize].ack_delay(now) } else { Duration::ZERO }
+    pub fn ack_delay(&self, now: Time, path: PathId) -> Duration {
+        if self.by_completions { self.links[path.index()].ack_delay(now) } else { Duration::ZERO }
     }
 
     /// Whether the datagram that leaves now on a path is to ask for an acknowledgement. `threshold`: datagrams that the link may hold.
     pub fn asks(&mut self, now: Time, path: &Path, threshold: u32) -> bool {
-        let link = &mut self.links[path.id as usize];
+        let link = &mut self.links[path.id.index()];
         let fills = link.outstanding(path) + 1 >= u64::from(threshold);
         self.by_completions && link.asks(now, path, fills)
     }
 
     /// A path whose link is changing its channel is used while no other works. Returns whether that is over now.
-    pub fn set_away(&mut self, path: u8, away: bool) -> bool {
-        std::mem::replace(&mut self.links[path as usize].is_away, away) && !away
+    pub fn set_away(&mut self, path: PathId, away: bool) -> bool {
+        std::mem::replace(&mut self.links[path.index()].is_away, away) && !away
     }
 
     /// Whether a path's link is changing its channel.
-    pub fn is_away(&self, path: u8) -> bool {
-        self.links[path as usize].is_away
+    pub fn is_away(&self, path: PathId) -> bool {
+        self.links[path.index()].is_away
     }
 
     /// Bytes carried by the link of a path, and whether it holds half of what it may: as under a flow that keeps its own queue short.
     pub fn link_load(&self, now: Time, path: &Path) -> (u64, bool) {
-        let link = &self.links[path.id as usize];
+        let link = &self.links[path.id.index()];
         // Bare acknowledgements, which nobody acknowledges, are not what a flow has in flight.
         let in_flight = link.outstanding(path).min(u64::from(path.sent.flying()));
         let full = 2 * in_flight >= u64::from(link.threshold(now, path, &self.thresholds));
@@ -217,7 +222,7 @@ impl Backhaul {
 
     /// Adjusts what the scheduler sees of a path. `unlimited`: [`Backhaul::is_unlimited`].
     pub fn adjust(&mut self, now: Time, path: &Path, unlimited: bool, info: &mut PathInfo) {
-        let link = &self.links[path.id as usize];
+        let link = &self.links[path.id.index()];
         let outstanding = match self.by_completions {
             true => link.outstanding_full(path),
             false => link.outstanding(path),
@@ -225,7 +230,7 @@ impl Backhaul {
         info.outstanding = u32::try_from(outstanding).unwrap_or(u32::MAX);
         info.threshold = link.threshold(now, path, &self.thresholds);
         let limiter = self.limiter.as_mut().filter(|l| l.is_shared(path.id));
-        info.is_shared = limiter.is_some() || self.shared & 1 << path.id != 0;
+        info.is_shared = limiter.is_some() || self.shared & path.id.bit() != 0;
         match limiter.filter(|_| !unlimited) {
             Some(l) => (info.threshold, info.slots) = l.slots(now, path.id, info.outstanding, info.threshold),
             None if self.by_completions => info.slots = info.threshold.saturating_sub(info.outstanding),
@@ -238,7 +243,7 @@ impl Backhaul {
     }
 
     /// Datagrams of flows left on a path.
-    pub fn on_batch(&mut self, now: Time, path: u8, datagrams: u32) {
+    pub fn on_batch(&mut self, now: Time, path: PathId, datagrams: u32) {
         if let Some(l) = self.limiter.as_mut().filter(|l| l.is_shared(path)) {
             l.on_sent(now, path, datagrams);
         }
@@ -246,7 +251,7 @@ impl Backhaul {
 
     /// Whether packets of the low-latency class may leave now on `path`; `only_acks`: all of them are acknowledgements of TCP.
     pub fn may_send_urgent(&mut self, now: Time, path: &Path, only_acks: bool, paths: &[Path]) -> bool {
-        let link = &mut self.links[path.id as usize];
+        let link = &mut self.links[path.id.index()];
         let held = link.holds_urgent(now, path);
         if self.by_completions && !self.acks.may_leave(now, backlog(only_acks, held, paths)) {
             return false;
@@ -271,22 +276,23 @@ impl Backhaul {
         self.small.end();
     }
 
-    /// Position of the path by which acknowledgements of path `at` leave: its own, unless that is on the channel of this end's clients and another is not,
+    /// The path by which acknowledgements of path `own` leave: its own, unless that is on the channel of this end's clients and another is not,
     /// since each would take a turn from them. Nobody answers bare acknowledgements: that the other path is gone shows by what no longer comes on it.
-    pub fn ack_path(&self, now: Time, at: usize, paths: &[Path]) -> usize {
-        let is_shared = |p: &Path| self.shared & 1 << p.id != 0;
+    pub fn ack_path(&self, now: Time, own: PathId, paths: &[Path]) -> PathId {
+        let is_shared = |id: PathId| self.shared & id.bit() != 0;
         let other = |p: &Path| {
             let heard = now.since(p.heard_at) < ACKS_ELSEWHERE;
-            !is_shared(p) && heard && p.live.state == State::Active && p.may_speak()
+            !is_shared(p.id) && heard && p.live.state == State::Active && p.may_speak()
         };
-        if is_shared(&paths[at]) { paths.iter().position(other).unwrap_or(at) } else { at }
+        let another = paths.iter().find(|p| is_shared(own) && other(p)).map(|p| p.id);
+        another.unwrap_or(own)
     }
 
     // --- queue reports ---
 
-    /// Repeater: a radio reports its queue towards a client. `true`: the peer is to be told at once.
+    /// Repeater: a radio reports its queue towards a client, where the peer reads reports. `true`: it is to be told at once.
     pub fn on_client_queue(&mut self, now: Time, client: u32, state: LinkState) -> bool {
-        self.peer_reads && self.reporter.on_client_queue(now, client, state)
+        self.reporter.on_client_queue(now, client, state)
     }
 
     /// Repeater: its clients' queues.
@@ -296,7 +302,7 @@ impl Backhaul {
 
     /// Whether a report is to leave by this path now, though nothing else does.
     pub fn wants_turn(&self, now: Time, path: &Path) -> bool {
-        let link_is_empty = self.links[path.id as usize].outstanding(path) == 0;
+        let link_is_empty = self.links[path.id.index()].outstanding(path) == 0;
         self.reporter.wants_turn(now, path.id, link_is_empty)
     }
 
@@ -320,9 +326,9 @@ impl Backhaul {
         if self.reporter.poll(now, self.config.every(), self.peer_reads) {
             let active = paths.iter().filter(|p| p.live.state == State::Active);
             let best = active.min_by_key(|p| {
-                let settled = p.sent.next_number() - self.links[p.id as usize].outstanding(p);
+                let settled = p.sent.next_number() - self.links[p.id.index()].outstanding(p);
                 let held = self.reporter.is_held_by(p.id, settled);
-                (held, self.shared & 1 << p.id, p.rtt.smoothed())
+                (held, self.shared & p.id.bit(), p.rtt.smoothed())
             });
             if let Some(id) = best.map(|p| p.id) {
                 self.reporter.queue(now, id);
@@ -344,7 +350,7 @@ impl Backhaul {
         // From then on acknowledgements alone count, and they may be overdue.
         let of_link = |p: &Path| {
             let heeded = self.by_completions && p.sent.flying() > 0;
-            let until = self.links[p.id as usize].completions.heeded_until(now).filter(|_| heeded);
+            let until = self.links[p.id.index()].completions.heeded_until(now).filter(|_| heeded);
             (until, "silence of the link")
         };
         let all = of_session.into_iter().chain(paths.iter().map(of_link));
@@ -355,13 +361,13 @@ impl Backhaul {
 
     /// The link of a path, now.
     pub fn link_status(&self, now: Time, path: &Path) -> LinkStatus {
-        let link = &self.links[path.id as usize];
+        let link = &self.links[path.id.index()];
         LinkStatus {
             outstanding: link.outstanding(path),
             threshold: link.threshold(now, path, &self.thresholds),
             completed_pps: link.completed_pps(path),
             source: link.completions.source(now),
-            is_shared: self.shared & 1 << path.id != 0
+            is_shared: self.shared & path.id.bit() != 0
                 || self.limiter.as_ref().is_some_and(|l| l.is_shared(path.id)),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::limiter::{self, ClientQueues};
 use crate::feedback::LinkState;
+use crate::path::PathId;
 use crate::time::{Duration, Time};
 use crate::wire::QueueFrame;
 
@@ -19,9 +20,9 @@ pub(super) struct Reporter {
     /// When the next one is due; `None` while there is nobody to speak of.
     due: Option<Time>,
     /// The path that is to take the report that is due, and since when it waits.
-    waiting: Option<(u8, Time)>,
+    waiting: Option<(PathId, Time)>,
     /// Path and number of the datagram that took the last one along.
-    last: Option<(u8, u64)>,
+    last: Option<(PathId, u64)>,
 }
 
 impl Reporter {
@@ -45,31 +46,31 @@ impl Reporter {
     }
 
     /// The report that is due leaves by this path; one that still waited is superseded.
-    pub fn queue(&mut self, now: Time, path: u8) {
+    pub fn queue(&mut self, now: Time, path: PathId) {
         self.seq = self.seq.wrapping_add(1);
         self.sent += 1;
         self.waiting = Some((path, self.waiting.map_or(now, |(_, since)| since)));
     }
 
     /// A path is gone, or is another one now: a report that was to leave by it waits for the next period.
-    pub fn on_path_removed(&mut self, path: u8) {
+    pub fn on_path_removed(&mut self, path: PathId) {
         self.waiting.take_if(|(id, _)| *id == path);
     }
 
     /// The last report is in front of the link of this path or on it; `settled` is the number of the first datagram there.
-    pub fn is_held_by(&self, path: u8, settled: u64) -> bool {
+    pub fn is_held_by(&self, path: PathId, settled: u64) -> bool {
         self.last.is_some_and(|(id, number)| id == path && settled <= number)
     }
 
     /// Whether the report takes a turn on the air for itself: behind what the link still holds it would only grow old.
-    pub fn wants_turn(&self, now: Time, path: u8, link_is_empty: bool) -> bool {
+    pub fn wants_turn(&self, now: Time, path: PathId, link_is_empty: bool) -> bool {
         self.waiting.is_some_and(|(id, since)| id == path && (link_is_empty || now >= since + LATEST))
     }
 
     /// The report, if it leaves by this path, whose next datagram has this number.
     pub fn take(
         &mut self,
-        path: u8,
+        path: PathId,
         number: u64,
         shared: u16,
         config: &limiter::Config,

@@ -462,7 +462,7 @@ impl Sender {
         let (newest_sent, bytes) = (newest.sent, self.inflight);
         self.out.clear();
         self.inflight = 0;
-        let loss = Loss { now, bytes, newest_sent, inflight: 0, persistent: false };
+        let loss = Loss { now, bytes, newest_sent, inflight: 0 };
         self.flow.cc.on_loss(&loss, &[]);
     }
 
@@ -524,7 +524,7 @@ impl Sender {
         }
         if lost > 0 {
             self.inflight -= lost;
-            let loss = Loss { now, bytes: lost, newest_sent, inflight: self.inflight, persistent: false };
+            let loss = Loss { now, bytes: lost, newest_sent, inflight: self.inflight };
             self.flow.cc.on_loss(&loss, &[]);
         }
         lost

@@ -178,11 +178,6 @@ impl SlowStartExit {
         }
     }
 
-    /// Another slow start begins.
-    pub(super) fn restart(&mut self) {
-        *self = SlowStartExit::new(self.rule());
-    }
-
     pub(super) fn on_ack(&mut self, ack: &Ack, window_datagrams: u64) -> Growth {
         match self {
             SlowStartExit::PlusPlus(hystart) => hystart.on_ack(ack),

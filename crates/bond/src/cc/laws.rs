@@ -48,13 +48,13 @@ impl Bench {
         }
     }
 
-    fn lose(&mut self, sent: Time, persistent: bool) {
-        let loss = Loss { now: self.now, bytes: MTU, newest_sent: sent, inflight: 0, persistent };
+    fn lose(&mut self, sent: Time) {
+        let loss = Loss { now: self.now, bytes: MTU, newest_sent: sent, inflight: 0 };
         self.cc.on_loss(&loss, &[]);
     }
 
     fn lose_newest(&mut self) {
-        self.lose(self.now, false);
+        self.lose(self.now);
     }
 }
 
@@ -81,10 +81,10 @@ fn one_reduction_per_round_trip() {
     b.round();
     let before = b.cc.window();
     let sent = b.now;
-    b.lose(sent, false);
+    b.lose(sent);
     assert_eq!(b.cc.window(), before / 2);
     b.now += RTT / 2;
-    b.lose(sent - RTT / 4, false);
+    b.lose(sent - RTT / 4);
     assert_eq!(b.cc.window(), before / 2, "sent before the reduction");
     b.now += RTT;
     b.lose_newest();
@@ -97,21 +97,13 @@ fn a_loss_that_was_none_is_undone() {
     b.round();
     let before = b.cc.window();
     b.lose_newest();
-    b.lose(b.now - RTT / 4, false);
+    b.lose(b.now - RTT / 4);
     b.cc.on_spurious_loss(b.now, MTU);
     assert!(b.cc.window() < before, "one of the two may still be true");
     b.cc.on_spurious_loss(b.now, MTU);
     assert_eq!(b.cc.window(), before);
     b.cc.on_spurious_loss(b.now, MTU);
     assert_eq!(b.cc.window(), before, "nothing is left to undo");
-}
-
-#[test]
-fn persistent_congestion_collapses_and_slow_start_begins_anew() {
-    let mut b = Bench::new("cubic");
-    b.round();
-    b.lose(b.now, true);
-    assert_eq!(b.cc.window(), 2 * MTU);
 }
 
 #[test]
@@ -288,6 +280,6 @@ fn balia_of_equal_paths_and_its_decrease() {
     let mut cc = LossBased::new(BaliaLaw, MTU);
     cc.start_at(40 * MTU, RTT);
     let now = Time::from_millis(500);
-    cc.on_loss(&Loss { now, bytes: MTU, newest_sent: now, inflight: 0, persistent: false }, &paths);
+    cc.on_loss(&Loss { now, bytes: MTU, newest_sent: now, inflight: 0 }, &paths);
     assert_eq!(cc.window(), 10 * MTU);
 }

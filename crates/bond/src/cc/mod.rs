@@ -80,8 +80,6 @@ pub struct Loss {
     pub newest_sent: Time,
     /// Bytes in flight after they were taken off.
     pub inflight: u64,
-    /// Every packet of at least two probe timeouts is gone (RFC 9002 §7.6).
-    pub persistent: bool,
 }
 
 /// What a coupled controller sees of the other paths of its session.

@@ -1,5 +1,5 @@
 //! What all loss-based controllers share: slow start, one reduction per round trip, undoing a reduction that
-//! was a mistake, collapse on persistent congestion, and pacing.
+//! was a mistake, and pacing.
 //!
 //! A loss-based algorithm is a [`Law`]: how a window grows per acknowledgement in congestion avoidance and to
 //! what it shrinks. [`LossBased`] makes a [`Controller`] of it.
@@ -148,15 +148,6 @@ impl<L: Law> LossBased<L> {
         self.core.fraction = 0.0;
         true
     }
-
-    fn collapse(&mut self) {
-        // RFC 9002 §7.6.2: the path may have changed entirely.
-        self.core.window = self.core.min_window();
-        self.exit.restart();
-        self.recovery_start = None;
-        self.undo = None;
-        self.law.reset();
-    }
 }
 
 impl<L: Law> Controller for LossBased<L> {
@@ -193,9 +184,6 @@ impl<L: Law> Controller for LossBased<L> {
         }
         if let Some(undo) = &mut self.undo {
             undo.unproven += loss.bytes;
-        }
-        if loss.persistent {
-            self.collapse();
         }
     }
 

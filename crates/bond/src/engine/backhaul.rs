@@ -2,7 +2,8 @@
 
 use super::Engine;
 use crate::feedback::LinkState;
-use crate::path::Path;
+use crate::path::PathId;
+use crate::peer::Peer;
 use crate::session::PublicKey;
 use crate::time::Time;
 
@@ -11,7 +12,7 @@ impl Engine {
     /// ([`crate::backhaul::limiter`]), as far as [`crate::api::Input::ClientQueue`] is fed.
     pub fn set_shared(&mut self, path: u8, shared: bool) {
         let backhaul = self.peers.values_mut().next().and_then(|p| p.backhaul.as_mut());
-        if let (Some(b), true) = (backhaul, path < 16) {
+        if let (Some(b), Some(path)) = (backhaul, PathId::new(path)) {
             b.set_shared(path, shared);
         }
     }
@@ -22,11 +23,13 @@ impl Engine {
         let ids: Vec<u32> = self.peers.keys().copied().collect();
         for id in ids {
             let Some(peer) = self.peers.get_mut(&id) else { continue };
-            for i in (0..peer.paths.len()).filter(|i| peer.paths[*i].route.link == link).collect::<Vec<_>>() {
-                let path = peer.paths[i].id;
+            for path in peer.paths.ids() {
+                if peer.paths[path].route.link != link {
+                    continue;
+                }
                 let is_back = peer.backhaul.as_mut().is_some_and(|b| b.set_away(path, away));
-                if is_back && peer.paths[i].live.begin_anew(now) {
-                    peer.announce(i, &mut self.shared);
+                if is_back && peer.paths[path].live.begin_anew(now) {
+                    peer.emit_event(path, &mut self.shared);
                 }
             }
             peer.on_queue_changed();
@@ -39,7 +42,7 @@ impl Engine {
     pub fn link_load(&self, link: u32, now: Time) -> (u64, bool) {
         let mut load = (0, false);
         for peer in self.peers.values() {
-            let waits = !peer.ingress.is_empty();
+            let waits = !peer.send.queue().is_empty();
             for p in peer.paths.iter().filter(|p| p.route.link == link) {
                 let (carried, is_full) = match &peer.backhaul {
                     Some(b) => b.link_load(now, p),
@@ -52,17 +55,20 @@ impl Engine {
     }
 
     pub(super) fn on_link(&mut self, of: Option<PublicKey>, path: u8, state: LinkState, now: Time) {
-        let first = self.peers.values().next().map(|p| p.key);
-        let alone = self.peers.values().all(|p| Some(p.key) == first);
+        let first = self.peers.values().next().map(Peer::key);
+        let alone = self.peers.values().all(|p| Some(p.key()) == first);
         let Some(key) = of.or(first.filter(|_| alone)) else {
             self.shared.drops.unroutable += u64::from(first.is_some());
             return;
         };
         // The newest session of the peer; an older one is about to end.
-        let newest = self.peers_of(&key).filter(|id| self.peers.get(id).is_some_and(|p| p.confirmed)).last();
+        let newest = self
+            .peers_of(&key)
+            .filter(|id| self.peers.get(id).is_some_and(|p| p.session.is_confirmed()))
+            .last();
         let Some((id, peer)) = newest.and_then(|id| Some((id, self.peers.get_mut(&id)?))) else { return };
-        let is_it = |p: &&Path| p.id == path;
-        if let (Some(b), Some(p)) = (&mut peer.backhaul, peer.paths.iter().find(is_it)) {
+        let path = PathId::new(path).and_then(|id| peer.paths.get(id));
+        if let (Some(b), Some(p)) = (&mut peer.backhaul, path) {
             b.on_link(now, p, state);
             self.mark_ready(id);
         }
@@ -72,7 +78,7 @@ impl Engine {
         let Some(pacer) = &mut self.pacer else { return };
         let mut first = Vec::new();
         for (id, peer) in &mut self.peers {
-            let Some(b) = &mut peer.backhaul else { continue };
+            let Some(b) = peer.backhaul.as_mut().filter(|b| b.peer_reads()) else { continue };
             if b.on_client_queue(now, client, state) {
                 first.push(*id);
             }

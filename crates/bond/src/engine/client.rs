@@ -8,9 +8,10 @@ use crate::peer::Peer;
 use crate::peer::keyring::Epoch;
 use crate::session::{
     Accept, CipherSet, ClientHello, Cookie, Extensions, Hop, Initiator, InviteId, InviteSecret, Outcome,
-    PublicKey, READS_QUEUE, Refusal, SessionId, SessionKeys, StaticKey,
+    PublicKey, READS_QUEUE, Refusal, SessionKeys, StaticKey,
 };
 use crate::time::{Duration, Time};
+use core::net::IpAddr;
 use ipnet::IpNet;
 use std::fmt;
 
@@ -108,7 +109,7 @@ impl Engine {
     }
 
     pub(super) fn on_path_added(&mut self, now: Time) {
-        let up = self.peers.values().any(|p| p.is_up());
+        let up = self.peers.values().any(|p| p.session.is_up());
         if let Some((c, _)) = self.parts()
             && !up
         {
@@ -128,8 +129,9 @@ impl Engine {
             return self.retry(id, now);
         }
         let Some(peer) = self.peers.get(&id) else { return };
-        let up = peer.is_up();
-        let worn = peer.keys.is_worn(now, config.rekey_after) || peer.keys.unheard(now) >= UNHEARD_KEYS;
+        let up = peer.session.is_up();
+        let worn = peer.session.keys().is_worn(now, config.rekey_after)
+            || peer.session.keys().unheard(now) >= UNHEARD_KEYS;
         let cut_off = up && self.is_cut_off(id, now);
         if (!up || worn || cut_off) && self.peers.get(&id).is_some_and(|p| !p.paths.is_empty()) {
             self.start(id, now);
@@ -140,9 +142,9 @@ impl Engine {
     fn is_cut_off(&mut self, id: u32, now: Time) -> bool {
         let dead = self.peers.get(&id).is_some_and(|p| {
             // A path that is new, but that the gateway says nothing on, is no hope either.
-            let unheard = now.since(p.last_heard) > UNHEARD;
+            let unheard = now.since(p.session.last_heard()) > UNHEARD;
             let asked = p.paths.iter().filter_map(|p| p.sent.oldest_flying()).map(|(_, at)| at).min();
-            asked.is_some_and(|at| now.since(at.max(p.last_heard)) >= UNANSWERED)
+            asked.is_some_and(|at| now.since(at.max(p.session.last_heard())) >= UNANSWERED)
                 || p.paths
                     .iter()
                     .all(|p| p.live.state == State::Down || unheard && p.live.state == State::Validating)
@@ -164,13 +166,13 @@ impl Engine {
     /// The gateway renews the keys, but nothing opens under them: the two ends no longer have the same session in mind.
     fn is_deaf(&self, peer: &Peer, now: Time) -> bool {
         let Role::Client(c) = &self.role else { return false };
-        !peer.keys.unheard(now).is_zero() && now.since(c.unheard_since) >= DEAF
+        !peer.session.keys().unheard(now).is_zero() && now.since(c.unheard_since) >= DEAF
     }
 
     fn start(&mut self, id: u32, now: Time) {
         let index = self.fresh_index();
         let tun_mtu = self.shared.config.tun_mtu;
-        let resume = self.peers.get(&id).filter(|p| !self.is_deaf(p, now)).and_then(|p| p.session);
+        let resume = self.peers.get(&id).filter(|p| !self.is_deaf(p, now)).and_then(|p| p.session.id());
         let Role::Client(c) = &mut self.role else { return };
         let hello = ClientHello {
             ciphers: c.config.ciphers,
@@ -265,36 +267,36 @@ impl Engine {
 
     fn on_accepted(&mut self, accept: Accept, keys: SessionKeys, now: Time) {
         let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
-        let same = peer.session == Some(accept.session);
+        let same = peer.session.id() == Some(accept.session);
         let epoch = Epoch::new(keys, &self.shared.config, now);
         let Role::Client(c) = &mut self.role else { return };
-        if !same || peer.keys.unheard(now).is_zero() {
+        if !same || peer.session.keys().unheard(now).is_zero() {
             c.unheard_since = now;
         }
         if same {
-            if let Some(old) = peer.keys.renew(epoch, now) {
+            if let Some(old) = peer.session.keys_mut().renew(epoch, now) {
                 self.indices.remove(&old.get());
             }
         } else {
             // Old keys end with their session: beside new replay windows a recorded datagram would pass.
             let local = epoch.local;
-            peer.keys.indices().filter(|old| *old != local).for_each(|old| {
+            peer.session.keys().indices().filter(|old| *old != local).for_each(|old| {
                 self.indices.remove(&old.get());
             });
-            peer.keys.begin(epoch);
+            peer.session.keys_mut().begin(epoch);
             peer.restart(&mut self.shared, now);
-            peer.session = Some(accept.session);
+            peer.session.set_id(accept.session);
         }
         if let Some(b) = &mut peer.backhaul {
             b.set_peer_reads(accept.extensions.get(READS_QUEUE).is_some());
         }
-        peer.peer_mtu = accept.tun_mtu.max(1280);
-        peer.own_inside = vec![accept.ipv4.client.into()];
-        peer.own_inside.extend(accept.ipv6.map(|v6| core::net::IpAddr::from(v6.client)));
-        for i in 0..peer.paths.len() {
+        peer.inside.set_peer_mtu(accept.tun_mtu);
+        let own = [Some(accept.ipv4.client.into()), accept.ipv6.map(|v6| IpAddr::from(v6.client))];
+        peer.inside.set_own(own.into_iter().flatten());
+        for i in peer.paths.ids() {
             if same {
                 // Something must be sealed with the new keys soon: the gateway waits for it.
-                peer.paths[i].ping_due = true;
+                peer.paths[i].control.ping_due = true;
             } else {
                 peer.challenge_path(i, &mut self.shared);
             }
@@ -307,18 +309,16 @@ impl Engine {
 
     /// Client: other networks than before lie behind the gateway ([`ClientConfig::routes`]).
     pub fn set_routes(&mut self, networks: &[IpNet]) {
-        let Some((&id, peer)) = self.peers.iter_mut().next().filter(|(_, p)| p.is_client) else { return };
-        peer.networks = IpNet::aggregate(&networks.to_vec());
-        self.networks = peer.networks.iter().map(|n| (*n, id)).collect();
+        let Some((&id, peer)) = self.peers.iter_mut().next().filter(|(_, p)| p.is_client()) else { return };
+        peer.inside.set_networks(IpNet::aggregate(&networks.to_vec()));
+        self.networks = peer.inside.networks().iter().map(|n| (*n, id)).collect();
     }
 
     pub(super) fn on_gateway_closed(&mut self, code: u8, now: Time) {
         let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
-        peer.session = None::<SessionId>;
-        for i in peer.keys.indices() {
+        for i in peer.session.forget() {
             self.indices.remove(&i.get());
         }
-        peer.keys = Default::default();
         let Role::Client(c) = &mut self.role else { return };
         (c.initiator, c.next) = (None, now + RETRY_FIRST);
         if code != 0 {

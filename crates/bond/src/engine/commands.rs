@@ -3,7 +3,7 @@
 use super::{Engine, Role};
 use crate::api::PathSpec;
 use crate::config::Config;
-use crate::path::{Class, Route};
+use crate::path::{Class, PathId, Route, State};
 use crate::time::Time;
 
 impl Engine {
@@ -15,8 +15,8 @@ impl Engine {
 
     pub(super) fn close_peer(&mut self, id: u32, code: u8) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        peer.closing = Some(code);
-        peer.paths.iter_mut().for_each(|p| p.close_due = true);
+        peer.session.close(code);
+        peer.paths.iter_mut().for_each(|p| p.control.close_due = true);
         self.mark_ready(id);
     }
 
@@ -24,16 +24,17 @@ impl Engine {
     pub fn add_path(&mut self, spec: PathSpec, now: Time) -> Option<u8> {
         let (&id, peer) = self.peers.iter_mut().next()?;
         let path = peer.add_path(spec, &self.shared.config)?;
-        let index = peer.paths.len() - 1;
-        peer.challenge_path(index, &mut self.shared);
+        peer.challenge_path(path, &mut self.shared);
         self.mark_ready(id);
         self.on_path_added(now);
-        Some(path)
+        Some(path.get())
     }
 
     /// Client: takes a path away; what was on its way there goes elsewhere.
     pub fn remove_path(&mut self, path: u8, now: Time) {
-        let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
+        let (Some((&id, peer)), Some(path)) = (self.peers.iter_mut().next(), PathId::new(path)) else {
+            return;
+        };
         peer.remove_path(path, now, &mut self.shared);
         peer.on_timers(now, &mut self.shared);
         self.mark_ready(id);
@@ -41,19 +42,18 @@ impl Engine {
 
     /// Client: changes what a path may be used for; the gateway follows.
     pub fn set_class(&mut self, path: u8, class: Class) {
-        let Some((&id, peer)) = self.peers.iter_mut().next() else { return };
-        peer.status_seq = peer.status_seq.wrapping_add(1);
-        if let Some(p) = peer.path_mut(path) {
-            (p.class, p.status_due, p.exhausted_told) = (class, true, false);
-        }
+        let (Some((&id, peer)), Some(path)) = (self.peers.iter_mut().next(), PathId::new(path)) else {
+            return;
+        };
+        peer.paths.set_class(path, class);
         peer.on_queue_changed();
         self.mark_ready(id);
     }
 
     /// Client: changes a path's weight for the weighted scheduler.
     pub fn set_weight(&mut self, path: u8, weight: u32) {
-        if let (Some(peer), true) = (self.peers.values_mut().next(), path < 16) {
-            peer.weights[path as usize] = weight.max(1);
+        if let (Some(peer), Some(path)) = (self.peers.values_mut().next(), PathId::new(path)) {
+            peer.paths.set_weight(path, weight);
         }
     }
 
@@ -62,12 +62,12 @@ impl Engine {
         let ids: Vec<u32> = self.peers.keys().copied().collect();
         for id in ids {
             let Some(peer) = self.peers.get_mut(&id) else { continue };
-            for i in 0..peer.paths.len() {
-                if peer.paths[i].route.link == link && peer.paths[i].live.state == crate::path::State::Active
-                {
-                    peer.paths[i].live.die(now);
-                    peer.evacuate(i, now, &mut self.shared);
-                    peer.announce(i, &mut self.shared);
+            for path in peer.paths.ids() {
+                let p = &mut peer.paths[path];
+                if p.route.link == link && p.live.state == State::Active {
+                    p.live.die(now);
+                    peer.declare_all_lost(path, now, &mut self.shared);
+                    peer.emit_event(path, &mut self.shared);
                     peer.on_queue_changed();
                 }
             }
@@ -86,14 +86,20 @@ impl Engine {
     }
 
     /// Changes what can be changed while running: scheduler, controller of new paths, limits.
-    pub fn reconfigure(&mut self, config: Config) {
+    ///
+    /// A scheduler that goes by the links' completions cannot take over from another, or another from it: the one in force stays.
+    pub fn reconfigure(&mut self, mut config: Config) {
+        let by_completions = self.shared.config.scheduler.counts_completions();
+        if config.scheduler.counts_completions() != by_completions {
+            config.scheduler = self.shared.config.scheduler;
+        }
         let rebuild = config.scheduler != self.shared.config.scheduler
             || config.max_spread != self.shared.config.max_spread;
         if let Role::Gateway(g) = &mut self.role {
             g.responder.set_config(&config.responder);
         }
         for peer in self.peers.values_mut().filter(|_| rebuild) {
-            peer.scheduler = config.scheduler.scheduler(config.max_spread);
+            peer.send.set_scheduler(&config);
         }
         self.peers.values_mut().filter_map(|p| p.backhaul.as_mut()).for_each(|b| b.reconfigure(&config));
         self.shared.config = config;

@@ -89,7 +89,7 @@ impl Engine {
 
     /// Keys that this client has not used yet are offered to it.
     fn has_offer(&self, client: &PublicKey, now: Time) -> bool {
-        self.peers_of(client).any(|id| self.peers.get(&id).is_some_and(|p| p.keys.has_offer(now)))
+        self.peers_of(client).any(|id| self.peers.get(&id).is_some_and(|p| p.session.keys().has_offer(now)))
     }
 
     fn admit(&mut self, incoming: &Incoming) -> Result<Admission, Refusal> {
@@ -156,12 +156,14 @@ impl Engine {
             Some(id) => id,
             None => {
                 self.drop_unconfirmed(&offer.client);
-                let mut peer = Peer::new(offer.client, false, &self.shared.config, now);
-                (peer.session, peer.own_inside) = (Some(offer.accept.session), own_inside);
-                peer.inside = vec![offer.admission.ipv4.client.into()];
-                peer.inside.extend(offer.admission.ipv6.map(|v6| IpAddr::from(v6.client)));
-                (peer.networks, peer.device) = (offer.admission.networks, offer.admission.device);
-                peer.peer_mtu = offer.client_mtu;
+                let (owner, device) = (self.shared.store.add_owner(), offer.admission.device);
+                let mut peer = Peer::new(offer.client, false, device, owner, &self.shared.config, now);
+                peer.session.set_id(offer.accept.session);
+                peer.inside.set_own(own_inside);
+                let (v4, v6) = (offer.admission.ipv4.client, offer.admission.ipv6.map(|v6| v6.client));
+                peer.inside.set_client([Some(IpAddr::from(v4)), v6.map(IpAddr::from)].into_iter().flatten());
+                peer.inside.set_networks(offer.admission.networks);
+                peer.inside.set_peer_mtu(offer.client_mtu);
                 self.insert(peer)
             }
         };
@@ -170,7 +172,7 @@ impl Engine {
         if let Some(b) = &mut peer.backhaul {
             b.set_peer_reads(offer.reads_queue);
         }
-        if let Some(void) = peer.keys.offer(epoch) {
+        if let Some(void) = peer.session.keys_mut().offer(epoch) {
             self.indices.remove(&void.get());
         }
         // They are erased if nobody uses them.
@@ -180,7 +182,7 @@ impl Engine {
 
     /// One half-open session per client is enough.
     fn drop_unconfirmed(&mut self, client: &PublicKey) {
-        let is_unconfirmed = |id: &u32| self.peers.get(id).is_some_and(|p| !p.confirmed);
+        let is_unconfirmed = |id: &u32| self.peers.get(id).is_some_and(|p| !p.session.is_confirmed());
         let unconfirmed: Vec<u32> = self.peers_of(client).filter(is_unconfirmed).collect();
         unconfirmed.into_iter().for_each(|id| self.remove(id));
     }
@@ -188,8 +190,8 @@ impl Engine {
     /// A client has used its keys for the first time: an older session of it is over, and packets for it have a way.
     pub(super) fn on_client_confirmed(&mut self, id: u32, route: Route, _now: Time) {
         let Some(peer) = self.peers.get(&id) else { return };
-        let (client, device) = (peer.key, peer.device);
-        let (inside, networks) = (peer.inside.clone(), peer.networks.clone());
+        let (client, device) = (peer.key(), peer.device());
+        let (inside, networks) = (peer.inside.client().to_vec(), peer.inside.networks().to_vec());
         let others: Vec<u32> = self.peers_of(&client).filter(|o| *o != id).collect();
         for other in others {
             self.remove(other);
@@ -203,9 +205,10 @@ impl Engine {
         self.networks.sort_by_key(|(n, _)| core::cmp::Reverse(n.prefix_len()));
         let mut new = false;
         if let Some(peer) = self.peers.get_mut(&id) {
-            new = !core::mem::replace(&mut peer.announced, true);
-            for i in 0..peer.paths.len() {
-                if peer.paths[i].live.state == State::Validating && peer.paths[i].challenge.is_none() {
+            new = peer.session.announce();
+            for i in peer.paths.ids() {
+                if peer.paths[i].live.state == State::Validating && peer.paths[i].address.challenge.is_none()
+                {
                     peer.challenge_path(i, &mut self.shared);
                 }
             }
@@ -217,10 +220,16 @@ impl Engine {
 
     pub(super) fn on_client_closed(&mut self, id: u32) {
         if let Some(peer) = self.peers.get(&id) {
-            let client = peer.key;
+            let client = peer.key();
             self.event(Event::ClientDown { client, why: "it said goodbye" });
         }
         self.remove(id);
+    }
+
+    pub(super) fn on_client_cheated(&mut self, id: u32) {
+        let Some(client) = self.peers.get(&id).map(Peer::key) else { return };
+        self.close_peer(id, 0);
+        self.event(Event::ClientDown { client, why: "it acknowledged what was never sent" });
     }
 
     /// Gateway: a client's right to be here ends now. It is told why.
@@ -240,11 +249,13 @@ impl Engine {
         let gone: Vec<u32> = self
             .peers
             .iter()
-            .filter(|(_, p)| now.since(p.last_heard) > if p.confirmed { idle } else { OFFERED_FOR })
+            .filter(|(_, p)| {
+                now.since(p.session.last_heard()) > if p.session.is_confirmed() { idle } else { OFFERED_FOR }
+            })
             .map(|(id, _)| *id)
             .collect();
         for id in gone {
-            if let Some(client) = self.peers.get(&id).filter(|p| p.confirmed).map(|p| p.key) {
+            if let Some(client) = self.peers.get(&id).filter(|p| p.session.is_confirmed()).map(Peer::key) {
                 self.event(Event::ClientDown { client, why: "silent for too long" });
             }
             self.remove(id);

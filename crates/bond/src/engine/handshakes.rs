@@ -211,7 +211,8 @@ impl Engine {
 
     /// A session of the client `key` that goes on with a new handshake.
     pub(super) fn resumed(&self, key: &PublicKey, session: Option<SessionId>) -> Option<u32> {
-        let is_it = |id: &u32| self.peers.get(id).is_some_and(|p| session.is_some() && p.session == session);
+        let is_it =
+            |id: &u32| self.peers.get(id).is_some_and(|p| session.is_some() && p.session.id() == session);
         self.peers_of(key).find(is_it)
     }
 }

@@ -17,10 +17,10 @@ use crate::config::{Config, Profile};
 use crate::entropy::Entropy;
 use crate::inner::Inner;
 use crate::order::Delivery;
-use crate::path::Route;
+use crate::path::{PathId, Route};
+use crate::peer::receive::{Heard, Origin};
 use crate::peer::{Drops, Peer, Shared};
 use crate::pool::Pool;
-use crate::receive::{Heard, Origin};
 use crate::record::{Packet, Store};
 use crate::session::{Index, Layer, MessageType, PublicKey, StaticKey};
 use crate::time::{Duration, Time};
@@ -80,7 +80,8 @@ impl Engine {
     pub fn client(config: Config, client: ClientConfig, entropy: Entropy, now: Time) -> Engine {
         let (gateway, routes) = (client.gateway, client.routes.clone());
         let mut e = Engine::new(config, Role::Client(Box::new(Client::new(client))), entropy);
-        let peer = Peer::new(gateway, true, &e.shared.config, now);
+        let owner = e.shared.store.add_owner();
+        let peer = Peer::new(gateway, true, 0, owner, &e.shared.config, now);
         e.insert(peer);
         e.set_routes(&routes);
         e
@@ -270,7 +271,7 @@ impl Engine {
     fn wake(&mut self, id: u32, now: Time) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         peer.on_timers(now, &mut self.shared);
-        for index in peer.keys.expire(now) {
+        for index in peer.session.keys_mut().expire(now) {
             self.indices.remove(&index.get());
         }
         self.mark_ready(id);
@@ -343,20 +344,20 @@ impl Engine {
                 self.on_confirmed(id, from.route, now);
             }
             Heard::Closed(code) => return self.on_closed(id, code, now),
+            Heard::Cheated => return self.on_cheated(id, now),
         }
         if let Some(peer) = self.peers.get_mut(&id)
-            && peer.order.gaps() > 0
+            && peer.receive.order().gaps() > 0
         {
             peer.check_order(now, &mut self.shared);
         }
         self.mark_ready(id);
     }
 
-    fn insert(&mut self, mut peer: Peer) -> u32 {
+    fn insert(&mut self, peer: Peer) -> u32 {
         let id = self.next_peer;
-        peer.id = id;
         self.next_peer += 1;
-        self.of_key.insert((peer.key, id));
+        self.of_key.insert((peer.key(), id));
         self.peers.insert(id, peer);
         id
     }
@@ -373,26 +374,26 @@ impl Engine {
 
     fn remove(&mut self, id: u32) {
         let Some(mut peer) = self.peers.remove(&id) else { return };
-        for i in peer.keys.indices() {
+        for i in peer.session.keys().indices() {
             self.indices.remove(&i.get());
         }
-        self.of_key.remove(&(peer.key, id));
-        for address in &peer.inside {
+        self.of_key.remove(&(peer.key(), id));
+        for address in peer.inside.client() {
             // Another session of the same client may have it by now.
             if self.inside.get(address) == Some(&id) {
                 self.inside.remove(address);
             }
         }
         self.networks.retain(|(_, owner)| *owner != id);
-        if self.devices.get(&peer.device) == Some(&id) {
-            self.devices.remove(&peer.device);
+        if self.devices.get(&peer.device()) == Some(&id) {
+            self.devices.remove(&peer.device());
         }
         self.timer_of.remove(&id);
         peer.dispose(&mut self.shared);
     }
 
     fn remove_if_closed(&mut self, id: u32) {
-        if self.peers.get(&id).is_some_and(|p| p.closing.is_some()) {
+        if self.peers.get(&id).is_some_and(|p| p.session.closing().is_some()) {
             self.remove(id);
         }
     }
@@ -437,6 +438,14 @@ impl Engine {
         }
     }
 
+    /// The peer acknowledged what was never sent, to be sent more than it can take. That ends the session.
+    fn on_cheated(&mut self, id: u32, now: Time) {
+        match self.role {
+            Role::Client(_) => self.on_gateway_closed(0, now),
+            Role::Gateway(_) => self.on_client_cheated(id),
+        }
+    }
+
     fn on_confirmed(&mut self, id: u32, route: Route, now: Time) {
         if matches!(self.role, Role::Gateway(_)) {
             self.on_client_confirmed(id, route, now);
@@ -450,6 +459,6 @@ impl Engine {
 
     /// Where datagrams of a route would go now, for tests.
     pub fn remote_of(&self, path: u8) -> Option<SocketAddr> {
-        self.peers.values().next()?.paths.iter().find(|p| p.id == path).map(|p| p.route.remote)
+        self.peers.values().next()?.paths.get(PathId::new(path)?).map(|p| p.route.remote)
     }
 }

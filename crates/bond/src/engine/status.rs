@@ -133,36 +133,36 @@ impl Engine {
 }
 
 fn peer_status(p: &crate::peer::Peer, now: Time) -> PeerStatus {
-    let epoch = p.keys.current();
+    let epoch = p.session.keys().current();
     PeerStatus {
-        key: p.key,
-        inside: if p.is_client { p.own_inside.clone() } else { p.inside.clone() },
-        up: p.is_up() && p.confirmed,
+        key: p.key(),
+        inside: if p.is_client() { p.inside.own().to_vec() } else { p.inside.client().to_vec() },
+        up: p.session.is_up() && p.session.is_confirmed(),
         cipher: epoch.map(|e| e.sealer.cipher().name()),
         key_age: epoch.map(|e| now.since(e.since)),
-        silent_for: now.since(p.last_heard),
+        silent_for: now.since(p.session.last_heard()),
         paths: p.paths.iter().map(|path| path_status(p, path, now)).collect(),
-        queue_bytes: p.ingress.bytes(),
-        queue_packets: p.ingress.packets(),
-        queue_wait: p.ingress.waited(),
-        queue: p.ingress.counters(),
-        order: p.order.counters(),
-        waits: p.order.waits().clone(),
-        held_bytes: p.order.held_bytes(),
-        gaps: p.order.gaps(),
-        resent: p.resent,
-        given_up: p.given_up,
-        networks: p.networks.clone(),
-        device: p.device,
+        queue_bytes: p.send.queue().bytes(),
+        queue_packets: p.send.queue().packets(),
+        queue_wait: p.send.queue().waited(),
+        queue: p.send.queue().counters(),
+        order: p.receive.order().counters(),
+        waits: p.receive.order().waits().clone(),
+        held_bytes: p.receive.order().held_bytes(),
+        gaps: p.receive.order().gaps(),
+        resent: p.send.retransmitted(),
+        given_up: p.send.abandoned(),
+        networks: p.inside.networks().to_vec(),
+        device: p.device(),
         backhaul: p.backhaul.as_ref().and_then(|b| b.status()),
     }
 }
 
 fn path_status(peer: &crate::peer::Peer, p: &crate::path::Path, now: Time) -> PathStatus {
-    let weight = peer.weights[p.id as usize];
+    let weight = peer.paths.weight(p.id);
     let known = p.rtt.is_known();
     PathStatus {
-        id: p.id,
+        id: p.id.get(),
         route: p.route,
         state: p.live.state,
         class: p.class.name(),

@@ -202,8 +202,15 @@ impl Reassembly {
         }
     }
 
-    /// The sender abandoned a packet.
-    pub fn on_skip(&mut self, pool: &mut Pool, flow: u16, seq: u32, now: Time, out: &mut VecDeque<Delivery>) {
+    /// The sender abandoned a packet. `before`: everything before it left before this.
+    pub fn on_skip(
+        &mut self,
+        pool: &mut Pool,
+        (flow, seq): (u16, u32),
+        before: Option<Stamp>,
+        now: Time,
+        out: &mut VecDeque<Delivery>,
+    ) {
         if flow & URGENT != 0 {
             return;
         }
@@ -212,6 +219,9 @@ impl Reassembly {
         match noted {
             true => self.settle((flow, seq), now, out),
             false => self.counters.refused += 1,
+        }
+        if let Some(stamp) = before {
+            self.note_sent_before(flow, seq, stamp);
         }
     }
 

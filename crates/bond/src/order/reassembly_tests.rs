@@ -176,9 +176,19 @@ fn an_abandoned_packet_ends_the_wait_at_once() {
     let mut e = End::new();
     e.whole(1, 0, 0);
     e.whole(1, 3, 0);
-    e.t.on_skip(&mut e.pool, 1, 1, Time::ZERO, &mut e.out);
-    e.t.on_skip(&mut e.pool, 1, 2, Time::ZERO, &mut e.out);
+    e.t.on_skip(&mut e.pool, (1, 1), None, Time::ZERO, &mut e.out);
+    e.t.on_skip(&mut e.pool, (1, 2), None, Time::ZERO, &mut e.out);
     assert_eq!(e.got(), [0, 3]);
+}
+
+#[test]
+fn an_abandoned_packet_tells_when_the_gap_before_it_was_sent() {
+    for (before, due) in [(Some(Stamp::of(Time::from_millis(10))), 80), (None, 210)] {
+        let mut e = End::new();
+        e.whole(1, 0, 0);
+        e.t.on_skip(&mut e.pool, (1, 2), before, Time::from_millis(10), &mut e.out);
+        assert_eq!(e.check(30, 12), Some(Time::from_millis(due)), "{before:?}");
+    }
 }
 
 #[test]
@@ -205,7 +215,7 @@ fn numbers_far_ahead_cost_next_to_nothing_and_it_is_given_back() {
     let mut e = End { pool: Pool::new(1 << 24), ..End::new() };
     for flow in 0..1024 {
         e.whole(flow, 0, 0);
-        e.t.on_skip(&mut e.pool, flow, 8000, Time::ZERO, &mut e.out);
+        e.t.on_skip(&mut e.pool, (flow, 8000), None, Time::ZERO, &mut e.out);
         e.whole(flow, 8100, 0);
         assert_eq!(e.got(), [0]);
     }
@@ -232,7 +242,7 @@ fn skipping_numbers_costs_the_same_however_many_they_are() {
     let mut next = 1;
     for round in 0..1000 {
         let before = e.t.counters().steps;
-        e.t.on_skip(&mut e.pool, 1, (next + 8191) & 0xff_ffff, Time::ZERO, &mut e.out);
+        e.t.on_skip(&mut e.pool, (1, (next + 8191) & 0xff_ffff), None, Time::ZERO, &mut e.out);
         e.whole(1, (next + 8192) & 0xff_ffff, 0);
         next += 8192;
         assert!(e.t.counters().steps - before < 20, "round {round}");
@@ -248,7 +258,7 @@ fn no_frame_takes_more_steps_than_a_window_has_blocks() {
     let step = |e: &mut End, seq, skip| {
         let before = e.t.counters().steps;
         match skip {
-            true => e.t.on_skip(&mut e.pool, 1, seq, Time::ZERO, &mut e.out),
+            true => e.t.on_skip(&mut e.pool, (1, seq), None, Time::ZERO, &mut e.out),
             false => e.whole(1, seq, 0),
         }
         e.got();

@@ -9,6 +9,7 @@
 //!      └──────────────────────────────── Down ◀──────────────────────────────────┘
 //! ```
 
+mod id;
 pub mod pacer;
 pub mod pmtu;
 pub mod recv;
@@ -16,6 +17,9 @@ pub mod rtt;
 pub mod sent;
 mod state;
 
+pub use id::PathId;
+#[cfg(test)]
+pub(crate) use id::path_id;
 pub use state::{Class, Liveness, State};
 
 use crate::cc::rate::RateSampler;
@@ -30,7 +34,7 @@ use pacer::Pacer;
 use pmtu::Mtu;
 use recv::RecvLog;
 use rtt::Rtt;
-use sent::{Outcome, SentLog, Settled};
+use sent::{AckCheck, Outcome, SentLog, Settled};
 
 /// Datagrams over which the loss of a path is averaged: half a per cent shows as two or three.
 const LOSS_MEMORY: f64 = 500.0;
@@ -70,19 +74,45 @@ pub struct Traffic {
     pub acked: u64,
 }
 
-/// One path of a session.
-#[derive(Debug)]
-pub struct Path {
-    /// Identifier in the datagram header.
-    pub id: u8,
-    /// Where its datagrams go.
-    pub route: Route,
+/// What is proven of a path's address ([`crate::peer::address`]).
+#[derive(Debug, Default)]
+pub struct Validation {
     /// Where the peer may have moved to (NAT rebinding); no data goes there before that is proven.
     pub candidate: Option<Candidate>,
     /// No other address is asked until then.
     pub stays_until: Time,
     /// Bytes that may go to an address that is not proven to be the peer's (RFC 9000 §8.1); `None` where it is, or where this end chose it.
     pub unproven: Option<u64>,
+    /// Challenge to send or sent: token and when it was last sent.
+    pub challenge: Option<(u64, Time)>,
+    /// Token of the peer's challenge, to be answered on this path.
+    pub respond: Option<u64>,
+}
+
+/// What a path is to tell the peer with its next datagram.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Something that asks for an answer is to be sent now.
+    pub ping_due: bool,
+    /// The peer is to be told of this path's class.
+    pub status_due: bool,
+    /// When that was last said; it is said again if the datagram is lost.
+    pub status_at: Option<Time>,
+    /// The peer is to be told that the session ends.
+    pub close_due: bool,
+    /// The driver was told that the allowance is used up.
+    pub exhausted_told: bool,
+}
+
+/// One path of a session.
+#[derive(Debug)]
+pub struct Path {
+    /// Which one it is.
+    pub id: PathId,
+    /// Where its datagrams go.
+    pub route: Route,
+    /// What is proven of its address.
+    pub address: Validation,
     /// What it may be used for.
     pub class: Class,
     /// Whether it works.
@@ -103,22 +133,10 @@ pub struct Path {
     pub pacer: Pacer,
     /// Delivery rate.
     pub sampler: RateSampler,
-    /// Challenge to send or sent: token and when it was last sent.
-    pub challenge: Option<(u64, Time)>,
-    /// Token of the peer's challenge, to be answered on this path.
-    pub respond: Option<u64>,
-    /// The peer is to be told of this path's class.
-    pub status_due: bool,
-    /// When that was last said; it is said again if the datagram is lost.
-    pub status_at: Option<Time>,
+    /// What it owes the peer.
+    pub control: Control,
     /// Number of the peer's last word on this path's class.
     pub status_seen: Option<u16>,
-    /// The peer is to be told that the session ends.
-    pub close_due: bool,
-    /// The driver was told that the allowance is used up.
-    pub exhausted_told: bool,
-    /// A datagram that asks for an answer is to be sent now.
-    pub ping_due: bool,
     /// Newest stamp of the peer that arrived here.
     pub newest_stamp: Option<Stamp>,
     /// Counts.
@@ -126,7 +144,6 @@ pub struct Path {
     /// Share of datagrams lost lately.
     pub loss: f64,
     ce_seen: u16,
-    bytes_since_loss: u64,
     /// When something that asks for an answer last left.
     pub last_eliciting: Time,
     /// When something of the peer last arrived.
@@ -136,7 +153,7 @@ pub struct Path {
 impl Path {
     /// A path whose address is not validated yet. `in_flight_limit`: datagrams.
     pub fn new(
-        id: u8,
+        id: PathId,
         route: Route,
         interface_mtu: u16,
         cc: Box<dyn Controller>,
@@ -145,9 +162,7 @@ impl Path {
         Path {
             id,
             route,
-            candidate: None,
-            stays_until: Time::ZERO,
-            unproven: None,
+            address: Validation::default(),
             class: Class::Active,
             live: Liveness::default(),
             sent: SentLog::new(in_flight_limit),
@@ -158,19 +173,12 @@ impl Path {
             cc,
             pacer: Pacer::default(),
             sampler: RateSampler::new(),
-            challenge: None,
-            respond: None,
-            status_due: false,
-            status_at: None,
+            control: Control::default(),
             status_seen: None,
-            close_due: false,
-            exhausted_told: false,
-            ping_due: false,
             newest_stamp: None,
             traffic: Traffic::default(),
             loss: 0.0,
             ce_seen: 0,
-            bytes_since_loss: 0,
             last_eliciting: Time::ZERO,
             heard_at: Time::ZERO,
         }
@@ -184,12 +192,12 @@ impl Path {
     /// Largest datagram, UDP payload bytes.
     pub fn datagram(&self) -> usize {
         let most = self.mtu.current() as usize - self.overhead();
-        self.unproven.map_or(most, |u| most.min(u as usize))
+        self.address.unproven.map_or(most, |u| most.min(u as usize))
     }
 
     /// A datagram with what a path must say may leave.
     pub fn may_speak(&self) -> bool {
-        self.unproven.is_none_or(|u| u >= LEAST_DATAGRAM)
+        self.address.unproven.is_none_or(|u| u >= LEAST_DATAGRAM)
     }
 
     /// How long a challenge waits for its answer before it is repeated (RFC 9000, section 8.2.1).
@@ -258,7 +266,7 @@ impl Path {
         let bytes = (datagram + self.overhead()) as u32;
         let stamp = self.sampler.on_send(now, self.sent.inflight());
         self.sent.on_sent(now, bytes, eliciting, chunks, probe, stamp);
-        if let Some(u) = &mut self.unproven {
+        if let Some(u) = &mut self.address.unproven {
             *u = u.saturating_sub(datagram as u64);
         }
         if eliciting {
@@ -290,7 +298,7 @@ impl Path {
         self.traffic.received += 1;
         self.traffic.received_bytes += bytes;
         self.class.spend(bytes);
-        if let Some(u) = self.unproven.as_mut().filter(|_| from == self.route) {
+        if let Some(u) = self.address.unproven.as_mut().filter(|_| from == self.route) {
             *u += AMPLIFICATION * datagram as u64;
         }
         if self.newest_stamp.is_none_or(|n| stamp.later_than(n) > 0) {
@@ -298,7 +306,7 @@ impl Path {
         }
     }
 
-    /// Handles an acknowledgement of this path's datagrams; what became of them is in `out`. `false` if it is absurd.
+    /// Handles an acknowledgement of this path's datagrams; what became of them is in `out`.
     pub fn on_ack(
         &mut self,
         now: Time,
@@ -306,10 +314,11 @@ impl Path {
         clock: &mut ClockOffset,
         siblings: &[Sibling],
         out: &mut Outcome,
-    ) -> bool {
+    ) -> AckCheck {
         out.clear();
-        if !self.sent.on_ack(now, ack, self.loss_delay(), out) {
-            return false;
+        let check = self.sent.on_ack(now, ack, self.loss_delay(), out);
+        if check != AckCheck::Taken {
+            return check;
         }
         let mut queue_delay = None;
         if let Some((_, at)) = out.largest {
@@ -324,9 +333,9 @@ impl Path {
         self.ce_seen = self.ce_seen.wrapping_add(ce);
         self.traffic.spurious += u64::from(out.spurious);
         self.note_loss(out);
-        self.on_losses(now, siblings, out, false);
+        self.on_losses(now, siblings, out);
         self.on_arrivals(now, queue_delay, u64::from(ce), siblings, out);
-        true
+        check
     }
 
     /// Moving average over about [`LOSS_MEMORY`] datagrams.
@@ -361,7 +370,6 @@ impl Path {
             }
         }
         self.traffic.acked += out.acked.len() as u64;
-        self.bytes_since_loss += bytes;
         let newest_sent = out.acked.iter().map(|s| s.at).max().unwrap_or(now);
         let round_start = self.sampler.take_round_start();
         let Some(rate) = self.sampler.sample(self.rtt.min()) else { return };
@@ -382,8 +390,8 @@ impl Path {
         self.cc.on_ack(&ack, siblings);
     }
 
-    /// Accounts losses; `persistent` as RFC 9002 §7.6.
-    pub fn on_losses(&mut self, now: Time, siblings: &[Sibling], out: &Outcome, persistent: bool) {
+    /// Accounts losses, and losses that were none.
+    pub fn on_losses(&mut self, now: Time, siblings: &[Sibling], out: &Outcome) {
         let (mut bytes, mut newest) = (0u64, Time::ZERO);
         let size = |bytes: u32| u16::try_from(bytes).unwrap_or(u16::MAX);
         for s in out.acked.iter().filter(|s| s.probe.is_none()) {
@@ -403,19 +411,22 @@ impl Path {
                 }
             }
         }
+        if out.spurious_bytes > 0 {
+            self.cc.on_spurious_loss(now, out.spurious_bytes);
+        }
         // What was to show whether the path works is itself among what was lost: ask again.
-        self.ping_due |= self.live.state == State::Suspect && self.sent.flying() == 0 && !out.lost.is_empty();
+        self.control.ping_due |=
+            self.live.state == State::Suspect && self.sent.flying() == 0 && !out.lost.is_empty();
         self.traffic.lost += out.lost.len() as u64;
         if bytes > 0 {
-            self.bytes_since_loss = 0;
-            let loss = Loss { now, bytes, newest_sent: newest, inflight: self.sent.inflight(), persistent };
+            let loss = Loss { now, bytes, newest_sent: newest, inflight: self.sent.inflight() };
             self.cc.on_loss(&loss, siblings);
         }
     }
 
     /// What was said of the class may be among what was lost.
     pub fn repeat_status(&mut self, out: &Outcome) {
-        self.status_due |= out.lost.iter().any(|s| Some(s.at) == self.status_at);
+        self.control.status_due |= out.lost.iter().any(|s| Some(s.at) == self.control.status_at);
     }
 
     /// Time that an overtaken datagram is given: the larger of smoothed and latest RTT (RFC 9002 §6.1.2), and the path's jitter.
@@ -443,7 +454,7 @@ impl Path {
         Sibling {
             window: self.cc.window(),
             srtt: self.rtt.smoothed(),
-            bytes_since_loss: self.bytes_since_loss,
+            bytes_since_loss: self.cc.bytes_since_loss(),
             is_self: false,
         }
     }

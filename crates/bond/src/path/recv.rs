@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 /// Datagrams after which an acknowledgement is due at once (RFC 9000 §13.2.2 has 2), unless they come faster than that is worth.
 const EVERY: u32 = 2;
 /// An acknowledgement waits for more datagrams at most this long, and at most an eighth of a round trip.
-const MAX_DELAY: Duration = Duration::from_millis(5);
+pub const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 /// And at least this long: waking up sooner costs a near peer more than the news is worth, and something may come that it can ride on.
 const MIN_DELAY: Duration = Duration::from_micros(500);
 /// Acknowledgements closer together than [`spacing`], within these bounds, tell a sender nothing new and cost the way back.
@@ -18,6 +18,9 @@ pub const SPARSE: (u32, Duration) = (512, Duration::from_millis(40));
 /// And a gap, or an answer to one that asks, no sooner than this after the last: links repeat what they lose themselves, so gaps are few, but where they are many
 /// each costs as much.
 pub const SPARSE_GAP: Duration = Duration::from_millis(4);
+
+/// What lies so far below the newest number was reported dozens of times: a gap there, as of a number that was left out, is no news.
+const OLD: u64 = 16_384;
 
 /// A sixteenth of a round trip, and on paths of more than 5 ms up to nearly a quarter. On radios each acknowledgement contends with the aggregate that it
 /// answers: with a sixteenth, those of one flow over five hops (`scenarios/003/bond.toml`, 14 ms) were two of three datagrams there, now nearly all ride on the
@@ -71,7 +74,7 @@ impl RecvLog {
         let asked = std::mem::take(&mut self.asked) && self.sparse;
         let delay = match self.unacked >= every || !in_order || ce || asked {
             true => Duration::ZERO,
-            false => (rtt / 8).clamp(least, MAX_DELAY.max(least)),
+            false => (rtt / 8).clamp(least, MAX_ACK_DELAY.max(least)),
         };
         let full = self.sparse && self.unacked >= every;
         let spacing = if !in_order || asked || full { soonest } else { spacing };
@@ -140,7 +143,7 @@ impl RecvLog {
             ranges: ArrayVec::new(),
         };
         let mut above = None;
-        for (lo, hi) in &self.ranges {
+        for (lo, hi) in self.ranges.iter().take_while(|(_, hi)| hi + OLD > first.1) {
             let gap = above.map_or(0, |a: u64| a - hi - 1);
             let (Ok(gap), len) = (u16::try_from(gap), (hi - lo + 1).min(u64::from(u16::MAX)) as u16) else {
                 break;

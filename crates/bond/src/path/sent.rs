@@ -5,6 +5,13 @@ use crate::time::{Duration, Time};
 use crate::wire::AckFrame;
 use std::collections::VecDeque;
 
+mod numbers;
+mod skipped;
+
+use numbers::Numbers;
+use rand::Rng;
+use skipped::Skipped;
+
 /// RFC 9002 §6.1.1: packets of the same path that must overtake one before it counts as lost.
 const PACKET_THRESHOLD: u64 = 3;
 /// The threshold grows to this on a path that reorders.
@@ -25,20 +32,14 @@ pub struct ChunkRef {
     pub copy: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Flying,
-    Acked,
-    Lost,
-}
-
-/// One datagram on its way.
+/// One datagram. What became of it is in [`SentLog::open`] and [`SentLog::in_flight`].
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     at: Time,
     bytes: u32,
+    /// Its fragments, counted from the first of the path.
+    first_chunk: u64,
     chunks: u16,
-    fate: Fate,
     probe: Option<u16>,
     stamp: rate::Stamp,
 }
@@ -69,8 +70,10 @@ pub struct Outcome {
     pub missing: Vec<ChunkRef>,
     /// Packet number and send time of the largest acknowledged, if it is newly so.
     pub largest: Option<(u64, Time)>,
-    /// Datagrams that were held lost and arrived after all.
+    /// Datagrams that were declared lost and arrived after all.
     pub spurious: u32,
+    /// Their bytes on the wire.
+    pub spurious_bytes: u64,
 }
 
 impl Outcome {
@@ -80,21 +83,40 @@ impl Outcome {
         self.lost.clear();
         self.arrived.clear();
         self.missing.clear();
-        (self.largest, self.spurious) = (None, 0);
+        (self.largest, self.spurious, self.spurious_bytes) = (None, 0, 0);
     }
 }
 
-/// Datagrams of one path, from the oldest whose fate is open.
+/// What an acknowledgement was worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckCheck {
+    /// It was taken.
+    Taken,
+    /// It names a number that is yet to be sent: nothing was done.
+    Absurd,
+    /// It names a number that was skipped: the peer acknowledges what it cannot have (RFC 9000 §21.4).
+    Invented,
+}
+
+/// Datagrams of one path, from the oldest of which it is not known whether it arrived.
+///
+/// An acknowledgement costs as much as it has news: a step for each datagram that it settles, and one for 64 that were settled before.
 #[derive(Debug)]
 pub struct SentLog {
     base: u64,
     sent: VecDeque<Sent>,
     chunks: VecDeque<ChunkRef>,
+    /// Number of the first of `chunks`.
+    chunk_base: u64,
+    /// Datagrams that were not acknowledged: in flight, or declared lost.
+    open: Numbers,
+    in_flight: Numbers,
+    skipped: Skipped,
     inflight: u64,
     flying: u32,
     largest_acked: Option<u64>,
     threshold: u64,
-    /// How long after it left a datagram that was held lost is remembered.
+    /// For so long after it left, a datagram that was declared lost is remembered.
     keep_lost: Duration,
     limit: usize,
 }
@@ -106,6 +128,10 @@ impl SentLog {
             base: 0,
             sent: VecDeque::new(),
             chunks: VecDeque::new(),
+            chunk_base: 0,
+            open: Numbers::default(),
+            in_flight: Numbers::default(),
+            skipped: Skipped::default(),
             inflight: 0,
             flying: 0,
             largest_acked: None,
@@ -124,6 +150,15 @@ impl SentLog {
     pub fn begin_at(&mut self, number: u64) {
         debug_assert!(self.sent.is_empty());
         self.base = number;
+        self.open.begin_at(number);
+        self.in_flight.begin_at(number);
+    }
+
+    /// Now and then leaves a number out. Whoever acknowledges it has not seen what it acknowledges.
+    pub fn skip_number(&mut self, now: Time, entropy: &mut impl Rng) {
+        if self.skipped.is_due(self.next_number(), entropy) {
+            self.on_sent(now, 0, false, &[], None, rate::Stamp::default());
+        }
     }
 
     /// Whether the fate of this number is open, or may turn out to be another than was thought.
@@ -158,9 +193,11 @@ impl SentLog {
         probe: Option<u16>,
         stamp: rate::Stamp,
     ) {
-        let fate = if eliciting { Fate::Flying } else { Fate::Acked };
-        self.sent.push_back(Sent { at, bytes, chunks: chunks.len() as u16, fate, probe, stamp });
+        let first_chunk = self.chunk_base + self.chunks.len() as u64;
+        self.sent.push_back(Sent { at, bytes, first_chunk, chunks: chunks.len() as u16, probe, stamp });
         self.chunks.extend(chunks);
+        self.open.push(eliciting);
+        self.in_flight.push(eliciting);
         if eliciting {
             self.inflight += u64::from(bytes);
             self.flying += 1;
@@ -170,31 +207,23 @@ impl SentLog {
 
     /// Number and send time of the oldest datagram on the way.
     pub fn oldest_flying(&self) -> Option<(u64, Time)> {
-        let k = self.sent.iter().position(|s| s.fate == Fate::Flying)?;
-        Some((self.base + k as u64, self.sent[k].at))
+        let number = self.in_flight.first()?;
+        Some((number, self.get(number).at))
     }
 
-    /// Handles an acknowledgement; `false` if it acknowledges what was never sent.
-    pub fn on_ack(&mut self, now: Time, ack: &AckFrame, rtt: Duration, out: &mut Outcome) -> bool {
+    /// Handles an acknowledgement, unless it is one that cannot be.
+    pub fn on_ack(&mut self, now: Time, ack: &AckFrame, rtt: Duration, out: &mut Outcome) -> AckCheck {
         let next = self.next_number();
         let largest = nearest(ack.largest, next);
         if largest >= next {
-            return false;
+            return AckCheck::Absurd;
         }
-        let mut top = largest;
-        for (i, (gap, len)) in ack.ranges.iter().enumerate() {
-            if i > 0 {
-                match top.checked_sub(u64::from(*gap)) {
-                    Some(t) => top = t,
-                    None => break,
-                }
-            }
-            let bottom = (top + 1).saturating_sub(u64::from(*len));
+        if ranges(ack, largest).any(|(bottom, top)| self.skipped.has_any(bottom, top)) {
+            return AckCheck::Invented;
+        }
+        let base = self.base;
+        for (bottom, top) in ranges(ack, largest).take_while(|(_, top)| *top >= base) {
             self.acknowledge(bottom, top, largest, out);
-            match bottom.checked_sub(1) {
-                Some(t) if t >= self.base => top = t,
-                _ => break,
-            }
         }
         if self.largest_acked.is_none_or(|l| largest > l) {
             self.largest_acked = Some(largest);
@@ -202,82 +231,70 @@ impl SentLog {
         self.find_lost(now, rtt, out);
         self.keep_lost = rtt * 2;
         self.trim(now);
-        true
+        AckCheck::Taken
     }
 
+    fn get(&self, number: u64) -> &Sent {
+        &self.sent[(number - self.base) as usize]
+    }
+
+    fn chunks_of(&self, s: &Sent) -> impl Iterator<Item = &ChunkRef> {
+        let first = (s.first_chunk - self.chunk_base) as usize;
+        self.chunks.range(first..first + s.chunks as usize)
+    }
+
+    /// Of these numbers the newest first.
     fn acknowledge(&mut self, bottom: u64, top: u64, largest: u64, out: &mut Outcome) {
-        if top < self.base {
-            return;
-        }
-        let mut n = top;
-        // The chunks of a datagram are found by counting from the front; ranges are walked once, from the back.
-        let mut chunk_end = self.chunks_before(n + 1);
-        while n >= bottom.max(self.base) {
-            let s = &mut self.sent[(n - self.base) as usize];
-            let first = chunk_end - s.chunks as usize;
-            match s.fate {
-                Fate::Flying => {
-                    s.fate = Fate::Acked;
-                    self.inflight -= u64::from(s.bytes);
-                    self.flying -= 1;
-                    if n == largest {
-                        out.largest = Some((n, s.at));
-                    }
-                    out.acked.push(Settled { at: s.at, bytes: s.bytes, probe: s.probe, stamp: s.stamp });
-                    out.arrived.extend(self.chunks.range(first..chunk_end));
+        let mut above = top + 1;
+        while let Some(n) = self.open.last_in(bottom, above) {
+            above = n;
+            self.open.remove(n);
+            let s = *self.get(n);
+            if self.in_flight.remove(n) {
+                self.inflight -= u64::from(s.bytes);
+                self.flying -= 1;
+                if n == largest {
+                    out.largest = Some((n, s.at));
                 }
-                Fate::Lost => {
-                    s.fate = Fate::Acked;
-                    out.spurious += 1;
-                    let overtaken = self.largest_acked.unwrap_or(largest).saturating_sub(n);
-                    self.threshold = (overtaken + 1).clamp(self.threshold, MAX_THRESHOLD);
-                }
-                Fate::Acked => {}
-            }
-            chunk_end = first;
-            match n.checked_sub(1) {
-                Some(m) => n = m,
-                None => break,
+                out.acked.push(Settled { at: s.at, bytes: s.bytes, probe: s.probe, stamp: s.stamp });
+                out.arrived.extend(self.chunks_of(&s));
+            } else {
+                out.spurious += 1;
+                out.spurious_bytes += u64::from(s.bytes);
+                let overtaken = self.largest_acked.unwrap_or(largest).saturating_sub(n);
+                self.threshold = (overtaken + 1).clamp(self.threshold, MAX_THRESHOLD);
             }
         }
-    }
-
-    /// Chunks of all datagrams before number `n`.
-    fn chunks_before(&self, n: u64) -> usize {
-        let after: usize = self.sent.range((n - self.base) as usize..).map(|s| s.chunks as usize).sum();
-        self.chunks.len() - after
     }
 
     /// Overtaken by `threshold` later ones, or by one and 9/8 of a round trip old.
     fn find_lost(&mut self, now: Time, rtt: Duration, out: &mut Outcome) {
         let Some(largest) = self.largest_acked else { return };
         let late = rtt * TIME_THRESHOLD.0 / TIME_THRESHOLD.1;
-        let mut chunk_at = 0;
-        for k in 0..self.sent.len() {
-            let n = self.base + k as u64;
-            if n >= largest {
-                break;
-            }
-            let s = &mut self.sent[k];
-            let chunks = chunk_at..chunk_at + s.chunks as usize;
-            chunk_at = chunks.end;
+        let mut from = self.base;
+        while let Some(n) = self.in_flight.first_in(from, largest) {
+            from = n + 1;
             let overtaken = largest - n >= self.threshold;
-            if s.fate == Fate::Flying && (overtaken || now.since(s.at) >= late) {
-                s.fate = Fate::Lost;
-                self.inflight -= u64::from(s.bytes);
-                self.flying -= 1;
-                out.lost.push(Settled { at: s.at, bytes: s.bytes, probe: s.probe, stamp: s.stamp });
-                out.missing.extend(self.chunks.range(chunks));
+            if overtaken || now.since(self.get(n).at) >= late {
+                self.lose(n, out);
             }
         }
     }
 
-    /// When the time threshold will hold the next overtaken datagram lost.
+    fn lose(&mut self, n: u64, out: &mut Outcome) {
+        let s = *self.get(n);
+        self.in_flight.remove(n);
+        self.inflight -= u64::from(s.bytes);
+        self.flying -= 1;
+        out.lost.push(Settled { at: s.at, bytes: s.bytes, probe: s.probe, stamp: s.stamp });
+        out.missing.extend(self.chunks_of(&s));
+    }
+
+    /// When the time threshold will declare the next overtaken datagram lost.
     pub fn loss_time(&self, rtt: Duration) -> Option<Time> {
-        let largest = self.largest_acked?;
         let late = rtt * TIME_THRESHOLD.0 / TIME_THRESHOLD.1;
-        let before = largest.checked_sub(self.base)? as usize;
-        self.sent.iter().take(before).find(|s| s.fate == Fate::Flying).map(|s| s.at + late)
+        let oldest = self.in_flight.first_in(self.base, self.largest_acked?)?;
+        Some(self.get(oldest).at + late)
     }
 
     /// The time threshold passed: looks for losses without an acknowledgement.
@@ -287,35 +304,37 @@ impl SentLog {
 
     /// The path is dead: everything on the way is lost.
     pub fn lose_all(&mut self, out: &mut Outcome) {
-        let mut chunk_at = 0;
-        for s in &mut self.sent {
-            let chunks = chunk_at..chunk_at + s.chunks as usize;
-            chunk_at = chunks.end;
-            if s.fate == Fate::Flying {
-                s.fate = Fate::Lost;
-                out.lost.push(Settled { at: s.at, bytes: s.bytes, probe: s.probe, stamp: s.stamp });
-                out.missing.extend(self.chunks.range(chunks));
-            }
+        while let Some(n) = self.in_flight.first() {
+            self.lose(n, out);
         }
-        (self.inflight, self.flying) = (0, 0);
     }
 
     /// Forgets datagrams whose fate is settled; lost ones a while later, so that a late arrival is seen.
     fn trim(&mut self, now: Time) {
         while let Some(s) = self.sent.front() {
-            let settled = match s.fate {
-                Fate::Flying => false,
-                Fate::Acked => true,
-                Fate::Lost => now.since(s.at) > self.keep_lost || self.sent.len() >= self.limit,
-            };
-            if !settled {
+            let lost = || now.since(s.at) > self.keep_lost || self.sent.len() >= self.limit;
+            if self.in_flight.contains(self.base) || self.open.contains(self.base) && !lost() {
                 return;
             }
             self.chunks.drain(..s.chunks as usize);
+            self.chunk_base += u64::from(s.chunks);
             self.sent.pop_front();
             self.base += 1;
+            self.open.pop();
+            self.in_flight.pop();
         }
     }
+}
+
+/// First and last number of each range, the newest first.
+fn ranges(ack: &AckFrame, largest: u64) -> impl Iterator<Item = (u64, u64)> {
+    let mut above = Some(largest);
+    ack.ranges.iter().enumerate().map_while(move |(i, (gap, len))| {
+        let top = if i == 0 { above? } else { above?.checked_sub(u64::from(*gap))? };
+        let bottom = (top + 1).saturating_sub(u64::from(*len));
+        above = bottom.checked_sub(1);
+        Some((bottom, top))
+    })
 }
 
 /// The 64-bit number that ends in `low` and is closest below or at `next`.

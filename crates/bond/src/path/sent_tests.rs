@@ -18,7 +18,7 @@ fn ack(largest: u32, ranges: &[(u16, u16)]) -> AckFrame {
 
 fn handle(l: &mut SentLog, ms: u64, a: &AckFrame) -> Outcome {
     let mut out = Outcome::default();
-    assert!(l.on_ack(Time::from_millis(ms), a, RTT, &mut out));
+    assert_eq!(l.on_ack(Time::from_millis(ms), a, RTT, &mut out), AckCheck::Taken);
     out
 }
 
@@ -64,8 +64,9 @@ fn a_path_that_reorders_earns_patience() {
 #[test]
 fn an_acknowledgement_of_the_future_is_refused() {
     let mut l = log(3);
-    assert!(!l.on_ack(Time::ZERO, &ack(3, &[(0, 1)]), RTT, &mut Outcome::default()));
-    assert!(!l.on_ack(Time::ZERO, &ack(u32::MAX, &[(0, 1)]), RTT, &mut Outcome::default()));
+    for a in [ack(3, &[(0, 1)]), ack(u32::MAX, &[(0, 1)])] {
+        assert_eq!(l.on_ack(Time::ZERO, &a, RTT, &mut Outcome::default()), AckCheck::Absurd);
+    }
 }
 
 #[test]
@@ -99,4 +100,45 @@ fn a_full_log_forgets_what_was_lost_at_once() {
     l.limit = 10;
     assert_eq!(handle(&mut l, 20, &ack(9, &[(0, 9)])).lost.len(), 1);
     assert!(!l.remembers(9) && !l.is_full());
+}
+
+/// The first of a full log is missing and all others were acknowledged: what is said of them again costs a word for 64, not a step for each.
+#[test]
+fn an_acknowledgement_costs_what_it_tells() {
+    const SENT: u32 = 32_000;
+    let mut l = SentLog::new(SENT as usize);
+    for i in 0..SENT {
+        let chunk = ChunkRef { record: i, offset: 0, len: 100, copy: false };
+        l.on_sent(Time::from_millis(0), 1000, true, &[chunk], None, rate::Stamp::default());
+    }
+    l.threshold = MAX_THRESHOLD;
+    let news = ack(SENT - 1, &[(0, SENT as u16 - 200), (100, 1)]);
+    handle(&mut l, 1, &news);
+    let work = |l: &SentLog| l.open.looked_at.get() + l.in_flight.looked_at.get();
+    let before = work(&l);
+    assert!(handle(&mut l, 2, &news).acked.is_empty());
+    assert!(work(&l) - before < 600 + 2 * MAX_THRESHOLD as usize, "{}", work(&l) - before);
+}
+
+/// RFC 9000 §21.4: a peer that acknowledges all numbers in advance names one that was left out.
+#[test]
+fn who_acknowledges_what_was_never_sent_is_found_out() {
+    let mut entropy = crate::entropy::Entropy::repeatable([7; 32]);
+    let mut l = SentLog::new(20_000);
+    let mut left_out = Vec::new();
+    for i in 0..20_000 {
+        let number = l.next_number();
+        l.skip_number(Time::from_millis(i), &mut entropy);
+        if l.next_number() > number {
+            left_out.push(number as u32);
+        }
+        l.on_sent(Time::from_millis(i), 1000, true, &[], None, rate::Stamp::default());
+        let honest = ack(l.next_number() as u32 - 1, &[(0, 1)]);
+        handle(&mut l, i, &honest);
+    }
+    assert!(left_out[0] < 512 && (3..12).contains(&left_out.len()), "{left_out:?}");
+    for n in left_out {
+        let check = l.on_ack(Time::NEVER, &ack(n + 50, &[(0, 60)]), RTT, &mut Outcome::default());
+        assert_eq!(check, AckCheck::Invented);
+    }
 }

@@ -12,7 +12,7 @@
 //! at too: the other one may have been the false one.
 
 use super::{Peer, Shared};
-use crate::path::{AMPLIFICATION, Path, Route, State};
+use crate::path::{AMPLIFICATION, Path, PathId, Route, State};
 use crate::session::Index;
 use crate::time::{Duration, Time};
 use crate::wire::{HEADER, Header, STAMP, Stamp, TAG, Writer};
@@ -48,7 +48,7 @@ impl Peer {
     /// A datagram of `len` bytes that is the newest of its path came by `route`.
     pub(crate) fn follow_address(
         &mut self,
-        path: usize,
+        path: PathId,
         route: Route,
         len: usize,
         now: Time,
@@ -59,15 +59,15 @@ impl Peer {
             return;
         }
         let allowance = AMPLIFICATION * len as u64;
-        match &mut p.candidate {
+        match &mut p.address.candidate {
             Some(c) if c.route == route => return c.allowance += allowance,
             Some(c) if now.since(c.since) < HOLD => return,
-            _ if now < p.stays_until => return,
+            _ if now < p.address.stays_until => return,
             _ => {}
         }
         let token = shared.entropy.random();
-        p.candidate = Some(Candidate { route, token, since: now, due: now, allowance });
-        if p.challenge.is_none() {
+        p.address.candidate = Some(Candidate { route, token, since: now, due: now, allowance });
+        if p.address.challenge.is_none() {
             self.challenge_path(path, shared);
         }
     }
@@ -75,7 +75,7 @@ impl Peer {
     /// A datagram came by `route` on path `i` that was received before.
     pub(crate) fn on_copy(
         &mut self,
-        i: usize,
+        i: PathId,
         (header, number): (Header, u64),
         datagram: &mut [u8],
         route: Route,
@@ -83,12 +83,13 @@ impl Peer {
         shared: &mut Shared,
     ) {
         let p = &self.paths[i];
-        let is_asked = p.candidate.as_ref().is_some_and(|c| c.route == route || now.since(c.since) < HOLD);
-        if p.unproven.is_none() || p.route == route || is_asked {
+        let is_asked =
+            p.address.candidate.as_ref().is_some_and(|c| c.route == route || now.since(c.since) < HOLD);
+        if p.address.unproven.is_none() || p.route == route || is_asked {
             return;
         }
         let index = Index::new(header.index).unwrap_or_default();
-        let Some((epoch, _)) = self.keys.opening(index, now) else { return };
+        let Some((epoch, _)) = self.session.keys.opening(index, now) else { return };
         let len = datagram.len();
         let (head, body) = datagram.split_at_mut(HEADER);
         let is_authentic = epoch.opener.open(header.path, number, head, body).is_ok();
@@ -99,14 +100,14 @@ impl Peer {
     }
 
     /// The peer has answered a challenge on path `i`: whichever address it went to is the peer's.
-    pub(crate) fn on_response(&mut self, i: usize, token: u64, now: Time, shared: &mut Shared) {
+    pub(crate) fn on_response(&mut self, i: PathId, token: u64, now: Time, shared: &mut Shared) {
         let p = &mut self.paths[i];
-        if p.challenge.is_some_and(|(t, _)| t == token) {
-            (p.challenge, p.unproven) = (None, None);
-            if p.candidate.take().is_some() {
-                p.stays_until = now + HOLD;
+        if p.address.challenge.is_some_and(|(t, _)| t == token) {
+            (p.address.challenge, p.address.unproven) = (None, None);
+            if p.address.candidate.take().is_some() {
+                p.address.stays_until = now + HOLD;
             }
-        } else if let Some(new) = p.candidate.take_if(|c| c.token == token) {
+        } else if let Some(new) = p.address.candidate.take_if(|c| c.token == token) {
             self.move_path(i, new.route, now, shared);
         } else {
             return;
@@ -114,17 +115,17 @@ impl Peer {
         let p = &mut self.paths[i];
         if p.live.state == State::Validating {
             p.live.on_validated(now);
-            self.announce(i, shared);
+            self.emit_event(i, shared);
             self.on_queue_changed();
         }
     }
 
     /// Path `i` leads to another address now, which is proven. What was on its way to the old one is lost.
-    fn move_path(&mut self, i: usize, route: Route, now: Time, shared: &mut Shared) {
-        self.evacuate(i, now, shared);
+    fn move_path(&mut self, i: PathId, route: Route, now: Time, shared: &mut Shared) {
+        self.declare_all_lost(i, now, shared);
         let p = &mut self.paths[i];
         let old = std::mem::replace(&mut p.route, route);
-        (p.challenge, p.unproven) = (None, None);
+        (p.address.challenge, p.address.unproven) = (None, None);
         p.live.state = State::Validating;
         if old.remote.ip() != route.remote.ip() {
             forget_the_way(p, now);
@@ -133,24 +134,27 @@ impl Peer {
 
     /// Gives up addresses that were asked in vain.
     pub(crate) fn expire_candidates(&mut self, now: Time) {
-        for p in &mut self.paths {
-            if p.candidate.take_if(|c| now.since(c.since) >= VALIDATION).is_some() && p.unproven.is_none() {
-                p.challenge = None;
+        for p in self.paths.iter_mut() {
+            if p.address.candidate.take_if(|c| now.since(c.since) >= VALIDATION).is_some()
+                && p.address.unproven.is_none()
+            {
+                p.address.challenge = None;
             }
         }
     }
 
     /// The next challenge to an address that is not the path's: its route and its length; it is at the beginning of `tx`.
     pub(crate) fn challenge_candidate(&mut self, now: Time, tx: &mut [u8]) -> Option<(Route, usize)> {
-        if !self.keys.may_seal(now) {
+        if !self.session.keys.may_seal(now) {
             return None;
         }
-        let is_due = |p: &Path| p.candidate.as_ref().and_then(Candidate::due).is_some_and(|t| t <= now);
-        let i = self.paths.iter().position(is_due)?;
+        let is_due =
+            |p: &Path| p.address.candidate.as_ref().and_then(Candidate::due).is_some_and(|t| t <= now);
+        let i = self.paths.iter().find(|p| is_due(p))?.id;
         let (header, number) = self.header(i)?;
         let p = &mut self.paths[i];
         let again = p.challenge_interval();
-        let c = p.candidate.as_mut()?;
+        let c = p.address.candidate.as_mut()?;
         let mut w = Writer::new(&mut tx[..CHALLENGE], header, Stamp::of(now));
         w.challenge(c.token);
         c.due = now + again;

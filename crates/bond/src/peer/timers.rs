@@ -2,7 +2,8 @@
 
 use super::{Peer, Shared};
 use crate::api::Event;
-use crate::path::{Class, Path, State};
+use crate::path::recv::MAX_ACK_DELAY;
+use crate::path::{Class, Path, PathId, State};
 use crate::queue::codel::Limits;
 use crate::time::{Duration, Time};
 
@@ -10,14 +11,10 @@ use crate::time::{Duration, Time};
 const REFRESH: Duration = Duration::from_millis(400);
 /// Data counts as flowing for this long after the last packet.
 const FLOWING: Duration = Duration::from_secs(3);
-/// How long one path may be the one that probes for bandwidth.
-const PROBE_TURN: Duration = Duration::from_millis(600);
 /// A gateway forgets a dead path after this.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
-/// How often records are looked for that nobody completes.
-const SWEEP: Duration = Duration::from_secs(1);
-/// Acknowledgement delay of the peer, at most: `recv`'s bound.
-const ACK_DELAY: Duration = Duration::from_millis(6);
+/// The peer's timers may be so late (RFC 9002 §6.1.2).
+const GRANULARITY: Duration = Duration::from_millis(1);
 /// CoDel's least target (RFC 8289 §4.2), and its interval beside the bond's own round trip: the interval is to cover that of the flows (§4.3), part of which
 /// lies beyond the bond.
 const CODEL_TARGET: Duration = Duration::from_millis(5);
@@ -31,22 +28,22 @@ const STARTING_TARGET: Duration = Duration::from_millis(400);
 impl Peer {
     /// Does what is due.
     pub(crate) fn on_timers(&mut self, now: Time, shared: &mut Shared) {
-        for i in 0..self.paths.len() {
+        for i in self.paths.ids() {
             self.detect_losses(i, now, shared);
             self.detect_death(i, now, shared);
             self.keep_alive(i, now, shared);
         }
-        if self.order_due.is_none_or(|t| t <= now) {
+        if self.receive.is_due(now) {
             self.check_order(now, shared);
         }
-        if now.since(self.order_swept) >= SWEEP {
+        if self.receive.is_sweep_due(now) {
             self.sweep_order(now, shared);
         }
         self.expire_candidates(now);
         self.forget_dead_paths(now, shared);
-        self.pass_probe_turn(now);
+        self.paths.pass_probe_turn(now);
         self.tune_queue();
-        if self.backhaul.as_mut().is_some_and(|b| b.on_timer(now, &self.paths)) {
+        if self.backhaul.as_mut().is_some_and(|b| b.on_timer(now, self.paths.as_slice())) {
             self.on_queue_changed();
         }
     }
@@ -64,7 +61,7 @@ impl Peer {
         }
     }
 
-    fn detect_losses(&mut self, i: usize, now: Time, shared: &mut Shared) {
+    fn detect_losses(&mut self, i: PathId, now: Time, shared: &mut Shared) {
         let p = &mut self.paths[i];
         let delay = p.loss_delay();
         if p.sent.loss_time(delay).is_none_or(|t| t > now) {
@@ -73,17 +70,16 @@ impl Peer {
         let mut out = std::mem::take(&mut shared.outcome);
         out.clear();
         p.sent.on_loss_timer(now, delay, &mut out);
-        self.look_at_siblings(i);
-        self.paths[i].on_losses(now, &self.siblings, &out, false);
-        self.requeue(&out.missing, shared);
+        self.paths.on_losses(i, now, &out);
+        self.send.retransmit(&out.missing, shared);
         shared.outcome = out;
     }
 
     /// RFC 9002's probe timeout; twice that where there is nowhere else to go.
-    fn timeout(&self, i: usize, now: Time) -> Duration {
+    fn timeout(&self, i: PathId, now: Time) -> Duration {
         let p = &self.paths[i];
         let late = self.backhaul.as_ref().map_or(Duration::ZERO, |b| b.ack_delay(now, p.id));
-        let timeout = p.rtt.probe_timeout(late + ACK_DELAY);
+        let timeout = p.rtt.probe_timeout(late + MAX_ACK_DELAY + GRANULARITY);
         let alone = !self.paths.iter().any(|q| q.id != p.id && q.is_usable());
         if alone { (timeout * 2).max(p.rtt.smoothed() * 3) } else { timeout }
     }
@@ -94,32 +90,31 @@ impl Peer {
         Some(self.backhaul.as_ref().map_or(oldest.1, |b| b.owed_since(now, p.id, oldest)))
     }
 
-    fn detect_death(&mut self, i: usize, now: Time, shared: &mut Shared) {
+    fn detect_death(&mut self, i: PathId, now: Time, shared: &mut Shared) {
         let timeout = self.timeout(i, now);
         let oldest = self.owed_since(now, &self.paths[i]);
         let p = &mut self.paths[i];
         match p.live.on_timer(now, oldest, timeout, p.rtt.smoothed()) {
             Some(State::Suspect) => {
-                p.ping_due = true;
-                self.evacuate(i, now, shared);
+                p.control.ping_due = true;
+                self.declare_all_lost(i, now, shared);
                 // Its datagrams no longer count as owed; the probe that follows does.
-                self.announce(i, shared);
+                self.emit_event(i, shared);
                 self.on_queue_changed();
             }
             Some(State::Down) => {
-                self.look_at_siblings(i);
-                self.evacuate(i, now, shared);
-                self.announce(i, shared);
+                self.declare_all_lost(i, now, shared);
+                self.emit_event(i, shared);
             }
             _ => {}
         }
         let p = &mut self.paths[i];
         if p.live.poll_probe(now, p.rtt.min()) {
-            p.ping_due = true;
+            p.control.ping_due = true;
         }
     }
 
-    fn keep_alive(&mut self, i: usize, now: Time, shared: &mut Shared) {
+    fn keep_alive(&mut self, i: PathId, now: Time, shared: &mut Shared) {
         let flowing = now.since(self.last_data) < FLOWING;
         let every = match (flowing, self.is_client) {
             (true, _) => REFRESH,
@@ -129,31 +124,12 @@ impl Peer {
         };
         let p = &mut self.paths[i];
         if p.live.state == State::Active && now.since(p.last_eliciting) >= every {
-            p.ping_due = true;
+            p.control.ping_due = true;
         }
-        if p.class == (Class::Metered { left: 0 }) && self.is_client && !p.exhausted_told {
-            p.exhausted_told = true;
-            p.status_due = true;
-            shared.events.push_back(Event::Exhausted { path: p.id });
-        }
-    }
-
-    /// One path at a time looks for more bandwidth: the others' queues stay short for urgent packets meanwhile.
-    fn pass_probe_turn(&mut self, now: Time) {
-        let n = self.paths.len();
-        if n == 0 || now.since(self.probe_since) < PROBE_TURN {
-            return;
-        }
-        // A path that is starting needs no leave, so it does not hold the turn against the others.
-        let holder = &self.paths[self.probe_turn % n].cc;
-        if holder.is_probing() && !holder.is_starting() && now.since(self.probe_since) < PROBE_TURN * 4 {
-            return;
-        }
-        let next = (1..=n).map(|k| (self.probe_turn + k) % n).find(|i| !self.paths[*i].cc.is_starting());
-        self.probe_turn = next.unwrap_or((self.probe_turn + 1) % n);
-        self.probe_since = now;
-        for (i, p) in self.paths.iter_mut().enumerate() {
-            p.cc.allow_probe(n == 1 || i == self.probe_turn);
+        if p.class == (Class::Metered { left: 0 }) && self.is_client && !p.control.exhausted_told {
+            p.control.exhausted_told = true;
+            p.control.status_due = true;
+            shared.events.push_back(Event::Exhausted { path: p.id.get() });
         }
     }
 
@@ -166,11 +142,11 @@ impl Peer {
         let starting = usable().any(|p| p.cc.is_starting());
         // Where paths lose, the flow waits for repairs: that is part of its round trip.
         let lossy = usable().any(|p| p.loss > LOSSY);
-        let round_trip = least + self.spread() + if lossy { least * 5 / 4 } else { Duration::ZERO };
-        let target = if starting { STARTING_TARGET } else { self.spread() + round_trip / 2 };
+        let round_trip = least + self.paths.spread() + if lossy { least * 5 / 4 } else { Duration::ZERO };
+        let target = if starting { STARTING_TARGET } else { self.paths.spread() + round_trip / 2 };
         let target = target.clamp(CODEL_TARGET, Duration::from_millis(400));
         let most = usable().map(|p| p.rtt.smoothed()).max().unwrap_or_default();
-        self.ingress.set_limits(Limits { target, interval: CODEL_INTERVAL + most });
+        self.send.set_limits(Limits { target, interval: CODEL_INTERVAL + most });
     }
 
     /// When [`Peer::on_timers`] or a transmission is due next, and why.
@@ -181,28 +157,28 @@ impl Peer {
                 next = (t, why);
             }
         };
-        at(self.order_due, "order");
-        at(self.keys.expires(), "end of keys");
-        if !self.is_up() {
+        at(self.receive.due(), "order");
+        at(self.session.keys.expires(), "end of keys");
+        if !self.session.is_up() {
             // Without keys nothing can leave, whatever is due.
             return next;
         }
-        let waiting = !self.ingress.is_empty() || !self.resend.is_empty() || !self.copies.is_empty();
+        let waiting = self.send.waits();
         if let Some((time, why)) =
-            self.backhaul.as_ref().and_then(|b| b.next_timeout(now, &self.paths, waiting))
+            self.backhaul.as_ref().and_then(|b| b.next_timeout(now, self.paths.as_slice(), waiting))
         {
             at(Some(time), why);
         }
         let flowing = now.since(self.last_data) < FLOWING;
-        for (i, p) in self.paths.iter().enumerate() {
+        for p in self.paths.iter() {
             if p.may_speak() {
                 at(p.recv.due(), "acknowledgement");
-                at(p.challenge.map(|(_, t)| t), "address validation");
+                at(p.address.challenge.map(|(_, t)| t), "address validation");
             }
-            at(p.candidate.as_ref().and_then(|c| c.due()), "address validation");
+            at(p.address.candidate.as_ref().and_then(|c| c.due()), "address validation");
             at(p.sent.loss_time(p.loss_delay()), "loss detection");
             at(
-                p.live.next_change(self.owed_since(now, p), self.timeout(i, now), p.rtt.smoothed()),
+                p.live.next_change(self.owed_since(now, p), self.timeout(p.id, now), p.rtt.smoothed()),
                 "dead path detection",
             );
             at(p.live.next_probe(now), "path probe");
@@ -214,19 +190,10 @@ impl Peer {
             if flowing || self.is_client {
                 at(Some(p.last_eliciting + if flowing { REFRESH } else { keepalive }), "keepalive");
             }
-            if waiting && self.waits_for_pacing(p.id) {
+            if waiting && self.send.waits_for_pacing(p.id) {
                 at(p.paced_until(), "pacing");
             }
         }
         next
-    }
-
-    /// Only pacing, or the window, keeps the path from carrying something. One with room that carries nothing waits for neither: its scheduler or
-    /// its class keeps it out, and no timer changes that; nor does one
-    /// whose link is full, which its next completion changes.
-    fn waits_for_pacing(&self, id: u8) -> bool {
-        let Some(i) = self.infos.iter().position(|v| v.id == id) else { return false };
-        let declined = self.resend.is_empty() && self.declined & 1 << i != 0;
-        !self.infos[i].has_room && self.infos[i].slots > 0 && !declined
     }
 }

@@ -3,7 +3,7 @@
 use super::codel::Limits;
 use super::flow::{Class, FLOWS, Flow};
 use crate::inner::{Inner, edit};
-use crate::record::{Full, NIL, Packet, Record, Store, UNNUMBERED, URGENT};
+use crate::record::{Full, NIL, Owner, Packet, Record, Store, UNNUMBERED, URGENT};
 use crate::session::Layer;
 use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
@@ -105,6 +105,7 @@ pub struct Ingress {
     drain: Drain,
     limits: Limits,
     layer: Layer,
+    owner: Owner,
     waited: Duration,
     counters: Counters,
 }
@@ -128,6 +129,7 @@ impl Ingress {
             drain: Drain::default(),
             limits: Limits { target: Duration::from_millis(5), interval: Duration::from_millis(100) },
             layer: Layer::Three,
+            owner: Owner::default(),
             waited: Duration::ZERO,
             counters: Counters::default(),
         }
@@ -147,11 +149,23 @@ impl Ingress {
         self
     }
 
+    /// The same, of this owner's packets.
+    #[must_use]
+    pub fn owned_by(mut self, owner: Owner) -> Self {
+        self.owner = owner;
+        self
+    }
+
     /// The same, of what this layer carries.
     #[must_use]
     pub fn on_layer(mut self, layer: Layer) -> Self {
         self.layer = layer;
         self
+    }
+
+    /// Whose packets these are.
+    pub fn owner(&self) -> Owner {
+        self.owner
     }
 
     /// Sets CoDel's target and interval.
@@ -209,13 +223,20 @@ impl Ingress {
         }
         self.counters.packets += 1;
         let len = store.bytes_of(packet).len() as u64;
-        if self.bytes + len > self.limit_bytes || store.pool.is_tight() {
-            self.drop_from_fattest(store, OVERFLOW_BATCH);
+        if self.bytes + len > self.limit_bytes {
+            self.drop_from_fattest(store, OVERFLOW_BATCH, |_, _| true);
+        }
+        if !store.has_share(self.owner, len as usize) {
+            self.drop_from_fattest(store, OVERFLOW_BATCH, |store, i| store.is_in_the_way(i, len as usize));
+            if !store.has_share(self.owner, len as usize) {
+                self.counters.overflow_drops += 1;
+                return Err(Full);
+            }
         }
         let segments = vnet.segments(len as usize) as u64;
         let limit = if self.grows { self.limit_segments.max(self.drain.most()) } else { self.limit_segments };
-        while self.segments + segments > limit && self.drop_from_fattest(store, 1) > 0 {}
-        let record = match store.insert(packet, vnet, now) {
+        while self.segments + segments > limit && self.drop_from_fattest(store, 1, |_, _| true) > 0 {}
+        let record = match store.insert(self.owner, packet, vnet, now) {
             Ok(r) => r,
             Err(full) => {
                 self.counters.overflow_drops += 1;
@@ -390,17 +411,25 @@ impl Ingress {
         }
     }
 
-    /// RFC 8290 §4.1.4: makes room at the head of the flow with the most bytes, by at most `most` packets or half of it. Returns how many.
-    fn drop_from_fattest(&mut self, store: &mut Store, most: u32) -> u32 {
+    /// RFC 8290 §4.1.4: makes room at the head of the flow with the most bytes, by at most `most` packets or half of it, and only by such
+    /// as `helps` says. Returns how many.
+    fn drop_from_fattest(
+        &mut self,
+        store: &mut Store,
+        most: u32,
+        helps: impl Fn(&Store, u32) -> bool,
+    ) -> u32 {
         let Some(&id) = self.new.iter().chain(&self.old).max_by_key(|id| self.flows[**id as usize].bytes)
         else {
             return 0;
         };
         let flow = &self.flows[id as usize];
-        let (half, mut dropped, mut i) = (flow.bytes / 2, 0, flow.head);
-        while i != NIL && dropped < most && self.flows[id as usize].bytes > half {
+        let (half, mut dropped, mut seen, mut i) = (flow.bytes / 2, 0, 0, flow.head);
+        while i != NIL && dropped < most && seen < 2 * OVERFLOW_BATCH && self.flows[id as usize].bytes > half
+        {
+            seen += 1;
             let (next, whole) = (store.get(i).next, store.get(i).sent == 0);
-            if whole && !store.get(i).is_void() {
+            if whole && !store.get(i).is_void() && helps(store, i) {
                 self.drop_whole(store, id, i);
                 dropped += 1;
                 self.counters.overflow_drops += 1;

@@ -22,6 +22,30 @@ fn udp(port: u16, len: usize) -> (Inner, Vec<u8>) {
     (inner, vec![0; len])
 }
 
+/// One fills the memory with what is never sent; the other, who has one packet waiting at a time, loses none.
+#[test]
+fn who_hoards_is_who_drops() {
+    let mut store = Store::new(Pool::new(8 << 20), 10_000);
+    let [mut hog, mut victim] = [(); 2].map(|()| Ingress::new(1 << 30).owned_by(store.add_owner()));
+    let push = |q: &mut Ingress, store: &mut Store, port: u16, len: usize| {
+        let (inner, packet) = udp(port, len);
+        q.push(store, &KEY, &inner, Packet::Borrowed(&packet), Vnet::default(), Time::ZERO).is_ok()
+    };
+    let lengths = [100, 1500, 6000, 60_000];
+    for n in 0..40_000 {
+        push(&mut hog, &mut store, n as u16, lengths[n % lengths.len()]);
+        if n % 100 == 0 {
+            assert!(push(&mut victim, &mut store, 1, lengths[n / 100 % lengths.len()]), "{n}");
+            victim.clear(&mut store);
+        }
+    }
+    assert!(hog.counters().overflow_drops > 30_000 && victim.counters().overflow_drops == 0);
+    let (used, all) = (store.pool.used_bytes(), store.pool.capacity_bytes());
+    assert!(used > all / 2 && used < all, "alone it has most of it: {used} of {all}");
+    hog.clear(&mut store);
+    assert_eq!((store.pool.used_bytes(), store.in_use()), (0, 0));
+}
+
 struct Bench {
     q: Ingress,
     store: Store,

@@ -1,6 +1,7 @@
 //! Backpressure on completions: a link gets the next packets when it has got rid of earlier ones (Multifacet, section 3.1).
 
 use super::{Grant, PathInfo, Scheduler};
+use crate::path::PathId;
 use crate::wire::MAX_PATHS;
 
 /// Datagrams by one grant in the steady state. The paper decides per batch (MF-21); a quarter of an A-MPDU of 32 keeps the links' turns short beside the
@@ -57,16 +58,16 @@ impl DeviceThreshold {
 pub struct Backpressure {
     /// Datagrams sent in the bootstrap, by path identifier.
     boot: [u32; MAX_PATHS],
-    last: u8,
+    last: PathId,
 }
 
 impl Backpressure {
     fn turn(&self, p: &PathInfo) -> u8 {
-        p.id.wrapping_sub(self.last + 1)
+        p.id.turn_after(self.last)
     }
 
     fn choose(&self, paths: &[PathInfo], free: impl Iterator<Item = usize> + Clone) -> Option<(usize, u32)> {
-        let booting = |i: &usize| self.boot[paths[*i].id as usize] < paths[*i].threshold;
+        let booting = |i: &usize| self.boot[paths[*i].id.index()] < paths[*i].threshold;
         if let Some(i) = free.clone().filter(booting).min_by_key(|i| self.turn(&paths[*i])) {
             return Some((i, 1));
         }
@@ -84,8 +85,8 @@ impl Scheduler for Backpressure {
         "backpressure"
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
-        let is_free = |i: &usize| paths[*i].has_room && declined & 1 << i == 0;
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+        let is_free = |i: &usize| paths[*i].may_take();
         let own = paths.iter().any(|p| !p.is_shared && p.utilisation < FULL);
         let free = (0..paths.len()).filter(|i| is_free(i) && !(own && paths[*i].is_shared));
         let (path, batch) = self.choose(paths, free)?;
@@ -95,7 +96,7 @@ impl Scheduler for Backpressure {
 
     fn on_sent(&mut self, paths: &[PathInfo], path: usize, bytes: u64) {
         let (id, mtu) = (paths[path].id, u64::from(paths[path].mtu.max(1)));
-        let boot = &mut self.boot[id as usize];
+        let boot = &mut self.boot[id.index()];
         *boot = boot.saturating_add(bytes.div_ceil(mtu) as u32);
         self.last = id;
     }
@@ -113,6 +114,7 @@ impl Scheduler for Backpressure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path::path_id;
     use std::collections::VecDeque;
 
     /// Links that complete one datagram every so many microseconds.
@@ -127,7 +129,7 @@ mod tests {
     impl Hop {
         fn new(service_us: &[u64], threshold: u32) -> Hop {
             let view = |i: usize| PathInfo {
-                id: i as u8,
+                id: path_id(i as u8),
                 has_room: true,
                 threshold,
                 mtu: 1500,
@@ -156,7 +158,7 @@ mod tests {
             let mut order = Vec::new();
             loop {
                 self.look();
-                let Some(g) = s.next(&self.views, 0).filter(|_| budget > 0) else { return order };
+                let Some(g) = s.next(&self.views).filter(|_| budget > 0) else { return order };
                 let n = g.datagrams.min(budget);
                 for _ in 0..n {
                     let q = &mut self.queues[g.path];
@@ -253,7 +255,12 @@ mod tests {
 
     #[test]
     fn urgent_packets_keep_off_the_shared_channel_while_there_is_another() {
-        let view = |id, is_shared, one_way_us| PathInfo { id, is_shared, one_way_us, ..PathInfo::default() };
+        let view = |id, is_shared, one_way_us| PathInfo {
+            id: path_id(id),
+            is_shared,
+            one_way_us,
+            ..PathInfo::default()
+        };
         let mut s = Backpressure::default();
         assert_eq!(s.urgent(&[view(0, true, 1.0), view(1, false, 900.0)]), Some(1));
         assert_eq!(s.urgent(&[view(0, true, 1.0)]), Some(0));

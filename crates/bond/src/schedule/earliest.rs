@@ -1,6 +1,7 @@
 //! Earliest arrival: bytes go where they will be there first, and a slow path takes from as deep in the queue as it is slow.
 
 use super::{Grant, PathInfo, Scheduler, may_take};
+use crate::path::PathId;
 use crate::time::Duration;
 
 /// A path must be faster than the one in use by this to replace it, or by the jitter of either if that is more: delays are noisy, and a flow that
@@ -21,14 +22,14 @@ const BATCH: usize = 44;
 pub struct EarliestArrival {
     max_spread_us: f64,
     copy_urgent: bool,
-    main: u8,
+    main: PathId,
 }
 
 impl EarliestArrival {
     /// `max_spread`: a path slower than the fastest by more than this carries no ordered data while a faster one works. `copy_urgent`: urgent
     /// packets go to every path.
     pub fn new(max_spread: Duration, copy_urgent: bool) -> Self {
-        EarliestArrival { max_spread_us: max_spread.as_micros() as f64, copy_urgent, main: 0 }
+        EarliestArrival { max_spread_us: max_spread.as_micros() as f64, copy_urgent, main: PathId::default() }
     }
 
     /// One-way delay as it counts here: a path other than the main one has to make up for its uncertainty.
@@ -56,10 +57,10 @@ impl Scheduler for EarliestArrival {
         if self.copy_urgent { "redundant-urgent" } else { "earliest-arrival" }
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
         let main = self.find_main(paths)?;
         let best = self.delay(&paths[main]);
-        let path = may_take(paths, declined)
+        let path = may_take(paths)
             .filter(|i| self.delay(&paths[*i]) - best <= self.max_spread_us)
             .min_by(|a, b| self.delay(&paths[*a]).total_cmp(&self.delay(&paths[*b])))?;
         Some(Grant { path, skip_bytes: self.skip_bytes(paths, path) as u64, datagrams: BATCH, copies: false })

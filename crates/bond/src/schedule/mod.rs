@@ -8,15 +8,18 @@ pub use backpressure::{Backpressure, DeviceThreshold};
 pub use earliest::EarliestArrival;
 pub use simple::{MinRtt, Redundant, RoundRobin, Weighted};
 
+use crate::path::PathId;
 use crate::time::Duration;
 
 /// What a scheduler sees of a path. Only usable paths are shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathInfo {
     /// The path's identifier.
-    pub id: u8,
+    pub id: PathId,
     /// Window and pacing let a datagram go now.
     pub has_room: bool,
+    /// What waits was offered to it, and none of it was for a path like this.
+    pub nothing_to_send: bool,
     /// Smoothed one-way delay, microseconds; offset by the same unknown amount on every path.
     pub one_way_us: f64,
     /// Its mean deviation.
@@ -45,8 +48,9 @@ impl Default for PathInfo {
     /// A path of which nothing is known and that nothing limits.
     fn default() -> PathInfo {
         PathInfo {
-            id: 0,
+            id: PathId::default(),
             has_room: false,
+            nothing_to_send: false,
             one_way_us: 0.0,
             jitter: Duration::ZERO,
             srtt: Duration::ZERO,
@@ -75,13 +79,19 @@ pub struct Grant {
     pub copies: bool,
 }
 
+impl PathInfo {
+    /// It has room, and there may be something for it.
+    fn may_take(&self) -> bool {
+        self.has_room && !self.nothing_to_send
+    }
+}
+
 /// A scheduling algorithm.
 pub trait Scheduler: Send + core::fmt::Debug {
     /// The name it is chosen by.
     fn name(&self) -> &'static str;
-    /// Who takes ordered bytes next. `declined` has a bit for each view that had its chance since the queue last changed and found
-    /// nothing for itself. `None`: nobody now.
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant>;
+    /// Who takes ordered bytes next; `None`: nobody now.
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant>;
     /// `bytes` were sent on view `path` by its grant.
     fn on_sent(&mut self, _paths: &[PathInfo], _path: usize, _bytes: u64) {}
     /// Which view takes an urgent packet. It need not have room: urgent packets are few and do not wait.
@@ -99,8 +109,8 @@ fn fastest(paths: &[PathInfo]) -> Option<usize> {
     (0..paths.len()).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))
 }
 
-fn may_take(paths: &[PathInfo], declined: u16) -> impl Iterator<Item = usize> {
-    (0..paths.len()).filter(move |i| paths[*i].has_room && declined & 1 << i == 0)
+fn may_take(paths: &[PathInfo]) -> impl Iterator<Item = usize> {
+    (0..paths.len()).filter(|i| paths[*i].may_take())
 }
 
 /// A scheduler that config and scenarios can name.

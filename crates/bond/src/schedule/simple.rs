@@ -1,6 +1,7 @@
 //! The schedulers that others have, for comparison and for those who want them.
 
 use super::{Grant, PathInfo, Scheduler, may_take};
+use crate::path::PathId;
 
 /// One datagram at a time on the path of least round-trip time that has room (the default of kernel MPTCP up to 5.18).
 #[derive(Debug)]
@@ -11,8 +12,8 @@ impl Scheduler for MinRtt {
         "min-rtt"
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
-        let path = may_take(paths, declined).min_by_key(|i| paths[*i].srtt)?;
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+        let path = may_take(paths).min_by_key(|i| paths[*i].srtt)?;
         Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: false })
     }
 }
@@ -20,7 +21,7 @@ impl Scheduler for MinRtt {
 /// One datagram on each path in turn, passing over those without room.
 #[derive(Debug, Default)]
 pub struct RoundRobin {
-    last: u8,
+    last: PathId,
 }
 
 impl Scheduler for RoundRobin {
@@ -28,9 +29,9 @@ impl Scheduler for RoundRobin {
         "round-robin"
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
         // The next identifier after the last, cyclically.
-        let path = may_take(paths, declined).min_by_key(|i| paths[*i].id.wrapping_sub(self.last + 1))?;
+        let path = may_take(paths).min_by_key(|i| paths[*i].id.turn_after(self.last))?;
         Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: false })
     }
 
@@ -51,18 +52,18 @@ impl Scheduler for Weighted {
         "weighted"
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
         // Strict: if the one whose turn it is has no room, all wait.
         let turn = (0..paths.len())
-            .filter(|i| declined & 1 << i == 0)
-            .min_by(|a, b| self.used[paths[*a].id as usize].total_cmp(&self.used[paths[*b].id as usize]))?;
+            .filter(|i| !paths[*i].nothing_to_send)
+            .min_by(|a, b| self.used[paths[*a].id.index()].total_cmp(&self.used[paths[*b].id.index()]))?;
         paths[turn].has_room.then_some(Grant { path: turn, skip_bytes: 0, datagrams: 1, copies: false })
     }
 
     fn on_sent(&mut self, paths: &[PathInfo], path: usize, bytes: u64) {
-        self.used[paths[path].id as usize] += bytes as f64 / f64::from(paths[path].weight.max(1));
+        self.used[paths[path].id.index()] += bytes as f64 / f64::from(paths[path].weight.max(1));
         // Whoever was away is not owed the time it was away.
-        let least = paths.iter().map(|p| self.used[p.id as usize]).fold(f64::INFINITY, f64::min);
+        let least = paths.iter().map(|p| self.used[p.id.index()]).fold(f64::INFINITY, f64::min);
         self.used.iter_mut().for_each(|u| *u = (*u - least).max(0.0));
     }
 }
@@ -76,9 +77,8 @@ impl Scheduler for Redundant {
         "redundant"
     }
 
-    fn next(&mut self, paths: &[PathInfo], declined: u16) -> Option<Grant> {
-        let path =
-            may_take(paths, declined).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))?;
+    fn next(&mut self, paths: &[PathInfo]) -> Option<Grant> {
+        let path = may_take(paths).min_by(|a, b| paths[*a].one_way_us.total_cmp(&paths[*b].one_way_us))?;
         Some(Grant { path, skip_bytes: 0, datagrams: 1, copies: true })
     }
 

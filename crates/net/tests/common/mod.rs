@@ -11,7 +11,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 pub fn root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        eprintln!("skipped: needs root to make network namespaces");
+        ropewalk_skip::skip("needs root to make network namespaces");
     }
     root
 }

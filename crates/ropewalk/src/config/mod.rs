@@ -286,7 +286,7 @@ impl Engine {
 
     /// Whether the scheduler decides by what links report of their queues (Multifacet, MF-7): then they are read all the time.
     pub fn lives_on_completions(&self) -> bool {
-        self.scheduler.0.name() == "backpressure"
+        self.scheduler.0.counts_completions()
     }
 
     /// How long the loop looks for work before it sleeps.

@@ -78,6 +78,10 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("[repeater]", old.repeater != new.repeater),
         ("engine.tun-mtu", old.engine.tun_mtu != new.engine.tun_mtu),
         ("engine.memory", old.engine.memory != new.engine.memory),
+        (
+            "engine.scheduler (from or to backpressure)",
+            old.engine.lives_on_completions() != new.engine.lives_on_completions(),
+        ),
         ("log.format", old.log.format != new.log.format),
         ("metrics.listen", old.metrics.listen != new.metrics.listen),
     ];
@@ -91,6 +95,7 @@ fn names(file: &File) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ropewalk_bond::schedule::Kind;
 
     #[test]
     fn what_cannot_change_is_named() {
@@ -99,5 +104,20 @@ mod tests {
         new.engine.keepalive_s = 5;
         new.serve.masquerade = true;
         assert_eq!(fixed(&File::default(), &new), ["serve.masquerade", "engine.tun-mtu"]);
+    }
+
+    #[test]
+    fn schedulers_change_but_for_the_one_that_goes_by_completions() {
+        let with = |kind| {
+            let mut file = File::default();
+            file.engine.scheduler.0 = kind;
+            file
+        };
+        let [default, other, backpressure] =
+            [Kind::EarliestArrival, Kind::MinRtt, Kind::Backpressure].map(with);
+        assert!(fixed(&default, &other).is_empty());
+        for (old, new) in [(&default, &backpressure), (&backpressure, &default)] {
+            assert_eq!(fixed(old, new), ["engine.scheduler (from or to backpressure)"]);
+        }
     }
 }

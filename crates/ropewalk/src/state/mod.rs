@@ -290,7 +290,7 @@ pub(crate) mod tests {
         let path = scratch.0.path().to_owned();
         // Without root it cannot be given away.
         if std::os::unix::fs::chown(&path, Some(54_321), None).is_err() {
-            eprintln!("skipped: needs root to give a directory away");
+            ropewalk_skip::skip("needs root to give a directory away");
             return;
         }
         let words = StateDir::open(&path).unwrap_err().to_string();

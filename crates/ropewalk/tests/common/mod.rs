@@ -39,7 +39,7 @@ impl Drop for States {
 pub fn root() -> bool {
     let root = std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0);
     if !root {
-        eprintln!("not root: skipped");
+        ropewalk_skip::skip("needs root");
     }
     root
 }

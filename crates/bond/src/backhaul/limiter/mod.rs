@@ -20,6 +20,7 @@ pub use burst_gate::{Allowance, BurstGate};
 pub use client_queues::ClientQueues;
 pub use mimd::Mimd;
 
+use crate::path::PathId;
 use crate::time::{Duration, Time};
 use crate::wire::{MAX_PATHS, QueueFrame};
 
@@ -275,25 +276,28 @@ impl SharedLinkLimiter {
     }
 
     /// Whether path `id` shares the clients' channel.
-    pub fn is_shared(&self, id: u8) -> bool {
-        self.shared & 1 << id != 0
+    pub fn is_shared(&self, id: PathId) -> bool {
+        self.shared & id.bit() != 0
     }
 
     /// What a shared path that holds `outstanding` datagrams may hold, and take now; `most` is what it might hold by itself.
-    pub fn slots(&mut self, now: Time, id: u8, outstanding: u32, most: u32) -> (u32, u32) {
+    pub fn slots(&mut self, now: Time, id: PathId, outstanding: u32, most: u32) -> (u32, u32) {
         let allowance = self.law.allowance();
-        self.gates[id as usize].slots(now, allowance, self.burst, outstanding, most)
+        self.gates[id.index()].slots(now, allowance, self.burst, outstanding, most)
     }
 
     /// Datagrams left on a shared path.
-    pub fn on_sent(&mut self, now: Time, id: u8, datagrams: u32) {
+    pub fn on_sent(&mut self, now: Time, id: PathId, datagrams: u32) {
         self.sent += u64::from(datagrams);
-        self.gates[id as usize].on_sent(now, datagrams);
+        self.gates[id.index()].on_sent(now, datagrams);
     }
 
     /// When a path that waits for leave gets it.
     pub fn ready_at(&self) -> Option<Time> {
-        (0..MAX_PATHS).filter(|i| self.shared & 1 << i != 0).filter_map(|i| self.gates[i].ready_at()).min()
+        PathId::all()
+            .filter(|id| self.is_shared(*id))
+            .filter_map(|id| self.gates[id.index()].ready_at())
+            .min()
     }
 
     /// What shared paths may do now.

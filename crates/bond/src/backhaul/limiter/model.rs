@@ -3,6 +3,7 @@
 
 use super::{ClientQueues, Config, Kind, SharedLinkLimiter};
 use crate::feedback::LinkState;
+use crate::path::{PathId, path_id};
 use crate::time::{Duration, Time};
 use crate::wire::QueueFrame;
 use rand::{Rng, SeedableRng};
@@ -11,7 +12,7 @@ use rand_chacha::ChaCha12Rng;
 const STEP: Duration = Duration::from_micros(20);
 /// What the repeater's radio holds for a client.
 pub const RADIO_QUEUE: u32 = 1000;
-const SHARED: u8 = 1;
+const SHARED: PathId = path_id(1);
 
 /// Rates are packets per second, each link alone.
 pub struct Model {
@@ -139,7 +140,7 @@ impl Model {
         self.seq = self.seq.wrapping_add(1);
         let frame = QueueFrame {
             seq: self.seq,
-            shared: 1 << SHARED,
+            shared: SHARED.bit(),
             every_ms: self.config.every().as_millis() as u16,
             packets: packets as u16,
             verdict: level.code(),

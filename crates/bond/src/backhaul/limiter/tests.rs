@@ -1,6 +1,7 @@
 use super::model::{Model, RADIO_QUEUE};
 use super::*;
 use crate::feedback::LinkState;
+use crate::path::path_id;
 use proptest::prelude::*;
 
 const LAWS: [Kind; 2] = [Kind::Mimd, Kind::Balance];
@@ -130,7 +131,7 @@ fn old_frames_and_unknown_verdicts_are_not_heeded() {
     t.on_report(Time::from_millis(2), &frame(65_000, 2));
     t.on_report(Time::from_millis(3), &frame(1, 9));
     assert_eq!(
-        (t.allowance(), t.counters().old, t.is_shared(1), t.is_shared(0)),
+        (t.allowance(), t.counters().old, t.is_shared(path_id(1)), t.is_shared(path_id(0))),
         (Allowance::Held(1.0), 2, true, false)
     );
     assert_eq!(t.counters().invalid, 1);
@@ -194,8 +195,8 @@ proptest! {
             now += Duration::from_millis(gap_ms);
             t.on_report(now, &QueueFrame { seq, shared, every_ms, packets, verdict: level });
             t.on_timer(now);
-            let (held, slots) = t.slots(now, 3, 0, 64);
-            t.on_sent(now, 3, slots);
+            let (held, slots) = t.slots(now, path_id(3), 0, 64);
+            t.on_sent(now, path_id(3), slots);
             prop_assert!(held <= 64 && slots <= 64);
             let (least, most) = match t.allowance() {
                 Allowance::Blocked => (0.0, 0.0),

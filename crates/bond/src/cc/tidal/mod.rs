@@ -339,10 +339,6 @@ impl Controller for Tidal {
     }
 
     fn on_loss(&mut self, loss: &Loss, _siblings: &[Sibling]) {
-        if loss.persistent {
-            // What the path was is no guide to what it will be (RFC 9002 §7.6.2).
-            return self.reset(loss.now);
-        }
         self.loss.count(loss.newest_sent, 0, loss.bytes);
         if let Some(e) = &mut self.epoch {
             e.on_loss(loss.bytes);

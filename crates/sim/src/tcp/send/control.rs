@@ -155,7 +155,7 @@ impl Control {
     pub fn on_loss(&mut self, now: Time, bytes: u64, newest_sent: Time, flight: u64) -> bool {
         let before = self.cc.window();
         let (now, newest_sent) = (cc_time(now), cc_time(newest_sent));
-        let loss = Loss { now, bytes, newest_sent, inflight: flight, persistent: false };
+        let loss = Loss { now, bytes, newest_sent, inflight: flight };
         self.cc.on_loss(&loss, &self.siblings);
         self.reported += bytes;
         self.begin_reduction(before)

@@ -8,29 +8,31 @@
 //!                                     Path::room            SentLog (until acknowledged or lost)
 //! ```
 //!
-//! Nothing here allocates once the buffers have grown, and nothing locks. What is sent twice in advance is in [`copies`].
+//! Nothing here allocates once the buffers have grown, and nothing locks. What waits is in [`side`], the frames of a datagram are written in
+//! [`fill`], and what is sent twice in advance is in [`copies`].
 
 mod copies;
+mod fill;
+mod side;
 
+use super::{Peer, Shared};
 use crate::api::BATCH_BYTES;
 use crate::inner::{Inner, edit};
-use crate::path::State;
 use crate::path::sent::ChunkRef;
-use crate::peer::{Peer, Shared};
-use crate::queue::Taker;
-use crate::record::{Packet, URGENT};
+use crate::path::{Class, Path, PathId, State};
+use crate::record::Packet;
 use crate::schedule::{Grant, PathInfo};
-use crate::time::{Duration, Time};
+use crate::time::Time;
 use crate::vnet::Vnet;
 use crate::wire::{HEADER, Header, MAX_PATHS, PathStatus, Stamp, TAG, Writer};
 use arrayvec::ArrayVec;
+use fill::chunk_data;
+pub(crate) use side::SendSide;
 
 /// Records that share a datagram at most.
 const CHUNKS: usize = 64;
 /// A lost chunk goes out on the fastest path, or on one that is slower by no more than this.
 const RESEND_SLACK_US: f64 = 5_000.0;
-/// Urgent packets are not worth more than this many milliseconds of repair.
-const URGENT_REPAIR: Duration = Duration::from_millis(250);
 /// IPv4 and TCP headers, as MSS counts them (RFC 9293 §3.7.1); 20 more for IPv6.
 const TCP_HEADERS: u16 = 40;
 
@@ -46,8 +48,8 @@ enum Fill {
 /// Datagrams of equal length for one path, sealed at the beginning of the transmit buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
-    /// Position of the path in the session's list.
-    pub path: usize,
+    /// The path.
+    pub path: PathId,
     /// Bytes of all datagrams together.
     pub len: usize,
     /// Bytes of each datagram but the last, which may be shorter.
@@ -76,14 +78,16 @@ impl Peer {
         self.last_data = now;
         let bytes = shared.store.bytes_of(packet);
         let vnet = vnet.measured(bytes);
-        if vnet.gso_type == Vnet::GSO_NONE && bytes.len() > self.peer_mtu as usize + inner.network_at() {
+        if vnet.gso_type == Vnet::GSO_NONE
+            && bytes.len() > self.inside.peer_mtu() as usize + inner.network_at()
+        {
             if inner.frame.is_some() {
                 // A bridge tells nobody.
                 shared.drops.too_long += 1;
                 return;
             }
-            let from = self.own_inside.iter().find(|a| a.is_ipv4() == inner.src.is_ipv4());
-            let mtu = self.peer_mtu;
+            let from = self.inside.own().iter().find(|a| a.is_ipv4() == inner.src.is_ipv4());
+            let mtu = self.inside.peer_mtu();
             if from
                 .is_some_and(|a| crate::inner::icmp::too_big(bytes, inner, *a, mtu, &mut shared.icmp_error))
             {
@@ -92,18 +96,41 @@ impl Peer {
         }
         self.on_queue_changed();
         let _full_is_counted =
-            self.ingress.push(&mut shared.store, &shared.flow_key, inner, packet, vnet, now);
+            self.send.queue.push(&mut shared.store, &shared.flow_key, inner, packet, vnet, now);
+    }
+
+    /// Fills `infos` with the paths that may carry data now: of those that work, the ones that nothing is held against. A backup is the
+    /// next best, a path that flaps the last.
+    fn update_infos(&mut self, now: Time) {
+        let Peer { send, paths, backhaul, .. } = self;
+        send.infos.clear();
+        let is_away = |p: &Path| backhaul.as_ref().is_some_and(|b| b.is_away(p.id));
+        let rank = |p: &Path| (p.live.is_damped(now), is_away(p) || p.class == Class::Backup);
+        let best = paths.iter().filter(|p| p.is_usable()).map(rank).min();
+        let usable = || paths.iter().filter(|p| p.is_usable() && Some(rank(p)) == best);
+        let unlimited = backhaul.as_ref().is_some_and(|b| b.is_unlimited(usable()));
+        let taking_part: ArrayVec<PathId, MAX_PATHS> = usable().map(|p| p.id).collect();
+        for id in taking_part {
+            let weight = paths.weight(id);
+            let p = &mut paths[id];
+            let mut info = p.info(now, weight);
+            info.nothing_to_send = send.nothing_to_send & id.bit() != 0;
+            if let Some(b) = backhaul {
+                b.adjust(now, p, unlimited, &mut info);
+            }
+            send.infos.push(info);
+        }
     }
 
     /// The MSS that TCP through this bond should use.
     pub(crate) fn mss(&self, inner: &Inner, own_mtu: u16) -> u16 {
         let headers = if inner.src.is_ipv6() { TCP_HEADERS + 20 } else { TCP_HEADERS };
-        self.peer_mtu.min(own_mtu).saturating_sub(headers)
+        self.inside.peer_mtu().min(own_mtu).saturating_sub(headers)
     }
 
     /// The next batch to send, if any may leave now: it is built at the beginning of `tx`.
     pub(crate) fn poll_transmit(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        if !self.keys.may_seal(now) {
+        if !self.session.keys.may_seal(now) {
             return None;
         }
         self.update_infos(now);
@@ -122,15 +149,15 @@ impl Peer {
 
     /// Urgent packets leave at once, whatever the window and the pacer say: they are few.
     fn send_urgent(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        let waits = self.ingress.peek_urgent(&shared.store).is_some();
-        let info = if waits { self.scheduler.urgent(&self.infos) } else { None };
-        let path = info.and_then(|i| self.index_of(self.infos[i].id));
+        let waits = self.send.queue.peek_urgent(&shared.store).is_some();
+        let info = if waits { self.send.scheduler.urgent(&self.send.infos) } else { None };
+        let path = info.map(|i| self.send.infos[i].id);
         if let Some(b) = &mut self.backhaul {
-            let Some(p) = path.map(|i| &self.paths[i]) else {
+            let Some(p) = path.map(|id| &self.paths[id]) else {
                 b.no_urgent();
                 return None;
             };
-            if !b.may_send_urgent(now, p, self.ingress.has_only_acks(), &self.paths) {
+            if !b.may_send_urgent(now, p, self.send.queue.has_only_acks(), self.paths.as_slice()) {
                 return None;
             }
         }
@@ -140,14 +167,14 @@ impl Peer {
 
     /// What was lost leaves before anything new.
     fn send_again(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        if self.resend.is_empty() {
+        if self.send.to_retransmit.is_empty() {
             return None;
         }
         // A link on the clients' channel is idle while it is limited: nothing waits for it because of that.
         let key = |v: &PathInfo| (v.is_shared, v.one_way_us);
-        let best = self.infos.iter().map(key).min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))?.1;
-        let info = self.infos.iter().find(|v| v.has_room && v.one_way_us <= best + RESEND_SLACK_US)?;
-        let path = self.index_of(info.id)?;
+        let best = self.send.infos.iter().map(key).min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))?.1;
+        let info = self.send.infos.iter().find(|v| v.has_room && v.one_way_us <= best + RESEND_SLACK_US)?;
+        let path = info.id;
         let sent = self.batch(path, Fill::Resend, now, shared, tx)?;
         self.note_batch(now, sent);
         Some(sent)
@@ -155,29 +182,31 @@ impl Peer {
 
     fn send_ordered(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
         // A redundant scheduler must not run ahead of the slowest copy.
-        if !self.copies.is_empty() {
+        if !self.send.duplicates.is_empty() {
             return None;
         }
         if let Some(b) = &mut self.backhaul {
-            if self.ingress.is_empty() {
+            if self.send.queue.is_empty() {
                 b.no_queued();
-            } else if !b.may_send_queued(now, self.ingress.bytes(), &self.paths) {
+            } else if !b.may_send_queued(now, self.send.queue.bytes(), self.paths.as_slice()) {
                 return None;
             }
         }
-        while let Some(grant) = self.scheduler.next(&self.infos, self.declined) {
-            let path = self.index_of(self.infos[grant.path].id)?;
-            let sent = if self.ingress.is_empty() {
+        while let Some(grant) = self.send.scheduler.next(&self.send.infos) {
+            let path = self.send.infos[grant.path].id;
+            let sent = if self.send.queue.is_empty() {
                 None
             } else {
                 self.batch(path, Fill::Ordered(grant), now, shared, tx)
             };
             if let Some(sent) = sent {
-                self.scheduler.on_sent(&self.infos, grant.path, sent.len as u64);
+                self.send.scheduler.on_sent(&self.send.infos, grant.path, sent.len as u64);
                 self.note_batch(now, sent);
                 return Some(sent);
             }
-            self.declined |= 1 << grant.path;
+            let info = &mut self.send.infos[grant.path];
+            info.nothing_to_send = true;
+            self.send.nothing_to_send |= info.id.bit();
         }
         None
     }
@@ -185,11 +214,10 @@ impl Peer {
     /// Whoever has room and nothing to fill it with is limited by what there is to send: its rate samples are lower bounds. So is one that is not to
     /// carry data now.
     fn mark_app_limited(&mut self) {
-        for p in &mut self.paths {
-            let limited = match self.infos.iter().position(|v| v.id == p.id) {
-                Some(i) => self.infos[i].has_room && (self.declined & 1 << i != 0 || self.ingress.is_empty()),
-                None => true,
-            };
+        let send = &self.send;
+        for p in self.paths.iter_mut() {
+            let limited =
+                send.info(p.id).is_none_or(|v| v.has_room && (v.nothing_to_send || send.queue.is_empty()));
             if limited {
                 p.sampler.mark_app_limited(p.sent.inflight());
             }
@@ -198,7 +226,7 @@ impl Peer {
 
     /// Acknowledgements, challenges and probes that found no data to ride on.
     fn send_control(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        for path in 0..self.paths.len() {
+        for path in self.paths.ids() {
             if let Some(size) = self.probe_size(path, now) {
                 return self.send_probe(path, size, now, tx);
             }
@@ -209,29 +237,29 @@ impl Peer {
         None
     }
 
-    fn wants_control(&self, path: usize, now: Time) -> bool {
+    fn wants_control(&self, path: PathId, now: Time) -> bool {
         let p = &self.paths[path];
-        let is_due = |q: &usize| self.paths[*q].recv.due().is_some_and(|d| d <= now);
-        (0..self.paths.len()).any(|q| is_due(&q) && self.ack_path(q, now) == path)
-            || p.respond.is_some()
-            || p.ping_due
-            || p.status_due
-            || p.close_due
+        let is_due = |q: &Path| q.recv.due().is_some_and(|d| d <= now);
+        self.paths.iter().any(|q| is_due(q) && self.ack_path(q.id, now) == path)
+            || p.address.respond.is_some()
+            || p.control.ping_due
+            || p.control.status_due
+            || p.control.close_due
             || self.backhaul.as_ref().is_some_and(|b| b.wants_turn(now, p))
             || self.challenge_due(path, now)
     }
 
     /// The path by which acknowledgements of `path` leave.
-    fn ack_path(&self, path: usize, now: Time) -> usize {
-        self.backhaul.as_ref().map_or(path, |b| b.ack_path(now, path, &self.paths))
+    fn ack_path(&self, path: PathId, now: Time) -> PathId {
+        self.backhaul.as_ref().map_or(path, |b| b.ack_path(now, path, self.paths.as_slice()))
     }
 
-    pub(crate) fn challenge_due(&self, path: usize, now: Time) -> bool {
+    pub(crate) fn challenge_due(&self, path: PathId, now: Time) -> bool {
         let p = &self.paths[path];
-        p.challenge.is_some_and(|(_, at)| at <= now)
+        p.address.challenge.is_some_and(|(_, at)| at <= now)
     }
 
-    fn probe_size(&mut self, path: usize, now: Time) -> Option<u16> {
+    fn probe_size(&mut self, path: PathId, now: Time) -> Option<u16> {
         let p = &mut self.paths[path];
         if p.live.state != State::Active || !p.rtt.is_known() {
             return None;
@@ -241,7 +269,7 @@ impl Peer {
     }
 
     /// RFC 8899 §5: a padded PING that risks no data.
-    fn send_probe(&mut self, path: usize, size: u16, now: Time, tx: &mut [u8]) -> Option<Batch> {
+    fn send_probe(&mut self, path: PathId, size: u16, now: Time, tx: &mut [u8]) -> Option<Batch> {
         let len = size as usize - self.paths[path].overhead();
         let (header, number) = self.header(path)?;
         let mut w = Writer::new(&mut tx[..len], header, Stamp::of(now));
@@ -256,7 +284,7 @@ impl Peer {
     /// Builds datagrams of equal length for one path until the path's room, the grant or what there is to send ends.
     fn batch(
         &mut self,
-        path: usize,
+        path: PathId,
         fill: Fill,
         now: Time,
         shared: &mut Shared,
@@ -270,7 +298,7 @@ impl Peer {
         };
         // Urgent packets and what a path must say wait for nothing; a batch of the others uses up the room that there is at its beginning.
         let bound = matches!(fill, Fill::Ordered(_) | Fill::Resend);
-        let threshold = self.info_of(path).map_or(u32::MAX, |v| v.threshold);
+        let threshold = self.send.info(path).map_or(u32::MAX, |v| v.threshold);
         let room = if bound { self.paths[path].room(now) as usize } else { usize::MAX };
         let overhead = self.paths[path].overhead();
         let (mut at, mut segment) = (0, 0);
@@ -281,7 +309,7 @@ impl Peer {
             }
             if let Some(b) = self.backhaul.as_mut().filter(|_| bound) {
                 let p = &mut self.paths[path];
-                p.ping_due |= b.asks(now, p, threshold);
+                p.control.ping_due |= b.asks(now, p, threshold);
             }
             let len = self.datagram(path, now, shared, &mut tx[at..], |peer, shared, w| {
                 peer.fill(path, fill, now, shared, w)
@@ -301,13 +329,17 @@ impl Peer {
     /// Builds, seals and accounts one datagram at the beginning of `tx`. `fill` writes the frames with data.
     fn datagram(
         &mut self,
-        path: usize,
+        path: PathId,
         now: Time,
         shared: &mut Shared,
         tx: &mut [u8],
         fill: impl FnOnce(&mut Peer, &mut Shared, &mut Writer<'_>) -> Chunks,
     ) -> Option<usize> {
         let size = self.paths[path].datagram();
+        // Links count datagrams by their numbers.
+        if self.backhaul.is_none() {
+            self.paths[path].sent.skip_number(now, &mut shared.entropy);
+        }
         let (header, number) = self.header(path)?;
         let mut w = Writer::new(&mut tx[..size], header, Stamp::of(now));
         let asked = self.put_control(path, now, shared.config.tun_mtu, &mut w);
@@ -326,7 +358,7 @@ impl Peer {
     /// A datagram of `len` bytes is about to leave.
     fn account(
         &mut self,
-        path: usize,
+        path: PathId,
         now: Time,
         len: usize,
         eliciting: bool,
@@ -343,250 +375,78 @@ impl Peer {
     /// Datagrams of flows are about to leave.
     fn note_batch(&mut self, now: Time, sent: Batch) {
         if let Some(b) = &mut self.backhaul {
-            b.on_batch(now, self.paths[sent.path].id, sent.datagrams());
+            b.on_batch(now, sent.path, sent.datagrams());
         }
     }
 
-    pub(crate) fn header(&self, path: usize) -> Option<(Header, u64)> {
+    pub(crate) fn header(&self, path: PathId) -> Option<(Header, u64)> {
         let p = &self.paths[path];
-        let epoch = self.keys.current()?;
+        let epoch = self.session.keys.current()?;
         let number = p.sent.next_number();
-        Some((Header { path: p.id, index: epoch.remote.get(), number: number as u32 }, number))
+        Some((Header { path: p.id.get(), index: epoch.remote.get(), number: number as u32 }, number))
     }
 
     pub(crate) fn seal(
         &mut self,
-        path: usize,
+        path: PathId,
         number: u64,
         datagram: &mut [u8],
         tail: &[u8],
     ) -> Option<usize> {
-        let epoch = self.keys.sealing()?;
+        let epoch = self.session.keys.sealing()?;
         let (head, body) = datagram.split_at_mut(HEADER);
-        epoch.sealer.seal_with_tail(self.paths[path].id, number, head, body, tail).ok()?;
+        epoch.sealer.seal_with_tail(path.get(), number, head, body, tail).ok()?;
         epoch.on_sealed(body.len());
         Some(HEADER + body.len())
     }
 
     /// Writes what the path owes the peer, `mtu` of this end's device too. `true` if some of it asks for an acknowledgement.
-    fn put_control(&mut self, path: usize, now: Time, mtu: u16, w: &mut Writer<'_>) -> bool {
+    fn put_control(&mut self, path: PathId, now: Time, mtu: u16, w: &mut Writer<'_>) -> bool {
         let mut asks = false;
         let due = self.challenge_due(path, now);
-        let (seq, closing) = (self.status_seq, self.closing);
-        let pending = |q: &usize| self.paths[*q].recv.may_ride(now);
-        let owed: ArrayVec<usize, MAX_PATHS> = (0..self.paths.len())
-            .filter(pending)
-            .filter(|q| *q == path || self.ack_path(*q, now) == path)
-            .collect();
+        let (seq, closing) = (self.paths.status_seq(), self.session.closing());
+        let pending = self.paths.iter().filter(|q| q.recv.may_ride(now)).map(|q| q.id);
+        let owed: ArrayVec<PathId, MAX_PATHS> =
+            pending.filter(|q| *q == path || self.ack_path(*q, now) == path).collect();
         let p = &mut self.paths[path];
         let again = p.challenge_interval();
-        if let Some(token) = p.respond.take() {
+        if let Some(token) = p.address.respond.take() {
             w.response(token);
             asks = true;
         }
-        if due && let Some((token, at)) = &mut p.challenge {
+        if due && let Some((token, at)) = &mut p.address.challenge {
             w.challenge(*token);
             *at = now + again;
             asks = true;
         }
-        if std::mem::take(&mut p.ping_due) {
+        if std::mem::take(&mut p.control.ping_due) {
             asks |= w.ping();
         }
-        if std::mem::take(&mut p.status_due) {
+        if std::mem::take(&mut p.control.status_due) {
             let state = p.class.code();
-            p.status_at = Some(now);
-            asks |= w.status(&PathStatus { path: p.id, seq, state, mtu });
+            p.control.status_at = Some(now);
+            asks |= w.status(&PathStatus { path: p.id.get(), seq, state, mtu });
         }
         if let Some(report) = self.backhaul.as_mut().and_then(|b| b.take_report(p)) {
             // The next one is as good if there is no room now.
             w.queue(&report);
         }
-        if std::mem::take(&mut p.close_due) {
+        if std::mem::take(&mut p.control.close_due) {
             w.close(closing.unwrap_or(0));
         }
         for q in owed {
             let q = &mut self.paths[q];
-            if let Some(ack) = q.recv.acknowledge(q.id, now) {
+            if let Some(ack) = q.recv.acknowledge(q.id.get(), now) {
                 w.ack(&ack);
             }
         }
         asks
     }
 
-    fn fill(
-        &mut self,
-        path: usize,
-        fill: Fill,
-        now: Time,
-        shared: &mut Shared,
-        w: &mut Writer<'_>,
-    ) -> Chunks {
-        let mut chunks = Chunks::new();
-        match fill {
-            Fill::Control => {}
-            Fill::Urgent => self.fill_urgent(path, now, shared, w, &mut chunks),
-            Fill::Resend => self.fill_resend(now, shared, w, &mut chunks),
-            Fill::Ordered(grant) => self.fill_ordered(path, grant, now, shared, w, &mut chunks),
-        }
-        chunks
-    }
-
-    fn fill_urgent(
-        &mut self,
-        path: usize,
-        now: Time,
-        shared: &mut Shared,
-        w: &mut Writer<'_>,
-        chunks: &mut Chunks,
-    ) {
-        while let Some(len) = self.ingress.peek_urgent(&shared.store) {
-            let fit = w.chunk_fit(0, len, len, true);
-            if fit < len || chunks.is_full() {
-                break;
-            }
-            let Some(c) = self.ingress.take_urgent(&mut shared.store, now) else { break };
-            let c = ChunkRef { record: c.record, offset: 0, len: c.len, copy: false };
-            self.add(path, c, self.scheduler.copies_urgent(), shared, w, chunks);
-            self.insure(path, c, now, shared);
-        }
-    }
-
-    fn fill_resend(&mut self, now: Time, shared: &mut Shared, w: &mut Writer<'_>, chunks: &mut Chunks) {
-        let patience = self.repair_time() + self.spread();
-        while let Some(&c) = self.resend.front() {
-            if chunks.is_full() {
-                break;
-            }
-            let record = shared.store.get(c.record);
-            let stale = c.len > 0 && record.is_void();
-            let limit = if record.flow & URGENT != 0 { URGENT_REPAIR } else { patience };
-            let late = c.len > 0 && !record.queued && now.since(record.first_sent) > limit;
-            if stale || late {
-                self.resend.pop_front();
-                self.drop_chunk(c, shared);
-                continue;
-            }
-            if !fits(w, shared, &c) {
-                // A chunk cut for a path with a larger MTU than this one is cut again.
-                if !w.is_empty() || !self.split_front(shared, w) {
-                    break;
-                }
-                continue;
-            }
-            self.resend.pop_front();
-            put(w, shared, &c);
-            chunks.push(c);
-            self.resent += 1;
-        }
-    }
-
-    /// Cuts the first chunk in line so that its beginning fits an empty datagram.
-    fn split_front(&mut self, shared: &mut Shared, w: &Writer<'_>) -> bool {
-        let Some(c) = self.resend.front_mut() else { return false };
-        let record = shared.store.get_mut(c.record);
-        let fit = w.chunk_fit(c.offset, c.len, record.len, !record.vnet.is_plain());
-        if fit == 0 || fit >= c.len {
-            return false;
-        }
-        let rest = ChunkRef { offset: c.offset + fit, len: c.len - fit, ..*c };
-        c.len = fit;
-        record.refs += 1;
-        let first = *c;
-        self.resend.pop_front();
-        self.resend.push_front(rest);
-        self.resend.push_front(first);
-        true
-    }
-
-    fn fill_ordered(
-        &mut self,
-        path: usize,
-        grant: Grant,
-        now: Time,
-        shared: &mut Shared,
-        w: &mut Writer<'_>,
-        chunks: &mut Chunks,
-    ) {
-        let taker = Taker { skip_bytes: grant.skip_bytes };
-        while !chunks.is_full() && w.room() > 0 {
-            let fit =
-                |r: &crate::record::Record, left: u32| w.chunk_fit(r.sent, left, r.len, !r.vnet.is_plain());
-            let Some(c) = self.ingress.take(&mut shared.store, taker, fit, now) else { break };
-            let head = c.at_head;
-            let c = ChunkRef { record: c.record, offset: c.offset, len: c.len, copy: false };
-            if c.len == 0 && !w_has_void_room(w) {
-                // No room for the notice: it goes with the next datagram.
-                shared.store.get_mut(c.record).refs += 1;
-                self.resend.push_back(c);
-                break;
-            }
-            shared.store.get_mut(c.record).at_head = head;
-            self.add(path, c, grant.copies, shared, w, chunks);
-            self.insure(path, c, now, shared);
-        }
-    }
-
-    /// Writes a chunk for the first time and asks for copies of it on the other paths if wanted.
-    fn add(
-        &mut self,
-        path: usize,
-        c: ChunkRef,
-        copies: bool,
-        shared: &mut Shared,
-        w: &mut Writer<'_>,
-        chunks: &mut Chunks,
-    ) {
-        let others = if copies { self.infos.len().saturating_sub(1) as u32 } else { 0 };
-        shared.store.get_mut(c.record).refs += 1 + others;
-        put(w, shared, &c);
-        chunks.push(c);
-        if copies {
-            let own = self.paths[path].id;
-            let copy = ChunkRef { copy: true, ..c };
-            self.copies.extend(self.infos.iter().filter(|v| v.id != own).map(|v| (v.id, copy)));
-        }
-    }
-
     /// How many datagrams the path's link takes, as the scheduler was told.
-    fn slots_of(&self, path: usize) -> usize {
-        self.info_of(path).map_or(usize::MAX, |v| v.slots as usize)
+    fn slots_of(&self, path: PathId) -> usize {
+        self.send.info(path).map_or(usize::MAX, |v| v.slots as usize)
     }
-
-    fn info_of(&self, path: usize) -> Option<&PathInfo> {
-        let id = self.paths[path].id;
-        self.infos.iter().find(|v| v.id == id)
-    }
-
-    pub(crate) fn index_of(&self, id: u8) -> Option<usize> {
-        self.paths.iter().position(|p| p.id == id)
-    }
-}
-
-fn w_has_void_room(w: &Writer<'_>) -> bool {
-    w.room() >= 7
-}
-
-/// Whether a chunk fits the datagram as it is.
-fn fits(w: &Writer<'_>, shared: &Shared, c: &ChunkRef) -> bool {
-    if c.len == 0 {
-        return w_has_void_room(w);
-    }
-    let r = shared.store.get(c.record);
-    w.chunk_fit(c.offset, c.len, r.len, !r.vnet.is_plain()) == c.len
-}
-
-/// Writes a chunk, or the notice that its record is void.
-fn put(w: &mut Writer<'_>, shared: &Shared, c: &ChunkRef) -> bool {
-    let r = shared.store.get(c.record);
-    if c.len == 0 || r.is_void() {
-        return w.void(r.flow, r.seq, r.at_head);
-    }
-    w.chunk_to_seal(r.flow, r.seq, c.offset, r.len, &r.vnet, r.at_head, chunk_data(shared, c));
-    true
-}
-
-fn chunk_data<'a>(shared: &'a Shared, c: &ChunkRef) -> &'a [u8] {
-    &shared.store.packet(c.record)[c.offset as usize..(c.offset + c.len) as usize]
 }
 
 /// Lowers the MSS of a SYN to what the bond carries; `packet` is a copy that may be changed.

@@ -1,8 +1,9 @@
 //! What is sent twice in advance: copies that the scheduler asks for, and insurance in room that nobody needs.
 
-use super::{Batch, Chunks, fits, put};
+use super::fill::{fits, put};
+use super::{Batch, Chunks};
 use crate::path::sent::ChunkRef;
-use crate::path::{Class, Path};
+use crate::path::{Class, Path, PathId};
 use crate::peer::{Peer, Shared};
 use crate::record::URGENT;
 use crate::schedule::PathInfo;
@@ -17,18 +18,19 @@ const SPARE_LIMIT: usize = 256;
 impl Peer {
     /// Copies of what another path carries, one path at a time.
     pub(super) fn send_copy(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        let (id, _) = *self.copies.front()?;
-        let Some(path) = self.index_of(id).filter(|i| self.paths[*i].is_usable()) else {
-            if let Some((_, c)) = self.copies.pop_front() {
-                shared.store.release(c.record);
+        let (path, c) = loop {
+            let (id, c) = *self.send.duplicates.front()?;
+            match self.paths.get(id).is_some_and(Path::is_usable) {
+                true => break (id, c),
+                false => shared.store.release(c.record),
             }
-            return None;
+            self.send.duplicates.pop_front();
         };
-        let urgent = shared.store.get(self.copies.front()?.1.record).flow & URGENT != 0;
+        let urgent = shared.store.get(c.record).flow & URGENT != 0;
         if !urgent && self.paths[path].room(now) == 0 {
             return None;
         }
-        let (_, c) = self.copies.pop_front()?;
+        self.send.duplicates.pop_front();
         let len = self.datagram(path, now, shared, tx, |_, shared, w| {
             let mut chunks = Chunks::new();
             if fits(w, shared, &c) && put(w, shared, &c) {
@@ -44,15 +46,15 @@ impl Peer {
     /// Room that nobody needs insures against loss: what a lossy path carries goes out once more, on another path if there is one. A repair
     /// takes a round trip and more, in which the whole flow is held; a copy takes nothing that is missed.
     pub(super) fn send_spare(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        while let Some(&(id, at, c)) = self.spare.front() {
+        while let Some(&(id, at, c)) = self.send.spare.front() {
             let worth = self.is_worth_insuring(id, at, now) && !shared.store.get(c.record).is_void();
             let path = self
                 .path_for_spare(id)
-                .filter(|_| worth && self.ingress.is_empty() && self.resend.is_empty());
+                .filter(|_| worth && self.send.queue.is_empty() && self.send.to_retransmit.is_empty());
             if worth && path.is_none() {
                 return None;
             }
-            self.spare.pop_front();
+            self.send.spare.pop_front();
             let Some(path) = path else {
                 shared.store.release(c.record);
                 continue;
@@ -69,7 +71,6 @@ impl Peer {
         let mut chunks = Chunks::new();
         if fits(w, shared, &c) && put(w, shared, &c) {
             chunks.push(c);
-            self.insured += 1;
         } else {
             shared.store.release(c.record);
         }
@@ -77,32 +78,32 @@ impl Peer {
     }
 
     /// After half a round trip the first copy has arrived, or its loss will be known sooner than a copy could help.
-    fn is_worth_insuring(&self, id: u8, at: Time, now: Time) -> bool {
+    fn is_worth_insuring(&self, id: PathId, at: Time, now: Time) -> bool {
         self.paths.iter().any(|p| p.id == id && now.since(at) < p.rtt.smoothed() / 2)
     }
 
     /// The fastest path with room, another one than `id` if possible. A metered path is not for copies.
-    fn path_for_spare(&self, id: u8) -> Option<usize> {
+    fn path_for_spare(&self, id: PathId) -> Option<PathId> {
         let free = |v: &&PathInfo| {
             let active = |p: &Path| p.id == v.id && p.class == Class::Active && p.is_unqueued();
             v.has_room && self.paths.iter().any(active)
         };
-        let other = self.infos.iter().filter(free).filter(|v| v.id != id);
-        let own = self.infos.iter().filter(free).find(|v| v.id == id);
+        let other = self.send.infos.iter().filter(free).filter(|v| v.id != id);
+        let own = self.send.infos.iter().filter(free).find(|v| v.id == id);
         let best = other.min_by(|a, b| a.one_way_us.total_cmp(&b.one_way_us)).or(own)?;
-        self.index_of(best.id)
+        Some(best.id)
     }
 
     /// Remembers a chunk for [`Peer::send_spare`] if its path loses enough for that to be worth it.
-    pub(super) fn insure(&mut self, path: usize, c: ChunkRef, now: Time, shared: &mut Shared) {
+    pub(super) fn insure(&mut self, path: PathId, c: ChunkRef, now: Time, shared: &mut Shared) {
         if self.paths[path].loss < INSURE_LOSS
             || c.len == 0
             || !shared.config.recovery
-            || self.spare.len() >= SPARE_LIMIT
+            || self.send.spare.len() >= SPARE_LIMIT
         {
             return;
         }
         shared.store.get_mut(c.record).refs += 1;
-        self.spare.push_back((self.paths[path].id, now, ChunkRef { copy: true, ..c }));
+        self.send.spare.push_back((path, now, ChunkRef { copy: true, ..c }));
     }
 }

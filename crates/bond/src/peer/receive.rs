@@ -9,12 +9,15 @@
 //!                                            └─▶ Data ─▶ Reassembly (order per flow) ─▶ inspect ─▶ Deliver
 //! ```
 
+use super::{Peer, Shared, send};
 use crate::api::PathSpec;
+use crate::config::Config;
 use crate::in_place::{DatagramOpener, Opened};
 use crate::inner::Inner;
-use crate::path::{Class, Route, State};
-use crate::peer::{Peer, Shared};
-use crate::send;
+use crate::order::Reassembly;
+use crate::path::sent::AckCheck;
+use crate::path::{Class, PathId, Route, State};
+use crate::pool::Pool;
 use crate::session::Index;
 use crate::time::{Duration, Time};
 use crate::wire::{AckFrame, Frame, Frames, Header, PathStatus, STAMP, Stamp};
@@ -22,6 +25,8 @@ use rand::Rng;
 
 /// Interface MTU that a gateway assumes of a path; the search finds what really passes.
 const GATEWAY_INTERFACE_MTU: u16 = 1500;
+/// How often packets are looked for that nobody completes.
+const SWEEP: Duration = Duration::from_secs(1);
 
 /// What became of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +39,8 @@ pub(crate) enum Heard {
     Confirmed(Option<Index>),
     /// The peer ended the session, with this code.
     Closed(u8),
+    /// The peer acknowledged what it cannot have received.
+    Cheated,
 }
 
 /// Where a datagram came from.
@@ -41,6 +48,43 @@ pub(crate) enum Heard {
 pub(crate) struct Origin {
     pub route: Route,
     pub ce: bool,
+}
+
+/// The order of what arrives.
+#[derive(Debug)]
+pub(crate) struct ReceiveSide {
+    order: Reassembly,
+    /// When its gaps are to be looked at.
+    due: Option<Time>,
+    /// When packets that nobody completes were last looked for.
+    swept: Time,
+}
+
+impl ReceiveSide {
+    pub(super) fn new(config: &Config, now: Time) -> ReceiveSide {
+        let order = if config.ordered { Reassembly::default() } else { Reassembly::unordered() };
+        ReceiveSide { order, due: None, swept: now }
+    }
+
+    pub(crate) fn order(&self) -> &Reassembly {
+        &self.order
+    }
+
+    pub(super) fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.due.is_none_or(|t| t <= now)
+    }
+
+    pub(super) fn is_sweep_due(&self, now: Time) -> bool {
+        now.since(self.swept) >= SWEEP
+    }
+
+    pub(super) fn clear(&mut self, pool: &mut Pool) {
+        self.order.clear(pool);
+    }
 }
 
 impl Peer {
@@ -53,105 +97,94 @@ impl Peer {
         now: Time,
         shared: &mut Shared,
     ) -> Heard {
-        let known = self.index_of(header.path);
-        let window = self.replay_of(header.path);
+        let Some(id) = PathId::new(header.path) else { return Heard::Dropped };
+        let is_known = self.paths.get(id).is_some();
+        let window = self.paths.replay_of(id);
         let number = window.map_or(u64::from(header.number), |w| w.expand(header.number));
         if window.is_some_and(|w| w.check(number).is_err()) {
             shared.drops.replayed += 1;
-            if let Some(i) = known {
-                self.on_copy(i, (header, number), datagram, from.route, now, shared);
+            if is_known {
+                self.on_copy(id, (header, number), datagram, from.route, now, shared);
             }
             return Heard::Dropped;
         }
         let index = Index::new(header.index).unwrap_or_default();
-        let Some((epoch, offered)) = self.keys.opening(index, now) else {
+        let Some((epoch, offered)) = self.session.keys.opening(index, now) else {
             shared.drops.unknown += 1;
             return Heard::Dropped;
         };
         let len = datagram.len();
         let opener = DatagramOpener { key: &epoch.opener, path: header.path, number };
-        let target = self.order.in_place_target();
+        let target = self.receive.order.in_place_target();
         let opened = opener.open(datagram, target, &mut shared.store.pool);
         epoch.on_arrived(len, opened.is_ok());
         let Ok(opened) = opened else {
             shared.drops.forged += 1;
             return Heard::Dropped;
         };
-        let path = match known {
-            Some(i) => i,
-            None => match self.accept_path(header.path, from.route, shared) {
-                Some(i) => i,
-                None => return Heard::Dropped,
-            },
-        };
-        let confirmed = offered.then(|| self.confirm(now));
+        if !is_known && !self.accept_path(id, from.route, shared) {
+            return Heard::Dropped;
+        }
+        let path = id;
+        let confirmed = offered.then(|| self.session.confirm(now));
         let newest = self.paths[path].replay.highest().is_none_or(|h| number > h);
         // Checked above; a second datagram of the same number cannot have come in between.
         let _ = self.paths[path].replay.commit(number);
         if newest {
             self.follow_address(path, from.route, len, now, shared);
         }
-        self.last_heard = now;
+        self.session.on_heard(now);
         let stamp = match &opened {
             Opened::Here(plain) => Stamp::from_bytes([plain[0], plain[1], plain[2]]),
             Opened::InPlace(c, ..) => c.stamp,
         };
         self.paths[path].on_received(now, len, stamp, from.route);
         let (first, rtt) = (shared.deliveries.len(), self.paths[path].rtt.smoothed());
-        let (eliciting, closed) = match &opened {
+        let (eliciting, end) = match &opened {
             Opened::Here(plain) => self.on_frames(path, stamp, &plain[STAMP..], now, shared),
             Opened::InPlace(c, target, len) => {
                 let before = c.at_head.then_some(c.stamp);
-                self.order.on_in_place(target, *len, before, now, &mut shared.deliveries);
+                self.receive.order.on_in_place(target, *len, before, now, &mut shared.deliveries);
                 self.last_data = now;
                 (true, None)
             }
         };
         self.paths[path].recv.on_packet(number, now, eliciting, from.ce, rtt);
         self.inspect(first, shared);
-        match (closed, confirmed) {
-            (Some(code), _) => Heard::Closed(code),
+        match (end, confirmed) {
+            (Some(end), _) => end,
             (None, Some(old)) => Heard::Confirmed(old),
             (None, None) => Heard::Fresh,
         }
     }
 
-    /// The peer uses keys that were offered to it, so its handshake was no replay.
-    ///
-    /// That says nothing of the address it comes from: the RESPONSE may have been received at another one.
-    fn confirm(&mut self, now: Time) -> Option<Index> {
-        self.confirmed = true;
-        self.keys.confirm(now)
-    }
-
     /// A gateway learns a client's further path.
-    fn accept_path(&mut self, id: u8, route: Route, shared: &mut Shared) -> Option<usize> {
+    fn accept_path(&mut self, id: PathId, route: Route, shared: &mut Shared) -> bool {
         if self.is_client {
             // A path that this end has taken away.
             shared.drops.unknown += 1;
-            return None;
+            return false;
         }
         let spec = PathSpec { route, interface_mtu: GATEWAY_INTERFACE_MTU, class: Class::Active, weight: 1 };
         self.insert_path(id, spec, &shared.config);
-        let path = self.paths.len() - 1;
-        self.challenge_path(path, shared);
-        Some(path)
+        self.challenge_path(id, shared);
+        true
     }
 
-    pub(crate) fn challenge_path(&mut self, path: usize, shared: &mut Shared) {
-        self.paths[path].challenge = Some((shared.entropy.random(), Time::ZERO));
+    pub(crate) fn challenge_path(&mut self, path: PathId, shared: &mut Shared) {
+        self.paths[path].address.challenge = Some((shared.entropy.random(), Time::ZERO));
     }
 
-    /// Whether one of them asks for an acknowledgement, and the code with which the peer ends the session, if it does.
+    /// Whether one of them asks for an acknowledgement, and how the session ends, if it does.
     fn on_frames(
         &mut self,
-        path: usize,
+        path: PathId,
         stamp: Stamp,
         bytes: &[u8],
         now: Time,
         shared: &mut Shared,
-    ) -> (bool, Option<u8>) {
-        let (mut eliciting, mut closed) = (false, None);
+    ) -> (bool, Option<Heard>) {
+        let (mut eliciting, mut end) = (false, None);
         for frame in Frames::new(bytes) {
             let Ok(frame) = frame else {
                 shared.drops.malformed += 1;
@@ -160,8 +193,8 @@ impl Peer {
             eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Close(_) | Frame::Queue(_));
             match frame {
                 Frame::Ping => self.paths[path].recv.on_asked(),
-                Frame::Ack(ack) => self.on_ack(&ack, now, shared),
-                Frame::Challenge(token) => self.paths[path].respond = Some(token),
+                Frame::Ack(ack) => end = self.on_ack(&ack, now, shared).or(end),
+                Frame::Challenge(token) => self.paths[path].address.respond = Some(token),
                 Frame::Response(token) => self.on_response(path, token, now, shared),
                 Frame::Status(s) => self.on_status(&s),
                 Frame::Queue(report) => {
@@ -170,80 +203,97 @@ impl Peer {
                         self.on_queue_changed();
                     }
                 }
-                Frame::Close(code) => closed = Some(code),
-                Frame::Void { flow, seq, .. } => {
-                    self.order.on_skip(&mut shared.store.pool, flow, seq, now, &mut shared.deliveries);
+                Frame::Close(code) => end = Some(Heard::Closed(code)),
+                Frame::Void { flow, seq, at_head } => {
+                    let before = at_head.then_some(stamp);
+                    self.receive.order.on_skip(
+                        &mut shared.store.pool,
+                        (flow, seq),
+                        before,
+                        now,
+                        &mut shared.deliveries,
+                    );
                 }
                 Frame::Data(c) => {
-                    self.order.on_fragment(&mut shared.store.pool, &c, stamp, now, &mut shared.deliveries);
+                    self.receive.order.on_fragment(
+                        &mut shared.store.pool,
+                        &c,
+                        stamp,
+                        now,
+                        &mut shared.deliveries,
+                    );
                     self.last_data = now;
                 }
             }
         }
-        (eliciting, closed)
+        (eliciting, end)
     }
 
-    fn on_ack(&mut self, ack: &AckFrame, now: Time, shared: &mut Shared) {
-        let Some(i) = self.index_of(ack.path) else { return };
-        self.look_at_siblings(i);
+    fn on_ack(&mut self, ack: &AckFrame, now: Time, shared: &mut Shared) -> Option<Heard> {
+        let id = PathId::new(ack.path).filter(|id| self.paths.get(*id).is_some())?;
         let mut out = std::mem::take(&mut shared.outcome);
-        let p = &mut self.paths[i];
-        if !p.on_ack(now, ack, &mut self.clock, &self.siblings, &mut out) {
+        let check = self.paths.on_ack(id, now, ack, &mut out);
+        let p = &mut self.paths[id];
+        if check != AckCheck::Taken {
             shared.drops.malformed += 1;
+            shared.outcome = out;
+            return (check == AckCheck::Invented).then_some(Heard::Cheated);
         }
         if let (Some(b), Some((number, _))) = (&mut self.backhaul, out.largest) {
             b.on_acked(now, p, number);
         }
         if (!out.acked.is_empty() || out.spurious > 0) && p.live.on_progress(now) {
-            self.announce(i, shared);
+            self.emit_event(id, shared);
             self.on_queue_changed();
         }
         // Which path is the fastest may have changed since one declined as a slow one; a busy one is asked by its next acknowledgement.
-        if self.paths[i].sent.inflight() == 0 {
+        if self.paths[id].sent.inflight() == 0 {
             self.on_queue_changed();
         }
         for c in &out.arrived {
             shared.store.release(c.record);
         }
-        self.requeue(&out.missing, shared);
+        self.send.retransmit(&out.missing, shared);
         shared.outcome = out;
+        None
     }
 
     fn on_status(&mut self, s: &PathStatus) {
         let Some(class) = Class::from_code(s.state).filter(|_| !self.is_client) else { return };
-        let Some(p) = self.path_mut(s.path) else { return };
+        let Some(p) = PathId::new(s.path).and_then(|id| self.paths.get_mut(id)) else { return };
         if p.status_seen.is_some_and(|seen| (s.seq.wrapping_sub(seen) as i16) < 0) {
             return;
         }
         (p.class, p.status_seen) = (class, Some(s.seq));
-        self.peer_mtu = s.mtu.max(1280);
+        self.inside.set_peer_mtu(s.mtu);
         self.on_queue_changed();
     }
 
     /// Gives up what has been missing for too long; sets when to look again.
     pub(crate) fn check_order(&mut self, now: Time, shared: &mut Shared) {
-        if self.order.gaps() == 0 {
-            self.order_due = None;
+        if self.receive.order.gaps() == 0 {
+            self.receive.due = None;
             return;
         }
         let first = shared.deliveries.len();
         let live = self.paths.iter().filter(|p| p.live.state == State::Active);
         let oldest =
             live.filter_map(|p| p.newest_stamp).reduce(|a, b| if a.later_than(b) < 0 { a } else { b });
-        let repair = if shared.config.recovery { self.repair_time() } else { Duration::ZERO };
-        let deadline = repair + self.spread() + Duration::from_millis(60);
+        let repair = if shared.config.recovery { self.paths.repair_time() } else { Duration::ZERO };
+        let deadline = repair + self.paths.spread() + Duration::from_millis(60);
         let deadline = shared.config.order_deadline.map_or(deadline, |d| d.min(deadline));
         let of_records = shared.config.order_deadline.is_some();
         let hold = crate::order::Hold { repair: repair.min(deadline), deadline, of_records };
-        self.order_due = self.order.check(&mut shared.store.pool, now, oldest, hold, &mut shared.deliveries);
+        self.receive.due =
+            self.receive.order.check(&mut shared.store.pool, now, oldest, hold, &mut shared.deliveries);
         self.inspect(first, shared);
     }
 
     /// Gives up what came in part, long ago, and was never completed.
     pub(crate) fn sweep_order(&mut self, now: Time, shared: &mut Shared) {
-        self.order_swept = now;
+        self.receive.swept = now;
         let first = shared.deliveries.len();
-        self.order.expire(&mut shared.store.pool, now, &mut shared.deliveries);
+        self.receive.order.expire(&mut shared.store.pool, now, &mut shared.deliveries);
         self.inspect(first, shared);
     }
 
@@ -256,8 +306,8 @@ impl Peer {
             d.device = self.device;
             let d = *d;
             let packet = &mut shared.store.pool.bytes_mut(d.buf)[..d.len as usize];
-            let inner =
-                Inner::of(layer, packet).filter(|inner| self.may_send(inner) && d.vnet.fits(inner, packet));
+            let inner = Inner::of(layer, packet)
+                .filter(|inner| self.inside.may_send(inner) && d.vnet.fits(inner, packet));
             match inner {
                 Some(inner) => {
                     let mss = self.mss(&inner, shared.config.tun_mtu);
@@ -271,51 +321,5 @@ impl Peer {
                 }
             }
         }
-    }
-
-    fn may_send(&self, inner: &Inner) -> bool {
-        // On layer 2 anybody may be behind a peer.
-        inner.frame.is_some()
-            || !inner.is_of_one_link()
-                && (self.inside.contains(&inner.src) || self.networks.iter().any(|n| n.contains(&inner.src)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Config;
-    use crate::session::PublicKey;
-    use etherparse::{Icmpv6Type, PacketBuilder};
-
-    /// What is behind a peer, at a client and at a gateway.
-    fn peer(is_client: bool, networks: &[&str]) -> Peer {
-        let mut peer = Peer::new(PublicKey([1; 32]), is_client, &Config::default(), Time::ZERO);
-        peer.networks = networks.iter().map(|n| n.parse().unwrap()).collect();
-        peer
-    }
-
-    fn icmp(src: &str, kind: u8) -> Inner {
-        let mut bytes = Vec::new();
-        let src: core::net::Ipv6Addr = src.parse().unwrap();
-        let kind = Icmpv6Type::Unknown { type_u8: kind, code_u8: 0, bytes5to8: [0; 4] };
-        PacketBuilder::ipv6(src.octets(), [2; 16], 255).icmpv6(kind).write(&mut bytes, &[0; 40]).unwrap();
-        Inner::parse(&bytes).unwrap()
-    }
-
-    #[test]
-    fn no_peer_advertises_routers_or_speaks_from_a_link_local_address() {
-        for peer in [peer(true, &["::/0"]), peer(false, &["fd77::2/128", "fe80::/10"])] {
-            for kind in 133..=137 {
-                assert!(!peer.may_send(&icmp("fd77::2", kind)), "{kind}");
-            }
-            assert!(!peer.may_send(&icmp("fe80::2", 128)) && peer.may_send(&icmp("fd77::2", 128)));
-        }
-    }
-
-    #[test]
-    fn a_gateway_sends_from_what_a_client_s_routes_name() {
-        let split = peer(true, &["fd77::/64"]);
-        assert!(split.may_send(&icmp("fd77::1", 129)) && !split.may_send(&icmp("2001:db8::1", 129)));
     }
 }

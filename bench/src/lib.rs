@@ -20,6 +20,7 @@
 //! * A way is opened before a flow begins and closed after it, so that nothing else runs meanwhile.
 //! * A run in which the emulated cables were late is repeated, and left out if they are late again.
 
+pub mod against;
 pub mod bench;
 pub mod clock;
 pub mod crowd;
@@ -32,5 +33,6 @@ pub mod report;
 pub mod rows;
 pub mod sample;
 pub mod site;
+pub mod soak;
 pub mod usage;
 pub mod way;

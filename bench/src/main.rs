@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
+use ropewalk_bench::against;
 use ropewalk_bench::bench::Bench;
 use ropewalk_bench::machine::Machine;
 use ropewalk_bench::plan::Plan;
 use ropewalk_bench::progress::Progress;
-use ropewalk_bench::report::{self, Report, RowReport};
+use ropewalk_bench::report::{self, Comparison, Report, RowReport};
 use ropewalk_bench::rows::{ALL, Row};
 use ropewalk_bench::way::{self, Programs};
-use ropewalk_bench::{flow, quic};
+use ropewalk_bench::{flow, quic, soak};
 use ropewalk_lab::Topology;
 
 #[derive(Parser)]
@@ -29,6 +30,8 @@ enum Command {
     List,
     /// Measure rows; all of them if none is named
     Run(RunArgs),
+    /// Check every byte of twenty flows while paths come, go and change, and watch the daemons' memory
+    Soak(SoakArgs),
     #[command(hide = true)]
     FlowSend {
         #[arg(long)]
@@ -89,12 +92,49 @@ struct RunArgs {
     /// Keep what the contenders' programs say in this directory
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
+    /// Measure nothing but Ropewalk, with this binary as well, and compare: fails if a median is worse than this
+    /// binary's by more than 3 % (`./run bench --against REV` builds it from a commit)
+    #[arg(long, value_name = "PATH")]
+    against: Option<PathBuf>,
     /// The ropewalk binary [default: the one beside this program]
     #[arg(long, value_name = "PATH")]
     ropewalk: Option<PathBuf>,
     /// Where wireguard-go is built [default: peers/, in the target directory]
     #[arg(long, value_name = "DIR")]
     peers: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct SoakArgs {
+    /// How long, for each cipher: 90s, 10m, 8h
+    #[arg(long = "for", value_name = "DURATION", default_value = "1m", value_parser = duration)]
+    span: Duration,
+    /// Only this cipher
+    #[arg(long)]
+    cipher: Option<soak::Cipher>,
+    /// Transfers at a time
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    flows: usize,
+    /// Of sizes, content, losses and changes of the paths
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The ropewalk binary [default: the one beside this program]; one of a debug build overwrites packet memory that
+    /// is free
+    #[arg(long, value_name = "PATH")]
+    ropewalk: Option<PathBuf>,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return Err("give a number and s, m or h: 10m".to_owned()),
+    };
+    let number = number.parse::<u64>().ok().filter(|number| *number > 0);
+    let span = number.and_then(|number| number.checked_mul(seconds)).map(Duration::from_secs);
+    span.ok_or_else(|| format!("{text:?} is no duration: give a number and s, m or h"))
 }
 
 fn main() -> Result<()> {
@@ -104,6 +144,7 @@ fn main() -> Result<()> {
             Ok(())
         }
         Command::Run(args) => run(args),
+        Command::Soak(args) => soak(args),
         Command::FlowSend { to, seconds, mptcp, congestion } => flow::send(to, seconds, mptcp, &congestion),
         Command::FlowReceive { listen, seconds, mptcp } => flow::receive(listen, seconds, mptcp),
         Command::QuicServer { listen, certificate } => quic::server(listen, &certificate),
@@ -112,21 +153,25 @@ fn main() -> Result<()> {
 }
 
 fn run(args: RunArgs) -> Result<()> {
-    let rows = chosen(&args.rows)?;
-    let plan = Plan { quick: args.quick, repeat: args.repeat, only: args.only.clone() };
+    let rows = chosen(&args)?;
+    let alone = args.against.is_some();
+    let repeat = args.repeat.or(alone.then_some(against::REPEATS));
+    let plan = Plan { quick: args.quick, repeat, only: args.only.clone(), alone, rounds_before: 0 };
     if let Some(name) = plan.stranger() {
         bail!("there is no environment \"{name}\"");
     }
     let own = std::env::current_exe().context("this program does not know where it is")?;
-    ropewalk_lab::clean_on_interrupt()?;
-    for stale in Topology::cleanup_stale() {
-        eprintln!("removed {stale}, left behind by a killed run");
-    }
+    clean_up()?;
     let (programs, version) = programs(&args, &own);
     let machine = Machine::now(programs.ropewalk.as_deref(), version.as_deref());
-    let progress = Progress::new(rows.iter().map(|row| row.measurements(&plan)).sum());
+    let builds = if plan.alone { 2 } else { 1 };
+    let progress = Progress::new(rows.iter().map(|row| builds * row.measurements(&plan)).sum());
     let bench =
         Bench { plan, programs, own, progress, logs: args.logs, wait: Duration::from_secs(args.wait) };
+    if let Some(before) = &args.against {
+        let comparison = against::run(bench, machine, &rows, &before.canonicalize()?)?;
+        return told(&comparison, args.out.as_deref());
+    }
     let wanted = rows.len();
     let rows = measure(&bench, &rows);
     bench.progress.finish();
@@ -141,9 +186,39 @@ fn run(args: RunArgs) -> Result<()> {
     }
 }
 
-fn chosen(names: &[String]) -> Result<Vec<&'static Row>> {
+/// Prints a comparison; fails if a figure is worse.
+fn told(comparison: &Comparison, out: Option<&Path>) -> Result<()> {
+    print!("{}", comparison.text());
+    if let Some(directory) = out {
+        comparison.write(directory)?;
+    }
+    match comparison.failed().count() {
+        0 => Ok(()),
+        failed => bail!("{failed} of {} figures are worse, or were not measured", comparison.figures.len()),
+    }
+}
+
+fn soak(args: SoakArgs) -> Result<()> {
+    let own = std::env::current_exe().context("this program does not know where it is")?;
+    let ropewalk = ropewalk_binary(args.ropewalk.as_deref(), &own)?;
+    clean_up()?;
+    let ciphers = args.cipher.map_or(vec![soak::Cipher::Aes, soak::Cipher::Chacha20], |cipher| vec![cipher]);
+    soak::run(&soak::Options { ropewalk, span: args.span, flows: args.flows, seed: args.seed, ciphers })
+}
+
+/// Removes what killed runs left, and sees to it that this one leaves nothing.
+fn clean_up() -> Result<()> {
+    ropewalk_lab::clean_on_interrupt()?;
+    for stale in Topology::cleanup_stale() {
+        eprintln!("removed {stale}, left behind by a killed run");
+    }
+    Ok(())
+}
+
+fn chosen(args: &RunArgs) -> Result<Vec<&'static Row>> {
+    let names = &args.rows;
     if names.is_empty() {
-        return Ok(ALL.iter().collect());
+        return Ok(ALL.iter().filter(|row| args.against.is_none() || row.by_binary).collect());
     }
     let row = |name: &String| {
         Row::named(name).with_context(|| format!("there is no row \"{name}\"; `bench list` names them"))
@@ -166,6 +241,9 @@ fn measure(bench: &Bench, rows: &[&'static Row]) -> Vec<RowReport> {
 /// Finds the contenders' programs, and the version of wireguard-go. What is missing is said and left out.
 fn programs(args: &RunArgs, own: &Path) -> (Programs, Option<String>) {
     let ropewalk = ropewalk_binary(args.ropewalk.as_deref(), own);
+    if args.against.is_some() {
+        return (Programs { ropewalk: ropewalk.ok(), wireguard: None }, None);
+    }
     let cache = args.peers.clone().or_else(|| Some(own.parent()?.parent()?.join("peers")));
     let wireguard = cache.context("no target directory").and_then(|cache| way::install_wireguard(&cache));
     let complain = |what: &str, error: &anyhow::Error| eprintln!("{what} is left out: {error:#}");

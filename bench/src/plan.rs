@@ -1,6 +1,10 @@
 //! How long, how often and where things are measured.
 
+use std::ops::Range;
+
 use ropewalk_lab::env::{Environment, sixteen};
+
+use crate::way::Way;
 
 /// Lengths and numbers of runs.
 #[derive(Debug, Clone, Default)]
@@ -11,12 +15,27 @@ pub struct Plan {
     pub repeat: Option<u32>,
     /// Only these of the sixteen environments; all if empty.
     pub only: Vec<String>,
+    /// Only Ropewalk, without its peers.
+    pub alone: bool,
+    /// How many rounds went before: random fates of links go on from there.
+    pub rounds_before: u32,
 }
 
 impl Plan {
     /// How often a row that is usually measured `usual` times does so.
     pub fn repeats(&self, usual: u32) -> u32 {
         self.repeat.unwrap_or(if self.quick { 1 } else { usual }).max(1)
+    }
+
+    /// The numbers of the rounds, from 1: each is the seed of the links' fate.
+    pub fn rounds(&self, repeats: u32) -> Range<u64> {
+        let first = u64::from(self.rounds_before) + 1;
+        first..first + u64::from(repeats)
+    }
+
+    /// Those of `ways` that are to be measured.
+    pub fn ways(&self, ways: &[Way]) -> Vec<Way> {
+        ways.iter().copied().filter(|way| !self.alone || *way == Way::Ropewalk).collect()
     }
 
     /// One of two, the second when in a hurry.

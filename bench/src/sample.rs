@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::report::Better;
+
 /// What one measurement gave.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
@@ -90,6 +92,14 @@ impl Unit {
             Unit::PerSecond => "/s",
             Unit::MiB => "MiB",
             Unit::Times => "×",
+        }
+    }
+
+    /// Which way is better, of what rows measure: rates and ratios go up, times, losses and memory down.
+    pub fn better(self) -> Better {
+        match self {
+            Unit::Mbps | Unit::PerSecond | Unit::Times => Better::Higher,
+            Unit::Ms | Unit::Us | Unit::Percent | Unit::Count | Unit::MiB => Better::Lower,
         }
     }
 

@@ -14,6 +14,23 @@ pub fn resident_mib(pid: u32) -> Option<f64> {
     Some(kib / 1024.0)
 }
 
+/// Resident memory of a process in MiB, without its program, and without mappings of 16 MiB and more: what it has from its
+/// allocator. A daemon's packet memory is in such mappings, reserved at its start.
+pub fn heap_mib(pid: u32) -> Option<f64> {
+    let (mut counts, mut kib) = (false, 0.0);
+    for line in fs::read_to_string(format!("/proc/{pid}/smaps")).ok()?.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["Size:", size, _] => counts &= size.parse::<u64>().ok()? < 16 << 10,
+            ["Rss:", resident, _] if counts => kib += resident.parse::<f64>().ok()?,
+            // Of a mapping: its place, rights, offset, device, inode, and a name if it has one.
+            [place, _, _, _, inode, ..] if place.contains('-') => counts = *inode == "0",
+            _ => {}
+        }
+    }
+    Some(kib / 1024.0)
+}
+
 /// Processor time of a process so far, in s: its own code and the kernel for it, in steps of 10 ms.
 pub fn cpu_seconds(pid: u32) -> Option<f64> {
     Stat::of(pid).map(|stat| stat.own)
@@ -68,6 +85,10 @@ mod tests {
     fn this_process_uses_something() {
         let pid = std::process::id();
         assert!(resident_mib(pid).is_some_and(|mib| mib > 0.1));
+        let (heap, large) = (heap_mib(pid).unwrap(), vec![1_u8; 40 << 20]);
+        let small: Vec<Vec<u8>> = (0..100).map(|_| vec![1_u8; 100 << 10]).collect();
+        let grown = heap_mib(pid).unwrap() - heap;
+        assert!((8.0..30.0).contains(&grown), "{grown} MiB for {} and {}", small.len(), large.len());
         assert!(cpu_seconds(pid).is_some());
         assert!(cpu_seconds_of_others() >= 0.0);
     }

@@ -48,6 +48,11 @@ fn inner() {
 }
 
 #[test]
+fn ethernet() {
+    replay("ethernet");
+}
+
+#[test]
 fn gateway() {
     replay("gateway");
 }

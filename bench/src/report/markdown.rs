@@ -28,7 +28,7 @@ fn row_markdown(row: &RowReport) -> String {
     out
 }
 
-fn grid(table: &Table) -> String {
+pub(super) fn grid(table: &Table) -> String {
     let row = |line: &Vec<String>| {
         let cells = line.iter().map(|cell| escape(cell)).collect::<Vec<_>>();
         format!("| {} |\n", cells.join(" | "))

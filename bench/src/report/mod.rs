@@ -1,5 +1,6 @@
 //! What a run found, and how it is written down.
 
+mod against;
 mod markdown;
 mod table;
 mod text;
@@ -12,6 +13,7 @@ use serde::Serialize;
 use crate::machine::Machine;
 use crate::sample::{Unit, Value};
 
+pub use against::{Change, Comparison};
 pub use markdown::markdown;
 pub use text::text;
 
@@ -215,9 +217,13 @@ impl RowReport {
 /// # Errors
 /// If they cannot be written.
 pub fn write(report: &Report, directory: &Path) -> Result<()> {
-    std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
     let json = serde_json::to_string_pretty(report)?;
-    for (name, content) in [("report.md", markdown(report)), ("report.json", json)] {
+    write_files(directory, [("report.md", markdown(report)), ("report.json", json)])
+}
+
+fn write_files(directory: &Path, files: [(&str, String); 2]) -> Result<()> {
+    std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    for (name, content) in files {
         let path = directory.join(name);
         std::fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
     }

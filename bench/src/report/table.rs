@@ -4,7 +4,7 @@ use super::{Report, RowReport};
 use crate::sample::Value;
 
 /// A table: its head, then its lines.
-pub(super) struct Table {
+pub(crate) struct Table {
     pub head: Vec<String>,
     pub lines: Vec<Vec<String>>,
 }

@@ -28,7 +28,7 @@ fn row_text(row: &RowReport) -> String {
 }
 
 /// Columns as wide as their widest cell, numbers to the right.
-fn grid(table: &Table) -> String {
+pub(crate) fn grid(table: &Table) -> String {
     let lines = || std::iter::once(&table.head).chain(&table.lines);
     let width = |column: usize| lines().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..table.head.len()).map(width).collect();

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use ropewalk_lab::Ping;
 
 use super::Outcome;
-use super::compare::Comparison;
+use super::compare::{BARE, Comparison};
 use crate::bench::Bench;
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
@@ -19,7 +19,7 @@ const REPEATS: u32 = 5;
 const INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * WAYS.len() as u64
+    u64::from(plan.repeats(REPEATS)) * plan.ways(&WAYS).len() as u64
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
@@ -36,8 +36,9 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
         );
         Ok(Sample::of(seen.median().as_secs_f64() * 1e6))
     })?;
-    let added = |index: usize| values[index].figure.zip(values[0].figure).map(|(way, bare)| way - bare);
-    let (peer, ours) = ((Way::Wireguard.name(), added(1)), added(2));
+    let figure = |name: &str| values.iter().find(|value| value.name == name)?.figure;
+    let added = |way: Way| figure(&way.name()).zip(figure(BARE)).map(|(way, bare)| way - bare);
+    let (peer, ours) = ((Way::Wireguard.name(), added(Way::Wireguard)), added(Way::Ropewalk));
     let figures = vec![Figure::new("added", Unit::Us, ours, [peer], Goal::at_most(150.0, 60.0))];
     let method = format!(
         "{count} pings, {} ms apart, over a veth pair and through an idle tunnel over it: medians. Median of {repeats}.",

@@ -8,6 +8,9 @@ use crate::sample::{Sample, Unit, Value};
 use crate::site::Site;
 use crate::way::{Open, Way};
 
+/// What tables call path A where it is a veth pair.
+pub(super) const BARE: &str = "bare veth";
+
 /// What is compared under which conditions.
 pub(super) struct Comparison<'a> {
     pub bench: &'a Bench,
@@ -24,11 +27,11 @@ impl Comparison<'_> {
     /// Measures each way once, then each again, and so on: what drifts on the machine then drifts for all. Each round
     /// has a new site with another seed.
     pub(super) fn run(&self, measure: impl Fn(&Site, &Open) -> Result<Sample>) -> Result<Vec<Value>> {
-        let mut values: Vec<Value> =
-            self.ways.iter().map(|way| Value::new(self.name(*way), self.unit)).collect();
-        for round in 1..=u64::from(self.repeats) {
+        let ways = self.bench.plan.ways(self.ways);
+        let mut values: Vec<Value> = ways.iter().map(|way| Value::new(self.name(*way), self.unit)).collect();
+        for round in self.bench.plan.rounds(self.repeats) {
             let site = if self.links.is_empty() { Site::veth()? } else { Site::emulated(self.links, round)? };
-            for (way, value) in self.ways.iter().zip(&mut values) {
+            for (way, value) in ways.iter().zip(&mut values) {
                 value.push(
                     self.bench.sample(&site, *way, &self.label, self.unit, |open| measure(&site, open)),
                 );
@@ -38,7 +41,7 @@ impl Comparison<'_> {
     }
 
     fn name(&self, way: Way) -> String {
-        if self.links.is_empty() && way == Way::Path(1) { "bare veth".to_owned() } else { way.name() }
+        if self.links.is_empty() && way == Way::Path(1) { BARE.to_owned() } else { way.name() }
     }
 }
 

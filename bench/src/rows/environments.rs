@@ -19,16 +19,16 @@ const REPEATS: u32 = 3;
 /// Where one path is better than the other by more than this, nothing is asked of the sum.
 const COMPARABLE: f64 = 5.0;
 
-fn count(plan: &Plan, ways: usize) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * (ways * plan.environments().count()) as u64
+fn count(plan: &Plan, ways: &[Way]) -> u64 {
+    u64::from(plan.repeats(REPEATS)) * (plan.ways(ways).len() * plan.environments().count()) as u64
 }
 
 pub(super) fn tcp_measurements(plan: &Plan) -> u64 {
-    count(plan, TCP_WAYS.len())
+    count(plan, &TCP_WAYS)
 }
 
 pub(super) fn quic_measurements(plan: &Plan) -> u64 {
-    count(plan, QUIC_WAYS.len())
+    count(plan, &QUIC_WAYS)
 }
 
 fn seconds(plan: &Plan) -> u32 {

@@ -25,7 +25,7 @@ const CUT: Duration = Duration::from_secs(5);
 const AFTER: Duration = Duration::from_secs(6);
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * 2 * WAYS.len() as u64
+    u64::from(plan.repeats(REPEATS)) * 2 * plan.ways(&WAYS).len() as u64
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {

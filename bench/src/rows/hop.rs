@@ -1,13 +1,13 @@
 //! `hop`: two Wi-Fi links between an access point and a repeater under backpressure, over the sum of each alone (Multifacet, section 5.4, figure 10). In
 //! simulated time: the figures are the same on every machine.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use ropewalk_scenario::Document;
-use ropewalk_scenario::report::Metric;
+use ropewalk_scenario::report::{Metric, Report};
 use ropewalk_scenario::sweep::{Plan as Points, Point};
-use ropewalk_sim::Simulation;
 
 use super::Outcome;
 use super::compare::ratio;
@@ -24,11 +24,16 @@ const SYSTEMS: [(&str, &str); 3] = [("a", "link A"), ("b", "link B"), ("both", "
 const SEEDS: u32 = 3;
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
-    (RADIOS.len() * TRAFFIC.len() * SYSTEMS.len()) as u64 * u64::from(plan.repeats(SEEDS))
+    (RADIOS.len() * TRAFFIC.len() * systems(plan).len()) as u64 * u64::from(plan.repeats(SEEDS))
+}
+
+/// Those of [`SYSTEMS`] that are to be simulated: the last is Ropewalk.
+fn systems(plan: &Plan) -> &'static [(&'static str, &'static str)] {
+    &SYSTEMS[if plan.alone { 2 } else { 0 }..]
 }
 
 struct Hop {
-    document: Document,
+    file: PathBuf,
     points: Points,
     metric: Metric,
 }
@@ -39,40 +44,42 @@ impl Hop {
         let document = Document::read(&file).map_err(|problems| anyhow!("{problems}"))?;
         let points = Points::of(&document).map_err(|problems| anyhow!("{problems}"))?;
         let metric = "flow.down.goodput_mbps".parse().map_err(|e| anyhow!("{e}"))?;
-        Ok(Hop { document, points, metric })
+        Ok(Hop { file, points, metric })
     }
 
-    /// The points with these labels, one for each seed.
-    fn points(&self, labels: [&str; 3]) -> impl Iterator<Item = &Point> {
-        let is = move |p: &&Point| labels.iter().all(|label| p.labels.iter().any(|(_, l)| l == label));
-        self.points.points.iter().filter(is)
-    }
-
-    /// Goodput, Mb/s.
-    fn goodput(&self, point: &Point) -> Result<f64> {
-        let scenario = self.points.scenario(point).map_err(|problems| anyhow!("{problems}"))?;
-        let mut simulation = Simulation::new(&scenario, &self.document.directory())?;
-        simulation.run();
-        self.metric.value(&simulation.report()).ok_or_else(|| anyhow!("the report has no goodput"))
+    /// Goodput, Mb/s, by `ropewalk sim run`: the binary that is measured simulates its own engine.
+    fn goodput(&self, bench: &Bench, labels: [&str; 3], seed: u64) -> Result<f64> {
+        let is = |p: &&Point| labels.iter().all(|label| p.labels.iter().any(|(_, l)| l == label));
+        let point = self.points.points.iter().find(is).context("the scenario has no such point")?;
+        let program = bench.programs.ropewalk.as_ref().context("there is no ropewalk binary")?;
+        let mut command = Command::new(program);
+        command.args(["sim", "run", "--json", "--seed", &seed.to_string()]);
+        command.args(point.options().flat_map(|option| ["--set".to_owned(), option])).arg(&self.file);
+        let said = command.output().context("cannot run ropewalk")?;
+        ensure!(said.status.success(), "ropewalk sim: {}", String::from_utf8_lossy(&said.stderr).trim());
+        let report: Report =
+            serde_json::from_slice(&said.stdout).context("ropewalk sim printed no report")?;
+        self.metric.value(&report).context("the report has no goodput")
     }
 
     fn case(&self, bench: &Bench, radios: (&str, &str), traffic: (&str, &str)) -> Case {
         let name = format!("{}, {}", radios.1, traffic.1);
-        let mut values = SYSTEMS.map(|(_, called)| Value::new(called, Unit::Mbps));
-        for (value, system) in values.iter_mut().zip(SYSTEMS) {
-            let points = self.points([radios.0, traffic.0, system.0]);
-            for point in points.take(bench.plan.repeats(SEEDS) as usize) {
+        let systems = systems(&bench.plan);
+        let mut values: Vec<Value> = systems.iter().map(|s| Value::new(s.1, Unit::Mbps)).collect();
+        for (value, system) in values.iter_mut().zip(systems) {
+            for round in bench.plan.rounds(bench.plan.repeats(SEEDS)) {
                 bench.progress.begin(&format!("hop: {name}, {}", system.1));
-                let sample = self.goodput(point).map_or_else(|e| Sample::none(format!("{e:#}")), Sample::of);
+                let goodput = self.goodput(bench, [radios.0, traffic.0, system.0], round);
+                let sample = goodput.map_or_else(|e| Sample::none(format!("{e:#}")), Sample::of);
                 let line = format!("hop: {name}, {}: {:.1} Mb/s", system.1, sample.value.unwrap_or(f64::NAN));
                 bench.progress.end(&line);
                 value.push(sample);
             }
         }
-        let [a, b, both] = &values;
-        let over = ratio(both.figure, a.figure.zip(b.figure).map(|(a, b)| a + b));
+        let of = |system: usize| values.iter().find(|v| v.name == SYSTEMS[system].1)?.figure;
+        let over = ratio(of(2), of(0).zip(of(1)).map(|(a, b)| a + b));
         let figures = vec![Figure::new("over the sum", Unit::Times, over, [], Goal::at_least(0.93, 0.98))];
-        Case { name, values: values.into(), figures }
+        Case { name, values, figures }
     }
 }
 

@@ -23,7 +23,7 @@ const CASES: [(&str, &str); 2] =
 const INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * (CASES.len() * WAYS.len()) as u64
+    u64::from(plan.repeats(REPEATS)) * (CASES.len() * plan.ways(&WAYS).len()) as u64
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {

@@ -5,6 +5,7 @@ mod compare;
 mod crowd;
 mod environments;
 mod failover;
+mod flapping;
 mod hop;
 mod latency;
 mod sim;
@@ -34,87 +35,109 @@ pub struct Row {
     pub name: &'static str,
     /// What it measures.
     pub what: &'static str,
+    /// It measures the binary `ropewalk`, not this program's own code.
+    pub by_binary: bool,
     measurements: fn(&Plan) -> u64,
     run: fn(&Bench) -> Result<Outcome>,
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 13] = [
+pub const ALL: [Row; 14] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
+        by_binary: true,
         measurements: sums::measurements,
         run: sums::equal,
     },
     Row {
         name: "unequal",
         what: "one CUBIC flow over 300 Mb/s 10 ms + 80 Mb/s 30 ms",
+        by_binary: true,
         measurements: sums::measurements,
         run: sums::unequal,
     },
     Row {
         name: "environments",
         what: "one CUBIC flow in sixteen environments",
+        by_binary: true,
         measurements: environments::tcp_measurements,
         run: environments::tcp,
     },
     Row {
         name: "quic",
         what: "one QUIC flow, reordering threshold 3, in sixteen environments",
+        by_binary: true,
         measurements: environments::quic_measurements,
         run: environments::quic,
     },
     Row {
         name: "lossy",
         what: "one CUBIC flow over 2 × 50 Mb/s, 20 ms one way, 2 % random loss",
+        by_binary: true,
         measurements: sums::measurements,
         run: sums::lossy,
     },
     Row {
         name: "latency",
         what: "what load adds to a ping: p99 in a saturated bond over the idle round trip",
+        by_binary: true,
         measurements: latency::measurements,
         run: latency::run,
     },
     Row {
         name: "failover",
         what: "longest stall of one flow when one of two paths dies silently, 2 × 50 Mb/s, 20 ms round trip",
+        by_binary: true,
         measurements: failover::measurements,
         run: failover::run,
     },
     Row {
+        name: "flapping",
+        what: "one flow while paths of 20 Mb/s go away for 0.3 s again and again: two in turn, and one alone",
+        by_binary: true,
+        measurements: flapping::measurements,
+        run: flapping::run,
+    },
+    Row {
         name: "udp",
         what: "UDP at 90 % of the sum of rates: loss and reordering",
+        by_binary: true,
         measurements: udp::measurements,
         run: udp::run,
     },
     Row {
         name: "throughput",
         what: "one TCP flow over an unshaped veth pair",
+        by_binary: true,
         measurements: throughput::measurements,
         run: throughput::run,
     },
     Row {
         name: "added-rtt",
         what: "round trip that an idle tunnel adds to a bare veth pair, median",
+        by_binary: true,
         measurements: added_rtt::measurements,
         run: added_rtt::run,
     },
     Row {
         name: "memory",
         what: "a gateway with 1,000 idle clients, and how fast it lets them in",
+        by_binary: true,
         measurements: crowd::measurements,
         run: crowd::run,
     },
     Row {
         name: "hop",
         what: "two Wi-Fi links of an access point and a repeater over the sum of each alone, simulated",
+        by_binary: true,
         measurements: hop::measurements,
         run: hop::run,
     },
     Row {
         name: "sim",
         what: "the simulator's speed, beside ns-3 if ROPEWALK_NS3 names a Python with its wheel",
+        by_binary: false,
         measurements: sim::measurements,
         run: sim::run,
     },

@@ -14,6 +14,7 @@ use crate::sample::{Sample, Unit, Value};
 use crate::site::Site;
 use crate::way::{Open, Way};
 
+const WAYS: [Way; 2] = [Way::Path(1), Way::Ropewalk];
 const REPEATS: u32 = 3;
 const CASES: [(&str, &str); 2] =
     [("20+20 Mb/s, 10 ms", "equal_20"), ("300 Mb/s 10 ms + 80 Mb/s 30 ms", "unequal_300_80")];
@@ -25,7 +26,7 @@ const WARM_UP_S: u32 = 4;
 const SHARE: f64 = 0.9;
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * 2 * CASES.len() as u64
+    u64::from(plan.repeats(REPEATS)) * (plan.ways(&WAYS).len() * CASES.len()) as u64
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
@@ -49,13 +50,16 @@ fn seconds(plan: &Plan) -> u32 {
 }
 
 fn case(bench: &Bench, name: &str, environment: &Environment, repeats: u32) -> Result<Case> {
-    let names = ["path A", "ropewalk"];
-    let mut losses = names.map(|way| Value::new(format!("{way} lost"), Unit::Percent));
-    let mut late = names.map(|way| Value::new(format!("{way} reordered"), Unit::Count));
+    let ways = bench.plan.ways(&WAYS);
+    let all = |what: &str, unit| -> Vec<Value> {
+        ways.iter().map(|way| Value::new(format!("{} {what}", way.name()), unit)).collect()
+    };
+    let (mut losses, mut late) = (all("lost", Unit::Percent), all("reordered", Unit::Count));
     let [a, b] = environment.rates_mbps();
-    for round in 1..=u64::from(repeats) {
+    for round in bench.plan.rounds(repeats) {
         let site = Site::emulated(&environment.links, round)?;
-        for (i, (way, rate)) in [(Way::Path(1), a), (Way::Ropewalk, a + b)].into_iter().enumerate() {
+        for (i, way) in ways.iter().copied().enumerate() {
+            let rate = if way == Way::Ropewalk { a + b } else { a };
             let reordered = RefCell::new(Sample::default());
             let lost = bench.sample(&site, way, &format!("udp {name}"), Unit::Percent, |open| {
                 let seen = load(bench, &site, open, rate * SHARE)?;
@@ -66,12 +70,13 @@ fn case(bench: &Bench, name: &str, environment: &Environment, repeats: u32) -> R
             late[i].push(reordered.into_inner());
         }
     }
-    let figure = |what, unit, ours, control, goal| {
-        Figure::new(what, unit, ours, [("path A".to_owned(), control)], goal)
+    let figure = |what, unit, values: &[Value], goal| {
+        let of = |way| ways.iter().position(|w| *w == way).and_then(|i| values[i].figure);
+        Figure::new(what, unit, of(Way::Ropewalk), [(Way::Path(1).name(), of(Way::Path(1)))], goal)
     };
     let figures = vec![
-        figure("lost", Unit::Percent, losses[1].figure, losses[0].figure, Goal::at_most(0.1, 0.0)),
-        figure("reordered", Unit::Count, late[1].figure, late[0].figure, Goal::at_most(0.0, 0.0)),
+        figure("lost", Unit::Percent, &losses, Goal::at_most(0.1, 0.0)),
+        figure("reordered", Unit::Count, &late, Goal::at_most(0.0, 0.0)),
     ];
     let values = losses.into_iter().chain(late).collect();
     Ok(Case { name: name.to_owned(), values, figures })

@@ -13,7 +13,7 @@ use ropewalk_lab::{Paths, Ping, Process};
 
 use crate::site::Site;
 
-pub use ropewalk::Gateway;
+pub use ropewalk::{Bond, Gateway};
 pub use wireguard::install as install_wireguard;
 
 /// What Ropewalk's daemons raise themselves to (`nice` in their configuration).

@@ -64,19 +64,76 @@ impl Gateway {
 }
 
 pub(super) fn open(program: &Path, site: &Site) -> Result<Open> {
-    let gateway = Gateway::start(program, site, 24)?;
-    let token = gateway.invite(site, "bench")?;
-    let state = fresh_directory(site, "client")?;
-    let mut words = vec!["up".to_owned(), token, "--state".to_owned(), text(&state)?.to_owned()];
-    for n in 1..=site.paths {
-        words.extend(["--path".to_owned(), format!("{}@{}", Paths::interface(n), endpoint(n, PORT))]);
+    Ok(Bond::start(program, site, "")?.open)
+}
+
+/// A client and its gateway.
+pub struct Bond {
+    /// The way through it; the client's process is the first.
+    pub open: Open,
+    program: String,
+    /// The client's.
+    state: PathBuf,
+}
+
+impl Bond {
+    /// Starts both; the client reads `config`, unless that is empty.
+    ///
+    /// # Errors
+    /// If a program does not start, or no ping comes back.
+    pub fn start(program: &Path, site: &Site, config: &str) -> Result<Bond> {
+        let gateway = Gateway::start(program, site, 24)?;
+        let token = gateway.invite(site, "bench")?;
+        let state = fresh_directory(site, "client")?;
+        let mut words = vec!["up".to_owned(), token, "--state".to_owned(), text(&state)?.to_owned()];
+        if !config.is_empty() {
+            let file = state.with_extension("toml");
+            std::fs::write(&file, config).context("the client's configuration cannot be written")?;
+            words.extend(["--config".to_owned(), text(&file)?.to_owned()]);
+        }
+        (1..=site.paths).for_each(|n| words.extend(["--path".to_owned(), path_of(n)]));
+        let client = site.lab.client.start(&gateway.program, words)?;
+        let mut open = Open::bare(INSIDE.parse()?);
+        open.processes = vec![("ropewalk up", client), ("ropewalk serve", gateway.process)];
+        wait_for_ping(site, &mut open)?;
+        std::thread::sleep(SETTLE);
+        Ok(Bond { open, program: gateway.program, state })
     }
-    let client = site.lab.client.start(&gateway.program, words)?;
-    let mut open = Open::bare(INSIDE.parse()?);
-    open.processes = vec![("ropewalk up", client), ("ropewalk serve", gateway.process)];
-    wait_for_ping(site, &mut open)?;
-    std::thread::sleep(SETTLE);
-    Ok(open)
+
+    /// `ropewalk status --json` of the client.
+    ///
+    /// # Errors
+    /// If the client does not answer.
+    pub fn status(&self, site: &Site) -> Result<serde_json::Value> {
+        let said =
+            site.lab.client.exec(&self.program, ["status", "--json", "--state", text(&self.state)?])?;
+        Ok(serde_json::from_slice(&said.stdout)?)
+    }
+
+    /// Takes path `n` away.
+    ///
+    /// # Errors
+    /// What the program said.
+    pub fn remove_path(&self, site: &Site, n: u64) -> Result<()> {
+        let words = ["path", "remove", "--state", text(&self.state)?, &path_of(n)];
+        site.lab.client.exec(&self.program, words)?;
+        Ok(())
+    }
+
+    /// Adds it again.
+    ///
+    /// # Errors
+    /// What the program said.
+    pub fn add_path(&self, site: &Site, n: u64) -> Result<()> {
+        let words = ["path", "add", "--state", text(&self.state)?, &path_of(n)];
+        site.lab.client.exec(&self.program, words)?;
+        Ok(())
+    }
+}
+
+/// Path `n` as the client's options name it.
+fn path_of(n: u64) -> String {
+    format!("{}@{}", Paths::interface(n), endpoint(n, PORT))
 }
 
 /// A new directory that goes with the site.

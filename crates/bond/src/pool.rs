@@ -2,6 +2,9 @@
 //!
 //! The arenas are zeroed allocations, so the operating system backs a page only when it is first used: an idle
 //! gateway reserves a lot and holds little.
+//!
+//! A build with debug assertions overwrites each buffer that is given back. Who reads it later reads [`POISON`], which is
+//! no IP packet; who writes it later is found out when it is handed out again.
 
 /// A buffer of a [`Pool`]. Freed by [`Pool::free`], exactly once.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
@@ -12,6 +15,10 @@ const INDEX_MASK: u32 = (1 << CLASS_SHIFT) - 1;
 
 /// Bytes of a buffer of each class: an MTU packet, a super-packet at tens of Mb/s, the largest IP packet.
 pub const CLASS_BYTES: [usize; 3] = [2048, 8192, 65_536];
+
+/// What a free buffer is full of in a build with debug assertions: as an IP packet it would be of version 13.
+pub const POISON: u8 = 0xdb;
+static POISONED: [u8; 65_536] = [POISON; 65_536];
 
 #[derive(Debug)]
 struct Class {
@@ -31,12 +38,32 @@ impl Class {
 
     fn take(&mut self) -> Option<u32> {
         // Last freed first: the warm buffer is the one in cache.
-        self.free.pop().or_else(|| {
-            (self.fresh < self.count).then(|| {
-                self.fresh += 1;
-                self.fresh - 1
-            })
+        if let Some(index) = self.free.pop() {
+            debug_assert!(
+                self.buffer(index) == &POISONED[..self.size],
+                "packet memory was written after its release"
+            );
+            return Some(index);
+        }
+        (self.fresh < self.count).then(|| {
+            self.fresh += 1;
+            self.fresh - 1
         })
+    }
+
+    fn give_back(&mut self, index: u32) {
+        if cfg!(debug_assertions) {
+            self.buffer_mut(index).fill(POISON);
+        }
+        self.free.push(index);
+    }
+
+    fn buffer(&self, index: u32) -> &[u8] {
+        &self.arena[index as usize * self.size..][..self.size]
+    }
+
+    fn buffer_mut(&mut self, index: u32) -> &mut [u8] {
+        &mut self.arena[index as usize * self.size..][..self.size]
     }
 
     fn used(&self) -> usize {
@@ -79,23 +106,19 @@ impl Pool {
     /// Gives `buf` back.
     pub fn free(&mut self, buf: Buf) {
         let (class, index) = Self::split(buf);
-        self.classes[class].free.push(index);
+        self.classes[class].give_back(index);
     }
 
     /// The whole buffer, for writing.
     pub fn bytes_mut(&mut self, buf: Buf) -> &mut [u8] {
         let (class, index) = Self::split(buf);
-        let c = &mut self.classes[class];
-        let at = index as usize * c.size;
-        &mut c.arena[at..at + c.size]
+        self.classes[class].buffer_mut(index)
     }
 
     /// The whole buffer, for reading.
     pub fn bytes(&self, buf: Buf) -> &[u8] {
         let (class, index) = Self::split(buf);
-        let c = &self.classes[class];
-        let at = index as usize * c.size;
-        &c.arena[at..at + c.size]
+        self.classes[class].buffer(index)
     }
 
     /// Copies the first `len` bytes of a buffer to another.
@@ -116,6 +139,11 @@ impl Pool {
     /// Bytes of all buffers now handed out.
     pub fn used_bytes(&self) -> usize {
         self.classes.iter().map(|c| c.used() * c.size).sum()
+    }
+
+    /// Bytes of all buffers that were ever handed out: the operating system may have to back so many.
+    pub fn peak_bytes(&self) -> usize {
+        self.classes.iter().map(|c| c.fresh as usize * c.size).sum()
     }
 
     /// Bytes of all buffers.
@@ -153,7 +181,42 @@ mod tests {
         assert_eq!(all.len(), 32 + 8 + 2);
         assert_eq!(pool.used_bytes(), pool.capacity_bytes());
         all.into_iter().for_each(|b| pool.free(b));
-        assert_eq!(pool.used_bytes(), 0);
+        assert_eq!((pool.used_bytes(), pool.peak_bytes()), (0, pool.capacity_bytes()));
         assert!(pool.alloc(65_537).is_none());
+    }
+
+    #[test]
+    fn what_was_used_is_used_again_before_fresh_memory() {
+        let mut pool = Pool::new(64 * 1024 * 4);
+        for _ in 0..100 {
+            let two = [pool.alloc(2000).unwrap(), pool.alloc(2000).unwrap()];
+            two.into_iter().for_each(|b| pool.free(b));
+        }
+        assert_eq!(pool.peak_bytes(), 2 * 2048);
+    }
+
+    #[cfg(debug_assertions)]
+    #[test]
+    fn a_late_reader_finds_poison() {
+        let mut pool = Pool::new(64 * 1024 * 4);
+        for len in CLASS_BYTES {
+            let (late, other) = (pool.alloc(len).unwrap(), pool.alloc(len).unwrap());
+            pool.bytes_mut(late).fill(0x45);
+            pool.bytes_mut(other).fill(0x45);
+            pool.free(late);
+            assert!(pool.bytes(late).iter().all(|b| *b == POISON));
+            assert!(pool.bytes(other).iter().all(|b| *b == 0x45), "another's memory was overwritten");
+        }
+    }
+
+    #[cfg(debug_assertions)]
+    #[test]
+    #[should_panic(expected = "written after its release")]
+    fn a_late_writer_is_found_out() {
+        let mut pool = Pool::new(64 * 1024 * 4);
+        let late = pool.alloc(100).unwrap();
+        pool.free(late);
+        pool.bytes_mut(late)[99] = 0x45;
+        pool.alloc(100);
     }
 }

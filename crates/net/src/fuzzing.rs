@@ -1,7 +1,60 @@
-//! The bodies of the fuzz targets `netlink`, `cmsg` and `journal` (`fuzz/`). Each takes any bytes and panics only where this crate breaks a promise.
+//! The bodies of the fuzz targets `segments`, `netlink`, `cmsg` and `journal` (`fuzz/`). Each takes any bytes and panics only where this crate breaks a promise.
 
+use crate::tun::{GSO_TCPV4, GSO_UDP_L4, Segments, VNET_HDR_LEN, VnetHdr, checksum};
+use etherparse::checksum::Sum16BitWords;
 use netlink_packet_core::NetlinkPayload;
 use netlink_packet_route::RouteNetlinkMessage;
+
+/// A super-packet of the device: whether it is a frame (bit 0), its virtio header as the device writes it, its bytes.
+///
+/// Cut, it is its headers and its payload in pieces of the size that was said, each with its length and its checksums.
+pub fn segments(data: &[u8]) {
+    let Some((header, packet)) = data.get(1..).and_then(|rest| rest.split_first_chunk::<VNET_HDR_LEN>())
+    else {
+        return;
+    };
+    let header = VnetHdr::decode(header);
+    assert_eq!(VnetHdr::decode(&header.encode()), header);
+    let (is_frame, mut finished) = (data[0] & 1 != 0, packet.to_vec());
+    checksum::finish(&header, &mut finished);
+    assert_eq!(finished.len(), packet.len());
+    let cut = if is_frame { Segments::of_frame } else { Segments::new };
+    let Ok(mut segments) = cut(&header, packet) else { return };
+    let (largest, size) = (segments.largest(), usize::from(header.gso_size));
+    // What fits one segment whole says nothing of where its payload begins.
+    let headers = if largest == packet.len() { 0 } else { largest - size };
+    let mut room = vec![0xdb; largest];
+    let mut at = headers;
+    while let Some(segment) = segments.next_into(&mut room) {
+        assert!(segment.len() > headers && segment.len() <= largest);
+        if headers > 0 {
+            let payload = &segment[headers..];
+            assert!(packet[at..].starts_with(payload), "a payload was changed");
+            assert!(payload.len() == size || at + payload.len() == packet.len(), "a segment is too short");
+        }
+        at += segment.len() - headers;
+        if !is_frame && header.gso_kind() != GSO_UDP_L4 {
+            let start = usize::from(header.csum_start);
+            check_segment(segment, start, header.gso_kind() == GSO_TCPV4);
+        }
+    }
+    assert_eq!(at, packet.len(), "bytes are missing");
+}
+
+/// A TCP segment's lengths and checksums are right.
+fn check_segment(segment: &[u8], start: usize, is_v4: bool) {
+    let field = |at: usize| usize::from(u16::from_be_bytes([segment[at], segment[at + 1]]));
+    let length = (segment.len() - start) as u16;
+    let addresses = if is_v4 { &segment[12..20] } else { &segment[8..40] };
+    if is_v4 {
+        assert_eq!(field(2), segment.len());
+        assert_eq!(Sum16BitWords::new().add_slice(&segment[..start]).ones_complement(), 0);
+    } else {
+        assert_eq!(field(4) + 40, segment.len());
+    }
+    let sum = Sum16BitWords::new().add_slice(addresses).add_2bytes([0, 6]).add_2bytes(length.to_be_bytes());
+    assert_eq!(sum.add_slice(&segment[start..]).ones_complement(), 0, "the TCP checksum is wrong");
+}
 
 /// A datagram of netlink: interfaces, addresses, routes, neighbours, queueing disciplines; and the same bytes as one of nl80211.
 pub fn netlink(data: &[u8]) {

@@ -21,6 +21,11 @@ fn replay(target: &str, body: fn(&[u8])) {
 }
 
 #[test]
+fn segments() {
+    replay("segments", ropewalk_net::fuzzing::segments);
+}
+
+#[test]
 fn netlink() {
     replay("netlink", ropewalk_net::fuzzing::netlink);
 }

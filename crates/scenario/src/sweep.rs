@@ -36,6 +36,13 @@ pub struct Point {
     settings: Settings,
 }
 
+impl Point {
+    /// What its axes set, each as `--set` takes it.
+    pub fn options(&self) -> impl Iterator<Item = String> {
+        self.settings.iter().map(|(key, value)| format!("{key}={value}"))
+    }
+}
+
 /// A sweep, checked.
 #[derive(Clone, Debug)]
 pub struct Plan {

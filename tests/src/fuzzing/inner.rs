@@ -62,7 +62,7 @@ fn segment(kind: u8, options: &[u8]) -> Vec<u8> {
 }
 
 /// Whether the IPv4 and the TCP checksum hold; `None` where there is none to check.
-fn checksums(packet: &[u8]) -> (Option<bool>, Option<bool>) {
+pub(super) fn checksums(packet: &[u8]) -> (Option<bool>, Option<bool>) {
     let Ok(s) = SlicedPacket::from_ip(packet) else { return (None, None) };
     let (ip, tcp) = match (&s.net, &s.transport) {
         (Some(NetSlice::Ipv4(ip)), t) => {

@@ -3,6 +3,7 @@
 //! Each takes any bytes and panics only where the engine breaks a promise. The bytes are read as a list of operations
 //! ([`Feed`]), so that a mutation of an input is another plausible course of events.
 
+mod ethernet;
 mod feed;
 mod frames;
 mod handshake;
@@ -21,11 +22,12 @@ pub use feed::Feed;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("frames", frames::target),
     ("handshake", handshake::target),
     ("order", order::target),
     ("inner", inner::target),
+    ("ethernet", ethernet::target),
     ("gateway", hostile::gateway),
     ("client", hostile::client),
     ("network", network::target),

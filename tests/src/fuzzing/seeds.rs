@@ -15,6 +15,7 @@ pub fn all() -> Vec<(&'static str, String, Vec<u8>)> {
     out.push(("network", "replay-across-sessions".to_owned(), replay_across_sessions()));
     for n in 0..6 {
         out.push(("inner", format!("random-{n}"), inner(n)));
+        out.push(("ethernet", format!("tags-{n}"), ethernet(n)));
         for target in ["handshake", "order", "gateway", "client", "network"] {
             out.push((target, format!("random-{n}"), operations(target, n)));
         }
@@ -53,6 +54,14 @@ fn inner(n: u64) -> Vec<u8> {
         out[0] = 0;
         out.extend_from_slice(&crate::pair::udp(crate::pair::End::Client, 9, 1, 60));
     }
+    out
+}
+
+/// A SYN behind 0 to 2 tags over IPv4 and IPv6: see `ethernet::frame`.
+fn ethernet(n: u64) -> Vec<u8> {
+    let mut out = vec![1 | (n as u8 % 3) << 1 | (n as u8 / 3) << 3 | 0x40, 5, 0x64];
+    out.extend_from_slice(&Vnet { flags: 1, gso_type: 1, gso_size: 1400, ..Vnet::default() }.to_wire());
+    out.extend_from_slice(&[2, 4, 5, 0xb4, 1, 3, 3, 7, 4, 2, 1, 1]);
     out
 }
 

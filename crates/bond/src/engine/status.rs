@@ -104,6 +104,8 @@ pub struct Status {
     pub drops: Drops,
     /// Packet memory in use, bytes.
     pub memory_used: usize,
+    /// Bytes of all buffers that were ever handed out: what may stay resident.
+    pub memory_peak: usize,
     /// Packet memory there is.
     pub memory_limit: usize,
 }
@@ -124,6 +126,7 @@ impl Engine {
             peers: self.peers.values().map(peer).collect(),
             drops: self.shared.drops,
             memory_used: self.shared.store.pool.used_bytes(),
+            memory_peak: self.shared.store.pool.peak_bytes(),
             memory_limit: self.shared.store.pool.capacity_bytes(),
         }
     }

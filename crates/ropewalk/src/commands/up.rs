@@ -154,7 +154,7 @@ fn connect(
         gateway: token.gateway,
         invite: token.invite,
         secret: token.secret.clone(),
-        ciphers: CipherSet::of_this_cpu(),
+        ciphers: if file.up.chacha20 { CipherSet::CHACHA } else { CipherSet::of_this_cpu() },
         // None before the gateway has said what is inside.
         routes: Vec::new(),
     };

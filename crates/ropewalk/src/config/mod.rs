@@ -88,6 +88,8 @@ pub(crate) struct Up {
     pub kill_switch: bool,
     /// Give up if there is no connection after so many seconds. Default: never.
     pub timeout_s: Option<u64>,
+    /// Seal with ChaCha20-Poly1305 even where both ends have instructions for AES. Default: `false`, because AES-128-GCM is faster there.
+    pub chacha20: bool,
     /// Interfaces to use, one `[[up.path]]` each. Default: every usable one, as they come and go.
     pub path: Vec<PathEntry>,
 }

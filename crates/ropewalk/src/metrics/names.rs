@@ -35,6 +35,7 @@ pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Gauge "uptime_seconds" "How long the daemon has been running" |s| Some(s.uptime_s);
     Gauge "peers" "Sessions, half-open ones included" |s| Some(s.peers.len() as f64);
     Gauge "memory_used_bytes" "Packet memory in use" |s| Some(s.memory_used as f64);
+    Gauge "memory_peak_bytes" "Packet memory that was ever in use at once: once touched, it stays resident" |s| Some(s.memory_peak as f64);
     Gauge "memory_limit_bytes" "Packet memory there is" |s| Some(s.memory_limit as f64);
     Counter "device_read_packets" "Packets from the device; a super-packet counts once" |s| Some(s.io.device_in as f64);
     Counter "device_written_packets" "Packets to the device; a super-packet counts once" |s| Some(s.io.device_out as f64);

@@ -34,6 +34,8 @@ pub(crate) struct Snapshot {
     pub io: Io,
     /// Packet memory in use, bytes.
     pub memory_used: u64,
+    /// Packet memory that was ever in use at once, by sizes of buffers, bytes. Once touched, it stays resident.
+    pub memory_peak: u64,
     /// Packet memory there is, bytes.
     pub memory_limit: u64,
     /// What runs slower than it could, and why; and what does not work.
@@ -268,6 +270,7 @@ pub(crate) fn take(
             wakeups: c.wakeups,
         },
         memory_used: status.memory_used as u64,
+        memory_peak: status.memory_peak as u64,
         memory_limit: status.memory_limit as u64,
         notes: notes(core),
     }

@@ -1,0 +1,3 @@
+//! See `ropewalk_tests::fuzzing`.
+#![no_main]
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ropewalk_tests::fuzzing::run("ethernet", data));

@@ -60,7 +60,7 @@ impl Content {
     }
 
     /// Writes the bytes from `at` on.
-    pub fn fill(self, at: u64, block: &mut [u8]) {
+    pub(super) fn fill(self, at: u64, block: &mut [u8]) {
         let skip = (at % 8) as usize;
         let (head, rest) = block.split_at_mut(block.len().min((8 - skip) % 8));
         head.copy_from_slice(&self.word(at / 8)[skip..][..head.len()]);
@@ -70,7 +70,7 @@ impl Content {
     }
 
     /// Compares what came at `at`; `scratch` is as long.
-    pub fn check(self, at: u64, came: &[u8], scratch: &mut [u8]) -> Option<Wrong> {
+    pub(super) fn check(self, at: u64, came: &[u8], scratch: &mut [u8]) -> Option<Wrong> {
         self.fill(at, scratch);
         if came == scratch {
             return None;

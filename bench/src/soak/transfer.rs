@@ -55,7 +55,7 @@ impl Transfer {
     }
 
     /// The client's part: gives what came down, and what the server says of what it got.
-    pub fn ask(self, stream: &TcpStream, key: u64) -> Result<[Seen; 2]> {
+    pub(super) fn ask(self, stream: &TcpStream, key: u64) -> Result<[Seen; 2]> {
         prepare(stream)?;
         let content = |down| Content { key, flow: self.flow, down };
         std::thread::scope(|scope| {
@@ -75,7 +75,7 @@ impl Transfer {
     }
 
     /// The server's part: gives what came up.
-    pub fn answer(stream: &TcpStream, key: u64) -> Result<(Transfer, Seen)> {
+    pub(super) fn answer(stream: &TcpStream, key: u64) -> Result<(Transfer, Seen)> {
         prepare(stream)?;
         let transfer = Transfer::read(stream)?;
         let content = |down| Content { key, flow: transfer.flow, down };

@@ -8,7 +8,7 @@ use ropewalk_bond::inner::{Inner, edit};
 use ropewalk_bond::vnet::Vnet;
 
 /// A choice of what to do, then a frame: raw, or a TCP segment behind tags whose options are the rest.
-pub fn target(data: &[u8]) {
+pub(super) fn target(data: &[u8]) {
     let mut feed = Feed::new(data);
     let (kind, mss) = (feed.u8(), feed.u16());
     let vnet: [u8; Vnet::LEN] = std::array::from_fn(|_| feed.u8());

@@ -118,12 +118,12 @@ fn write<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Path, Peer};
+    use crate::report::{Path, Peer, Traffic};
 
     #[test]
     fn a_scrape_names_peers_and_paths() {
-        let path =
-            Path { id: 1, name: "wan0".into(), sent_bytes: 7, state: "active".into(), ..Path::default() };
+        let traffic = Traffic { sent_bytes: 7, ..Traffic::default() };
+        let path = Path { id: 1, name: "wan0".into(), traffic, state: "active".into(), ..Path::default() };
         let peer = Peer { name: "alice".into(), up: true, paths: vec![path], ..Peer::default() };
         let status = Box::new(Snapshot { peers: vec![peer], ..Snapshot::default() });
         let text = text(Response::Status { status }).unwrap();

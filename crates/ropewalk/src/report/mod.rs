@@ -65,41 +65,12 @@ pub(crate) struct Peer {
     pub silent_s: f64,
     /// Its paths.
     pub paths: Vec<Path>,
-    /// Bytes waiting at the entrance.
-    pub queue_bytes: u64,
-    /// Packets waiting at the entrance.
-    pub queue_packets: u64,
-    /// How long the last packet waited there.
-    pub queue_wait_ms: f64,
-    /// Packets that came in there.
-    pub queue_in: u64,
-    /// Packets dropped there to keep the queue short.
-    pub codel_drops: u64,
-    /// Packets marked there instead (ECN).
-    pub codel_marks: u64,
-    /// Packets dropped there because it was full.
-    pub overflow_drops: u64,
-    /// Packets delivered in order.
-    pub delivered: u64,
-    /// Bytes held until what is missing before them arrives.
-    pub held_bytes: u64,
-    /// Flows in which something is missing.
-    pub gaps: u64,
-    /// Packets that were there while others before them were missing.
-    #[serde(default)]
-    pub waited: u64,
-    /// Half of those waited no longer than this, milliseconds.
-    #[serde(default)]
-    pub wait_median_ms: Option<f64>,
-    /// All but a hundredth of them waited no longer than this.
-    #[serde(default)]
-    pub wait_p99_ms: Option<f64>,
-    /// Packets that came too late for their place.
-    pub late: u64,
-    /// Packets that were waited for in vain.
-    pub abandoned: u64,
-    /// Pieces that came twice.
-    pub duplicates: u64,
+    /// What waits at the entrance.
+    #[serde(flatten)]
+    pub queue: Queue,
+    /// The order of what arrives.
+    #[serde(flatten)]
+    pub order: Order,
     /// Pieces sent again.
     pub resent: u64,
     /// Packets not sent again because it was too late.
@@ -150,6 +121,66 @@ pub(crate) struct Path {
     pub inflight: u64,
     /// The largest IP packet that passes.
     pub mtu: u16,
+    /// What went and came.
+    #[serde(flatten)]
+    pub traffic: Traffic,
+    /// How often it died within the last seconds.
+    pub deaths: u32,
+    /// What the link completes.
+    #[serde(flatten)]
+    pub completed: Completions,
+    /// What the link under it says of itself, where it has something to say.
+    pub link: Option<link::Link>,
+}
+
+/// The queue of a session.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Queue {
+    /// Bytes waiting at the entrance.
+    pub queue_bytes: u64,
+    /// Packets waiting at the entrance.
+    pub queue_packets: u64,
+    /// How long the last packet waited there.
+    pub queue_wait_ms: f64,
+    /// Packets that came in there.
+    pub queue_in: u64,
+    /// Packets dropped there to keep the queue short.
+    pub codel_drops: u64,
+    /// Packets marked there instead (ECN).
+    pub codel_marks: u64,
+    /// Packets dropped there because it was full.
+    pub overflow_drops: u64,
+}
+
+/// The order of what a session receives.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Order {
+    /// Packets delivered in order.
+    pub delivered: u64,
+    /// Bytes held until what is missing before them arrives.
+    pub held_bytes: u64,
+    /// Flows in which something is missing.
+    pub gaps: u64,
+    /// Packets that were there while others before them were missing.
+    #[serde(default)]
+    pub waited: u64,
+    /// Half of those waited no longer than this, milliseconds.
+    #[serde(default)]
+    pub wait_median_ms: Option<f64>,
+    /// All but a hundredth of them waited no longer than this.
+    #[serde(default)]
+    pub wait_p99_ms: Option<f64>,
+    /// Packets that came too late for their place.
+    pub late: u64,
+    /// Packets that were waited for in vain.
+    pub abandoned: u64,
+    /// Pieces that came twice.
+    pub duplicates: u64,
+}
+
+/// Totals of a path.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Traffic {
     /// Sent, IP and UDP headers included.
     pub sent_bytes: u64,
     /// Datagrams sent.
@@ -164,8 +195,11 @@ pub(crate) struct Path {
     pub spurious: u64,
     /// Datagrams acknowledged.
     pub acked: u64,
-    /// How often it died within the last seconds.
-    pub deaths: u32,
+}
+
+/// What the link under a path completes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Completions {
     /// Datagrams that the link has not completed.
     #[serde(default)]
     pub outstanding: u64,
@@ -181,8 +215,6 @@ pub(crate) struct Path {
     /// Its channel is one that a repeater's clients need.
     #[serde(default)]
     pub shared: bool,
-    /// What the link under it says of itself, where it has something to say.
-    pub link: Option<link::Link>,
 }
 
 /// Datagrams dropped on arrival.
@@ -286,22 +318,26 @@ fn peer(name: String, p: PeerStatus, core: &Core) -> Peer {
         key_age_s: p.key_age.map(|d| d.as_secs_f64()),
         silent_s: p.silent_for.as_secs_f64(),
         paths: p.paths.into_iter().map(|path| self::path(path, core)).collect(),
-        queue_bytes: p.queue_bytes,
-        queue_packets: p.queue_packets,
-        queue_wait_ms: ms(p.queue_wait),
-        queue_in: p.queue.packets,
-        codel_drops: p.queue.codel_drops,
-        codel_marks: p.queue.marks,
-        overflow_drops: p.queue.overflow_drops,
-        delivered: p.order.delivered,
-        held_bytes: p.held_bytes,
-        gaps: p.gaps as u64,
-        waited: p.waits.count(),
-        wait_median_ms: p.waits.quantile(0.5).map(ms),
-        wait_p99_ms: p.waits.quantile(0.99).map(ms),
-        late: p.order.late,
-        abandoned: p.order.given_up,
-        duplicates: p.order.duplicates,
+        queue: Queue {
+            queue_bytes: p.queue_bytes,
+            queue_packets: p.queue_packets,
+            queue_wait_ms: ms(p.queue_wait),
+            queue_in: p.queue.packets,
+            codel_drops: p.queue.codel_drops,
+            codel_marks: p.queue.marks,
+            overflow_drops: p.queue.overflow_drops,
+        },
+        order: Order {
+            delivered: p.order.delivered,
+            held_bytes: p.held_bytes,
+            gaps: p.gaps as u64,
+            waited: p.waits.count(),
+            wait_median_ms: p.waits.quantile(0.5).map(ms),
+            wait_p99_ms: p.waits.quantile(0.99).map(ms),
+            late: p.order.late,
+            abandoned: p.order.given_up,
+            duplicates: p.order.duplicates,
+        },
         resent: p.resent,
         given_up: p.given_up,
         networks: p.networks,
@@ -329,19 +365,23 @@ fn path(p: PathStatus, core: &Core) -> Path {
         window: p.window,
         inflight: p.inflight,
         mtu: p.mtu,
-        sent_bytes: p.traffic.sent_bytes,
-        sent: p.traffic.sent,
-        received_bytes: p.traffic.received_bytes,
-        received: p.traffic.received,
-        lost: p.traffic.lost,
-        spurious: p.traffic.spurious,
-        acked: p.traffic.acked,
         deaths: p.deaths,
-        outstanding: link.outstanding,
-        threshold: link.threshold,
-        completed_pps: link.completed_pps,
-        completions: link.source.name().into(),
-        shared: link.is_shared,
+        traffic: Traffic {
+            sent_bytes: p.traffic.sent_bytes,
+            sent: p.traffic.sent,
+            received_bytes: p.traffic.received_bytes,
+            received: p.traffic.received,
+            lost: p.traffic.lost,
+            spurious: p.traffic.spurious,
+            acked: p.traffic.acked,
+        },
+        completed: Completions {
+            outstanding: link.outstanding,
+            threshold: link.threshold,
+            completed_pps: link.completed_pps,
+            completions: link.source.name().into(),
+            shared: link.is_shared,
+        },
         link: core.links.of(&p.route),
     }
 }

@@ -76,11 +76,11 @@ fn hop(out: &mut String, p: &Peer) {
             out,
             "  {}{} holds {} of {} datagrams, completes {:.0}/s by {}",
             path.name,
-            if path.shared { " (shared)" } else { "" },
-            path.outstanding,
-            path.threshold,
-            path.completed_pps,
-            path.completions
+            if path.completed.shared { " (shared)" } else { "" },
+            path.completed.outstanding,
+            path.completed.threshold,
+            path.completed.completed_pps,
+            path.completed.completions
         );
     }
     if let Some(hop) = &p.hop {
@@ -107,17 +107,17 @@ fn row(before: Option<&Peer>, p: &Path, seconds: f64) -> [String; 8] {
         p.state.clone(),
         class,
         p.rtt_ms.map_or("-".into(), |ms| format!("{ms:.1} ms")),
-        rate(p.sent_bytes, old.map(|o| o.sent_bytes)),
-        rate(p.received_bytes, old.map(|o| o.received_bytes)),
+        rate(p.traffic.sent_bytes, old.map(|o| o.traffic.sent_bytes)),
+        rate(p.traffic.received_bytes, old.map(|o| o.traffic.received_bytes)),
         loss(p),
-        format!("{} out, {} in", bytes(p.sent_bytes), bytes(p.received_bytes)),
+        format!("{} out, {} in", bytes(p.traffic.sent_bytes), bytes(p.traffic.received_bytes)),
     ]
 }
 
 /// Share of the datagrams whose fate is known.
 pub(crate) fn loss(p: &Path) -> String {
-    let lost = p.lost.saturating_sub(p.spurious);
-    match lost + p.acked {
+    let lost = p.traffic.lost.saturating_sub(p.traffic.spurious);
+    match lost + p.traffic.acked {
         0 => "-".into(),
         known => format!("{:.2} %", lost as f64 * 100.0 / known as f64),
     }
@@ -127,21 +127,21 @@ fn queues(out: &mut String, p: &Peer) {
     let _ = writeln!(
         out,
         "  queue {} in {} packets, waits {:.1} ms; {} dropped, {} marked",
-        bytes(p.queue_bytes),
-        p.queue_packets,
-        p.queue_wait_ms,
-        p.codel_drops + p.overflow_drops,
-        p.codel_marks
+        bytes(p.queue.queue_bytes),
+        p.queue.queue_packets,
+        p.queue.queue_wait_ms,
+        p.queue.codel_drops + p.queue.overflow_drops,
+        p.queue.codel_marks
     );
     let _ = writeln!(
         out,
         "  order {} held, {} flows with gaps, waits {:.1} ms; {} sent again, {} given up, {} late",
-        bytes(p.held_bytes),
-        p.gaps,
-        p.wait_median_ms.unwrap_or(0.0),
+        bytes(p.order.held_bytes),
+        p.order.gaps,
+        p.order.wait_median_ms.unwrap_or(0.0),
         p.resent,
-        p.given_up + p.abandoned,
-        p.late
+        p.given_up + p.order.abandoned,
+        p.order.late
     );
 }
 
@@ -179,6 +179,7 @@ pub(crate) fn time(seconds: f64) -> String {
 mod tests {
     use super::*;
     use crate::report::link::Link;
+    use crate::report::{Queue, Traffic};
 
     #[test]
     fn a_status_reads_like_this() {
@@ -189,11 +190,14 @@ mod tests {
             class: if id == 1 { "active".into() } else { "metered".into() },
             allowance: (id == 2).then_some(1_500_000_000),
             rtt_ms: Some(20.25),
-            sent_bytes: sent,
-            received_bytes: sent / 2,
-            acked: 300,
-            lost: 3,
-            spurious: 1,
+            traffic: Traffic {
+                sent_bytes: sent,
+                received_bytes: sent / 2,
+                acked: 300,
+                lost: 3,
+                spurious: 1,
+                ..Traffic::default()
+            },
             link: (id == 2).then(|| Link { source: "qdisc".into(), delivered: 9, ..Link::default() }),
             ..Path::default()
         };
@@ -208,9 +212,12 @@ mod tests {
                 inside: vec![[10, 77, 0, 2].into()],
                 cipher: Some("AES-128-GCM".into()),
                 paths: vec![path(1, sent), path(2, 0)],
-                queue_bytes: 64_000,
-                queue_packets: 3,
-                queue_wait_ms: 4.2,
+                queue: Queue {
+                    queue_bytes: 64_000,
+                    queue_packets: 3,
+                    queue_wait_ms: 4.2,
+                    ..Queue::default()
+                },
                 ..Peer::default()
             }],
             notes: vec!["something is slow".into()],

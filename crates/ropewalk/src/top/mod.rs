@@ -121,7 +121,10 @@ fn find<'s>(snapshot: &'s Snapshot, key: &(String, u8)) -> Option<&'s Path> {
 
 fn since(old: &Path, new: &Path, seconds: f64) -> Rates {
     let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 * 8.0 / seconds;
-    Rates { up: rate(new.sent_bytes, old.sent_bytes), down: rate(new.received_bytes, old.received_bytes) }
+    Rates {
+        up: rate(new.traffic.sent_bytes, old.traffic.sent_bytes),
+        down: rate(new.traffic.received_bytes, old.traffic.received_bytes),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The screen as text.
 
 use super::*;
-use crate::report::{Path, Peer, Snapshot};
+use crate::report::{Path, Peer, Queue, Snapshot, Traffic};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
@@ -12,10 +12,13 @@ fn snapshot_at(ms: u64, sent: u64) -> Snapshot {
         state: state.into(),
         class: "active".into(),
         rtt_ms: Some(20.5),
-        sent_bytes: sent,
-        received_bytes: sent / 10,
-        acked: 99,
-        lost: 1,
+        traffic: Traffic {
+            sent_bytes: sent,
+            received_bytes: sent / 10,
+            acked: 99,
+            lost: 1,
+            ..Traffic::default()
+        },
         ..Path::default()
     };
     let peer = Peer {
@@ -24,7 +27,7 @@ fn snapshot_at(ms: u64, sent: u64) -> Snapshot {
         inside: vec![[10, 77, 0, 2].into()],
         up: true,
         cipher: Some("AES-128-GCM".into()),
-        queue_bytes: 12_345,
+        queue: Queue { queue_bytes: 12_345, ..Queue::default() },
         resent: 7,
         paths: vec![path(1, "active"), path(2, "down")],
         ..Peer::default()

@@ -130,21 +130,21 @@ fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
         Line::default(),
         Line::from(format!(
             "queue   {:>9}  {:>6} packets  waits {:>6.1} ms   dropped {}  marked {}",
-            bytes(p.queue_bytes),
-            p.queue_packets,
-            p.queue_wait_ms,
-            p.codel_drops + p.overflow_drops,
-            p.codel_marks
+            bytes(p.queue.queue_bytes),
+            p.queue.queue_packets,
+            p.queue.queue_wait_ms,
+            p.queue.codel_drops + p.queue.overflow_drops,
+            p.queue.codel_marks
         )),
         Line::from(format!(
             "order   {:>9}  {:>6} gaps     waits {:>6.1} ms   late {}  given up {}",
-            bytes(p.held_bytes),
-            p.gaps,
-            p.wait_median_ms.unwrap_or(0.0),
-            p.late,
-            p.abandoned + p.given_up
+            bytes(p.order.held_bytes),
+            p.order.gaps,
+            p.order.wait_median_ms.unwrap_or(0.0),
+            p.order.late,
+            p.order.abandoned + p.given_up
         )),
-        Line::from(format!("again   {:>9} sent again   {} duplicates", p.resent, p.duplicates)),
+        Line::from(format!("again   {:>9} sent again   {} duplicates", p.resent, p.order.duplicates)),
         Line::from(format!(
             "kernel  {:>9} not sent     {} overruns   memory {} of {}",
             io.send_full + io.send_too_big + io.send_unreachable,

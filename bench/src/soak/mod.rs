@@ -2,7 +2,7 @@
 //! and what memory the daemons hold meanwhile.
 //!
 //! A bond lets packets pass with their checksums unfinished, so nobody behind it would notice memory that passes from one
-//! flow to another. Here each eight bytes name their flow and their place ([`content`]).
+//! flow to another. Here each eight bytes name their flow and their place (`content`).
 
 mod changes;
 mod content;

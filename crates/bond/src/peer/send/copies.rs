@@ -1,4 +1,4 @@
-//! What is sent twice in advance: copies that the scheduler asks for, and insurance in room that nobody needs.
+//! What is sent twice in advance: copies that the scheduler asks for, and duplicates in room that nobody needs.
 
 use super::fill::{fits, put};
 use super::{Batch, Fragments};
@@ -11,13 +11,18 @@ use crate::time::Time;
 use crate::wire::Writer;
 
 /// Loss from which on spare room is used for copies: repairs of less are rare enough.
-const INSURE_LOSS: f64 = 0.002;
+const DUPLICATE_LOSS: f64 = 0.002;
 /// Copies that may wait for spare room.
-const SPARE_LIMIT: usize = 256;
+const OPPORTUNISTIC_LIMIT: usize = 256;
 
 impl Peer {
     /// Copies of what another path carries, one path at a time.
-    pub(super) fn send_copy(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
+    pub(super) fn send_redundant_duplicate(
+        &mut self,
+        now: Time,
+        shared: &mut Shared,
+        tx: &mut [u8],
+    ) -> Option<Batch> {
         let (path, c) = loop {
             let (id, c) = *self.send.duplicates.front()?;
             match self.paths.get(id).is_some_and(Path::is_usable) {
@@ -31,35 +36,32 @@ impl Peer {
             return None;
         }
         self.send.duplicates.pop_front();
-        let len = self.datagram(path, now, shared, tx, |_, shared, w| {
-            let mut fragments = Fragments::new();
-            if fits(w, shared, &c) && put(w, shared, &c) {
-                fragments.push(c);
-            } else {
-                shared.store.release(c.packet);
-            }
-            fragments
-        })?;
+        let len = self.datagram(path, now, shared, tx, |_, shared, w| fill_duplicate(c, shared, w))?;
         Some(Batch { path, len, segment: len })
     }
 
-    /// Room that nobody needs insures against loss: what a lossy path carries goes out once more, on another path if there is one. A repair
+    /// Room that nobody needs guards against loss: what a lossy path carries goes out once more, on another path if there is one. A repair
     /// takes a round trip and more, in which the whole flow is held; a copy takes nothing that is missed.
-    pub(super) fn send_spare(&mut self, now: Time, shared: &mut Shared, tx: &mut [u8]) -> Option<Batch> {
-        while let Some(&(id, at, c)) = self.send.spare.front() {
-            let worth = self.is_worth_insuring(id, at, now) && !shared.store.get(c.packet).is_abandoned();
+    pub(super) fn send_opportunistic_duplicate(
+        &mut self,
+        now: Time,
+        shared: &mut Shared,
+        tx: &mut [u8],
+    ) -> Option<Batch> {
+        while let Some(&(id, at, c)) = self.send.opportunistic.front() {
+            let worth = self.is_worth_duplicating(id, at, now) && !shared.store.get(c.packet).is_abandoned();
             let path = self
-                .path_for_spare(id)
+                .path_for_duplicate(id)
                 .filter(|_| worth && self.send.queue.is_empty() && self.send.to_retransmit.is_empty());
             if worth && path.is_none() {
                 return None;
             }
-            self.send.spare.pop_front();
+            self.send.opportunistic.pop_front();
             let Some(path) = path else {
                 shared.store.release(c.packet);
                 continue;
             };
-            let len = self.datagram(path, now, shared, tx, |peer, shared, w| peer.fill_spare(c, shared, w));
+            let len = self.datagram(path, now, shared, tx, |_, shared, w| fill_duplicate(c, shared, w));
             if let Some(len) = len {
                 return Some(Batch { path, len, segment: len });
             }
@@ -67,23 +69,13 @@ impl Peer {
         None
     }
 
-    fn fill_spare(&mut self, c: FragmentRef, shared: &mut Shared, w: &mut Writer<'_>) -> Fragments {
-        let mut fragments = Fragments::new();
-        if fits(w, shared, &c) && put(w, shared, &c) {
-            fragments.push(c);
-        } else {
-            shared.store.release(c.packet);
-        }
-        fragments
-    }
-
     /// After half a round trip the first copy has arrived, or its loss will be known sooner than a copy could help.
-    fn is_worth_insuring(&self, id: PathId, at: Time, now: Time) -> bool {
+    fn is_worth_duplicating(&self, id: PathId, at: Time, now: Time) -> bool {
         self.paths.iter().any(|p| p.id == id && now.since(at) < p.rtt.smoothed() / 2)
     }
 
     /// The fastest path with room, another one than `id` if possible. A metered path is not for copies.
-    fn path_for_spare(&self, id: PathId) -> Option<PathId> {
+    fn path_for_duplicate(&self, id: PathId) -> Option<PathId> {
         let free = |v: &&PathInfo| {
             let active = |p: &Path| p.id == v.id && p.class == Class::Active && p.is_unqueued();
             v.has_room && self.paths.iter().any(active)
@@ -94,16 +86,32 @@ impl Peer {
         Some(best.id)
     }
 
-    /// Remembers a fragment for [`Peer::send_spare`] if its path loses enough for that to be worth it.
-    pub(super) fn insure(&mut self, path: PathId, c: FragmentRef, now: Time, shared: &mut Shared) {
-        if self.paths[path].loss < INSURE_LOSS
+    /// Remembers a fragment for [`Peer::send_opportunistic_duplicate`] if its path loses enough for that to be worth it.
+    pub(super) fn keep_for_duplicate(
+        &mut self,
+        path: PathId,
+        c: FragmentRef,
+        now: Time,
+        shared: &mut Shared,
+    ) {
+        if self.paths[path].loss < DUPLICATE_LOSS
             || c.len == 0
             || !shared.config.recovery
-            || self.send.spare.len() >= SPARE_LIMIT
+            || self.send.opportunistic.len() >= OPPORTUNISTIC_LIMIT
         {
             return;
         }
         shared.store.get_mut(c.packet).refs += 1;
-        self.send.spare.push_back((path, now, FragmentRef { copy: true, ..c }));
+        self.send.opportunistic.push_back((path, now, FragmentRef { copy: true, ..c }));
     }
+}
+
+fn fill_duplicate(c: FragmentRef, shared: &mut Shared, w: &mut Writer<'_>) -> Fragments {
+    let mut fragments = Fragments::new();
+    if fits(w, shared, &c) && put(w, shared, &c) {
+        fragments.push(c);
+    } else {
+        shared.store.release(c.packet);
+    }
+    fragments
 }

@@ -49,7 +49,7 @@ impl Peer {
             let Some(c) = self.send.queue.take_low_latency(&mut shared.store, now) else { break };
             let c = FragmentRef { packet: c.packet, offset: 0, len: c.len, copy: false };
             self.add(path, c, self.send.scheduler.copies_low_latency(), shared, w, fragments);
-            self.insure(path, c, now, shared);
+            self.keep_for_duplicate(path, c, now, shared);
         }
     }
 
@@ -123,7 +123,7 @@ impl Peer {
             }
             shared.store.get_mut(c.packet).no_gap_before = head;
             self.add(path, c, allocation.copies, shared, w, fragments);
-            self.insure(path, c, now, shared);
+            self.keep_for_duplicate(path, c, now, shared);
         }
     }
 

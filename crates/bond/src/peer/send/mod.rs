@@ -138,9 +138,9 @@ impl Peer {
             .send_low_latency(now, shared, tx)
             .or_else(|| self.send_again(now, shared, tx))
             .or_else(|| self.send_ordered(now, shared, tx))
-            .or_else(|| self.send_copy(now, shared, tx))
+            .or_else(|| self.send_redundant_duplicate(now, shared, tx))
             .or_else(|| self.send_control(now, shared, tx))
-            .or_else(|| self.send_spare(now, shared, tx));
+            .or_else(|| self.send_opportunistic_duplicate(now, shared, tx));
         if sent.is_none() {
             self.mark_app_limited();
         }

@@ -22,7 +22,7 @@ pub(crate) struct SendSide {
     /// Copies that the scheduler asked for, and the path of each.
     pub(super) duplicates: VecDeque<(PathId, FragmentRef)>,
     /// What lossy paths carry, for sending once more while there is room: the path that had it, and when.
-    pub(super) spare: VecDeque<(PathId, Time, FragmentRef)>,
+    pub(super) opportunistic: VecDeque<(PathId, Time, FragmentRef)>,
     pub(super) scheduler: Box<dyn Scheduler>,
     /// The paths that may carry data now, as the scheduler sees them.
     pub(super) infos: Vec<PathInfo>,
@@ -43,7 +43,7 @@ impl SendSide {
             queue,
             to_retransmit: VecDeque::new(),
             duplicates: VecDeque::new(),
-            spare: VecDeque::new(),
+            opportunistic: VecDeque::new(),
             scheduler: config.scheduler.scheduler(config.max_spread),
             infos: Vec::new(),
             nothing_to_send: 0,
@@ -134,7 +134,7 @@ impl SendSide {
     pub(in crate::peer) fn clear(&mut self, store: &mut Store) {
         self.to_retransmit.drain(..).for_each(|c| store.release(c.packet));
         self.duplicates.drain(..).for_each(|(_, c)| store.release(c.packet));
-        self.spare.drain(..).for_each(|(_, _, c)| store.release(c.packet));
+        self.opportunistic.drain(..).for_each(|(_, _, c)| store.release(c.packet));
         self.queue.clear(store);
         store.remove_owner(self.queue.owner());
     }

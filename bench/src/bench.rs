@@ -30,7 +30,7 @@ pub struct Bench {
     pub programs: Programs,
     /// This program, which is also sender and receiver.
     pub own: PathBuf,
-    /// What a person sees.
+    /// What a user sees.
     pub progress: Progress,
     /// Where output of contenders goes.
     pub logs: Option<PathBuf>,

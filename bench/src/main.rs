@@ -157,7 +157,7 @@ fn run(args: RunArgs) -> Result<()> {
     let alone = args.against.is_some();
     let repeat = args.repeat.or(alone.then_some(against::REPEATS));
     let plan = Plan { quick: args.quick, repeat, only: args.only.clone(), alone, rounds_before: 0 };
-    if let Some(name) = plan.stranger() {
+    if let Some(name) = plan.unknown() {
         bail!("there is no environment \"{name}\"");
     }
     let own = std::env::current_exe().context("this program does not know where it is")?;

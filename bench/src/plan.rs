@@ -49,7 +49,7 @@ impl Plan {
     }
 
     /// A name among [`Plan::only`] that no environment has.
-    pub fn stranger(&self) -> Option<&str> {
+    pub fn unknown(&self) -> Option<&str> {
         self.only.iter().map(String::as_str).find(|name| !sixteen().iter().any(|one| one.name == *name))
     }
 }

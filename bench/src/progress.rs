@@ -1,4 +1,4 @@
-//! What a person sees while it runs.
+//! What a user sees while it runs.
 
 use std::io::IsTerminal;
 use std::time::Duration;

@@ -98,7 +98,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -l log -d 'W
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -l log-format -d 'How log lines look' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -l lan -d 'The clients are on this cable: no radio is shared with them, nothing is throttled' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -l lan -d 'The clients are on this cable: no radio is shared with them, nothing is limited' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -l timeout -d 'Give up if there is no connection after this long' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand status" -l state -d 'Directory for keys and state; made if it is not there' -r -F

@@ -141,7 +141,7 @@ _arguments "${_arguments_options[@]}" : \
 '--log-format=[How log lines look]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
 '--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
-'--lan=[The clients are on this cable\: no radio is shared with them, nothing is throttled]:IFACE:_default' \
+'--lan=[The clients are on this cable\: no radio is shared with them, nothing is limited]:IFACE:_default' \
 '--timeout=[Give up if there is no connection after this long]:SECS:_default' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \

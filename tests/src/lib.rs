@@ -1,4 +1,4 @@
-//! What the tests of the whole house share.
+//! What the tests of the whole workspace share.
 
 pub mod fuzzing;
 pub mod models;

@@ -11,7 +11,8 @@ use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{
-    CipherSet, ClientHello, Hop, HopRole, Inner, InviteId, InviteSecret, Layer, PublicKey, Refusal, StaticKey,
+    BackhaulEnd, BackhaulRole, CipherSet, ClientHello, Inner, InviteId, InviteSecret, Layer, PublicKey,
+    Refusal, StaticKey,
 };
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
@@ -105,7 +106,7 @@ impl Rig {
 
     fn input(&mut self, end: usize, input: Input<'_>) {
         let kind = match input {
-            Input::Device { .. } | Input::DeviceLent { .. } => 0,
+            Input::Device { .. } | Input::DeviceInBuffer { .. } => 0,
             Input::Datagrams { .. } => 1,
             Input::Timeout | Input::Link { .. } | Input::ClientQueue { .. } => 2,
         };
@@ -119,7 +120,7 @@ impl Rig {
     fn device(&mut self, end: usize, vnet: Vnet, packet: &[u8]) {
         let room = self.engines[end].device_buffer().unwrap();
         room[..packet.len()].copy_from_slice(packet);
-        self.input(end, Input::DeviceLent { device: 0, vnet, len: packet.len() });
+        self.input(end, Input::DeviceInBuffer { device: 0, vnet, len: packet.len() });
     }
 
     fn poll(&mut self, end: usize) {
@@ -224,12 +225,12 @@ fn frames_of_repeaters() {
     let mut now = Time::from_millis(1000);
     let key = StaticKey::from_bytes(&[2; 32]).unwrap();
     let config = |role| Config {
-        hop: Some(Hop { role, layer: Layer::Two, networks: Vec::new() }),
+        backhaul: Some(BackhaulEnd { role, layer: Layer::Two, networks: Vec::new() }),
         congestion: Algorithm::None,
         ..Config::default()
     };
     let door = Box::new(Counting::default());
-    let ap = config(HopRole::AccessPoint);
+    let ap = config(BackhaulRole::AccessPoint);
     let mut ap =
         Engine::gateway(ap, key.clone(), vec![GATEWAY.into()], door, Entropy::repeatable([3; 32]), now);
     let mut repeaters = [1u8, 2].map(|n| {
@@ -241,7 +242,8 @@ fn frames_of_repeaters() {
             ciphers: CipherSet::CHACHA,
             routes: EVERYWHERE.to_vec(),
         };
-        let mut repeater = Engine::client(config(HopRole::Repeater), who, Entropy::repeatable([n; 32]), now);
+        let mut repeater =
+            Engine::client(config(BackhaulRole::Repeater), who, Entropy::repeatable([n; 32]), now);
         let route = Route { link: 0, remote: gateway_addr(), local: None };
         repeater.add_path(PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 }, now);
         (repeater, client_addr(usize::from(n) - 1))
@@ -323,7 +325,7 @@ fn deal(
                 let room = ap.device_buffer().unwrap();
                 room[..frame.len()].copy_from_slice(&frame);
                 // The first repeater has device 1, the second 2.
-                ap.handle(Input::DeviceLent { device: 3 - device, vnet, len: frame.len() }, now);
+                ap.handle(Input::DeviceInBuffer { device: 3 - device, vnet, len: frame.len() }, now);
                 of_the_heap += taken() - before;
             }
             Output::Timeout(at, _) if at > now => return of_the_heap,

@@ -173,7 +173,7 @@ fn a_revoked_key_costs_no_answers_but_a_few() {
     let mut told = initiator(rig.key, 7, 5000);
     rig.hear(address(1), told.datagram());
     rig.run_all();
-    let answer = rig.take(RESPONSE).pop().expect("a person who tries again is told");
+    let answer = rig.take(RESPONSE).pop().expect("a user who tries again is told");
     assert!(matches!(told.finish(&answer.1), Ok(Outcome::Refused(Refusal::Revoked))));
 }
 

@@ -251,7 +251,7 @@ fn replays_and_noise_from_strangers_are_dropped_and_draw_no_answer() {
     let captured = p.capture.take().unwrap();
     let (delivered, sent) = (p.at_gateway.len(), p.sent_bytes[1]);
     let before = p.gateway.status(p.now).peers[0].paths[0].route;
-    let stranger = "203.0.113.9:999".parse().unwrap();
+    let unknown = "203.0.113.9:999".parse().unwrap();
     let mut injected = 0;
     for (k, (end, bytes)) in captured.iter().filter(|c| c.0 == End::Client).enumerate() {
         let mut b = bytes.clone();
@@ -262,7 +262,7 @@ fn replays_and_noise_from_strangers_are_dropped_and_draw_no_answer() {
         }
         assert_eq!(*end, End::Client);
         injected += b.len() as u64;
-        p.inject(End::Gateway, 0, stranger, &mut b);
+        p.inject(End::Gateway, 0, unknown, &mut b);
     }
     p.run_for(ms(100));
     assert!(injected > 500_000);

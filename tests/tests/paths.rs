@@ -49,13 +49,13 @@ fn a_datagram_of_a_path_that_was_long_silent_is_not_taken_twice() {
     trickle(&mut p, 70);
     assert!(p.gateway.status(p.now).peers[0].paths.iter().all(|path| path.id != 1), "it is forgotten");
     let before = (p.at_gateway.len(), p.gateway.status(p.now).drops.replayed);
-    let stranger = "203.0.113.9:999".parse().unwrap();
-    recorded.iter_mut().for_each(|d| p.inject(End::Gateway, 0, stranger, d));
+    let unknown = "203.0.113.9:999".parse().unwrap();
+    recorded.iter_mut().for_each(|d| p.inject(End::Gateway, 0, unknown, d));
     p.run_for(ms(1000));
     let replayed = p.gateway.status(p.now).drops.replayed - before.1;
     assert_eq!((p.at_gateway.len(), replayed), (before.0, recorded.len() as u64));
     let paths = &p.gateway.status(p.now).peers[0].paths;
-    assert!(paths.iter().all(|path| path.route.remote != stranger), "{paths:?}");
+    assert!(paths.iter().all(|path| path.route.remote != unknown), "{paths:?}");
 }
 
 #[test]

@@ -143,7 +143,7 @@ impl Goal {
         }
     }
 
-    /// As a person reads it: `at least 0.93 ×, aim 0.98 ×`.
+    /// As a user reads it: `at least 0.93 ×, aim 0.98 ×`.
     pub fn text(&self, unit: Unit) -> String {
         let bound = match self.better {
             Better::Higher => "at least",

@@ -27,7 +27,7 @@ pub enum Input<'a> {
         packet: &'a [u8],
     },
     /// The same, where the packet was read into the buffer of [`crate::engine::Engine::device_buffer`].
-    DeviceLent {
+    DeviceInBuffer {
         /// The driver's number of the device.
         device: u32,
         /// Its offload header.

@@ -3,7 +3,7 @@
 use crate::backhaul::limiter;
 use crate::cc::Algorithm;
 use crate::schedule::{DeviceThreshold, Kind};
-use crate::session::{Hop, KeyLimits, Layer, ResponderConfig};
+use crate::session::{BackhaulEnd, KeyLimits, Layer, ResponderConfig};
 use crate::time::Duration;
 
 /// What the paths of an engine are.
@@ -41,7 +41,7 @@ pub struct Config {
     /// A path slower than the fastest by more than this carries no ordered data while a faster one works. At 200 ms the
     /// flow's own queue, which pays for the difference, is as long as TCP's least retransmission timeout.
     pub max_spread: Duration,
-    /// No packet waits longer than this for those before it; none: for each of them as long as a repair takes. On a single hop 100 ms; the Multifacet paper has 10 (MF-9).
+    /// No packet waits longer than this for those before it; none: for each of them as long as a repair takes. On a single backhaul 100 ms; the Multifacet paper has 10 (MF-9).
     pub order_deadline: Option<Duration>,
     /// Lost datagrams are sent again.
     pub recovery: bool,
@@ -55,9 +55,9 @@ pub struct Config {
     pub key_limits: KeyLimits,
     /// An idle path sends something this often: NATs forget UDP after 30 s at the earliest (RFC 4787 §4.3 asks for 120).
     pub keepalive: Duration,
-    /// This end is one of the two ends of a hop between an access point and a repeater, and says so. None: a bond like any other.
-    pub hop: Option<Hop>,
-    /// Gateway: clients may send to each other. Not on a hop, where they always may: its repeaters extend one network.
+    /// This end is one of the two ends of a backhaul between an access point and a repeater, and says so. None: a bond like any other.
+    pub backhaul: Option<BackhaulEnd>,
+    /// Gateway: clients may send to each other. Not on a backhaul, where they always may: its repeaters extend one network.
     pub client_to_client: bool,
     /// A peer that is silent for this long is forgotten.
     pub idle_timeout: Duration,
@@ -70,7 +70,7 @@ pub struct Config {
 impl Config {
     /// What the paths are: the one place where it is decided.
     pub fn profile(&self) -> Profile {
-        if self.hop.is_some() || self.scheduler.counts_completions() {
+        if self.backhaul.is_some() || self.scheduler.counts_completions() {
             Profile::Backhaul
         } else {
             Profile::Internet
@@ -79,12 +79,12 @@ impl Config {
 
     /// What the device carries.
     pub fn layer(&self) -> Layer {
-        self.hop.as_ref().map_or(Layer::Three, |h| h.layer)
+        self.backhaul.as_ref().map_or(Layer::Three, |h| h.layer)
     }
 
     /// Whether a gateway carries packets from one client to another.
     pub fn joins_clients(&self) -> bool {
-        self.client_to_client || self.hop.is_some()
+        self.client_to_client || self.backhaul.is_some()
     }
 }
 
@@ -108,7 +108,7 @@ impl Default for Config {
             rekey_after: Duration::from_secs(120),
             key_limits: KeyLimits::NONE,
             keepalive: Duration::from_secs(20),
-            hop: None,
+            backhaul: None,
             client_to_client: false,
             idle_timeout: Duration::from_secs(300),
             max_peers: 4096,

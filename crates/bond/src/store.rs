@@ -85,15 +85,15 @@ pub struct Full;
 pub enum DevicePacket<'a> {
     /// It lies with the caller, and is copied.
     Borrowed(&'a [u8]),
-    /// It lies in the buffer of [`Store::lend`], so many bytes of it. A large one stays there.
-    Lent(usize),
+    /// It lies in the buffer of [`Store::device_buffer`], so many bytes of it. A large one stays there.
+    InBuffer(usize),
 }
 
 impl DevicePacket<'_> {
     fn len(self) -> usize {
         match self {
             DevicePacket::Borrowed(bytes) => bytes.len(),
-            DevicePacket::Lent(len) => len,
+            DevicePacket::InBuffer(len) => len,
         }
     }
 }
@@ -106,7 +106,7 @@ pub struct Store {
     slots: Vec<StoredPacket>,
     free: Vec<u32>,
     limit: usize,
-    lent: Option<Buf>,
+    device_buffer: Option<Buf>,
     /// By owner.
     held: Vec<Held>,
     /// Owners that are gone.
@@ -122,7 +122,7 @@ impl Store {
             slots: Vec::new(),
             free: Vec::new(),
             limit: packets,
-            lent: None,
+            device_buffer: None,
             held,
             gone: Vec::new(),
         }
@@ -160,24 +160,24 @@ impl Store {
     }
 
     /// Room of 64 KiB for the next packet, so that a super-packet need not be copied; `None` when there is none.
-    pub fn lend(&mut self) -> Option<&mut [u8]> {
+    pub fn device_buffer(&mut self) -> Option<&mut [u8]> {
         let largest = CLASS_BYTES[CLASS_BYTES.len() - 1];
-        let buf = self.lent.take().or_else(|| self.pool.alloc(largest))?;
-        self.lent = Some(buf);
+        let buf = self.device_buffer.take().or_else(|| self.pool.alloc(largest))?;
+        self.device_buffer = Some(buf);
         Some(self.pool.bytes_mut(buf))
     }
 
-    /// The bytes of a packet that is not in the store yet; none if it is said to be lent and is not.
+    /// The bytes of a packet that is not in the store yet; none if it is said to lie in the device buffer and does not.
     pub fn bytes_of<'a>(&'a self, packet: DevicePacket<'a>) -> &'a [u8] {
         match packet {
             DevicePacket::Borrowed(bytes) => bytes,
-            DevicePacket::Lent(len) => {
-                self.lent.and_then(|b| self.pool.bytes(b).get(..len)).unwrap_or_default()
+            DevicePacket::InBuffer(len) => {
+                self.device_buffer.and_then(|b| self.pool.bytes(b).get(..len)).unwrap_or_default()
             }
         }
     }
 
-    /// A buffer that holds the packet: a new one of its size, or the one that was lent if the packet would not fit a smaller kind.
+    /// A buffer that holds the packet: a new one of its size, or the device buffer itself if the packet would not fit a smaller kind.
     fn keep(&mut self, packet: DevicePacket<'_>) -> Option<(Buf, usize)> {
         match packet {
             DevicePacket::Borrowed(bytes) => {
@@ -185,19 +185,19 @@ impl Store {
                 self.pool.bytes_mut(buf)[..bytes.len()].copy_from_slice(bytes);
                 Some((buf, bytes.len()))
             }
-            DevicePacket::Lent(len) => {
+            DevicePacket::InBuffer(len) => {
                 if len <= CLASS_BYTES[1]
                     && let Some(buf) = self.pool.alloc(len)
                 {
-                    let lent = self.lent?;
-                    if self.pool.are_unlike(lent, buf) {
-                        self.pool.copy(lent, buf, len);
+                    let buffer = self.device_buffer?;
+                    if self.pool.are_unlike(buffer, buf) {
+                        self.pool.copy(buffer, buf, len);
                         return Some((buf, len));
                     }
                     // The smaller kinds are used up; then there is nothing to save.
                     self.pool.free(buf);
                 }
-                self.lent.take().map(|buf| (buf, len))
+                self.device_buffer.take().map(|buf| (buf, len))
             }
         }
     }
@@ -313,10 +313,11 @@ mod tests {
     fn a_lent_buffer_stays_with_a_large_packet_only() {
         let mut store = Store::new(Pool::new(1 << 20), 8);
         let mut packet = |len: usize, fill: u8| {
-            store.lend().unwrap()[..len].fill(fill);
-            let packet =
-                store.insert(Owner::default(), DevicePacket::Lent(len), Vnet::default(), Time::ZERO).unwrap();
-            (packet, store.lent.is_some(), store.pool.used_bytes())
+            store.device_buffer().unwrap()[..len].fill(fill);
+            let packet = store
+                .insert(Owner::default(), DevicePacket::InBuffer(len), Vnet::default(), Time::ZERO)
+                .unwrap();
+            (packet, store.device_buffer.is_some(), store.pool.used_bytes())
         };
         let (small, kept, used) = packet(100, 1);
         assert!(kept && used == CLASS_BYTES[0] + CLASS_BYTES[2]);
@@ -329,9 +330,9 @@ mod tests {
     #[test]
     fn a_packet_that_was_not_lent_is_empty() {
         let mut store = Store::new(Pool::new(1 << 20), 8);
-        assert!(store.bytes_of(DevicePacket::Lent(10)).is_empty());
+        assert!(store.bytes_of(DevicePacket::InBuffer(10)).is_empty());
         assert_eq!(
-            store.insert(Owner::default(), DevicePacket::Lent(10), Vnet::default(), Time::ZERO),
+            store.insert(Owner::default(), DevicePacket::InBuffer(10), Vnet::default(), Time::ZERO),
             Err(Full)
         );
     }
@@ -339,11 +340,11 @@ mod tests {
     #[test]
     fn without_small_buffers_the_lent_one_is_kept() {
         let mut store = Store::new(Pool::new(1 << 20), 1000);
-        store.lend().unwrap()[..100].fill(7);
+        store.device_buffer().unwrap()[..100].fill(7);
         while store.pool.alloc(100).is_some() {}
         let packet =
-            store.insert(Owner::default(), DevicePacket::Lent(100), Vnet::default(), Time::ZERO).unwrap();
+            store.insert(Owner::default(), DevicePacket::InBuffer(100), Vnet::default(), Time::ZERO).unwrap();
         assert_eq!(store.packet(packet), [7; 100]);
-        assert!(store.lend().is_none());
+        assert!(store.device_buffer().is_none());
     }
 }

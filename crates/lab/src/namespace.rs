@@ -238,7 +238,7 @@ fn output(command: &mut Command, input: Option<&str>) -> Result<Output> {
     })
 }
 
-/// A command as a person would type it.
+/// A command as a user would type it.
 fn words(command: &Command, input: Option<&str>) -> String {
     let args = command.get_args().map(|a| a.to_string_lossy());
     let mut words: Vec<_> = std::iter::once(command.get_program().to_string_lossy()).chain(args).collect();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ropewalk_lab::LabError;
 use ropewalk_lab::live::{Counters, Lab, Options};
-use ropewalk_net::feedback::{FeedbackError, LinkFeedback, LinkReport, News, Source, open, socket_name};
+use ropewalk_net::feedback::{Events, FeedbackError, LinkFeedback, LinkReport, Source, open, socket_name};
 use ropewalk_scenario::Document;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
@@ -94,7 +94,7 @@ fn read_until(
 ) -> LinkReport {
     let since = Instant::now();
     while since.elapsed() < Duration::from_secs(10) {
-        let News::Readable(fd) = source.news() else { panic!("a lab's radio has news") };
+        let Events::Readable(fd) = source.events() else { panic!("a lab's radio has news") };
         let limit = Timespec { tv_sec: 1, tv_nsec: 0 };
         poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], Some(&limit)).unwrap();
         let report = source.read().unwrap();

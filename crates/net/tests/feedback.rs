@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use common::{Netns, cable, eventually, root};
-use ropewalk_net::feedback::{FeedbackError, LinkFeedback, LinkReport, News, Source, open};
+use ropewalk_net::feedback::{Events, FeedbackError, LinkFeedback, LinkReport, Source, open};
 
 const EVERY: Duration = Duration::from_millis(5);
 /// Payload of each datagram, bytes; on the cable 42 more.
@@ -67,7 +67,7 @@ fn a_shapers_backlog_rises_and_falls_and_every_packet_is_counted() {
         }
         let mut source = source(&near);
         assert_eq!(source.source(), Source::Qdisc);
-        assert!(matches!(source.news(), News::Every(every) if every == EVERY));
+        assert!(matches!(source.events(), Events::Every(every) if every == EVERY));
         let before = source.read().unwrap();
         blast(&near, 40);
         let loaded = source.read().unwrap();

@@ -197,9 +197,9 @@ pub(crate) struct Up {
     pub timeout: Option<u64>,
 }
 
-/// What both ends of a hop take.
+/// What both ends of a backhaul take.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Hop {
+pub(crate) struct BackhaulArgs {
     /// Read settings from this TOML file; the command line goes before it
     #[arg(long, value_name = "FILE", required = true)]
     pub config: Option<PathBuf>,
@@ -217,10 +217,10 @@ pub(crate) struct Hop {
     pub metrics: Option<SocketAddr>,
 }
 
-impl Hop {
+impl BackhaulArgs {
     /// As other daemons take it.
     pub(crate) fn daemon(&self) -> Daemon {
-        let Hop { config, log, log_format, metrics, .. } = self.clone();
+        let BackhaulArgs { config, log, log_format, metrics, .. } = self.clone();
         Daemon { config, tun: None, log, log_format, metrics }
     }
 }
@@ -233,7 +233,7 @@ pub(crate) struct Ap {
     #[command(subcommand)]
     pub command: Option<ApCommand>,
     #[command(flatten)]
-    pub hop: Hop,
+    pub backhaul: BackhaulArgs,
 }
 
 /// What else there is to an access point.
@@ -266,8 +266,8 @@ pub(crate) struct Repeater {
     #[arg(long, value_name = "FILE", conflicts_with = "token")]
     pub token_file: Option<PathBuf>,
     #[command(flatten)]
-    pub hop: Hop,
-    /// The clients are on this cable: no radio is shared with them, nothing is throttled
+    pub backhaul: BackhaulArgs,
+    /// The clients are on this cable: no radio is shared with them, nothing is limited
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub lan: Option<String>,
     /// Give up if there is no connection after this long

@@ -1,7 +1,7 @@
 //! What the exit code tells a script.
 
 use crate::config::ConfigError;
-use crate::state::clients::BookError;
+use crate::state::clients::ClientsError;
 use crate::state::pool::PoolError;
 use ropewalk_bond::session::{EndpointError, Refusal, TokenError};
 use ropewalk_lab::LabError;
@@ -102,8 +102,8 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     {
         return Some(Code::Usage);
     }
-    if let Some(book) = error.downcast_ref::<BookError>() {
-        return Some(if matches!(book, BookError::NameTaken(_)) { Code::Taken } else { Code::Usage });
+    if let Some(book) = error.downcast_ref::<ClientsError>() {
+        return Some(if matches!(book, ClientsError::NameTaken(_)) { Code::Taken } else { Code::Usage });
     }
     if let Some(lab) = error.downcast_ref::<LabError>() {
         return Some(lab_code(lab));

@@ -72,17 +72,17 @@ fn again<T: serde::Serialize + serde::de::DeserializeOwned>(text: &str) {
     assert_eq!(serde_json::to_string(&back).expect("and written again"), written);
 }
 
-/// The book of clients: nobody shares an address with another, whatever stood in the file.
+/// The client registry: nobody shares an address with another, whatever stood in the file.
 fn clients(text: &str) {
     again::<Clients>(text);
-    let Ok(mut book) = serde_json::from_str::<Clients>(text) else { return };
+    let Ok(mut registry) = serde_json::from_str::<Clients>(text) else { return };
     let pool = Pool::new(&["10.77.0.1/28".parse().expect("a network")]).expect("a pool");
-    let invite = |book: &mut Clients, n: u8| {
-        book.invite(&format!("new-{n}"), InviteId([n; 16]), &InviteSecret([n; 16]))
+    let invite = |registry: &mut Clients, n: u8| {
+        registry.invite(&format!("new-{n}"), InviteId([n; 16]), &InviteSecret([n; 16]))
     };
     let mut given = Vec::new();
     for n in 0..3 {
-        if invite(&mut book, n).is_err() {
+        if invite(&mut registry, n).is_err() {
             continue;
         }
         let hello = ClientHello {
@@ -93,10 +93,10 @@ fn clients(text: &str) {
             secret: InviteSecret([n; 16]),
             extensions: Extensions::default(),
         };
-        if let Ok((admission, _)) = book.admit(&pool, &PublicKey([n; 32]), &hello) {
+        if let Ok((admission, _)) = registry.admit(&pool, &PublicKey([n; 32]), &hello) {
             given.push(admission.ipv4.client);
         }
-        let _ = book.revoke(&format!("new-{}", n + 10));
+        let _ = registry.revoke(&format!("new-{}", n + 10));
     }
     let count = given.len();
     given.sort_unstable();

@@ -1,4 +1,4 @@
-//! `ropewalk lab run`, `lab check` and `compare` as a person meets them. Runs need root, and say so and pass otherwise.
+//! `ropewalk lab run`, `lab check` and `compare` as a user meets them. Runs need root, and say so and pass otherwise.
 //!
 //! Figures of rate and time are not asserted: a busy machine has others.
 
@@ -193,7 +193,7 @@ fn a_bond_on_a_shared_radio_is_an_access_point_and_a_repeater() {
         return;
     }
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/000/figure2.toml");
-    let scratch = Scratch::new("hop");
+    let scratch = Scratch::new("backhaul");
     let paths = "bond.rw0.paths=[{ interface = \"wlan0\", to = \"wlan0\" }, { interface = \"wlan1\", to = \"wlan1\", shared = true }]";
     for ordered in ["true", "false"] {
         let (out, ordered) = (scratch.path(ordered), format!("bond.rw0.ordered={ordered}"));
@@ -205,7 +205,7 @@ fn a_bond_on_a_shared_radio_is_an_access_point_and_a_repeater() {
             "bond.rw0.scheduler=backpressure",
             "bond.rw0.congestion=none",
             "bond.rw0.queue-packets=200",
-            "bond.rw0.throttle=balance",
+            "bond.rw0.limiter=balance",
             paths,
             &ordered,
         ];

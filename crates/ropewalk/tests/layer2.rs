@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::hop::bridged::{AP, SERVER, behind, bridges, hop, mac};
-use common::hop::{Site, eventually, pings};
+use common::backhaul::bridged::{AP, SERVER, backhaul, behind, bridges, mac};
+use common::backhaul::{Site, eventually, pings};
 use common::{BINARY, SOON, root};
 use ropewalk_lab::{Iperf, Ping, Process};
 
@@ -43,9 +43,9 @@ fn two_bridges_are_one_through_restarts_and_a_cut() {
     if !root() {
         return;
     }
-    let site = Site::new("hop-bridged", [20.0, 20.0]);
+    let site = Site::new("backhaul-bridged", [20.0, 20.0]);
     bridges(&site);
-    let (mut ap, mut repeater, [ap_file, own]) = hop(&site);
+    let (mut ap, mut repeater, [ap_file, own]) = backhaul(&site);
     eventually("both links work", || {
         site.json("ap")["peers"][0]["paths"].as_array().is_some_and(|p| p.len() == 2)
     });
@@ -60,15 +60,15 @@ fn two_bridges_are_one_through_restarts_and_a_cut() {
         eventually("the client reaches the server by the VLAN", || pings(&site.client, "10.7.0.1"));
         over.push("10.7.0.1");
     } else {
-        eprintln!("no VLANs in this kernel: tests/tests/hop.rs has frames with tags");
+        eprintln!("no VLANs in this kernel: tests/tests/backhaul.rs has frames with tags");
     }
     for to in over {
-        // A full frame, which is longer than one datagram of the hop.
+        // A full frame, which is longer than one datagram of the backhaul.
         let whole = Ping::new(to.parse().unwrap()).payload(1472).run(&site.client).unwrap();
         assert_eq!(whole.received, whole.sent, "{to}");
     }
     let client = mac(&site.client, "eth0");
-    assert!(behind(&site, "tap0").contains(&client), "{client} is not known to be behind the hop");
+    assert!(behind(&site, "tap0").contains(&client), "{client} is not known to be behind the backhaul");
     let flow =
         Iperf::tcp(SERVER.parse().unwrap()).seconds(4).reverse().run(&site.client, &site.server).unwrap();
     let paths = site.json("ap")["peers"][0]["paths"].as_array().unwrap().clone();
@@ -97,7 +97,7 @@ fn layers_that_differ_and_bridges_that_are_missing_are_one_sentence() {
     if !root() {
         return;
     }
-    let site = Site::new("hop-layers", [20.0, 20.0]);
+    let site = Site::new("backhaul-layers", [20.0, 20.0]);
     bridges(&site);
     let file = site.file("ap", &AP.replace("br0", "br9"), "");
     let mut ap = site.ap.start(BINARY, ["ap", "--config", &file]).unwrap();

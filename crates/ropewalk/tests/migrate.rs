@@ -1,4 +1,4 @@
-//! The private radio of an access point leaves a channel that somebody else fills, in mid-flow: the real daemons over a lab's radios. Needs root; says so and
+//! The dedicated radio of an access point leaves a channel that somebody else fills, in mid-flow: the real daemons over a lab's radios. Needs root; says so and
 //! passes otherwise.
 
 use std::path::PathBuf;
@@ -119,7 +119,7 @@ impl Drop for Site {
 }
 
 #[test]
-fn the_private_radio_leaves_a_full_channel_in_mid_flow() {
+fn the_dedicated_radio_leaves_a_full_channel_in_mid_flow() {
     if !rustix::process::geteuid().is_root() {
         ropewalk_skip::skip("labs with devices need root");
         return;
@@ -131,7 +131,7 @@ fn the_private_radio_leaves_a_full_channel_in_mid_flow() {
             "[[{end}.link]]\ninterface = \"wlan0\"\n[[{end}.link]]\ninterface = \"wlan1\"\nshared = true\n"
         )
     };
-    // The camera leaves the private link some 8 Mb/s; a free channel carries 30.
+    // The camera leaves the dedicated link some 8 Mb/s; a free channel carries 30.
     let migrate = "[ap.migrate]\nchannels = [36, 14, 44]\nleast-mbps = 16\nwindow-ms = 500\n";
     let ap = format!("[ap]\nstate = {:?}\ntun = \"rw0\"\n{}{migrate}", site.state("ap"), links("ap"));
     let ap = site.file("ap.toml", &ap);
@@ -154,8 +154,8 @@ fn the_private_radio_leaves_a_full_channel_in_mid_flow() {
             .then(|| peer["inside"][0].as_str().map(str::to_owned))?
     });
     let before = site.eventually("the radio's channel", || {
-        let mover = site.status("ap")?["mover"].clone();
-        mover["channel_mhz"].is_u64().then_some(mover)
+        let switcher = site.status("ap")?["channel_switcher"].clone();
+        switcher["channel_mhz"].is_u64().then_some(switcher)
     });
     assert_eq!((&before["channel_mhz"], &before["searches"]), (&5180.into(), &0.into()), "{before}");
     site.start("repeater", &["iperf3", "-s", "-1"]);
@@ -166,14 +166,14 @@ fn the_private_radio_leaves_a_full_channel_in_mid_flow() {
         flow.try_wait().unwrap().is_none().then_some(flow)
     });
     let after = site.eventually("the end of a search", || {
-        let mover = site.status("ap")?["mover"].clone();
-        (mover["searches"].as_u64()? > 0).then_some(mover)
+        let switcher = site.status("ap")?["channel_switcher"].clone();
+        (switcher["searches"].as_u64()? > 0).then_some(switcher)
     });
     assert_eq!(after["channel_mhz"], 5220, "{after}\n{}", site.logs());
-    assert_eq!((&after["last_from_mhz"], &after["moves"]), (&5180.into(), &2.into()), "{after}");
+    assert_eq!((&after["last_from_mhz"], &after["switches"]), (&5180.into(), &2.into()), "{after}");
     assert!(after["last_after_bps"].as_f64() > after["last_before_bps"].as_f64(), "{after}");
     let shown = said(&ropewalk(&["status", "--state", &site.state("ap")]).output().unwrap());
-    assert!(shown.contains("private radio: wlan0 at 5220 MHz; 1 searches"), "{shown}");
+    assert!(shown.contains("dedicated radio: wlan0 at 5220 MHz; 1 searches"), "{shown}");
     assert!(flow.wait().unwrap().success(), "the flow went on to its end\n{}", site.logs());
     let text = std::io::read_to_string(flow.stdout.take().unwrap()).unwrap();
     let flow: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -1,4 +1,4 @@
-//! `ropewalk probe` as a person meets it: on loopback, and along a lab's cable (root; without it that test passes and says so).
+//! `ropewalk probe` as a user meets it: on loopback, and along a lab's cable (root; without it that test passes and says so).
 //!
 //! ```text
 //!   client 10.1.1.1 ──── 40 Mb/s, 10 ms ──── 10.1.1.2 gateway
@@ -64,7 +64,7 @@ fn a_path_is_measured_with_the_key_that_the_server_prints() {
     // And again, for people: one session does not spoil the next.
     let (code, out, _) = ropewalk(&["probe", &server.at, "--key", key, "--seconds", "0.5"]);
     assert_eq!(code, 0);
-    assert!(out.contains("1 hop\n") && out.contains("\nup: ") && out.contains("  set: "), "{out}");
+    assert!(out.contains("1 backhaul\n") && out.contains("\nup: ") && out.contains("  set: "), "{out}");
 }
 
 #[test]
@@ -73,11 +73,11 @@ fn who_does_not_know_the_key_gets_nothing() {
     let (code, _, err) = ropewalk(&["probe", &server.at, "--key", "another key"]);
     assert_eq!(code, 5, "{err}");
     assert!(err.contains("the key is wrong"), "{err}");
-    // Neither a stranger's datagrams nor a stranger's bytes are answered with more than the greeting.
-    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
-    stranger.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    stranger.send_to(&[0; 1400], &server.at).unwrap();
-    assert!(stranger.recv(&mut [0; 2048]).is_err());
+    // Neither an unknown sender's datagrams nor its bytes are answered with more than the greeting.
+    let unknown = UdpSocket::bind("127.0.0.1:0").unwrap();
+    unknown.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    unknown.send_to(&[0; 1400], &server.at).unwrap();
+    assert!(unknown.recv(&mut [0; 2048]).is_err());
     let mut stream = TcpStream::connect(&server.at).unwrap();
     stream.write_all(&[b'x'; 5000]).unwrap();
     let mut said = Vec::new();
@@ -157,7 +157,7 @@ fn losses_that_bind_are_found() {
     }
 }
 
-/// A link that is full and keeps a tenth of a second waiting; what a person reads of it.
+/// A link that is full and keeps a tenth of a second waiting; what a user reads of it.
 #[test]
 fn a_long_queue_is_found() {
     if !root() {

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::hop::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
-use common::hop::{Site, eventually, pings};
+use common::backhaul::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
+use common::backhaul::{Site, eventually, pings};
 use common::{BINARY, SOON, root};
 use ropewalk_lab::{Iperf, Process};
 
@@ -24,7 +24,7 @@ fn clients_reach_the_server_over_both_links_through_restarts_and_a_cut() {
     if !root() {
         return;
     }
-    let site = Site::new("hop-routed", [20.0, 20.0]);
+    let site = Site::new("backhaul-routed", [20.0, 20.0]);
     addresses(&site);
     let file = site.file("ap", AP, BEHIND);
     let mut ap = site.start_ap(&file);
@@ -46,15 +46,22 @@ fn clients_reach_the_server_over_both_links_through_restarts_and_a_cut() {
     let bytes = carried(&site);
     assert!(bytes.iter().all(|b| *b > 1_000_000), "both links carry: {bytes:?}, {flow:?}");
     let status = site.json("ap");
-    let hop = &status["peers"][0]["hop"];
-    assert_eq!((status["role"].as_str(), hop["throttle"].as_str()), (Some("ap"), Some("balance")), "{hop}");
-    assert!(hop["increases"].as_u64() > Some(10), "the clients' queue is empty and said to be: {hop}");
+    let backhaul = &status["peers"][0]["backhaul"];
+    assert_eq!(
+        (status["role"].as_str(), backhaul["limiter"].as_str()),
+        (Some("ap"), Some("balance")),
+        "{backhaul}"
+    );
+    assert!(
+        backhaul["increases"].as_u64() > Some(10),
+        "the clients' queue is empty and said to be: {backhaul}"
+    );
     let paths = status["peers"][0]["paths"].as_array().unwrap();
     let shared: Vec<_> =
         paths.iter().map(|p| (p["name"].as_str().unwrap(), p["shared"].as_bool().unwrap())).collect();
     assert_eq!(shared, [("wlan0", false), ("wlan1", true)]);
-    let said = site.json("repeater")["peers"][0]["hop"].clone();
-    assert!(said["signals_sent"].as_u64() > Some(10) && said["clients"] == 1, "{said}");
+    let said = site.json("repeater")["peers"][0]["backhaul"].clone();
+    assert!(said["reports_sent"].as_u64() > Some(10) && said["clients"] == 1, "{said}");
     assert!(site.status("ap").contains("wlan1 (shared) holds "), "{}", site.status("ap"));
     // One link is cut while a flow is on its way, then each end dies and comes again.
     let flow = Iperf::tcp(SERVER.parse().unwrap()).seconds(8).interval(0.5).reverse();
@@ -81,7 +88,7 @@ fn a_source_that_does_not_lie_behind_the_repeater_is_dropped() {
     if !root() {
         return;
     }
-    let site = Site::new("hop-source", [20.0, 20.0]);
+    let site = Site::new("backhaul-source", [20.0, 20.0]);
     addresses(&site);
     let file = site.file("ap", AP, BEHIND);
     let _ap = site.start_ap(&file);
@@ -101,7 +108,7 @@ fn mistakes_are_one_sentence() {
     if !root() {
         return;
     }
-    let site = Site::new("hop-mistakes", [20.0, 20.0]);
+    let site = Site::new("backhaul-mistakes", [20.0, 20.0]);
     addresses(&site);
     let ap_file = site.file("ap", AP, BEHIND);
     let _ap = site.start_ap(&ap_file);
@@ -142,11 +149,11 @@ fn mistakes_are_one_sentence() {
     let foreign =
         site.ap.exec(BINARY, ["ap", "invite", "attic", "--config", &ap_file, "--state", &state]).unwrap();
     let foreign = String::from_utf8(foreign.stdout).unwrap();
-    let state = site.states.of("stranger");
-    let mut stranger = run(&["repeater", foreign.trim(), "--config", &own, "--state", &state]);
+    let state = site.states.of("unknown");
+    let mut unknown = run(&["repeater", foreign.trim(), "--config", &own, "--state", &state]);
     let words = "the access point does not answer on any path; trying on. If it runs, is the token its own?";
-    stranger.wait_for_line(words, SOON).unwrap();
-    stranger.stop();
+    unknown.wait_for_line(words, SOON).unwrap();
+    unknown.stop();
     assert!(site.json("ap")["drops"]["handshakes"].as_u64() > Some(0), "and counted there");
     // Interfaces.
     let none = site.file("repeater", REPEATER, "[[repeater.link]]\ninterface = \"wlan9\"");
@@ -161,7 +168,7 @@ fn mistakes_are_one_sentence() {
     ends_with(&mut run(&["repeater", &token, "--config", &own]), 2, words);
     // With the clients on a cable nothing is shared, and nothing need be said of it.
     let mut lan = site.start_repeater(&own, &[&token, "--lan", "wlan2"]);
-    assert_eq!(site.json("repeater")["peers"][0]["hop"], serde_json::Value::Null);
+    assert_eq!(site.json("repeater")["peers"][0]["backhaul"], serde_json::Value::Null);
     // A second repeater with the same token, on the same machine but with a device of its own.
     let second = site.states.of("second");
     let text = std::fs::read_to_string(&own).unwrap();

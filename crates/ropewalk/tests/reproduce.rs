@@ -1,4 +1,4 @@
-//! `ropewalk reproduce` as a person meets it. No root needed.
+//! `ropewalk reproduce` as a user meets it. No root needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

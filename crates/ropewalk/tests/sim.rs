@@ -1,4 +1,4 @@
-//! `ropewalk sim` as a person meets it: the real binary, its output, its files, its exit codes. No root needed.
+//! `ropewalk sim` as a user meets it: the real binary, its output, its files, its exit codes. No root needed.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -31,7 +31,7 @@ impl Pair {
         })
     }
 
-    /// The band as a person reads it.
+    /// The band as a user reads it.
     pub fn band_text(&self) -> String {
         self.band.map_or(String::new(), |(low, high)| format!("{} to {}", round(low), round(high)))
     }

@@ -1,4 +1,4 @@
-//! The scenario file: what a person writes, what a run needs, and what it leaves behind.
+//! The scenario file: what a user writes, what a run needs, and what it leaves behind.
 //!
 //! The life of a file:
 //!

@@ -1,5 +1,5 @@
 //! Two links between an access point and a repeater, one of them on the channel of the repeater's client (Multifacet): what both carry is held against what
-//! the private one carries alone. Whoever breaks the striper, the throttle or their feedback finds out here.
+//! the dedicated one carries alone. Whoever breaks the striper, the limiter or their feedback finds out here.
 
 mod common;
 
@@ -8,7 +8,7 @@ use ropewalk_scenario::Document;
 use ropewalk_sim::Simulation;
 use std::path::Path;
 
-/// The third bottleneck of the paper's table 2: a competitor silences the private link for half of the time, and the client's channel has air to spare (zone 2).
+/// The third bottleneck of the paper's table 2: a competitor silences the dedicated link for half of the time, and the client's channel has air to spare (zone 2).
 const ZONE_2: [&str; 5] = [
     "duration=5s",
     "warmup=2s",
@@ -46,22 +46,22 @@ fn goodput(settings: &[&[&str]]) -> f64 {
 fn two_links_carry_more_than_the_private_one_alone_where_air_is_left() {
     for (traffic, least) in [(&UDP[..], 1.35), (&[][..], 1.2)] {
         let alone = goodput(&[&[TRADITIONAL], traffic]);
-        for throttle in ["bond.rw0.throttle=\"mimd\"", "bond.rw0.throttle=\"balance\""] {
-            let both = goodput(&[&BACKPRESSURE, &[BOTH, throttle], traffic]);
-            assert!(both > alone * least, "{throttle} {traffic:?}: {both:.1} of {alone:.1} Mb/s");
+        for limiter in ["bond.rw0.limiter=\"mimd\"", "bond.rw0.limiter=\"balance\""] {
+            let both = goodput(&[&BACKPRESSURE, &[BOTH, limiter], traffic]);
+            assert!(both > alone * least, "{limiter} {traffic:?}: {both:.1} of {alone:.1} Mb/s");
         }
     }
 }
 
-/// A competitor that speaks for 20 ms at a time holds up the private link and the answers on it. Whoever takes that for a dead path sends whole windows twice, and
+/// A competitor that speaks for 20 ms at a time holds up the dedicated link and the answers on it. Whoever takes that for a dead path sends whole windows twice, and
 /// two links carry little more than one or, with `balance`, less.
 #[test]
 fn a_link_that_is_held_up_is_not_taken_for_a_dead_path() {
     let long = ["interferer.rival.on=\"20ms\"", "interferer.rival.off=\"20ms\""];
     let alone = goodput(&[&[TRADITIONAL], &UDP, &long]);
-    for throttle in ["bond.rw0.throttle=\"mimd\"", "bond.rw0.throttle=\"balance\""] {
-        let both = goodput(&[&BACKPRESSURE, &[BOTH, throttle], &UDP, &long]);
-        assert!(both > alone * 1.15, "{throttle}: {both:.1} of {alone:.1} Mb/s");
+    for limiter in ["bond.rw0.limiter=\"mimd\"", "bond.rw0.limiter=\"balance\""] {
+        let both = goodput(&[&BACKPRESSURE, &[BOTH, limiter], &UDP, &long]);
+        assert!(both > alone * 1.15, "{limiter}: {both:.1} of {alone:.1} Mb/s");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Two links between an access point and a repeater, held against the better way with one: the traditional repeater, or the bond over the private link alone.
+//! Two links between an access point and a repeater, held against the better way with one: the traditional repeater, or the bond over the dedicated link alone.
 //! The aim is "never less"; these bounds are what holds today in the places where the rule is hardest and where there is most to gain.
 
 mod common;
@@ -29,7 +29,7 @@ fn placements(more: &[&str]) -> (Plan, PathBuf) {
     (Plan::of(&document).unwrap_or_else(|e| panic!("{e}")), document.directory())
 }
 
-/// At each place both throttles carry so many times what the better way with one link does.
+/// At each place both limiters carry so many times what the better way with one link does.
 fn holds(seeds: &[u64], least: f64, more: &[&str]) {
     let (plan, directory) = placements(more);
     for seed in seeds {
@@ -42,10 +42,10 @@ fn holds(seeds: &[u64], least: f64, more: &[&str]) {
     }
 }
 
-/// Zone 1: the private link alone brings nearly what the client's can take, so equation 2 promises nothing, and whoever throttles too little loses here.
+/// Zone 1: the dedicated link alone brings nearly what the client's can take, so equation 2 promises nothing, and whoever limits too little loses here.
 #[test]
 fn where_nothing_is_to_be_gained_little_is_lost() {
-    // Without RTS the throttle is all that keeps the shared link from the clients' air: 0.88 to 1.00 when this was written.
+    // Without RTS the limiter is all that keeps the shared link from the clients' air: 0.88 to 1.00 when this was written.
     holds(&[1, 26], 0.85, &["bond.rw0.rts=false"]);
     // As daemons are: 1.01 to 1.12.
     holds(&[1, 6, 26], 0.97, &[]);

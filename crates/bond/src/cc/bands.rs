@@ -50,7 +50,7 @@ fn alone(label: &str, net: Net, seconds: f64) -> Row {
     row
 }
 
-/// Rate (and queue delay) per `step` seconds, for a person to read.
+/// Rate (and queue delay) per `step` seconds, for a user to read.
 fn series(out: &Outcome, i: usize, to: f64, step: f64) -> String {
     let steps = (to / step).round() as usize;
     let cell = |n: usize| {

@@ -7,8 +7,8 @@ use crate::path::{Route, State};
 use crate::peer::Peer;
 use crate::peer::keyring::Epoch;
 use crate::session::{
-    Accept, CipherSet, ClientHello, Cookie, Extensions, Hop, Initiator, InviteId, InviteSecret, Outcome,
-    PublicKey, READS_QUEUE, Refusal, SessionKeys, StaticKey,
+    Accept, BackhaulEnd, CipherSet, ClientHello, Cookie, Extensions, Initiator, InviteId, InviteSecret,
+    Outcome, PublicKey, READS_QUEUE, Refusal, SessionKeys, StaticKey,
 };
 use crate::time::{Duration, Time};
 use core::net::IpAddr;
@@ -18,8 +18,8 @@ use std::fmt;
 /// First wait for an answer to an INIT, and how far it grows.
 const RETRY_FIRST: Duration = Duration::from_millis(250);
 const RETRY_MAX: Duration = Duration::from_secs(4);
-/// The same on a hop: its other end is one radio away, and those behind it have nobody else to turn to.
-const RETRY_MAX_ON_HOP: Duration = Duration::from_secs(1);
+/// The same on a backhaul: its other end is one radio away, and those behind it have nobody else to turn to.
+const RETRY_MAX_ON_BACKHAUL: Duration = Duration::from_secs(1);
 /// All paths silent for this long while nothing else is wrong: the gateway may have forgotten the session.
 const FORGOTTEN_AFTER: Duration = Duration::from_millis(400);
 /// And if there are paths still to be validated: longer than that takes.
@@ -91,7 +91,7 @@ impl Client {
     }
 
     fn retry_max(config: &Config) -> Duration {
-        if config.hop.is_some() { RETRY_MAX_ON_HOP } else { RETRY_MAX }
+        if config.backhaul.is_some() { RETRY_MAX_ON_BACKHAUL } else { RETRY_MAX }
     }
 
     pub(super) fn next_timeout(&self) -> (Time, &'static str) {
@@ -180,7 +180,7 @@ impl Engine {
             resume,
             invite: c.config.invite,
             secret: c.config.secret.clone(),
-            extensions: Extensions::with_hop(self.shared.config.hop.as_ref()),
+            extensions: Extensions::with_backhaul(self.shared.config.backhaul.as_ref()),
         };
         let cookie = c.cookie.clone();
         let (key, gateway) = (c.config.key.clone(), c.config.gateway);
@@ -332,5 +332,5 @@ impl Engine {
 
 /// An older gateway lets in whom it does not understand: this end looks, too.
 fn check(own: &Config, accept: &Accept) -> Result<(), Refusal> {
-    Hop::check(Hop::of(&accept.extensions).as_ref(), own.hop.as_ref())
+    BackhaulEnd::check(BackhaulEnd::of(&accept.extensions).as_ref(), own.backhaul.as_ref())
 }

@@ -9,8 +9,8 @@ use crate::path::{Route, State};
 use crate::peer::Peer;
 use crate::peer::keyring::{Epoch, OFFERED_FOR};
 use crate::session::{
-    Accept, CipherSet, Extensions, Hop, Incoming, PublicKey, READS_QUEUE, Refusal, Responder, SessionId,
-    SessionKeys, StaticKey, Verdict,
+    Accept, BackhaulEnd, CipherSet, Extensions, Incoming, PublicKey, READS_QUEUE, Refusal, Responder,
+    SessionId, SessionKeys, StaticKey, Verdict,
 };
 use crate::time::{Duration, Time};
 use core::net::IpAddr;
@@ -94,7 +94,10 @@ impl Engine {
 
     fn admit(&mut self, incoming: &Incoming) -> Result<Admission, Refusal> {
         let (client, hello) = (incoming.client(), incoming.hello()?);
-        Hop::check(self.shared.config.hop.as_ref(), Hop::of(&hello.extensions).as_ref())?;
+        BackhaulEnd::check(
+            self.shared.config.backhaul.as_ref(),
+            BackhaulEnd::of(&hello.extensions).as_ref(),
+        )?;
         if self.is_full_for(&client) {
             return Err(Refusal::Busy);
         }
@@ -123,7 +126,7 @@ impl Engine {
             tun_mtu: self.shared.config.tun_mtu,
             ipv4: admission.ipv4,
             ipv6: admission.ipv6,
-            extensions: Extensions::with_hop(self.shared.config.hop.as_ref()),
+            extensions: Extensions::with_backhaul(self.shared.config.backhaul.as_ref()),
         };
         let offer = Offer {
             client: incoming.client(),

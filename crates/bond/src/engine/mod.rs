@@ -144,8 +144,8 @@ impl Engine {
             Input::Device { device, vnet, packet } => {
                 self.on_device(device, vnet, DevicePacket::Borrowed(packet), now)
             }
-            Input::DeviceLent { device, vnet, len } => {
-                self.on_device(device, vnet, DevicePacket::Lent(len), now)
+            Input::DeviceInBuffer { device, vnet, len } => {
+                self.on_device(device, vnet, DevicePacket::InBuffer(len), now)
             }
             Input::Datagrams { link, remote, local, segment, bytes, ecn } => {
                 let route = Route { link, remote, local };
@@ -161,9 +161,9 @@ impl Engine {
     }
 
     /// Room of 64 KiB for the next packet of the device: read there, a super-packet need not be copied. Then call with
-    /// [`Input::DeviceLent`]. `None` when packet memory is short.
+    /// [`Input::DeviceInBuffer`]. `None` when packet memory is short.
     pub fn device_buffer(&mut self) -> Option<&mut [u8]> {
-        self.shared.store.lend()
+        self.shared.store.device_buffer()
     }
 
     /// Gives out one thing to do. Call until it answers [`Output::Timeout`].

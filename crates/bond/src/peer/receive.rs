@@ -108,18 +108,8 @@ impl Peer {
             }
             return Heard::Dropped;
         }
-        let index = Index::new(header.index).unwrap_or_default();
-        let Some((epoch, offered)) = self.session.keys.opening(index, now) else {
-            shared.drops.unknown += 1;
-            return Heard::Dropped;
-        };
         let len = datagram.len();
-        let opener = DatagramOpener { key: &epoch.opener, path: header.path, number };
-        let target = self.receive.order.in_place_target();
-        let opened = opener.open(datagram, target, &mut shared.store.pool);
-        epoch.on_arrived(len, opened.is_ok());
-        let Ok(opened) = opened else {
-            shared.drops.forged += 1;
+        let Some((opened, offered)) = self.open(header, number, datagram, now, shared) else {
             return Heard::Dropped;
         };
         if !is_known && !self.accept_path(id, from.route, shared) {
@@ -156,6 +146,31 @@ impl Peer {
             (None, Some(old)) => Heard::Confirmed(old),
             (None, None) => Heard::Fresh,
         }
+    }
+
+    /// Opens a datagram with the keys that its index names; and whether they were only offered so far.
+    fn open<'d>(
+        &mut self,
+        header: Header,
+        number: u64,
+        datagram: &'d mut [u8],
+        now: Time,
+        shared: &mut Shared,
+    ) -> Option<(Opened<'d>, bool)> {
+        let index = Index::new(header.index).unwrap_or_default();
+        let Some((epoch, offered)) = self.session.keys.opening(index, now) else {
+            shared.drops.unknown += 1;
+            return None;
+        };
+        let len = datagram.len();
+        let opener = DatagramOpener { key: &epoch.opener, path: header.path, number };
+        let target = self.receive.order.in_place_target();
+        let opened = opener.open(datagram, target, &mut shared.store.pool);
+        epoch.on_arrived(len, opened.is_ok());
+        if opened.is_err() {
+            shared.drops.forged += 1;
+        }
+        opened.ok().map(|opened| (opened, offered))
     }
 
     /// A gateway learns a client's further path.

@@ -28,7 +28,7 @@ pub struct PathInfo {
     pub srtt: Duration,
     /// What the path carries, bits per second; 0 while unknown.
     pub rate_bps: u64,
-    /// Weight that a person gave it; 1 unless said.
+    /// Weight that a user gave it; 1 unless said.
     pub weight: u32,
     /// Largest datagram as an IP packet, bytes.
     pub mtu: u16,

@@ -17,11 +17,11 @@ impl Extensions {
         Extensions(vec![READS_QUEUE, 0])
     }
 
-    /// The same, and which end of a hop this is, if it is one.
-    pub fn with_hop(hop: Option<&super::Hop>) -> Extensions {
+    /// The same, and which end of a backhaul this is, if it is one.
+    pub fn with_backhaul(backhaul: Option<&super::BackhaulEnd>) -> Extensions {
         let mut all = Extensions::of_this_version();
-        if let Some(hop) = hop {
-            hop.put(&mut all);
+        if let Some(backhaul) = backhaul {
+            backhaul.put(&mut all);
         }
         all
     }

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! The version byte, and kind and code of a refusal, stay where they are in every later version, so that an old end
-//! can tell its person that it is old. The zeros are for size: see [`super::INIT_MIN`]; and a refusal is as long
+//! can tell its user that it is old. The zeros are for size: see [`super::INIT_MIN`]; and a refusal is as long
 //! as an answer without extensions, so that who listens cannot tell them apart.
 
 use core::num::NonZeroU64;

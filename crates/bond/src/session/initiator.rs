@@ -64,7 +64,7 @@ impl Cookie {
 pub enum Outcome {
     /// The session is up: send a DATA packet soon, for the gateway switches to these keys when it opens the first.
     Accepted(Accept, SessionKeys),
-    /// The gateway says no; the sentence of the refusal is for the person.
+    /// The gateway says no; the sentence of the refusal is for the user.
     Refused(Refusal),
 }
 

@@ -40,12 +40,12 @@
 
 mod aead;
 mod answers;
+mod backhaul;
 mod cipher;
 mod cookie;
 mod endpoint;
 mod extensions;
 mod hello;
-mod hop;
 mod incoming;
 mod initiator;
 mod invite;
@@ -66,11 +66,11 @@ mod x25519;
 pub(crate) mod tests;
 
 pub use aead::{OpenError, Opener, SealError, Sealer, TAG_LEN};
+pub use backhaul::{BACKHAUL, BackhaulEnd, Layer, NETWORKS, NETWORKS_MAX, Role as BackhaulRole};
 pub use cipher::{Cipher, CipherSet, KeyLimits};
 pub use endpoint::{Endpoint, EndpointError, HOST_MAX, Host, HostName};
 pub use extensions::{Extensions, READS_QUEUE};
 pub use hello::{Accept, ClientHello, HelloError, Inner, PROTOCOL_VERSION, ServerHello, SessionId};
-pub use hop::{HOP, Hop, Layer, NETWORKS, NETWORKS_MAX, Role as HopRole};
 pub use incoming::{Incoming, InitTag, Reading};
 pub use initiator::{COOKIE_LIFETIME, Cookie, HandshakeError, INIT_LIFETIME, Initiator, Outcome};
 pub use invite::{InviteId, InviteSecret};

@@ -1,4 +1,4 @@
-//! Why a gateway says no, in words for the person at the client.
+//! Why a gateway says no, in words for the user at the client.
 
 /// A gateway's answer to a client it knows, or could know, but does not let in. It is authenticated: nobody else
 /// can send one.

@@ -84,7 +84,7 @@ impl Token {
         &self.endpoints
     }
 
-    /// The line to hand to a person. It is a secret until its first use.
+    /// The line to hand to a user. It is a secret until its first use.
     pub fn to_text(&self) -> Zeroizing<String> {
         // Sized for the longest token, so that no copy of the secret stays behind in a buffer grown out of.
         let mut content = Zeroizing::new(Vec::with_capacity(TOKEN_TEXT_MAX));

@@ -231,7 +231,7 @@ fn outcome(scenario: &Scenario, acts: &Acts, report: &Report) -> Outcome {
     Outcome { links: links(scenario), ways: [way(0), way(1), way(2)], cut: cut(acts, report), invalid }
 }
 
-/// Links as a person calls them: "40 Mb/s, 10 ms one way".
+/// Links as a user calls them: "40 Mb/s, 10 ms one way".
 fn links(scenario: &Scenario) -> [String; 2] {
     [0, 1].map(|i| {
         let Some(link) = scenario.link.get(i) else { return String::new() };

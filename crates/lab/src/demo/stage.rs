@@ -1,4 +1,4 @@
-//! What a person sees while it runs: a bar with the time that is left and what comes through now.
+//! What a user sees while it runs: a bar with the time that is left and what comes through now.
 
 use std::io::IsTerminal;
 use std::time::Duration;

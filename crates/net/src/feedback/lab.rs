@@ -14,7 +14,7 @@ use rustix::net::{
     socket_with, sockopt,
 };
 
-use super::{Channel, FeedbackError, LinkFeedback, LinkReport, Load, News, Source, Station, index_of};
+use super::{Channel, Events, FeedbackError, LinkFeedback, LinkReport, Load, Source, Station, index_of};
 
 /// What messages begin with.
 const MAGIC: [u8; 4] = *b"RWLF";
@@ -122,8 +122,8 @@ impl LinkFeedback for Lab {
         }
     }
 
-    fn news(&self) -> News<'_> {
-        News::Readable(self.socket.as_fd())
+    fn events(&self) -> Events<'_> {
+        Events::Readable(self.socket.as_fd())
     }
 }
 

@@ -78,12 +78,12 @@ pub trait LinkFeedback: Send {
     fn read(&mut self) -> Result<LinkReport, FeedbackError>;
 
     /// When it is worth to read again.
-    fn news(&self) -> News<'_>;
+    fn events(&self) -> Events<'_>;
 }
 
 /// When it is worth to read again.
 #[derive(Clone, Copy, Debug)]
-pub enum News<'s> {
+pub enum Events<'s> {
     /// When this can be read.
     Readable(BorrowedFd<'s>),
     /// After so long.

@@ -14,7 +14,7 @@ use netlink_packet_generic::ctrl::nlas::GenlCtrlAttrs;
 use netlink_packet_generic::ctrl::{GenlCtrl, GenlCtrlCmd};
 
 use super::counter::Wide;
-use super::{Channel, FeedbackError, LinkFeedback, LinkReport, News, Source, Station, index_of};
+use super::{Channel, Events, FeedbackError, LinkFeedback, LinkReport, Source, Station, index_of};
 use crate::netlink::Netlink;
 use message::{Command, StationInfo};
 
@@ -116,8 +116,8 @@ impl LinkFeedback for Nl80211 {
         Ok(LinkReport { channel: Some(self.channel()), ..report })
     }
 
-    fn news(&self) -> News<'_> {
-        News::Every(self.every)
+    fn events(&self) -> Events<'_> {
+        Events::Every(self.every)
     }
 }
 

@@ -11,7 +11,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2, TcStatsBasic, TcStatsQueue};
 
 use super::counter::Wide;
-use super::{FeedbackError, LinkFeedback, LinkReport, News, Source, index_of};
+use super::{Events, FeedbackError, LinkFeedback, LinkReport, Source, index_of};
 use crate::netlink::Netlink;
 
 /// Between two readings at least: the kernel's answer costs tens of microseconds.
@@ -94,8 +94,8 @@ impl LinkFeedback for Qdisc {
         Ok(self.counted.take(&statistics))
     }
 
-    fn news(&self) -> News<'_> {
-        News::Every(self.every)
+    fn events(&self) -> Events<'_> {
+        Events::Every(self.every)
     }
 }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{FeedbackError, LinkFeedback, LinkReport, News, Source};
+use super::{Events, FeedbackError, LinkFeedback, LinkReport, Source};
 
 /// Counts the completions of a socket; clones count together. Written by who reads the socket, read by who wants to know.
 #[derive(Clone, Debug, Default)]
@@ -55,8 +55,8 @@ impl LinkFeedback for Completions {
         Ok(LinkReport { epoch: report.epoch | 1 << 31, delivered, failed, ..report })
     }
 
-    fn news(&self) -> News<'_> {
-        self.base.news()
+    fn events(&self) -> Events<'_> {
+        self.base.events()
     }
 }
 
@@ -74,8 +74,8 @@ mod tests {
         fn read(&mut self) -> Result<LinkReport, FeedbackError> {
             Ok(LinkReport { epoch: 4, delivered: 100, failed: 7, retries: 9, ..LinkReport::default() })
         }
-        fn news(&self) -> News<'_> {
-            News::Every(Duration::from_millis(1))
+        fn events(&self) -> Events<'_> {
+            Events::Every(Duration::from_millis(1))
         }
     }
 

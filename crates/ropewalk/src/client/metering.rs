@@ -35,18 +35,18 @@ impl Meter {
 impl Client {
     /// Writes up what metered paths have carried, and renews allowances whose day has come.
     pub(super) fn settle(&mut self, running: &mut Running, now: Time) {
-        let metered = self.ways.iter().any(|w| w.settings.allowance().is_some());
+        let metered = self.uplinks.iter().any(|w| w.settings.allowance().is_some());
         self.meter.next = if metered { now + EVERY } else { Time::NEVER };
         if !metered {
             return;
         }
         let (status, today) = (running.core.engine.status(now), today());
-        for way in &mut self.ways {
-            let Some(cap) = way.settings.allowance() else { continue };
-            let interface = way.name.interface.clone();
-            let before = way.allowance();
+        for uplink in &mut self.uplinks {
+            let Some(cap) = uplink.settings.allowance() else { continue };
+            let interface = uplink.name.interface.clone();
+            let before = uplink.allowance();
             self.meter.ledger.left(&interface, cap, today, now);
-            self.meter.ledger.spend(&interface, way.settle(&status));
+            self.meter.ledger.spend(&interface, uplink.settle(&status));
             let (left, renewed) = self.meter.ledger.left(&interface, cap, today, now);
             if left > 0 {
                 self.meter.told.remove(&interface);
@@ -55,7 +55,7 @@ impl Client {
                 tracing::info!(interface, bytes = left, "a new allowance begins");
             }
             if renewed || before.is_none() {
-                way.set(running, way.settings, left);
+                uplink.set(running, uplink.settings, left);
             }
         }
         self.meter.ledger.save();
@@ -64,13 +64,13 @@ impl Client {
     /// A metered path may carry nothing more.
     pub(super) fn on_exhausted(&mut self, running: &mut Running, path: u8, now: Time) {
         self.settle(running, now);
-        let Some(way) = self.ways.iter().find(|w| w.attempts().iter().any(|a| a.path == path)) else {
+        let Some(uplink) = self.uplinks.iter().find(|w| w.attempts().iter().any(|a| a.path == path)) else {
             return;
         };
-        let Some(cap) = way.settings.allowance() else { return };
-        if self.meter.told.insert(way.name.interface.clone()) {
+        let Some(cap) = uplink.settings.allowance() else { return };
+        if self.meter.told.insert(uplink.name.interface.clone()) {
             let reset_day = cap.reset_day;
-            tracing::warn!(path = %way.name, reset_day, "the path's allowance is used up; it rests until its day comes");
+            tracing::warn!(path = %uplink.name, reset_day, "the path's allowance is used up; it rests until its day comes");
         }
     }
 }

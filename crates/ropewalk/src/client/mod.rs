@@ -6,14 +6,14 @@ mod paths;
 mod queue;
 mod resolver;
 mod settings;
-mod ways;
+mod uplinks;
 
 pub(crate) use metering::Meter;
 pub(crate) use network::Network;
 pub(crate) use queue::{ClientsQueue, RepeaterPart};
 pub(crate) use resolver::Resolver;
-pub(crate) use settings::{Book as PathBook, fuzz};
-pub(crate) use ways::Way;
+pub(crate) use settings::{PathSettings, fuzz};
+pub(crate) use uplinks::Uplink;
 
 use crate::cli::PathName;
 use crate::control::protocol::{Request, Response};
@@ -31,9 +31,9 @@ use std::collections::BTreeSet;
 /// Routes often change many at a time; they are looked at once.
 const ROUTES_SETTLE: Duration = Duration::from_millis(100);
 
-/// What a person asked for.
+/// What a user asked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct ClientOptions {
     /// Endpoints of the token.
     pub endpoints: Vec<Endpoint>,
     /// Interfaces; empty: all that are usable.
@@ -53,7 +53,7 @@ pub(crate) struct Parts {
     /// What is changed on this machine.
     pub network: Network,
     /// What paths may be used for.
-    pub settings: PathBook,
+    pub settings: PathSettings,
     /// What metered paths have used.
     pub meter: Meter,
     /// The configuration file.
@@ -64,14 +64,14 @@ pub(crate) struct Parts {
 
 /// A running client.
 pub(crate) struct Client {
-    wish: Wish,
-    ways: Vec<Way>,
-    /// Interfaces that a person took away while all are used.
+    options: ClientOptions,
+    uplinks: Vec<Uplink>,
+    /// Interfaces that a user took away while all are used.
     excluded: BTreeSet<String>,
     follower: Follower,
     resolver: Resolver,
     network: Network,
-    settings: PathBook,
+    settings: PathSettings,
     meter: Meter,
     reload: Reload,
     repeater: Option<RepeaterPart>,
@@ -83,13 +83,13 @@ pub(crate) struct Client {
 
 impl Client {
     /// A client that has not tried anything yet.
-    pub(crate) fn new(wish: Wish, parts: Parts, started: Time) -> Client {
+    pub(crate) fn new(options: ClientOptions, parts: Parts, started: Time) -> Client {
         let Parts { follower, resolver, network, settings, meter, reload, repeater } = parts;
-        let way = |name: &PathName| Way::new(name.clone(), &wish.endpoints, settings.of(name), true);
-        let ways = wish.paths.iter().map(way).collect();
+        let uplink = |name: &PathName| Uplink::new(name.clone(), &options.endpoints, settings.of(name), true);
+        let uplinks = options.paths.iter().map(uplink).collect();
         Client {
-            wish,
-            ways,
+            options,
+            uplinks,
             excluded: BTreeSet::new(),
             follower,
             resolver,
@@ -108,11 +108,11 @@ impl Client {
     pub(crate) fn start(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
         running.watch_news(&self.follower)?;
         self.look_at_links(running, now);
-        if self.ways.is_empty() {
+        if self.uplinks.is_empty() {
             tracing::warn!("no network interface of this machine can carry a path yet; waiting for one");
         }
-        let obstacles: Vec<String> = self.ways.iter().filter_map(Way::obstacle).collect();
-        if !self.wish.paths.is_empty() && obstacles.len() == self.ways.len() {
+        let obstacles: Vec<String> = self.uplinks.iter().filter_map(Uplink::obstacle).collect();
+        if !self.options.paths.is_empty() && obstacles.len() == self.uplinks.len() {
             return Err(failure(Code::Unreachable, obstacles.join("; ")));
         }
         self.drive(running, now)
@@ -128,16 +128,16 @@ impl Client {
     fn look_at_links(&mut self, running: &mut Running, now: Time) {
         let ours = running.core.devices.name().to_owned();
         let links: Vec<Link> = self.follower.links().to_vec();
-        if self.wish.paths.is_empty() {
+        if self.options.paths.is_empty() {
             self.discover(running, &links, &ours, now);
         }
-        for way in &mut self.ways {
-            let link = links.iter().find(|l| l.name == way.name.interface);
+        for uplink in &mut self.uplinks {
+            let link = links.iter().find(|l| l.name == uplink.name.interface);
             if let Some(link) = link {
                 self.network.admit_answers(&link.name);
             }
-            way.resolve(&self.resolver, now);
-            way.on_link(running, link, now);
+            uplink.resolve(&self.resolver, now);
+            uplink.on_link(running, link, now);
         }
         self.settle(running, now);
         if self.connected {
@@ -151,17 +151,17 @@ impl Client {
         let usable = |name: &str| {
             !excluded.contains(name) && links.iter().any(|l| l.name == name && l.unusable(&[ours]).is_none())
         };
-        for way in self.ways.iter_mut().filter(|w| !w.asked_for && !usable(&w.name.interface)) {
-            tracing::info!(interface = way.name.interface, "interface is of no use any more");
-            way.abandon_all(running, now);
+        for uplink in self.uplinks.iter_mut().filter(|w| !w.asked_for && !usable(&w.name.interface)) {
+            tracing::info!(interface = uplink.name.interface, "interface is of no use any more");
+            uplink.abandon_all(running, now);
         }
-        self.ways.retain(|w| w.asked_for || usable(&w.name.interface));
+        self.uplinks.retain(|w| w.asked_for || usable(&w.name.interface));
         for link in links.iter().filter(|l| usable(&l.name)) {
-            if !self.ways.iter().any(|w| w.name.interface == link.name) {
+            if !self.uplinks.iter().any(|w| w.name.interface == link.name) {
                 tracing::info!(interface = link.name, "found an interface");
                 let name = PathName { interface: link.name.clone(), endpoint: None };
                 let settings = self.settings.of(&name);
-                self.ways.push(Way::new(name, &self.wish.endpoints, settings, false));
+                self.uplinks.push(Uplink::new(name, &self.options.endpoints, settings, false));
             }
         }
         self.excluded = excluded;
@@ -169,13 +169,13 @@ impl Client {
 
     fn drive(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
         let mut started = false;
-        for way in self.ways.iter_mut().filter(|w| now >= w.due()) {
-            started |= way.drive(running, &self.resolver, now)?;
+        for uplink in self.uplinks.iter_mut().filter(|w| now >= w.due()) {
+            started |= uplink.drive(running, &self.resolver, now)?;
         }
         if let (true, Some(repeater)) = (started, &self.repeater) {
-            for way in &self.ways {
-                let shared = repeater.shared.contains(&way.name.interface);
-                way.attempts().iter().for_each(|a| running.core.engine.set_shared(a.path, shared));
+            for uplink in &self.uplinks {
+                let shared = repeater.shared.contains(&uplink.name.interface);
+                uplink.attempts().iter().for_each(|a| running.core.engine.set_shared(a.path, shared));
             }
         }
         Ok(())
@@ -201,9 +201,9 @@ impl Client {
     }
 
     fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) {
-        for way in &mut self.ways {
-            if way.on_state(running, path, state, now) {
-                tracing::info!(path = %way.name, state = state.name(), "path");
+        for uplink in &mut self.uplinks {
+            if uplink.on_state(running, path, state, now) {
+                tracing::info!(path = %uplink.name, state = state.name(), "path");
                 return;
             }
         }
@@ -218,7 +218,7 @@ impl Role for Client {
             Event::Refused(refusal) => return Err(refusal.into()),
             Event::Unreachable => {
                 let tried: Vec<String> =
-                    self.ways.iter().flat_map(Way::attempts).map(|a| a.remote.to_string()).collect();
+                    self.uplinks.iter().flat_map(Uplink::attempts).map(|a| a.remote.to_string()).collect();
                 // Who does not know the key that the token names is silent, as against anybody.
                 let other = if self.repeater.is_some() { "access point" } else { "gateway" };
                 let words = format!("the {other} does not answer on any path; trying on");
@@ -241,7 +241,7 @@ impl Role for Client {
                 Response::Status { status: Box::new(status) }
             }
             Request::Resolved { endpoint, addresses } => {
-                self.ways.iter_mut().for_each(|w| w.on_resolved(&endpoint, &addresses, now));
+                self.uplinks.iter_mut().for_each(|w| w.on_resolved(&endpoint, &addresses, now));
                 Response::Done { said: String::new() }
             }
             Request::PathAdd { name, options } => respond(self.add_path(running, &name, &options, now)),
@@ -268,7 +268,7 @@ impl Role for Client {
 
     fn on_timer(&mut self, running: &mut Running, now: Time) -> anyhow::Result<Flow> {
         if !self.connected
-            && let Some(limit) = self.wish.timeout.filter(|t| now.since(self.started) >= *t)
+            && let Some(limit) = self.options.timeout.filter(|t| now.since(self.started) >= *t)
         {
             let other = if self.repeater.is_some() { "access point" } else { "gateway" };
             let words = format!("the {other} did not answer within {} s", limit.as_secs());
@@ -276,7 +276,7 @@ impl Role for Client {
         }
         if now >= self.routes_due {
             self.routes_due = Time::NEVER;
-            self.ways.iter_mut().for_each(|w| w.retarget(now));
+            self.uplinks.iter_mut().for_each(|w| w.retarget(now));
         }
         if now >= self.meter.due() {
             self.settle(running, now);
@@ -292,7 +292,7 @@ impl Role for Client {
         let Some(new) = self.reload.again(running) else { return };
         self.settings.configure(&new.up.path);
         self.apply_settings(running, now);
-        if !self.wish.routes_fixed
+        if !self.options.routes_fixed
             && let Err(error) = self.network.set_routes(&new.up.route)
         {
             tracing::error!("{error}");
@@ -301,11 +301,11 @@ impl Role for Client {
     }
 
     fn due(&self) -> Time {
-        let ways = self.ways.iter().map(Way::due).min().unwrap_or(Time::NEVER);
-        let ways = ways.min(self.meter.due()).min(self.routes_due).min(self.queue_due());
-        match self.wish.timeout {
-            Some(limit) if !self.connected => ways.min(self.started + limit),
-            _ => ways,
+        let uplinks = self.uplinks.iter().map(Uplink::due).min().unwrap_or(Time::NEVER);
+        let uplinks = uplinks.min(self.meter.due()).min(self.routes_due).min(self.queue_due());
+        match self.options.timeout {
+            Some(limit) if !self.connected => uplinks.min(self.started + limit),
+            _ => uplinks,
         }
     }
 }

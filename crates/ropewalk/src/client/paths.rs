@@ -1,6 +1,6 @@
-//! What a person may do with paths while the client runs.
+//! What a user may do with paths while the client runs.
 
-use super::{Client, Way};
+use super::{Client, Uplink};
 use crate::cli::{PathName, PathOptions};
 use crate::daemon::Running;
 use crate::exit::{Code, failure};
@@ -16,8 +16,8 @@ impl Client {
         now: Time,
     ) -> anyhow::Result<String> {
         let name = parse(name)?;
-        if let Some(way) = self.ways.iter_mut().find(|w| w.name == name) {
-            way.asked_for = true;
+        if let Some(uplink) = self.uplinks.iter_mut().find(|w| w.name == name) {
+            uplink.asked_for = true;
             return Err(failure(
                 Code::Taken,
                 format!("{name} is in use already; `ropewalk path set` changes it"),
@@ -28,9 +28,9 @@ impl Client {
         if *options != PathOptions::default() {
             self.settings.say(&name, settings)?;
         }
-        self.ways.push(Way::new(name.clone(), &self.wish.endpoints, settings, true));
+        self.uplinks.push(Uplink::new(name.clone(), &self.options.endpoints, settings, true));
         self.look_at_links(running, now);
-        let obstacle = self.ways.iter().find(|w| w.name == name).and_then(Way::obstacle);
+        let obstacle = self.uplinks.iter().find(|w| w.name == name).and_then(Uplink::obstacle);
         Ok(obstacle.map_or(String::new(), |why| format!("{why}; it is used as soon as it can be")))
     }
 
@@ -43,14 +43,14 @@ impl Client {
     ) -> anyhow::Result<String> {
         let name = parse(name)?;
         let at = self.find(&name)?;
-        self.ways[at].abandon_all(running, now);
+        self.uplinks[at].abandon_all(running, now);
         self.settle(running, now);
-        let way = self.ways.remove(at);
-        if self.wish.paths.is_empty() {
-            self.excluded.insert(way.name.interface);
+        let uplink = self.uplinks.remove(at);
+        if self.options.paths.is_empty() {
+            self.excluded.insert(uplink.name.interface);
         }
         let words = "no path is left: nothing can pass until one is added";
-        Ok(if self.ways.is_empty() { words.into() } else { String::new() })
+        Ok(if self.uplinks.is_empty() { words.into() } else { String::new() })
     }
 
     /// `ropewalk path set`.
@@ -63,11 +63,11 @@ impl Client {
     ) -> anyhow::Result<String> {
         let name = parse(name)?;
         let at = self.find(&name)?;
-        let settings = self.ways[at].settings.with(options)?;
+        let settings = self.uplinks[at].settings.with(options)?;
         self.settings.say(&name, settings)?;
         self.settle(running, now);
-        self.ways[at].set(running, settings, 0);
-        self.ways[at].forget_allowance();
+        self.uplinks[at].set(running, settings, 0);
+        self.uplinks[at].forget_allowance();
         self.settle(running, now);
         Ok(String::new())
     }
@@ -75,19 +75,19 @@ impl Client {
     /// The configuration was read again.
     pub(super) fn apply_settings(&mut self, running: &mut Running, now: Time) {
         self.settle(running, now);
-        for way in &mut self.ways {
-            let settings = self.settings.of(&way.name);
-            if settings != way.settings {
-                way.set(running, settings, 0);
-                way.forget_allowance();
+        for uplink in &mut self.uplinks {
+            let settings = self.settings.of(&uplink.name);
+            if settings != uplink.settings {
+                uplink.set(running, settings, 0);
+                uplink.forget_allowance();
             }
         }
         self.settle(running, now);
     }
 
     fn find(&self, name: &PathName) -> anyhow::Result<usize> {
-        self.ways.iter().position(|w| w.name == *name).ok_or_else(|| {
-            let names: Vec<String> = self.ways.iter().map(|w| w.name.to_string()).collect();
+        self.uplinks.iter().position(|w| w.name == *name).ok_or_else(|| {
+            let names: Vec<String> = self.uplinks.iter().map(|w| w.name.to_string()).collect();
             let known = if names.is_empty() {
                 "there is none".into()
             } else {

@@ -66,21 +66,21 @@ impl Settings {
 
 /// The settings of all paths, by their names.
 #[derive(Debug)]
-pub(crate) struct Book {
+pub(crate) struct PathSettings {
     dir: StateDir,
     configured: BTreeMap<String, Settings>,
     said: BTreeMap<String, Settings>,
 }
 
-impl Book {
+impl PathSettings {
     /// What the configuration says and what was said earlier.
-    pub(crate) fn open(dir: &StateDir, entries: &[PathEntry]) -> anyhow::Result<Book> {
+    pub(crate) fn open(dir: &StateDir, entries: &[PathEntry]) -> anyhow::Result<PathSettings> {
         let said = dir.read(FILE)?.map_or_else(|| Ok(BTreeMap::new()), |text| read(&text));
         let damaged = || format!("{} is damaged: remove it", dir.path().join(FILE).display());
         let said = said.with_context(damaged)?;
-        let mut book = Book { dir: dir.clone(), configured: BTreeMap::new(), said };
-        book.configure(entries);
-        Ok(book)
+        let mut settings = PathSettings { dir: dir.clone(), configured: BTreeMap::new(), said };
+        settings.configure(entries);
+        Ok(settings)
     }
 
     /// The configuration was read (again).
@@ -97,10 +97,10 @@ impl Book {
             (&self.configured, &whole),
             (&self.configured, interface),
         ];
-        places.into_iter().find_map(|(book, key)| book.get(key)).copied().unwrap_or_default()
+        places.into_iter().find_map(|(settings, key)| settings.get(key)).copied().unwrap_or_default()
     }
 
-    /// A person says otherwise; it is remembered.
+    /// A user says otherwise; it is remembered.
     pub(crate) fn say(&mut self, name: &PathName, settings: Settings) -> anyhow::Result<()> {
         self.said.insert(name.to_string(), settings);
         self.dir.write_json(FILE, &self.said)
@@ -135,13 +135,13 @@ mod tests {
     fn what_was_said_last_counts_and_lasts() {
         let scratch = Scratch::new();
         let name: PathName = "wan0@192.0.2.1:4500".parse().unwrap();
-        let mut book = Book::open(&scratch.0, &[]).unwrap();
-        assert_eq!(book.of(&name), Settings::default());
+        let mut settings = PathSettings::open(&scratch.0, &[]).unwrap();
+        assert_eq!(settings.of(&name), Settings::default());
         let options = PathOptions { cap: Some(Amount(10)), ..PathOptions::default() };
-        let metered = book.of(&name).with(&options).unwrap();
-        book.say(&"wan0".parse().unwrap(), metered).unwrap();
-        let book = Book::open(&scratch.0, &[]).unwrap();
-        assert_eq!(book.of(&name).allowance(), Some(Cap { bytes: 10, reset_day: 1 }));
+        let metered = settings.of(&name).with(&options).unwrap();
+        settings.say(&"wan0".parse().unwrap(), metered).unwrap();
+        let settings = PathSettings::open(&scratch.0, &[]).unwrap();
+        assert_eq!(settings.of(&name).allowance(), Some(Cap { bytes: 10, reset_day: 1 }));
     }
 
     #[test]

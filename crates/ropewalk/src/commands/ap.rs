@@ -2,7 +2,7 @@
 
 use super::{invite, serve};
 use crate::cli::{Ap, ApCommand, Invite, State};
-use crate::config::{File, HopLink};
+use crate::config::{BackhaulLink, File};
 use crate::daemon::Reload;
 use crate::exit::{Code, failure};
 use crate::gateway::radios::{Radios, addresses};
@@ -10,7 +10,7 @@ use crate::state::StateDir;
 use crate::state::pool::Pool;
 use ipnet::IpNet;
 use ropewalk_bond::backhaul::limiter::{RTS_THRESHOLD, RTS_TRIES};
-use ropewalk_bond::session::{Endpoint, Hop, HopRole, Host, Layer};
+use ropewalk_bond::session::{BackhaulEnd, BackhaulRole, Endpoint, Host, Layer};
 use ropewalk_net::links;
 use ropewalk_net::setup::{Journal, is_worth_protecting, protect};
 use std::path::{Path, PathBuf};
@@ -23,18 +23,26 @@ pub(super) fn run(args: Ap) -> anyhow::Result<()> {
         let endpoints = if endpoints.is_empty() { own_endpoints(&file)? } else { endpoints };
         return invite::run(&Invite { name, state: State { dir }, endpoints });
     }
-    let Some(path) = args.hop.config.clone() else {
+    let Some(path) = args.backhaul.config.clone() else {
         return Err(failure(Code::Usage, "--config FILE is missing"));
     };
-    let daemon = args.hop.daemon();
+    let daemon = args.backhaul.daemon();
     let mut file = read(&path)?;
     let reload = Reload::new(Some(path.clone()), file.clone(), daemon.log.is_some());
     daemon.merge_into(&mut file);
-    let state = state_dir(args.hop.state.or_else(|| file.ap.state.clone()), &path)?;
-    let hop = Hop { role: HopRole::AccessPoint, layer: file.ap.layer.0, networks: Vec::new() };
-    if hop.layer == Layer::Two {
+    let state = state_dir(args.backhaul.state.or_else(|| file.ap.state.clone()), &path)?;
+    let backhaul =
+        BackhaulEnd { role: BackhaulRole::AccessPoint, layer: file.ap.layer.0, networks: Vec::new() };
+    if backhaul.layer == Layer::Two {
         let pool = Pool::none();
-        return serve::start(serve::Wish { file, reload, state, pool, hop: Some(hop), behind: Vec::new() });
+        return serve::start(serve::GatewayOptions {
+            file,
+            reload,
+            state,
+            pool,
+            backhaul: Some(backhaul),
+            behind: Vec::new(),
+        });
     }
     let ap = &mut file.ap;
     if ap.address.is_empty() {
@@ -46,13 +54,13 @@ pub(super) fn run(args: Ap) -> anyhow::Result<()> {
         behind.iter().find(|n| ap.address.iter().any(|a| n.contains(&a.trunc()) || a.trunc().contains(*n)));
     if let Some(network) = clash {
         let words = format!(
-            "{network} cannot lie behind a repeater and be the hop's own network: change address or networks in ap.toml"
+            "{network} cannot lie behind a repeater and be the backhaul's own network: change address or networks in ap.toml"
         );
         return Err(failure(Code::Usage, words));
     }
     (file.serve.address, file.serve.tun, file.serve.masquerade) =
         (ap.address.clone(), ap.tun.clone(), ap.masquerade);
-    serve::start(serve::Wish { file, reload, state, pool, hop: Some(hop), behind })
+    serve::start(serve::GatewayOptions { file, reload, state, pool, backhaul: Some(backhaul), behind })
 }
 
 fn read(path: &Path) -> anyhow::Result<File> {
@@ -93,7 +101,7 @@ fn own_endpoints(file: &File) -> anyhow::Result<Vec<Endpoint>> {
 }
 
 /// Lets radios that share their channel with the clients send an RTS before longer frames, until `journal` takes it back. A radio that cannot is used as it is.
-pub(super) fn protect_frames(links: &[HopLink], journal: &mut Journal) {
+pub(super) fn protect_frames(links: &[BackhaulLink], journal: &mut Journal) {
     for link in links.iter().filter(|l| l.protects()) {
         let interface = &link.interface;
         if link.rts.is_none() && !is_worth_protecting(interface) {
@@ -125,7 +133,7 @@ pub(super) fn radios(file: &File, dir: &StateDir) -> anyhow::Result<Radios> {
         return Err(failure(Code::Usage, words));
     }
     let radios = Radios::open(file.ap.port, &file.ap.link)?;
-    let bare = |l: &&HopLink| addresses(radios.follower().links(), &[&l.interface], 1).is_empty();
+    let bare = |l: &&BackhaulLink| addresses(radios.follower().links(), &[&l.interface], 1).is_empty();
     for link in file.ap.link.iter().filter(bare) {
         tracing::warn!(
             interface = link.interface,

@@ -4,7 +4,7 @@ use crate::cli::Invite;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, failure};
-use crate::gateway::desk;
+use crate::gateway::control;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::state::clients::{Clients, FILE};
 use crate::state::{StateDir, identity};
@@ -43,7 +43,7 @@ fn on_files(dir: &StateDir, args: &Invite) -> anyhow::Result<String> {
     let key = identity::load_or_make(dir)?.public();
     let named: Vec<String> = args.endpoints.iter().map(ToString::to_string).collect();
     let mut clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
-    let token = desk::invite(&mut clients, key, &args.name, desk::choose(&named, &listening)?)?;
+    let token = control::invite(&mut clients, key, &args.name, control::choose(&named, &listening)?)?;
     dir.write_json(FILE, &clients)?;
     Ok(token.to_text().to_string())
 }

@@ -163,11 +163,11 @@ fn status() -> anyhow::Result<String> {
     };
     page(&mut out, "The whole", schemars::schema_for!(Snapshot))?;
     page(&mut out, "`peers`", schemars::schema_for!(report::Peer))?;
-    page(&mut out, "`peers`, `hop`", schemars::schema_for!(report::hop::Hop))?;
+    page(&mut out, "`peers`, `backhaul`", schemars::schema_for!(report::backhaul::Backhaul))?;
     page(&mut out, "`peers`, `paths`", schemars::schema_for!(report::Path))?;
     page(&mut out, "`peers`, `paths`, `link`", schemars::schema_for!(report::link::Link))?;
     page(&mut out, "`peers`, `paths`, `link`, `stations`", schemars::schema_for!(report::link::LinkStation))?;
-    page(&mut out, "`mover`", schemars::schema_for!(report::hop::Mover))?;
+    page(&mut out, "`channel_switcher`", schemars::schema_for!(report::backhaul::ChannelSwitcher))?;
     page(&mut out, "`drops`", schemars::schema_for!(report::Drops))?;
     page(&mut out, "`io`", schemars::schema_for!(report::Io))?;
     Ok(out)

@@ -8,24 +8,24 @@ use crate::daemon::Reload;
 use crate::exit::{Code, failure};
 use crate::gateway::endpoints::FILE as GATEWAY_FILE;
 use crate::state::StateDir;
-use ropewalk_bond::session::{Endpoint, Hop, HopRole, Host, Layer, Token};
+use ropewalk_bond::session::{BackhaulEnd, BackhaulRole, Endpoint, Host, Layer, Token};
 use ropewalk_net::feedback::Radio;
 use ropewalk_net::links::{self, LinkError};
 use std::path::Path;
 
 /// Runs a repeater until it is told to stop.
 pub(super) fn run(args: Repeater) -> anyhow::Result<()> {
-    let Some(path) = args.hop.config.clone() else {
+    let Some(path) = args.backhaul.config.clone() else {
         return Err(failure(Code::Usage, "--config FILE is missing"));
     };
-    let daemon = args.hop.daemon();
+    let daemon = args.backhaul.daemon();
     let mut file = read(&path)?;
     let reload = Reload::new(Some(path.clone()), file.clone(), daemon.log.is_some());
     daemon.merge_into(&mut file);
     let r = &mut file.repeater;
     r.lan = args.lan.or(r.lan.take());
     r.check_clients().map_err(|words| failure(Code::Usage, format!("{}: {words}", path.display())))?;
-    let state = ap::state_dir(args.hop.state.or_else(|| r.state.clone()), &path)?;
+    let state = ap::state_dir(args.backhaul.state.or_else(|| r.state.clone()), &path)?;
     let given = args.token.is_some();
     (file.up.token, file.up.token_file) = match (args.token, args.token_file) {
         (None, None) => (r.token.take(), r.token_file.take()),
@@ -39,8 +39,13 @@ pub(super) fn run(args: Repeater) -> anyhow::Result<()> {
         file.up.route = r.route.clone();
     }
     let networks = r.networks.iter().map(ipnet::IpNet::trunc).collect();
-    let hop = Hop { role: HopRole::Repeater, layer: r.layer.0, networks };
-    up::start(file, reload, &state, up::Asked { token_given: given, routes_fixed: true, hop: Some(hop) })
+    let backhaul = BackhaulEnd { role: BackhaulRole::Repeater, layer: r.layer.0, networks };
+    up::start(
+        file,
+        reload,
+        &state,
+        up::Options { token_given: given, routes_fixed: true, backhaul: Some(backhaul) },
+    )
 }
 
 fn read(path: &Path) -> anyhow::Result<File> {

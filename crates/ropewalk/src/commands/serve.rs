@@ -1,16 +1,16 @@
 //! `ropewalk serve`.
 
 use crate::cli::{LogFormat, Serve};
-use crate::config::{File, private};
+use crate::config::{File, dedicated};
 use crate::control::server::Server;
 use crate::daemon::{
     Core, DEVICE_QUEUE, Devices, Links, Reload, Running, entropy, mailbox, run as run_loop, take_precedence,
 };
-use crate::gateway::desk::GatewayDesk;
+use crate::gateway::control::GatewayControl;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::radios::Radios;
-use crate::gateway::{Gateway, SharedBook};
+use crate::gateway::{Gateway, SharedClients};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
 use crate::{logging, metrics};
@@ -18,7 +18,7 @@ use anyhow::Context;
 use ipnet::IpNet;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
-use ropewalk_bond::session::{Hop, Layer};
+use ropewalk_bond::session::{BackhaulEnd, Layer};
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding};
 use ropewalk_net::tun::Tun;
@@ -35,23 +35,23 @@ pub(super) fn run(args: Serve) -> anyhow::Result<()> {
     start(merge(args, file)?)
 }
 
-/// Runs a gateway, or the access point of a hop.
-pub(super) fn start(wish: Wish) -> anyhow::Result<()> {
-    logging::start(wish.file.log.level.as_deref(), wish.file.log.format.unwrap_or(LogFormat::Text))?;
+/// Runs a gateway, or the access point of a backhaul.
+pub(super) fn start(options: GatewayOptions) -> anyhow::Result<()> {
+    logging::start(options.file.log.level.as_deref(), options.file.log.format.unwrap_or(LogFormat::Text))?;
     privileges::keep_secrets()?;
     privileges::check()?;
-    let dir = StateDir::open(&wish.state)?;
+    let dir = StateDir::open(&options.state)?;
     let _lock = dir.lock()?;
     let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    let outcome = serve(wish, &dir, &mut journal);
+    let outcome = serve(options, &dir, &mut journal);
     outcome.and(journal.restore().map_err(Into::into))
 }
 
 /// What is wanted, from the command line and the file.
-pub(super) struct Wish {
+pub(super) struct GatewayOptions {
     /// The file, with what the command line says.
     pub file: File,
     /// How it is read again.
@@ -61,13 +61,13 @@ pub(super) struct Wish {
     /// Addresses inside.
     pub pool: Pool,
     /// It is an access point.
-    pub hop: Option<Hop>,
+    pub backhaul: Option<BackhaulEnd>,
     /// Networks that lie behind its repeaters.
     pub behind: Vec<IpNet>,
 }
 
 /// The command line goes before the file.
-fn merge(args: Serve, mut file: File) -> anyhow::Result<Wish> {
+fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     let reload = Reload::new(args.daemon.config.clone(), file.clone(), args.daemon.log.is_some());
     args.daemon.merge_into(&mut file);
     let serve = &mut file.serve;
@@ -84,16 +84,17 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<Wish> {
     serve.client_to_client |= args.client_to_client;
     serve.tun = args.daemon.tun.or(serve.tun.take());
     let pool = Pool::new(&serve.address)?;
-    Ok(Wish { file, reload, state: args.state.dir, pool, hop: None, behind: Vec::new() })
+    Ok(GatewayOptions { file, reload, state: args.state.dir, pool, backhaul: None, behind: Vec::new() })
 }
 
-fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()> {
-    let Wish { file, reload, pool, hop, behind, .. } = wish;
-    let radios = hop.is_some().then(|| super::ap::radios(&file, dir)).transpose()?;
-    if hop.is_some() {
+fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()> {
+    let GatewayOptions { file, reload, pool, backhaul, behind, .. } = options;
+    let radios = backhaul.is_some().then(|| super::ap::radios(&file, dir)).transpose()?;
+    if backhaul.is_some() {
         super::ap::protect_frames(&file.ap.link, journal);
     }
-    let config = Config { hop, client_to_client: file.serve.client_to_client, ..file.engine.to_config() };
+    let config =
+        Config { backhaul, client_to_client: file.serve.client_to_client, ..file.engine.to_config() };
     let key = identity::load_or_make(dir)?;
     let public = key.public();
     let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
@@ -102,24 +103,16 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
         Layer::Three => (Devices::one(set_up(&file, &pool, &behind, journal)?), None),
     };
     let own = || sockets.iter().map(UdpSocket::local_addr).collect();
-    let listening = Listening {
-        listen: radios.as_ref().map_or_else(own, Radios::addresses),
-        endpoints: file.serve.endpoints.iter().map(|e| e.0.to_string()).collect(),
-        device: devices.name().into(),
-    };
-    if let Err(error) = dir.write_json(GATEWAY_FILE, &listening) {
-        tracing::warn!(
-            "{error:#}: `ropewalk invite` will not know where this gateway listens while it does not run"
-        );
-    }
+    let listen = radios.as_ref().map_or_else(own, Radios::addresses);
+    let listening = record(&file, dir, listen, devices.name());
     let signals = Signals::new().context("signals cannot be caught")?;
     take_precedence(file.engine.nice);
     privileges::drop_all_but_network()?;
 
-    let book = SharedBook::open(dir, pool)?.with_networks(&file.ap.repeater);
+    let clients = SharedClients::open(dir, pool)?.with_networks(&file.ap.repeater);
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
-    let engine = Engine::gateway(config, key, inside, Box::new(book.clone()), entropy(), now);
+    let engine = Engine::gateway(config, key, inside, Box::new(clients.clone()), entropy(), now);
     let (inbox, outbox) = mailbox()?;
     let core = Core::new(engine, devices, true, Links::new(file.engine.lives_on_completions()));
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
@@ -132,20 +125,32 @@ fn serve(wish: Wish, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()
     if let Some(address) = file.metrics.listen {
         metrics::serve(address, outbox.clone())?;
     }
-    let desk = GatewayDesk { book: book.clone(), key: public, listening, loop_: outbox };
-    let _server = Server::start(dir, desk)?;
+    let handler = GatewayControl { clients: clients.clone(), key: public, listening, loop_: outbox };
+    let _server = Server::start(dir, handler)?;
     let what = if radios.is_some() { "access point ready" } else { "gateway ready" };
-    let mut gateway = Gateway::new(book, reload, ports, now);
+    let mut gateway = Gateway::new(clients, reload, ports, now);
     if let Some(radios) = radios {
         gateway.listen_on(radios, &mut running)?;
         if let Some(keys) = &file.ap.migrate {
-            let own = private(&file.ap.link).next();
+            let own = dedicated(&file.ap.link).next();
             own.map_or(Ok(()), |link| gateway.let_move(&link.interface, keys))?;
         }
     }
     service::ready();
     tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
     run_loop(&mut running, &mut gateway)
+}
+
+/// Writes down where the gateway listens, for `ropewalk invite` while it does not run.
+fn record(file: &File, dir: &StateDir, listen: Vec<SocketAddr>, device: &str) -> Listening {
+    let endpoints = file.serve.endpoints.iter().map(|e| e.0.to_string()).collect();
+    let listening = Listening { listen, endpoints, device: device.into() };
+    if let Err(error) = dir.write_json(GATEWAY_FILE, &listening) {
+        tracing::warn!(
+            "{error:#}: `ropewalk invite` will not know where this gateway listens while it does not run"
+        );
+    }
+    listening
 }
 
 /// The device with its addresses, and the firewall if asked for.

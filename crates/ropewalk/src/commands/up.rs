@@ -1,10 +1,10 @@
 //! `ropewalk up`.
 
 use crate::cli::{LogFormat, PathName, Up};
-use crate::client::{Client, Meter, Network, Parts, PathBook, RepeaterPart, Resolver, Wish};
+use crate::client::{Client, ClientOptions, Meter, Network, Parts, PathSettings, RepeaterPart, Resolver};
 use crate::config::{self, File as Settings, Name, PathEntry};
 use crate::control::protocol::{Request, Response};
-use crate::control::server::{Desk, Server};
+use crate::control::server::{ControlHandler, Server};
 use crate::daemon::{
     Core, Devices, Links, Outbox, Reload, Running, Tap, entropy, mailbox, run as run_loop, take_precedence,
 };
@@ -15,7 +15,7 @@ use crate::{logging, metrics};
 use anyhow::Context;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
-use ropewalk_bond::session::{CipherSet, Hop, Host, Layer, Token};
+use ropewalk_bond::session::{BackhaulEnd, CipherSet, Host, Layer, Token};
 use ropewalk_bond::time::Duration;
 use ropewalk_net::links::Follower;
 use ropewalk_net::poll::Signals;
@@ -37,30 +37,30 @@ pub(super) fn run(args: Up) -> anyhow::Result<()> {
         (args.state.dir.clone(), args.token.is_some(), !args.routes.is_empty());
     let reload = Reload::new(args.daemon.config.clone(), file.clone(), args.daemon.log.is_some());
     let file = merge(args, file);
-    start(file, reload, &state, Asked { token_given: given, routes_fixed, hop: None })
+    start(file, reload, &state, Options { token_given: given, routes_fixed, backhaul: None })
 }
 
 /// What a client is asked for besides its file.
-pub(super) struct Asked {
+pub(super) struct Options {
     /// The token was given on the command line.
     pub token_given: bool,
     /// A reload does not change the routes.
     pub routes_fixed: bool,
     /// It is a repeater.
-    pub hop: Option<Hop>,
+    pub backhaul: Option<BackhaulEnd>,
 }
 
-/// Runs a client, or the repeater of a hop.
-pub(super) fn start(file: Settings, reload: Reload, state: &Path, asked: Asked) -> anyhow::Result<()> {
+/// Runs a client, or the repeater of a backhaul.
+pub(super) fn start(file: Settings, reload: Reload, state: &Path, options: Options) -> anyhow::Result<()> {
     logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
     privileges::keep_secrets()?;
-    let token = given_token(&file.up, asked.token_given)?;
+    let token = given_token(&file.up, options.token_given)?;
     privileges::check()?;
     let dir = StateDir::open(state)?;
     let _lock = dir.lock()?;
     // Before the token is written: in the state directory of an access point it would be taken for a repeater's.
-    let part = asked.hop.is_some().then(|| super::repeater::part(&file, &dir)).transpose()?;
-    if let (Some(token), true) = (&token, asked.hop.is_some()) {
+    let part = options.backhaul.is_some().then(|| super::repeater::part(&file, &dir)).transpose()?;
+    if let (Some(token), true) = (&token, options.backhaul.is_some()) {
         super::repeater::check_token(token)?;
     }
     let token = remembered(&dir, token)?;
@@ -72,7 +72,7 @@ pub(super) fn start(file: Settings, reload: Reload, state: &Path, asked: Asked) 
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    connect(&file, &token, &dir, (journal, reload), asked, part)
+    connect(&file, &token, &dir, (journal, reload), options, part)
 }
 
 /// The command line goes before the file.
@@ -110,28 +110,19 @@ fn connect(
     token: &Token,
     dir: &StateDir,
     (mut journal, reload): (Journal, Reload),
-    asked: Asked,
+    options: Options,
     part: Option<RepeaterPart>,
 ) -> anyhow::Result<()> {
     // Clients on a cable share no channel.
     if part.as_ref().is_some_and(|p| p.queue.is_some()) {
         super::ap::protect_frames(&file.repeater.link, &mut journal);
     }
-    if let Some(Hop { layer: Layer::Three, networks, .. }) = &asked.hop {
+    if let Some(BackhaulEnd { layer: Layer::Three, networks, .. }) = &options.backhaul {
         forwarding(&mut journal, true, networks.iter().any(|n| n.addr().is_ipv6()))?;
     }
-    let config = Config { hop: asked.hop, ..file.engine.to_config() };
+    let config = Config { backhaul: options.backhaul, ..file.engine.to_config() };
     let key = identity::load_or_make(dir)?;
-    let tun = match config.layer() {
-        Layer::Two => {
-            let bridge = file.repeater.bridge.clone();
-            Tap { mtu: config.tun_mtu, bridge, isolated: false }.open(file.up.tun.as_deref())?
-        }
-        Layer::Three => Tun::open(file.up.tun.as_deref())?,
-    };
-    if file.up.kill_switch {
-        kill_switch(&mut journal, tun.name())?;
-    }
+    let tun = open_device(file, &config, &mut journal)?;
     let signals = Signals::new().context("signals cannot be caught")?;
     let follower = Follower::new()?;
     take_precedence(file.engine.nice);
@@ -143,7 +134,7 @@ fn connect(
         follower,
         resolver: Resolver::start(outbox.clone())?,
         network: Network::new(journal, &tun, routes, dns, config.tun_mtu.into()),
-        settings: PathBook::open(dir, &file.up.path)?,
+        settings: PathSettings::open(dir, &file.up.path)?,
         meter: Meter::new(Ledger::open(dir)?),
         reload,
         repeater: part,
@@ -161,26 +152,42 @@ fn connect(
     let engine = Engine::client(config, who, entropy(), now);
     let core = Core::new(engine, Devices::one(tun), false, Links::new(file.engine.lives_on_completions()));
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
-    let wish = Wish {
+    let options = ClientOptions {
         endpoints: token.endpoints().to_vec(),
         paths: file.up.path.iter().map(PathEntry::name).collect(),
-        routes_fixed: asked.routes_fixed,
+        routes_fixed: options.routes_fixed,
         timeout: file.up.timeout_s.map(Duration::from_secs),
     };
     if let Some(address) = file.metrics.listen {
         metrics::serve(address, outbox.clone())?;
     }
-    let mut client = Client::new(wish, parts, now);
-    let _server = Server::start(dir, ClientDesk(outbox))?;
+    let mut client = Client::new(options, parts, now);
+    let _server = Server::start(dir, ClientControl(outbox))?;
     let outcome = client.start(&mut running, clock::now());
     let outcome = outcome.and_then(|()| run_loop(&mut running, &mut client));
     client.finish(&mut running, outcome)
 }
 
-/// Answers requests to a client.
-struct ClientDesk(Outbox);
+/// The device, and the kill switch around it if asked for.
+fn open_device(file: &Settings, config: &Config, journal: &mut Journal) -> anyhow::Result<Tun> {
+    let name = file.up.tun.as_deref();
+    let tun = match config.layer() {
+        Layer::Two => {
+            let bridge = file.repeater.bridge.clone();
+            Tap { mtu: config.tun_mtu, bridge, isolated: false }.open(name)?
+        }
+        Layer::Three => Tun::open(name)?,
+    };
+    if file.up.kill_switch {
+        kill_switch(journal, tun.name())?;
+    }
+    Ok(tun)
+}
 
-impl Desk for ClientDesk {
+/// Answers requests to a client.
+struct ClientControl(Outbox);
+
+impl ControlHandler for ClientControl {
     fn answer(&self, request: Request) -> Response {
         self.0.ask(request).unwrap_or_else(|error| Response::refused(&error))
     }

@@ -3,12 +3,12 @@
 //! Every key has a default, and the reason for it stands beside it; `docs/guide/config.md` is made from these comments. An unknown key
 //! is refused with the nearest known one: a setting that silently does nothing is worse than no start.
 
+mod backhaul;
 mod error;
-mod hop;
 mod values;
 
+pub(crate) use backhaul::{Ap, BackhaulLink, Migrate, Repeater, RoutedSubnets, dedicated};
 pub(crate) use error::ConfigError;
-pub(crate) use hop::{Ap, Behind, HopLink, Migrate, Repeater, private};
 pub(crate) use values::{Amount, Name};
 
 use crate::cli::{LogFormat, PathName};
@@ -32,7 +32,7 @@ pub(crate) struct File {
     pub serve: Serve,
     /// The client. The command line goes before all of it.
     pub up: Up,
-    /// The access point of a hop to a repeater. With this section `[engine]` has other defaults: below.
+    /// The access point of a backhaul to a repeater. With this section `[engine]` has other defaults: below.
     pub ap: Ap,
     /// The repeater. With this section `[engine]` has other defaults: below.
     pub repeater: Repeater,
@@ -136,7 +136,7 @@ pub(crate) enum ClassName {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct Engine {
     /// Which path takes the next bytes: `earliest-arrival`, `redundant-urgent`, `min-rtt`, `round-robin`, `weighted`, `redundant` or `backpressure`
-    /// (as the links complete, for Wi-Fi hops; with `congestion = "none"`). Default: `earliest-arrival`, the only one that fills unlike paths and keeps
+    /// (as the links complete, for a wireless backhaul; with `congestion = "none"`). Default: `earliest-arrival`, the only one that fills unlike paths and keeps
     /// order by itself.
     #[schemars(with = "String")]
     pub scheduler: Name<Kind>,
@@ -149,7 +149,7 @@ pub(crate) struct Engine {
     pub recovery: bool,
     /// Packets of a flow come out in order. Default: `true`; `false` shows what that is worth. It counts at the end that receives. Not changed by a reload.
     pub ordered: bool,
-    /// No packet waits longer than this for missing ones before it, milliseconds. Default: none, for each of them as long as a repair takes. A hop between access point and repeater has 100; the Multifacet paper had 10.
+    /// No packet waits longer than this for missing ones before it, milliseconds. Default: none, for each of them as long as a repair takes. A backhaul between access point and repeater has 100; the Multifacet paper had 10.
     pub order_deadline_ms: Option<u64>,
     /// A path slower than the fastest by more than this carries no ordered data, in milliseconds. Default: 200, TCP's least
     /// retransmission timeout.
@@ -168,22 +168,22 @@ pub(crate) struct Engine {
     /// How many datagrams a link may hold under `backpressure`: at least, before its completions were counted, and at most. Between the bounds it is what the
     /// link completes in 8 ms. Default: `[4, 16, 512]`: one on the air and some behind it; half an aggregate; what 11ac at 800 Mb/s sends in 8 ms.
     pub device_threshold: [u32; 3],
-    /// How links on the channel of a repeater's clients are throttled: `off`, `mimd` (the Multifacet paper's, every 200 ms) or `balance` (by the
+    /// How links on the channel of a repeater's clients are limited: `off`, `mimd` (the Multifacet paper's, every 200 ms) or `balance` (by the
     /// clients' queue, every 10 ms). Default: `mimd`. It concerns bonds whose repeater's radio reports its queues.
     #[schemars(with = "String")]
-    pub throttle: Name<limiter::Kind>,
+    pub limiter: Name<limiter::Kind>,
     /// How often a repeater tells of its clients' queues, milliseconds. Default: 200 with `mimd`, which the paper found best, and 10 with `balance`.
-    pub throttle_period_ms: Option<u16>,
+    pub report_period_ms: Option<u16>,
     /// A client's queue shorter than the first may be longer, one longer than the second is too long, packets. Default: `[32, 192]`: an aggregate,
     /// and six of them. Both ends should have the same.
-    pub throttle_queue: [u32; 2],
+    pub limiter_queue: [u32; 2],
     /// An idle path says something this often, seconds. Default: 20, because some NATs forget UDP after 30.
     pub keepalive_s: u64,
     /// A peer that is silent for this long is forgotten, seconds. Default: 300.
     pub idle_timeout_s: u64,
     /// Keys are renewed after this, seconds: 10 to 150. Default: 120, as WireGuard does. Keys older than 180 s are used by neither end.
     pub rekey_after_s: u64,
-    /// Gateway: most clients at once. Default: 4096, which bounds the memory that strangers can make it use.
+    /// Gateway: most clients at once. Default: 4096, which bounds the memory that unknown senders can make it use.
     pub max_clients: usize,
     /// Gateway: handshakes per second before clients have to prove their address first. Default: 2000. Whatever is set, handshakes use at most half of
     /// one processor.
@@ -234,9 +234,9 @@ impl Default for Engine {
                 let t = d.device_threshold;
                 [t.least, t.start, t.most]
             },
-            throttle: Name(d.limiter.kind),
-            throttle_period_ms: None,
-            throttle_queue: [d.limiter.low, d.limiter.high],
+            limiter: Name(d.limiter.kind),
+            report_period_ms: None,
+            limiter_queue: [d.limiter.low, d.limiter.high],
             keepalive_s: d.keepalive.as_secs(),
             idle_timeout_s: d.idle_timeout.as_secs(),
             rekey_after_s: d.rekey_after.as_secs(),
@@ -260,9 +260,9 @@ impl Engine {
             queue_bytes: self.queue.0,
             queue_packets: self.queue_packets,
             limiter: {
-                let [low, high] = self.throttle_queue;
-                let every = self.throttle_period_ms.map(|ms| Duration::from_millis(ms.into()));
-                limiter::Config { kind: self.throttle.0, every, low, high, ..limiter::Config::default() }
+                let [low, high] = self.limiter_queue;
+                let every = self.report_period_ms.map(|ms| Duration::from_millis(ms.into()));
+                limiter::Config { kind: self.limiter.0, every, low, high, ..limiter::Config::default() }
             },
             device_threshold: {
                 let [least, start, most] = self.device_threshold;
@@ -329,7 +329,7 @@ impl File {
     /// Reads and checks what stands in the file at `path`.
     pub(crate) fn parse(path: &Path, text: &str) -> Result<File, ConfigError> {
         let mut file: File = toml::from_str(text).map_err(|e| ConfigError::from_toml(path, text, &e))?;
-        let sections = hop::engine_of_a_hop(&mut file, text);
+        let sections = backhaul::engine_of_a_backhaul(&mut file, text);
         sections.map_err(|(key, sentence)| ConfigError::about(path, text, key, sentence))?;
         file.check().map_err(|(key, sentence)| ConfigError::about(path, text, key, sentence))?;
         Ok(file)
@@ -360,9 +360,9 @@ impl File {
         within("device-threshold", least, 1, 1024)?;
         within("device-threshold", start, least, 1024)?;
         within("device-threshold", most, start, 1024)?;
-        within("throttle-period-ms", e.throttle_period_ms.unwrap_or(5).into(), 1, 5000)?;
-        within("throttle-queue", e.throttle_queue[0].into(), 1, 10_000)?;
-        within("throttle-queue", e.throttle_queue[1].into(), e.throttle_queue[0].into(), 10_000)?;
+        within("report-period-ms", e.report_period_ms.unwrap_or(5).into(), 1, 5000)?;
+        within("limiter-queue", e.limiter_queue[0].into(), 1, 10_000)?;
+        within("limiter-queue", e.limiter_queue[1].into(), e.limiter_queue[0].into(), 10_000)?;
         within("handshakes-per-second", e.handshakes_per_second.into(), 1, 1_000_000)?;
         for p in &self.up.path {
             crate::cli::check_interface(&p.interface).map_err(|why| ("interface", why))?;

@@ -100,23 +100,23 @@ fn amounts() {
 const LINKS: &str = "[[repeater.link]]\ninterface = \"wlan0\"\n[[repeater.link]]\ninterface = \"wlan1\"\n";
 
 #[test]
-fn a_hop_has_defaults_of_its_own_and_a_file_may_say_otherwise() {
+fn a_backhaul_has_defaults_of_its_own_and_a_file_may_say_otherwise() {
     let file = |text: &str| File::parse(Path::new("rw.toml"), text).unwrap().engine.to_config();
     let plain = file("");
     assert_eq!(
         (plain.scheduler, plain.queue_packets, plain.order_deadline),
         (Kind::EarliestArrival, None, None)
     );
-    let hop = file(&format!("[repeater]\nclients = \"wlan2\"\n{LINKS}"));
+    let backhaul = file(&format!("[repeater]\nclients = \"wlan2\"\n{LINKS}"));
     assert_eq!(
-        (hop.scheduler, hop.congestion, hop.queue_packets),
+        (backhaul.scheduler, backhaul.congestion, backhaul.queue_packets),
         (Kind::Backpressure, Algorithm::None, None)
     );
     assert_eq!(
-        (hop.limiter.kind, hop.order_deadline),
+        (backhaul.limiter.kind, backhaul.order_deadline),
         (limiter::Kind::Balance, Some(Duration::from_millis(100)))
     );
-    let text = "[engine]\nthrottle = \"mimd\"\nqueue-packets = 50\nthrottle-period-ms = 100\nthrottle-queue = [8, 64]\n[ap]\n[[ap.link]]\ninterface = \"wlan0\"\n";
+    let text = "[engine]\nlimiter = \"mimd\"\nqueue-packets = 50\nreport-period-ms = 100\nlimiter-queue = [8, 64]\n[ap]\n[[ap.link]]\ninterface = \"wlan0\"\n";
     let said = file(text);
     let t = said.limiter;
     assert_eq!(

@@ -17,7 +17,7 @@ const CONVERSATIONS: usize = 16;
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// Answers requests, on any thread.
-pub(crate) trait Desk: Send + Sync + 'static {
+pub(crate) trait ControlHandler: Send + Sync + 'static {
     /// The answer to one request.
     fn answer(&self, request: Request) -> Response;
 }
@@ -30,16 +30,16 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts to listen in `dir`, which must be locked: whatever is in the way is a dead daemon's.
-    pub(crate) fn start(dir: &StateDir, desk: impl Desk) -> anyhow::Result<Server> {
+    pub(crate) fn start(dir: &StateDir, handler: impl ControlHandler) -> anyhow::Result<Server> {
         let path = dir.socket();
         dir.remove_socket();
         let listening = UnixListener::bind(&path);
         let listener = listening
             .with_context(|| format!("the control socket in {} cannot be made", dir.path().display()))?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-        let desk: Arc<dyn Desk> = Arc::new(desk);
+        let handler: Arc<dyn ControlHandler> = Arc::new(handler);
         let thread = std::thread::Builder::new().name("control".into());
-        thread.spawn(move || listen(&listener, &desk)).context("a thread cannot be started")?;
+        thread.spawn(move || listen(&listener, &handler)).context("a thread cannot be started")?;
         Ok(Server { dir: dir.clone() })
     }
 }
@@ -50,7 +50,7 @@ impl Drop for Server {
     }
 }
 
-fn listen(listener: &UnixListener, desk: &Arc<dyn Desk>) {
+fn listen(listener: &UnixListener, handler: &Arc<dyn ControlHandler>) {
     let busy = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
@@ -62,10 +62,10 @@ fn listen(listener: &UnixListener, desk: &Arc<dyn Desk>) {
             std::thread::sleep(Duration::from_millis(20));
         }
         busy.fetch_add(1, Ordering::AcqRel);
-        let (desk, done) = (Arc::clone(desk), Arc::clone(&busy));
+        let (handler, done) = (Arc::clone(handler), Arc::clone(&busy));
         let thread = std::thread::Builder::new().name("conversation".into());
         let started = thread.spawn(move || {
-            if let Err(error) = converse(stream, &*desk) {
+            if let Err(error) = converse(stream, &*handler) {
                 tracing::debug!(%error, "a conversation over the control socket ended");
             }
             done.fetch_sub(1, Ordering::AcqRel);
@@ -76,7 +76,7 @@ fn listen(listener: &UnixListener, desk: &Arc<dyn Desk>) {
     }
 }
 
-fn converse(stream: UnixStream, desk: &dyn Desk) -> anyhow::Result<()> {
+fn converse(stream: UnixStream, handler: &dyn ControlHandler) -> anyhow::Result<()> {
     stream.set_read_timeout(Some(SILENCE))?;
     stream.set_write_timeout(Some(SILENCE))?;
     let mut stream = BufReader::new(stream);
@@ -86,7 +86,7 @@ fn converse(stream: UnixStream, desk: &dyn Desk) -> anyhow::Result<()> {
             return Ok(());
         }
         let answer = match serde_json::from_str::<Request>(&line) {
-            Ok(request) => desk.answer(request),
+            Ok(request) => handler.answer(request),
             Err(error) => {
                 let sentence = format!(
                     "the daemon does not understand the request ({error}): restart it if it is older"

@@ -87,7 +87,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Room for one packet of the device, where the engine has none to lend or it has to be cut, and one receive call.
+    /// Room for one packet of the device, where the engine has none free or it has to be cut, and one receive call.
     pub(crate) fn new() -> Buffers {
         let packet = || vec![0; PACKET].into();
         Buffers { packet: packet(), segment: packet(), batch: RecvBatch::new(SLOTS) }
@@ -115,9 +115,9 @@ impl Core {
         let answers = self.devices.get_mut(id).map_or(0, |d| std::mem::take(&mut d.unanswered));
         for n in 0..DEVICE_READS {
             let Some(device) = self.devices.get_mut(id) else { break };
-            let lent = self.engine.device_buffer();
-            let is_lent = lent.is_some();
-            let received = match device.tun.recv(lent.unwrap_or(&mut buffers.packet)) {
+            let buffer = self.engine.device_buffer();
+            let in_engine = buffer.is_some();
+            let received = match device.tun.recv(buffer.unwrap_or(&mut buffers.packet)) {
                 Ok(Some(received)) => received,
                 Ok(None) => break,
                 Err(TunError::Down) => break,
@@ -129,9 +129,9 @@ impl Core {
             let (vnet, len) = (to_engine(received.header), received.len);
             let now = clock::now();
             let quiet = now.since(std::mem::replace(&mut device.last_read, now));
-            match is_lent {
-                _ if vnet.is_too_fine(len) => self.take_in_segments(id, &received, is_lent, buffers, now),
-                true => self.engine.handle(Input::DeviceLent { device: id, vnet, len }, now),
+            match in_engine {
+                _ if vnet.is_too_fine(len) => self.take_in_segments(id, &received, in_engine, buffers, now),
+                true => self.engine.handle(Input::DeviceInBuffer { device: id, vnet, len }, now),
                 false => {
                     let packet = &buffers.packet[..len];
                     self.engine.handle(Input::Device { device: id, vnet, packet }, now);
@@ -156,14 +156,14 @@ impl Core {
         &mut self,
         id: u32,
         received: &Received,
-        is_lent: bool,
+        in_engine: bool,
         buffers: &mut Buffers,
         now: Time,
     ) {
         let Some(device) = self.devices.get(id) else { return };
         let whole = &mut buffers.packet[..received.len];
-        if is_lent && let Some(lent) = self.engine.device_buffer() {
-            whole.copy_from_slice(&lent[..received.len]);
+        if in_engine && let Some(buffer) = self.engine.device_buffer() {
+            whole.copy_from_slice(&buffer[..received.len]);
         }
         let mut segments = match device.tun.segments(&received.header, whole) {
             Ok(segments) => segments,

@@ -10,7 +10,7 @@ use ropewalk_bond::feedback::LinkState;
 use ropewalk_bond::path::Route;
 use ropewalk_bond::session::PublicKey;
 use ropewalk_bond::time::{Duration, Time};
-use ropewalk_net::feedback::{Completions, LinkFeedback, LinkReport, News, Source, open};
+use ropewalk_net::feedback::{Completions, Events, LinkFeedback, LinkReport, Source, open};
 use ropewalk_net::links::neighbour;
 use ropewalk_net::poll::{Interest, Poller};
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ const EPOCHS: u32 = 16;
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 /// The link under one path.
-struct Under {
+struct MonitoredLink {
     /// The path's socket and its other end, which name it.
     socket: u32,
     remote: SocketAddr,
@@ -49,7 +49,7 @@ struct Under {
 
 /// The links under all paths.
 pub(crate) struct Links {
-    all: Vec<Under>,
+    all: Vec<MonitoredLink>,
     eager: bool,
     next_token: u64,
 }
@@ -92,7 +92,7 @@ impl Links {
         self.forget(route);
         let token = self.next_token;
         self.next_token += 1;
-        self.all.push(Under {
+        self.all.push(MonitoredLink {
             socket: route.link,
             remote: route.remote,
             peer,
@@ -164,7 +164,7 @@ fn with_completions(
     }
 }
 
-impl Under {
+impl MonitoredLink {
     fn leads(&self, route: &Route) -> bool {
         (self.socket, self.remote) == (route.link, route.remote)
     }
@@ -181,7 +181,7 @@ impl Under {
             Ok(opened) => {
                 tracing::debug!(interface = self.interface, source = %opened.feedback.source(), "link feedback");
                 // Without news by the poller it is read by the clock all the same.
-                if let (true, News::Readable(fd)) = (eager, opened.feedback.news()) {
+                if let (true, Events::Readable(fd)) = (eager, opened.feedback.events()) {
                     let _ = poller.add(fd, first + self.token, Interest::Read);
                 }
                 self.source = Some(with_completions(opened.feedback, socket));
@@ -218,9 +218,9 @@ impl Under {
                 return;
             }
         };
-        let again = match source.news() {
-            News::Every(every) => every,
-            News::Readable(_) => LEISURELY,
+        let again = match source.events() {
+            Events::Every(every) => every,
+            Events::Readable(_) => LEISURELY,
         };
         self.due = now + again.max(if eager { EAGER } else { LEISURELY });
         if self.report.as_ref().is_none_or(|old| old.epoch != report.epoch) {

@@ -44,8 +44,12 @@ impl Reload {
             memory: self.current.engine.memory,
             ..e.clone()
         };
-        let Config { hop, client_to_client, .. } = running.core.engine.config().clone();
-        running.core.engine.reconfigure(Config { hop, client_to_client, ..keep(&new.engine).to_config() });
+        let Config { backhaul, client_to_client, .. } = running.core.engine.config().clone();
+        running.core.engine.reconfigure(Config {
+            backhaul,
+            client_to_client,
+            ..keep(&new.engine).to_config()
+        });
         running.set_busy_poll(new.engine.busy_poll());
         if !self.level_fixed
             && new.log.level != self.current.log.level

@@ -1,19 +1,19 @@
 //! The gateway: what it adds to the loop.
 
-pub(crate) mod desk;
+mod channel_switcher;
+pub(crate) mod control;
 pub(crate) mod endpoints;
-mod mover;
 pub(crate) mod ports;
 pub(crate) mod radios;
 mod registry;
 
-pub(crate) use registry::SharedBook;
+pub(crate) use registry::SharedClients;
 
 use crate::config::Migrate;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::report;
-use mover::Mover;
+use channel_switcher::ChannelSwitcher;
 use ports::Ports;
 use radios::Radios;
 use ropewalk_bond::api::Event;
@@ -26,30 +26,35 @@ use std::collections::BTreeSet;
 
 /// A running gateway.
 pub(crate) struct Gateway {
-    book: SharedBook,
+    clients: SharedClients,
     reload: Reload,
     started: Time,
     /// An access point's on layer 2.
     ports: Option<Ports>,
     /// An access point's.
     radios: Option<Radios>,
-    /// The search of its private radio, if it may go elsewhere.
-    mover: Option<Mover>,
+    /// The search of its dedicated radio, if it may go elsewhere.
+    channel_switcher: Option<ChannelSwitcher>,
     /// Paths that the two ends name differently, and when to look again.
     doubted: BTreeSet<(PublicKey, u8)>,
     look: Time,
 }
 
 impl Gateway {
-    /// A gateway that knows its clients by `book`.
-    pub(crate) fn new(book: SharedBook, reload: Reload, ports: Option<Ports>, started: Time) -> Gateway {
+    /// A gateway that knows its clients by `clients`.
+    pub(crate) fn new(
+        clients: SharedClients,
+        reload: Reload,
+        ports: Option<Ports>,
+        started: Time,
+    ) -> Gateway {
         Gateway {
-            book,
+            clients,
             reload,
             started,
             ports,
             radios: None,
-            mover: None,
+            channel_switcher: None,
             doubted: BTreeSet::new(),
             look: Time::NEVER,
         }
@@ -65,11 +70,11 @@ impl Gateway {
 
     /// Lets the radio of `interface` leave its channel when it carries too little.
     pub(crate) fn let_move(&mut self, interface: &str, keys: &Migrate) -> anyhow::Result<()> {
-        self.mover = Some(Mover::start(interface, keys, self.started)?);
+        self.channel_switcher = Some(ChannelSwitcher::start(interface, keys, self.started)?);
         Ok(())
     }
 
-    /// Says it once when the repeater and this end do not agree on which radio the clients need too: the repeater's word counts, for it throttles.
+    /// Says it once when the repeater and this end do not agree on which radio the clients need too: what the repeater says counts, for it limits.
     fn compare_shared(&mut self, running: &Running, now: Time) {
         let Some(radios) = &self.radios else { return };
         let status = running.core.engine.status(now);
@@ -92,7 +97,7 @@ impl Gateway {
 
     /// What a client is called.
     fn name(&self, key: &PublicKey) -> String {
-        self.book.read(|clients| clients.name_of(key).map_or_else(|| key.to_string(), str::to_owned))
+        self.clients.read(|clients| clients.name_of(key).map_or_else(|| key.to_string(), str::to_owned))
     }
 }
 
@@ -131,7 +136,7 @@ impl Role for Gateway {
                 let name = |key: &PublicKey| self.name(key);
                 let role = if self.radios.is_some() { "ap" } else { "gateway" };
                 let mut status = report::take(role, &running.core, self.started, now, name);
-                status.mover = self.mover.as_ref().map(Mover::report);
+                status.channel_switcher = self.channel_switcher.as_ref().map(ChannelSwitcher::report);
                 Response::Status { status: Box::new(status) }
             }
             Request::Expel { client } => {
@@ -155,11 +160,11 @@ impl Role for Gateway {
             self.look = now + LOOK;
             self.compare_shared(running, now);
         }
-        if let (Some(mover), Some(radios)) = (&mut self.mover, &self.radios)
-            && mover.due() <= now
+        if let (Some(channel_switcher), Some(radios)) = (&mut self.channel_switcher, &self.radios)
+            && channel_switcher.due() <= now
         {
-            let sockets = radios.sockets(mover.interface()).to_vec();
-            mover.look(running, &sockets, now);
+            let sockets = radios.sockets(channel_switcher.interface()).to_vec();
+            channel_switcher.look(running, &sockets, now);
         }
         Ok(Flow::Continue)
     }
@@ -169,11 +174,11 @@ impl Role for Gateway {
     }
 
     fn due(&self) -> Time {
-        self.mover.as_ref().map_or(self.look, |m| self.look.min(m.due()))
+        self.channel_switcher.as_ref().map_or(self.look, |m| self.look.min(m.due()))
     }
 }
 
-/// How often an access point holds the repeaters' word on shared radios against its own file.
+/// How often an access point compares what the repeaters say of shared radios with its own file.
 const LOOK: Duration = Duration::from_secs(5);
 /// Links that are watched at most: beyond, the gateway is no access point, and reading them would be all that it does.
 const LINKS: usize = 32;

@@ -1,7 +1,7 @@
 //! The interfaces of an access point's radios, and the sockets on them. An interface may go and come again while the access point runs, for instance when
 //! hostapd starts anew; its sockets then do, too.
 
-use crate::config::HopLink;
+use crate::config::BackhaulLink;
 use crate::daemon::Running;
 use ropewalk_bond::time::Time;
 use ropewalk_net::links::{Follower, Link, LinkError};
@@ -34,10 +34,10 @@ impl Radios {
     ///
     /// # Errors
     /// An interface is not there, or its port is taken.
-    pub(crate) fn open(port: u16, links: &[HopLink]) -> anyhow::Result<Radios> {
+    pub(crate) fn open(port: u16, links: &[BackhaulLink]) -> anyhow::Result<Radios> {
         let follower = Follower::new()?;
         let mut radios = Vec::new();
-        for HopLink { interface, shared, .. } in links {
+        for BackhaulLink { interface, shared, .. } in links {
             let Some(link) = follower.links().iter().find(|l| l.name == *interface) else {
                 return Err(LinkError::NoSuchInterface(interface.clone()).into());
             };

@@ -1,19 +1,19 @@
-//! The book of clients as the engine and the control socket share it.
+//! The client registry as the engine and the control socket share it.
 
-use crate::config::Behind;
+use crate::config::RoutedSubnets;
 use crate::state::StateDir;
 use crate::state::clients::{Clients, FILE};
 use crate::state::pool::Pool;
 use crate::state::saver::Saver;
 use ipnet::IpNet;
 use ropewalk_bond::api::{Admission, Registry};
-use ropewalk_bond::session::{ClientHello, Hop, PublicKey, Refusal};
+use ropewalk_bond::session::{BackhaulEnd, ClientHello, PublicKey, Refusal};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A handle on the one book, the addresses it gives out, and who writes it to the disk.
+/// A handle on the one registry, the addresses it gives out, and who writes it to the disk.
 #[derive(Clone, Debug)]
-pub(crate) struct SharedBook {
+pub(crate) struct SharedClients {
     clients: Arc<Mutex<Clients>>,
     pool: Pool,
     saver: Arc<Saver>,
@@ -21,19 +21,19 @@ pub(crate) struct SharedBook {
     networks: Arc<BTreeMap<String, Vec<IpNet>>>,
 }
 
-impl SharedBook {
-    /// The book in `dir`; empty at first.
-    pub(crate) fn open(dir: &StateDir, pool: Pool) -> anyhow::Result<SharedBook> {
+impl SharedClients {
+    /// The registry in `dir`; empty at first.
+    pub(crate) fn open(dir: &StateDir, pool: Pool) -> anyhow::Result<SharedClients> {
         let clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
         let clients = Arc::new(Mutex::new(clients));
         let copy = Arc::clone(&clients);
         let saver = Saver::start(dir.clone(), FILE, move || serde_json::to_vec_pretty(&*lock(&copy)))?;
-        Ok(SharedBook { clients, pool, saver: Arc::new(saver), networks: Arc::default() })
+        Ok(SharedClients { clients, pool, saver: Arc::new(saver), networks: Arc::default() })
     }
 
     /// The same, where networks may lie behind some clients.
     #[must_use]
-    pub(crate) fn with_networks(mut self, behind: &[Behind]) -> SharedBook {
+    pub(crate) fn with_networks(mut self, behind: &[RoutedSubnets]) -> SharedClients {
         let mut all = BTreeMap::<String, Vec<IpNet>>::new();
         behind.iter().for_each(|b| all.entry(b.name.clone()).or_default().extend(&b.networks));
         self.networks = Arc::new(all);
@@ -42,7 +42,7 @@ impl SharedBook {
 
     /// The networks that a client says it has, as far as they are expected.
     fn expected(&self, name: Option<&str>, hello: &ClientHello) -> Result<Vec<IpNet>, Refusal> {
-        let told = Hop::of(&hello.extensions).map(|h| h.networks).unwrap_or_default();
+        let told = BackhaulEnd::of(&hello.extensions).map(|h| h.networks).unwrap_or_default();
         let known = name.and_then(|n| self.networks.get(n)).map_or(&[][..], Vec::as_slice);
         let is_known = |n: &IpNet| known.iter().any(|k| k.trunc().contains(n));
         if told.iter().all(is_known) { Ok(told) } else { Err(Refusal::Network) }
@@ -58,7 +58,7 @@ impl SharedBook {
         change(&mut lock(&self.clients))
     }
 
-    /// Returns when the book is on the disk.
+    /// Returns when the registry is on the disk.
     pub(crate) fn save(&self) -> anyhow::Result<()> {
         self.saver.save_now()
     }
@@ -68,7 +68,7 @@ fn lock(clients: &Mutex<Clients>) -> MutexGuard<'_, Clients> {
     clients.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Registry for SharedBook {
+impl Registry for SharedClients {
     fn admit(&mut self, client: &PublicKey, hello: &ClientHello) -> Result<Admission, Refusal> {
         let admitted = lock(&self.clients).admit(&self.pool, client, hello);
         let said = |refusal: &Refusal| tracing::info!(%client, ?refusal, "a device was refused");

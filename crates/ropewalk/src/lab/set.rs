@@ -1,4 +1,4 @@
-//! `lab set`: what a person says becomes an event, as in a scenario file.
+//! `lab set`: what a user says becomes an event, as in a scenario file.
 
 use super::Set;
 use crate::exit::{Code, failure};
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Set) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The requests for what a person says; the lab checks names and values.
+/// The requests for what a user says; the lab checks names and values.
 fn requests(about: &About, what: &str, changes: &[String]) -> anyhow::Result<Vec<Request>> {
     let (mut words, mut values) = (Vec::new(), Vec::new());
     for change in changes {

@@ -45,9 +45,9 @@ pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Counter "send_too_big_datagrams" "Datagrams not sent because the interface takes only shorter ones" |s| Some(s.io.send_too_big as f64);
     Counter "send_unreachable_datagrams" "Datagrams not sent because the interface or route was gone" |s| Some(s.io.send_unreachable as f64);
     Counter "receive_overruns" "Datagrams that the kernel dropped because the daemon was late" |s| Some(s.io.overruns as f64);
-    Gauge "private_radio_channel_mhz" "Access point: centre of the primary channel of the radio that may leave it" |s| s.mover.as_ref().and_then(|m| m.channel_mhz).map(f64::from);
-    Counter "channel_searches" "Access point: searches for a better channel that ended" |s| s.mover.as_ref().map(|m| m.searches as f64);
-    Counter "channel_moves" "Access point: switches announced in searches" |s| s.mover.as_ref().map(|m| m.moves as f64);
+    Gauge "private_radio_channel_mhz" "Access point: centre of the primary channel of the radio that may leave it" |s| s.channel_switcher.as_ref().and_then(|m| m.channel_mhz).map(f64::from);
+    Counter "channel_searches" "Access point: searches for a better channel that ended" |s| s.channel_switcher.as_ref().map(|m| m.searches as f64);
+    Counter "channel_switches" "Access point: switches announced in searches" |s| s.channel_switcher.as_ref().map(|m| m.switches as f64);
     Counter "wakeups" "Wake-ups of the data loop" |s| Some(s.io.wakeups as f64);
     Counter "dropped_malformed_datagrams" "Datagrams that are not of the protocol" |s| Some(s.drops.malformed as f64);
     Counter "dropped_unknown_datagrams" "Datagrams of no session here" |s| Some(s.drops.unknown as f64);
@@ -82,20 +82,20 @@ pub(crate) const PEER: &[Metric<Peer>] = counters_and_gauges! {
     Counter "duplicate_pieces" "Pieces of packets that came twice" |p| Some(p.order.duplicates as f64);
     Counter "resent_pieces" "Pieces of packets sent again" |p| Some(p.resent as f64);
     Counter "given_up_packets" "Packets not sent again because it was too late" |p| Some(p.given_up as f64);
-    Gauge "hop_clients" "Repeater: clients whose queues are read" |p| p.hop.as_ref().map(|h| h.clients as f64);
-    Gauge "hop_longest_queue_packets" "Packets in the longest queue towards a repeater's client" |p| p.hop.as_ref().map(|h| f64::from(h.longest_packets));
-    Counter "hop_signals_sent" "Repeater: words on its clients' queues" |p| p.hop.as_ref().map(|h| h.signals_sent as f64);
-    Gauge "hop_kept_packets" "Repeater: packets in order that wait until there is room in front of the clients" |p| p.hop.as_ref().map(|h| h.kept_packets as f64);
-    Counter "hop_waits" "Repeater: times that packets had to wait for that" |p| p.hop.as_ref().map(|h| h.waits as f64);
-    Counter "hop_decreases" "Access point: signals that said decrease" |p| p.hop.as_ref().map(|h| h.decreases as f64);
-    Counter "hop_sames" "Access point: signals that said same" |p| p.hop.as_ref().map(|h| h.sames as f64);
-    Counter "hop_increases" "Access point: signals that said increase" |p| p.hop.as_ref().map(|h| h.increases as f64);
-    Counter "hop_old_signals" "Access point: signals that came twice or too late" |p| p.hop.as_ref().map(|h| h.old_signals as f64);
-    Counter "hop_senseless_signals" "Access point: signals that made no sense, and were ignored" |p| p.hop.as_ref().map(|h| h.senseless_signals as f64);
-    Counter "hop_silences" "Access point: times that no signal came for two periods" |p| p.hop.as_ref().map(|h| h.silences as f64);
-    Gauge "hop_choked" "Access point: 1 while the shared links may carry nothing but control" |p| p.hop.as_ref().map(|h| f64::from(u8::from(h.choked)));
-    Gauge "hop_held_datagrams" "Access point: datagrams that the shared links may hold (mimd)" |p| p.hop.as_ref().and_then(|h| h.held_datagrams);
-    Gauge "hop_rate_datagrams_per_second" "Access point: what may leave on the shared links (balance)" |p| p.hop.as_ref().and_then(|h| h.rate_pps);
+    Gauge "backhaul_clients" "Repeater: clients whose queues are read" |p| p.backhaul.as_ref().map(|h| h.clients as f64);
+    Gauge "backhaul_longest_queue_packets" "Packets in the longest queue towards a repeater's client" |p| p.backhaul.as_ref().map(|h| f64::from(h.longest_packets));
+    Counter "backhaul_reports_sent" "Repeater: reports on its clients' queues" |p| p.backhaul.as_ref().map(|h| h.reports_sent as f64);
+    Gauge "backhaul_kept_packets" "Repeater: packets in order that wait until there is room in front of the clients" |p| p.backhaul.as_ref().map(|h| h.kept_packets as f64);
+    Counter "backhaul_waits" "Repeater: times that packets had to wait for that" |p| p.backhaul.as_ref().map(|h| h.waits as f64);
+    Counter "backhaul_decreases" "Access point: reports that said decrease" |p| p.backhaul.as_ref().map(|h| h.decreases as f64);
+    Counter "backhaul_unchanged" "Access point: reports that said same" |p| p.backhaul.as_ref().map(|h| h.unchanged as f64);
+    Counter "backhaul_increases" "Access point: reports that said increase" |p| p.backhaul.as_ref().map(|h| h.increases as f64);
+    Counter "backhaul_old_reports" "Access point: reports that came twice or too late" |p| p.backhaul.as_ref().map(|h| h.old_reports as f64);
+    Counter "backhaul_invalid_reports" "Access point: reports that made no sense, and were ignored" |p| p.backhaul.as_ref().map(|h| h.invalid_reports as f64);
+    Counter "backhaul_silences" "Access point: times that no report came for two periods" |p| p.backhaul.as_ref().map(|h| h.silences as f64);
+    Gauge "backhaul_blocked" "Access point: 1 while the shared links may carry nothing but control" |p| p.backhaul.as_ref().map(|h| f64::from(u8::from(h.blocked)));
+    Gauge "backhaul_held_datagrams" "Access point: datagrams that the shared links may hold (mimd)" |p| p.backhaul.as_ref().and_then(|h| h.held_datagrams);
+    Gauge "backhaul_rate_datagrams_per_second" "Access point: what may leave on the shared links (balance)" |p| p.backhaul.as_ref().and_then(|h| h.rate_pps);
 };
 
 /// Of a path; labels `peer`, `id` and `path`.

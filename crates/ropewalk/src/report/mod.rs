@@ -1,6 +1,6 @@
 //! What a daemon says of itself: one snapshot, for `status`, `top` and metrics. Its JSON is stable: fields are added, never changed.
 
-pub(crate) mod hop;
+pub(crate) mod backhaul;
 pub(crate) mod link;
 pub(crate) mod table;
 
@@ -18,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 pub(crate) struct Snapshot {
     /// Version of this layout.
     pub version: u32,
-    /// `client` or `gateway`; of a hop `repeater` or `ap`.
+    /// `client` or `gateway`; of a backhaul `repeater` or `ap`.
     pub role: String,
     /// The bond's device; of an access point on layer 2, what the names of its repeaters' devices begin with, and a star.
     pub device: String,
@@ -42,7 +42,7 @@ pub(crate) struct Snapshot {
     pub notes: Vec<String>,
     /// Access point: the radio that may leave its channel, if one may.
     #[serde(default)]
-    pub mover: Option<hop::Mover>,
+    pub channel_switcher: Option<backhaul::ChannelSwitcher>,
 }
 
 /// One session.
@@ -84,7 +84,7 @@ pub(crate) struct Peer {
     pub device: Option<String>,
     /// The queue towards a repeater's clients, where somebody speaks of it.
     #[serde(default)]
-    pub hop: Option<hop::Hop>,
+    pub backhaul: Option<backhaul::Backhaul>,
 }
 
 /// One path.
@@ -273,7 +273,7 @@ pub(crate) fn take(
     let status = core.engine.status(now);
     let (d, c) = (status.drops, core.counters);
     Snapshot {
-        mover: None,
+        channel_switcher: None,
         version: 1,
         role: role.into(),
         device: core.devices.name().into(),
@@ -342,7 +342,7 @@ fn peer(name: String, p: PeerStatus, core: &Core) -> Peer {
         given_up: p.given_up,
         networks: p.networks,
         device: core.devices.get(p.device).map(|d| d.tun.name().to_owned()),
-        hop: p.backhaul.as_ref().map(hop::Hop::new),
+        backhaul: p.backhaul.as_ref().map(backhaul::Backhaul::new),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The snapshot as a person wants to read it.
+//! The snapshot as a user wants to read it.
 
 use super::{Path, Peer, Snapshot};
 use std::fmt::Write;
@@ -17,12 +17,12 @@ pub(crate) fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
         session(&mut out, now, peer);
         paths(&mut out, before, peer, seconds);
         if now.role == "ap" || now.role == "repeater" {
-            hop(&mut out, peer);
+            backhaul(&mut out, peer);
         }
         queues(&mut out, peer);
     }
-    if let Some(mover) = &now.mover {
-        let _ = writeln!(out, "\nprivate radio: {}", mover.line());
+    if let Some(channel_switcher) = &now.channel_switcher {
+        let _ = writeln!(out, "\ndedicated radio: {}", channel_switcher.line());
     }
     for note in &now.notes {
         let _ = writeln!(out, "\nnote: {note}");
@@ -69,8 +69,8 @@ fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
     }
 }
 
-/// What the links of a hop hold, and the queue behind it.
-fn hop(out: &mut String, p: &Peer) {
+/// What the links of a backhaul hold, and the queue behind it.
+fn backhaul(out: &mut String, p: &Peer) {
     for path in &p.paths {
         let _ = writeln!(
             out,
@@ -83,8 +83,8 @@ fn hop(out: &mut String, p: &Peer) {
             path.completed.completions
         );
     }
-    if let Some(hop) = &p.hop {
-        let _ = writeln!(out, "  clients: {}", hop.line());
+    if let Some(backhaul) = &p.backhaul {
+        let _ = writeln!(out, "  clients: {}", backhaul.line());
     }
     if !p.networks.is_empty() {
         let networks: Vec<String> = p.networks.iter().map(ToString::to_string).collect();

@@ -8,9 +8,9 @@ mod page;
 
 use crate::exit::{Code, failure};
 use crate::lab::run::Live;
-use crate::sim::crew::{self, Crew};
 use crate::sim::driver::{Driver, Simulator};
 use crate::sim::store::Store;
+use crate::sim::workers::{self, WorkerPool};
 use crate::sim::{interrupt, output};
 use anyhow::Result;
 use clap::Args;
@@ -155,15 +155,15 @@ fn work(
         }
         stores.push(store);
     }
-    let crews = paper.runs_of(driver.name()).iter().zip(&stores);
-    let crews: Vec<Crew<'_>> = crews
-        .map(|(run, store)| Crew::new((&run.document, &run.plan), store, driver, interrupted))
+    let pools = paper.runs_of(driver.name()).iter().zip(&stores);
+    let pools: Vec<WorkerPool<'_>> = pools
+        .map(|(run, store)| WorkerPool::new((&run.document, &run.plan), store, driver, interrupted))
         .collect::<Result<_>>()?;
-    let bar = crew::bar(crews.iter().map(Crew::missing).sum());
-    let worked = crews.iter().try_for_each(|crew| crew.work(driver.jobs(), &bar));
+    let bar = workers::bar(pools.iter().map(WorkerPool::missing).sum());
+    let worked = pools.iter().try_for_each(|pool| pool.work(driver.jobs(), &bar));
     bar.finish_and_clear();
-    for (run, crew) in paper.runs_of(driver.name()).iter().zip(&crews) {
-        crew.unusable().iter().for_each(|why| eprintln!("{}, left out: {why}", run.name));
+    for (run, pool) in paper.runs_of(driver.name()).iter().zip(&pools) {
+        pool.unusable().iter().for_each(|why| eprintln!("{}, left out: {why}", run.name));
     }
     worked
 }

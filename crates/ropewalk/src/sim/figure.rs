@@ -2,6 +2,7 @@
 
 use super::output;
 use anyhow::{Result, anyhow};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::document::fits;
@@ -185,7 +186,41 @@ pub(crate) fn write_chart(directory: &Path, name: &str, chart: &Chart<'_>) -> Re
     output::write(&directory.join(format!("{name}.svg")), svg.as_bytes())
 }
 
-fn draw(chart: &Chart<'_>, svg: &mut String) -> std::result::Result<(), Box<dyn std::error::Error>> {
+type Graph<'a, 's> = ChartContext<'a, SVGBackend<'s>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+type Drawn<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// A line with its marks, its name in the legend, and bars where seeds differ.
+fn draw_line(graph: &mut Graph<'_, '_>, line: &Line) -> Drawn {
+    let colour = COLOURS[line.colour % COLOURS.len()];
+    let places = line.dots.iter().map(|d| (d.x, d.mean));
+    let (thick, thin) = (colour.stroke_width(2), colour.stroke_width(1));
+    // Over time there are too many dots to mark; seeds that differ show as a bar.
+    let marked = line.dots.iter().filter(|_| line.dots.len() <= 40).map(|d| (d.x, d.mean));
+    match line.stroke {
+        Stroke::Solid => {
+            let drawn = graph.draw_series(LineSeries::new(places, thick))?.label(&line.name);
+            drawn.legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], thick));
+            graph.draw_series(marked.map(|at| Circle::new(at, 3, colour.filled())))?;
+        }
+        Stroke::Long => {
+            let drawn = graph.draw_series(DashedLineSeries::new(places, 10, 5, thick))?.label(&line.name);
+            drawn.legend(move |(x, y)| TriangleMarker::new((x + 9, y), 5, colour.filled()));
+            graph.draw_series(marked.map(|at| TriangleMarker::new(at, 5, colour.filled())))?;
+        }
+        Stroke::Short => {
+            let drawn = graph.draw_series(DashedLineSeries::new(places, 5, 4, thin))?.label(&line.name);
+            drawn.legend(move |(x, y)| Circle::new((x + 9, y), 3, thin));
+            graph.draw_series(marked.map(|at| Circle::new(at, 3, thin)))?;
+        }
+    }
+    let apart = line.dots.iter().filter(|d| d.most > d.least);
+    graph.draw_series(
+        apart.map(|d| PathElement::new([(d.x, d.least), (d.x, d.most)], colour.stroke_width(1))),
+    )?;
+    Ok(())
+}
+
+fn draw(chart: &Chart<'_>, svg: &mut String) -> Drawn {
     let canvas = SVGBackend::with_string(svg, SIZE).into_drawing_area();
     canvas.fill(&WHITE)?;
     let dots = || chart.lines.iter().flat_map(|line| &line.dots);
@@ -223,32 +258,7 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> std::result::Result<(), Box<dyn 
         .axis_desc_style(small.clone())
         .draw()?;
     for line in &chart.lines {
-        let colour = COLOURS[line.colour % COLOURS.len()];
-        let places = line.dots.iter().map(|d| (d.x, d.mean));
-        let (thick, thin) = (colour.stroke_width(2), colour.stroke_width(1));
-        // Over time there are too many dots to mark; seeds that differ show as a bar.
-        let marked = line.dots.iter().filter(|_| line.dots.len() <= 40).map(|d| (d.x, d.mean));
-        match line.stroke {
-            Stroke::Solid => {
-                let drawn = graph.draw_series(LineSeries::new(places, thick))?.label(&line.name);
-                drawn.legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], thick));
-                graph.draw_series(marked.map(|at| Circle::new(at, 3, colour.filled())))?;
-            }
-            Stroke::Long => {
-                let drawn = graph.draw_series(DashedLineSeries::new(places, 10, 5, thick))?.label(&line.name);
-                drawn.legend(move |(x, y)| TriangleMarker::new((x + 9, y), 5, colour.filled()));
-                graph.draw_series(marked.map(|at| TriangleMarker::new(at, 5, colour.filled())))?;
-            }
-            Stroke::Short => {
-                let drawn = graph.draw_series(DashedLineSeries::new(places, 5, 4, thin))?.label(&line.name);
-                drawn.legend(move |(x, y)| Circle::new((x + 9, y), 3, thin));
-                graph.draw_series(marked.map(|at| Circle::new(at, 3, thin)))?;
-            }
-        }
-        let apart = line.dots.iter().filter(|d| d.most > d.least);
-        graph.draw_series(
-            apart.map(|d| PathElement::new([(d.x, d.least), (d.x, d.most)], colour.stroke_width(1))),
-        )?;
+        draw_line(&mut graph, line)?;
     }
     graph
         .configure_series_labels()

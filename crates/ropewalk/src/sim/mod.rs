@@ -1,10 +1,9 @@
 //! `ropewalk sim`: scenarios in virtual time.
 //!
-//! The simulation itself is `ropewalk-sim`, the file and the report are `ropewalk-scenario`. Here is what a person meets: options,
+//! The simulation itself is `ropewalk-sim`, the file and the report are `ropewalk-scenario`. Here is what a user meets: options,
 //! progress, tables, files, and exit codes.
 
 mod check;
-pub(crate) mod crew;
 pub(crate) mod driver;
 pub(crate) mod figure;
 pub(crate) mod interrupt;
@@ -14,6 +13,7 @@ mod runner;
 pub(crate) mod show;
 pub(crate) mod store;
 mod sweep;
+pub(crate) mod workers;
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

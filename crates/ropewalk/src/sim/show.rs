@@ -1,4 +1,4 @@
-//! A report as a person wants to read it: what each flow and each station got, not only sums.
+//! A report as a user wants to read it: what each flow and each station got, not only sums.
 
 use ropewalk_scenario::file::{Expect, Over};
 use ropewalk_scenario::report::{Report, Row, TableVisitor};

@@ -3,9 +3,9 @@
 //! Tables, charts and the judgement are made of the files of finished runs, in the order of the plan, so that results do not depend on who
 //! was faster.
 
-use super::crew::{self, Crew};
 use super::driver::{Driver, Simulator};
 use super::store::Store;
+use super::workers::{self, WorkerPool};
 use super::{Sweep, figure, interrupt, once, output};
 use crate::exit::{Code, failure};
 use anyhow::Result;
@@ -32,12 +32,12 @@ pub(super) fn run(args: &Sweep) -> Result<()> {
         return Err(failure(Code::Taken, sentence));
     }
     let interrupted = interrupt::watch()?;
-    let crew = Crew::new((&document, &plan), &store, &Simulator, &interrupted)?;
-    let bar = crew::bar(crew.missing());
-    let worked = crew.work(args.jobs.map_or_else(|| Simulator.jobs(), usize::from), &bar);
+    let pool = WorkerPool::new((&document, &plan), &store, &Simulator, &interrupted)?;
+    let bar = workers::bar(pool.missing());
+    let worked = pool.work(args.jobs.map_or_else(|| Simulator.jobs(), usize::from), &bar);
     bar.finish_and_clear();
     worked?;
-    conclude(&plan, &directory, crew.finished()?, interrupted.load(Ordering::Relaxed))
+    conclude(&plan, &directory, pool.finished()?, interrupted.load(Ordering::Relaxed))
 }
 
 /// `NAME-sweep` in the current directory, for `DIR/NAME.toml`.

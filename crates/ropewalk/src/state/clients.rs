@@ -1,6 +1,6 @@
-//! A gateway's book of clients: who was invited, who came with the invite, and which addresses they have.
+//! A gateway's client registry: who was invited, who came with the invite, and which addresses they have.
 //!
-//! One book is shared by the engine, which asks at each handshake, and the control socket, which invites and revokes. It is held for
+//! One registry is shared by the engine, which asks at each handshake, and the control socket, which invites and revokes. It is held for
 //! microseconds at a time; writing it to the disk is the business of the state's saver.
 
 use super::pool::Pool;
@@ -17,7 +17,7 @@ pub(crate) const FILE: &str = "clients.json";
 /// Revoked clients that are remembered, so that they are told so; the oldest are forgotten first.
 const REVOKED_KEPT: usize = 4096;
 
-/// The book.
+/// The registry.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Clients {
@@ -76,9 +76,9 @@ fn from_text<'de, D: Deserializer<'de>, const N: usize>(d: D) -> Result<[u8; N],
     bytes.try_into().map_err(|_| serde::de::Error::custom("a value has the wrong length"))
 }
 
-/// Why the book was not changed.
+/// Why the registry was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BookError {
+pub(crate) enum ClientsError {
     /// The name is taken.
     #[error("`{0}` was invited already: revoke it first (`ropewalk revoke {0}`), or choose another name")]
     NameTaken(String),
@@ -97,13 +97,13 @@ impl Clients {
         name: &str,
         invite: InviteId,
         secret: &InviteSecret,
-    ) -> Result<(), BookError> {
+    ) -> Result<(), ClientsError> {
         let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
         if !(1..=64).contains(&name.len()) || !name.bytes().all(letter) {
-            return Err(BookError::BadName);
+            return Err(ClientsError::BadName);
         }
         if self.clients.iter().any(|c| c.name == name && !c.revoked) {
-            return Err(BookError::NameTaken(name.into()));
+            return Err(ClientsError::NameTaken(name.into()));
         }
         self.clients.push(Client {
             name: name.into(),
@@ -125,9 +125,9 @@ impl Clients {
 
     /// Takes a client's right to come in, its addresses and its device. Returns its key if it ever came. Of one who is revoked already nothing changes, so that a
     /// revocation that could not be written can be repeated.
-    pub(crate) fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, BookError> {
+    pub(crate) fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, ClientsError> {
         let found = self.clients.iter_mut().filter(|c| c.name == name).min_by_key(|c| c.revoked);
-        let client = found.ok_or_else(|| BookError::UnknownName(name.into()))?;
+        let client = found.ok_or_else(|| ClientsError::UnknownName(name.into()))?;
         (client.revoked, client.ipv4, client.ipv6, client.device) = (true, None, None, None);
         let key = client.key.map(|k| k.0);
         let revoked = self.clients.iter().filter(|c| c.revoked).count();
@@ -145,7 +145,7 @@ impl Clients {
         self.clients.iter().filter(of_key).max_by_key(|c| !c.revoked).map(|c| c.name.as_str())
     }
 
-    /// May this client come in? The first contact binds its key to the invite, and gives it addresses, or on layer 2 a device. The flag says whether the book changed.
+    /// May this client come in? The first contact binds its key to the invite, and gives it addresses, or on layer 2 a device. The flag says whether the registry changed.
     pub(crate) fn admit(
         &mut self,
         pool: &Pool,
@@ -245,89 +245,89 @@ mod tests {
 
     #[test]
     fn the_first_contact_binds_a_key_and_later_ones_keep_the_address() {
-        let (mut book, pool) = (Clients::default(), pool("10.77.0.1/24"));
-        let hello = invited(&mut book, "alice");
-        let (first, changed) = book.admit(&pool, &key(1), &hello).unwrap();
+        let (mut registry, pool) = (Clients::default(), pool("10.77.0.1/24"));
+        let hello = invited(&mut registry, "alice");
+        let (first, changed) = registry.admit(&pool, &key(1), &hello).unwrap();
         assert!(changed && first.ipv4.client == Ipv4Addr::new(10, 77, 0, 2));
         assert_eq!(first.ipv6.unwrap().client, "fd77::2".parse::<Ipv6Addr>().unwrap());
-        let text = serde_json::to_string(&book).unwrap();
-        let mut book: Clients = serde_json::from_str(&text).unwrap();
+        let text = serde_json::to_string(&registry).unwrap();
+        let mut registry: Clients = serde_json::from_str(&text).unwrap();
         // Later the key counts, whatever invite is shown.
-        let stranger = ClientHello { invite: InviteId([99; 16]), ..hello.clone() };
-        assert_eq!(book.admit(&pool, &key(1), &stranger), Ok((first, false)));
-        assert_eq!(book.name_of(&key(1)), Some("alice"));
+        let unknown = ClientHello { invite: InviteId([99; 16]), ..hello.clone() };
+        assert_eq!(registry.admit(&pool, &key(1), &unknown), Ok((first, false)));
+        assert_eq!(registry.name_of(&key(1)), Some("alice"));
         assert!(!text.contains(&STANDARD.encode([100u8; 16])), "the secret itself is not kept");
     }
 
     #[test]
     fn who_is_not_let_in_is_told_why() {
-        let (mut book, pool) = (Clients::default(), pool("10.77.0.1/24"));
-        let hello = invited(&mut book, "alice");
+        let (mut registry, pool) = (Clients::default(), pool("10.77.0.1/24"));
+        let hello = invited(&mut registry, "alice");
         let guess = ClientHello { secret: InviteSecret([0; 16]), ..hello.clone() };
-        assert_eq!(book.admit(&pool, &key(1), &guess).unwrap_err(), Refusal::UnknownInvite);
-        book.admit(&pool, &key(1), &hello).unwrap();
-        assert_eq!(book.admit(&pool, &key(2), &hello).unwrap_err(), Refusal::TokenInUse);
-        assert_eq!(book.revoke("alice"), Ok(Some(key(1))));
-        assert_eq!(book.admit(&pool, &key(1), &hello).unwrap_err(), Refusal::Revoked);
-        assert_eq!(book.admit(&pool, &key(2), &hello).unwrap_err(), Refusal::Revoked);
-        let stranger = ClientHello { invite: InviteId([9; 16]), ..hello };
-        assert_eq!(book.admit(&pool, &key(1), &stranger).unwrap_err(), Refusal::Revoked);
+        assert_eq!(registry.admit(&pool, &key(1), &guess).unwrap_err(), Refusal::UnknownInvite);
+        registry.admit(&pool, &key(1), &hello).unwrap();
+        assert_eq!(registry.admit(&pool, &key(2), &hello).unwrap_err(), Refusal::TokenInUse);
+        assert_eq!(registry.revoke("alice"), Ok(Some(key(1))));
+        assert_eq!(registry.admit(&pool, &key(1), &hello).unwrap_err(), Refusal::Revoked);
+        assert_eq!(registry.admit(&pool, &key(2), &hello).unwrap_err(), Refusal::Revoked);
+        let unknown = ClientHello { invite: InviteId([9; 16]), ..hello };
+        assert_eq!(registry.admit(&pool, &key(1), &unknown).unwrap_err(), Refusal::Revoked);
     }
 
     #[test]
     fn a_revoked_name_and_device_can_be_invited_again() {
-        let (mut book, pool) = (Clients::default(), pool("10.77.0.1/24"));
-        let old = invited(&mut book, "alice");
-        book.admit(&pool, &key(1), &old).unwrap();
+        let (mut registry, pool) = (Clients::default(), pool("10.77.0.1/24"));
+        let old = invited(&mut registry, "alice");
+        registry.admit(&pool, &key(1), &old).unwrap();
         assert_eq!(
-            book.invite("alice", InviteId([7; 16]), &InviteSecret([7; 16])),
-            Err(BookError::NameTaken("alice".into()))
+            registry.invite("alice", InviteId([7; 16]), &InviteSecret([7; 16])),
+            Err(ClientsError::NameTaken("alice".into()))
         );
-        book.revoke("alice").unwrap();
-        assert_eq!(book.revoke("alice"), Ok(Some(key(1))), "again, which changes nothing");
-        assert_eq!(book.revoke("bob"), Err(BookError::UnknownName("bob".into())));
-        let new = invited(&mut book, "alice");
-        assert!(book.admit(&pool, &key(1), &new).is_ok());
+        registry.revoke("alice").unwrap();
+        assert_eq!(registry.revoke("alice"), Ok(Some(key(1))), "again, which changes nothing");
+        assert_eq!(registry.revoke("bob"), Err(ClientsError::UnknownName("bob".into())));
+        let new = invited(&mut registry, "alice");
+        assert!(registry.admit(&pool, &key(1), &new).is_ok());
         assert_eq!(
-            book.invite("no blanks", InviteId([8; 16]), &InviteSecret([8; 16])),
-            Err(BookError::BadName)
+            registry.invite("no blanks", InviteId([8; 16]), &InviteSecret([8; 16])),
+            Err(ClientsError::BadName)
         );
     }
 
     #[test]
     fn a_full_pool_refuses_and_a_revoked_address_is_free() {
-        let (mut book, pool) = (Clients::default(), pool("10.77.0.1/30"));
-        let (a, b) = (invited(&mut book, "a"), invited(&mut book, "b"));
-        let (first, _) = book.admit(&pool, &key(1), &a).unwrap();
-        assert_eq!(book.admit(&pool, &key(2), &b).unwrap_err(), Refusal::PoolFull);
-        book.revoke("a").unwrap();
-        assert_eq!(book.admit(&pool, &key(2), &b).unwrap().0.ipv4, first.ipv4);
+        let (mut registry, pool) = (Clients::default(), pool("10.77.0.1/30"));
+        let (a, b) = (invited(&mut registry, "a"), invited(&mut registry, "b"));
+        let (first, _) = registry.admit(&pool, &key(1), &a).unwrap();
+        assert_eq!(registry.admit(&pool, &key(2), &b).unwrap_err(), Refusal::PoolFull);
+        registry.revoke("a").unwrap();
+        assert_eq!(registry.admit(&pool, &key(2), &b).unwrap().0.ipv4, first.ipv4);
     }
 
     #[test]
     fn without_addresses_each_client_has_a_device_that_it_keeps_until_it_is_revoked() {
-        let (mut book, pool) = (Clients::default(), Pool::none());
-        let hellos = ["a", "b", "c"].map(|name| invited(&mut book, name));
-        let device = |book: &mut Clients, n: usize| {
-            book.admit(&pool, &key(n as u8), &hellos[n]).map(|a| (a.0.device, a.1))
+        let (mut registry, pool) = (Clients::default(), Pool::none());
+        let hellos = ["a", "b", "c"].map(|name| invited(&mut registry, name));
+        let device = |registry: &mut Clients, n: usize| {
+            registry.admit(&pool, &key(n as u8), &hellos[n]).map(|a| (a.0.device, a.1))
         };
-        assert_eq!([0, 1].map(|n| device(&mut book, n)), [Ok((0, true)), Ok((1, true))]);
-        let text = serde_json::to_string(&book).unwrap();
-        let mut book: Clients = serde_json::from_str(&text).unwrap();
-        assert_eq!([1, 0].map(|n| device(&mut book, n)), [Ok((1, false)), Ok((0, false))]);
-        book.revoke("a").unwrap();
-        assert_eq!([2, 1].map(|n| device(&mut book, n)), [Ok((0, true)), Ok((1, false))]);
+        assert_eq!([0, 1].map(|n| device(&mut registry, n)), [Ok((0, true)), Ok((1, true))]);
+        let text = serde_json::to_string(&registry).unwrap();
+        let mut registry: Clients = serde_json::from_str(&text).unwrap();
+        assert_eq!([1, 0].map(|n| device(&mut registry, n)), [Ok((1, false)), Ok((0, false))]);
+        registry.revoke("a").unwrap();
+        assert_eq!([2, 1].map(|n| device(&mut registry, n)), [Ok((0, true)), Ok((1, false))]);
         let routed = self::pool("10.77.0.1/24");
-        let (moved, changed) = book.admit(&routed, &key(1), &hellos[1]).unwrap();
+        let (moved, changed) = registry.admit(&routed, &key(1), &hellos[1]).unwrap();
         assert_eq!((moved.device, changed), (0, true), "with addresses all have one device");
     }
 
     #[test]
     fn another_network_gives_new_addresses() {
-        let mut book = Clients::default();
-        let hello = invited(&mut book, "alice");
-        book.admit(&pool("10.77.0.1/24"), &key(1), &hello).unwrap();
-        let (moved, changed) = book.admit(&pool("10.99.0.1/24"), &key(1), &hello).unwrap();
+        let mut registry = Clients::default();
+        let hello = invited(&mut registry, "alice");
+        registry.admit(&pool("10.77.0.1/24"), &key(1), &hello).unwrap();
+        let (moved, changed) = registry.admit(&pool("10.99.0.1/24"), &key(1), &hello).unwrap();
         assert!(changed && moved.ipv4.client == Ipv4Addr::new(10, 99, 0, 2) && moved.ipv6.is_some());
     }
 }

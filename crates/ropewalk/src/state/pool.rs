@@ -47,7 +47,7 @@ impl Pool {
         if pool.v4.is_none() && pool.v6.is_none() { Err(PoolError::Number) } else { Ok(pool) }
     }
 
-    /// No addresses at all: a hop on layer 2 has none.
+    /// No addresses at all: a backhaul on layer 2 has none.
     pub(crate) fn none() -> Pool {
         Pool { v4: None, v6: None }
     }

@@ -24,8 +24,8 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
     let links = app.peer().map_or(0, |p| p.paths.iter().filter(|path| path.link.is_some()).count());
-    let hop = app.peer().is_some_and(|p| p.hop.is_some());
-    let foot = Constraint::Length(5 + links as u16 + u16::from(hop));
+    let backhaul = app.peer().is_some_and(|p| p.backhaul.is_some());
+    let foot = Constraint::Length(5 + links as u16 + u16::from(backhaul));
     let rows = [Constraint::Length(2), Constraint::Min(3), foot, Constraint::Length(1)];
     let [head, middle, foot, keys] = Layout::vertical(rows).areas(frame.area());
     header(frame, head, app);
@@ -157,7 +157,7 @@ fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
     lines.extend(
         links.map(|(name, link)| Line::from(format!("link {name} ({})  {}", link.source, link.line()))),
     );
-    lines.extend(p.hop.iter().map(|hop| Line::from(format!("clients {}", hop.line()))));
+    lines.extend(p.backhaul.iter().map(|backhaul| Line::from(format!("clients {}", backhaul.line()))));
     frame.render_widget(Paragraph::new(lines), area);
 }
 

@@ -1,6 +1,6 @@
 //! A TCP flow whose every byte is looked at: numbers, each the next.
 
-use super::hop::eventually;
+use super::backhaul::eventually;
 use ropewalk_lab::Namespace;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};

@@ -1,8 +1,8 @@
 //! Both ends in namespaces.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod backhaul;
 pub(crate) mod flow;
-pub(crate) mod hop;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -48,8 +48,8 @@ choice! {
 }
 
 choice! {
-    /// How links on the channel of a repeater's clients are throttled.
-    pub enum Throttle {
+    /// How links on the channel of a repeater's clients are limited.
+    pub enum Limiter {
         /// Not at all.
         Off = "off",
         /// The Multifacet paper's: by factors, every 200 ms.
@@ -70,7 +70,7 @@ choice! {
 }
 
 section! {
-    /// When the gateway's private radio looks for another channel, and how. As the daemon's `[ap.migrate]`.
+    /// When the gateway's dedicated radio looks for another channel, and how. As the daemon's `[ap.migrate]`.
     pub struct Migrate {
         /// Channels to try, by number, in this order.
         channels: Vec<u16>,
@@ -118,10 +118,10 @@ section! {
         queue: Bytes = Bytes(16_000_000),
         /// Most packets in its queue. If not said, bytes alone count; under `backpressure` 200, or what leaves in 100 ms if that is more.
         queue_packets: Option<u32>,
-        /// No packet waits longer than this for missing ones before it. If not said, for each of them as long as a repair takes; A repeater a hop away waits 100 ms, that of the Multifacet paper 10.
+        /// No packet waits longer than this for missing ones before it. If not said, for each of them as long as a repair takes; A repeater a wireless backhaul away waits 100 ms, that of the Multifacet paper 10.
         order_deadline: Option<Duration>,
-        /// How the shared paths of a repeater are throttled. As the daemon has it.
-        throttle: Throttle = Throttle::Mimd,
+        /// How the shared paths of a repeater are limited. As the daemon has it.
+        limiter: Limiter = Limiter::Mimd,
         /// Radios of shared paths, at both ends, send an RTS before frames and aggregates of more than 500 bytes, if they are 802.11n or newer and have no `rts-threshold` of their own. As the daemon has it.
         rts: bool = true,
         /// The gateway's radio under the one path that is not shared may leave its channel.
@@ -165,7 +165,7 @@ section! {
         class: PathClass = PathClass::Active,
         /// Its share under the weighted scheduler.
         weight: u32 = 1,
-        /// Its radio is also the access point of the client's own clients: what comes by it is throttled, so that they go first.
+        /// Its radio is also the access point of the client's own clients: what comes by it is limited, so that they go first.
         shared: bool = false,
     }
 }

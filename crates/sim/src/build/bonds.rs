@@ -55,7 +55,8 @@ fn spec(
     }
     let paths = bond.paths.iter().map(|p| path(built, &key, (bond, p), (client, gateway)));
     let paths: Vec<Outer> = paths.collect::<Result<_, _>>()?;
-    let mover = bond.migrate.as_ref().map(|m| mover(built, scenario, &key, m, (gateway, &paths)));
+    let channel_switcher =
+        bond.migrate.as_ref().map(|m| channel_switcher(built, scenario, &key, m, (gateway, &paths)));
     Ok(BondSpec {
         name: name.to_owned(),
         client,
@@ -64,7 +65,7 @@ fn spec(
         gateway_address: first,
         prefix: inside.prefix_len(),
         paths,
-        mover: mover.transpose()?,
+        channel_switcher: channel_switcher.transpose()?,
         config: config(&key, bond)?,
         seed: seed::of(scenario.seed, "bonds", number),
     })
@@ -109,7 +110,7 @@ fn nearest(built: &Built, client: NodeId, by: IfIndex, gateway: NodeId) -> Optio
 }
 
 /// The gateway's radio under the path that is not shared.
-fn mover(
+fn channel_switcher(
     built: &Built,
     scenario: &Scenario,
     key: &str,
@@ -118,8 +119,8 @@ fn mover(
 ) -> Result<MoverSpec, BuildError> {
     let key = format!("{key}.migrate");
     let net = &built.world.net;
-    let private = paths.iter().find(|p| !p.shared);
-    let interface = private.and_then(|p| net.interface_with(gateway, p.to));
+    let dedicated = paths.iter().find(|p| !p.shared);
+    let interface = dedicated.and_then(|p| net.interface_with(gateway, p.to));
     let attach = interface.map(|i| (i, net.interfaces[i.index()].attach));
     let Some((interface, Attach::Radio(iface))) = attach else {
         let sentence =
@@ -163,7 +164,7 @@ fn config(key: &str, bond: &Bond) -> Result<Config, BuildError> {
         queue_packets: bond.queue_packets,
         order_deadline: bond.order_deadline,
         limiter: limiter::Config {
-            kind: bond.throttle.name().parse().map_err(|e: UnknownLimiter| name(&e))?,
+            kind: bond.limiter.name().parse().map_err(|e: UnknownLimiter| name(&e))?,
             ..limiter::Config::default()
         },
         ..Config::default()

@@ -288,8 +288,9 @@ fn bonds(span: &Span<'_>, scenario: &Scenario) -> Vec<BondRow> {
             let c = span.to.interfaces[other].since(&span.from.interfaces[other]);
             let (from, to) = (&span.from.bonds[i][end], &span.to.bonds[i][end]);
             let waits = span.to.bonds[i][1 - end].waits.since(&span.from.bonds[i][1 - end].waits);
-            let mover = bond.mover.as_ref().filter(|_| ENDS[end] == "gateway").map(|m| m.borrow());
-            let last = mover.as_ref().and_then(|m| m.last());
+            let channel_switcher =
+                bond.channel_switcher.as_ref().filter(|_| ENDS[end] == "gateway").map(|m| m.borrow());
+            let last = channel_switcher.as_ref().and_then(|m| m.last());
             rows.push(BondRow {
                 name: format!("{name}:{}", ENDS[end]),
                 from: [&spec.client, &spec.gateway][end].clone(),
@@ -301,8 +302,8 @@ fn bonds(span: &Span<'_>, scenario: &Scenario) -> Vec<BondRow> {
                 waited: Some(waits.count()),
                 wait_median_ms: waits.quantile(0.5).map(|d| d.as_secs_f64() * 1e3),
                 wait_p99_ms: waits.quantile(0.99).map(|d| d.as_secs_f64() * 1e3),
-                searches: mover.as_ref().map(|m| m.searches() as f64),
-                switches: mover.as_ref().map(|m| m.moves() as f64),
+                searches: channel_switcher.as_ref().map(|m| m.searches() as f64),
+                switches: channel_switcher.as_ref().map(|m| m.moves() as f64),
                 probes: last.map(|l| f64::from(l.0.probes)),
                 search_ms: last.map(|l| l.1.as_secs_f64() * 1e3),
                 before_mbps: last.map(|l| l.0.before_bps / 1e6),

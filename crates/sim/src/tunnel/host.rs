@@ -1,7 +1,7 @@
 //! An engine with the simulated network around it.
 
+use super::channel_switcher::SharedMover;
 use super::links::Links;
-use super::mover::SharedMover;
 use super::offload::{self, Joined};
 use crate::app::{Context, Endpoint, FIRST_PORT};
 use crate::net::{SendError, Work};
@@ -283,13 +283,13 @@ impl Endpoint for BondClient {
 #[derive(Debug)]
 pub struct BondGateway {
     host: Host,
-    mover: Option<SharedMover>,
+    channel_switcher: Option<SharedMover>,
 }
 
 impl BondGateway {
-    /// A gateway; `device` is its tunnel's device. `mover` looks for a better channel.
-    pub fn new(engine: Engine, device: IfIndex, mover: Option<SharedMover>) -> BondGateway {
-        BondGateway { host: Host::new(engine, device), mover }
+    /// A gateway; `device` is its tunnel's device. `channel_switcher` looks for a better channel.
+    pub fn new(engine: Engine, device: IfIndex, channel_switcher: Option<SharedMover>) -> BondGateway {
+        BondGateway { host: Host::new(engine, device), channel_switcher }
     }
 
     /// The engine, for looking at.
@@ -319,14 +319,14 @@ impl Endpoint for BondGateway {
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
-        if let Some(mover) = &self.mover {
-            mover.borrow_mut().look(&self.host.engine, cx.net);
+        if let Some(channel_switcher) = &self.channel_switcher {
+            channel_switcher.borrow_mut().look(&self.host.engine, cx.net);
         }
         self.host.on_timer(cx, &[]);
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        let look = self.mover.as_ref().map(|m| m.borrow().due());
+        let look = self.channel_switcher.as_ref().map(|m| m.borrow().due());
         self.host.next_timeout().into_iter().chain(look).min()
     }
 }

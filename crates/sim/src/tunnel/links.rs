@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The radios under an engine.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    paths: Vec<Under>,
+    paths: Vec<Link>,
     epoch: u32,
     looked: Option<Time>,
     next_word: Option<Time>,
@@ -28,7 +28,7 @@ pub(super) struct Links {
 
 /// The link under one path.
 #[derive(Clone, Copy, Debug)]
-struct Under {
+struct Link {
     path: u8,
     out: IfIndex,
     neighbour: IfIndex,
@@ -80,10 +80,10 @@ impl Links {
         let known = peer.paths.iter().filter_map(|p| {
             let SocketAddr::V4(remote) = p.route.remote else { return None };
             let (out, neighbour) = (out(&p.route)?, by_address(IpAddr::V4(*remote.ip()))?);
-            let same = |u: &&Under| (u.path, u.out, u.neighbour) == (p.id, out, neighbour);
+            let same = |u: &&Link| (u.path, u.out, u.neighbour) == (p.id, out, neighbour);
             let fresh = || {
                 self.epoch += 1;
-                Under { path: p.id, out, neighbour, epoch: self.epoch }
+                Link { path: p.id, out, neighbour, epoch: self.epoch }
             };
             Some(self.paths.iter().find(same).copied().unwrap_or_else(fresh))
         });

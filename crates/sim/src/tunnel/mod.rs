@@ -4,14 +4,14 @@
 //! machine is fast at: a run sends the same bytes everywhere. Devices have the offloads of Linux: segments of one flow that come at one instant are one
 //! super-packet.
 
+mod channel_switcher;
 mod host;
 mod links;
-mod mover;
 mod offload;
 mod registry;
 
+pub use channel_switcher::{ChannelSwitcher, MoverSpec, SharedMover};
 pub use host::{BondClient, BondGateway, Outer, Shared, status};
-pub use mover::{Mover, MoverSpec, SharedMover};
 pub use registry::OpenDoor;
 
 use crate::net::{Attach, Net, NodeId};
@@ -50,7 +50,7 @@ pub struct BondSpec {
     /// Both engines' configuration.
     pub config: Config,
     /// The gateway's radio that may leave its channel.
-    pub mover: Option<MoverSpec>,
+    pub channel_switcher: Option<MoverSpec>,
     /// All chance in it.
     pub seed: u64,
 }
@@ -65,7 +65,7 @@ pub struct Bond {
     /// Their engines.
     pub engines: [Shared; 2],
     /// The gateway's search for a better channel.
-    pub mover: Option<SharedMover>,
+    pub channel_switcher: Option<SharedMover>,
 }
 
 /// Why a tunnel could not be made.
@@ -121,14 +121,15 @@ pub fn add(world: &mut World, spec: &BondSpec) -> Result<Bond, BondError> {
     );
     let port = EndpointId(next as u32 + 1).port();
     let client = BondClient::new(client, inner, spec.paths.clone(), port);
-    let mover = spec.mover.clone().map(|m| Rc::new(RefCell::new(Mover::new(m))));
-    let gateway = BondGateway::new(gateway, outer, mover.clone());
+    let channel_switcher =
+        spec.channel_switcher.clone().map(|m| Rc::new(RefCell::new(ChannelSwitcher::new(m))));
+    let gateway = BondGateway::new(gateway, outer, channel_switcher.clone());
     let engines = [client.engine(), gateway.engine()];
     let ends = [
         world.add_endpoint(spec.client, FlowId::NONE, Box::new(client))?,
         world.add_endpoint(spec.gateway, FlowId::NONE, Box::new(gateway))?,
     ];
-    Ok(Bond { ends, devices: [inner, outer], engines, mover })
+    Ok(Bond { ends, devices: [inner, outer], engines, channel_switcher })
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ fn world(links: &[LinkSpec], nat: bool, seed: u64) -> (World, Bond, [NodeId; 2])
         prefix: 24,
         paths,
         config: Config::default(),
-        mover: None,
+        channel_switcher: None,
         seed,
     };
     let bond = add(&mut w, &spec).unwrap();

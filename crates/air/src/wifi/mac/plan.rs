@@ -5,14 +5,15 @@ use core::time::Duration;
 use super::backlog::Waiting;
 use super::frame::{self, GROUP, Kind, Part, seq_add};
 use super::peer::Peer;
-use super::queue::Content;
+use super::queue::{Bounds, Content, TxQueue};
+use super::radio::Iface;
 use crate::Time;
 use crate::wifi::air::Air;
 use crate::wifi::api::Status;
 use crate::wifi::medium::parts;
 use crate::wifi::phy::decibel::db_from_ratio;
 use crate::wifi::phy::duration::{BLOCK_ACK_WINDOW, ampdu_subframe_bytes};
-use crate::wifi::phy::{Format, Rate, Width, duration};
+use crate::wifi::phy::{Format, Rate, Standard, Width, duration};
 use crate::wifi::rate::{SelectCtx, Stage, TxReport};
 
 impl<T: Clone> Air<T> {
@@ -70,21 +71,8 @@ impl<T: Clone> Air<T> {
             planned.set_single(0, bytes, false);
             return true;
         }
-        let iface = &mut ifaces[usize::from(p.iface)];
         if queue.window.is_empty() {
-            if let Some(kind) = queue.frames.pop_front() {
-                let bytes = frame::frame_bytes(kind, r.spec.standard);
-                queue.push_mpdu(iface.next_seq, bytes, Content::Frame(kind));
-                iface.next_seq = seq_add(iface.next_seq, 1);
-            } else {
-                let before = queue.waiting.len();
-                let own = (!p.bounds.qos).then_some(iface.next_seq);
-                let made = queue.make_mpdu(*now, own, &p.bounds);
-                iface.queued -= before - queue.waiting.len();
-                if made && own.is_some() {
-                    iface.next_seq = seq_add(iface.next_seq, 1);
-                }
-            }
+            fill_window(queue, &mut ifaces[usize::from(p.iface)], &p.bounds, (r.spec.standard, *now));
         }
         let Some(first) = queue.window.iter().find(|m| m.fate.is_none()) else { return false };
         if let Content::Frame(kind) = first.content {
@@ -122,6 +110,28 @@ impl<T: Clone> Air<T> {
             r.planned.more_data = p.tx.iter().map(super::queue::TxQueue::available).sum::<usize>() > 1;
         }
         true
+    }
+}
+
+/// Puts the next frame or packet into an empty window.
+fn fill_window<T>(
+    queue: &mut TxQueue<T>,
+    iface: &mut Iface,
+    bounds: &Bounds,
+    (standard, now): (Standard, Time),
+) {
+    if let Some(kind) = queue.frames.pop_front() {
+        let bytes = frame::frame_bytes(kind, standard);
+        queue.push_mpdu(iface.next_seq, bytes, Content::Frame(kind));
+        iface.next_seq = seq_add(iface.next_seq, 1);
+        return;
+    }
+    let before = queue.waiting.len();
+    let own = (!bounds.qos).then_some(iface.next_seq);
+    let made = queue.make_mpdu(now, own, bounds);
+    iface.queued -= before - queue.waiting.len();
+    if made && own.is_some() {
+        iface.next_seq = seq_add(iface.next_seq, 1);
     }
 }
 

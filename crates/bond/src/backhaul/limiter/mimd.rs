@@ -7,30 +7,30 @@ use crate::time::{Duration, Time};
 /// period of 200 ms at twice the right share fills the repeater's queue.
 const UP: f64 = 1.25;
 const DOWN: f64 = 1.5;
-/// A product cannot leave zero (T-9): the least threshold is one datagram, and below it is the choke, a state of its own.
+/// A product cannot leave zero (T-9): the least threshold is one datagram, and below it is the block, a state of its own.
 const FLOOR: f64 = 1.0;
-/// A choked link is tried again after this, even where the queue stays between the thresholds for ever.
+/// A blocked link is tried again after this, even where the queue stays between the thresholds for ever.
 const PROBE_AFTER: Duration = Duration::from_secs(1);
 
 /// Multiplicative increase, multiplicative decrease.
 #[derive(Debug)]
 pub struct Mimd {
-    /// Threshold in datagrams; `None`: choked.
+    /// Threshold in datagrams; `None`: blocked.
     held: Option<f64>,
     most: f64,
-    choked_at: Time,
+    blocked_at: Time,
 }
 
 impl Mimd {
     /// Blocked, as the paper's begins; a link never holds more than `most`.
     pub fn new(most: f64) -> Self {
-        Mimd { held: None, most, choked_at: Time::ZERO }
+        Mimd { held: None, most, blocked_at: Time::ZERO }
     }
 
     fn decrease(&mut self, now: Time) {
         self.held = self.held.map(|h| h / DOWN).filter(|h| *h >= FLOOR);
         if self.held.is_none() {
-            self.choked_at = now;
+            self.blocked_at = now;
         }
     }
 }
@@ -45,7 +45,7 @@ impl Law for Mimd {
             (CongestionLevel::High, _) => self.decrease(s.now),
             (CongestionLevel::Low, None) => self.held = Some(FLOOR),
             (CongestionLevel::Low, Some(held)) => self.held = Some((held * UP).min(self.most)),
-            (CongestionLevel::Normal, None) if s.now.since(self.choked_at) >= PROBE_AFTER => {
+            (CongestionLevel::Normal, None) if s.now.since(self.blocked_at) >= PROBE_AFTER => {
                 self.held = Some(FLOOR)
             }
             (CongestionLevel::Normal, _) => {}

@@ -1,4 +1,4 @@
-//! The three links of a backhaul in a small packet model, for the tests: an access point that always has something to send, a private link, and a channel
+//! The three links of a backhaul in a small packet model, for the tests: an access point that always has something to send, a dedicated link, and a channel
 //! that the shared link and the client's link take in turns of one frame, as stations do that both have something to send.
 
 use super::{ClientQueues, Config, Kind, SharedLinkLimiter};
@@ -16,7 +16,7 @@ const SHARED: PathId = path_id(1);
 
 /// Rates are packets per second, each link alone.
 pub(super) struct Model {
-    pub private: f64,
+    pub dedicated: f64,
     pub shared: f64,
     pub client: f64,
     /// Part of the air that somebody else takes.
@@ -26,7 +26,7 @@ pub(super) struct Model {
     pub now: Time,
     pub queue: u32,
     pub longest: u32,
-    /// Packets by the private link, by the shared link, to the client, and dropped by the radio.
+    /// Packets by the dedicated link, by the shared link, to the client, and dropped by the radio.
     pub done: [u64; 4],
     pub limiter: SharedLinkLimiter,
     config: Config,
@@ -41,10 +41,10 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn new(kind: Kind, [private, shared, client]: [f64; 3], seed: u64) -> Model {
+    pub(super) fn new(kind: Kind, [dedicated, shared, client]: [f64; 3], seed: u64) -> Model {
         let config = Config { kind, ..Config::default() };
         Model {
-            private,
+            dedicated,
             shared,
             client,
             interference: 0.0,
@@ -68,15 +68,15 @@ impl Model {
     /// The paper's equation 2: packets per second to the client.
     pub(super) fn optimum(&self) -> f64 {
         let (free, d) = (1.0 - self.interference, self.client * (1.0 - self.interference));
-        let k = (1.0 - self.private / d) / (1.0 / (self.shared * free) + 1.0 / d);
-        if k > 0.0 { self.private + k } else { d }
+        let k = (1.0 - self.dedicated / d) / (1.0 / (self.shared * free) + 1.0 / d);
+        if k > 0.0 { self.dedicated + k } else { d }
     }
 
     pub(super) fn run(&mut self, time: Duration) {
         let end = self.now + time;
         while self.now < end {
             self.now += STEP;
-            self.credit += self.private * STEP.as_secs_f64();
+            self.credit += self.dedicated * STEP.as_secs_f64();
             while self.credit >= 1.0 {
                 self.credit -= 1.0;
                 self.arrive(0);

@@ -5,7 +5,7 @@ use crate::path::path_id;
 use proptest::prelude::*;
 
 const LAWS: [Kind; 2] = [Kind::Mimd, Kind::Balance];
-/// Private, shared and client link alone, packets per second: 6 to 96 Mb/s.
+/// Dedicated, shared and client link alone, packets per second: 6 to 96 Mb/s.
 const PLACES: [[f64; 3]; 5] = [
     [2000.0, 4000.0, 4000.0],
     [1000.0, 3000.0, 5000.0],
@@ -18,9 +18,9 @@ fn secs(s: u64) -> Duration {
     Duration::from_secs(s)
 }
 
-/// MF-14, zone 1: the private link alone brings more than the client's can take.
+/// MF-14, zone 1: the dedicated link alone brings more than the client's can take.
 #[test]
-fn where_nothing_is_left_the_shared_link_ends_choked() {
+fn where_nothing_is_left_the_shared_link_ends_blocked() {
     for (kind, rates) in
         LAWS.iter().flat_map(|k| [(k, [4000.0, 4000.0, 3000.0]), (k, [3100.0, 6000.0, 3000.0])])
     {
@@ -62,7 +62,7 @@ fn with_half_of_the_control_lost_it_is_never_worse_than_the_private_link() {
         model.control_loss = 0.5;
         model.run(secs(3));
         let [_, _, client, dropped] = model.measure(secs(5));
-        assert!(client > model.private * 0.98 && dropped == 0.0, "{} {rates:?}: {client}", kind.name());
+        assert!(client > model.dedicated * 0.98 && dropped == 0.0, "{} {rates:?}: {client}", kind.name());
         assert!(model.longest < RADIO_QUEUE / 2);
         model.control_loss = 0.0;
         model.run(secs(4));
@@ -72,7 +72,7 @@ fn with_half_of_the_control_lost_it_is_never_worse_than_the_private_link() {
 }
 
 #[test]
-fn a_silent_repeater_chokes_the_shared_link() {
+fn a_silent_repeater_blocks_the_shared_link() {
     for kind in LAWS {
         let mut model = Model::new(kind, PLACES[0], 4);
         model.run(secs(4));
@@ -103,7 +103,7 @@ fn balance_has_answered_interference_50_to_100_ms_after_it_began() {
 }
 
 #[test]
-fn mimd_multiplies_divides_chokes_and_probes() {
+fn mimd_multiplies_divides_blocks_and_probes() {
     let mut m = Mimd::new(64.0);
     let mut say = |ms, level| {
         let over = Duration::from_millis(200);
@@ -182,7 +182,7 @@ fn names_are_known() {
 }
 
 proptest! {
-    /// Whatever a repeater says, what follows is finite, everything is counted, and its silence is noticed within eleven seconds and chokes the shared links.
+    /// Whatever a repeater says, what follows is finite, everything is counted, and its silence is noticed within eleven seconds and blocks the shared links.
     #[test]
     fn any_reports_at_any_time_are_counted_and_leave_a_limiter_that_notices_silence(
         balance in any::<bool>(),

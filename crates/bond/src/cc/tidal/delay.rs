@@ -1,6 +1,6 @@
 //! Reading the queue from delays that also jitter.
 
-use super::epoch::Report;
+use super::monitor::Report;
 use crate::cc::filter::WindowedMin;
 use crate::time::{Duration, Time};
 
@@ -9,7 +9,7 @@ use crate::time::{Duration, Time};
 const FLOOR_WINDOW: Duration = Duration::from_secs(10);
 /// The same on a path that jitters, where an old minimum from quieter use misleads: see [`DelaySense::denser`].
 const FLOOR_WINDOW_JITTER: Duration = Duration::from_secs(5);
-/// An empty path's per-epoch minimum lies this many times its scatter above the smallest of the last seconds.
+/// An empty path's per-interval minimum lies this many times its scatter above the smallest of the last seconds.
 const BIAS: f64 = 1.4;
 /// The same, in parts of the lumps' delay (see [`DelaySense::update`]), where the path delivers in lumps. A radio that aggregates is full only
 /// while an aggregate waits beside the one that is on the air, and so is each of several hops: by
@@ -19,15 +19,15 @@ const LUMPS: f64 = 5.0;
 /// that grows or shrinks evenly has no second difference, so only what is not a trend counts.
 const CURVATURE_TO_SIGMA: f64 = 0.51;
 
-/// The queue delay as per-epoch minima show it. Seconds.
+/// The queue delay as per-interval minima show it. Seconds.
 #[derive(Clone, Debug)]
 pub(super) struct DelaySense {
     floor: WindowedMin,
-    /// Readings of the last two epochs.
+    /// Readings of the last two intervals.
     last: [Option<f64>; 2],
-    /// Standard deviation of a per-epoch minimum for reasons other than our own sending.
+    /// Standard deviation of a per-interval minimum for reasons other than our own sending.
     noise: f64,
-    /// Typical swing of the delay within an epoch.
+    /// Typical swing of the delay within a monitor interval.
     jitter: f64,
     jitters: bool,
     /// The part of it that comes of deliveries in lumps.
@@ -50,13 +50,13 @@ impl DelaySense {
         }
     }
 
-    /// Take in the smallest queue delay of an epoch. `calm`: there was no overload and no startup, so a change that is
-    /// not a trend is noise. `lull`: how much longer arrivals paused than the sender's own grain makes them, seconds. A delay that swings on a
+    /// Take in the smallest queue delay of a monitor interval. `calm`: there was no overload and no startup, so a change that is
+    /// not a trend is noise. `ack_gap`: how much longer arrivals paused than the sender's own grain makes them, seconds. A delay that swings on a
     /// path whose arrivals pause comes in lumps: of links that gather packets and send them as one.
-    pub(super) fn update(&mut self, report: &Report, calm: bool, target: f64, lull: f64) {
+    pub(super) fn update(&mut self, report: &Report, calm: bool, target: f64, ack_gap: f64) {
         let (now, queue) = (report.now, report.queue);
-        self.sense_jitter(report.wobble, target);
-        self.lumps = self.jitter.min(lull);
+        self.sense_jitter(report.jitter, target);
+        self.lumps = self.jitter.min(ack_gap);
         let floor = self.floor.update(now, (queue * 1e9) as u64) as f64 * 1e-9;
         let above = (queue - floor).max(0.0);
         if let [Some(last), Some(before)] = self.last
@@ -73,13 +73,13 @@ impl DelaySense {
         self.smooth += (above - self.smooth) * if calm { weight } else { 1.0 };
     }
 
-    fn sense_jitter(&mut self, wobble: f64, target: f64) {
-        let weight = match wobble > self.jitter {
+    fn sense_jitter(&mut self, jitter: f64, target: f64) {
+        let weight = match jitter > self.jitter {
             true if self.last[0].is_none() => 1.0,
             true => 0.3,
             false => 0.1,
         };
-        self.jitter += (wobble - self.jitter) * weight;
+        self.jitter += (jitter - self.jitter) * weight;
         self.jitters = self.jitter > 2.0 * target;
         self.floor.set_window(if self.jitters { FLOOR_WINDOW_JITTER } else { FLOOR_WINDOW });
     }
@@ -108,7 +108,7 @@ impl DelaySense {
         self.smooth
     }
 
-    /// Queue delay of the last epoch.
+    /// Queue delay of the last interval.
     pub(super) fn latest(&self) -> f64 {
         self.above
     }
@@ -118,12 +118,12 @@ impl DelaySense {
         self.floor.get().unwrap_or(0) as f64 * 1e-9
     }
 
-    /// How far an epoch's minimum may lie from where our sending puts it.
+    /// How far a monitor interval's minimum may lie from where our sending puts it.
     pub(super) fn noise(&self) -> f64 {
         self.noise.max(self.jitter)
     }
 
-    /// The noise hides a queue of the size that is aimed for.
+    /// The noise hides a queue of the size that is targeted.
     pub(super) fn is_noisy(&self) -> bool {
         self.jitters
     }
@@ -140,8 +140,8 @@ mod tests {
 
     const TARGET: f64 = 0.0003;
 
-    /// After some seconds of epochs whose delays swing by `wobble` and whose arrivals pause by `lull`, seconds.
-    fn seen(wobble: f64, lull: f64) -> DelaySense {
+    /// After some seconds of intervals whose delays swing by `jitter` and whose arrivals pause by `ack_gap`, seconds.
+    fn seen(jitter: f64, ack_gap: f64) -> DelaySense {
         let mut sense = DelaySense::new();
         for k in 0..100 {
             let report = Report {
@@ -151,11 +151,11 @@ mod tests {
                 lost: 0.0,
                 sent_rate: 1.0,
                 queue: 0.001,
-                wobble,
+                jitter,
                 ce: 0.0,
                 app_limited: false,
             };
-            sense.update(&report, true, TARGET, lull);
+            sense.update(&report, true, TARGET, ack_gap);
         }
         sense
     }

@@ -19,7 +19,7 @@ const TRIAL_MIN: f64 = 0.08;
 const TRIAL_PACKETS: f64 = 12.0;
 /// Loss during a trial under this part of the usual loss means a policer.
 const POLICER_PART: f64 = 0.4;
-/// Time from one trial to the next, and how long a verdict counts.
+/// Time from one trial to the next, and how long a diagnosis counts.
 const TRIAL_EVERY: Duration = Duration::from_secs(5);
 /// The same when a push gives reason for it.
 const TRIAL_AGAIN: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub(super) struct LossSense {
     part: f64,
     trial: Option<Trial>,
     last_trial: Time,
-    /// A trial should begin with the next epoch.
+    /// A trial should begin with the next interval.
     wanted: bool,
     /// Loss that remains when we send less; known while a policer is believed in.
     policed: Option<f64>,
@@ -49,9 +49,9 @@ impl LossSense {
         LossSense { part: 0.0, trial: None, last_trial: Time::ZERO, wanted: false, policed: None }
     }
 
-    /// Bytes acknowledged and lost in an epoch. Loss next to a long queue or
+    /// Bytes acknowledged and lost in a monitor interval. Loss next to a long queue or
     /// during a push (`ours`) may be our own doing.
-    pub(super) fn on_epoch(&mut self, acked: f64, lost: f64, mtu: f64, ours: bool) {
+    pub(super) fn on_interval(&mut self, acked: f64, lost: f64, mtu: f64, ours: bool) {
         let total = acked + lost;
         if total > 0.0 {
             // A few hundred packets of memory.
@@ -103,12 +103,12 @@ impl LossSense {
         self.policed.is_some()
     }
 
-    /// By how much to send less in this epoch for the sake of a trial; zero without one.
+    /// By how much to send less in this interval for the sake of a trial; zero without one.
     pub(super) fn trial_depth(&self) -> f64 {
         self.trial.as_ref().map_or(0.0, |t| t.depth)
     }
 
-    /// Start, continue or end a trial at the end of an epoch.
+    /// Start, continue or end a trial at the end of a monitor interval.
     pub(super) fn step(&mut self, now: Time, mtu: f64) {
         if let Some(t) = &mut self.trial {
             let expected = (t.acked + t.lost) * self.part / mtu;

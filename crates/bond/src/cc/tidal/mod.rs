@@ -1,10 +1,10 @@
 //! Tidal, the default controller: a path as full as it can be with a queue as short as it can be.
 //!
-//! It paces by rate. Once per *epoch* (a round trip, or longer where a round trip holds too few packets) it
-//! looks at the smallest queue delay of the epoch and at the rate that the link served, and sets the next pace:
+//! It paces by rate. Once per *monitor interval* (a round trip, or longer where a round trip holds too few packets) it
+//! looks at the smallest queue delay of the interval and at the rate that the link served, and sets the next pace:
 //!
 //! ```text
-//! pace = rate · (1 + ½ · (aim − queue) / interval)        a little faster while the queue is short of its aim,
+//! pace = rate · (1 + ½ · (aim − queue) / interval)        a little faster while the queue is short of its target,
 //!                                                           a little slower while it is longer
 //! rate → served      while there is a queue                 a busy link serves what it can
 //! push = 1, 1, 2, 4, 8 … times the little                   while there is no queue at all: the link has become faster
@@ -15,63 +15,63 @@
 //! have to overshoot.
 //!
 //! * `startup` doubles per round trip until a queue shows, like HyStart++ (RFC 9406).
-//! * `delay` measures how much the per-epoch minimum scatters and widens the aim by it, so that jitter is not
+//! * `delay` measures how much the per-interval minimum scatters and widens the target by it, so that jitter is not
 //!   taken for a queue, and more on a path that delivers in lumps (aggregates of 802.11), which a queue of a millisecond would leave half empty.
 //! * `drain` lets the queue run dry for a moment every 2.5 s, so that the base delay stays known.
-//! * `swell` probes where the delay jitters by more than the queue that is aimed for.
+//! * `jitter_probe` probes where the delay jitters by more than the queue that is targeted.
 //! * `loss` makes up for random loss and recognises policers.
-//! * `rival` recognises longer routes and flows that fill the queue, and competes with the latter.
+//! * `competition` recognises longer routes and flows that fill the queue, and competes with the latter.
 //!
 //! Relatives: FAST TCP (Wei, Jin, Low, Hegde 2006) has the same equilibrium, Copa (NSDI 2018) the mode switch, BBR
 //! (draft-ietf-ccwg-bbr) the rate model and app-limited rule. CE marks lower the gain in proportion to
 //! the marked part, as DCTCP does (RFC 8257 §3.3).
 
+mod competition;
 mod delay;
 mod drain;
-mod epoch;
+mod jitter_probe;
 mod loss;
-mod rival;
+mod monitor;
 mod startup;
 mod steady;
-mod swell;
 
 use super::filter::WindowedMax;
 use super::{Ack, Controller, Loss, Sibling};
 use crate::time::{Duration, Time};
+use competition::{Competition, Diagnosis, Suspicion};
 use delay::DelaySense;
-use epoch::{Epoch, Report};
 use loss::LossSense;
-use rival::{Contest, Suspicion, Verdict};
-use startup::{Crest, Startup};
+use monitor::{MonitorInterval, Report};
+use startup::{QueueOnset, Startup};
 use steady::{Inputs, Steady};
 
 /// Window before anything is known, datagrams. RFC 6928 has 10 for one flow; a path carries several, and spreads
 /// them over a round trip.
 const INITIAL_DATAGRAMS: f64 = 16.0;
-/// Shortest epoch: shorter ones would follow the scheduling of processes, not the network. Seconds.
-const MIN_EPOCH: f64 = 0.004;
-/// Datagrams that an epoch should hold, so that a minimum and a rate mean something.
-const EPOCH_DATAGRAMS: f64 = 8.0;
+/// Shortest interval: shorter ones would follow the scheduling of processes, not the network. Seconds.
+const MIN_INTERVAL: f64 = 0.004;
+/// Datagrams that a monitor interval should hold, so that a minimum and a rate mean something.
+const INTERVAL_DATAGRAMS: f64 = 8.0;
 /// Longest gap between acknowledgements that the window makes room for. Seconds.
 const MAX_GAP: f64 = 0.05;
-/// Queue delay to aim for when a packet takes `TARGET_PACKET`, which it does at 20 Mb/s. Seconds.
+/// Queue delay to target when a packet takes `TARGET_PACKET`, which it does at 20 Mb/s. Seconds.
 const TARGET: f64 = 0.001;
 const TARGET_PACKET: f64 = 0.0006;
-/// Least queue delay to aim for: senders' batches and processes' scheduling make as much. Seconds.
+/// Least queue delay to target: senders' batches and processes' scheduling make as much. Seconds.
 const LEAST_TARGET: f64 = 0.0003;
-/// Increase of the aim per second of round trip.
+/// Increase of the target per second of round trip.
 const TARGET_PER_RTT: f64 = 10.0;
 /// Pauses between acknowledgements that come of our own sending: two of a driver's batches, which last a millisecond; and so many packets,
 /// of which an acknowledgement covers two. Seconds, packets.
 const OWN_GRAIN: f64 = 0.002;
 const OWN_PACKETS: f64 = 4.0;
-/// A silence of this long, or of two round trips, is the sender's or an outage, and no part of an epoch. Seconds.
+/// A silence of this long, or of two round trips, is the sender's or an outage, and no part of a monitor interval. Seconds.
 const SILENCE: f64 = 0.25;
 /// A GSO batch: the window always has room for some.
 const BATCH: f64 = 65_536.0;
 /// At this rate a batch of 64 KiB lasts 50 µs, less than a timer can be trusted with. Bits per second.
 const UNPACED_BPS: f64 = 1e10;
-/// Part of the rate from before a rival was recognised with which a contest begins.
+/// Part of the rate from before a competing flow was recognised with which competitive mode begins.
 const CLAIM: f64 = 0.9;
 /// Bytes of that room at most: what is in flight beyond the path itself waits in somebody's socket buffer, and those
 /// have a few MB.
@@ -83,7 +83,7 @@ const WINDOW_ROOM: f64 = 1.25;
 enum Phase {
     Startup(Startup),
     Steady(Steady),
-    Contest(Box<Contest>),
+    Competition(Box<Competition>),
 }
 
 /// See the module's page.
@@ -91,10 +91,10 @@ enum Phase {
 pub struct Tidal {
     mtu: f64,
     phase: Phase,
-    epoch: Option<Epoch>,
+    monitor: Option<MonitorInterval>,
     delay: DelaySense,
     loss: LossSense,
-    crest: Crest,
+    onset: QueueOnset,
     suspicion: Suspicion,
     probe_allowed: bool,
     /// Rate the path serves, lost packets included, bytes per second.
@@ -103,7 +103,7 @@ pub struct Tidal {
     floor_rate: f64,
     min_rtt: f64,
     srtt: f64,
-    /// Round trip with no more queue than is aimed for, smoothed.
+    /// Round trip with no more queue than is targeted, smoothed.
     bare_rtt: f64,
     /// Longest gaps between acknowledgements lately, ns.
     gaps: WindowedMax,
@@ -118,10 +118,10 @@ impl Tidal {
         Tidal {
             mtu: mtu as f64,
             phase: Phase::Startup(Startup::new()),
-            epoch: None,
+            monitor: None,
             delay: DelaySense::new(),
             loss: LossSense::new(),
-            crest: Crest::new(Time::ZERO),
+            onset: QueueOnset::new(Time::ZERO),
             suspicion: Suspicion::default(),
             probe_allowed: true,
             rate: 0.0,
@@ -135,11 +135,11 @@ impl Tidal {
         }
     }
 
-    /// Queue delay to aim for, seconds: a millisecond at 20 Mb/s, and less where packets are shorter, because more of
+    /// Queue delay to target, seconds: a millisecond at 20 Mb/s, and less where packets are shorter, because more of
     /// them smooth each other. It falls with the rate so that equal flows converge: of two in one queue the slower
-    /// aims for more. It grows with the round trip, in which the control is blind, and holds most of a packet where one
+    /// targets more. It grows with the round trip, in which the control is blind, and holds most of a packet where one
     /// takes long.
-    fn target(&self) -> f64 {
+    fn base_target(&self) -> f64 {
         let packet = self.mtu / self.rate.max(1.0);
         let root = (packet / TARGET_PACKET).sqrt();
         let shared = TARGET * root * root.sqrt();
@@ -152,13 +152,13 @@ impl Tidal {
     }
 
     /// How much longer acknowledgements paused lately than batches of the sender's and single packets make them. Seconds.
-    fn lull(&self) -> f64 {
+    fn ack_gap(&self) -> f64 {
         (self.gap() - OWN_GRAIN - OWN_PACKETS * self.mtu / self.rate.max(1.0)).max(0.0)
     }
 
-    fn min_epoch(&self) -> f64 {
-        let packets = EPOCH_DATAGRAMS * self.mtu / self.rate.max(1.0);
-        MIN_EPOCH
+    fn min_interval(&self) -> f64 {
+        let packets = INTERVAL_DATAGRAMS * self.mtu / self.rate.max(1.0);
+        MIN_INTERVAL
             .max(packets.min(0.25))
             .max(2.0 * self.gap())
             .max((4.0 * self.delay.noise()).min(2.0 * self.min_rtt))
@@ -169,7 +169,7 @@ impl Tidal {
             report,
             delay: &self.delay,
             loss: &self.loss,
-            target: self.target(),
+            base_target: self.base_target(),
             rate: self.rate,
             min_rtt: self.min_rtt,
             gap: self.gap(),
@@ -181,7 +181,7 @@ impl Tidal {
         let rtt = ack.rtt.as_secs_f64();
         self.min_rtt = ack.min_rtt.as_secs_f64();
         // Less what the packet waited beyond the queue that is meant to be there.
-        let queue = queue_of(ack) - self.delay.floor() - self.delay.bias() - self.target();
+        let queue = queue_of(ack) - self.delay.floor() - self.delay.bias() - self.base_target();
         let bare = (rtt - queue.max(0.0)).max(self.min_rtt);
         if self.srtt == 0.0 {
             (self.srtt, self.bare_rtt) = (rtt, bare);
@@ -200,43 +200,43 @@ impl Tidal {
     fn forget_silence(&mut self, ack: &Ack) {
         let silence = self.last_ack.map_or(0.0, |last| ack.now.since(last).as_secs_f64());
         if silence > SILENCE.max(2.0 * self.srtt) {
-            self.epoch = None;
+            self.monitor = None;
             self.last_ack = None;
         }
     }
 
-    /// Whether the epoch should end early: a probe that finds the end of the link is not carried on, nor is a queue
+    /// Whether the interval should end early: a probe that finds the end of the link is not carried on, nor is a queue
     /// let grow where none should be.
     fn must_react(&mut self, ack: &Ack, queue: f64, target: f64) -> bool {
         let above = queue - self.delay.floor();
-        let risen = self.crest.on_ack(ack, above, 3.0 * target + 4.0 * self.delay.noise());
-        let old_enough = self.epoch.as_ref().is_some_and(|e| e.age(ack) > 3.0 * self.gap());
+        let risen = self.onset.on_ack(ack, above, 3.0 * target + 4.0 * self.delay.noise());
+        let old_enough = self.monitor.as_ref().is_some_and(|e| e.age(ack) > 3.0 * self.gap());
         let unexpected = match &self.phase {
             Phase::Steady(s) => self.is_probing() || s.high == 0 && !self.delay.is_noisy(),
-            Phase::Startup(_) | Phase::Contest(_) => false,
+            Phase::Startup(_) | Phase::Competition(_) => false,
         };
         risen && old_enough && unexpected
     }
 
-    fn on_epoch(&mut self, report: &Report) {
+    fn on_interval(&mut self, report: &Report) {
         let crowded = self.delay.latest() > self.inputs(report).excessive();
         let pushing = self.is_probing();
-        self.loss.on_epoch(report.acked, report.lost, self.mtu, crowded || pushing);
+        self.loss.on_interval(report.acked, report.lost, self.mtu, crowded || pushing);
         self.loss.step(report.now, self.mtu);
-        let target = self.target();
+        let target = self.base_target();
         match core::mem::replace(&mut self.phase, Phase::Startup(Startup::new())) {
             Phase::Startup(s) => {
-                self.delay.update(report, false, target, self.lull());
+                self.delay.update(report, false, target, self.ack_gap());
                 self.phase = Phase::Startup(s);
             }
-            Phase::Steady(s) => self.steady_epoch(s, report, target),
-            Phase::Contest(c) => self.contest_epoch(c, report, target),
+            Phase::Steady(s) => self.steady_interval(s, report, target),
+            Phase::Competition(c) => self.competitive_interval(c, report, target),
         }
     }
 
-    fn steady_epoch(&mut self, mut s: Steady, report: &Report, target: f64) {
+    fn steady_interval(&mut self, mut s: Steady, report: &Report, target: f64) {
         let calm = s.high == 0 && self.delay.latest() < 2.0 * target + 2.0 * self.delay.bias();
-        self.delay.update(report, calm, target, self.lull());
+        self.delay.update(report, calm, target, self.ack_gap());
         let mut rate = self.rate;
         s.step(&self.inputs(report), &mut rate);
         self.rate = rate;
@@ -249,36 +249,37 @@ impl Tidal {
         }
         let mut suspicion = core::mem::take(&mut self.suspicion);
         let inputs = self.inputs(report);
-        let verdict = match inputs.is_long() {
+        let diagnosis = match inputs.is_long() {
             true => suspicion.on_long_queue(&inputs),
-            false => Verdict::Open,
+            false => Diagnosis::Open,
         };
         let claim = self.rate.max(CLAIM * suspicion.rate());
-        if !inputs.is_long() || verdict != Verdict::Open {
+        if !inputs.is_long() || diagnosis != Diagnosis::Open {
             suspicion.clear();
         }
         self.suspicion = suspicion;
-        self.phase = match verdict {
-            Verdict::Open => Phase::Steady(s),
-            Verdict::Longer => {
+        self.phase = match diagnosis {
+            Diagnosis::Open => Phase::Steady(s),
+            Diagnosis::Longer => {
                 self.delay.rebase(report.now);
                 Phase::Steady(Steady::new(report.now, self.rate))
             }
-            Verdict::Rival => {
-                let contest = Contest::new(report.now, self.mtu as u64, claim, self.srtt);
-                Phase::Contest(Box::new(contest))
+            Diagnosis::Competitor => {
+                let competition = Competition::new(report.now, self.mtu as u64, claim, self.srtt);
+                Phase::Competition(Box::new(competition))
             }
         };
     }
 
-    fn contest_epoch(&mut self, mut c: Box<Contest>, report: &Report, target: f64) {
-        self.delay.update(report, false, target, self.lull());
+    fn competitive_interval(&mut self, mut c: Box<Competition>, report: &Report, target: f64) {
+        self.delay.update(report, false, target, self.ack_gap());
         let inputs = self.inputs(report);
         let served = inputs.served();
         let over = c.step(&inputs);
         self.rate += (served - self.rate) / 4.0;
         self.suspicion.remember(report.now);
-        self.phase = if over { Phase::Steady(Steady::new(report.now, self.rate)) } else { Phase::Contest(c) };
+        self.phase =
+            if over { Phase::Steady(Steady::new(report.now, self.rate)) } else { Phase::Competition(c) };
     }
 
     /// Bytes that may be in flight at `gain` times the rate.
@@ -310,7 +311,7 @@ impl Controller for Tidal {
         self.measure(ack);
         self.app_limited = ack.app_limited;
         let queue = queue_of(ack);
-        let target = self.target();
+        let target = self.base_target();
         let mut over = false;
         match &mut self.phase {
             Phase::Startup(s) => {
@@ -318,7 +319,7 @@ impl Controller for Tidal {
                 over = s.on_ack(ack, queue, threshold, self.mtu);
                 self.rate = s.rate();
             }
-            Phase::Contest(c) => c.on_ack(ack, queue),
+            Phase::Competition(c) => c.on_ack(ack, queue),
             Phase::Steady(_) => {}
         }
         if over {
@@ -328,25 +329,25 @@ impl Controller for Tidal {
         }
         let stop = self.must_react(ack, queue, target);
         let mtu = self.mtu;
-        let min_span = self.min_epoch();
-        let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, ack.newest_sent));
-        epoch.on_ack(ack, queue, mtu);
-        if stop || epoch.is_over(ack, min_span) {
-            let report = epoch.report(ack);
-            self.epoch = Some(Epoch::begin(ack.now, ack.newest_sent));
-            self.on_epoch(&report);
+        let min_span = self.min_interval();
+        let monitor = self.monitor.get_or_insert_with(|| MonitorInterval::begin(ack.now, ack.newest_sent));
+        monitor.on_ack(ack, queue, mtu);
+        if stop || monitor.is_over(ack, min_span) {
+            let report = monitor.report(ack);
+            self.monitor = Some(MonitorInterval::begin(ack.now, ack.newest_sent));
+            self.on_interval(&report);
         }
     }
 
     fn on_loss(&mut self, loss: &Loss, _siblings: &[Sibling]) {
         self.loss.count(loss.newest_sent, 0, loss.bytes);
-        if let Some(e) = &mut self.epoch {
+        if let Some(e) = &mut self.monitor {
             e.on_loss(loss.bytes);
         }
         let queue = self.delay.latest();
         match &mut self.phase {
             Phase::Startup(s) => s.on_loss(loss.bytes),
-            Phase::Contest(c) => c.on_loss(loss, queue),
+            Phase::Competition(c) => c.on_loss(loss, queue),
             Phase::Steady(_) => {}
         }
     }
@@ -370,7 +371,7 @@ impl Controller for Tidal {
                 gain * self.rate * rtt + (gain * self.rate * self.gap()).min(MAX_SLACK) + least
             }
             Phase::Steady(s) => self.flight(s.gain()),
-            Phase::Contest(c) => c.window() as f64 + (self.rate * self.gap()).min(MAX_SLACK),
+            Phase::Competition(c) => c.window() as f64 + (self.rate * self.gap()).min(MAX_SLACK),
         };
         bytes.max(4.0 * self.mtu) as u64
     }
@@ -384,7 +385,7 @@ impl Controller for Tidal {
                 (self.rate * gain).max(INITIAL_DATAGRAMS * self.mtu / self.min_rtt.max(1e-6))
             }
             Phase::Steady(s) => self.rate * s.gain(),
-            Phase::Contest(c) => c.pace().unwrap_or(self.rate),
+            Phase::Competition(c) => c.pace().unwrap_or(self.rate),
         };
         let bps = bytes_per_s * 8.0;
         (bps < UNPACED_BPS).then_some(bps.max(8.0 * self.mtu) as u64)
@@ -405,8 +406,8 @@ impl Controller for Tidal {
     fn is_probing(&self) -> bool {
         match &self.phase {
             Phase::Startup(_) => true,
-            Phase::Steady(s) => s.gain() > 1.0 + steady::PROBING_PUSH,
-            Phase::Contest(..) => false,
+            Phase::Steady(s) => s.gain() > 1.0 + steady::PROBING_GAIN,
+            Phase::Competition(..) => false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Finding the rate of an unknown path: doubling per round trip until a queue shows or the rate stops growing.
 
-use super::epoch::Swings;
+use super::monitor::Swings;
 use crate::cc::Ack;
 use crate::time::Time;
 
@@ -33,7 +33,7 @@ pub(super) struct Startup {
     previous: f64,
     round_end: Time,
     rounds: u32,
-    crest: Crest,
+    onset: QueueOnset,
     swings: Swings,
     flat: u32,
     flat_best: f64,
@@ -52,7 +52,7 @@ impl Startup {
             previous: 0.0,
             round_end: Time::ZERO,
             rounds: 0,
-            crest: Crest::new(Time::ZERO),
+            onset: QueueOnset::new(Time::ZERO),
             swings: Swings::default(),
             flat: 0,
             flat_best: 0.0,
@@ -85,8 +85,8 @@ impl Startup {
         self.acks += 1;
         self.best = self.best.max(ack.delivery_rate_bps as f64 / 8.0);
         self.swings.add(queue);
-        let crest = self.crest.on_ack(ack, queue, threshold + JITTER_ROOM * self.swings.size());
-        crest && self.rounds > BURST_ROUNDS && !ack.app_limited
+        let onset = self.onset.on_ack(ack, queue, threshold + JITTER_ROOM * self.swings.size());
+        onset && self.rounds > BURST_ROUNDS && !ack.app_limited
     }
 
     /// Bytes were lost.
@@ -99,7 +99,7 @@ impl Startup {
         let lossy = self.lost > FULL_LOST * mtu && self.lost > FULL_LOSS * (self.acked + self.lost);
         let overflows = lossy && !grows && self.rounds >= BURST_ROUNDS;
         // Bursts of flows that are not held back here have queues of their own, but begin without one. A round that never does has
-        // filled the path. (Where the path itself sets the pace, the crest tells sooner.)
+        // filled the path. (Where the path itself sets the pace, the onset tells sooner.)
         let full = ack.app_limited
             && self.acks >= FULL_ACKS
             && self.least > threshold + JITTER_ROOM * self.swings.size();
@@ -124,21 +124,21 @@ impl Startup {
 
 /// Acknowledgements whose minimum is believed to be a queue (HyStart++ wants eight samples; an acknowledgement
 /// covers two packets or more here).
-const CREST_ACKS: u32 = 4;
+const ONSET_ACKS: u32 = 4;
 /// Part of a round trip that the same must span.
-const CREST_SPAN: f64 = 0.125;
+const ONSET_SPAN: f64 = 0.125;
 
 /// Sees a queue rise within a round trip, while the path is sending faster than it knows the link to be.
 #[derive(Clone, Debug)]
-pub(super) struct Crest {
+pub(super) struct QueueOnset {
     since: Time,
     least: f64,
     acks: u32,
 }
 
-impl Crest {
+impl QueueOnset {
     pub(super) fn new(now: Time) -> Self {
-        Crest { since: now, least: f64::INFINITY, acks: 0 }
+        QueueOnset { since: now, least: f64::INFINITY, acks: 0 }
     }
 
     /// True when not one of the last few acknowledgements showed less queue than `threshold` seconds.
@@ -146,11 +146,11 @@ impl Crest {
         self.least = self.least.min(queue);
         self.acks += 1;
         let span = ack.now.since(self.since).as_secs_f64();
-        if self.acks < CREST_ACKS || span < CREST_SPAN * ack.min_rtt.as_secs_f64() {
+        if self.acks < ONSET_ACKS || span < ONSET_SPAN * ack.min_rtt.as_secs_f64() {
             return false;
         }
         let risen = self.least > threshold;
-        *self = Crest::new(ack.now);
+        *self = QueueOnset::new(ack.now);
         risen
     }
 }

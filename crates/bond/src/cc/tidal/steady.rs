@@ -1,13 +1,13 @@
-//! The control law: once per epoch, from the queue and the delivered rate to the next pacing rate.
+//! The control law: once per interval, from the queue and the delivered rate to the next pacing rate.
 
 use super::delay::DelaySense;
 use super::drain::Drain;
-use super::epoch::Report;
+use super::jitter_probe::JitterProbe;
 use super::loss::LossSense;
-use super::swell::Swell;
+use super::monitor::Report;
 use crate::time::Time;
 
-/// Part of the missing queue that one control interval makes good. The answer to a change shows two epochs later, an
+/// Part of the missing queue that one control interval makes good. The answer to a change shows two intervals later, an
 /// integrator with that delay rings from about 0.37 on; what is on its way is counted (`pending`), which allows a
 /// little more, and equal flows share the sooner the larger it is.
 const REFILL: f64 = 0.5;
@@ -17,21 +17,21 @@ const RELIEF: f64 = 0.8;
 /// Slower sending when every packet is marked CE. A mark says that there is a queue, and the marker is quick: little
 /// by little is enough.
 const MARK_RELIEF: f64 = 0.15;
-/// Sending at less than this part of the rate is restraint: more than the control does around its aim.
+/// Sending at less than this part of the rate is restraint: more than the control does around its target.
 const RESTRAINED: f64 = 0.96;
 /// Slowest sending while a queue is drained, as a part of the estimated rate.
 const LEAST_GAIN: f64 = 0.5;
-/// The same, when the queue has not moved for several epochs.
+/// The same, when the queue has not moved for several intervals.
 const LEAST_GAIN_STUBBORN: f64 = 0.25;
 /// Fastest probing: the queue shows a round trip late, and half a round trip of it is enough.
-const MOST_PUSH: f64 = 0.5;
+const MAX_PROBE_GAIN: f64 = 0.5;
 /// Fastest probing while the session lets another path probe, or while a policer is believed in.
-const HELD_PUSH: f64 = 0.02;
-/// From this push on the path counts as probing; the control around its aim stays below.
-pub(super) const PROBING_PUSH: f64 = 0.05;
-/// Epochs without a queue before the push doubles from epoch to epoch; the effect of a push needs two to show.
-const DRY_EPOCHS: u32 = 2;
-/// Memory of the rate, in control intervals: epochs join without a gap, so little averaging is needed …
+const HELD_PROBE_GAIN: f64 = 0.02;
+/// From this push on the path counts as probing; the control around its target stays below.
+pub(super) const PROBING_GAIN: f64 = 0.05;
+/// Intervals without a queue before the push doubles from interval to interval; the effect of a push needs two to show.
+const DRY_INTERVALS: u32 = 2;
+/// Memory of the rate, in control intervals: intervals join without a gap, so little averaging is needed …
 const RATE_MEMORY: f64 = 1.0;
 /// … and so much more where arrivals scatter, per unit of scatter over interval.
 const RATE_SCATTER: f64 = 50.0;
@@ -49,18 +49,18 @@ const DROPPED_LEAST: f64 = 0.03;
 pub(super) struct Steady {
     /// Pacing rate as a part of `rate`; the present one and the two before it.
     gains: [f64; 3],
-    /// Epochs in a row without a queue.
+    /// Intervals in a row without a queue.
     pub dry: u32,
-    /// Epochs in a row with an excessive queue.
+    /// Intervals in a row with an excessive queue.
     pub high: u32,
     drain: Drain,
-    /// Rate served in the epoch before.
+    /// Rate served in the interval before.
     last_served: f64,
     /// Queue delay when a push was last considered.
     last_queue: f64,
     /// A push was neither taken nor queued, but dropped.
     pub unanswered: bool,
-    swell: Swell,
+    jitter_probe: JitterProbe,
 }
 
 /// What the law looks at.
@@ -68,31 +68,31 @@ pub(super) struct Inputs<'a> {
     pub report: &'a Report,
     pub delay: &'a DelaySense,
     pub loss: &'a LossSense,
-    /// Queue delay to aim for, without noise, seconds.
-    pub target: f64,
-    /// Estimated rate before this epoch, bytes per second.
+    /// Queue delay to target, without noise, seconds.
+    pub base_target: f64,
+    /// Estimated rate before this interval, bytes per second.
     pub rate: f64,
     pub min_rtt: f64,
-    /// Longest usual gap between acknowledgements, seconds: the grain of everything measured in an epoch.
+    /// Longest usual gap between acknowledgements, seconds: the grain of everything measured in a monitor interval.
     pub gap: f64,
     pub probe_allowed: bool,
 }
 
 impl Inputs<'_> {
-    /// Queue delay at which an epoch's minimum should lie on average.
-    pub(super) fn aim(&self) -> f64 {
-        self.target + self.delay.bias()
+    /// Queue delay at which a monitor interval's minimum should lie on average.
+    pub(super) fn target(&self) -> f64 {
+        self.base_target + self.delay.bias()
     }
 
     /// Queue delay that our own control would not have caused.
     pub(super) fn excessive(&self) -> f64 {
-        let own = self.aim() + self.target.max(0.03 * self.interval().min(0.2));
+        let own = self.target() + self.base_target.max(0.03 * self.interval().min(0.2));
         own + 3.0 * self.delay.noise()
     }
 
     /// The queue is longer than our control wants it.
     pub(super) fn is_long(&self) -> bool {
-        self.delay.latest() > self.aim() + 0.5 * self.target + 3.0 * self.delay.noise()
+        self.delay.latest() > self.target() + 0.5 * self.base_target + 3.0 * self.delay.noise()
     }
 
     /// We send less than the path can, so what it serves does not say what it can.
@@ -105,12 +105,12 @@ impl Inputs<'_> {
         self.report.span.max(self.min_rtt)
     }
 
-    /// Part of the packets lost in this epoch.
+    /// Part of the packets lost in this interval.
     pub(super) fn loss_now(&self) -> f64 {
         self.report.lost / (self.report.acked + self.report.lost).max(1.0)
     }
 
-    /// Rate that the link served in the epoch.
+    /// Rate that the link served in the interval.
     pub(super) fn served(&self) -> f64 {
         self.report.acked / self.report.span / (1.0 - self.loss.made_up())
     }
@@ -126,7 +126,7 @@ impl Steady {
             last_served: rate,
             last_queue: 0.0,
             unanswered: false,
-            swell: Swell::new(),
+            jitter_probe: JitterProbe::new(),
         }
     }
 
@@ -136,14 +136,14 @@ impl Steady {
 
     /// The last pushes were taken by the link without a queue.
     pub(super) fn found_room(&self) -> bool {
-        self.dry > DRY_EPOCHS || self.swell.has_room()
+        self.dry > DRY_INTERVALS || self.jitter_probe.has_room()
     }
 
     pub(super) fn step(&mut self, i: &Inputs<'_>, rate: &mut f64) {
         let queue = i.delay.queue();
         self.high = if i.delay.latest() > i.excessive() { self.high + 1 } else { 0 };
         self.update_rate(i, queue, rate);
-        // What was sent in this epoch is still on its way, and will change the queue by so much.
+        // What was sent in this interval is still on its way, and will change the queue by so much.
         let pending = (self.gains[0] - 1.0) * i.report.span;
         self.unanswered = false;
         let gain = self.next_gain(i, queue, pending);
@@ -156,9 +156,10 @@ impl Steady {
         if self.high > 0 {
             return self.update_rate_in_overload(i, served, last, rate);
         }
-        let filled = queue > 0.3 * i.target + i.delay.bias() || i.delay.is_noisy() || i.loss.is_policed();
+        let filled =
+            queue > 0.3 * i.base_target + i.delay.bias() || i.delay.is_noisy() || i.loss.is_policed();
         let busy = filled && !i.report.app_limited && !i.is_restrained();
-        // A push that finds something is followed at once; else the average of a few epochs counts, of more if it scatters.
+        // A push that finds something is followed at once; else the average of a few intervals counts, of more if it scatters.
         let found = served > *rate && self.found_room();
         let (memory, looseness) =
             if found { (FOUND_MEMORY, FOUND_SCATTER) } else { (RATE_MEMORY, RATE_SCATTER) };
@@ -178,7 +179,7 @@ impl Steady {
         if noisy && i.report.span < 0.7 * i.min_rtt {
             return; // cut short by a probe's end: too few arrivals to count
         }
-        // With noise one epoch may be short of arrivals by chance; the better of two, and half of the way, is safer.
+        // With noise one monitor interval may be short of arrivals by chance; the better of two, and half of the way, is safer.
         let (seen, weight) = if noisy { (served.max(last), 0.5) } else { (served, 1.0) };
         let sent = i.report.sent_rate;
         let growing = sent > served * (SKEW + noise) && seen < *rate;
@@ -191,21 +192,21 @@ impl Steady {
     }
 
     fn next_gain(&mut self, i: &Inputs<'_>, queue: f64, pending: f64) -> f64 {
-        let (aim, interval) = (i.aim(), i.interval());
+        let (target, interval) = (i.target(), i.interval());
         let marks = MARK_RELIEF * i.report.ce;
         if self.high > 0 {
-            self.swell.interrupt();
+            self.jitter_probe.interrupt();
         } else if i.delay.is_noisy()
-            && let Some(gain) = self.swell.step(i)
+            && let Some(gain) = self.jitter_probe.step(i)
         {
             self.dry = 0;
             self.drain = Drain::new(i.report.now);
             return (gain - marks).max(LEAST_GAIN);
         }
-        if queue > aim {
+        if queue > target {
             self.dry = 0;
             let least = if self.high > 4 { LEAST_GAIN_STUBBORN } else { LEAST_GAIN };
-            let excess = queue + pending - aim;
+            let excess = queue + pending - target;
             return (1.0 - RELIEF * excess / interval - marks).clamp(least, 1.0);
         }
         if self.dry == 0
@@ -217,13 +218,13 @@ impl Steady {
         if trial > 0.0 {
             return 1.0 - trial;
         }
-        (1.0 + self.push(i, queue, pending) - marks).max(LEAST_GAIN)
+        (1.0 + self.probe_gain(i, queue, pending) - marks).max(LEAST_GAIN)
     }
 
-    fn push(&mut self, i: &Inputs<'_>, queue: f64, pending: f64) -> f64 {
-        let missing = i.aim() - queue;
-        let is_dry = queue < 0.5 * i.target + 0.5 * i.delay.bias() && i.report.ce == 0.0;
-        let rising = i.delay.latest() > self.last_queue + 0.1 * i.target;
+    fn probe_gain(&mut self, i: &Inputs<'_>, queue: f64, pending: f64) -> f64 {
+        let missing = i.target() - queue;
+        let is_dry = queue < 0.5 * i.base_target + 0.5 * i.delay.bias() && i.report.ce == 0.0;
+        let rising = i.delay.latest() > self.last_queue + 0.1 * i.base_target;
         self.last_queue = i.delay.latest();
         self.dry = match is_dry && !i.report.app_limited {
             true if rising && self.dry > 0 => self.dry, // what was pushed begins to show
@@ -231,20 +232,20 @@ impl Steady {
             false => 0,
         };
         if i.delay.is_noisy() {
-            // Then a missing queue may be noise, and finding room is the swell's business.
+            // Then a missing queue may be noise, and finding room is the jitter probe's business.
             self.dry = 0;
-            return (REFILL * missing.clamp(0.0, 2.0 * i.target) / i.interval()).min(HELD_PUSH);
+            return (REFILL * missing.clamp(0.0, 2.0 * i.base_target) / i.interval()).min(HELD_PROBE_GAIN);
         }
-        self.unanswered = self.dry > DRY_EPOCHS
+        self.unanswered = self.dry > DRY_INTERVALS
             && i.loss_now() > i.loss.made_up() + (DROPPED * (self.gains[1] - 1.0)).max(DROPPED_LEAST);
         if self.unanswered {
             self.dry = 0;
         }
-        let doublings = self.dry.saturating_sub(DRY_EPOCHS).min(16);
-        let most = if i.probe_allowed && !i.loss.is_policed() { MOST_PUSH } else { HELD_PUSH };
+        let doublings = self.dry.saturating_sub(DRY_INTERVALS).min(16);
+        let most = if i.probe_allowed && !i.loss.is_policed() { MAX_PROBE_GAIN } else { HELD_PROBE_GAIN };
         // While dry, what is pending did not help so far.
         let counted = if doublings > 0 { missing } else { missing - pending };
-        let base = REFILL * counted.min(2.0 * i.target) / i.interval();
+        let base = REFILL * counted.min(2.0 * i.base_target) / i.interval();
         (base * f64::from(1u32 << doublings)).min(most)
     }
 }

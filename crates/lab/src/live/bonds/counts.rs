@@ -8,7 +8,7 @@ use std::time::Duration;
 use ropewalk_scenario::report::{BondRow, PathRow};
 use serde::Deserialize;
 
-use super::{Bonds, ENDS, Running, hop};
+use super::{Bonds, ENDS, Running, backhaul};
 use crate::Namespace;
 
 /// How long a daemon may take to answer.
@@ -25,14 +25,14 @@ struct Answer {
 struct Status {
     peers: Vec<Peer>,
     /// An access point that may leave its channel.
-    mover: Option<Mover>,
+    channel_switcher: Option<ChannelSwitcher>,
 }
 
 /// Its searches.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-struct Mover {
+struct ChannelSwitcher {
     searches: u64,
-    moves: u64,
+    switches: u64,
     last_probes: Option<u32>,
     last_before_bps: Option<f64>,
     last_after_bps: Option<f64>,
@@ -48,7 +48,7 @@ struct Peer {
     wait_median_ms: Option<f64>,
     wait_p99_ms: Option<f64>,
     #[serde(skip)]
-    mover: Option<Mover>,
+    channel_switcher: Option<ChannelSwitcher>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -100,7 +100,11 @@ impl Bonds {
     pub(in crate::live) fn counts(&self) -> BondCounts {
         let end = |running: &Running, i: usize| {
             let status = status(&running.states[i]).unwrap_or_default();
-            let peer = status.peers.into_iter().next().map(|p| Peer { mover: status.mover, ..p });
+            let peer = status
+                .peers
+                .into_iter()
+                .next()
+                .map(|p| Peer { channel_switcher: status.channel_switcher, ..p });
             let device = received(running.nodes[i].namespace(), &running.name);
             (peer.unwrap_or_default(), device.unwrap_or_default())
         };
@@ -133,11 +137,11 @@ impl Bonds {
                     waited: now.waited.map(|n| n.saturating_sub(then.waited.unwrap_or(0))),
                     wait_median_ms: now.wait_median_ms,
                     wait_p99_ms: now.wait_p99_ms,
-                    searches: new.mover.map(|m| m.searches as f64),
-                    switches: new.mover.map(|m| m.moves as f64),
-                    probes: new.mover.and_then(|m| m.last_probes).map(f64::from),
-                    before_mbps: new.mover.and_then(|m| m.last_before_bps).map(|bps| bps / 1e6),
-                    after_mbps: new.mover.and_then(|m| m.last_after_bps).map(|bps| bps / 1e6),
+                    searches: new.channel_switcher.map(|m| m.searches as f64),
+                    switches: new.channel_switcher.map(|m| m.switches as f64),
+                    probes: new.channel_switcher.and_then(|m| m.last_probes).map(f64::from),
+                    before_mbps: new.channel_switcher.and_then(|m| m.last_before_bps).map(|bps| bps / 1e6),
+                    after_mbps: new.channel_switcher.and_then(|m| m.last_after_bps).map(|bps| bps / 1e6),
                     ..BondRow::default()
                 });
                 paths.extend(running.paths(end, [old, new], mbps));
@@ -178,7 +182,7 @@ impl Running {
     /// The client's interface of a path. An access point's numbers are its own: there the path is found by the radio that its socket is on.
     fn interface(&self, end: usize, path: &PeerPath) -> &str {
         let by_number = || self.bond.paths.get(usize::from(path.id));
-        let found = match hop::is_hop(&self.bond) {
+        let found = match backhaul::is_backhaul(&self.bond) {
             true => self.bond.paths.iter().find(|q| match end {
                 0 => q.interface == path.name,
                 _ => q.to.as_ref().unwrap_or(&q.interface) == &path.name,

@@ -1,7 +1,7 @@
 //! A scenario's bonds: the real gateway and the real client in their nodes.
 
+mod backhaul;
 mod counts;
-mod hop;
 
 use std::fmt::Write;
 use std::fs;
@@ -38,8 +38,8 @@ pub(crate) fn refusals(scenario: &Scenario) -> Vec<BuildError> {
         let wrong = refusals.into_iter().filter(|r| r.0);
         let mut all: Vec<_> =
             wrong.map(|(_, key, why)| BuildError::new(format!("bond.{name}.{key}"), why)).collect();
-        if hop::is_hop(bond) {
-            all.extend(hop::refusals(scenario, name, bond));
+        if backhaul::is_backhaul(bond) {
+            all.extend(backhaul::refusals(scenario, name, bond));
         }
         all
     };
@@ -103,7 +103,7 @@ fn engine(bond: &Bond) -> String {
         bond.tun_mtu,
         bond.queue.0
     );
-    format!("{engine}{packets}{deadline}throttle = \"{}\"\n", bond.throttle.name())
+    format!("{engine}{packets}{deadline}limiter = \"{}\"\n", bond.limiter.name())
 }
 
 /// The client's part: each path with the gateway's address that it leads to.
@@ -195,7 +195,7 @@ fn start(lab: &Lab, program: &Path, (number, name): (usize, &str), bond: &Bond) 
         prefix: net.prefix_len(),
         port: PORT + number as u16,
     };
-    let mut daemons = if hop::is_hop(bond) { start.hop()? } else { start.tunnel()? };
+    let mut daemons = if backhaul::is_backhaul(bond) { start.backhaul()? } else { start.tunnel()? };
     wait_for_ping(&start.nodes[0], inside.into(), &mut daemons[0])?;
     for node in &start.nodes {
         route_like_the_others(node.namespace(), name, lab.route_suffix(node.name()))?;
@@ -262,15 +262,15 @@ impl Start<'_> {
     }
 
     /// `ropewalk ap` and `ropewalk repeater`.
-    fn hop(&self) -> Result<[Process; 2]> {
+    fn backhaul(&self) -> Result<[Process; 2]> {
         let (scenario, this) = (self.lab.scenario(), (self.name, self.bond));
         let (client_state, gateway_state) = (self.state(0), self.state(1));
-        let config = self.config(1, &hop::ap(scenario, this, &self.address(), self.port))?;
+        let config = self.config(1, &backhaul::ap(scenario, this, &self.address(), self.port))?;
         let ap = ["ap", "--state", &gateway_state, "--config", &config];
         let mut serving = self.nodes[1].namespace().start(&self.program, ap)?;
         serving.wait_for_line("access point ready", PATIENCE)?;
         let token = self.token(["ap", "invite", "lab", "--state", &gateway_state, "--config", &config])?;
-        let config = self.config(0, &hop::repeater(scenario, this, &self.routes()))?;
+        let config = self.config(0, &backhaul::repeater(scenario, this, &self.routes()))?;
         let repeater = ["repeater", &token, "--state", &client_state, "--config", &config];
         Ok([self.nodes[0].namespace().start(&self.program, repeater)?, serving])
     }

@@ -102,7 +102,7 @@ fn sweep(directory: &Path) {
 }
 
 /// What conversations share.
-struct Desk {
+struct ControlHandler {
     lab: Lab,
     document: Document,
     name: String,
@@ -124,20 +124,20 @@ pub fn serve(claim: Claim, lab: Lab, document: Document, ended: impl Fn() -> boo
     claim.listener.set_nonblocking(true).map_err(LabError::kernel("listen"))?;
     let name = claim.name.clone();
     let (stop, asked) = (AtomicBool::new(false), Mutex::default());
-    let desk = Arc::new(Desk { lab, document, name, since, first, stop, asked });
-    while !ended() && !desk.stop.load(Ordering::Relaxed) {
+    let handler = Arc::new(ControlHandler { lab, document, name, since, first, stop, asked });
+    while !ended() && !handler.stop.load(Ordering::Relaxed) {
         match claim.listener.accept() {
             Ok((stream, _)) => {
-                let desk = Arc::clone(&desk);
+                let handler = Arc::clone(&handler);
                 let conversation = std::thread::Builder::new().name("conversation".to_owned());
                 // One that cannot be started is closed, which its other end sees.
-                let _ = conversation.spawn(move || converse(stream, &desk));
+                let _ = conversation.spawn(move || converse(stream, &handler));
             }
             Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
         }
     }
-    desk.lab.clean();
-    let asked = desk.asked.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+    handler.lab.clean();
+    let asked = handler.asked.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
     drop(claim);
     if let Some(mut stream) = asked {
         let _ = answer(&mut stream, &Response::Done);
@@ -151,10 +151,10 @@ fn answer(stream: &mut UnixStream, response: &Response) -> std::io::Result<()> {
     stream.write_all(&bytes)
 }
 
-fn converse(stream: UnixStream, desk: &Desk) -> std::io::Result<()> {
+fn converse(stream: UnixStream, handler: &ControlHandler) -> std::io::Result<()> {
     stream.set_nonblocking(false)?;
     let mut stream = BufReader::new(stream);
-    let mut last = desk.first.clone();
+    let mut last = handler.first.clone();
     loop {
         let mut line = String::new();
         if (&mut stream).take(REQUEST_MAX).read_line(&mut line)? == 0 {
@@ -164,16 +164,16 @@ fn converse(stream: UnixStream, desk: &Desk) -> std::io::Result<()> {
             Err(error) => Response::Refused(format!("the lab does not understand the request: {error}")),
             Ok(Request::Stop) => {
                 let waiting = stream.get_ref().try_clone()?;
-                *desk.asked.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(waiting);
-                desk.stop.store(true, Ordering::Relaxed);
+                *handler.asked.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(waiting);
+                handler.stop.store(true, Ordering::Relaxed);
                 return Ok(());
             }
-            Ok(Request::Capture(name)) => return capture(stream.into_inner(), desk, &name),
+            Ok(Request::Capture(name)) => return capture(stream.into_inner(), handler, &name),
             Ok(Request::Monitor { node, iface, device }) => {
-                return monitor(stream.into_inner(), desk, &node, &iface, &device);
+                return monitor(stream.into_inner(), handler, &node, &iface, &device);
             }
             Ok(request) => {
-                desk.answer(&request, &mut last).unwrap_or_else(|e| Response::Refused(e.to_string()))
+                handler.answer(&request, &mut last).unwrap_or_else(|e| Response::Refused(e.to_string()))
             }
         };
         answer(stream.get_mut(), &response)?;
@@ -181,14 +181,14 @@ fn converse(stream: UnixStream, desk: &Desk) -> std::io::Result<()> {
 }
 
 /// Sends what a radio hears until the other end closes.
-fn capture(mut stream: UnixStream, desk: &Desk, name: &str) -> std::io::Result<()> {
-    match desk.lab.capture(name) {
+fn capture(mut stream: UnixStream, handler: &ControlHandler, name: &str) -> std::io::Result<()> {
+    match handler.lab.capture(name) {
         Err(error) => answer(&mut stream, &Response::Refused(error.to_string())),
         Ok(capture) => {
             answer(&mut stream, &Response::Done)?;
             let out = std::io::BufWriter::new(stream);
             // That the other end has closed is how a capture ends.
-            let _ = capture.write(out, |_| !desk.stop.load(Ordering::Relaxed));
+            let _ = capture.write(out, |_| !handler.stop.load(Ordering::Relaxed));
             Ok(())
         }
     }
@@ -197,13 +197,15 @@ fn capture(mut stream: UnixStream, desk: &Desk, name: &str) -> std::io::Result<(
 /// Feeds a monitor interface until the other end closes.
 fn monitor(
     mut stream: UnixStream,
-    desk: &Desk,
+    handler: &ControlHandler,
     node: &str,
     iface: &str,
     device: &str,
 ) -> std::io::Result<()> {
-    let made =
-        desk.lab.capture(&format!("{node}:{iface}")).and_then(|c| Ok((c, desk.lab.monitor(node, device)?)));
+    let made = handler
+        .lab
+        .capture(&format!("{node}:{iface}"))
+        .and_then(|c| Ok((c, handler.lab.monitor(node, device)?)));
     let (capture, monitor) = match made {
         Err(error) => return answer(&mut stream, &Response::Refused(error.to_string())),
         Ok(made) => made,
@@ -212,11 +214,11 @@ fn monitor(
     // Looked at between frames: an end is how the other one says that it has seen enough.
     stream.set_nonblocking(true)?;
     let open = |mut stream: &UnixStream| matches!(stream.read(&mut [0]), Err(e) if matches!(e.kind(), ErrorKind::WouldBlock));
-    capture.feed(&monitor, |_| !desk.stop.load(Ordering::Relaxed) && open(&stream));
+    capture.feed(&monitor, |_| !handler.stop.load(Ordering::Relaxed) && open(&stream));
     Ok(())
 }
 
-impl Desk {
+impl ControlHandler {
     fn answer(&self, request: &Request, last: &mut Counters) -> Result<Response> {
         Ok(match request {
             Request::About => Response::About(self.about()),

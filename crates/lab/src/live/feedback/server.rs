@@ -83,10 +83,11 @@ impl Server {
         let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let stop = Arc::new(stop.map_err(LabError::kernel("make an eventfd"))?);
         let seats = Arc::new(AtomicUsize::new(0));
-        let desk = Desk { doors, readers, bell, seats, stop: Arc::clone(&stop), pending: Vec::new() };
+        let server =
+            FeedbackServer { doors, readers, bell, seats, stop: Arc::clone(&stop), pending: Vec::new() };
         let thread = std::thread::Builder::new()
             .name(format!("{name}-readers"))
-            .spawn(move || desk.serve())
+            .spawn(move || server.serve())
             .map_err(LabError::kernel("start the thread of radios' sockets"))?;
         Ok(Server { stop, thread: Mutex::new(Some(thread)) })
     }
@@ -114,7 +115,7 @@ struct Pending {
     since: Instant,
 }
 
-struct Desk {
+struct FeedbackServer {
     doors: Vec<Door>,
     readers: Sender<Call>,
     bell: Arc<OwnedFd>,
@@ -123,7 +124,7 @@ struct Desk {
     pending: Vec<Pending>,
 }
 
-impl Desk {
+impl FeedbackServer {
     fn serve(mut self) {
         while let Some(ready) = self.wait() {
             for index in (0..self.pending.len()).rev().filter(|i| ready[self.doors.len() + i]) {

@@ -1,4 +1,4 @@
-//! The private radio's way to a better channel: the engine's link is read, [`Migration`] decides, the simulated access point announces.
+//! The dedicated radio's way to a better channel: the engine's link is read, [`Migration`] decides, the simulated access point announces.
 
 use super::host::{Shared, engine_time, world_time};
 use crate::net::Net;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// A search that the world and whoever measures share.
-pub type SharedMover = Rc<RefCell<Mover>>;
+pub type SharedMover = Rc<RefCell<ChannelSwitcher>>;
 
 /// Which radio may move, and where to.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct MoverSpec {
 
 /// The search of one radio.
 #[derive(Debug)]
-pub struct Mover {
+pub struct ChannelSwitcher {
     spec: MoverSpec,
     migration: Migration,
     /// The channel it began on: it may be none of those to try.
@@ -42,11 +42,19 @@ pub struct Mover {
     last: Option<(Outcome, Duration)>,
 }
 
-impl Mover {
+impl ChannelSwitcher {
     /// A radio that stays where it is until it carries too little.
-    pub fn new(spec: MoverSpec) -> Mover {
+    pub fn new(spec: MoverSpec) -> ChannelSwitcher {
         let migration = Migration::new(spec.settings.clone());
-        Mover { spec, migration, origin: None, due: Time::ZERO, began: Time::ZERO, moves: 0, last: None }
+        ChannelSwitcher {
+            spec,
+            migration,
+            origin: None,
+            due: Time::ZERO,
+            began: Time::ZERO,
+            moves: 0,
+            last: None,
+        }
     }
 
     /// Searches that ended.

@@ -8,10 +8,10 @@
 
 mod common;
 
-use common::hop::bridged::{
+use common::backhaul::bridged::{
     AP, MORE_LINKS, REPEATER, SERVER, Second, behind, bridges, mac, port_is, revoke, second_token,
 };
-use common::hop::{Site, eventually, pings};
+use common::backhaul::{Site, eventually, pings};
 use common::root;
 use ropewalk_lab::{End, Namespace, Process};
 use std::net::UdpSocket;
@@ -60,7 +60,7 @@ fn each_repeater_is_a_port_that_is_unplugged_while_it_is_away_and_gone_once_it_i
     if !root() {
         return;
     }
-    let mut cell = Cell::new("hop-ports", "");
+    let mut cell = Cell::new("backhaul-ports", "");
     let (site, second) = (&cell.site, &cell.second);
     assert!(pings(&site.client, SECOND), "the bridge joins the two repeaters");
     assert_eq!(["attic", "cellar"].map(|name| cell.device(name)), ["tap0", "tap1"]);
@@ -98,7 +98,7 @@ fn isolated_repeaters_reach_the_server_and_not_each_other() {
     if !root() {
         return;
     }
-    let cell = Cell::new("hop-isolated", "isolated = true");
+    let cell = Cell::new("backhaul-isolated", "isolated = true");
     for _ in 0..2 {
         assert!(!pings(&cell.site.client, SECOND));
         assert!(!pings(&cell.second.client, CLIENT));
@@ -129,7 +129,7 @@ fn a_loop_over_two_repeaters_storms_within_bounds_and_the_spanning_tree_ends_it(
     if !root() {
         return;
     }
-    let cell = Cell::new("hop-storm", "");
+    let cell = Cell::new("backhaul-storm", "");
     let (site, second) = (&cell.site, &cell.second);
     let all = [&site.ap, &site.repeater, &second.node];
     assert_eq!(copies(site), 1, "without a loop");
@@ -139,7 +139,7 @@ fn a_loop_over_two_repeaters_storms_within_bounds_and_the_spanning_tree_ends_it(
         node.ip(&["link set across master br0"]).unwrap();
     }
     eventually("frames go round", || copies(site) > 20);
-    // The storm fills the queues in front of the hop, and no more.
+    // The storm fills the queues in front of the backhaul, and no more.
     for end in ["ap", "repeater", "second"] {
         let status = site.json(end);
         let (used, limit) = (&status["memory_used"], &status["memory_limit"]);

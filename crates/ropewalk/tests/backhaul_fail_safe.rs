@@ -1,17 +1,17 @@
-//! A hop on layer 3 of which parts fail while flows go on, each byte of which is looked at: ends that are killed, radios that go, a control loop that is dead, packets
+//! A backhaul on layer 3 of which parts fail while flows go on, each byte of which is looked at: ends that are killed, radios that go, a control loop that is dead, packets
 //! that are too long, ends that are set up the wrong way round. Needs root; without it the tests pass and say so.
 
 mod common;
 
+use common::backhaul::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
+use common::backhaul::{Site, eventually, pings};
 use common::flow::Flow;
-use common::hop::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
-use common::hop::{Site, eventually, pings};
 use common::{BINARY, SOON, root};
 use ropewalk_lab::{Ping, Process};
 use serde_json::Value;
 
 /// Both ends, with both links working, and their files.
-fn hop(site: &Site) -> (Process, Process, [String; 2]) {
+fn backhaul(site: &Site) -> (Process, Process, [String; 2]) {
     addresses(site);
     let file = site.file("ap", AP, BEHIND);
     let ap = site.start_ap(&file);
@@ -33,7 +33,7 @@ fn both_work(site: &Site) {
 
 /// What the access point says of the repeater's signals.
 fn word(site: &Site) -> Value {
-    site.json("ap")["peers"][0]["hop"].clone()
+    site.json("ap")["peers"][0]["backhaul"].clone()
 }
 
 fn count(word: &Value, keys: &[&str]) -> u64 {
@@ -45,8 +45,8 @@ fn flows_go_on_through_cuts_and_kills_and_every_byte_is_right() {
     if !root() {
         return;
     }
-    let site = Site::new("hop-kills", [20.0, 20.0]);
-    let (mut ap, mut repeater, [file, own]) = hop(&site);
+    let site = Site::new("backhaul-kills", [20.0, 20.0]);
+    let (mut ap, mut repeater, [file, own]) = backhaul(&site);
     let down = Flow::start(&site.server, &site.client, CLIENT);
     let up = Flow::start(&site.client, &site.server, SERVER);
     let both = |what: &str| {
@@ -54,7 +54,7 @@ fn flows_go_on_through_cuts_and_kills_and_every_byte_is_right() {
         up.goes_on(&format!("{what}, upwards"));
     };
     both("at first");
-    for (link, name) in [(1, "shared"), (0, "private")] {
+    for (link, name) in [(1, "shared"), (0, "dedicated")] {
         site.links[link].set_up(false).unwrap();
         both(&format!("without the {name} radio"));
         site.links[link].set_up(true).unwrap();
@@ -77,9 +77,9 @@ fn a_dead_control_loop_leaves_the_shared_link_to_the_clients_unless_nothing_else
     if !root() {
         return;
     }
-    let site = Site::new("hop-loopless", [20.0, 20.0]);
-    let _ends = hop(&site);
-    let heard = ["increases", "sames", "decreases"];
+    let site = Site::new("backhaul-loopless", [20.0, 20.0]);
+    let _ends = backhaul(&site);
+    let heard = ["increases", "unchanged", "decreases"];
     eventually("the repeater speaks", || count(&word(&site), &heard) > 20);
     let flow = Flow::start(&site.server, &site.client, CLIENT);
     flow.goes_on("at first");
@@ -87,9 +87,9 @@ fn a_dead_control_loop_leaves_the_shared_link_to_the_clients_unless_nothing_else
     site.repeater.shell("tc qdisc del dev wlan2 root").unwrap();
     eventually("its silence is noticed and chokes the shared link", || {
         let word = word(&site);
-        word["choked"] == true && count(&word, &["silences"]) > 2
+        word["blocked"] == true && count(&word, &["silences"]) > 2
     });
-    flow.goes_on("over the private link alone");
+    flow.goes_on("over the dedicated link alone");
     site.links[0].set_up(false).unwrap();
     flow.goes_on("over the shared link, since there is no other");
     site.links[0].set_up(true).unwrap();
@@ -97,11 +97,11 @@ fn a_dead_control_loop_leaves_the_shared_link_to_the_clients_unless_nothing_else
     let silent = count(&word(&site), &heard);
     eventually("it speaks again, and is believed", || {
         let word = word(&site);
-        count(&word, &heard) > silent + 20 && word["choked"] == false
+        count(&word, &heard) > silent + 20 && word["blocked"] == false
     });
     flow.goes_on("as at first");
     flow.ends_whole();
-    assert_eq!(count(&word(&site), &["senseless_signals"]), 0);
+    assert_eq!(count(&word(&site), &["invalid_reports"]), 0);
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn packets_longer_than_the_hop_are_answered_or_cut_by_the_kernel_and_lost_by_nob
     if !root() {
         return;
     }
-    let site = Site::new("hop-jumbo", [20.0, 20.0]);
-    let _ends = hop(&site);
+    let site = Site::new("backhaul-jumbo", [20.0, 20.0]);
+    let _ends = backhaul(&site);
     for (node, interface) in
         [(&site.server, "eth0"), (&site.ap, "eth0"), (&site.repeater, "wlan2"), (&site.client, "eth0")]
     {
@@ -142,8 +142,8 @@ fn roles_that_are_swapped_are_one_sentence_and_spoil_nothing() {
     if !root() {
         return;
     }
-    let site = Site::new("hop-swapped", [20.0, 20.0]);
-    let (mut ap, mut repeater, [file, own]) = hop(&site);
+    let site = Site::new("backhaul-swapped", [20.0, 20.0]);
+    let (mut ap, mut repeater, [file, own]) = backhaul(&site);
     // The token at the machine that it came from.
     let token = site.invite(&file, "cellar");
     let state = site.states.of("cellar");

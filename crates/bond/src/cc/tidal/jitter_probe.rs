@@ -1,24 +1,24 @@
-//! Probing where the delay jitters by more than the queue that is aimed for.
+//! Probing where the delay jitters by more than the queue that is targeted.
 //!
 //! There the absolute reading says little, yet the *answer* to a push is plain: a push that the link takes does not
 //! lengthen the delay, and one that it does not take lengthens it by just what was pushed. So every second or two the
-//! path sends a little faster for two epochs and watches. If the delay grows by less than half of what was pushed the
+//! path sends a little faster for two intervals and watches. If the delay grows by less than half of what was pushed the
 //! link has room, and the push goes on, harder. If not, what was pushed is drained again, and a little more, so that
 //! an unseen queue cannot build up over many such cycles.
 
 use super::steady::Inputs;
 
-/// Epochs from one push to the next: from few, after a push that found room, to more, each time none is found.
+/// Intervals from one push to the next: from few, after a push that found room, to more, each time none is found.
 const LEAST_REST: u32 = 2;
 const MOST_REST: u32 = 10;
 /// A first push adds a queue of this many times the noise, if the link has no room: enough to be seen.
 const VISIBLE: f64 = 2.0;
-const LEAST_PUSH: f64 = 0.04;
+const LEAST_PROBE_GAIN: f64 = 0.04;
 /// Drained beyond what was pushed, in noises.
 const EXTRA: f64 = 1.5;
-const FIRST_PUSH: f64 = 0.25;
+const FIRST_PROBE_GAIN: f64 = 0.25;
 /// Once there is room.
-const FULL_PUSH: f64 = 0.75;
+const FULL_PROBE_GAIN: f64 = 0.75;
 /// So much more loss than usual while pushing means a full queue.
 const NEW_LOSS: f64 = 0.05;
 /// Deepest drain.
@@ -26,30 +26,30 @@ const LEAST_GAIN: f64 = 0.6;
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// So many more epochs as the law says.
+    /// So many more intervals as the law says.
     Rest(u32),
     /// Pushing at a gain since the delay read `before`.
-    Push { gain: f64, before: f64, epochs: u32, pushed: [f64; 3] },
+    Push { gain: f64, before: f64, intervals: u32, pushed: [f64; 3] },
     /// Seconds of queue still to drain.
     Drain(f64),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Swell {
+pub(super) struct JitterProbe {
     stage: Stage,
-    /// Reading of the last epochs, smoothed.
+    /// Reading of the last intervals, smoothed.
     level: Option<f64>,
     rest: u32,
 }
 
-impl Swell {
+impl JitterProbe {
     pub(super) fn new() -> Self {
-        Swell { stage: Stage::Rest(1), level: None, rest: LEAST_REST }
+        JitterProbe { stage: Stage::Rest(1), level: None, rest: LEAST_REST }
     }
 
     /// The link is taking a push.
     pub(super) fn has_room(&self) -> bool {
-        matches!(self.stage, Stage::Push { epochs, .. } if epochs > 2)
+        matches!(self.stage, Stage::Push { intervals, .. } if intervals > 2)
     }
 
     /// A queue of somebody else's, or a change: start over.
@@ -57,7 +57,7 @@ impl Swell {
         self.stage = Stage::Rest(self.rest);
     }
 
-    /// End of an epoch: the gain for the next, or `None` where the ordinary law should decide.
+    /// End of a monitor interval: the gain for the next, or `None` where the ordinary law should decide.
     pub(super) fn step(&mut self, i: &Inputs<'_>) -> Option<f64> {
         let reading = i.report.queue;
         let level = self.level.map_or(reading, |l| l + (reading - l) * 0.3);
@@ -66,26 +66,34 @@ impl Swell {
         match self.stage {
             Stage::Rest(0) if i.report.app_limited => None,
             Stage::Rest(0) => {
-                let push = (VISIBLE * noise / i.interval()).clamp(LEAST_PUSH, FIRST_PUSH);
-                let gain = 1.0 + if i.probe_allowed && !i.loss.is_policed() { push } else { LEAST_PUSH };
-                self.stage = Stage::Push { gain, before: level, epochs: 0, pushed: [0.0; 3] };
+                let push = (VISIBLE * noise / i.interval()).clamp(LEAST_PROBE_GAIN, FIRST_PROBE_GAIN);
+                let gain =
+                    1.0 + if i.probe_allowed && !i.loss.is_policed() { push } else { LEAST_PROBE_GAIN };
+                self.stage = Stage::Push { gain, before: level, intervals: 0, pushed: [0.0; 3] };
                 Some(gain)
             }
-            Stage::Rest(epochs) => {
-                self.stage = Stage::Rest(epochs - 1);
+            Stage::Rest(intervals) => {
+                self.stage = Stage::Rest(intervals - 1);
                 None
             }
-            Stage::Push { gain, before, epochs, pushed } => {
-                // What was pushed in this epoch shows in the one after the next.
+            Stage::Push { gain, before, intervals, pushed } => {
+                // What was pushed in this interval shows in the one after the next.
                 let now = pushed[0] + (gain - 1.0) * i.report.span;
                 let pushed = [now, pushed[0], pushed[1]];
-                self.push(i, gain, before, epochs + 1, pushed)
+                self.push(i, gain, before, intervals + 1, pushed)
             }
             Stage::Drain(left) => Some(self.drain(i, left)),
         }
     }
 
-    fn push(&mut self, i: &Inputs<'_>, gain: f64, before: f64, epochs: u32, pushed: [f64; 3]) -> Option<f64> {
+    fn push(
+        &mut self,
+        i: &Inputs<'_>,
+        gain: f64,
+        before: f64,
+        intervals: u32,
+        pushed: [f64; 3],
+    ) -> Option<f64> {
         let visible = pushed[2].max(pushed[1] / 2.0);
         let grown = i.report.queue - before;
         let noise = i.delay.noise();
@@ -99,22 +107,22 @@ impl Swell {
             return None;
         }
         if filled {
-            self.rest = if epochs > 4 { LEAST_REST } else { (2 * self.rest).min(MOST_REST) };
+            self.rest = if intervals > 4 { LEAST_REST } else { (2 * self.rest).min(MOST_REST) };
             // Room that was found first took part of it; the delay says how much it did not take.
             let queue = grown.max(pushed[0] - pushed[2]).min(pushed[0]);
             return Some(self.drain(i, queue + EXTRA * noise));
         }
-        let (gain, before, pushed) = match epochs {
+        let (gain, before, pushed) = match intervals {
             0..=2 => (gain, before, pushed),
-            _ if !i.probe_allowed || i.loss.is_policed() => (1.0 + LEAST_PUSH, before, pushed),
+            _ if !i.probe_allowed || i.loss.is_policed() => (1.0 + LEAST_PROBE_GAIN, before, pushed),
             // There is room: measure from here on.
             _ => (
-                1.0 + FULL_PUSH,
+                1.0 + FULL_PROBE_GAIN,
                 before.max(self.level.unwrap_or(before)),
                 [pushed[0] - pushed[2], pushed[1] - pushed[2], 0.0],
             ),
         };
-        self.stage = Stage::Push { gain, before, epochs, pushed };
+        self.stage = Stage::Push { gain, before, intervals, pushed };
         Some(gain)
     }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Who works on the runs of a plan.
-pub(crate) struct Crew<'a> {
+pub(crate) struct WorkerPool<'a> {
     document: &'a Document,
     plan: &'a Plan,
     store: &'a Store,
@@ -38,14 +38,14 @@ pub(crate) fn bar(runs: usize) -> ProgressBar {
     bar
 }
 
-impl<'a> Crew<'a> {
+impl<'a> WorkerPool<'a> {
     /// Looks what of a plan is missing in the store.
     pub(crate) fn new(
         (document, plan): (&'a Document, &'a Plan),
         store: &'a Store,
         driver: &'a dyn Driver,
         interrupted: &'a AtomicBool,
-    ) -> Result<Crew<'a>> {
+    ) -> Result<WorkerPool<'a>> {
         let mut missing = Vec::new();
         for point in &plan.points {
             if store.finished(point.index, &plan.scenario(point)?.hash(), point.seed).is_none() {
@@ -53,7 +53,7 @@ impl<'a> Crew<'a> {
             }
         }
         let (next, failure, unusable) = (AtomicUsize::new(0), Mutex::new(None), Mutex::default());
-        Ok(Crew { document, plan, store, driver, interrupted, missing, next, failure, unusable })
+        Ok(WorkerPool { document, plan, store, driver, interrupted, missing, next, failure, unusable })
     }
 
     /// How many runs are missing.

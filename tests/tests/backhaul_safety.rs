@@ -1,4 +1,4 @@
-//! A hop whose control loop dies: the repeater's words on its clients' queue stop coming. Two engines over simulated links; the second link is on the clients' channel.
+//! A backhaul whose control loop dies: the repeater's words on its clients' queue stop coming. Two engines over simulated links; the second link is on the clients' channel.
 
 use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_bond::api::Input;
@@ -17,18 +17,18 @@ const SHARED: usize = 1;
 const GAP: Duration = Duration::from_millis(1);
 
 /// An access point (the gateway) that always has something for a repeater (the client).
-struct Hop {
+struct BackhaulEnd {
     pair: Pair,
     sent: u32,
     drained: u64,
 }
 
-impl Hop {
-    fn new(kind: limiter::Kind) -> Hop {
-        Hop::over([(); 2].map(|()| LinkSpec::new(30.0, Duration::from_millis(1))), kind)
+impl BackhaulEnd {
+    fn new(kind: limiter::Kind) -> BackhaulEnd {
+        BackhaulEnd::over([(); 2].map(|()| LinkSpec::new(30.0, Duration::from_millis(1))), kind)
     }
 
-    fn over(links: [LinkSpec; 2], kind: limiter::Kind) -> Hop {
+    fn over(links: [LinkSpec; 2], kind: limiter::Kind) -> BackhaulEnd {
         let config = Config {
             scheduler: Kind::Backpressure,
             congestion: Algorithm::None,
@@ -38,7 +38,7 @@ impl Hop {
         let mut pair = Pair::new(&links, config, 7);
         pair.run_for(Duration::from_millis(500));
         pair.client.set_shared(SHARED as u8, true);
-        Hop { pair, sent: 0, drained: 0 }
+        BackhaulEnd { pair, sent: 0, drained: 0 }
     }
 
     /// A packet of 1200 bytes each millisecond. `reads`: the repeater can read the queue towards its client, which is empty.
@@ -76,55 +76,59 @@ impl Hop {
 #[test]
 fn when_the_repeater_falls_silent_what_is_left_carries() {
     for kind in [limiter::Kind::Mimd, limiter::Kind::Balance] {
-        let mut hop = Hop::new(kind);
-        hop.run(3000, true);
-        assert!(hop.carried(SHARED) > 100_000, "{kind:?}: both links carry");
-        hop.run(8000, false);
-        let word = hop.word();
+        let mut backhaul = BackhaulEnd::new(kind);
+        backhaul.run(3000, true);
+        assert!(backhaul.carried(SHARED) > 100_000, "{kind:?}: both links carry");
+        backhaul.run(8000, false);
+        let word = backhaul.word();
         assert_eq!(word.limiter.map(|t| t.1), Some(limiter::Allowance::Blocked), "{kind:?}");
         assert!(word.received.silences > 0, "{kind:?}: and counted");
-        let before = hop.carried(SHARED);
-        hop.run(1000, false);
-        assert!(hop.carried(SHARED) - before < 20_000, "{kind:?}: nothing but control on the shared link");
-        let sent = hop.sent;
-        hop.pair.run_for(Duration::from_millis(200));
-        assert_eq!(hop.numbers(), (0..sent).collect::<Vec<_>>(), "{kind:?}: all of it, in order");
-        // The private radio goes, too: nobody knows how the clients fare, but nothing else is left to carry for them.
-        hop.pair.set_up(PRIVATE, false);
-        hop.run(2000, false);
-        let got = hop.numbers();
-        hop.run(1000, false);
-        let fresh = hop.numbers().len() - got.len();
+        let before = backhaul.carried(SHARED);
+        backhaul.run(1000, false);
+        assert!(
+            backhaul.carried(SHARED) - before < 20_000,
+            "{kind:?}: nothing but control on the shared link"
+        );
+        let sent = backhaul.sent;
+        backhaul.pair.run_for(Duration::from_millis(200));
+        assert_eq!(backhaul.numbers(), (0..sent).collect::<Vec<_>>(), "{kind:?}: all of it, in order");
+        // The dedicated radio goes, too: nobody knows how the clients fare, but nothing else is left to carry for them.
+        backhaul.pair.set_up(PRIVATE, false);
+        backhaul.run(2000, false);
+        let got = backhaul.numbers();
+        backhaul.run(1000, false);
+        let fresh = backhaul.numbers().len() - got.len();
         assert!(fresh > 900, "{kind:?}: {fresh} of 1000");
         // All is well again, and the repeater's word counts as before.
-        hop.pair.set_up(PRIVATE, true);
-        hop.run(3000, true);
-        let (increases, silences) = (hop.word().received.levels[2], hop.word().received.silences);
-        hop.run(2000, true);
+        backhaul.pair.set_up(PRIVATE, true);
+        backhaul.run(3000, true);
+        let (increases, silences) = (backhaul.word().received.levels[2], backhaul.word().received.silences);
+        backhaul.run(2000, true);
         assert!(
-            hop.word().received.levels[2] > increases && hop.word().received.silences == silences,
+            backhaul.word().received.levels[2] > increases && backhaul.word().received.silences == silences,
             "{kind:?}"
         );
-        assert!(hop.numbers().windows(2).all(|w| w[0] < w[1]), "{kind:?}: in order, and nothing twice");
+        assert!(backhaul.numbers().windows(2).all(|w| w[0] < w[1]), "{kind:?}: in order, and nothing twice");
     }
 }
 
-/// The choked link is idle, and so the faster one by far; the private link loses one datagram of fifty.
+/// The blocked link is idle, and so the faster one by far; the dedicated link loses one datagram of fifty.
 #[test]
 fn what_was_lost_does_not_wait_for_a_choked_link() {
     let private = LinkSpec {
         loss: Loss::Random { probability: 0.02 },
         ..LinkSpec::new(30.0, Duration::from_millis(20))
     };
-    let mut hop = Hop::over([private, LinkSpec::new(30.0, Duration::from_millis(1))], limiter::Kind::Mimd);
-    hop.run(1000, true);
-    hop.run(8000, false);
-    assert_eq!(hop.word().limiter.map(|t| t.1), Some(limiter::Allowance::Blocked));
-    let (before, from) = (hop.carried(SHARED), hop.sent);
-    hop.run(4000, false);
-    hop.pair.run_for(Duration::from_millis(500));
-    assert!(hop.carried(SHARED) - before < 20_000);
-    let got = hop.numbers();
-    let late: Vec<u32> = (from..hop.sent).filter(|n| got.binary_search(n).is_err()).collect();
-    assert_eq!(late, [0u32; 0], "sent again by the private link");
+    let mut backhaul =
+        BackhaulEnd::over([private, LinkSpec::new(30.0, Duration::from_millis(1))], limiter::Kind::Mimd);
+    backhaul.run(1000, true);
+    backhaul.run(8000, false);
+    assert_eq!(backhaul.word().limiter.map(|t| t.1), Some(limiter::Allowance::Blocked));
+    let (before, from) = (backhaul.carried(SHARED), backhaul.sent);
+    backhaul.run(4000, false);
+    backhaul.pair.run_for(Duration::from_millis(500));
+    assert!(backhaul.carried(SHARED) - before < 20_000);
+    let got = backhaul.numbers();
+    let late: Vec<u32> = (from..backhaul.sent).filter(|n| got.binary_search(n).is_err()).collect();
+    assert_eq!(late, [0u32; 0], "sent again by the dedicated link");
 }

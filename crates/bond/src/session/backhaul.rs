@@ -1,19 +1,19 @@
 //! What an access point and a repeater tell each other in the handshake: which of the two they are, on which layer they carry, and the repeater's
-//! networks. Both ends look at the other's word before anything is carried, so that a mistake in a configuration is a sentence and not a silence.
+//! networks. Both ends check what the other says before anything is carried, so that a mistake in a configuration is a sentence and not a silence.
 
 use super::reader::Reader;
 use super::{Extensions, Refusal};
 use core::net::IpAddr;
 use ipnet::IpNet;
 
-/// Extension: `role u8 ‖ layer u8`; this end is one of the two ends of a hop.
-pub const HOP: u8 = 2;
+/// Extension: `role u8 ‖ layer u8`; this end is one of the two ends of a backhaul.
+pub const BACKHAUL: u8 = 2;
 /// Extension of a repeater: the networks of its clients, each `4 or 6 u8 ‖ bits u8 ‖ address`.
 pub const NETWORKS: u8 = 3;
 /// Networks that a repeater may name: they have to fit the hello.
 pub const NETWORKS_MAX: usize = 8;
 
-/// Which end of a hop.
+/// Which end of a backhaul.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The one that is nearer to the servers; a gateway.
@@ -22,7 +22,7 @@ pub enum Role {
     Repeater,
 }
 
-/// What a hop carries.
+/// What a backhaul carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layer {
     /// Ethernet frames, as a port of a bridge.
@@ -32,9 +32,9 @@ pub enum Layer {
     Three,
 }
 
-/// What one end of a hop says of itself.
+/// What one end of a backhaul says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hop {
+pub struct BackhaulEnd {
     /// Which end it is.
     pub role: Role,
     /// What it carries.
@@ -53,7 +53,7 @@ impl Layer {
     }
 }
 
-impl Hop {
+impl BackhaulEnd {
     /// Adds it to a hello.
     pub fn put(&self, extensions: &mut Extensions) {
         let role = match self.role {
@@ -61,7 +61,7 @@ impl Hop {
             Role::Repeater => 2,
         };
         // Both are far shorter than an extension may be.
-        let _ = extensions.push(HOP, &[role, self.layer.number()]);
+        let _ = extensions.push(BACKHAUL, &[role, self.layer.number()]);
         if self.networks.is_empty() {
             return;
         }
@@ -81,9 +81,9 @@ impl Hop {
         let _ = extensions.push(NETWORKS, &value);
     }
 
-    /// What the other end said of itself; `None` if it is no end of a hop, or says what this version does not understand.
-    pub fn of(extensions: &Extensions) -> Option<Hop> {
-        let &[role, layer, ..] = extensions.get(HOP)? else { return None };
+    /// What the other end said of itself; `None` if it is no end of a backhaul, or says what this version does not understand.
+    pub fn of(extensions: &Extensions) -> Option<BackhaulEnd> {
+        let &[role, layer, ..] = extensions.get(BACKHAUL)? else { return None };
         let role = match role {
             1 => Role::AccessPoint,
             2 => Role::Repeater,
@@ -95,14 +95,14 @@ impl Hop {
             _ => return None,
         };
         let networks = extensions.get(NETWORKS).map_or(Some(Vec::new()), networks)?;
-        Some(Hop { role, layer, networks })
+        Some(BackhaulEnd { role, layer, networks })
     }
 
     /// Whether the two ends of a session belong together.
     ///
     /// # Errors
     /// What the client is told.
-    pub fn check(gateway: Option<&Hop>, client: Option<&Hop>) -> Result<(), Refusal> {
+    pub fn check(gateway: Option<&BackhaulEnd>, client: Option<&BackhaulEnd>) -> Result<(), Refusal> {
         let repeater = client.filter(|h| h.role == Role::Repeater);
         match (gateway, repeater) {
             (None, None) => Ok(()),
@@ -135,8 +135,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn hop(role: Role, layer: Layer, networks: &[&str]) -> Hop {
-        Hop { role, layer, networks: networks.iter().map(|n| n.parse().unwrap()).collect() }
+    fn backhaul(role: Role, layer: Layer, networks: &[&str]) -> BackhaulEnd {
+        BackhaulEnd { role, layer, networks: networks.iter().map(|n| n.parse().unwrap()).collect() }
     }
 
     #[test]
@@ -145,39 +145,39 @@ mod tests {
         let most: Vec<&str> = most.iter().map(String::as_str).collect();
         for networks in [&[][..], &["192.168.8.0/24", "fd00::/64"], &most] {
             for (role, layer) in [(Role::Repeater, Layer::Two), (Role::AccessPoint, Layer::Three)] {
-                let said = hop(role, layer, networks);
+                let said = backhaul(role, layer, networks);
                 let mut extensions = Extensions::of_this_version();
                 said.put(&mut extensions);
-                assert_eq!(Hop::of(&extensions), Some(said));
+                assert_eq!(BackhaulEnd::of(&extensions), Some(said));
                 assert!(extensions.as_bytes().len() <= 320 - 48, "it does not fit a ClientHello");
             }
         }
-        assert_eq!(Hop::of(&Extensions::of_this_version()), None);
+        assert_eq!(BackhaulEnd::of(&Extensions::of_this_version()), None);
     }
 
     #[test]
     fn ends_that_do_not_belong_together_are_told_why() {
-        let ap = hop(Role::AccessPoint, Layer::Three, &[]);
-        let repeater = hop(Role::Repeater, Layer::Three, &["10.0.0.0/8"]);
-        let bridged = hop(Role::Repeater, Layer::Two, &[]);
-        assert_eq!(Hop::check(None, None), Ok(()));
-        assert_eq!(Hop::check(Some(&ap), Some(&repeater)), Ok(()));
-        assert_eq!(Hop::check(Some(&ap), Some(&bridged)), Err(Refusal::OtherLayer));
-        assert_eq!(Hop::check(Some(&ap), None), Err(Refusal::NoRepeater));
-        assert_eq!(Hop::check(Some(&ap), Some(&ap)), Err(Refusal::NoRepeater));
-        assert_eq!(Hop::check(None, Some(&repeater)), Err(Refusal::NoAccessPoint));
+        let ap = backhaul(Role::AccessPoint, Layer::Three, &[]);
+        let repeater = backhaul(Role::Repeater, Layer::Three, &["10.0.0.0/8"]);
+        let bridged = backhaul(Role::Repeater, Layer::Two, &[]);
+        assert_eq!(BackhaulEnd::check(None, None), Ok(()));
+        assert_eq!(BackhaulEnd::check(Some(&ap), Some(&repeater)), Ok(()));
+        assert_eq!(BackhaulEnd::check(Some(&ap), Some(&bridged)), Err(Refusal::OtherLayer));
+        assert_eq!(BackhaulEnd::check(Some(&ap), None), Err(Refusal::NoRepeater));
+        assert_eq!(BackhaulEnd::check(Some(&ap), Some(&ap)), Err(Refusal::NoRepeater));
+        assert_eq!(BackhaulEnd::check(None, Some(&repeater)), Err(Refusal::NoAccessPoint));
     }
 
     proptest! {
         #[test]
-        fn any_value_is_taken_or_refused(hop in prop::collection::vec(any::<u8>(), 0..6), networks in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn any_value_is_taken_or_refused(backhaul in prop::collection::vec(any::<u8>(), 0..6), networks in prop::collection::vec(any::<u8>(), 0..60)) {
             let mut extensions = Extensions::default();
-            let _ = extensions.push(HOP, &hop);
+            let _ = extensions.push(BACKHAUL, &backhaul);
             let _ = extensions.push(NETWORKS, &networks);
-            if let Some(hop) = Hop::of(&extensions) {
+            if let Some(backhaul) = BackhaulEnd::of(&extensions) {
                 let mut again = Extensions::default();
-                hop.put(&mut again);
-                prop_assert_eq!(Hop::of(&again), Some(hop));
+                backhaul.put(&mut again);
+                prop_assert_eq!(BackhaulEnd::of(&again), Some(backhaul));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The hop as a port of a bridge at each end: layer 2.
+//! The backhaul as a port of a bridge at each end: layer 2.
 
 use super::{SOON, Site, eventually};
 use crate::common::{BINARY, ropewalk};
@@ -30,7 +30,7 @@ fn bridge(node: &Namespace, port: &str) {
 }
 
 /// Both ends, up.
-pub(crate) fn hop(site: &Site) -> (Process, Process, [String; 2]) {
+pub(crate) fn backhaul(site: &Site) -> (Process, Process, [String; 2]) {
     let file = site.file("ap", AP, "");
     let ap = site.start_ap(&file);
     let token = site.invite(&file, "attic");

@@ -1,14 +1,14 @@
-//! What one epoch told: about a round trip of sending, acknowledgements and delays.
+//! What one monitor interval told: about a round trip of sending, acknowledgements and delays.
 
 use crate::cc::Ack;
 use crate::time::Time;
 
-/// An epoch that is being measured. Epochs follow each other without a gap, so the error of cutting a stream of
-/// packets at an arbitrary one cancels from epoch to epoch.
+/// A monitor interval that is being measured. Intervals follow each other without a gap, so the error of cutting a stream of
+/// packets at an arbitrary one cancels from interval to interval.
 #[derive(Clone, Debug)]
-pub(super) struct Epoch {
+pub(super) struct MonitorInterval {
     start: Time,
-    /// Send time of the newest packet acknowledged when the epoch began.
+    /// Send time of the newest packet acknowledged when the interval began.
     sent_start: Time,
     acked: f64,
     lost: f64,
@@ -21,7 +21,7 @@ pub(super) struct Epoch {
     swings: Swings,
 }
 
-/// A finished epoch. Seconds, bytes, and bytes per second.
+/// A finished interval. Seconds, bytes, and bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
     pub now: Time,
@@ -33,20 +33,20 @@ pub(super) struct Report {
     pub sent_rate: f64,
     /// Smallest queue delay in it.
     pub queue: f64,
-    /// How much the queue delay wobbled up and down, and came back.
-    pub wobble: f64,
+    /// How much the queue delay moved up and down, and came back.
+    pub jitter: f64,
     /// Part of the packets that were CE-marked.
     pub ce: f64,
     /// A good part of it was limited by what there was to send.
     pub app_limited: bool,
 }
 
-/// An epoch in which more than this part of the bytes was app-limited says nothing about the path's capacity.
+/// A monitor interval in which more than this part of the bytes was app-limited says nothing about the path's capacity.
 const APP_LIMITED_PART: f64 = 0.1;
 
-impl Epoch {
+impl MonitorInterval {
     pub(super) fn begin(now: Time, sent: Time) -> Self {
-        Epoch {
+        MonitorInterval {
             start: now,
             sent_start: sent,
             acked: 0.0,
@@ -98,7 +98,7 @@ impl Epoch {
             lost: self.lost,
             sent_rate: (self.acked + self.lost) / sent_span,
             queue: self.queue,
-            wobble: self.wobble(),
+            jitter: self.jitter(),
             ce: self.ce as f64 / self.packets.max(1.0),
             app_limited: self.app_limited > APP_LIMITED_PART * self.acked,
         }
@@ -106,7 +106,7 @@ impl Epoch {
 
     /// A ramp has a mean far above its minimum, but does not swing; a rare hiccup of the machine swings far, but
     /// hardly moves the mean. Jitter does both.
-    fn wobble(&self) -> f64 {
+    fn jitter(&self) -> f64 {
         (self.queue_sum / f64::from(self.acks.max(1)) - self.queue).min(self.swings.size())
     }
 }

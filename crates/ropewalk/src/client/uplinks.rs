@@ -1,6 +1,6 @@
 //! Which interface goes to which endpoint.
 //!
-//! A [`Way`] is one interface that is to carry a path. Its endpoints are tried in order of preference, a quarter of a second apart
+//! A [`Uplink`] is one interface that is to carry a path. Its endpoints are tried in order of preference, a quarter of a second apart
 //! (RFC 8305 calls that happy eyeballs): the first that the gateway answers on stays, the other attempts are taken away. When the one that
 //! stays is dead for a while, the others are tried again beside it.
 
@@ -47,8 +47,8 @@ pub(crate) struct Attempt {
 
 /// One interface's way to the gateway.
 #[derive(Debug)]
-pub(crate) struct Way {
-    /// As the person or the discovery named it.
+pub(crate) struct Uplink {
+    /// As the user or the discovery named it.
     pub name: PathName,
     /// What it may be used for.
     pub settings: Settings,
@@ -56,7 +56,7 @@ pub(crate) struct Way {
     left: Option<u64>,
     /// What attempts that are gone have carried and nobody has written down yet.
     spent: u64,
-    /// A person asked for it, so it stays when its interface goes.
+    /// A user asked for it, so it stays when its interface goes.
     pub asked_for: bool,
     link: Option<Link>,
     endpoints: Vec<(Endpoint, Vec<SocketAddr>)>,
@@ -70,14 +70,14 @@ pub(crate) struct Way {
     complained: bool,
 }
 
-impl Way {
+impl Uplink {
     /// A way by the named interface, to its own endpoint or to those of the token.
-    pub(crate) fn new(name: PathName, token: &[Endpoint], settings: Settings, asked_for: bool) -> Way {
+    pub(crate) fn new(name: PathName, token: &[Endpoint], settings: Settings, asked_for: bool) -> Uplink {
         let endpoints = match &name.endpoint {
             Some(own) => vec![own.clone()],
             None => token.to_vec(),
         };
-        Way {
+        Uplink {
             name,
             settings,
             left: None,
@@ -145,7 +145,7 @@ impl Way {
         std::mem::replace(&mut attempt.granted, left).saturating_sub(left)
     }
 
-    /// When [`Way::drive`] is due.
+    /// When [`Uplink::drive`] is due.
     pub(crate) fn due(&self) -> Time {
         self.next
     }
@@ -286,7 +286,7 @@ impl Way {
         let socket = match UdpSocket::open(&options) {
             Ok(socket) => socket,
             Err(error) => {
-                // The interface may have gone this moment; the news of that is on its way.
+                // The interface may have gone this moment; the news of that is on its uplink.
                 tracing::warn!("{error}");
                 return Ok(false);
             }

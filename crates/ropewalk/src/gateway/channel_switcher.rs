@@ -1,10 +1,10 @@
-//! The private radio's way to a better channel: the engine's link is read, [`Migration`] decides, hostapd or the lab announces ([`ropewalk_net::channel`]).
+//! The dedicated radio's way to a better channel: the engine's link is read, [`Migration`] decides, hostapd or the lab announces ([`ropewalk_net::channel`]).
 //!
 //! Whoever announces is asked on a thread of its own: the data loop waits for nobody.
 
 use crate::config::Migrate;
 use crate::daemon::Running;
-use crate::report::hop::Mover as Report;
+use crate::report::backhaul::ChannelSwitcher as Report;
 use ropewalk_bond::backhaul::channel_search::{Migration, Order, Outcome, Reading};
 use ropewalk_bond::time::Time;
 use ropewalk_net::channel::{self, ChannelError, ChannelSwitch};
@@ -30,38 +30,38 @@ struct Seen {
 }
 
 /// The search of one radio.
-pub(super) struct Mover {
+pub(super) struct ChannelSwitcher {
     interface: String,
     migration: Migration,
     orders: Sender<u32>,
     seen: Arc<Seen>,
     refused: u32,
     due: Time,
-    moves: u64,
+    switches: u64,
     last: Option<Outcome>,
 }
 
-impl Mover {
+impl ChannelSwitcher {
     /// A search for `interface`. The thread ends with the value.
-    pub(super) fn start(interface: &str, keys: &Migrate, now: Time) -> std::io::Result<Mover> {
+    pub(super) fn start(interface: &str, keys: &Migrate, now: Time) -> std::io::Result<ChannelSwitcher> {
         let (orders, taken) = channel();
         let seen = Arc::new(Seen::default());
-        let hand = Hand {
+        let worker = Worker {
             interface: interface.to_owned(),
             control: keys.hostapd.clone(),
             beacons: keys.beacons,
             orders: taken,
             seen: Arc::clone(&seen),
         };
-        std::thread::Builder::new().name("channel".into()).spawn(move || hand.serve())?;
-        Ok(Mover {
+        std::thread::Builder::new().name("channel".into()).spawn(move || worker.serve())?;
+        Ok(ChannelSwitcher {
             interface: interface.to_owned(),
             migration: Migration::new(keys.settings()),
             orders,
             seen,
             refused: 0,
             due: now,
-            moves: 0,
+            switches: 0,
             last: None,
         })
     }
@@ -71,7 +71,7 @@ impl Mover {
         &self.interface
     }
 
-    /// When [`Mover::look`] is due.
+    /// When [`ChannelSwitcher::look`] is due.
     pub(super) fn due(&self) -> Time {
         self.due
     }
@@ -102,7 +102,7 @@ impl Mover {
         let interface = &self.interface;
         match order {
             Order::Move { to_mhz } => {
-                self.moves += 1;
+                self.switches += 1;
                 tracing::info!(interface, to_mhz, "announcing another channel");
                 // A thread that is gone has said why; the search finds that the radio does not move.
                 let _ = self.orders.send(to_mhz);
@@ -132,7 +132,7 @@ impl Mover {
             channel_mhz: Some(mhz).filter(|m| *m > 0),
             searching: self.migration.is_searching(),
             searches: self.migration.searches(),
-            moves: self.moves,
+            switches: self.switches,
             last_from_mhz: self.last.map(|o| o.from_mhz),
             last_probes: self.last.map(|o| o.probes),
             last_before_bps: self.last.map(|o| o.before_bps),
@@ -142,7 +142,7 @@ impl Mover {
 }
 
 /// The thread that asks and orders.
-struct Hand {
+struct Worker {
     interface: String,
     control: Option<PathBuf>,
     beacons: u8,
@@ -150,7 +150,7 @@ struct Hand {
     seen: Arc<Seen>,
 }
 
-impl Hand {
+impl Worker {
     fn serve(self) {
         let mut radio: Option<Box<dyn ChannelSwitch>> = None;
         let mut busy_until = Instant::now();

@@ -8,8 +8,8 @@ use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Bond, BondPath, Interface, Migrate, Mode, Scheduler};
 use ropewalk_sim::BuildError;
 
-/// Whether a bond is such a hop: it lives on what its radios complete, shares one with the repeater's clients, or may leave its channel.
-pub(super) fn is_hop(bond: &Bond) -> bool {
+/// Whether a bond is such a backhaul: it lives on what its radios complete, shares one with the repeater's clients, or may leave its channel.
+pub(super) fn is_backhaul(bond: &Bond) -> bool {
     bond.scheduler == Scheduler::Backpressure || bond.paths.iter().any(|p| p.shared) || bond.migrate.is_some()
 }
 
@@ -38,7 +38,7 @@ fn clients<'a>(scenario: &'a Scenario, bond: &Bond) -> Option<&'a str> {
     interfaces.iter().find(|(_, i)| serves(i)).map(|(name, _)| name.as_str())
 }
 
-/// What keeps a hop from running live.
+/// What keeps a backhaul from running live.
 pub(super) fn refusals(scenario: &Scenario, name: &str, bond: &Bond) -> Vec<BuildError> {
     let mut all = Vec::new();
     let wrong = |why: &str| BuildError::new(format!("bond.{name}.paths"), why);
@@ -92,7 +92,7 @@ fn migrate(keys: &Migrate) -> String {
     )
 }
 
-/// The repeater's part; `routes` go through the hop.
+/// The repeater's part; `routes` go through the backhaul.
 pub(super) fn repeater(scenario: &Scenario, (name, bond): (&str, &Bond), routes: &[String]) -> String {
     let clients = match clients(scenario, bond) {
         Some(radio) => format!("clients = \"{radio}\""),
@@ -112,13 +112,13 @@ fn quoted(all: &[String]) -> String {
     all.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// The repeater's interfaces that are no links of the hop.
+/// The repeater's interfaces that are no links of the backhaul.
 fn inner<'a>(scenario: &'a Scenario, bond: &'a Bond) -> impl Iterator<Item = (&'a str, &'a Interface)> {
     let all = scenario.node.get(&bond.client).into_iter().flat_map(|n| &n.interface);
     all.filter(|(i, _)| !bond.paths.iter().any(|p| p.interface == **i)).map(|(name, i)| (name.as_str(), i))
 }
 
-/// Networks on these; none where the repeater hides them behind the hop's address.
+/// Networks on these; none where the repeater hides them behind the backhaul's address.
 fn behind(scenario: &Scenario, name: &str, bond: &Bond) -> Vec<String> {
     if scenario.node.get(&bond.client).is_some_and(|n| n.nat.iter().any(|i| i == name)) {
         return Vec::new();
@@ -141,7 +141,7 @@ mod tests {
     fn told(text: &str) -> (String, String, usize) {
         let scenario = ropewalk_scenario::Document::parse("test", text).unwrap().scenario().unwrap();
         let (name, bond) = scenario.bond.iter().next().unwrap();
-        assert!(is_hop(bond));
+        assert!(is_backhaul(bond));
         let this = (name.as_str(), bond);
         let repeater = repeater(&scenario, this, &["10.9.0.0/24".to_owned()]);
         let refused = refusals(&scenario, name, bond).len();

@@ -1,18 +1,18 @@
 //! Inviting and revoking: over the control socket while the daemon runs, else on the files.
 
 use super::endpoints::{self, Listening};
-use super::registry::SharedBook;
+use super::registry::SharedClients;
 use crate::control::protocol::{Request, Response};
-use crate::control::server::Desk;
+use crate::control::server::ControlHandler;
 use crate::daemon::{Outbox, entropy};
 use crate::exit::{Code, failure};
 use crate::state::clients::Clients;
 use ropewalk_bond::session::{Endpoint, InviteId, InviteSecret, PublicKey, Token};
 
 /// Answers requests to a gateway.
-pub(crate) struct GatewayDesk {
+pub(crate) struct GatewayControl {
     /// The clients.
-    pub book: SharedBook,
+    pub clients: SharedClients,
     /// The gateway's public key.
     pub key: PublicKey,
     /// Where it listens.
@@ -21,7 +21,7 @@ pub(crate) struct GatewayDesk {
     pub loop_: Outbox,
 }
 
-impl Desk for GatewayDesk {
+impl ControlHandler for GatewayControl {
     fn answer(&self, request: Request) -> Response {
         let outcome = match request {
             Request::Invite { name, endpoints } => self.invite(&name, &endpoints),
@@ -32,13 +32,13 @@ impl Desk for GatewayDesk {
     }
 }
 
-impl GatewayDesk {
+impl GatewayControl {
     fn invite(&self, name: &str, endpoints: &[String]) -> anyhow::Result<Response> {
         let endpoints = choose(endpoints, &self.listening)?;
-        let token = self.book.change(|clients| invite(clients, self.key, name, endpoints))?;
-        if let Err(error) = self.book.save() {
+        let token = self.clients.change(|clients| invite(clients, self.key, name, endpoints))?;
+        if let Err(error) = self.clients.save() {
             // Nobody has seen the token.
-            self.book.change(|clients| clients.uninvite(name));
+            self.clients.change(|clients| clients.uninvite(name));
             return Err(error);
         }
         tracing::info!(client = name, "invited");
@@ -47,9 +47,9 @@ impl GatewayDesk {
 
     /// The client goes first, whatever becomes of the note of it.
     fn revoke(&self, name: &str) -> anyhow::Result<Response> {
-        let client = self.book.change(|clients| clients.revoke(name))?;
+        let client = self.clients.change(|clients| clients.revoke(name))?;
         let expelled = client.map(|client| self.loop_.ask(Request::Expel { client })).transpose();
-        let saved = self.book.save();
+        let saved = self.clients.save();
         tracing::info!(client = name, "revoked");
         revoked(name, expelled.map(drop), saved)
     }
@@ -93,7 +93,7 @@ pub(crate) fn choose(named: &[String], listening: &Listening) -> anyhow::Result<
     Ok(endpoints)
 }
 
-/// Puts an invite into the book; the token for it.
+/// Puts an invite into the clients; the token for it.
 pub(crate) fn invite(
     clients: &mut Clients,
     gateway: PublicKey,
@@ -119,8 +119,8 @@ mod tests {
 
     const CLIENT: PublicKey = PublicKey([7; 32]);
 
-    /// A desk whose loop tells whom it was to expel.
-    fn desk(dir: &StateDir) -> (GatewayDesk, Receiver<PublicKey>) {
+    /// A handler whose loop tells whom it was to expel.
+    fn handler(dir: &StateDir) -> (GatewayControl, Receiver<PublicKey>) {
         let (inbox, loop_) = mailbox().unwrap();
         let (told, expelled) = channel();
         std::thread::spawn(move || {
@@ -131,15 +131,16 @@ mod tests {
                 let _ = post.reply.send(Response::Done { said: String::new() });
             }
         });
-        let book = SharedBook::open(dir, Pool::new(&["10.77.0.1/24".parse().unwrap()]).unwrap()).unwrap();
+        let clients =
+            SharedClients::open(dir, Pool::new(&["10.77.0.1/24".parse().unwrap()]).unwrap()).unwrap();
         let listening = Listening { listen: vec!["192.0.2.1:4500".parse().unwrap()], ..Listening::default() };
         let key = StaticKey::generate(&mut rand::rng()).unwrap().public();
-        (GatewayDesk { book, key, listening, loop_ }, expelled)
+        (GatewayControl { clients, key, listening, loop_ }, expelled)
     }
 
     /// Invites `alice`, and lets her in.
-    fn let_in(desk: &GatewayDesk) -> ClientHello {
-        let Response::Token { token } = desk.invite("alice", &[]).unwrap() else { panic!("no token") };
+    fn let_in(handler: &GatewayControl) -> ClientHello {
+        let Response::Token { token } = handler.invite("alice", &[]).unwrap() else { panic!("no token") };
         let token: Token = token.parse().unwrap();
         let hello = ClientHello {
             ciphers: CipherSet::CHACHA,
@@ -149,8 +150,8 @@ mod tests {
             secret: token.secret,
             extensions: Extensions::default(),
         };
-        desk.book.clone().admit(&CLIENT, &hello).unwrap();
-        desk.book.save().unwrap();
+        handler.clients.clone().admit(&CLIENT, &hello).unwrap();
+        handler.clients.save().unwrap();
         hello
     }
 
@@ -163,32 +164,32 @@ mod tests {
     #[test]
     fn on_a_full_disk_the_client_is_out_and_both_outcomes_are_said() {
         let scratch = Scratch::new();
-        let (desk, expelled) = desk(&scratch.0);
-        let hello = let_in(&desk);
+        let (handler, expelled) = handler(&scratch.0);
+        let hello = let_in(&handler);
         fill(&scratch.0, true);
         for _ in 0..2 {
-            let error = desk.revoke("alice").unwrap_err();
+            let error = handler.revoke("alice").unwrap_err();
             let words = format!("{error:#}");
             assert!(words.contains("alice is out") && words.contains("could not be noted"), "{words}");
             assert_eq!(crate::exit::kind_of(&error), Code::Unwritable);
             assert_eq!(expelled.try_recv(), Ok(CLIENT));
         }
-        assert_eq!(desk.book.clone().admit(&CLIENT, &hello).unwrap_err(), Refusal::Revoked);
+        assert_eq!(handler.clients.clone().admit(&CLIENT, &hello).unwrap_err(), Refusal::Revoked);
         fill(&scratch.0, false);
         assert!(
-            matches!(desk.revoke("alice").unwrap(), Response::Done { said } if said == "alice is revoked")
+            matches!(handler.revoke("alice").unwrap(), Response::Done { said } if said == "alice is revoked")
         );
-        let again = SharedBook::open(&scratch.0, Pool::none()).unwrap();
+        let again = SharedClients::open(&scratch.0, Pool::none()).unwrap();
         assert_eq!(again.clone().admit(&CLIENT, &hello).unwrap_err(), Refusal::Revoked, "after a restart");
     }
 
     #[test]
     fn an_invite_that_cannot_be_written_can_be_repeated() {
         let scratch = Scratch::new();
-        let (desk, _expelled) = desk(&scratch.0);
+        let (handler, _expelled) = handler(&scratch.0);
         fill(&scratch.0, true);
-        assert!(desk.invite("alice", &[]).is_err());
+        assert!(handler.invite("alice", &[]).is_err());
         fill(&scratch.0, false);
-        assert!(desk.invite("alice", &[]).is_ok());
+        assert!(handler.invite("alice", &[]).is_ok());
     }
 }

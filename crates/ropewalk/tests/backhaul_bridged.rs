@@ -1,10 +1,10 @@
-//! What goes between bridges: a hop on layer 2 with groups, a client that moves, frames that are too long. Needs root; without it the tests pass and say so.
+//! What goes between bridges: a backhaul on layer 2 with groups, a client that moves, frames that are too long. Needs root; without it the tests pass and say so.
 
 mod common;
 
+use common::backhaul::bridged::{SERVER, backhaul, behind, bridges};
+use common::backhaul::{Site, eventually, pings};
 use common::flow::Flow;
-use common::hop::bridged::{SERVER, behind, bridges, hop};
-use common::hop::{Site, eventually, pings};
 use common::root;
 use ropewalk_lab::{End, Namespace, Ping};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -105,17 +105,17 @@ fn groups_hear_everything_once_and_in_order_both_ways() {
     if !root() {
         return;
     }
-    let site = Site::new("hop-groups", [20.0, 20.0]);
+    let site = Site::new("backhaul-groups", [20.0, 20.0]);
     bridges(&site);
     let ends = addresses(&site);
-    let _hop = hop(&site);
+    let _hop = backhaul(&site);
     // Neighbour discovery is the first group traffic.
     eventually("the client finds the server by IPv6", || pings(&site.client, "fd06::1"));
     eventually("and by IPv4", || pings(&site.client, SERVER));
     let all: Vec<u32> = (0..COUNT).collect();
     for snooping in [false, true] {
         if snooping {
-            // Bridges that look at memberships (IGMP, MLD) see the reports of those behind the hop.
+            // Bridges that look at memberships (IGMP, MLD) see the reports of those behind the backhaul.
             for node in [&site.ap, &site.repeater] {
                 node.ip(&["link set br0 type bridge mcast_snooping 1 mcast_querier 1"]).unwrap();
             }
@@ -125,9 +125,9 @@ fn groups_hear_everything_once_and_in_order_both_ways() {
                 let socket = member(to.0, group, to.1);
                 // Of the others each bridge knows that they are for all.
                 if snooping && matches!(group, IpAddr::V4(g) if g.octets()[0] == 239) | group.is_ipv6() {
-                    // Towards the member this bridge's port is the hop.
+                    // Towards the member this bridge's port is the backhaul.
                     let bridge = if to.1 == ends[1].1 { &site.ap } else { &site.repeater };
-                    eventually("the membership is known across the hop", || {
+                    eventually("the membership is known across the backhaul", || {
                         let table = bridge.shell("bridge mdb show dev br0").unwrap();
                         table.lines().any(|l| l.contains("port tap0") && l.contains(&group.to_string()))
                     });
@@ -148,7 +148,7 @@ fn a_client_that_moves_takes_its_flow_along() {
     if !root() {
         return;
     }
-    let site = Site::new("hop-moves", [20.0, 20.0]);
+    let site = Site::new("backhaul-moves", [20.0, 20.0]);
     bridges(&site);
     let end = |name: &str| End::new(name, [] as [&str; 0]);
     site.topology.veth((&site.ap, end("cell")), (&site.client, end("eth1"))).unwrap();
@@ -163,7 +163,7 @@ fn a_client_that_moves_takes_its_flow_along() {
             &format!("address add {CLIENT}/24 dev station"),
         ])
         .unwrap();
-    let _hop = hop(&site);
+    let _hop = backhaul(&site);
     eventually("the client reaches the server", || pings(client, SERVER));
     let flow = Flow::start(&site.server, client, CLIENT);
     flow.goes_on("behind the repeater");
@@ -189,10 +189,10 @@ fn frames_that_are_too_long_are_dropped_and_tcp_does_not_notice() {
     if !root() {
         return;
     }
-    let site = Site::new("hop-long-frames", [20.0, 20.0]);
+    let site = Site::new("backhaul-long-frames", [20.0, 20.0]);
     bridges(&site);
     let _ends = addresses(&site);
-    let _hop = hop(&site);
+    let _hop = backhaul(&site);
     eventually("the client reaches the server", || pings(&site.client, SERVER));
     for (node, interface) in
         [(&site.server, "eth0"), (&site.ap, "eth0"), (&site.repeater, "wlan2"), (&site.client, "eth0")]
@@ -202,7 +202,7 @@ fn frames_that_are_too_long_are_dropped_and_tcp_does_not_notice() {
     let long = Ping::new(SERVER.parse().unwrap()).payload(8000).timeout(Duration::from_millis(500));
     let report = long.run(&site.client).unwrap();
     assert_eq!(report.received, 0, "a bridge does not cut");
-    // What TCP sends fits, since the hop lowers the MSS that both tell each other.
+    // What TCP sends fits, since the backhaul lowers the MSS that both tell each other.
     let down = Flow::start(&site.server, &site.client, CLIENT);
     let up = Flow::start(&site.client, &site.server, SERVER);
     down.goes_on("downwards");

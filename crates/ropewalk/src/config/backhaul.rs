@@ -1,4 +1,4 @@
-//! The two sections of a hop: an access point with two radios, and a repeater.
+//! The two sections of a backhaul: an access point with two radios, and a repeater.
 
 use super::File;
 use ipnet::IpNet;
@@ -14,13 +14,13 @@ use serde::Deserialize;
 use std::path::PathBuf;
 
 /// The access point of a repeater with two radios: `ropewalk ap --config FILE`. With this section other keys of `[engine]` have other defaults, where the file does
-/// not name them: `scheduler = "backpressure"`, `congestion = "none"`, `order-deadline-ms = 100`, `throttle = "balance"`.
+/// not name them: `scheduler = "backpressure"`, `congestion = "none"`, `order-deadline-ms = 100`, `limiter = "balance"`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct Ap {
     /// Directory for keys and state. Default: none; `--state` goes before it.
     pub state: Option<PathBuf>,
-    /// 3: the hop is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3, because bridges bring their broadcasts along.
+    /// 3: the backhaul is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3, because bridges bring their broadcasts along.
     #[schemars(with = "u8")]
     pub layer: LayerKey,
     /// Name of the network device. Default: the first free of `rw0`, `rw1`, … On layer 2, where each repeater has a device of its own, what their names begin with: `tap` makes
@@ -30,7 +30,7 @@ pub(crate) struct Ap {
     pub bridge: Option<String>,
     /// Layer 2: repeaters reach the other ports of the bridge, but not each other. Default: `false`, because a bridge joins all that are connected to it.
     pub isolated: bool,
-    /// Layer 3: the access point's addresses inside the hop, with the networks that repeaters get theirs from. Default: `["10.77.0.1/24"]`.
+    /// Layer 3: the access point's addresses inside the backhaul, with the networks that repeaters get theirs from. Default: `["10.77.0.1/24"]`.
     #[schemars(with = "Vec<String>")]
     pub address: Vec<IpNet>,
     /// Layer 3: let repeaters and their clients reach the internet with this machine's address. Default: `false`, because it changes the firewall.
@@ -38,14 +38,14 @@ pub(crate) struct Ap {
     /// UDP port on the radios' interfaces. Default: 4500.
     pub port: u16,
     /// The radios' interfaces, one `[[ap.link]]` each.
-    pub link: Vec<HopLink>,
+    pub link: Vec<BackhaulLink>,
     /// What lies behind repeaters, one `[[ap.repeater]]` each; on layer 2 there is nothing to say.
-    pub repeater: Vec<Behind>,
-    /// Where the private radio goes when it carries too little. Default: none, and it stays where it is.
+    pub repeater: Vec<RoutedSubnets>,
+    /// Where the dedicated radio goes when it carries too little. Default: none, and it stays where it is.
     pub migrate: Option<Migrate>,
 }
 
-/// When the private radio looks for another channel (the shared one never does, for the clients are only there), and how: `[ap.migrate]`.
+/// When the dedicated radio looks for another channel (the shared one never does, for the clients are only there), and how: `[ap.migrate]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Migrate {
@@ -122,7 +122,7 @@ impl Migrate {
         }
     }
 
-    fn check(&self, links: &[HopLink]) -> Result<(), Wrong> {
+    fn check(&self, links: &[BackhaulLink]) -> Result<(), Wrong> {
         if let Some(n) = self.channels.iter().find(|n| centre_mhz(**n).is_none()) {
             let words = format!("there is no channel {n} at 2.4 or 5 GHz (1 to 14, 32 to 177)");
             return Err(("channels", words));
@@ -137,7 +137,7 @@ impl Migrate {
             let words = "least-mbps is to be above 0, window-ms at least 100, beacons at least 1";
             return Err(("migrate", words.into()));
         }
-        if private(links).count() != 1 {
+        if dedicated(links).count() != 1 {
             let words = "the radio that may leave its channel is the one link that is not shared: say shared = true of the others";
             return Err(("migrate", words.into()));
         }
@@ -146,14 +146,14 @@ impl Migrate {
 }
 
 /// The links that need not be where the clients are.
-pub(crate) fn private(links: &[HopLink]) -> impl Iterator<Item = &HopLink> {
+pub(crate) fn dedicated(links: &[BackhaulLink]) -> impl Iterator<Item = &BackhaulLink> {
     links.iter().filter(|l| l.shared != Some(true))
 }
 
 /// The interface of one radio towards the other end.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct HopLink {
+pub(crate) struct BackhaulLink {
     /// Its name.
     pub interface: String,
     /// Its channel is the one that the repeater's clients are on, so it may only take the air that they leave. Default: unsaid, and then
@@ -166,7 +166,7 @@ pub(crate) struct HopLink {
     pub rts: Option<bool>,
 }
 
-impl HopLink {
+impl BackhaulLink {
     /// Whether its radio is to protect longer frames by RTS/CTS, if that can pay.
     pub(crate) fn protects(&self) -> bool {
         self.rts.unwrap_or(self.shared == Some(true))
@@ -176,7 +176,7 @@ impl HopLink {
 /// The networks behind one repeater.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Behind {
+pub(crate) struct RoutedSubnets {
     /// The name that the repeater was invited by.
     pub name: String,
     /// Networks that its clients may have; they are routed to it, and it may send from them.
@@ -194,28 +194,28 @@ pub(crate) struct Repeater {
     pub token: Option<String>,
     /// A file with that line; it may go once it was read, for the token is remembered. Default: none.
     pub token_file: Option<PathBuf>,
-    /// 3: the hop is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3; it has to be the access point's.
+    /// 3: the backhaul is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3; it has to be the access point's.
     #[schemars(with = "u8")]
     pub layer: LayerKey,
     /// Name of the network device. Default: the first free of `rw0`, `rw1`, …
     pub tun: Option<String>,
     /// Layer 2: the bridge that the device becomes a port of. Default: none, put it into one yourself.
     pub bridge: Option<String>,
-    /// Layer 3: networks to send through the hop. Default: `["0.0.0.0/0"]`, because the hop is the clients' way to everything.
+    /// Layer 3: networks to send through the backhaul. Default: `["0.0.0.0/0"]`, because the backhaul is the clients' way to everything.
     #[schemars(with = "Vec<String>")]
     pub route: Vec<IpNet>,
     /// Layer 3: the networks of this repeater's clients, at most 8; `ap.toml` has to name them too. Default: none, and then clients have to be hidden behind this
     /// machine's address.
     #[schemars(with = "Vec<String>")]
     pub networks: Vec<IpNet>,
-    /// The interface towards the clients, on the shared radio: its queue is what the throttle lives on. Default: none, and then `lan` has to be there.
+    /// The interface towards the clients, on the shared radio: its queue is what the limiter lives on. Default: none, and then `lan` has to be there.
     pub clients: Option<String>,
-    /// The clients are on this cable instead: no radio is shared, nothing is throttled. Default: none. `--lan` goes before it.
+    /// The clients are on this cable instead: no radio is shared, nothing is limited. Default: none. `--lan` goes before it.
     pub lan: Option<String>,
     /// Give up if there is no connection after so many seconds. Default: never.
     pub timeout_s: Option<u64>,
     /// The interfaces that are stations of the access point, one `[[repeater.link]]` each.
-    pub link: Vec<HopLink>,
+    pub link: Vec<BackhaulLink>,
 }
 
 impl Default for Ap {
@@ -292,7 +292,7 @@ impl Ap {
         if self.layer.0 == Layer::Two
             && (!self.repeater.is_empty() || !self.address.is_empty() || self.masquerade)
         {
-            let words = "on layer 2 the hop has no addresses: leave out address, masquerade and [[ap.repeater]], or set layer = 3";
+            let words = "on layer 2 the backhaul has no addresses: leave out address, masquerade and [[ap.repeater]], or set layer = 3";
             return Err(("layer", words.into()));
         }
         for (i, behind) in self.repeater.iter().enumerate() {
@@ -338,7 +338,7 @@ impl Repeater {
         if self.layer.0 == Layer::Two && !self.networks.is_empty() {
             return Err((
                 "networks",
-                "on layer 2 the hop has no networks: leave the key out, or set layer = 3".into(),
+                "on layer 2 the backhaul has no networks: leave the key out, or set layer = 3".into(),
             ));
         }
         for name in self.clients.iter().chain(&self.lan) {
@@ -378,7 +378,7 @@ impl Repeater {
     }
 }
 
-fn check_links(links: &[HopLink]) -> Result<(), Wrong> {
+fn check_links(links: &[BackhaulLink]) -> Result<(), Wrong> {
     if links.is_empty() {
         return Err((
             "interface",
@@ -416,13 +416,13 @@ fn check_bridge(bridge: Option<&str>, layer: LayerKey) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The defaults of a hop for what `text`, the file, does not name under `[engine]`.
-pub(super) fn engine_of_a_hop(file: &mut File, text: &str) -> Result<(), Wrong> {
+/// The defaults of a backhaul for what `text`, the file, does not name under `[engine]`.
+pub(super) fn engine_of_a_backhaul(file: &mut File, text: &str) -> Result<(), Wrong> {
     let Ok(table) = text.parse::<toml::Table>() else { return Ok(()) };
     match (table.contains_key("ap"), table.contains_key("repeater")) {
         (false, false) => return Ok(()),
         (true, true) => {
-            let words = "a machine is the access point or the repeater of a hop: leave [ap] or [repeater] out, or make two files";
+            let words = "a machine is the access point or the repeater of a backhaul: leave [ap] or [repeater] out, or make two files";
             return Err(("state", words.into()));
         }
         (true, false) => file.ap.check()?,
@@ -439,8 +439,8 @@ pub(super) fn engine_of_a_hop(file: &mut File, text: &str) -> Result<(), Wrong> 
     if !named("order-deadline-ms") {
         e.order_deadline_ms = Some(100);
     }
-    if !named("throttle") {
-        e.throttle.0 = limiter::Kind::Balance;
+    if !named("limiter") {
+        e.limiter.0 = limiter::Kind::Balance;
     }
     let layer = if table.contains_key("ap") { file.ap.layer } else { file.repeater.layer };
     if !named("tun-mtu") && layer.0 == Layer::Two {

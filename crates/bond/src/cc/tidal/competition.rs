@@ -1,49 +1,49 @@
 //! Somebody else's queue: telling it from a route that became longer, and holding our own in it.
 //!
-//! Our own queue empties within a few epochs when we send less. One that does not is either no queue at all
+//! Our own queue empties within a few intervals when we send less. One that does not is either no queue at all
 //! (the route has changed; its delay stands still, whatever we do) or is kept up by a flow that only yields to
 //! loss. Against the latter a delay-aware controller would starve, so while it lasts the path follows CUBIC, as
 //! Copa's competitive mode follows AIMD (Arun and Balakrishnan, NSDI 2018, §2.2), and every few seconds it sends
-//! less for a moment (an *ebb*) to see whether the queue empties now.
+//! less for a moment (a *yield test*) to see whether the queue empties now.
 
 use super::steady::Inputs;
 use crate::cc::cubic::{Cubic, CubicLaw};
 use crate::cc::{Ack, Controller, Loss};
 use crate::time::{Duration, Time};
 
-/// Epochs of an excessive queue before a rival is suspected.
-const PATIENCE_EPOCHS: u32 = 12;
+/// Intervals of an excessive queue before a competing flow is suspected.
+const PATIENCE_INTERVALS: u32 = 12;
 /// Least time of it: shorter disturbances are the machine's.
 const PATIENCE: f64 = 0.4;
-/// Epochs in a row of an excessive queue that mean a rival, however little we held back.
+/// Intervals in a row of an excessive queue that mean a competing flow, however little we held back.
 const STUBBORN: u32 = 20;
-/// The same when there was a rival a short while ago.
+/// The same when there was a competing flow a short while ago.
 const STUBBORN_AGAIN: u32 = 8;
 /// Our restraint must have been enough to drain the queue so many times.
 const THOROUGH: f64 = 1.5;
 /// A queue that fell by less than this part of what our restraint should have drained is none.
 const UNMOVED: f64 = 0.12;
-/// Epochs enough when there was a rival a short while ago.
+/// Intervals enough when there was a competing flow a short while ago.
 const PATIENCE_AGAIN: u32 = 4;
-/// A rival counts as recent for so long.
+/// A competing flow counts as recent for so long.
 const RECENT: Duration = Duration::from_secs(10);
-/// Time from one ebb to the next.
-const EBB_EVERY: Duration = Duration::from_secs(4);
-/// From the beginning of a contest to its first ebb: soon, in case the suspicion was wrong.
-const FIRST_EBB: Duration = Duration::from_secs(1);
-/// Sending during an ebb, as a part of the delivered rate.
-const EBB_GAIN: f64 = 0.5;
-/// Longest ebb, epochs.
-const EBB_EPOCHS: u32 = 8;
-/// Part of the queue that may be left when our ebb should have drained all of it, were it ours alone.
-const EBB_LEFT: f64 = 0.3;
+/// Time from one yield test to the next.
+const TEST_EVERY: Duration = Duration::from_secs(4);
+/// From the beginning of competitive mode to its first yield test: soon, in case the suspicion was wrong.
+const FIRST_TEST: Duration = Duration::from_secs(1);
+/// Sending during a yield test, as a part of the delivered rate.
+const TEST_GAIN: f64 = 0.5;
+/// Longest yield test, intervals.
+const TEST_INTERVALS: u32 = 8;
+/// Part of the queue that may be left when our yield test should have drained all of it, were it ours alone.
+const TEST_LEFT: f64 = 0.3;
 /// A queue that fell to this part of its peak, with no loss for so long, is being given up by somebody.
 const YIELDING: f64 = 0.7;
 const LOSS_AGO: Duration = Duration::from_millis(500);
-/// Epochs with an ordinary queue after which the contest is over in any case.
-const LOW_EPOCHS: u32 = 3;
+/// Intervals with an ordinary queue after which competitive mode is over in any case.
+const LOW_INTERVALS: u32 = 3;
 
-/// A stretch of excessive queue, or an ebb: how the queue answers to our restraint.
+/// A stretch of excessive queue, or a yield test: how the queue answers to our restraint.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
     since: Time,
@@ -55,39 +55,39 @@ struct Watch {
     last: f64,
     /// Rate when it began, bytes per second: what we gave away since is claimed back.
     rate: f64,
-    /// Epochs in a row in which the queue stood still.
+    /// Intervals in a row in which the queue stood still.
     still: u32,
 }
 
 /// What a watched stretch turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Diagnosis {
     /// Not known yet.
     Open,
     /// The delay does not depend on us: the route is longer now.
     Longer,
     /// Somebody keeps the queue up.
-    Rival,
+    Competitor,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Suspicion {
     watch: Option<Watch>,
-    epochs: u32,
-    /// Of those, epochs in a row with an excessive queue.
+    intervals: u32,
+    /// Of those, intervals in a row with an excessive queue.
     excessive: u32,
-    last_rival: Option<Time>,
+    last_competitor: Option<Time>,
 }
 
 impl Suspicion {
-    /// Take in an epoch with a queue longer than we want it.
-    pub(super) fn on_long_queue(&mut self, i: &Inputs<'_>) -> Verdict {
+    /// Take in a monitor interval with a queue longer than we want it.
+    pub(super) fn on_long_queue(&mut self, i: &Inputs<'_>) -> Diagnosis {
         let queue = i.delay.latest();
         let now = i.report.now;
         let fresh =
             Watch { since: now, queue, drained: 0.0, total: 0.0, last: queue, rate: i.rate, still: 0 };
         let w = self.watch.get_or_insert(fresh);
-        self.epochs += 1;
+        self.intervals += 1;
         if queue > w.queue {
             // Judge from the peak on.
             (w.queue, w.drained) = (queue, 0.0);
@@ -103,17 +103,17 @@ impl Suspicion {
         let restraint = w.drained.min(w.queue);
         let enough = (0.3 * queue).max(10.0 * i.delay.noise()).max(0.2 * i.interval());
         if w.still >= 2 && restraint > enough && (w.queue - queue) < UNMOVED * restraint {
-            return Verdict::Longer;
+            return Diagnosis::Longer;
         }
-        let thorough = w.total > THOROUGH * (queue - i.aim());
-        let again = self.last_rival.is_some_and(|t| now.since(t) < RECENT);
+        let thorough = w.total > THOROUGH * (queue - i.target());
+        let again = self.last_competitor.is_some_and(|t| now.since(t) < RECENT);
         self.excessive = if queue > i.excessive() { self.excessive + 1 } else { 0 };
         if self.excessive >= if again { STUBBORN_AGAIN } else { STUBBORN } {
-            return Verdict::Rival;
+            return Diagnosis::Competitor;
         }
-        let (epochs, least) = if again { (PATIENCE_AGAIN, 0.0) } else { (PATIENCE_EPOCHS, PATIENCE) };
-        let patient = self.epochs >= epochs && now.since(w.since).as_secs_f64() >= least;
-        if patient && thorough { Verdict::Rival } else { Verdict::Open }
+        let (intervals, least) = if again { (PATIENCE_AGAIN, 0.0) } else { (PATIENCE_INTERVALS, PATIENCE) };
+        let patient = self.intervals >= intervals && now.since(w.since).as_secs_f64() >= least;
+        if patient && thorough { Diagnosis::Competitor } else { Diagnosis::Open }
     }
 
     /// Rate at the beginning of the watched stretch, bytes per second.
@@ -121,48 +121,48 @@ impl Suspicion {
         self.watch.map_or(0.0, |w| w.rate)
     }
 
-    /// A contest was still won at `now`: the next one may begin sooner.
+    /// A competitive mode was still won at `now`: the next one may begin sooner.
     pub(super) fn remember(&mut self, now: Time) {
-        self.last_rival = Some(now);
+        self.last_competitor = Some(now);
     }
 
     /// The queue is ordinary again.
     pub(super) fn clear(&mut self) {
-        *self = Suspicion { last_rival: self.last_rival, ..Suspicion::default() };
+        *self = Suspicion { last_competitor: self.last_competitor, ..Suspicion::default() };
     }
 }
 
 /// Sending less for a moment to see whose queue it is.
 #[derive(Clone, Copy, Debug)]
-struct Ebb {
+struct YieldTest {
     queue: f64,
     rate: f64,
     drained: f64,
-    epochs: u32,
+    intervals: u32,
 }
 
-/// Holding our own against a rival.
+/// Holding our own against a competing flow.
 #[derive(Clone, Debug)]
-pub(super) struct Contest {
+pub(super) struct Competition {
     cubic: Cubic,
-    next_ebb: Time,
-    ebb: Option<Ebb>,
+    next_test: Time,
+    test: Option<YieldTest>,
     /// Largest queue delay seen lately, seconds.
     peak: f64,
     low: u32,
     last_loss: Time,
 }
 
-impl Contest {
+impl Competition {
     pub(super) fn new(now: Time, mtu: u64, rate: f64, rtt: f64) -> Self {
         let mut cubic = Cubic::new(CubicLaw::default(), mtu);
         cubic.start_at((rate * rtt) as u64, Duration::from_secs_f64(rtt));
-        Contest { cubic, next_ebb: now + FIRST_EBB, ebb: None, peak: 0.0, low: 0, last_loss: now }
+        Competition { cubic, next_test: now + FIRST_TEST, test: None, peak: 0.0, low: 0, last_loss: now }
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64) {
         self.peak = self.peak.max(queue);
-        if self.ebb.is_none() {
+        if self.test.is_none() {
             self.cubic.on_ack(ack, &[]);
         }
     }
@@ -175,35 +175,35 @@ impl Contest {
         }
     }
 
-    /// End of an epoch; true when the queue is ours again.
+    /// End of a monitor interval; true when the queue is ours again.
     pub(super) fn step(&mut self, i: &Inputs<'_>) -> bool {
         let queue = i.delay.latest();
         self.low = if i.is_long() { 0 } else { self.low + 1 };
         self.peak *= 0.98;
-        if self.low >= LOW_EPOCHS {
+        if self.low >= LOW_INTERVALS {
             return true;
         }
-        if let Some(ebb) = &mut self.ebb {
-            ebb.epochs += 1;
-            ebb.drained += (1.0 - i.report.sent_rate / ebb.rate).max(0.0) * i.report.span;
-            let (done, ours) = (ebb.drained >= ebb.queue, queue < EBB_LEFT * ebb.queue + i.target);
-            if done || ours || ebb.epochs > EBB_EPOCHS {
-                self.next_ebb = i.report.now + EBB_EVERY;
-                self.ebb = None;
+        if let Some(test) = &mut self.test {
+            test.intervals += 1;
+            test.drained += (1.0 - i.report.sent_rate / test.rate).max(0.0) * i.report.span;
+            let (done, ours) = (test.drained >= test.queue, queue < TEST_LEFT * test.queue + i.base_target);
+            if done || ours || test.intervals > TEST_INTERVALS {
+                self.next_test = i.report.now + TEST_EVERY;
+                self.test = None;
                 return ours;
             }
-        } else if i.report.now >= self.next_ebb || self.another_yields(i.report.now, queue) {
+        } else if i.report.now >= self.next_test || self.another_yields(i.report.now, queue) {
             self.peak = queue;
-            self.ebb = Some(Ebb { queue, rate: i.served(), drained: 0.0, epochs: 0 });
+            self.test = Some(YieldTest { queue, rate: i.served(), drained: 0.0, intervals: 0 });
         }
         false
     }
 
-    /// The queue falls, and not for a loss: the other may be one of us in its ebb. Two that ebb by turns would keep
-    /// each other in a contest for ever; if both do at once, the queue empties, and both see it. So an ebb that is due
+    /// The queue falls, and not for a loss: the other may be one of us in its yield test. Two that test by turns would keep
+    /// each other in competitive mode for ever; if both do at once, the queue empties, and both see it. So a yield test that is due
     /// soon is had now.
     fn another_yields(&self, now: Time, queue: f64) -> bool {
-        let soon = now + EBB_EVERY / 2 >= self.next_ebb;
+        let soon = now + TEST_EVERY / 2 >= self.next_test;
         soon && queue < YIELDING * self.peak && now.since(self.last_loss) > LOSS_AGO
     }
 
@@ -213,8 +213,8 @@ impl Contest {
 
     /// Pacing rate in bytes per second; `None` when the window alone should rule.
     pub(super) fn pace(&self) -> Option<f64> {
-        match self.ebb {
-            Some(ebb) => Some(EBB_GAIN * ebb.rate),
+        match self.test {
+            Some(test) => Some(TEST_GAIN * test.rate),
             None => self.cubic.pacing_rate_bps().map(|bps| bps as f64 / 8.0),
         }
     }

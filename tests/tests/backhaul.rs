@@ -13,7 +13,8 @@ use ropewalk_bond::feedback::{LinkState, Source};
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::schedule::Kind;
 use ropewalk_bond::session::{
-    CipherSet, ClientHello, Hop, HopRole, Inner, InviteId, InviteSecret, Layer, PublicKey, Refusal, StaticKey,
+    BackhaulEnd, BackhaulRole, CipherSet, ClientHello, Inner, InviteId, InviteSecret, Layer, PublicKey,
+    Refusal, StaticKey,
 };
 use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
@@ -32,7 +33,7 @@ impl Registry for Book {
             self.0.len() - 1
         });
         let client = Ipv4Addr::new(10, 77, 0, 2 + at as u8);
-        let networks = Hop::of(&hello.extensions).map(|h| h.networks).unwrap_or_default();
+        let networks = BackhaulEnd::of(&hello.extensions).map(|h| h.networks).unwrap_or_default();
         let ipv4 = Inner { client, gateway: GATEWAY, prefix: 24 };
         Ok(Admission { ipv4, ipv6: None, networks, device: 100 + at as u32 })
     }
@@ -53,14 +54,18 @@ struct Site {
     refused: Vec<Option<Refusal>>,
 }
 
-fn hop(role: HopRole, layer: Layer, networks: &[&str]) -> Option<Hop> {
-    Some(Hop { role, layer, networks: networks.iter().map(|n| n.parse::<IpNet>().unwrap()).collect() })
+fn backhaul(role: BackhaulRole, layer: Layer, networks: &[&str]) -> Option<BackhaulEnd> {
+    Some(BackhaulEnd {
+        role,
+        layer,
+        networks: networks.iter().map(|n| n.parse::<IpNet>().unwrap()).collect(),
+    })
 }
 
-fn config(hop: Option<Hop>) -> Config {
+fn config(backhaul: Option<BackhaulEnd>) -> Config {
     let congestion = Algorithm::None;
     Config {
-        hop,
+        backhaul,
         scheduler: Kind::Backpressure,
         congestion,
         memory_bytes: 16 << 20,
@@ -73,9 +78,9 @@ fn remote(engine: usize) -> SocketAddr {
     SocketAddr::new(Ipv4Addr::new(192, 0, 2, 1 + engine as u8).into(), 4500)
 }
 
-fn access_point(hop: Option<Hop>, key: &StaticKey, now: Time) -> Engine {
+fn access_point(backhaul: Option<BackhaulEnd>, key: &StaticKey, now: Time) -> Engine {
     Engine::gateway(
-        config(hop),
+        config(backhaul),
         key.clone(),
         vec![GATEWAY.into()],
         Box::new(Book(Vec::new())),
@@ -84,21 +89,21 @@ fn access_point(hop: Option<Hop>, key: &StaticKey, now: Time) -> Engine {
     )
 }
 
-fn repeater(hop: Option<Hop>, who: &ClientConfig, seed: u8, now: Time) -> Engine {
-    let mut engine = Engine::client(config(hop), who.clone(), Entropy::repeatable([seed; 32]), now);
+fn repeater(backhaul: Option<BackhaulEnd>, who: &ClientConfig, seed: u8, now: Time) -> Engine {
+    let mut engine = Engine::client(config(backhaul), who.clone(), Entropy::repeatable([seed; 32]), now);
     let route = Route { link: 0, remote: remote(AP), local: None };
     engine.add_path(PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 }, now);
     engine
 }
 
 impl Site {
-    fn new(ap: Option<Hop>, repeaters: Vec<Option<Hop>>) -> Site {
+    fn new(ap: Option<BackhaulEnd>, repeaters: Vec<Option<BackhaulEnd>>) -> Site {
         let mut rng = ChaCha12Rng::seed_from_u64(7);
         let key = StaticKey::generate(&mut rng).unwrap();
         let gateway = key.public();
         let mut engines = vec![access_point(ap, &key, Time::ZERO)];
         let mut who = Vec::new();
-        for (i, hop) in repeaters.into_iter().enumerate() {
+        for (i, backhaul) in repeaters.into_iter().enumerate() {
             who.push(ClientConfig {
                 key: StaticKey::generate(&mut rng).unwrap(),
                 gateway,
@@ -107,7 +112,7 @@ impl Site {
                 ciphers: CipherSet::of_this_cpu(),
                 routes: EVERYWHERE.to_vec(),
             });
-            engines.push(repeater(hop, &who[i], 2 + i as u8, Time::ZERO));
+            engines.push(repeater(backhaul, &who[i], 2 + i as u8, Time::ZERO));
         }
         let n = engines.len();
         Site {
@@ -199,9 +204,9 @@ fn udp(src: [u8; 4], dst: [u8; 4], number: u32) -> Vec<u8> {
 }
 
 fn ap_and_two() -> Site {
-    let repeater = |network| hop(HopRole::Repeater, Layer::Three, &[network]);
+    let repeater = |network| backhaul(BackhaulRole::Repeater, Layer::Three, &[network]);
     let repeaters = vec![repeater("192.168.0.0/16"), repeater("192.168.8.0/24")];
-    let mut site = Site::new(hop(HopRole::AccessPoint, Layer::Three, &[]), repeaters);
+    let mut site = Site::new(backhaul(BackhaulRole::AccessPoint, Layer::Three, &[]), repeaters);
     site.run(50);
     site
 }
@@ -249,11 +254,11 @@ fn what_a_link_says_reaches_the_path_of_the_peer_that_is_named() {
 
 #[test]
 fn who_is_not_the_other_end_is_told_so() {
-    let ap = || hop(HopRole::AccessPoint, Layer::Three, &[]);
+    let ap = || backhaul(BackhaulRole::AccessPoint, Layer::Three, &[]);
     let cases = [
         (ap(), None, Refusal::NoRepeater),
-        (ap(), hop(HopRole::Repeater, Layer::Two, &[]), Refusal::OtherLayer),
-        (None, hop(HopRole::Repeater, Layer::Three, &[]), Refusal::NoAccessPoint),
+        (ap(), backhaul(BackhaulRole::Repeater, Layer::Two, &[]), Refusal::OtherLayer),
+        (None, backhaul(BackhaulRole::Repeater, Layer::Three, &[]), Refusal::NoAccessPoint),
     ];
     for (gateway, client, refusal) in cases {
         let mut site = Site::new(gateway, vec![client]);
@@ -270,7 +275,8 @@ fn an_access_point_that_was_away_is_found_again_within_a_second() {
         let mut site = ap_and_two();
         site.ap_is_away = true;
         site.run(away_ms);
-        site.engines[AP] = access_point(hop(HopRole::AccessPoint, Layer::Three, &[]), &site.key, site.now);
+        site.engines[AP] =
+            access_point(backhaul(BackhaulRole::AccessPoint, Layer::Three, &[]), &site.key, site.now);
         site.ap_is_away = false;
         let is_back = |site: &Site| {
             let peers = site.engines[AP].status(site.now).peers;
@@ -295,9 +301,11 @@ fn frame(dst: [u8; 6], src: [u8; 6], text: &str) -> Vec<u8> {
 }
 
 fn bridged(repeaters: usize) -> Site {
-    let repeater = || hop(HopRole::Repeater, Layer::Two, &[]);
-    let mut site =
-        Site::new(hop(HopRole::AccessPoint, Layer::Two, &[]), (0..repeaters).map(|_| repeater()).collect());
+    let repeater = || backhaul(BackhaulRole::Repeater, Layer::Two, &[]);
+    let mut site = Site::new(
+        backhaul(BackhaulRole::AccessPoint, Layer::Two, &[]),
+        (0..repeaters).map(|_| repeater()).collect(),
+    );
     site.run(50);
     site
 }
@@ -340,7 +348,7 @@ fn what_a_repeater_sends_comes_out_of_its_own_device_only() {
 fn a_repeater_that_starts_anew_keeps_its_device_and_one_that_leaves_has_none() {
     let mut site = bridged(2);
     let hello = frame(ALL, STATION, "hello");
-    let again = repeater(hop(HopRole::Repeater, Layer::Two, &[]), &site.who[1], 77, site.now);
+    let again = repeater(backhaul(BackhaulRole::Repeater, Layer::Two, &[]), &site.who[1], 77, site.now);
     site.engines[2] = again;
     site.run(50);
     site.device(2, &hello);

@@ -1,4 +1,4 @@
-//! What the ends of a hop between an access point and a repeater say of the queue towards the clients, in the form in which `status --json` has it.
+//! What the ends of a backhaul between an access point and a repeater say of the queue towards the clients, in the form in which `status --json` has it.
 
 use ropewalk_bond::backhaul::BackhaulStatus;
 use ropewalk_bond::backhaul::limiter::Allowance;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The radio that may leave its channel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Mover {
+pub(crate) struct ChannelSwitcher {
     /// Its interface.
     pub interface: String,
     /// Centre of its primary channel, MHz, where that can be said.
@@ -17,7 +17,7 @@ pub(crate) struct Mover {
     /// Searches that ended.
     pub searches: u64,
     /// Channels that it was sent to.
-    pub moves: u64,
+    pub switches: u64,
     /// The last search: where it began, MHz.
     pub last_from_mhz: Option<u32>,
     /// Channels that were tried in it.
@@ -28,7 +28,7 @@ pub(crate) struct Mover {
     pub last_after_bps: Option<f64>,
 }
 
-impl Mover {
+impl ChannelSwitcher {
     /// For people, in one line.
     pub(crate) fn line(&self) -> String {
         let at = self.channel_mhz.map_or("an unknown channel".into(), |mhz| format!("{mhz} MHz"));
@@ -39,64 +39,67 @@ impl Mover {
             _ => String::new(),
         };
         let now = if self.searching { ", searching" } else { "" };
-        format!("{} at {at}{now}; {} searches, {} switches{last}", self.interface, self.searches, self.moves)
+        format!(
+            "{} at {at}{now}; {} searches, {} switches{last}",
+            self.interface, self.searches, self.switches
+        )
     }
 }
 
 /// The queue towards a repeater's clients, and what follows from it. Each end fills in what it knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Hop {
+pub(crate) struct Backhaul {
     /// Repeater: clients whose queues are read.
     pub clients: u64,
     /// Packets in the longest queue towards a client: as read here, or as the repeater said last.
     pub longest_packets: u32,
-    /// Repeater: signals sent.
-    pub signals_sent: u64,
+    /// Repeater: reports sent.
+    pub reports_sent: u64,
     /// Repeater: packets in order that wait until there is room in front of the clients.
     pub kept_packets: u64,
     /// Repeater: how often packets had to wait for that.
     pub waits: u64,
-    /// Access point: signals that said decrease.
+    /// Access point: reports that said decrease.
     pub decreases: u64,
-    /// Access point: signals that said same.
-    pub sames: u64,
-    /// Access point: signals that said increase.
+    /// Access point: reports that said same.
+    pub unchanged: u64,
+    /// Access point: reports that said increase.
     pub increases: u64,
-    /// Access point: signals that came twice or too late.
-    pub old_signals: u64,
-    /// Access point: signals that made no sense, and were ignored.
-    pub senseless_signals: u64,
+    /// Access point: reports that came twice or too late.
+    pub old_reports: u64,
+    /// Access point: reports that made no sense, and were ignored.
+    pub invalid_reports: u64,
     /// Access point: how often none came for two periods, which counts as a decrease.
     pub silences: u64,
-    /// Access point: the throttle, `mimd` or `balance`.
-    pub throttle: Option<String>,
+    /// Access point: the limiter, `mimd` or `balance`.
+    pub limiter: Option<String>,
     /// Access point: the shared links may carry nothing but control.
-    pub choked: bool,
+    pub blocked: bool,
     /// Access point, `mimd`: datagrams that the shared links may hold.
     pub held_datagrams: Option<f64>,
     /// Access point, `balance`: datagrams per second that may leave on the shared links.
     pub rate_pps: Option<f64>,
 }
 
-impl Hop {
-    /// The engine's word.
-    pub(crate) fn new(s: &BackhaulStatus) -> Hop {
-        let [decreases, sames, increases] = s.received.levels;
+impl Backhaul {
+    /// As the engine reports it.
+    pub(crate) fn new(s: &BackhaulStatus) -> Backhaul {
+        let [decreases, unchanged, increases] = s.received.levels;
         let allowance = s.limiter.map(|(_, a)| a);
-        Hop {
+        Backhaul {
             clients: s.clients as u64,
             longest_packets: s.longest,
-            signals_sent: s.reports_sent,
+            reports_sent: s.reports_sent,
             kept_packets: s.kept as u64,
             waits: s.waits,
             decreases,
-            sames,
+            unchanged,
             increases,
-            old_signals: s.received.old,
-            senseless_signals: s.received.invalid,
+            old_reports: s.received.old,
+            invalid_reports: s.received.invalid,
             silences: s.received.silences,
-            throttle: s.limiter.map(|(name, _)| name.to_owned()),
-            choked: allowance == Some(Allowance::Blocked),
+            limiter: s.limiter.map(|(name, _)| name.to_owned()),
+            blocked: allowance == Some(Allowance::Blocked),
             held_datagrams: match allowance {
                 Some(Allowance::Held(held)) => Some(held),
                 _ => None,
@@ -111,21 +114,21 @@ impl Hop {
     /// `clients: 12 packets wait for one at most; 40 decrease, 3 same, 9 increase; balance: 812 datagrams/s on shared links`.
     pub(crate) fn line(&self) -> String {
         let longest = self.longest_packets;
-        let Some(throttle) = &self.throttle else {
+        let Some(limiter) = &self.limiter else {
             return format!(
-                "{longest} packets wait for a client at most, of {}, {} for room there; {} signals sent",
-                self.clients, self.kept_packets, self.signals_sent
+                "{longest} packets wait for a client at most, of {}, {} for room there; {} reports sent",
+                self.clients, self.kept_packets, self.reports_sent
             );
         };
-        let allowed = match (self.choked, self.held_datagrams, self.rate_pps) {
-            (true, ..) => "shared links choked".into(),
+        let allowed = match (self.blocked, self.held_datagrams, self.rate_pps) {
+            (true, ..) => "shared links blocked".into(),
             (_, Some(held), _) => format!("{held:.1} datagrams held on shared links"),
             (_, _, Some(pps)) => format!("{pps:.0} datagrams/s on shared links"),
             _ => "shared links free".into(),
         };
         format!(
-            "{longest} packets wait for a client at most; {} decrease, {} same, {} increase, {} silences; {throttle}: {allowed}",
-            self.decreases, self.sames, self.increases, self.silences
+            "{longest} packets wait for a client at most; {} decrease, {} same, {} increase, {} silences; {limiter}: {allowed}",
+            self.decreases, self.unchanged, self.increases, self.silences
         )
     }
 }
@@ -148,17 +151,17 @@ mod tests {
             limiter: Some(("balance", Allowance::Rate(812.4))),
         };
         assert_eq!(
-            Hop::new(&s).line(),
+            Backhaul::new(&s).line(),
             "12 packets wait for a client at most; 40 decrease, 3 same, 9 increase, 2 silences; balance: 812 datagrams/s on shared links"
         );
-        let choked = Hop::new(&BackhaulStatus { limiter: Some(("mimd", Allowance::Blocked)), ..s });
-        assert!(choked.choked && choked.line().ends_with("mimd: shared links choked"));
+        let blocked = Backhaul::new(&BackhaulStatus { limiter: Some(("mimd", Allowance::Blocked)), ..s });
+        assert!(blocked.blocked && blocked.line().ends_with("mimd: shared links blocked"));
         let repeater = BackhaulStatus { clients: 3, reports_sent: 7, kept: 40, waits: 2, limiter: None, ..s };
-        let hop = Hop::new(&repeater);
+        let backhaul = Backhaul::new(&repeater);
         assert_eq!(
-            hop.line(),
-            "12 packets wait for a client at most, of 3, 40 for room there; 7 signals sent"
+            backhaul.line(),
+            "12 packets wait for a client at most, of 3, 40 for room there; 7 reports sent"
         );
-        assert_eq!((hop.kept_packets, hop.waits), (40, 2));
+        assert_eq!((backhaul.kept_packets, backhaul.waits), (40, 2));
     }
 }

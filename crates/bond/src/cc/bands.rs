@@ -173,6 +173,31 @@ fn a_link_that_changes_its_rate_is_followed() {
     assert!(dented.reached(0, 6.0, 45.0, 0.1) < 1.2 && dented.mbps(0, 7.0, 8.5) > 48.0);
 }
 
+/// What [`super::tidal`]'s probe under jitter is for: without it these take 1.1 to 1.9 s.
+#[test]
+fn a_jittery_link_that_becomes_faster_is_followed() {
+    for jitter_ms in [0.0, 5.0, 10.0, 20.0] {
+        let found = (1..=5).map(|seed| {
+            let rate = vec![(0.0, 20e6), (6.0, 60e6)];
+            let out =
+                Sim::new(Net { rate, jitter_ms, seed, ..Net::new(60.0, 20.0) }, vec![tidal()]).run(12.0);
+            out.reached(0, 6.0, 48.0, 0.5)
+        });
+        let mean = found.sum::<f64>() / 5.0;
+        println!("20 to 60 Mb/s, jitter {jitter_ms} ms: 48 after {mean:.2} s");
+        assert!(mean < 0.8);
+    }
+}
+
+/// What draining is for: without it the queue has 15 ms in the end, and one millisecond in the beginning.
+#[test]
+fn the_standing_queue_does_not_creep_up() {
+    let out = Sim::new(Net::new(50.0, 20.0), vec![tidal()]).run(200.0);
+    let (early, late) = (out.delay(5.0, 20.0).0, out.delay(180.0, 200.0).0);
+    println!("queue: {early:.2} ms early, {late:.2} ms late");
+    assert!(late < early + 0.5);
+}
+
 #[test]
 fn a_route_that_changes_its_delay_is_accepted() {
     for (before, after) in [(20.0, 50.0), (50.0, 20.0)] {

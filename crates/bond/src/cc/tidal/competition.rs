@@ -17,16 +17,10 @@ const PATIENCE_INTERVALS: u32 = 12;
 const PATIENCE: f64 = 0.4;
 /// Intervals in a row of an excessive queue that mean a competing flow, however little we held back.
 const STUBBORN: u32 = 20;
-/// The same when there was a competing flow a short while ago.
-const STUBBORN_AGAIN: u32 = 8;
 /// Our restraint must have been enough to drain the queue so many times.
 const THOROUGH: f64 = 1.5;
 /// A queue that fell by less than this part of what our restraint should have drained is none.
 const UNMOVED: f64 = 0.12;
-/// Intervals enough when there was a competing flow a short while ago.
-const PATIENCE_AGAIN: u32 = 4;
-/// A competing flow counts as recent for so long.
-const RECENT: Duration = Duration::from_secs(10);
 /// Time from one yield test to the next.
 const TEST_EVERY: Duration = Duration::from_secs(4);
 /// From the beginning of competitive mode to its first yield test: soon, in case the suspicion was wrong.
@@ -37,9 +31,6 @@ const TEST_GAIN: f64 = 0.5;
 const TEST_INTERVALS: u32 = 8;
 /// Part of the queue that may be left when our yield test should have drained all of it, were it ours alone.
 const TEST_LEFT: f64 = 0.3;
-/// A queue that fell to this part of its peak, with no loss for so long, is being given up by somebody.
-const YIELDING: f64 = 0.7;
-const LOSS_AGO: Duration = Duration::from_millis(500);
 /// Intervals with an ordinary queue after which competitive mode is over in any case.
 const LOW_INTERVALS: u32 = 3;
 
@@ -53,8 +44,6 @@ struct Watch {
     /// The same since the beginning.
     total: f64,
     last: f64,
-    /// Rate when it began, bytes per second: what we gave away since is claimed back.
-    rate: f64,
     /// Intervals in a row in which the queue stood still.
     still: u32,
 }
@@ -76,7 +65,6 @@ pub(super) struct Suspicion {
     intervals: u32,
     /// Of those, intervals in a row with an excessive queue.
     excessive: u32,
-    last_competitor: Option<Time>,
 }
 
 impl Suspicion {
@@ -84,8 +72,7 @@ impl Suspicion {
     pub(super) fn on_long_queue(&mut self, i: &Inputs<'_>) -> Diagnosis {
         let queue = i.delay.latest();
         let now = i.report.now;
-        let fresh =
-            Watch { since: now, queue, drained: 0.0, total: 0.0, last: queue, rate: i.rate, still: 0 };
+        let fresh = Watch { since: now, queue, drained: 0.0, total: 0.0, last: queue, still: 0 };
         let w = self.watch.get_or_insert(fresh);
         self.intervals += 1;
         if queue > w.queue {
@@ -106,29 +93,17 @@ impl Suspicion {
             return Diagnosis::Longer;
         }
         let thorough = w.total > THOROUGH * (queue - i.target());
-        let again = self.last_competitor.is_some_and(|t| now.since(t) < RECENT);
         self.excessive = if queue > i.excessive() { self.excessive + 1 } else { 0 };
-        if self.excessive >= if again { STUBBORN_AGAIN } else { STUBBORN } {
+        if self.excessive >= STUBBORN {
             return Diagnosis::Competitor;
         }
-        let (intervals, least) = if again { (PATIENCE_AGAIN, 0.0) } else { (PATIENCE_INTERVALS, PATIENCE) };
-        let patient = self.intervals >= intervals && now.since(w.since).as_secs_f64() >= least;
+        let patient = self.intervals >= PATIENCE_INTERVALS && now.since(w.since).as_secs_f64() >= PATIENCE;
         if patient && thorough { Diagnosis::Competitor } else { Diagnosis::Open }
-    }
-
-    /// Rate at the beginning of the watched stretch, bytes per second.
-    pub(super) fn rate(&self) -> f64 {
-        self.watch.map_or(0.0, |w| w.rate)
-    }
-
-    /// A competitive mode was still won at `now`: the next one may begin sooner.
-    pub(super) fn remember(&mut self, now: Time) {
-        self.last_competitor = Some(now);
     }
 
     /// The queue is ordinary again.
     pub(super) fn clear(&mut self) {
-        *self = Suspicion { last_competitor: self.last_competitor, ..Suspicion::default() };
+        *self = Suspicion::default();
     }
 }
 
@@ -147,39 +122,30 @@ pub(super) struct Competition {
     cubic: Cubic,
     next_test: Time,
     test: Option<YieldTest>,
-    /// Largest queue delay seen lately, seconds.
-    peak: f64,
     low: u32,
-    last_loss: Time,
 }
 
 impl Competition {
     pub(super) fn new(now: Time, mtu: u64, rate: f64, rtt: f64) -> Self {
         let mut cubic = Cubic::new(CubicLaw::default(), mtu);
         cubic.start_at((rate * rtt) as u64, Duration::from_secs_f64(rtt));
-        Competition { cubic, next_test: now + FIRST_TEST, test: None, peak: 0.0, low: 0, last_loss: now }
+        Competition { cubic, next_test: now + FIRST_TEST, test: None, low: 0 }
     }
 
-    pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64) {
-        self.peak = self.peak.max(queue);
+    pub(super) fn on_ack(&mut self, ack: &Ack) {
         if self.test.is_none() {
             self.cubic.on_ack(ack, &[]);
         }
     }
 
-    pub(super) fn on_loss(&mut self, loss: &Loss, queue: f64) {
-        // With half the usual queue nothing overflows: a random loss.
-        if queue > 0.5 * self.peak {
-            self.cubic.on_loss(loss, &[]);
-            self.last_loss = loss.now;
-        }
+    pub(super) fn on_loss(&mut self, loss: &Loss) {
+        self.cubic.on_loss(loss, &[]);
     }
 
     /// End of a monitor interval; true when the queue is ours again.
     pub(super) fn step(&mut self, i: &Inputs<'_>) -> bool {
         let queue = i.delay.latest();
         self.low = if i.is_long() { 0 } else { self.low + 1 };
-        self.peak *= 0.98;
         if self.low >= LOW_INTERVALS {
             return true;
         }
@@ -192,19 +158,10 @@ impl Competition {
                 self.test = None;
                 return ours;
             }
-        } else if i.report.now >= self.next_test || self.another_yields(i.report.now, queue) {
-            self.peak = queue;
+        } else if i.report.now >= self.next_test {
             self.test = Some(YieldTest { queue, rate: i.served(), drained: 0.0, intervals: 0 });
         }
         false
-    }
-
-    /// The queue falls, and not for a loss: the other may be one of us in its yield test. Two that test by turns would keep
-    /// each other in competitive mode for ever; if both do at once, the queue empties, and both see it. So a yield test that is due
-    /// soon is had now.
-    fn another_yields(&self, now: Time, queue: f64) -> bool {
-        let soon = now + TEST_EVERY / 2 >= self.next_test;
-        soon && queue < YIELDING * self.peak && now.since(self.last_loss) > LOSS_AGO
     }
 
     pub(super) fn window(&self) -> u64 {

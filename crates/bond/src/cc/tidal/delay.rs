@@ -7,8 +7,6 @@ use crate::time::{Duration, Time};
 /// How long the smallest delay counts as "no queue". Long enough to hold several drains (see
 /// [`super::steady`]), short enough to accept a route that became longer.
 const FLOOR_WINDOW: Duration = Duration::from_secs(10);
-/// The same on a path that jitters, where an old minimum from quieter use misleads: see [`DelaySense::denser`].
-const FLOOR_WINDOW_JITTER: Duration = Duration::from_secs(5);
 /// An empty path's per-interval minimum lies this many times its scatter above the smallest of the last seconds.
 const BIAS: f64 = 1.4;
 /// The same, in parts of the lumps' delay (see [`DelaySense::update`]), where the path delivers in lumps. A radio that aggregates is full only
@@ -32,7 +30,6 @@ pub(super) struct DelaySense {
     jitters: bool,
     /// The part of it that comes of deliveries in lumps.
     lumps: f64,
-    smooth: f64,
     above: f64,
 }
 
@@ -45,7 +42,6 @@ impl DelaySense {
             jitter: 0.0,
             jitters: false,
             lumps: 0.0,
-            smooth: 0.0,
             above: 0.0,
         }
     }
@@ -69,8 +65,6 @@ impl DelaySense {
         }
         self.last = [Some(queue), self.last[0]];
         self.above = above;
-        let weight = (target / (target + self.noise())).clamp(0.2, 1.0);
-        self.smooth += (above - self.smooth) * if calm { weight } else { 1.0 };
     }
 
     fn sense_jitter(&mut self, jitter: f64, target: f64) {
@@ -81,7 +75,6 @@ impl DelaySense {
         };
         self.jitter += (jitter - self.jitter) * weight;
         self.jitters = self.jitter > 2.0 * target;
-        self.floor.set_window(if self.jitters { FLOOR_WINDOW_JITTER } else { FLOOR_WINDOW });
     }
 
     /// The present queue delay is what an empty queue looks like now: the route has changed.
@@ -89,23 +82,8 @@ impl DelaySense {
         if let Some(last) = self.last[0] {
             self.floor.clear();
             self.floor.update(now, (last * 1e9) as u64);
-            self.smooth = 0.0;
             self.above = 0.0;
         }
-    }
-
-    /// The path is used much more densely than when the floor was seen, without having filled. On a path that jitters
-    /// the delay of an empty path depends on that: a wire keeps order, so dense packets see the upper envelope of the
-    /// jitter, and the old minimum is a wrong one.
-    pub(super) fn denser(&mut self) {
-        if self.jitters {
-            self.floor.clear();
-        }
-    }
-
-    /// Queue delay, smoothed as far as noise demands.
-    pub(super) fn queue(&self) -> f64 {
-        self.smooth
     }
 
     /// Queue delay of the last interval.

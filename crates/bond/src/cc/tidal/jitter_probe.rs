@@ -47,11 +47,6 @@ impl JitterProbe {
         JitterProbe { stage: Stage::Rest(1), level: None, rest: LEAST_REST }
     }
 
-    /// The link is taking a push.
-    pub(super) fn has_room(&self) -> bool {
-        matches!(self.stage, Stage::Push { intervals, .. } if intervals > 2)
-    }
-
     /// A queue of somebody else's, or a change: start over.
     pub(super) fn interrupt(&mut self) {
         self.stage = Stage::Rest(self.rest);

@@ -71,8 +71,6 @@ const SILENCE: f64 = 0.25;
 const BATCH: f64 = 65_536.0;
 /// At this rate a batch of 64 KiB lasts 50 µs, less than a timer can be trusted with. Bits per second.
 const UNPACED_BPS: f64 = 1e10;
-/// Part of the rate from before a competing flow was recognised with which competitive mode begins.
-const CLAIM: f64 = 0.9;
 /// Bytes of that room at most: what is in flight beyond the path itself waits in somebody's socket buffer, and those
 /// have a few MB.
 const MAX_SLACK: f64 = 1_500_000.0;
@@ -99,8 +97,6 @@ pub struct Tidal {
     probe_allowed: bool,
     /// Rate the path serves, lost packets included, bytes per second.
     rate: f64,
-    /// Rate when the floor of the delay was last forgotten for being too sparse.
-    floor_rate: f64,
     min_rtt: f64,
     srtt: f64,
     /// Round trip with no more queue than is targeted, smoothed.
@@ -125,7 +121,6 @@ impl Tidal {
             suspicion: Suspicion::default(),
             probe_allowed: true,
             rate: 0.0,
-            floor_rate: 0.0,
             min_rtt: 0.0,
             srtt: 0.0,
             bare_rtt: 0.0,
@@ -158,10 +153,7 @@ impl Tidal {
 
     fn min_interval(&self) -> f64 {
         let packets = INTERVAL_DATAGRAMS * self.mtu / self.rate.max(1.0);
-        MIN_INTERVAL
-            .max(packets.min(0.25))
-            .max(2.0 * self.gap())
-            .max((4.0 * self.delay.noise()).min(2.0 * self.min_rtt))
+        MIN_INTERVAL.max(packets.min(0.25))
     }
 
     fn inputs<'a>(&'a self, report: &'a Report) -> Inputs<'a> {
@@ -243,17 +235,12 @@ impl Tidal {
         if s.unanswered {
             self.loss.suspect(report.now);
         }
-        if s.found_room() && self.rate > 1.5 * self.floor_rate {
-            self.floor_rate = self.rate;
-            self.delay.denser();
-        }
         let mut suspicion = core::mem::take(&mut self.suspicion);
         let inputs = self.inputs(report);
         let diagnosis = match inputs.is_long() {
             true => suspicion.on_long_queue(&inputs),
             false => Diagnosis::Open,
         };
-        let claim = self.rate.max(CLAIM * suspicion.rate());
         if !inputs.is_long() || diagnosis != Diagnosis::Open {
             suspicion.clear();
         }
@@ -265,7 +252,7 @@ impl Tidal {
                 Phase::Steady(Steady::new(report.now, self.rate))
             }
             Diagnosis::Competitor => {
-                let competition = Competition::new(report.now, self.mtu as u64, claim, self.srtt);
+                let competition = Competition::new(report.now, self.mtu as u64, self.rate, self.srtt);
                 Phase::Competition(Box::new(competition))
             }
         };
@@ -277,7 +264,6 @@ impl Tidal {
         let served = inputs.served();
         let over = c.step(&inputs);
         self.rate += (served - self.rate) / 4.0;
-        self.suspicion.remember(report.now);
         self.phase =
             if over { Phase::Steady(Steady::new(report.now, self.rate)) } else { Phase::Competition(c) };
     }
@@ -286,7 +272,7 @@ impl Tidal {
     fn flight(&self, gain: f64) -> f64 {
         let rate = self.rate;
         let batches = 2.0 * (rate * 0.001).clamp(2.0 * self.mtu, BATCH);
-        let slack = self.gap() + 2.0 * self.delay.noise();
+        let slack = 2.0 * self.delay.noise();
         // A delay that has come to stay may be a longer route, or at Gb/s the queue of a receiver that is short of processor.
         let on_path = rate * self.bare_rtt.min(self.min_rtt)
             + (rate * (self.bare_rtt - self.min_rtt).max(0.0)).min(MAX_SLACK);
@@ -319,13 +305,11 @@ impl Controller for Tidal {
                 over = s.on_ack(ack, queue, threshold, self.mtu);
                 self.rate = s.rate();
             }
-            Phase::Competition(c) => c.on_ack(ack, queue),
+            Phase::Competition(c) => c.on_ack(ack),
             Phase::Steady(_) => {}
         }
         if over {
             self.phase = Phase::Steady(Steady::new(ack.now, self.rate));
-            self.floor_rate = self.rate;
-            self.delay.denser();
         }
         let stop = self.must_react(ack, queue, target);
         let mtu = self.mtu;
@@ -344,10 +328,9 @@ impl Controller for Tidal {
         if let Some(e) = &mut self.monitor {
             e.on_loss(loss.bytes);
         }
-        let queue = self.delay.latest();
         match &mut self.phase {
             Phase::Startup(s) => s.on_loss(loss.bytes),
-            Phase::Competition(c) => c.on_loss(loss, queue),
+            Phase::Competition(c) => c.on_loss(loss),
             Phase::Steady(_) => {}
         }
     }

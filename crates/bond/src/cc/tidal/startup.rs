@@ -11,8 +11,7 @@ pub(super) const GAIN: f64 = 2.0;
 /// long before the path is full.
 pub(super) const GAIN_SPARSE: f64 = 8.0;
 
-/// Rounds without growth by a quarter after which the rate is known (BBR, draft-ietf-ccwg-bbr §4.3.1.2).
-const FLAT_ROUNDS: u32 = 3;
+/// A round that grew by less than this has found the rate (BBR, draft-ietf-ccwg-bbr §4.3.1.2).
 const GROWTH: f64 = 1.25;
 
 /// On a path that jitters, a queue must exceed this many typical swings of the delay.
@@ -118,7 +117,7 @@ impl Startup {
         // What was seen before it became too little to send still holds.
         self.previous = if ack.app_limited { self.rate() } else { self.best };
         (self.best, self.acked, self.lost) = (0.0, 0.0, 0.0);
-        overflows || self.flat >= FLAT_ROUNDS || full && self.rounds > BURST_ROUNDS
+        overflows || full && self.rounds > BURST_ROUNDS
     }
 }
 

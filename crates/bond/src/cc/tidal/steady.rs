@@ -21,8 +21,6 @@ const MARK_RELIEF: f64 = 0.15;
 const RESTRAINED: f64 = 0.96;
 /// Slowest sending while a queue is drained, as a part of the estimated rate.
 const LEAST_GAIN: f64 = 0.5;
-/// The same, when the queue has not moved for several intervals.
-const LEAST_GAIN_STUBBORN: f64 = 0.25;
 /// Fastest probing: the queue shows a round trip late, and half a round trip of it is enough.
 const MAX_PROBE_GAIN: f64 = 0.5;
 /// Fastest probing while the session lets another path probe, or while a policer is believed in.
@@ -31,13 +29,8 @@ const HELD_PROBE_GAIN: f64 = 0.02;
 pub(super) const PROBING_GAIN: f64 = 0.05;
 /// Intervals without a queue before the push doubles from interval to interval; the effect of a push needs two to show.
 const DRY_INTERVALS: u32 = 2;
-/// Memory of the rate, in control intervals: intervals join without a gap, so little averaging is needed …
+/// Memory of the rate, in control intervals: intervals join without a gap, so little averaging is needed.
 const RATE_MEMORY: f64 = 1.0;
-/// … and so much more where arrivals scatter, per unit of scatter over interval.
-const RATE_SCATTER: f64 = 50.0;
-/// The same two while a push finds room, when the estimate must keep up with it.
-const FOUND_MEMORY: f64 = 0.3;
-const FOUND_SCATTER: f64 = 3.0;
 /// Sending faster than is served, by so much, means a growing queue (and the reverse), beyond what the measure allows.
 const SKEW: f64 = 1.03;
 /// A link that drops what a push adds takes nothing of it and queues nothing: loss of this part of the push, and at
@@ -56,8 +49,6 @@ pub(super) struct Steady {
     drain: Drain,
     /// Rate served in the interval before.
     last_served: f64,
-    /// Queue delay when a push was last considered.
-    last_queue: f64,
     /// A push was neither taken nor queued, but dropped.
     pub unanswered: bool,
     jitter_probe: JitterProbe,
@@ -124,7 +115,6 @@ impl Steady {
             high: 0,
             drain: Drain::new(now),
             last_served: rate,
-            last_queue: 0.0,
             unanswered: false,
             jitter_probe: JitterProbe::new(),
         }
@@ -134,13 +124,8 @@ impl Steady {
         self.gains[0]
     }
 
-    /// The last pushes were taken by the link without a queue.
-    pub(super) fn found_room(&self) -> bool {
-        self.dry > DRY_INTERVALS || self.jitter_probe.has_room()
-    }
-
     pub(super) fn step(&mut self, i: &Inputs<'_>, rate: &mut f64) {
-        let queue = i.delay.queue();
+        let queue = i.delay.latest();
         self.high = if i.delay.latest() > i.excessive() { self.high + 1 } else { 0 };
         self.update_rate(i, queue, rate);
         // What was sent in this interval is still on its way, and will change the queue by so much.
@@ -159,12 +144,7 @@ impl Steady {
         let filled =
             queue > 0.3 * i.base_target + i.delay.bias() || i.delay.is_noisy() || i.loss.is_policed();
         let busy = filled && !i.report.app_limited && !i.is_restrained();
-        // A push that finds something is followed at once; else the average of a few intervals counts, of more if it scatters.
-        let found = served > *rate && self.found_room();
-        let (memory, looseness) =
-            if found { (FOUND_MEMORY, FOUND_SCATTER) } else { (RATE_MEMORY, RATE_SCATTER) };
-        let scatter = i.delay.noise() / i.interval();
-        let weight = 1.0 - libm::exp(-i.report.span / (i.interval() * (memory + looseness * scatter)));
+        let weight = 1.0 - libm::exp(-i.report.span / (i.interval() * RATE_MEMORY));
         if served > *rate || busy {
             // A link that was busy all the time served what it can.
             *rate += (served - *rate) * weight;
@@ -205,9 +185,8 @@ impl Steady {
         }
         if queue > target {
             self.dry = 0;
-            let least = if self.high > 4 { LEAST_GAIN_STUBBORN } else { LEAST_GAIN };
             let excess = queue + pending - target;
-            return (1.0 - RELIEF * excess / interval - marks).clamp(least, 1.0);
+            return (1.0 - RELIEF * excess / interval - marks).clamp(LEAST_GAIN, 1.0);
         }
         if self.dry == 0
             && let Some(margin) = self.drain.step(i)
@@ -224,13 +203,7 @@ impl Steady {
     fn probe_gain(&mut self, i: &Inputs<'_>, queue: f64, pending: f64) -> f64 {
         let missing = i.target() - queue;
         let is_dry = queue < 0.5 * i.base_target + 0.5 * i.delay.bias() && i.report.ce == 0.0;
-        let rising = i.delay.latest() > self.last_queue + 0.1 * i.base_target;
-        self.last_queue = i.delay.latest();
-        self.dry = match is_dry && !i.report.app_limited {
-            true if rising && self.dry > 0 => self.dry, // what was pushed begins to show
-            true => self.dry + 1,
-            false => 0,
-        };
+        self.dry = if is_dry && !i.report.app_limited { self.dry + 1 } else { 0 };
         if i.delay.is_noisy() {
             // Then a missing queue may be noise, and finding room is the jitter probe's business.
             self.dry = 0;

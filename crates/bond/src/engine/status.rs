@@ -44,7 +44,7 @@ pub struct PathStatus {
     pub mtu: u16,
     /// Totals.
     pub traffic: Traffic,
-    /// Deaths within the last seconds.
+    /// How often it died, on the channel that it is on.
     pub deaths: u32,
     /// Backhaul: what its link holds and may hold.
     pub link: Option<LinkStatus>,

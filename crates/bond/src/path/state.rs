@@ -87,6 +87,8 @@ impl Class {
     }
 }
 
+/// A path that is away for no longer than this may be back at once: somebody stands in the way (DB-13 has 5 s).
+const BLOCKAGE: Duration = Duration::from_secs(5);
 /// Silence under this means nothing: schedulers and timers of both ends may be that late.
 const MIN_SUSPECT: Duration = Duration::from_millis(15);
 /// The bound for a dead path, together with three round trips.
@@ -95,9 +97,11 @@ const MIN_DOWN: Duration = Duration::from_millis(50);
 const PROBE_GAP: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 /// Between the two, a probe follows after this share of the time that the path has been dead: an outage seems longer than it is by no more than that.
 const PROBE_SHARE: u32 = 16;
-/// A path that died more than once within [`FLAP_MEMORY`] is damped for so long when it comes back (as routes are, RFC 2439), twice as long after each further death.
+/// A path that flaps is damped for so long when it comes back (as routes are, RFC 2439), twice as long after each
+/// further death.
 const DAMPED: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(1280)];
-const FLAP_MEMORY: Duration = Duration::from_secs(10);
+/// It flaps if it lives for less than this.
+const FLAP: Duration = Duration::from_secs(2);
 
 /// A path's state and what changes it.
 #[derive(Debug, Default)]
@@ -108,6 +112,9 @@ pub struct Liveness {
     pub last_progress: Time,
     next_probe: Time,
     deaths: u32,
+    /// Lives in a row that were short.
+    flaps: u32,
+    up_since: Time,
     last_death: Option<Time>,
     damped_until: Time,
 }
@@ -117,7 +124,7 @@ impl Liveness {
     pub fn on_validated(&mut self, now: Time) {
         if self.state == State::Validating {
             self.state = State::Active;
-            self.last_progress = now;
+            (self.last_progress, self.up_since) = (now, now);
         }
     }
 
@@ -125,7 +132,7 @@ impl Liveness {
     pub fn on_progress(&mut self, now: Time) -> bool {
         self.last_progress = now;
         if self.state == State::Down {
-            self.damped_until = now + self.damping();
+            (self.damped_until, self.up_since) = (now + self.damping(), now);
         }
         let is_back = matches!(self.state, State::Suspect | State::Down);
         if is_back {
@@ -135,13 +142,13 @@ impl Liveness {
     }
 
     fn damping(&self) -> Duration {
-        match self.deaths {
-            0 | 1 => Duration::ZERO,
-            n => (DAMPED[0] * (1 << (n - 2).min(5))).min(DAMPED[1]),
+        match self.flaps {
+            0 => Duration::ZERO,
+            n => (DAMPED[0] * (1 << (n - 1).min(5))).min(DAMPED[1]),
         }
     }
 
-    /// It works, but died several times of late: it is used where no other path works, and not preferred to any.
+    /// It works, but flaps: it is used where no other path works, and not preferred to any.
     pub fn is_damped(&self, now: Time) -> bool {
         now < self.damped_until
     }
@@ -181,12 +188,20 @@ impl Liveness {
         None
     }
 
+    /// It died a moment ago, and may be back in the next: a blockage is over in seconds.
+    pub(crate) fn may_return(&self, now: Time) -> bool {
+        match self.state {
+            State::Suspect => true,
+            State::Down => self.last_death.is_some_and(|t| now.since(t) < BLOCKAGE),
+            _ => self.is_damped(now),
+        }
+    }
+
     /// It is known to be dead (no interface, no route).
     pub fn die(&mut self, now: Time) {
-        if self.last_death.is_some_and(|t| now.since(t) > FLAP_MEMORY) {
-            self.deaths = 0;
-        }
-        self.deaths += 1;
+        let is_flap = self.last_death.is_some() && now.since(self.up_since) < FLAP;
+        self.deaths = self.deaths.saturating_add(1);
+        self.flaps = if is_flap { self.flaps + 1 } else { 0 };
         (self.state, self.last_death) = (State::Down, Some(now));
         self.next_probe = now;
     }
@@ -218,7 +233,7 @@ impl Liveness {
         (self.state == State::Down || self.is_damped(now)).then_some(self.next_probe)
     }
 
-    /// Deaths within the last seconds.
+    /// How often it died, on the channel that it is on.
     pub fn deaths(&self) -> u32 {
         self.deaths
     }
@@ -300,6 +315,19 @@ mod tests {
         assert!(l.on_progress(ms(41_200)) && l.poll_probe(ms(41_200), RTT));
         assert_eq!(l.next_probe(ms(41_201)), Some(ms(41_220)));
         assert_eq!(l.next_probe(ms(41_240)), None);
+    }
+
+    #[test]
+    fn one_that_lives_between_its_deaths_does_not_flap() {
+        let mut l = Liveness::default();
+        l.on_validated(ms(0));
+        for round in 1..10 {
+            let dies = ms(10_000 * round);
+            l.die(dies);
+            assert!(l.may_return(dies + BLOCKAGE / 2) && !l.may_return(dies + BLOCKAGE));
+            let back = dies + Duration::from_secs(1);
+            assert!(l.on_progress(back) && !l.is_damped(back), "round {round}");
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Peer {
         self.expire_candidates(now);
         self.forget_dead_paths(now, shared);
         self.paths.pass_probe_turn(now);
-        self.tune_queue();
+        self.tune_queue(now);
         if self.backhaul.as_mut().is_some_and(|b| b.on_timer(now, self.paths.as_slice())) {
             self.on_queue_changed();
         }
@@ -135,7 +135,7 @@ impl Peer {
 
     /// CoDel's target follows the bond: a flow's queue pays for the difference of delay between the paths it uses (see [`crate::queue`]), and
     /// a lone CUBIC flow, which falls to 0.7 of its window, needs 0.43 of its round trip in front of the paths to keep them busy even then.
-    fn tune_queue(&mut self) {
+    fn tune_queue(&mut self, now: Time) {
         let usable = || self.paths.iter().filter(|p| p.is_usable() && p.rtt.is_known());
         let Some(least) = usable().map(|p| p.rtt.smoothed()).min() else { return };
         // While a path is still looking for its rate, the queue is long for want of knowledge, not of capacity.
@@ -144,9 +144,26 @@ impl Peer {
         let lossy = usable().any(|p| p.loss > LOSSY);
         let round_trip = least + self.paths.spread() + if lossy { least * 5 / 4 } else { Duration::ZERO };
         let target = if starting { STARTING_TARGET } else { self.paths.spread() + round_trip / 2 };
-        let target = target.clamp(CODEL_TARGET, Duration::from_millis(400));
+        let target = target.max(CODEL_TARGET);
+        // What filled all paths waits for those that are left, while one that died may be back in the next moment.
+        // At the top of TCP's swing a queue is twice the target.
+        let target = match self.shrunk(now) {
+            1.0 => target,
+            shrunk => (target * 2 + least).mul_f64(shrunk).saturating_sub(least),
+        };
+        let target = target.min(Duration::from_millis(400));
         let most = usable().map(|p| p.rtt.smoothed()).max().unwrap_or_default();
         self.send.set_limits(Limits { target, interval: CODEL_INTERVAL + most });
+    }
+
+    /// The rate of all paths over that of those that work, with the paths that may return among all; 1 or more.
+    fn shrunk(&self, now: Time) -> f64 {
+        let sum = |away: bool| -> u64 {
+            let counted = |p: &&Path| p.live.may_return(now) == away && (away || p.is_usable());
+            self.paths.iter().filter(counted).map(|p| p.cc.bandwidth_bps()).sum()
+        };
+        let (here, away) = (sum(false), sum(true));
+        if here == 0 { 1.0 } else { (here + away) as f64 / here as f64 }
     }
 
     /// When [`Peer::on_timers`] or a transmission is due next, and why.

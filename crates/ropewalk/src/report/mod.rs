@@ -124,7 +124,7 @@ pub(crate) struct Path {
     /// What went and came.
     #[serde(flatten)]
     pub traffic: Traffic,
-    /// How often it died within the last seconds.
+    /// How often it died, on the channel that it is on.
     pub deaths: u32,
     /// What the link completes.
     #[serde(flatten)]

@@ -1,0 +1,84 @@
+//! One TCP flow over two unlike paths, as over 60 GHz and 5 GHz, while somebody stands in the way of the faster one
+//! now and then (mechanism DB-13). Rates are an eighth of real ones.
+
+mod common;
+
+use common::simulation;
+use std::fmt::Write;
+use std::time::Duration;
+
+const FAST_MBPS: f64 = 240.0;
+const SLOW_MBPS: f64 = 70.0;
+const ROUNDS: usize = 3;
+/// What headers leave of the rates.
+const PAYLOAD: f64 = 0.94;
+
+/// Bytes that the application had received at the end of each ms, and its longest wait. A blockage begins each `every_ms`.
+fn run(every_ms: usize, blocked_ms: usize, seed: u64) -> (Vec<f64>, Duration) {
+    let end = every_ms * (ROUNDS + 1);
+    let link = |name: &str, mbps: f64, ms: u32| {
+        format!(
+            "[[link]]\nname = \"{name}\"\nends = [\"client:{name}\", \"gateway:{name}\"]\n\
+             rate = \"{mbps}Mbit/s\"\ndelay = \"{ms}ms\"\n"
+        )
+    };
+    let mut text = format!(
+        "seed = {seed}\nduration = \"{end}ms\"\nwarmup = \"3s\"\n[node.client]\n[node.gateway]\n{}{}\
+         [bond.rw0]\nclient = \"client\"\ngateway = \"gateway\"\npaths = [\"ad\", \"ac\"]\n\
+         [[flow]]\nname = \"one\"\nkind = \"tcp\"\nfrom = \"gateway:rw0\"\nto = \"client:rw0\"\n",
+        link("ad", FAST_MBPS, 1),
+        link("ac", SLOW_MBPS, 2),
+    );
+    for round in 1..=ROUNDS {
+        for (at, what) in [(0, "link-down"), (blocked_ms, "link-up")] {
+            let at = round * every_ms + at;
+            write!(text, "[[event]]\nat = \"{at}ms\"\nwhat = \"{what}\"\nlink = \"ad\"\n").unwrap();
+        }
+    }
+    let mut simulation = simulation(&text);
+    let mut received = Vec::new();
+    let mut lost = 0;
+    for ms in 0..end {
+        simulation.advance_by(Duration::from_millis(1));
+        let now = simulation.built().world.flows[0].counts.received_bytes;
+        // Counting begins anew after the warm-up.
+        lost += if ms == 3_000 { received.last().map_or(0, |r: &f64| *r as u64) } else { 0 };
+        received.push((lost + now) as f64);
+    }
+    let gap = simulation.built().world.flows[0].longest_gap;
+    (received, gap)
+}
+
+/// Mbit/s between two moments, ms.
+fn mbps(received: &[f64], from: usize, to: usize) -> f64 {
+    (received[to] - received[from]) * 8e-3 / (to - from) as f64
+}
+
+/// The rate from 300 ms after the end of each blockage on, over the rate before it.
+fn returns(received: &[f64], every_ms: usize, blocked_ms: usize) -> impl Iterator<Item = f64> {
+    (2..=ROUNDS).map(move |round| {
+        let (down, up) = (round * every_ms, round * every_ms + blocked_ms);
+        mbps(received, up + 300, up + 800) / mbps(received, down - 500, down)
+    })
+}
+
+#[test]
+fn a_blockage_of_a_second_costs_what_the_path_would_have_carried_and_no_more() {
+    for seed in 1..=2 {
+        let (received, gap) = run(5_000, 1_000, seed);
+        let perfect = PAYLOAD * (SLOW_MBPS + FAST_MBPS * 0.8);
+        let share = mbps(&received, 5_000, received.len() - 1) / perfect;
+        let back: Vec<f64> = returns(&received, 5_000, 1_000).collect();
+        println!("seed {seed}: {share:.3} of perfect switching, longest gap {gap:?}, back at {back:.2?}");
+        assert!(share > 0.93 && gap < Duration::from_millis(50), "{share} {gap:?}");
+        assert!(back.iter().all(|b| *b > 0.9), "{back:?}");
+    }
+}
+
+/// The null case: what waits is kept for a moment only. After longer than that TCP has to find the rate anew.
+#[test]
+fn after_seven_seconds_nothing_waits_for_the_path_any_more() {
+    let (received, _) = run(9_000, 7_000, 1);
+    let back: Vec<f64> = returns(&received, 9_000, 7_000).collect();
+    assert!(back.iter().all(|b| *b < 0.9), "{back:?}");
+}

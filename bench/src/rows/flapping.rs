@@ -1,5 +1,5 @@
-//! `flapping`: paths that go away for a moment, again and again, under one flow. `crates/sim/tests/flapping.rs` is the
-//! same in simulated time.
+//! `flapping` and `blockage`: paths that go away for a moment, again and again, under one flow. In simulated time the
+//! same are `crates/sim/tests/flapping.rs` and `blockage.rs`.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,53 +18,92 @@ use crate::site::Site;
 use crate::way::{Open, Way};
 
 const REPEATS: u32 = 3;
-const RATE_MBPS: f64 = 20.0;
-const DELAY: Duration = Duration::from_millis(10);
-/// How long a path is away at a time.
-const AWAY: Duration = Duration::from_millis(300);
 
 /// Paths, and when they are away.
 struct Flaps {
     name: &'static str,
     ways: &'static [Way],
-    paths: u32,
-    /// Each path is away once in so long; several are so in turn.
+    /// Mbit/s, and delay one way.
+    paths: &'static [(f64, Duration)],
+    /// So many of them, the first ones, are away in turn.
+    away: usize,
+    /// For how long at a time.
+    away_for: Duration,
+    /// Each of those is away once in so long.
     period: Duration,
-    /// The longest gap that is meant: a lone path cannot be better than it is away.
-    aim_ms: f64,
+    /// The longest gap that may be and that is meant, ms: a lone path cannot be better than it is away.
+    gap_ms: (f64, f64),
+    /// Of what the paths carry while they are there: the least that may be and that is meant.
+    share: (f64, f64),
 }
 
-const CASES: [Flaps; 2] = [
+const LIKE: (f64, Duration) = (20.0, Duration::from_millis(10));
+
+const FLAPPING: [Flaps; 2] = [
     Flaps {
         name: "two paths in turn",
         ways: &[Way::Mptcp, Way::Ropewalk],
-        paths: 2,
+        paths: &[LIKE, LIKE],
+        away: 2,
+        away_for: Duration::from_millis(300),
         period: Duration::from_secs(1),
-        aim_ms: 150.0,
+        gap_ms: (400.0, 150.0),
+        share: (0.4, 0.8),
     },
     Flaps {
         name: "one path alone",
         ways: &[Way::Path(1), Way::Ropewalk],
-        paths: 1,
+        paths: &[LIKE],
+        away: 1,
+        away_for: Duration::from_millis(300),
         period: Duration::from_millis(1500),
-        aim_ms: 350.0,
+        gap_ms: (400.0, 350.0),
+        share: (0.4, 0.8),
     },
 ];
 
-pub(super) fn measurements(plan: &Plan) -> u64 {
-    let ways = CASES.iter().map(|flaps| plan.ways(flaps.ways).len() as u64).sum::<u64>();
+/// An eighth of what 60 GHz and 5 GHz carry (dual-band poster); somebody stands in the way of 60 GHz.
+const BLOCKAGE: [Flaps; 1] = [Flaps {
+    name: "240 + 70 Mb/s, 1 s in 5",
+    ways: &[Way::Mptcp, Way::Ropewalk],
+    paths: &[(240.0, Duration::from_millis(1)), (70.0, Duration::from_millis(2))],
+    away: 1,
+    away_for: Duration::from_secs(1),
+    period: Duration::from_secs(5),
+    gap_ms: (100.0, 50.0),
+    share: (0.9, 0.95),
+}];
+
+pub(super) fn flapping_measurements(plan: &Plan) -> u64 {
+    measurements(&FLAPPING, plan)
+}
+
+pub(super) fn blockage_measurements(plan: &Plan) -> u64 {
+    measurements(&BLOCKAGE, plan)
+}
+
+fn measurements(cases: &[Flaps], plan: &Plan) -> u64 {
+    let ways = cases.iter().map(|flaps| plan.ways(flaps.ways).len() as u64).sum::<u64>();
     u64::from(plan.repeats(REPEATS)) * ways
 }
 
-pub(super) fn run(bench: &Bench) -> Result<Outcome> {
-    let cases = CASES.iter().map(|flaps| flaps.case(bench)).collect::<Result<Vec<_>>>()?;
+pub(super) fn flapping(bench: &Bench) -> Result<Outcome> {
+    let how = "Paths of 20 Mb/s and 10 ms one way are silent in both directions for 300 ms: each of two once a second, one \
+               half a second after the other, or a lone one every 1.5 s.";
+    run(&FLAPPING, how, bench)
+}
+
+pub(super) fn blockage(bench: &Bench) -> Result<Outcome> {
+    let how = "Of a path of 240 Mb/s and 1 ms one way and one of 70 Mb/s and 2 ms the first is silent in both directions \
+               for one second in five.";
+    run(&BLOCKAGE, how, bench)
+}
+
+fn run(cases: &[Flaps], how: &str, bench: &Bench) -> Result<Outcome> {
+    let cases = cases.iter().map(|flaps| flaps.case(bench)).collect::<Result<Vec<_>>>()?;
     let method = format!(
-        "Paths of {RATE_MBPS:.0} Mb/s and {} ms one way are silent in both directions for {} ms: each of two once a \
-         second, one half a second after the other, or a lone one every 1.5 s. From {} s after the flow began to {} s: the \
-         longest time between two arrivals at the receiver, the longest of {repeats}; and the flow's rate over the sum of \
-         the paths' rates while they were there, median of {repeats}.",
-        DELAY.as_millis(),
-        AWAY.as_millis(),
+        "{how} From {} s after the flow began to {} s: the longest time between two arrivals at the receiver, the longest of \
+         {repeats}; and the flow's rate over the sum of the paths' rates while they were there, median of {repeats}.",
         WARM_UP.as_secs(),
         seconds(&bench.plan),
         repeats = bench.plan.repeats(REPEATS),
@@ -78,13 +117,13 @@ fn seconds(plan: &Plan) -> u32 {
 
 impl Flaps {
     fn case(&self, bench: &Bench) -> Result<Case> {
-        let links = vec![LinkSpec::new(RATE_MBPS, DELAY); self.paths as usize];
+        let links: Vec<_> = self.paths.iter().map(|(mbps, delay)| LinkSpec::new(*mbps, *delay)).collect();
         let ways = bench.plan.ways(self.ways);
         let all = |what: &str, unit| -> Vec<Value> {
             ways.iter().map(|way| Value::new(format!("{}, {what}", way.name()), unit)).collect()
         };
         let (mut gaps, mut shares) = (all("longest gap", Unit::Ms), all("of the sum", Unit::Times));
-        let label = format!("flapping, {}", self.name);
+        let label = format!("paths that go away, {}", self.name);
         for round in bench.plan.rounds(bench.plan.repeats(REPEATS)) {
             let site = Site::emulated(&links, round)?;
             for (i, way) in ways.iter().enumerate() {
@@ -108,8 +147,8 @@ impl Flaps {
             Figure::new(what, unit, values[last].figure, peers, goal)
         };
         let figures = vec![
-            figure("longest gap", Unit::Ms, &gaps, Goal::at_most(400.0, self.aim_ms)),
-            figure("of the sum", Unit::Times, &shares, Goal::at_least(0.4, 0.8)),
+            figure("longest gap", Unit::Ms, &gaps, Goal::at_most(self.gap_ms.0, self.gap_ms.1)),
+            figure("of the sum", Unit::Times, &shares, Goal::at_least(self.share.0, self.share.1)),
         ];
         let values = gaps.into_iter().chain(shares).collect();
         Ok(Case { name: self.name.to_owned(), values, figures })
@@ -117,7 +156,8 @@ impl Flaps {
 
     /// What the paths carry together, without the time in which they are away.
     fn sum_mbps(&self) -> f64 {
-        f64::from(self.paths) * RATE_MBPS * (1.0 - AWAY.div_duration_f64(self.period))
+        let there = |i| if i < self.away { 1.0 - self.away_for.div_duration_f64(self.period) } else { 1.0 };
+        self.paths.iter().enumerate().map(|(i, (mbps, _))| mbps * there(i)).sum()
     }
 
     /// Runs a flow; from the end of its warm-up on, the paths flap.
@@ -137,15 +177,15 @@ impl Flaps {
     fn flap(&self, site: &Site, over: &AtomicBool) -> ropewalk_lab::Result<()> {
         let mut next = Instant::now() + WARM_UP;
         let sleep_until = |at: Instant| std::thread::sleep(at.saturating_duration_since(Instant::now()));
-        for cable in site.lab.cables.iter().cycle() {
+        for cable in site.lab.cables.iter().take(self.away).cycle() {
             sleep_until(next);
             if over.load(Ordering::Relaxed) {
                 break;
             }
             cable.set_up(false)?;
-            sleep_until(next + AWAY);
+            sleep_until(next + self.away_for);
             cable.set_up(true)?;
-            next += self.period / self.paths;
+            next += self.period / self.away as u32;
         }
         Ok(())
     }
@@ -162,7 +202,8 @@ mod tests {
 
     #[test]
     fn the_sum_is_of_what_is_there() {
-        let sums = CASES.map(|flaps| flaps.sum_mbps());
-        assert!((sums[0] - 28.0).abs() < 1e-9 && (sums[1] - 16.0).abs() < 1e-9, "{sums:?}");
+        let sums: Vec<f64> = FLAPPING.iter().chain(&BLOCKAGE).map(Flaps::sum_mbps).collect();
+        let meant = [28.0, 16.0, 262.0];
+        assert!(sums.iter().zip(meant).all(|(sum, meant)| (sum - meant).abs() < 1e-9), "{sums:?}");
     }
 }

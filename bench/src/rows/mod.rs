@@ -42,7 +42,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 14] = [
+pub const ALL: [Row; 15] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -96,8 +96,15 @@ pub const ALL: [Row; 14] = [
         name: "flapping",
         what: "one flow while paths of 20 Mb/s go away for 0.3 s again and again: two in turn, and one alone",
         by_binary: true,
-        measurements: flapping::measurements,
-        run: flapping::run,
+        measurements: flapping::flapping_measurements,
+        run: flapping::flapping,
+    },
+    Row {
+        name: "blockage",
+        what: "one flow over 240 and 70 Mb/s while the faster path goes away for 1 s in each 5 s",
+        by_binary: true,
+        measurements: flapping::blockage_measurements,
+        run: flapping::blockage,
     },
     Row {
         name: "udp",

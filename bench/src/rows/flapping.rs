@@ -1,5 +1,5 @@
 //! `flapping` and `blockage`: paths that go away for a moment, again and again, under one flow. In simulated time the
-//! same are `crates/sim/tests/flapping.rs` and `blockage.rs`.
+//! same are `crates/sim/tests/all/flapping.rs` and `blockage.rs`.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};

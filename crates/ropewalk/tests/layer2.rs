@@ -60,7 +60,7 @@ fn two_bridges_are_one_through_restarts_and_a_cut() {
         eventually("the client reaches the server by the VLAN", || pings(&site.client, "10.7.0.1"));
         over.push("10.7.0.1");
     } else {
-        eprintln!("no VLANs in this kernel: tests/tests/backhaul.rs has frames with tags");
+        eprintln!("no VLANs in this kernel: tests/tests/all/backhaul.rs has frames with tags");
     }
     for to in over {
         // A full frame, which is longer than one datagram of the backhaul.

@@ -1,6 +1,6 @@
 //! Every input in `fuzz/corpus` and `fuzz/regressions`, through the body of its target.
 //!
-//! One that fails is run alone by `REPLAY=gateway/name cargo test -p ropewalk-tests --test fuzz_replay`.
+//! One that fails is run alone by `REPLAY=gateway/name cargo test -p ropewalk-tests fuzz_replay`.
 
 use ropewalk_tests::fuzzing::{TARGETS, seeds};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! What the bond makes of two paths, in simulated time: goodput by loss, difference of delay and scheduler.
 //!
 //! The tables in `tests/snapshots` are what a reviewer reads: a change of an algorithm shows as a diff. To take new ones:
-//! `SNAPSHOT=write cargo test -p ropewalk-tests --test snapshot`.
+//! `SNAPSHOT=write cargo test -p ropewalk-tests snapshot`.
 
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_bond::config::Config;

@@ -1,9 +1,7 @@
 //! Two links between an access point and a repeater, one of them on the channel of the repeater's client (Multifacet): what both carry is held against what
 //! the dedicated one carries alone. Whoever breaks the striper, the limiter or their feedback finds out here.
 
-mod common;
-
-use common::flow;
+use crate::common::flow;
 use ropewalk_scenario::Document;
 use ropewalk_sim::Simulation;
 use std::path::Path;

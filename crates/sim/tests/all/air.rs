@@ -1,8 +1,6 @@
 //! What happens on air during a run, seen from the network above it.
 
-mod common;
-
-use common::{flow, near, run, simulation};
+use crate::common::{flow, near, run, simulation};
 use ropewalk_scenario::report::Report;
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -186,7 +184,7 @@ fn captures_hold_what_passed() {
 /// ns-3 has 25.82 Mb/s of IP with the long slot (`g-long-slot-n5` in `bench/ns3/results/ns3.csv`).
 #[test]
 fn long_slots_cost_what_they_cost_in_ns3() {
-    let text = include_str!("../../../scenarios/validation/g-long-slot-n5.toml").replace("24s", "8s");
+    let text = include_str!("../../../../scenarios/validation/g-long-slot-n5.toml").replace("24s", "8s");
     let ip_mbps = |text: &str| run(text).flow.iter().map(|f| f.goodput_mbps).sum::<f64>() * 1500.0 / 1472.0;
     let (long, short) = (ip_mbps(&text), ip_mbps(&text.replace("slot = \"long\"", "slot = \"short\"")));
     assert!((long / 25.82 - 1.0).abs() < 0.02 && short > 1.05 * long, "long {long}, short {short}");

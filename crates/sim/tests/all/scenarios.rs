@@ -1,8 +1,6 @@
 //! Scenarios from text to report.
 
-mod common;
-
-use common::{flow, near, run};
+use crate::common::{flow, near, run};
 use ropewalk_scenario::Document;
 use ropewalk_sim::Simulation;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! One TCP flow over a bond whose paths go away for a moment, again and again.
 
-mod common;
-
-use common::{flow, simulation};
+use crate::common::{flow, simulation};
 use std::fmt::Write;
 use std::ops::Range;
 

@@ -1,9 +1,7 @@
 //! Two links between an access point and a repeater, held against the better way with one: the traditional repeater, or the bond over the dedicated link alone.
 //! The aim is "never less"; these bounds are what holds today in the places where the rule is hardest and where there is most to gain.
 
-mod common;
-
-use common::flow;
+use crate::common::flow;
 use ropewalk_scenario::Document;
 use ropewalk_scenario::report::{Report, StationRow};
 use ropewalk_scenario::sweep::Plan;

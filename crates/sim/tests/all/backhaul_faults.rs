@@ -1,8 +1,6 @@
 //! A wireless backhaul between an access point and a repeater loses one of its two links: what is left carries the traffic, whatever the ends can know of it.
 
-mod common;
-
-use common::flow;
+use crate::common::flow;
 use ropewalk_scenario::Document;
 use ropewalk_sim::Simulation;
 use std::path::Path;

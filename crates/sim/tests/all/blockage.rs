@@ -1,9 +1,7 @@
 //! One TCP flow over two unlike paths, as over 60 GHz and 5 GHz, while somebody stands in the way of the faster one
 //! now and then (mechanism DB-13). Rates are an eighth of real ones.
 
-mod common;
-
-use common::simulation;
+use crate::common::simulation;
 use std::fmt::Write;
 use std::time::Duration;
 

@@ -1,0 +1,11 @@
+//! Whole runs. One binary, so that they are linked once and run side by side.
+
+mod air;
+mod backhaul_faults;
+mod blockage;
+mod common;
+mod flapping;
+mod multifacet;
+mod rule;
+mod scenarios;
+mod traces;

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_network_or_one_that_a_route_names_is_taken() {
+    fn a_dedicated_network_or_one_that_a_route_names_is_taken() {
         for inside in ["10.77.0.2/24", "172.20.0.2/16", "100.64.1.2/24", "192.168.2.2/30", "fd77::2/64"] {
             assert_eq!(check(inside, &[]), Ok(()), "{inside}");
         }

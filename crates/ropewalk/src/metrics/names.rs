@@ -45,7 +45,7 @@ pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Counter "send_too_big_datagrams" "Datagrams not sent because the interface takes only shorter ones" |s| Some(s.io.send_too_big as f64);
     Counter "send_unreachable_datagrams" "Datagrams not sent because the interface or route was gone" |s| Some(s.io.send_unreachable as f64);
     Counter "receive_overruns" "Datagrams that the kernel dropped because the daemon was late" |s| Some(s.io.overruns as f64);
-    Gauge "private_radio_channel_mhz" "Access point: centre of the primary channel of the radio that may leave it" |s| s.channel_switcher.as_ref().and_then(|m| m.channel_mhz).map(f64::from);
+    Gauge "dedicated_radio_channel_mhz" "Access point: centre of the primary channel of the radio that may leave it" |s| s.channel_switcher.as_ref().and_then(|m| m.channel_mhz).map(f64::from);
     Counter "channel_searches" "Access point: searches for a better channel that ended" |s| s.channel_switcher.as_ref().map(|m| m.searches as f64);
     Counter "channel_switches" "Access point: switches announced in searches" |s| s.channel_switcher.as_ref().map(|m| m.switches as f64);
     Counter "wakeups" "Wake-ups of the data loop" |s| Some(s.io.wakeups as f64);

@@ -34,7 +34,7 @@ const FAULTS: [&str; 4] = [
 ];
 
 #[test]
-fn without_the_private_link_the_shared_one_carries_on() {
+fn without_the_dedicated_link_the_shared_one_carries_on() {
     for fault in FAULTS {
         let udp = after(fault, &DOWNWARDS);
         assert!(udp > 5.8, "{fault}: {udp:.2} of 6 Mb/s");
@@ -44,7 +44,7 @@ fn without_the_private_link_the_shared_one_carries_on() {
 }
 
 #[test]
-fn without_the_shared_link_the_private_one_carries_on() {
+fn without_the_shared_link_the_dedicated_one_carries_on() {
     // The radio of the repeater is also the client's, so its end stays up.
     for fault in
         ["what=\"radio-down\",radio=\"ap:shared\"", "what=\"disassociate\",interface=\"repeater:wlan1\""]

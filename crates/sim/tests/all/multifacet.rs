@@ -41,7 +41,7 @@ fn goodput(settings: &[&[&str]]) -> f64 {
 }
 
 #[test]
-fn two_links_carry_more_than_the_private_one_alone_where_air_is_left() {
+fn two_links_carry_more_than_the_dedicated_one_alone_where_air_is_left() {
     for (traffic, least) in [(&UDP[..], 1.35), (&[][..], 1.2)] {
         let alone = goodput(&[&[TRADITIONAL], traffic]);
         for limiter in ["bond.rw0.limiter=\"mimd\"", "bond.rw0.limiter=\"balance\""] {

@@ -56,7 +56,7 @@ fn where_air_is_left_the_queue_is_bounded_and_throughput_tends_to_equation_2() {
 
 /// T-9: with half of the control frames lost nothing runs over and nobody has less than without the shared link; afterwards all is as before.
 #[test]
-fn with_half_of_the_control_lost_it_is_never_worse_than_the_private_link() {
+fn with_half_of_the_control_lost_it_is_never_worse_than_the_dedicated_link() {
     for (kind, rates) in LAWS.iter().flat_map(|k| PLACES.map(|r| (k, r))) {
         let mut model = Model::new(*kind, rates, 3);
         model.control_loss = 0.5;

@@ -1,7 +1,7 @@
 //! The page of a paper.
 
 use super::{Results, outcomes};
-use ropewalk_scenario::paper::file::{Claim, Run};
+use ropewalk_scenario::paper::file::{Claim, ClaimKind, Run};
 use ropewalk_scenario::paper::{LAB, Outcome, Paper, Reported};
 use ropewalk_scenario::sweep::label_of;
 use std::fmt::Write;
@@ -65,15 +65,23 @@ pub(super) fn summary(paper: &Paper, results: &Results) -> String {
             return format!("The {} was not run.", column.title);
         }
         let claims = paper.file.claim.iter().zip(outcomes(paper, results, column.name));
-        let all: Vec<Outcome> = claims.filter(|(claim, _)| !claim.own).map(|(_, outcome)| outcome).collect();
-        let count = |of: fn(&Outcome) -> bool| all.iter().filter(|o| of(o)).count();
+        let all: Vec<(&Claim, Outcome)> = claims.filter(|(claim, _)| !claim.own).collect();
+        let count = |of: fn(&Outcome) -> bool| all.iter().filter(|(_, o)| of(o)).count();
+        // What could not have come out otherwise is no evidence, and is counted apart.
+        let holds = |word: &str| {
+            let is = |(c, o): &&(&Claim, Outcome)| matches!(o, Outcome::Reproduced(_)) && holding(c) == word;
+            all.iter().filter(is).count()
+        };
         let parts = [
-            (count(|o| matches!(o, Outcome::Reproduced(_))), "reproduced"),
+            (holds(REPRODUCED), REPRODUCED),
             (count(|o| matches!(o, Outcome::Differs(..))), "differ"),
             (count(|o| matches!(o, Outcome::NotRun)), "not run"),
             (count(|o| matches!(o, Outcome::Missing(_))), "not possible here yet"),
             (count(|o| matches!(o, Outcome::WithoutRadios(_))), "not reproducible without radios"),
             (count(|o| matches!(o, Outcome::Setting(_))), "parts of the setup"),
+            (holds(FITTED), FITTED),
+            (holds(ARITHMETIC), ARITHMETIC),
+            (holds(CONTROL), "controls that hold"),
         ];
         let parts: Vec<String> =
             parts.iter().filter(|p| p.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
@@ -82,8 +90,27 @@ pub(super) fn summary(paper: &Paper, results: &Results) -> String {
     DRIVERS.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }
 
+const REPRODUCED: &str = "reproduced";
+const FITTED: &str = "fitted";
+const ARITHMETIC: &str = "arithmetic";
+const CONTROL: &str = "control, holds";
+
+/// What it is worth that a claim's figure is in its band.
+fn holding(claim: &Claim) -> &'static str {
+    match claim.kind {
+        _ if claim.is_arithmetic() => ARITHMETIC,
+        ClaimKind::Measured => REPRODUCED,
+        ClaimKind::Fitted => FITTED,
+        ClaimKind::Control => CONTROL,
+    }
+}
+
 /// A figure as the page writes it.
 pub(super) fn figure(value: f64) -> String {
+    if value.is_nan() {
+        // A mean over runs of a kind that never came.
+        return "no such run".into();
+    }
     // Three digits are what a measurement is worth.
     let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 9) as usize };
     format!("{value:.digits$}")
@@ -98,9 +125,9 @@ fn cell(outcome: &Outcome) -> String {
     }
 }
 
-fn word(outcome: &Outcome) -> &'static str {
+fn word(claim: &Claim, outcome: &Outcome) -> &'static str {
     match outcome {
-        Outcome::Reproduced(_) => "reproduced",
+        Outcome::Reproduced(_) => holding(claim),
         Outcome::Differs(_, Some(_)) => "differs, see below",
         Outcome::Differs(_, None) => "differs, unexplained",
         Outcome::NotRun => "not run",
@@ -111,7 +138,8 @@ fn word(outcome: &Outcome) -> &'static str {
 }
 
 /// One verdict of all drivers that ran.
-fn verdict(outcomes: &[Outcome]) -> String {
+fn verdict(claim: &Claim, outcomes: &[Outcome]) -> String {
+    let word = |outcome: &Outcome| word(claim, outcome);
     let ran: Vec<(&Column, &Outcome)> =
         DRIVERS.iter().zip(outcomes).filter(|(_, o)| !matches!(o, Outcome::NotRun)).collect();
     match &ran[..] {
@@ -185,7 +213,7 @@ fn rows(out: &mut String, paper: &Paper, results: &Results, own: bool) {
             claim.id,
             safe(&claim.place),
             safe(&claim.what),
-            verdict(&outcomes)
+            verdict(claim, &outcomes)
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Results, outcomes};
 use ropewalk_scenario::paper::file::{Claim, ClaimKind, Run};
+use ropewalk_scenario::paper::formula::{self, Value};
 use ropewalk_scenario::paper::{LAB, Outcome, Paper, Reported};
 use ropewalk_scenario::sweep::label_of;
 use std::fmt::Write;
@@ -37,6 +38,7 @@ pub(super) fn render(paper: &Paper, name: &str, results: &Results, quick: bool) 
     if !file.about.trim().is_empty() {
         let _ = write!(out, "\n{}\n", file.about.trim());
     }
+    tables(&mut out, paper, results);
     claims(&mut out, paper, results);
     past(&mut out, paper, results);
     reasons(&mut out, paper, results);
@@ -168,6 +170,40 @@ fn each<'a>(paper: &'a Paper, results: &Results) -> Vec<(&'a Claim, Vec<Outcome>
     let by: Vec<Vec<Outcome>> = DRIVERS.iter().map(|d| outcomes(paper, results, d.name)).collect();
     let claims = paper.file.claim.iter().enumerate();
     claims.map(|(i, claim)| (claim, by.iter().map(|all| all[i].clone()).collect())).collect()
+}
+
+/// A whole number as it is: most are counts of runs.
+fn counted(value: f64) -> String {
+    let is_whole = (value - value.round()).abs() < 1e-9;
+    if is_whole { format!("{:.0}", value.round()) } else { figure(value) }
+}
+
+/// Tables are of the simulator: each seed and each case is cheap there.
+fn tables(out: &mut String, paper: &Paper, results: &Results) {
+    let driver = DRIVERS[0].name;
+    let series = |name: &str| paper.series(name, driver, &|run| results.of(driver, run));
+    for table in &paper.file.table {
+        let first = table.row.iter().flat_map(|row| &row.value).next();
+        let labels = first.map(|value| paper.labels(value)).unwrap_or_default();
+        let _ = write!(out, "\n## {}\n\n", table.title.trim());
+        if !table.about.trim().is_empty() {
+            let _ = write!(out, "{}\n\n", table.about.trim());
+        }
+        let _ = writeln!(out, "| {} | {} |", safe(&table.corner), labels.join(" | "));
+        let _ = writeln!(out, "|{}", "---|".repeat(labels.len() + 1));
+        for row in &table.row {
+            let values: Vec<_> = row.value.iter().map(|v| formula::evaluate(v, &series).ok()).collect();
+            let cell = |place: usize| {
+                let figures = values.iter().map(|value| match value {
+                    Some(Value::Many(many)) => many.get(place).map_or("–".into(), |m| counted(m.1)),
+                    _ => "not run".into(),
+                });
+                figures.collect::<Vec<String>>().join(" / ")
+            };
+            let cells: Vec<String> = (0..labels.len()).map(cell).collect();
+            let _ = writeln!(out, "| {} | {} |", safe(&row.title), cells.join(" | "));
+        }
+    }
 }
 
 fn claims(out: &mut String, paper: &Paper, results: &Results) {

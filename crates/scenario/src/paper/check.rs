@@ -1,6 +1,6 @@
 //! What is wrong with a paper's file beyond its types: names that nothing has, formulas that cannot be worked out, claims without a band.
 
-use super::file::{Claim, Plot, Rule, Run, Series};
+use super::file::{Claim, Plot, Rule, Run, Series, Table};
 use super::formula::{self, FormulaError, Value};
 use super::{Figure, Paper, Reported, SEED, TIME, labels};
 use crate::problem::remedy;
@@ -31,6 +31,9 @@ pub(super) fn check(paper: &Paper) -> Found {
     if found.is_empty() {
         for (i, claim) in file.claim.iter().enumerate() {
             check_claim(&mut found, paper, &format!("claim.{i}"), claim);
+        }
+        for (i, table) in file.table.iter().enumerate() {
+            check_table(&mut found, paper, &format!("table.{i}"), table);
         }
         for plot in &file.plot {
             check_plot(&mut found, paper, plot);
@@ -197,6 +200,25 @@ fn check_claim(found: &mut Found, paper: &Paper, key: &str, claim: &Claim) {
     }
     for driver in claim.because.keys().filter(|k| !["sim", "lab"].contains(&k.as_str())) {
         fail(".because", format!("there is no driver `{driver}`; known are sim, lab"));
+    }
+}
+
+/// All cells of a column are of one label.
+fn check_table(found: &mut Found, paper: &Paper, key: &str, table: &Table) {
+    let mut columns: Option<Vec<String>> = None;
+    for value in table.row.iter().flat_map(|row| &row.value) {
+        let labels: Vec<String> = match formula::evaluate(value, &|name| placeholder(paper, name)) {
+            Ok(Value::Many(many)) => many.into_iter().map(|m| m.0).collect(),
+            Ok(Value::One(_)) => Vec::new(),
+            Err(error) => {
+                found.push((format!("{key}.row"), error.to_string()));
+                continue;
+            }
+        };
+        if labels.is_empty() || *columns.get_or_insert_with(|| labels.clone()) != labels {
+            let sentence = format!("`{value}` has not the labels of the other cells; take one axis for all");
+            found.push((format!("{key}.row"), sentence));
+        }
     }
 }
 

@@ -26,6 +26,8 @@ section! {
         series: Vec<Series>,
         /// What the paper says, one by one.
         claim: Vec<Claim>,
+        /// Tables of the simulator's figures, before the claims.
+        table: Vec<Table>,
         /// The charts of its page.
         plot: Vec<Plot>,
     }
@@ -177,5 +179,29 @@ section! {
         value: String,
         /// Claims whose reported numbers are drawn beside it, by label.
         reported: IndexMap<String, String>,
+    }
+}
+
+section! {
+    /// A table of series, with a column for each label of their axis.
+    pub struct Table {
+        /// What it says above.
+        title: String,
+        /// What a reader has to know. Markdown.
+        about: String = String::new(),
+        /// What stands above the rows' titles.
+        corner: String,
+        /// Its rows.
+        row: Vec<TableRow>,
+    }
+}
+
+section! {
+    /// A row of a table.
+    pub struct TableRow {
+        /// What to call it.
+        title: String,
+        /// Formulas over one axis, the same for all rows; a cell has the value of each.
+        value: Vec<String>,
     }
 }

@@ -103,7 +103,7 @@ pub fn flow_row(flow: &Flow, record: &FlowRecord, counts: &FlowCounts, seconds: 
         rtt_p99_ms: record.rtt.percentile_ms(99.0),
         delay_ms: c.delay_ms(),
         delay_p99_ms: record.delay.percentile_ms(99.0),
-        gap_ms: (!record.longest_gap.is_zero()).then(|| record.longest_gap.as_secs_f64() * 1e3),
+        gap_ms: (!record.longest_gap.is_zero()).then_some(record.longest_gap.as_secs_f64() * 1e3),
         reordered: c.reordered,
         responses: responses.then_some(c.responses),
         response_ms: responses.then(|| record.completion.percentile_ms(50.0)).flatten(),

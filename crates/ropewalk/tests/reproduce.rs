@@ -57,6 +57,7 @@ const PAPER: &str = "title = \"On cables\"\ncitation = \"Nobody, 1999.\"\nabout 
      [[claim]]\nid = \"C-3\"\nplace = \"text\"\nwhat = \"arithmetic\"\nreported = 3\nvalue = \"1 + 2\"\nmin = 3\n\
      [[claim]]\nid = \"C-4\"\nplace = \"text\"\nwhat = \"clock\"\nreported = \"fast\"\nsetting = \"nowhere\"\n\
      [[claim]]\nid = \"C-5\"\nplace = \"Fig 1\"\nwhat = \"smell\"\nreported = \"none\"\nwithout-radios = \"There is no nose.\"\n\
+     [[table]]\ntitle = \"All loads\"\nabout = \"Once and twice.\"\ncorner = \"of\"\n[[table.row]]\ntitle = \"nothing\"\nvalue = [\"udp - udp\", \"udp / udp\"]\n\
      [[plot]]\nname = \"one\"\ntitle = \"By load\"\nx = \"load\"\ny = \"Mbit/s\"\n\
      [[plot.line]]\ntitle = \"UDP\"\nvalue = \"udp\"\nreported = { \"4Mbit/s\" = \"C-1\" }\n";
 
@@ -75,8 +76,9 @@ fn a_paper_becomes_a_page() {
     assert_eq!(code(&output), 0, "{}", said(&output));
     let page = scratch.read("docs/papers/cables.md");
     for part in [
-        "Of 5 claims, in the simulator: 2 reproduced, 1 differ, 1 not reproducible without radios, 1 parts of the setup. The lab was not run.",
-        "| C-3 | text | arithmetic | 3 | at least 3 | 3.00 (worked out) | – | reproduced |",
+        "Of 5 claims, in the simulator: 1 reproduced, 1 differ, 1 not reproducible without radios, 1 parts of the setup, 1 arithmetic. The lab was not run.",
+        "## All loads\n\nOnce and twice.\n\n| of | 2Mbit/s | 4Mbit/s | 20Mbit/s |\n|---|---|---|---|\n| nothing | 0 / 1 | 0 / 1 | 0 / 1 |",
+        "| C-3 | text | arithmetic | 3 | at least 3 | 3.00 (worked out) | – | arithmetic |",
         "not run | reproduced |",
         "not run | differs, see below |",
         "* **C-2**, 20 pass: 20 Mbit/s in the paper, ",
@@ -135,6 +137,10 @@ fn what_cannot_be_run_is_refused() {
         assert_eq!(code(&output), exit, "{args:?}: {}", said(&output));
         assert!(said(&output).contains(words), "{args:?}: {}", said(&output));
     }
+    scratch.change("\"udp / udp\"", "\"max(udp)\"");
+    let output = scratch.run(&["cables"]);
+    assert!(said(&output).contains("`max(udp)` has not the labels of the other cells"), "{}", said(&output));
+    scratch.change("\"max(udp)\"", "\"udp\"");
     scratch.change("udp[20Mbit/s]", "upd[20Mbit/s]");
     let output = scratch.run(&["cables"]);
     assert_eq!(code(&output), 2);

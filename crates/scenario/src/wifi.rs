@@ -2,6 +2,7 @@
 //! lost is the business of the model; a test of `ropewalk` (`tests/wifi_rules.rs`) holds both to the same lists.
 
 use crate::file::{GuardInterval, Radio, RateControl, Secondary, Slot, Standard};
+use std::time::Duration;
 
 /// 20 MHz channels of 2.4 GHz; 11b also has 14.
 pub const CHANNELS_2_4: std::ops::RangeInclusive<u16> = 1..=13;
@@ -131,11 +132,21 @@ pub fn check_radio(radio: &Radio) -> Vec<(&'static str, String)> {
         let why = "this only counts for 40 MHz in 2.4 GHz; take it out";
         wrong.push(("secondary", why.into()));
     }
-    if let RateControl::Fixed(rate) = &radio.rate_control
-        && wrong.is_empty()
-        && let Err(sentence) = check_rate(radio, rate)
+    let rates = match &radio.rate_control {
+        RateControl::Fixed(rate) => vec![("rate-control.fixed", rate)],
+        RateControl::Drawn { usual, other, .. } => {
+            vec![("rate-control.usual", usual), ("rate-control.other", other)]
+        }
+        RateControl::Named(_) => Vec::new(),
+    };
+    if wrong.is_empty() {
+        let refused = |(key, rate): (&'static str, &String)| Some((key, check_rate(radio, rate).err()?));
+        wrong.extend(rates.into_iter().filter_map(refused));
+    }
+    if let RateControl::Drawn { step, .. } = &radio.rate_control
+        && *step < Duration::from_millis(1)
     {
-        wrong.push(("rate-control.fixed", sentence));
+        wrong.push(("rate-control.step", "a step of rates has at least 1ms".into()));
     }
     wrong
 }

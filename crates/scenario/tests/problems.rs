@@ -180,7 +180,7 @@ fn impossible_settings() {
         ),
         (
             with(&[("kind = \"tcp\"", "kind = \"tcp\"\ncongestion = \"olia\"")]),
-            "s.toml:30: flow.down-sta1.congestion: this couples subflows of MPTCP; take cubic, newreno or highspeed",
+            "s.toml:30: flow.down-sta1.congestion: this couples subflows of MPTCP; take cubic, newreno, highspeed or tidal",
         ),
         (
             with(&[("channel = 36\nrate", "channel = 36\nslot = \"long\"\nrate")]),
@@ -260,6 +260,34 @@ fn people_in_the_way_are_checked() {
     ] {
         assert!(said.contains(&format!("medium.blockage.0.{key}: {sentence}")), "{key} in\n{said}");
     }
+}
+
+#[test]
+fn rates_of_a_log_are_checked() {
+    let rates = |table: &str| {
+        said(&with(&[("rate-control = { fixed = \"MCS7\" }", &format!("rate-control = {table}"))]))
+    };
+    let key = "node.sta1.radio.r0.rate-control";
+    for (table, sentence) in [
+        ("{ usual = \"MCS6\", other = \"MCS8\", share = \"11%\" }", ".other: 11n with 20 MHz"),
+        ("{ usual = \"MCS6\", share = \"11%\" }", "`other` is missing"),
+        (
+            "{ usual = \"MCS6\", other = \"MCS7\", share = \"1%\", step = \"0s\" }",
+            ".step: a step of rates has",
+        ),
+        (
+            "{ usual = \"MCS6\", other = \"MCS7\", share = \"1%\", fixed = \"MCS7\" }",
+            ".fixed: there is no such key",
+        ),
+    ] {
+        let said = rates(table);
+        assert!(said.contains(key) && said.contains(sentence), "{table}: {said}");
+    }
+    let text = with(&[(
+        "rate-control = { fixed = \"MCS7\" }",
+        "rate-control = { usual = \"MCS6\", other = \"MCS7\", share = \"11%\" }",
+    )]);
+    assert_eq!(said(&text), "");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::mac::{Iface, PeerStats, Radio, Role, Station};
 use super::medium::{CaptureLimits, Ear, Medium, Paths, Thresholds, TuningId, Tunings, parts};
 use super::phy::decibel::{mw_from_dbm, noise_mw, ratio_from_db};
 use super::phy::{Channel, ErrorModel, Format, Rate, Standard, Timing, Width, legacy_rates, mcs_rates};
-use super::rate::{AccessCost, Fixed, Ideal, Minstrel, MinstrelHt, PacketFair, RateControl};
+use super::rate::{AccessCost, Drawn, Fixed, Ideal, Minstrel, MinstrelHt, PacketFair, RateControl};
 use super::spec::{
     AirSpec, Capture, DEFAULT_FLOOR_DBM, Mode, PlacedInterferer, RadioSpec, RateControlSpec, SpecError,
 };
@@ -201,6 +201,7 @@ fn rate_control(
     let has_mcs = rates.iter().any(|rate| !matches!(rate.format(), Format::Dsss | Format::Ofdm));
     match here.rate_control {
         RateControlSpec::Fixed(rate) => (Box::new(Fixed::new(rate)), false),
+        RateControlSpec::Drawn(draw) => (Box::new(Drawn::new(draw, seed)), false),
         RateControlSpec::Ideal => (Box::new(Ideal::new(&rates, &ErrorModel::new())), true),
         RateControlSpec::MinstrelHt if has_mcs => (Box::new(MinstrelHt::new(&rates, &cost, seed)), false),
         RateControlSpec::Minstrel | RateControlSpec::MinstrelHt => {

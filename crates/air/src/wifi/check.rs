@@ -212,6 +212,12 @@ impl RadioSpec {
         if let RateControlSpec::Fixed(rate) = self.rate_control {
             self.check_rate(place, rate)?;
         }
+        if let RateControlSpec::Drawn(draw) = self.rate_control {
+            self.check_rate(place, draw.usual)?;
+            self.check_rate(place, draw.other)?;
+            range(place, "share of the other rate", draw.share, (0.0, 1.0), "0 to 1")?;
+            range(place, "step of rates", draw.step.as_secs_f64(), (1e-6, 1e6), "at least a microsecond")?;
+        }
         self.check_aggregation(place)?;
         self.edca.iter().flatten().try_for_each(|params| params.check(place))
     }

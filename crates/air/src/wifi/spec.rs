@@ -6,6 +6,7 @@ use super::api::{Mac, RadioId};
 use super::interferer::InterfererSpec;
 use super::phy::{Band, Channel, Rate, SlotLength, Standard, Timing, decibel};
 use super::propagation::{Fading, LogDistance, SectorAntenna, Shadowing};
+use super::rate::Draw;
 
 pub use super::check::SpecError;
 pub use super::mac::backlog::Discipline;
@@ -189,6 +190,8 @@ impl Default for WifiQueue {
 pub enum RateControlSpec {
     /// Always this rate.
     Fixed(Rate),
+    /// One of two rates in each step of time.
+    Drawn(Draw),
     /// The best rate for the SNR at the receiver, which it is told.
     Ideal,
     /// Linux's for 802.11a, b and g.

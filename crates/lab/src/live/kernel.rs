@@ -32,6 +32,9 @@ impl Kernel {
     /// What is wrong with a congestion control that a scenario asks for; none if the kernel has it.
     pub(super) fn refuses(&self, control: TcpControl) -> Option<String> {
         match kernel_name(control) {
+            None if control == TcpControl::Tidal => Some(
+                "Linux has no tidal, so it runs in the simulator alone; in the lab take \"cubic\"".into(),
+            ),
             None => Some(format!(
                 "Linux has no coupled congestion control, so `{}` runs in the simulator alone; in the lab take \"cubic\"",
                 control.name()
@@ -58,5 +61,7 @@ pub(super) fn kernel_name(control: TcpControl) -> Option<&'static str> {
         TcpControl::HighSpeed => Some("highspeed"),
         // Upstream Linux couples no subflows (trap T-15).
         TcpControl::Lia | TcpControl::Olia | TcpControl::Balia => None,
+        // The bond's own.
+        TcpControl::Tidal => None,
     }
 }

@@ -1,7 +1,8 @@
 //! The page of a paper.
 
 use super::{Results, outcomes};
-use ropewalk_scenario::paper::file::{Claim, Run};
+use ropewalk_scenario::paper::file::{Claim, ClaimKind, Run};
+use ropewalk_scenario::paper::formula::{self, Value};
 use ropewalk_scenario::paper::{LAB, Outcome, Paper, Reported};
 use ropewalk_scenario::sweep::label_of;
 use std::fmt::Write;
@@ -37,6 +38,7 @@ pub(super) fn render(paper: &Paper, name: &str, results: &Results, quick: bool) 
     if !file.about.trim().is_empty() {
         let _ = write!(out, "\n{}\n", file.about.trim());
     }
+    tables(&mut out, paper, results);
     claims(&mut out, paper, results);
     past(&mut out, paper, results);
     reasons(&mut out, paper, results);
@@ -65,15 +67,23 @@ pub(super) fn summary(paper: &Paper, results: &Results) -> String {
             return format!("The {} was not run.", column.title);
         }
         let claims = paper.file.claim.iter().zip(outcomes(paper, results, column.name));
-        let all: Vec<Outcome> = claims.filter(|(claim, _)| !claim.own).map(|(_, outcome)| outcome).collect();
-        let count = |of: fn(&Outcome) -> bool| all.iter().filter(|o| of(o)).count();
+        let all: Vec<(&Claim, Outcome)> = claims.filter(|(claim, _)| !claim.own).collect();
+        let count = |of: fn(&Outcome) -> bool| all.iter().filter(|(_, o)| of(o)).count();
+        // What could not have come out otherwise is no evidence, and is counted apart.
+        let holds = |word: &str| {
+            let is = |(c, o): &&(&Claim, Outcome)| matches!(o, Outcome::Reproduced(_)) && holding(c) == word;
+            all.iter().filter(is).count()
+        };
         let parts = [
-            (count(|o| matches!(o, Outcome::Reproduced(_))), "reproduced"),
+            (holds(REPRODUCED), REPRODUCED),
             (count(|o| matches!(o, Outcome::Differs(..))), "differ"),
             (count(|o| matches!(o, Outcome::NotRun)), "not run"),
             (count(|o| matches!(o, Outcome::Missing(_))), "not possible here yet"),
             (count(|o| matches!(o, Outcome::WithoutRadios(_))), "not reproducible without radios"),
             (count(|o| matches!(o, Outcome::Setting(_))), "parts of the setup"),
+            (holds(FITTED), FITTED),
+            (holds(ARITHMETIC), ARITHMETIC),
+            (holds(CONTROL), "controls that hold"),
         ];
         let parts: Vec<String> =
             parts.iter().filter(|p| p.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
@@ -82,8 +92,27 @@ pub(super) fn summary(paper: &Paper, results: &Results) -> String {
     DRIVERS.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }
 
+const REPRODUCED: &str = "reproduced";
+const FITTED: &str = "fitted";
+const ARITHMETIC: &str = "arithmetic";
+const CONTROL: &str = "control, holds";
+
+/// What it is worth that a claim's figure is in its band.
+fn holding(claim: &Claim) -> &'static str {
+    match claim.kind {
+        _ if claim.is_arithmetic() => ARITHMETIC,
+        ClaimKind::Measured => REPRODUCED,
+        ClaimKind::Fitted => FITTED,
+        ClaimKind::Control => CONTROL,
+    }
+}
+
 /// A figure as the page writes it.
 pub(super) fn figure(value: f64) -> String {
+    if value.is_nan() {
+        // A mean over runs of a kind that never came.
+        return "no such run".into();
+    }
     // Three digits are what a measurement is worth.
     let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 9) as usize };
     format!("{value:.digits$}")
@@ -98,9 +127,9 @@ fn cell(outcome: &Outcome) -> String {
     }
 }
 
-fn word(outcome: &Outcome) -> &'static str {
+fn word(claim: &Claim, outcome: &Outcome) -> &'static str {
     match outcome {
-        Outcome::Reproduced(_) => "reproduced",
+        Outcome::Reproduced(_) => holding(claim),
         Outcome::Differs(_, Some(_)) => "differs, see below",
         Outcome::Differs(_, None) => "differs, unexplained",
         Outcome::NotRun => "not run",
@@ -111,7 +140,8 @@ fn word(outcome: &Outcome) -> &'static str {
 }
 
 /// One verdict of all drivers that ran.
-fn verdict(outcomes: &[Outcome]) -> String {
+fn verdict(claim: &Claim, outcomes: &[Outcome]) -> String {
+    let word = |outcome: &Outcome| word(claim, outcome);
     let ran: Vec<(&Column, &Outcome)> =
         DRIVERS.iter().zip(outcomes).filter(|(_, o)| !matches!(o, Outcome::NotRun)).collect();
     match &ran[..] {
@@ -140,6 +170,40 @@ fn each<'a>(paper: &'a Paper, results: &Results) -> Vec<(&'a Claim, Vec<Outcome>
     let by: Vec<Vec<Outcome>> = DRIVERS.iter().map(|d| outcomes(paper, results, d.name)).collect();
     let claims = paper.file.claim.iter().enumerate();
     claims.map(|(i, claim)| (claim, by.iter().map(|all| all[i].clone()).collect())).collect()
+}
+
+/// A whole number as it is: most are counts of runs.
+fn counted(value: f64) -> String {
+    let is_whole = (value - value.round()).abs() < 1e-9;
+    if is_whole { format!("{:.0}", value.round()) } else { figure(value) }
+}
+
+/// Tables are of the simulator: each seed and each case is cheap there.
+fn tables(out: &mut String, paper: &Paper, results: &Results) {
+    let driver = DRIVERS[0].name;
+    let series = |name: &str| paper.series(name, driver, &|run| results.of(driver, run));
+    for table in &paper.file.table {
+        let first = table.row.iter().flat_map(|row| &row.value).next();
+        let labels = first.map(|value| paper.labels(value)).unwrap_or_default();
+        let _ = write!(out, "\n## {}\n\n", table.title.trim());
+        if !table.about.trim().is_empty() {
+            let _ = write!(out, "{}\n\n", table.about.trim());
+        }
+        let _ = writeln!(out, "| {} | {} |", safe(&table.corner), labels.join(" | "));
+        let _ = writeln!(out, "|{}", "---|".repeat(labels.len() + 1));
+        for row in &table.row {
+            let values: Vec<_> = row.value.iter().map(|v| formula::evaluate(v, &series).ok()).collect();
+            let cell = |place: usize| {
+                let figures = values.iter().map(|value| match value {
+                    Some(Value::Many(many)) => many.get(place).map_or("–".into(), |m| counted(m.1)),
+                    _ => "not run".into(),
+                });
+                figures.collect::<Vec<String>>().join(" / ")
+            };
+            let cells: Vec<String> = (0..labels.len()).map(cell).collect();
+            let _ = writeln!(out, "| {} | {} |", safe(&row.title), cells.join(" | "));
+        }
+    }
 }
 
 fn claims(out: &mut String, paper: &Paper, results: &Results) {
@@ -185,7 +249,7 @@ fn rows(out: &mut String, paper: &Paper, results: &Results, own: bool) {
             claim.id,
             safe(&claim.place),
             safe(&claim.what),
-            verdict(&outcomes)
+            verdict(claim, &outcomes)
         );
     }
 }

@@ -47,15 +47,42 @@ fn check_ends(judge: &mut Judge, flow: &Flow) {
 /// The keys that mean something, by kind.
 fn honoured(kind: FlowKind) -> &'static [&'static str] {
     match kind {
-        FlowKind::Tcp => &["bytes", "streams", "congestion", "receive-buffer", "send-buffer", "mss", "ecn"],
-        FlowKind::Mptcp => {
-            &["bytes", "congestion", "receive-buffer", "send-buffer", "mss", "ecn", "paths", "scheduler"]
-        }
+        FlowKind::Tcp => &[
+            "bytes",
+            "streams",
+            "congestion",
+            "receive-buffer",
+            "send-buffer",
+            "mss",
+            "ecn",
+            "slow-start",
+            "ack-hold",
+        ],
+        FlowKind::Mptcp => &[
+            "bytes",
+            "congestion",
+            "receive-buffer",
+            "send-buffer",
+            "mss",
+            "ecn",
+            "slow-start",
+            "ack-hold",
+            "paths",
+            "scheduler",
+        ],
         FlowKind::Udp => &["bytes", "rate", "packet"],
         FlowKind::Ping => &["packet", "interval"],
-        FlowKind::Request => {
-            &["bytes", "interval", "congestion", "receive-buffer", "send-buffer", "mss", "ecn"]
-        }
+        FlowKind::Request => &[
+            "bytes",
+            "interval",
+            "congestion",
+            "receive-buffer",
+            "send-buffer",
+            "mss",
+            "ecn",
+            "slow-start",
+            "ack-hold",
+        ],
         FlowKind::Video => &["rate", "packet"],
         FlowKind::Adaptive => &[
             "congestion",
@@ -63,6 +90,8 @@ fn honoured(kind: FlowKind) -> &'static [&'static str] {
             "send-buffer",
             "mss",
             "ecn",
+            "slow-start",
+            "ack-hold",
             "paths",
             "scheduler",
             "qualities",
@@ -83,6 +112,8 @@ fn check_keys(judge: &mut Judge, flow: &Flow) {
         ("send-buffer", flow.send_buffer.is_some()),
         ("mss", flow.mss.is_some()),
         ("ecn", flow.ecn.is_some()),
+        ("slow-start", flow.slow_start.is_some()),
+        ("ack-hold", flow.ack_hold.is_some()),
         ("paths", !flow.paths.is_empty()),
         ("scheduler", flow.scheduler.is_some()),
         ("qualities", !flow.qualities.is_empty()),
@@ -129,8 +160,16 @@ fn check_values(judge: &mut Judge, flow: &Flow) {
     let coupled = matches!(flow.congestion, Some(TcpControl::Lia | TcpControl::Olia | TcpControl::Balia));
     let multipath = flow.kind == FlowKind::Mptcp || flow.kind == FlowKind::Adaptive && !flow.paths.is_empty();
     judge.fail_if(coupled && !multipath, key("congestion"), || {
-        "this couples subflows of MPTCP; take cubic, newreno or highspeed".into()
+        "this couples subflows of MPTCP; take cubic, newreno, highspeed or tidal".into()
     });
+    if let Some(hold) = &flow.ack_hold {
+        judge.fail_if(hold.segments < 2, key("ack-hold.segments"), || {
+            "every second segment is acknowledged anyway; write 2 or more".into()
+        });
+        judge.fail_if(hold.held.is_zero(), key("ack-hold.held"), || {
+            "a held spell has a length above 0".into()
+        });
+    }
     judge.fail_if(flow.qualities.windows(2).any(|w| w[1] <= w[0]), key("qualities"), || {
         "write qualities from the lowest up".into()
     });

@@ -13,6 +13,10 @@ pub(super) fn check(judge: &mut Judge) {
         let key = |below: &str| format!("node.{name}.tcp.{below}");
         let coupled =
             matches!(node.tcp.congestion, Some(TcpControl::Lia | TcpControl::Olia | TcpControl::Balia));
+        let own = node.tcp.congestion == Some(TcpControl::Tidal);
+        judge.fail_if(own, key("congestion"), || {
+            "tidal is for single flows of the simulator (flow.NAME.congestion); a machine takes cubic, newreno or highspeed".into()
+        });
         judge.fail_if(coupled, key("congestion"), || {
             "this couples subflows of MPTCP, so it is for flows of that kind (flow.NAME.congestion); a machine takes cubic, newreno or highspeed"
                 .into()

@@ -40,6 +40,31 @@ choice! {
         Olia = "olia",
         /// MPTCP, coupled.
         Balia = "balia",
+        /// The bond's own, which keeps the queue of a path short; uncoupled. The simulator alone has it.
+        Tidal = "tidal",
+    }
+}
+
+choice! {
+    /// How a sender finds the end of slow start.
+    pub enum TcpSlowStart {
+        /// By longer round trips, or acknowledgements that come for half a round trip: Linux's CUBIC.
+        HyStart = "hystart",
+        /// At the first loss alone.
+        Standard = "standard",
+    }
+}
+
+section! {
+    /// A receiver that at times acknowledges seldom, although nothing is missing. In a held spell an acknowledgement leaves when a number of segments has
+    /// come that is drawn anew each time, or when the timer for delayed ones runs out (40 ms and more). All times are drawn evenly from 0 to twice their mean.
+    pub struct AckHold {
+        /// Mean time until a held spell begins.
+        clear: Duration,
+        /// Mean time that it lasts.
+        held: Duration,
+        /// Most segments that an acknowledgement waits for, from 2 on.
+        segments: u32,
     }
 }
 
@@ -53,6 +78,10 @@ choice! {
         /// As Linux has it: the one whose data on the way lasts shortest. What a silent one holds goes to another only after 0.8 s of silence, and a full window is
         /// waited out; with the others, which are those of the MPTCP papers, at its first timeout, and data that holds a window up is sent again at once.
         Linux = "linux",
+        /// min-rtt, but a slower subflow only if the peer's window has room for what the faster ones will send meanwhile (BLEST, 2016).
+        Blest = "blest",
+        /// min-rtt, but the last bytes wait for the faster subflow if they are through sooner that way (ECF, 2017).
+        Ecf = "ecf",
     }
 }
 
@@ -91,6 +120,10 @@ section! {
         mss: Option<u16>,
         /// tcp, mptcp, request, adaptive: ask for ECN, or do not. If not said, as the machine does that opens the connection: it does not, unless told.
         ecn: Option<bool>,
+        /// tcp, mptcp, request, adaptive, in the simulator: how slow start ends. If not said, hystart with cubic and standard with all others, as Linux has it.
+        slow_start: Option<TcpSlowStart>,
+        /// tcp, mptcp, request, adaptive, in the simulator: spells in which the receiver acknowledges seldom. If not said, there are none.
+        ack_hold: Option<AckHold>,
         /// mptcp, adaptive: the interfaces that get a subflow, as `node:interface`. If not said, mptcp takes every endpoint (`node.NAME.mptcp`) of
         /// the machine that has more of them, and adaptive one TCP connection.
         paths: Vec<String>,

@@ -2,7 +2,7 @@
 
 use crate::field::{Absent, Field, Form, KeyForm, Reader};
 use crate::tree::{Node, Value};
-use crate::units::{Bytes, Db, Dbm};
+use crate::units::{Bytes, Db, Dbm, Share};
 use crate::{choice, section};
 use indexmap::IndexMap;
 use std::time::Duration;
@@ -76,21 +76,49 @@ pub enum RateControl {
     Named(NamedRateControl),
     /// Always this one: `"54Mbit/s"` (11a, 11g) or `"MCS7"` (11n, 11ac, 11ad).
     Fixed(String),
+    /// One of two rates in each step of time, as a log of rates has it.
+    Drawn {
+        /// The rate of most steps, as of [`Fixed`](Self::Fixed).
+        usual: String,
+        /// The rate of the others.
+        other: String,
+        /// Their share.
+        share: Share,
+        /// How long a step lasts.
+        step: Duration,
+    },
 }
+
+/// Keys of [`RateControl::Drawn`].
+const DRAWN: [&str; 4] = ["usual", "other", "share", "step"];
+/// The step of a wil6210 log (the dual-band poster, section 2.1).
+const STEP: Duration = Duration::from_millis(150);
 
 impl Field for RateControl {
     fn read(node: &Node, reader: &mut Reader) -> Option<Self> {
         let Value::Table(table) = &node.value else {
             return NamedRateControl::read(node, reader).map(RateControl::Named);
         };
-        reader.refuse_unknown(table, &["fixed".to_owned()]);
-        reader.key((table, &node.origin), "fixed", || None).map(RateControl::Fixed)
+        let here = (table, &node.origin);
+        if !DRAWN.iter().any(|key| table.contains_key(*key)) {
+            reader.refuse_unknown(table, &["fixed".to_owned()]);
+            return reader.key(here, "fixed", || None).map(RateControl::Fixed);
+        }
+        reader.refuse_unknown(table, &DRAWN.map(str::to_owned));
+        let (usual, other) = (reader.key(here, "usual", || None), reader.key(here, "other", || None));
+        let (share, step) = (reader.key(here, "share", || None), reader.key(here, "step", || Some(STEP)));
+        Some(RateControl::Drawn { usual: usual?, other: other?, share: share?, step: step? })
     }
     fn write(&self) -> Option<toml::Value> {
         match self {
             RateControl::Named(named) => named.write(),
             RateControl::Fixed(rate) => {
                 Some(toml::Value::Table([("fixed".to_owned(), rate.clone().into())].into_iter().collect()))
+            }
+            RateControl::Drawn { usual, other, share, step } => {
+                let values = [usual.write()?, other.write()?, share.write()?, step.write()?];
+                let keys = DRAWN.iter().map(|key| (*key).to_owned());
+                Some(toml::Value::Table(keys.zip(values).collect()))
             }
         }
     }
@@ -102,7 +130,23 @@ impl Field for RateControl {
             absent: Absent::Refused,
         }];
         let table = Form::Section { doc: "Always this rate: `{ fixed = \"MCS7\" }`.".into(), keys };
-        Form::Either(Box::new(NamedRateControl::form()), Box::new(table))
+        let key = |name: &str, doc: &str, form, absent| KeyForm {
+            name: name.into(),
+            doc: doc.into(),
+            form,
+            absent,
+        };
+        let keys = vec![
+            key("usual", "The rate of most steps.", Form::one("a rate"), Absent::Refused),
+            key("other", "The rate of the others.", Form::one("a rate"), Absent::Refused),
+            key("share", "The share of steps with the other rate.", Share::form(), Absent::Refused),
+            key("step", "How long a step lasts.", Duration::form(), Absent::Default("150ms".into())),
+        ];
+        let doc = "What a log of rates has: in each step of time one of two, drawn by itself. \
+                   `{ usual = \"MCS6\", other = \"MCS7\", share = \"11%\" }`.";
+        let drawn = Form::Section { doc: doc.into(), keys };
+        let tables = Form::Either(Box::new(table), Box::new(drawn));
+        Form::Either(Box::new(NamedRateControl::form()), Box::new(tables))
     }
 }
 

@@ -1,10 +1,9 @@
 //! What is wrong with a paper's file beyond its types: names that nothing has, formulas that cannot be worked out, claims without a band.
 
-use super::file::{Claim, Plot, Run, Series};
+use super::file::{Claim, Plot, Rule, Run, Series, Table};
 use super::formula::{self, FormulaError, Value};
-use super::{Paper, Reported, SEED, TIME, labels};
+use super::{Figure, Paper, Reported, SEED, TIME, labels};
 use crate::problem::remedy;
-use crate::report::Metric;
 use crate::sweep::{Plan, label_of};
 use std::collections::BTreeSet;
 
@@ -16,11 +15,15 @@ pub(super) fn check(paper: &Paper) -> Found {
     let mut found = Found::new();
     let file = &paper.file;
     unique(&mut found, "run", file.run.iter().map(|r| r.name.as_str()));
+    unique(&mut found, "rule", file.rule.iter().map(|r| r.name.as_str()));
     unique(&mut found, "series", file.series.iter().map(|s| s.name.as_str()));
     unique(&mut found, "plot", file.plot.iter().map(|p| p.name.as_str()));
     unique(&mut found, "claim", file.claim.iter().map(|c| c.id.as_str()));
     for run in &file.run {
         check_only(&mut found, paper, run);
+    }
+    for rule in &file.rule {
+        check_rule(&mut found, rule);
     }
     for series in &file.series {
         check_series(&mut found, paper, series);
@@ -28,6 +31,9 @@ pub(super) fn check(paper: &Paper) -> Found {
     if found.is_empty() {
         for (i, claim) in file.claim.iter().enumerate() {
             check_claim(&mut found, paper, &format!("claim.{i}"), claim);
+        }
+        for (i, table) in file.table.iter().enumerate() {
+            check_table(&mut found, paper, &format!("table.{i}"), table);
         }
         for plot in &file.plot {
             check_plot(&mut found, paper, plot);
@@ -76,14 +82,41 @@ fn check_only(found: &mut Found, paper: &Paper, run: &Run) {
     }
 }
 
+/// Two numbers each, the smaller first where they are bounds.
+fn check_rule(found: &mut Found, rule: &Rule) {
+    for (key, numbers, ordered) in
+        [("alone", &rule.alone, false), ("takes", &rule.takes, true), ("left", &rule.left, true)]
+    {
+        let fits = matches!(numbers[..], [a, b] if a >= 0.0 && b > 0.0 && (a <= b || !ordered));
+        if !fits {
+            found.push((format!("rule.{}.{key}", rule.name), "give two numbers, [least, most]".into()));
+        }
+    }
+}
+
 fn check_series(found: &mut Found, paper: &Paper, series: &Series) {
     let key = format!("series.{}", series.name);
     let Some(plan) = paper.plan(&series.run) else {
         let remedy = remedy(&series.run, paper.runs.iter().map(|r| r.name.as_str()));
         return found.push((format!("{key}.run"), format!("there is no run `{}`; {remedy}", series.run)));
     };
-    if let Err(error) = series.metric.parse::<Metric>() {
-        found.push((format!("{key}.metric"), error.to_string()));
+    match Figure::of(&paper.file, &series.metric) {
+        Err(sentence) => found.push((format!("{key}.metric"), sentence)),
+        Ok(Figure::Class(..)) if series.over.as_deref() == Some(TIME) => {
+            found.push((format!("{key}.over"), "a class is of a whole run; take another figure".into()));
+        }
+        Ok(Figure::Class(..)) if labels(plan, Some(TIME)).is_none() => {
+            let sentence = "a class is told by the time series; give the scenario `measure.interval`";
+            found.push((format!("{key}.metric"), sentence.into()));
+        }
+        Ok(_) => {}
+    }
+    let has_seed = |seed: u64| plan.points.iter().any(|p| p.seed == seed);
+    if let Some(seed) = series.seed.filter(|seed| !has_seed(*seed)) {
+        found.push((format!("{key}.seed"), format!("the sweep has no seed {seed}")));
+    }
+    if series.seed.is_some() && series.over.as_deref() == Some(SEED) {
+        found.push((format!("{key}.seed"), "a series over seeds is not of one; take this out".into()));
     }
     let axes = || plan.scales.iter().map(|s| s.name.as_str());
     for (axis, label) in &series.when {
@@ -167,6 +200,25 @@ fn check_claim(found: &mut Found, paper: &Paper, key: &str, claim: &Claim) {
     }
     for driver in claim.because.keys().filter(|k| !["sim", "lab"].contains(&k.as_str())) {
         fail(".because", format!("there is no driver `{driver}`; known are sim, lab"));
+    }
+}
+
+/// All cells of a column are of one label.
+fn check_table(found: &mut Found, paper: &Paper, key: &str, table: &Table) {
+    let mut columns: Option<Vec<String>> = None;
+    for value in table.row.iter().flat_map(|row| &row.value) {
+        let labels: Vec<String> = match formula::evaluate(value, &|name| placeholder(paper, name)) {
+            Ok(Value::Many(many)) => many.into_iter().map(|m| m.0).collect(),
+            Ok(Value::One(_)) => Vec::new(),
+            Err(error) => {
+                found.push((format!("{key}.row"), error.to_string()));
+                continue;
+            }
+        };
+        if labels.is_empty() || *columns.get_or_insert_with(|| labels.clone()) != labels {
+            let sentence = format!("`{value}` has not the labels of the other cells; take one axis for all");
+            found.push((format!("{key}.row"), sentence));
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The keys of a paper's file.
 
-use crate::section;
 use crate::tree::Node;
 use crate::units::Share;
+use crate::{choice, section};
 use indexmap::IndexMap;
 
 section! {
@@ -20,10 +20,14 @@ section! {
         lab: Vec<String>,
         /// What is run.
         run: Vec<Run>,
+        /// By what runs are sorted into classes.
+        rule: Vec<Rule>,
         /// Figures of the runs, which formulas name.
         series: Vec<Series>,
         /// What the paper says, one by one.
         claim: Vec<Claim>,
+        /// Tables of the simulator's figures, before the claims.
+        table: Vec<Table>,
         /// The charts of its page.
         plot: Vec<Plot>,
     }
@@ -58,19 +62,59 @@ section! {
 }
 
 section! {
+    /// By what a run of two subflows, a fast one and a slow one, is sorted into a class (the dual-band poster, section 3). The first that fits counts.
+    /// `collapse`: in some two seconds the tenth part of the intervals carries less than a third of the run's median, while the fast subflow's round
+    /// trips reach `rtt` and nothing is sent again. `ideal`: over the last eight seconds 0.95 of what both carry alone. `late`: the fast subflow
+    /// comes to 0.79 of what it carries alone (1.5 of 1.9 Gbit/s) within `takes`, and from then on the slow one carries what `left` says.
+    pub struct Rule {
+        /// What to call it.
+        name: String,
+        /// The flow.
+        flow: String,
+        /// The interface of the fast subflow, as `node:interface`.
+        fast: String,
+        /// The interface of the slow one.
+        slow: String,
+        /// What each carries alone, the fast one first, Mbit/s.
+        alone: Vec<f64>,
+        /// From when to when the fast one comes to its rate, s.
+        takes: Vec<f64>,
+        /// What the slow one carries from then on, at least and at most, Mbit/s.
+        left: Vec<f64>,
+        /// Round trips of the fast subflow in a collapse reach this, ms.
+        rtt: f64 = 40.0,
+    }
+}
+
+section! {
     /// A figure of a run: one number, or one for each label of an axis.
     pub struct Series {
         /// What formulas call it: letters, digits and `_`.
         name: String,
         /// The run that it is a figure of.
         run: String,
-        /// Which figure, as in a scenario's `expect`.
+        /// Which figure, as in a scenario's `expect`; or `class.RULE.NAME`, what a rule says of the run's time series: 1 or 0 for `ideal`, `late`, `collapse`
+        /// and `other`, of which one is 1, and the figures behind them `takes_s`, `start_mbps`, `left_mbps`, `fast_rtt_ms`, `slow_rtt_ms` and `share`.
         metric: String,
         /// Where on the sweep: axes with their labels.
         when: IndexMap<String, Node>,
         /// The axis that it runs over; `seed` for the sweep's seeds, `time` for the scenario's time series, whose labels are the ends of its
         /// intervals, such as `0.5s`. If not said, it is one number. Of several seeds it is the mean, unless it runs over them.
         over: Option<String>,
+        /// Of this seed alone; for one run's time series.
+        seed: Option<u64>,
+    }
+}
+
+choice! {
+    /// What a claim's figure is worth.
+    pub enum ClaimKind {
+        /// It could have come out otherwise.
+        Measured = "measured",
+        /// A scenario was tuned to it, so that it comes out says little.
+        Fitted = "fitted",
+        /// A null case: what has to come out where the effect is not.
+        Control = "control",
     }
 }
 
@@ -87,6 +131,8 @@ section! {
         reported: Node,
         /// The unit of that number.
         unit: String = String::new(),
+        /// What its figure is worth. Arithmetic, a formula without a run, is known by itself.
+        kind: ClaimKind = ClaimKind::Measured,
         /// The formula of the same figure here.
         value: Option<String>,
         /// How far it may be away from what was reported, as a share of that.
@@ -133,5 +179,29 @@ section! {
         value: String,
         /// Claims whose reported numbers are drawn beside it, by label.
         reported: IndexMap<String, String>,
+    }
+}
+
+section! {
+    /// A table of series, with a column for each label of their axis.
+    pub struct Table {
+        /// What it says above.
+        title: String,
+        /// What a reader has to know. Markdown.
+        about: String = String::new(),
+        /// What stands above the rows' titles.
+        corner: String,
+        /// Its rows.
+        row: Vec<TableRow>,
+    }
+}
+
+section! {
+    /// A row of a table.
+    pub struct TableRow {
+        /// What to call it.
+        title: String,
+        /// Formulas over one axis, the same for all rows; a cell has the value of each.
+        value: Vec<String>,
     }
 }

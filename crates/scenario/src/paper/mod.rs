@@ -4,6 +4,7 @@
 //! a driver makes the runs; [`file::Claim::outcome`] judges each claim by the [`formula`] that stands beside it.
 
 mod check;
+pub mod class;
 pub mod file;
 pub mod formula;
 mod outcome;
@@ -106,20 +107,21 @@ impl Paper {
             let remedy = crate::problem::remedy(name, self.file.series.iter().map(|s| s.name.as_str()));
             return Err(FormulaError::Wrong(format!("there is no series `{name}`; {remedy}")));
         };
-        let metric: Metric = series.metric.parse().map_err(|_| not_run())?;
+        let figure = Figure::of(&self.file, &series.metric).map_err(|_| not_run())?;
         let run = self.runs_of(driver).iter().find(|r| r.name == series.run);
         let plan = &run.ok_or_else(not_run)?.plan;
         let reports = reports(&series.run);
         let place: Place = series.when.iter().map(|(a, l)| (a.clone(), label_of(l))).collect();
         let labels = labels(plan, series.over.as_deref()).ok_or_else(not_run)?;
+        let seed = series.seed.map(|seed| seed.to_string());
         let each = |label: &String| {
             let value = match series.over.as_deref() {
-                Some(SEED) => mean(&reports, plan, &place, Some(label), |r| metric.value(r)),
-                Some(TIME) => mean(&reports, plan, &place, None, |r| at_time(r, &metric, label)),
+                Some(SEED) => mean(&reports, plan, &place, Some(label), |r| figure.value(r)),
+                Some(TIME) => mean(&reports, plan, &place, seed.as_ref(), |r| figure.at_time(r, label)),
                 over => {
                     let more = over.map(|axis| (axis.to_owned(), label.clone()));
                     let place: Place = place.iter().cloned().chain(more).collect();
-                    mean(&reports, plan, &place, None, |r| metric.value(r))
+                    mean(&reports, plan, &place, seed.as_ref(), |r| figure.value(r))
                 }
             };
             value.ok_or_else(not_run)
@@ -165,6 +167,52 @@ impl PaperRun {
 
 fn labels_of(nodes: &[Node]) -> Vec<String> {
     nodes.iter().map(label_of).collect()
+}
+
+/// What a series is a figure of.
+enum Figure<'a> {
+    Metric(Metric),
+    /// What a rule says of the run, and which of its figures.
+    Class(&'a file::Rule, String),
+}
+
+/// What the name of a rule's figure begins with.
+const CLASS: &str = "class.";
+
+impl Figure<'_> {
+    /// The figure of this name, or a sentence about what is wrong with it.
+    fn of<'a>(file: &'a File, name: &str) -> Result<Figure<'a>, String> {
+        let Some(below) = name.strip_prefix(CLASS) else {
+            return name.parse().map(Figure::Metric).map_err(|e: crate::report::MetricError| e.to_string());
+        };
+        let (rule, figure) = below.split_once('.').unwrap_or((below, ""));
+        let Some(found) = file.rule.iter().find(|r| r.name == rule) else {
+            let remedy = crate::problem::remedy(rule, file.rule.iter().map(|r| r.name.as_str()));
+            return Err(format!("there is no rule `{rule}`; {remedy}"));
+        };
+        if !class::FIGURES.contains(&figure) {
+            let remedy = crate::problem::remedy(figure, class::FIGURES);
+            return Err(format!("a rule has no figure `{figure}`; {remedy}"));
+        }
+        Ok(Figure::Class(found, figure.to_owned()))
+    }
+
+    fn value(&self, report: &Report) -> Option<f64> {
+        match self {
+            Figure::Metric(metric) => metric.value(report),
+            Figure::Class(rule, figure) => {
+                class::classify(&class::Bins::of(report, rule)?, rule).figure(figure)
+            }
+        }
+    }
+
+    /// A class is of a whole run and has no value at a time.
+    fn at_time(&self, report: &Report, label: &str) -> Option<f64> {
+        match self {
+            Figure::Metric(metric) => at_time(report, metric, label),
+            Figure::Class(..) => None,
+        }
+    }
 }
 
 /// What a series runs over if it is no axis: the seeds, or the rows of the time series.

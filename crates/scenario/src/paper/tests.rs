@@ -90,6 +90,52 @@ fn a_series_can_run_over_seeds_and_over_time() {
 }
 
 #[test]
+fn a_series_can_be_a_class_of_runs_and_of_one_seed() {
+    let rule = "[[rule]]\nname = \"two\"\nflow = \"down\"\nfast = \"b:x\"\nslow = \"b:y\"\nalone = [10, 5]\ntakes = [0, 1]\nleft = [1, 2]\n";
+    let of = |name: &str, metric: &str, more: &str| {
+        format!(
+            "[[series]]\nname = \"{name}\"\nrun = \"cable\"\nmetric = \"{metric}\"\nwhen = {{ load = \"4Mbit/s\" }}\n{more}"
+        )
+    };
+    let ideal = of("ideal", "class.two.ideal", "");
+    let second = of("second", "class.two.share", "seed = 2\n");
+    let read = |name: &str, more: String| {
+        let directory = Directory::new(name, &format!("{PAPER}{rule}{more}"));
+        let measured = format!("{SCENARIO}[measure]\ninterval = \"500ms\"\n");
+        std::fs::write(directory.0.join("cable.toml"), measured).unwrap();
+        Paper::read(&directory.0, false).map_err(|e| e.to_string())
+    };
+    let paper = read("class", format!("{ideal}{second}")).unwrap();
+    let report = |seed, share: f64| {
+        let names = ["subflow.down:b:x.goodput_mbps", "subflow.down:b:y.goodput_mbps"];
+        let names = names.into_iter().chain(["subflow.down:b:x.rtt_ms", "subflow.down:b:y.rtt_ms"]);
+        let columns = names.chain(["flow.down.retransmissions"]).map(str::to_owned).collect();
+        let row = [10.0 * share, 5.0 * share, 1.0, 1.0, 0.0].map(Some).to_vec();
+        let series = Series { interval_s: 0.5, columns, rows: vec![row; 4] };
+        Report { series, ..report("4Mbit/s", seed, 15.0 * share) }
+    };
+    let reports = [report(1, 1.0), report(2, 0.5)];
+    let number =
+        |text: &str| formula::number(text, &|name| paper.series(name, "sim", &|_| reports.to_vec())).unwrap();
+    assert_eq!((number("ideal"), number("second")), (0.5, 0.5));
+    for (name, more, said) in [
+        ("rule", of("a", "class.tow.ideal", ""), "there is no rule `tow`; did you mean `two`?"),
+        ("figure", of("a", "class.two.ideel", ""), "a rule has no figure `ideel`; did you mean `ideal`?"),
+        ("time", of("a", "class.two.ideal", "over = \"time\"\n"), "a class is of a whole run"),
+        ("seed", of("a", "class.two.ideal", "seed = 9\n"), "the sweep has no seed 9"),
+    ] {
+        let error = read(name, more).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
+    let bare = Directory::new("bare", &format!("{PAPER}{rule}{ideal}"));
+    let error = Paper::read(&bare.0, false).unwrap_err().to_string();
+    assert!(error.contains("give the scenario `measure.interval`"), "{error}");
+    let wrong = Directory::new("bounds", &format!("{PAPER}{}", rule.replace("[1, 2]", "[2, 1]")));
+    let error = Paper::read(&wrong.0, false).unwrap_err().to_string();
+    assert!(error.contains("rule.two.left: give two numbers"), "{error}");
+}
+
+#[test]
 fn bands_and_what_was_reported_are_written_as_in_the_paper() {
     let directory = Directory::new("bands", PAPER);
     let paper = Paper::read(&directory.0, false).unwrap();

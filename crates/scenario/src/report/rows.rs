@@ -104,6 +104,8 @@ rows! {
             delay_ms: Option<f64>,
             /// One-way delay of packets, 99 of 100 are shorter, ms.
             delay_p99_ms: Option<f64>,
+            /// Longest time between two arrivals at the receiving application, ms.
+            gap_ms: Option<f64>,
             /// Packets that arrived after a later one.
             reordered: u64,
             /// request: responses that were complete.

@@ -11,6 +11,7 @@ use ropewalk_air::wifi::phy::{
     Band, Channel, GuardInterval, Rate, Secondary, SlotLength, Span, Standard, Width,
 };
 use ropewalk_air::wifi::propagation::{Fading, FadingKind, SectorAntenna, Shadowing};
+use ropewalk_air::wifi::rate::Draw;
 use ropewalk_air::wifi::{
     Aggregation, AirSpec, ApSpec, Capture, Command, Discipline, EdcaParams, IfaceId, IfaceSpec, Mac, Mode,
     PlacedInterferer, PowerSave, RadioId, RadioSpec, RateControlSpec, StationSpec, StationStart, WifiQueue,
@@ -280,6 +281,12 @@ fn rate_control(key: &str, radio: &Radio) -> Result<RateControlSpec, BuildError>
     let key = format!("{key}.rate-control");
     match &radio.rate_control {
         file::RateControl::Fixed(rate) => Ok(RateControlSpec::Fixed(fixed(&key, radio, rate)?)),
+        file::RateControl::Drawn { usual, other, share, step } => Ok(RateControlSpec::Drawn(Draw {
+            usual: fixed(&key, radio, usual)?,
+            other: fixed(&key, radio, other)?,
+            share: share.0,
+            step: *step,
+        })),
         file::RateControl::Named(file::NamedRateControl::Ideal) => Ok(RateControlSpec::Ideal),
         file::RateControl::Named(file::NamedRateControl::Minstrel) => Ok(RateControlSpec::Minstrel),
         file::RateControl::Named(file::NamedRateControl::MinstrelHt) => Ok(RateControlSpec::MinstrelHt),

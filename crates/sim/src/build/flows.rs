@@ -9,11 +9,13 @@ use crate::mptcp::{MptcpConfig, SchedulerKind};
 use crate::net::{Attach, NodeId, Room};
 use crate::packet::{FlowId, UDP_HEADERS};
 use crate::seed;
-use crate::tcp::{Algorithm, ReceiveBuffer, TcpConfig};
+use crate::tcp::{AckHold, AckPolicy, Algorithm, ReceiveBuffer, SlowStart, TcpConfig};
 use crate::world::EndpointId;
 use ropewalk_air::Time;
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{AccessCategory, Ecn, Flow, FlowKind, MptcpScheduler, TcpControl};
+use ropewalk_scenario::file::{
+    AccessCategory, Ecn, Flow, FlowKind, MptcpScheduler, TcpControl, TcpSlowStart,
+};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
@@ -218,6 +220,7 @@ fn algorithm(control: TcpControl) -> Algorithm {
         TcpControl::Lia => Algorithm::Lia,
         TcpControl::Olia => Algorithm::Olia,
         TcpControl::Balia => Algorithm::Balia,
+        TcpControl::Tidal => Algorithm::Tidal,
     }
 }
 
@@ -247,8 +250,24 @@ fn tcp_config(scenario: &Scenario, flow: &Flow, from_opens: bool) -> TcpConfig {
         receive_buffer: own.receive_buffer.map_or(default.receive_buffer, |b| ReceiveBuffer::Fixed(b.0)),
         send_buffer_bytes: own.send_buffer.map_or(default.send_buffer_bytes, |b| b.0),
         ecn: scenario.asks_for_ecn(flow, opener) && scenario.ecn_of(waiter) != Ecn::Off,
+        slow_start: flow.slow_start.map(|rule| match rule {
+            TcpSlowStart::HyStart => SlowStart::HyStart,
+            TcpSlowStart::Standard => SlowStart::Standard,
+        }),
+        ack: AckPolicy { hold: ack_hold(scenario, flow), ..default.ack },
         ..default
     }
+}
+
+/// Each connection of a flow has the same spells: there is one receiver.
+fn ack_hold(scenario: &Scenario, flow: &Flow) -> Option<AckHold> {
+    let place = scenario.flow.iter().position(|f| f.name == flow.name).unwrap_or_default();
+    flow.ack_hold.as_ref().map(|hold| AckHold {
+        clear: hold.clear,
+        held: hold.held,
+        segments: hold.segments,
+        seed: seed::of(scenario.seed, "ack-hold", place as u64),
+    })
 }
 
 /// The subflows that an MPTCP connection opens: one for each pair of addresses (the opener's, the other's) that reach each other. And the end that
@@ -298,6 +317,18 @@ fn subflows(
     Ok((pairs, homed))
 }
 
+/// All but `linux` are rules for the MPTCP of the papers, with what it does about a full window.
+fn mptcp_config(tcp: TcpConfig, scheduler: Option<MptcpScheduler>) -> MptcpConfig {
+    let papers = |scheduler, tcp| MptcpConfig { tcp, scheduler, ..MptcpConfig::default() };
+    match scheduler {
+        Some(MptcpScheduler::Linux) => MptcpConfig::linux(tcp),
+        Some(MptcpScheduler::RoundRobin) => papers(SchedulerKind::RoundRobin, tcp),
+        Some(MptcpScheduler::Blest) => papers(SchedulerKind::Blest, tcp),
+        Some(MptcpScheduler::Ecf) => papers(SchedulerKind::Ecf, tcp),
+        Some(MptcpScheduler::MinRtt) | None => papers(SchedulerKind::MinRtt, tcp),
+    }
+}
+
 /// An MPTCP connection between two applications.
 fn multipath(
     built: &mut Built,
@@ -313,13 +344,7 @@ fn multipath(
     let (opening, waiting) = opener_and_waiter(flow, from_opens);
     pairs.truncate(scenario.further_subflows(opening, waiting, homed != opener));
     let tcp = tcp_config(scenario, flow, from_opens);
-    let config = StreamConfig::Mptcp(match flow.scheduler {
-        Some(MptcpScheduler::Linux) => MptcpConfig::linux(tcp),
-        Some(MptcpScheduler::RoundRobin) => {
-            MptcpConfig { tcp, scheduler: SchedulerKind::RoundRobin, ..MptcpConfig::default() }
-        }
-        Some(MptcpScheduler::MinRtt) | None => MptcpConfig { tcp, ..MptcpConfig::default() },
-    });
+    let config = StreamConfig::Mptcp(mptcp_config(tcp, flow.scheduler));
     let ends = match from_opens {
         true => Ends { from_address: first.0, to_address: first.1, ..ends },
         false => Ends { to_address: first.0, from_address: first.1, ..ends },

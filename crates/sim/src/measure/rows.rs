@@ -14,13 +14,14 @@ use ropewalk_scenario::report::{
 };
 
 /// Figures that go into the time series: a series of what only a whole run can tell would be of no use.
-const SERIES: [(&str, &str); 13] = [
+const SERIES: [(&str, &str); 14] = [
     ("flow", "goodput_mbps"),
     ("flow", "rtt_ms"),
     ("flow", "delay_ms"),
     ("flow", "retransmissions"),
     ("flow", "quality_mbps"),
     ("subflow", "goodput_mbps"),
+    ("subflow", "rtt_ms"),
     ("subflow", "cwnd_bytes"),
     ("station", "goodput_mbps"),
     ("station", "airtime_percent"),
@@ -102,6 +103,7 @@ pub fn flow_row(flow: &Flow, record: &FlowRecord, counts: &FlowCounts, seconds: 
         rtt_p99_ms: record.rtt.percentile_ms(99.0),
         delay_ms: c.delay_ms(),
         delay_p99_ms: record.delay.percentile_ms(99.0),
+        gap_ms: (!record.longest_gap.is_zero()).then_some(record.longest_gap.as_secs_f64() * 1e3),
         reordered: c.reordered,
         responses: responses.then_some(c.responses),
         response_ms: responses.then(|| record.completion.percentile_ms(50.0)).flatten(),

@@ -1,6 +1,6 @@
 //! One end of an MPTCP connection.
 
-use super::scheduler::{self, Ready, SchedulerKind};
+use super::scheduler::{self, Choice, Ready, SchedulerKind};
 use super::subflow::{Subflow, SubflowState};
 use crate::tcp::receive::reassembly::{Arrival, Reassembly};
 use crate::tcp::{
@@ -103,6 +103,8 @@ pub struct MptcpConnection {
     read: u64,
     offered: u64,
     last: usize,
+    /// ECF waits for a faster subflow.
+    waiting: bool,
     connected: bool,
     peer_closed: bool,
     events: VecDeque<Event>,
@@ -158,6 +160,7 @@ impl MptcpConnection {
             read: 0,
             offered: 0,
             last: 0,
+            waiting: false,
             connected: false,
             peer_closed: false,
             events: VecDeque::new(),
@@ -442,22 +445,26 @@ impl MptcpConnection {
             self.note_idle_room(now);
             return None;
         }
-        let usable: Vec<_> = self.subflows.iter().enumerate().filter(|(_, s)| s.is_usable()).collect();
-        let primaries = usable.iter().filter(|(_, s)| !s.backup && !s.endpoint.tx.has_timed_out()).count();
-        let ready: Vec<_> = usable
-            .iter()
-            .filter(|(_, s)| s.endpoint.tx.is_ready(now) && !s.endpoint.tx.has_timed_out())
-            .map(|(index, s)| Ready {
-                index: *index,
-                srtt: s.endpoint.tx.rtt.srtt().unwrap_or_default(),
-                linger: s.linger(),
-                backup: s.backup,
-            })
-            .collect();
+        let usable = || self.subflows.iter().enumerate().filter(|(_, s)| s.is_usable());
+        let works = |s: &Subflow| !s.endpoint.tx.has_timed_out();
+        let primaries = usable().filter(|(_, s)| !s.backup && works(s)).count();
+        let of = |(index, s): (usize, &Subflow)| s.as_ready(index);
+        let (ready, busy): (Vec<_>, Vec<_>) =
+            usable().filter(|(_, s)| works(s)).partition(|(_, s)| s.endpoint.tx.is_ready(now));
+        let ready: Vec<Ready> = ready.into_iter().map(of).collect();
+        let busy: Vec<Ready> = busy.into_iter().map(of).collect();
         if let Some(index) = self.assign_again(&ready, primaries) {
             return Some(index);
         }
-        let index = scheduler::choose(self.config.scheduler, &ready, primaries, self.last)?;
+        let choice = Choice {
+            ready: &ready,
+            busy: &busy,
+            primaries,
+            last: self.last,
+            unsent: self.written.min(self.right).saturating_sub(self.next),
+            send_window: self.right.saturating_sub(self.una),
+        };
+        let index = scheduler::choose(self.config.scheduler, &choice, &mut self.waiting)?;
         let mss = self.subflows[index].endpoint.tx.mss;
         let len = mss.min(self.written - self.next);
         if len == 0 {
@@ -485,7 +492,10 @@ impl MptcpConnection {
     fn assign_again(&mut self, ready: &[Ready], primaries: usize) -> Option<usize> {
         let (&start, &(end, had)) = self.again.first_key_value()?;
         let others: Vec<_> = ready.iter().copied().filter(|r| r.index != had).collect();
-        let index = scheduler::choose(self.config.scheduler, &others, primaries, self.last)?;
+        // What is late anyway waits for nobody.
+        let choice =
+            Choice { ready: &others, busy: &[], primaries, last: self.last, unsent: 0, send_window: 0 };
+        let index = scheduler::choose(self.config.scheduler, &choice, &mut false)?;
         self.again.pop_first();
         let start = start.max(self.una);
         if start >= end {

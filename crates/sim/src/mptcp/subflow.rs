@@ -1,5 +1,6 @@
 //! One subflow of a connection.
 
+use super::scheduler::Ready;
 use crate::tcp::TcpEndpoint;
 use core::time::Duration;
 use ropewalk_air::Time;
@@ -57,6 +58,21 @@ impl Subflow {
     pub(super) fn linger(&self) -> Duration {
         let tx = &self.endpoint.tx;
         tx.rtt.srtt().unwrap_or_default().mul_f64(tx.flight() as f64 / tx.control.window().max(1) as f64)
+    }
+
+    /// What a scheduler sees of it.
+    pub(super) fn as_ready(&self, index: usize) -> Ready {
+        let tx = &self.endpoint.tx;
+        Ready {
+            index,
+            srtt: tx.rtt.srtt().unwrap_or_default(),
+            deviation: tx.rtt.deviation(),
+            linger: self.linger(),
+            window: tx.control.window(),
+            flight: tx.flight(),
+            mss: tx.mss,
+            backup: self.backup,
+        }
     }
 
     /// The byte at this place of the data stream is on the way here.

@@ -87,11 +87,28 @@ pub struct AckPolicy {
     /// Acknowledgements of segments out of order are thinned to one per a twentieth of a round trip, at most 1 ms, from
     /// the fourth on (Linux's SACK compression).
     pub compress_sack: bool,
+    /// Spells in which it waits for more segments than two; none: there are none.
+    pub hold: Option<AckHold>,
+}
+
+/// A receiver that at times acknowledges seldom although nothing is missing: what the dual-band poster saw (section 3, DB-11). In a held spell an
+/// acknowledgement leaves when a number of segments has come that is drawn anew each time, or when the timer for delayed ones runs out.
+/// All times are drawn evenly from 0 to twice their mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckHold {
+    /// Mean time until a held spell begins.
+    pub clear: Duration,
+    /// Mean time that it lasts.
+    pub held: Duration,
+    /// Most segments that an acknowledgement waits for, at least 2.
+    pub segments: u32,
+    /// Where chance comes from. The same for all subflows of a connection: they have one receiver.
+    pub seed: u64,
 }
 
 impl Default for AckPolicy {
     fn default() -> AckPolicy {
-        AckPolicy { delay: Duration::from_millis(40), quick: 16, compress_sack: true }
+        AckPolicy { delay: Duration::from_millis(40), quick: 16, compress_sack: true, hold: None }
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) mod seq;
 mod tests;
 pub mod wire;
 
-pub use config::{AckPolicy, LossDetection, Pacing, ReceiveBuffer, RtoRule, TcpConfig};
+pub use config::{AckHold, AckPolicy, LossDetection, Pacing, ReceiveBuffer, RtoRule, TcpConfig};
 pub use endpoint::{Event, Failure, State, TcpEndpoint, TcpStats};
 pub use options::BadOptions;
 pub use receive::ReceiveStats;

@@ -7,12 +7,14 @@
 //! | algorithm | what it does |
 //! |---|---|
 //! | [`Fixed`] | one rate |
+//! | [`Drawn`] | one of two rates in each step of time, by their shares in a log |
 //! | [`Ideal`] | knows the SNR and takes the rate that carries most; an upper bound |
 //! | [`Minstrel`] | Linux's for 802.11a/b/g: by measured throughput, many retries at high rates |
 //! | [`MinstrelHt`] | Linux's for 802.11n/ac |
 //! | [`PacketFair`] | the fastest rate that hardly ever fails; the multi-AP paper's bad case |
 
 mod cost;
+mod drawn;
 mod fixed;
 mod ideal;
 mod minstrel;
@@ -22,6 +24,7 @@ mod packet_fair;
 use core::fmt;
 
 pub use cost::AccessCost;
+pub use drawn::{Draw, Drawn};
 pub use fixed::Fixed;
 pub use ideal::{Ideal, best_rate};
 pub use minstrel::Minstrel;

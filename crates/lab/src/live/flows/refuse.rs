@@ -42,7 +42,19 @@ fn of_flow(kernel: &Kernel, scenario: &Scenario, flow: &Flow) -> Vec<BuildError>
             "this kernel has no MPTCP; take one with CONFIG_MPTCP, or run it in the simulator".into(),
         );
     }
-    if flow.scheduler == Some(MptcpScheduler::RoundRobin) {
+    if flow.slow_start.is_some() {
+        refuse(
+            "slow-start",
+            "a kernel's controller ends slow start by its own rule; take the key out".into(),
+        );
+    }
+    if flow.ack_hold.is_some() {
+        refuse("ack-hold", "a kernel acknowledges by its own rule; take the table out".into());
+    }
+    if matches!(
+        flow.scheduler,
+        Some(MptcpScheduler::RoundRobin | MptcpScheduler::Blest | MptcpScheduler::Ecf)
+    ) {
         let sentence = "Linux has one MPTCP scheduler; say linux, or leave the key out";
         refuse("scheduler", sentence.into());
     }
@@ -80,5 +92,14 @@ mod tests {
         assert!(fast[0].contains("modprobe tcp_highspeed"), "{fast:?}");
         let robin = refused("kind = \"mptcp\"\nscheduler = \"round-robin\"");
         assert!(robin[0].starts_with("flow.f.scheduler"), "{robin:?}");
+        for (key, line) in [
+            ("scheduler", "scheduler = \"blest\""),
+            ("congestion", "congestion = \"tidal\""),
+            ("slow-start", "slow-start = \"hystart\""),
+            ("ack-hold", "ack-hold = { clear = \"1s\", held = \"1s\", segments = 9 }"),
+        ] {
+            let found = refused(&format!("kind = \"mptcp\"\n{line}"));
+            assert!(found.len() == 1 && found[0].starts_with(&format!("flow.f.{key}")), "{found:?}");
+        }
     }
 }

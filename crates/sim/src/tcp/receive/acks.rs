@@ -2,6 +2,7 @@
 //! `__tcp_ack_snd_check`), and the thinning of acknowledgements for segments out of order.
 
 use super::super::AckPolicy;
+use super::hold::Hold;
 use core::time::Duration;
 use ropewalk_air::Time;
 
@@ -19,6 +20,7 @@ const MAX_THINNED: u32 = 44;
 #[derive(Clone, Debug)]
 pub(crate) struct Acks {
     policy: AckPolicy,
+    hold: Option<Hold>,
     due: Option<Time>,
     /// The same for segments out of order.
     thinned_due: Option<Time>,
@@ -39,6 +41,7 @@ pub(crate) struct Acks {
 impl Acks {
     pub(super) fn new(policy: AckPolicy) -> Self {
         Acks {
+            hold: policy.hold.map(Hold::new),
             policy,
             due: None,
             thinned_due: None,
@@ -77,7 +80,9 @@ impl Acks {
     ) {
         self.adapt(now, window_segments, rto);
         self.unthinned = UNTHINNED;
-        if unacknowledged > mss || (self.quick > 0 && !self.interactive) {
+        let held = self.hold.as_mut().and_then(|hold| hold.segments(now));
+        let enough = held.map_or(mss, |segments| mss * u64::from(segments - 1));
+        if unacknowledged > enough || (self.quick > 0 && !self.interactive && held.is_none()) {
             return self.at_once();
         }
         let wait = self.wait.unwrap_or(self.policy.delay).min(self.policy.delay.max(Duration::from_nanos(1)));
@@ -167,6 +172,7 @@ impl Acks {
     /// An acknowledgement left, by itself or on data.
     pub(super) fn on_ack_sent(&mut self) {
         (self.due, self.thinned_due, self.now, self.thinned) = (None, None, false, 0);
+        self.hold.iter_mut().for_each(Hold::on_ack_sent);
         self.quick = self.quick.saturating_sub(1);
     }
 }

@@ -1,6 +1,7 @@
 //! The receiving half of a connection: reassembly, acknowledgements, the window.
 
 mod acks;
+mod hold;
 pub(crate) mod reassembly;
 mod window;
 

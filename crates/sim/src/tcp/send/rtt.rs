@@ -98,6 +98,11 @@ impl RttEstimator {
         self.srtt
     }
 
+    /// Mean deviation of the samples.
+    pub(crate) fn deviation(&self) -> Duration {
+        Duration::from_nanos(self.deviation.max(0) as u64 / 4)
+    }
+
     /// The freshest sample.
     pub(crate) fn latest(&self) -> Duration {
         self.latest

@@ -1,5 +1,6 @@
 //! Whole runs. One binary, so that they are linked once and run side by side.
 
+mod ack_hold;
 mod air;
 mod backhaul_faults;
 mod blockage;

@@ -1,8 +1,6 @@
 //! A receiver that acknowledges seldom: what it does to one connection, and what it leaves alone.
 
-mod common;
-
-use common::{flow, run};
+use crate::common::{flow, run};
 
 /// 200 Mbit/s and round trips of 2 ms; the queue takes 50 kB, what a round trip holds. The receiver's buffer is never half full, so that no
 /// window has to be told of.

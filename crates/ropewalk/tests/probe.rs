@@ -64,7 +64,7 @@ fn a_path_is_measured_with_the_key_that_the_server_prints() {
     // And again, for people: one session does not spoil the next.
     let (code, out, _) = ropewalk(&["probe", &server.at, "--key", key, "--seconds", "0.5"]);
     assert_eq!(code, 0);
-    assert!(out.contains("1 backhaul\n") && out.contains("\nup: ") && out.contains("  set: "), "{out}");
+    assert!(out.contains("1 hop\n") && out.contains("\nup: ") && out.contains("  set: "), "{out}");
 }
 
 #[test]

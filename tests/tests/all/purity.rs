@@ -29,22 +29,24 @@ const FORBIDDEN: [(&str, &str); 22] = [
     ("SystemRandom", "randomness is handed in"),
     ("HashMap", "its order differs from run to run"),
     ("HashSet", "its order differs from run to run"),
-    ("unsafe ", "unsafe lives in net and lab"),
+    ("unsafe ", "unsafe lives in net, kern and lab"),
 ];
 
 /// Which members of the workspace a crate may depend on, outside tests.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("bond", &[]),
     ("air", &[]),
     ("scenario", &[]),
     ("sim", &["ropewalk-bond", "ropewalk-air", "ropewalk-scenario"]),
     ("net", &["ropewalk-bond"]),
+    ("kern", &[]),
     ("lab", &["ropewalk-air", "ropewalk-scenario", "ropewalk-sim"]),
     (
         "ropewalk",
         &[
             "ropewalk-bond",
             "ropewalk-net",
+            "ropewalk-kern",
             "ropewalk-lab",
             "ropewalk-air",
             "ropewalk-scenario",

@@ -149,6 +149,10 @@ impl Endpoint for UdpSource {
     }
 
     fn on_left(&mut self, cx: &mut Context<'_>, dropped: bool) {
+        // A source with a rate goes by its clock: what becomes of its datagrams does not slow it.
+        if !matches!(self.pace, Pace::Saturating(_)) {
+            return;
+        }
         self.waiting = self.waiting.saturating_sub(1);
         if dropped {
             // Not at once, or a queue that others keep full would be asked for ever at one instant.

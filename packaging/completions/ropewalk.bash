@@ -2146,7 +2146,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__reproduce)
-            opts="-h --sim --lab --both --quick --out --runs --resume --help"
+            opts="-h --sim --lab --both --quick --out --runs --resume --check --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2348,7 +2348,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__sim__subcmd__run)
-            opts="-h --seed --set --out --pcap --json --help"
+            opts="-h --seed --set --seeds --out --pcap --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2359,6 +2359,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -148,6 +148,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and not __fish_se
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and not __fish_seen_subcommand_from run sweep check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l set -d 'Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l seeds -d 'Run it with so many seeds, from the scenario\'s or `--seed` on, and print the mean and standard error of each figure' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l out -d 'Write report.json, a CSV file for each table, and charts into this directory; made if it is not there' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l pcap -d 'Write what an interface carries, or all that a radio hears, to NODE-NAME.pcap, in the output directory or here; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l json -d 'Print the report as JSON'
@@ -181,6 +182,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l lab -d '
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l both -d 'Run the scenarios in both'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l quick -d 'Shorter runs, as the paper\'s file says: rough figures'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l resume -d 'Keep what is finished, and run the rest'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l check -d 'Run nothing: fail if the page that is there was made by another build or from other rows'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'

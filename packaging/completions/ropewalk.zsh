@@ -291,6 +291,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
 '*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'(--out --pcap --json)--seeds=[Run it with so many seeds, from the scenario'\''s or \`--seed\` on, and print the mean and standard error of each figure]:N:_default' \
 '--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
 '*--pcap=[Write what an interface carries, or all that a radio hears, to NODE-NAME.pcap, in the output directory or here; give it again for more]:NODE:NAME:_default' \
 '--json[Print the report as JSON]' \
@@ -387,6 +388,7 @@ _arguments "${_arguments_options[@]}" : \
 '(--sim)--both[Run the scenarios in both]' \
 '--quick[Shorter runs, as the paper'\''s file says\: rough figures]' \
 '--resume[Keep what is finished, and run the rest]' \
+'(--lab --both --sim --runs --resume)--check[Run nothing\: fail if the page that is there was made by another build or from other rows]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':paper -- The paper\: a directory with a paper.toml, or the name of one below `scenarios`, here or further up:_files' \

@@ -160,6 +160,7 @@ mod tests {
             seq: 1,
             ack: 2,
             window: 3,
+            urgent: 0,
             options,
             payload_bytes: 1000,
         };

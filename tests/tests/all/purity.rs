@@ -33,11 +33,12 @@ const FORBIDDEN: [(&str, &str); 22] = [
 ];
 
 /// Which members of the workspace a crate may depend on, outside tests.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("bond", &[]),
     ("air", &[]),
     ("scenario", &[]),
-    ("sim", &["ropewalk-bond", "ropewalk-air", "ropewalk-scenario"]),
+    ("packet", &[]),
+    ("sim", &["ropewalk-bond", "ropewalk-air", "ropewalk-packet", "ropewalk-scenario"]),
     ("net", &["ropewalk-bond"]),
     ("kern", &[]),
     ("lab", &["ropewalk-air", "ropewalk-scenario", "ropewalk-sim"]),

@@ -23,29 +23,25 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `segment`, `wire` | what is on the wire |
+//! | crate `packet` | what is on the wire |
 //! | `endpoint` | the connection: handshake, options, closing |
 //! | `send` | what leaves next, what was lost, how much may be on the way |
 //! | `receive` | what arrived, when to say so, how much more to take |
 
 mod config;
 pub(crate) mod endpoint;
-mod options;
 pub mod pair;
 pub(crate) mod receive;
-mod segment;
 pub(crate) mod send;
-pub(crate) mod seq;
 #[cfg(test)]
 mod tests;
-pub mod wire;
 
 pub use config::{AckHold, AckPolicy, LossDetection, Pacing, ReceiveBuffer, RtoRule, TcpConfig};
 pub use endpoint::{Event, Failure, State, TcpEndpoint, TcpStats};
-pub use options::BadOptions;
 pub use receive::ReceiveStats;
 pub use ropewalk_bond::cc::{Algorithm, SlowStart};
-pub use segment::{
-    Ecn, Flags, MAX_OPTIONS_BYTES, Mapping, MptcpOption, Options, SackBlocks, Segment, Timestamps,
+pub use ropewalk_packet::{
+    BadOptions, Ecn, Flags, ForeignOptions, MAX_OPTIONS_BYTES, Mapping, MptcpOption, Options, SackBlocks,
+    Segment, Timestamps, wire,
 };
 pub use send::SendStats;

@@ -117,6 +117,7 @@ mod tests {
             seq,
             ack: 2,
             window: 3,
+            urgent: 0,
             options: Options::default(),
             payload_bytes,
         };

@@ -1,12 +1,12 @@
 //! Segments as they leave: flags, options, window.
 
-use super::super::segment::{
-    Ecn, Flags, MAX_OPTIONS_BYTES, MptcpOption, Options, SackBlocks, Segment, Timestamps,
-};
 use super::super::send::Outgoing;
-use super::super::seq;
 use super::{TcpEndpoint, clock};
 use ropewalk_air::Time;
+use ropewalk_packet::seq;
+use ropewalk_packet::{
+    Ecn, Flags, ForeignOptions, MAX_OPTIONS_BYTES, MptcpOption, Options, SackBlocks, Segment, Timestamps,
+};
 
 impl TcpEndpoint {
     pub(super) fn has_option_due(&self) -> bool {
@@ -71,6 +71,7 @@ impl TcpEndpoint {
             seq: seq::wire(self.isn, out.seq),
             ack: self.peer_isn.map_or(0, |isn| seq::wire(isn, self.rx.next())),
             window: self.shared_window().unwrap_or(window),
+            urgent: 0,
             options,
             payload_bytes: out.payload_bytes,
         }
@@ -94,6 +95,7 @@ impl TcpEndpoint {
             timestamps: timestamps.then(|| Timestamps { value: clock(now), echo: self.rx.echo }),
             sack: SackBlocks::default(),
             mptcp: self.subflow.as_ref().and_then(|part| part.handshake),
+            foreign: ForeignOptions::default(),
         }
     }
 

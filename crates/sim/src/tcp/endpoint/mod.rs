@@ -2,13 +2,14 @@
 
 mod emit;
 
+use super::TcpConfig;
 use super::receive::{Incoming, ReceiveStats, Receiver};
-use super::segment::{Ecn, Flags, MptcpOption, Segment, Timestamps};
 use super::send::{Acknowledgement, Outgoing, SendStats, Sender};
-use super::{TcpConfig, seq};
 use core::time::Duration;
 use ropewalk_air::Time;
 use ropewalk_bond::cc::Controller;
+use ropewalk_packet::seq;
+use ropewalk_packet::{Ecn, Flags, MptcpOption, Segment, Timestamps};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 

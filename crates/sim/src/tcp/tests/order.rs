@@ -159,7 +159,7 @@ proptest! {
             let (source, destination) = (p.client.remote(), p.client.local());
             let payload_bytes = u32::from(payload % 2000);
             let ecn = Ecn::NotEct;
-            p.client.on_segment(p.now(), &Segment { source, destination, ecn, flags, seq, ack, window, options, payload_bytes });
+            p.client.on_segment(p.now(), &Segment { source, destination, ecn, flags, seq, ack, window, urgent: 0, options, payload_bytes });
             while p.client.poll_transmit(p.now()).is_some() {}
         }
     }

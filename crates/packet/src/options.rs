@@ -1,6 +1,6 @@
 //! TCP options as bytes, laid out and padded as Linux does.
 
-use super::segment::{Mapping, MptcpOption, Options, Timestamps};
+use crate::segment::{Mapping, MptcpOption, Options, Timestamps};
 
 const END: u8 = 0;
 const NOP: u8 = 1;
@@ -9,7 +9,13 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const MD5: u8 = 19;
+const AUTHENTICATION: u8 = 29;
 const MPTCP: u8 = 30;
+const FAST_OPEN: u8 = 34;
+/// The experimental kind, and the identifier that TCP Fast Open has there (RFC 7413 §4.1.1).
+const EXPERIMENT: u8 = 254;
+const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xF9, 0x89];
 
 /// Subtypes of MPTCP's option (RFC 8684 §8.2), in the high half of its third byte.
 mod subtype {
@@ -143,7 +149,14 @@ fn decode_one(kind: u8, mut body: &[u8], options: &mut Options) -> Result<(), Ba
                 options.sack.push(block);
             }
         }
-        MPTCP => options.mptcp = decode_mptcp(body)?,
+        MPTCP => {
+            options.mptcp = decode_mptcp(body)?;
+            options.foreign.mptcp |= options.mptcp.is_none();
+        }
+        MD5 => options.foreign.md5 = true,
+        AUTHENTICATION => options.foreign.authentication = true,
+        FAST_OPEN => options.foreign.fast_open = true,
+        EXPERIMENT if body.starts_with(&FAST_OPEN_EXPERIMENT) => options.foreign.fast_open = true,
         _ => {}
     }
     Ok(())
@@ -199,4 +212,23 @@ fn long(rest: &mut &[u8]) -> Result<u32, BadOptions> {
 
 fn huge(rest: &mut &[u8]) -> Result<u64, BadOptions> {
     take(rest).map(u64::from_be_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_without_a_value_are_seen() {
+        let read = |bytes: &[u8]| decode(bytes).unwrap().foreign;
+        let none = crate::ForeignOptions::default();
+        assert_eq!(read(&[MSS, 4, 5, 0xB4, NOP, WINDOW_SCALE, 3, 7]), none, "a plain SYN has none");
+        assert!(read(&[&[MD5, 18][..], &[0; 16]].concat()).md5);
+        assert!(read(&[&[AUTHENTICATION, 16][..], &[0; 14]].concat()).authentication);
+        assert!(read(&[FAST_OPEN, 2]).fast_open);
+        assert!(read(&[EXPERIMENT, 4, 0xF9, 0x89]).fast_open);
+        assert_eq!(read(&[EXPERIMENT, 4, 0xE2, 0xD4]), none, "another experiment");
+        assert!(read(&[MPTCP, 4, 0x60, 0]).mptcp, "MP_FAIL has no value here");
+        assert!(!read(&[MPTCP, 4, subtype::REMOVE, 1]).mptcp, "this one has");
+    }
 }

@@ -55,6 +55,8 @@ impl Flags {
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgement number counts.
     pub const ACK: Flags = Flags(0x10);
+    /// The urgent pointer counts.
+    pub const URG: Flags = Flags(0x20);
     /// ECN echo.
     pub const ECE: Flags = Flags(0x40);
     /// Congestion window reduced.
@@ -76,7 +78,7 @@ impl BitOr for Flags {
 impl fmt::Debug for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = [(Flags::SYN, 'S'), (Flags::FIN, 'F'), (Flags::RST, 'R'), (Flags::PSH, 'P')];
-        let more = [(Flags::ACK, '.'), (Flags::ECE, 'E'), (Flags::CWR, 'W')];
+        let more = [(Flags::ACK, '.'), (Flags::URG, 'U'), (Flags::ECE, 'E'), (Flags::CWR, 'W')];
         letters
             .into_iter()
             .chain(more)
@@ -199,6 +201,20 @@ impl MptcpOption {
     }
 }
 
+/// Options that a header carries and [`Options`] has no value for. They are seen, not kept: who finds one forwards the
+/// packet as it came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ForeignOptions {
+    /// TCP MD5 signature (RFC 2385).
+    pub md5: bool,
+    /// TCP authentication option (RFC 5925).
+    pub authentication: bool,
+    /// TCP Fast Open (RFC 7413), also under its experimental kind.
+    pub fast_open: bool,
+    /// A subtype of MPTCP's option that [`MptcpOption`] has no value for.
+    pub mptcp: bool,
+}
+
 /// TCP options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options {
@@ -214,6 +230,8 @@ pub struct Options {
     pub sack: SackBlocks,
     /// RFC 8684.
     pub mptcp: Option<MptcpOption>,
+    /// What else was read. Never written.
+    pub foreign: ForeignOptions,
 }
 
 /// The most that options may take.
@@ -258,9 +276,11 @@ pub struct Segment {
     pub ack: u32,
     /// Window as on the wire: to be shifted by the sender's scale, except on SYNs.
     pub window: u16,
+    /// The urgent pointer (RFC 9293 §3.1): counts if `flags` has URG.
+    pub urgent: u16,
     /// Options.
     pub options: Options,
-    /// Payload, bytes. What the bytes are follows from their place in the stream ([`super::wire`]).
+    /// Payload, bytes. What the bytes are follows from their place in the stream ([`crate::wire`]).
     pub payload_bytes: u32,
 }
 

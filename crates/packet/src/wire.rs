@@ -3,8 +3,8 @@
 //! The payload is zeros, or a pattern in which each byte follows from its place in the stream, so that whoever receives
 //! it sees whether the right bytes came to the right place.
 
-use super::options::{self, BadOptions};
-use super::segment::{Ecn, Flags, MptcpOption, Segment};
+use crate::options::{self, BadOptions};
+use crate::segment::{Ecn, Flags, MptcpOption, Segment};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -86,6 +86,7 @@ fn tcp_header(segment: &Segment) -> TcpHeader {
     (tcp.fin, tcp.syn, tcp.rst, tcp.psh) =
         (has(Flags::FIN), has(Flags::SYN), has(Flags::RST), has(Flags::PSH));
     (tcp.ack, tcp.ece, tcp.cwr) = (has(Flags::ACK), has(Flags::ECE), has(Flags::CWR));
+    (tcp.urg, tcp.urgent_pointer) = (has(Flags::URG), segment.urgent);
     tcp.set_options_raw(&options::encode(&segment.options)).expect("at most 40 bytes");
     tcp
 }
@@ -113,6 +114,7 @@ pub fn decode(packet: &[u8]) -> Result<(Segment, bool), WireError> {
         seq: tcp.sequence_number,
         ack: tcp.acknowledgment_number,
         window: tcp.window_size,
+        urgent: tcp.urgent_pointer,
         options: options::decode(tcp.options.as_slice())?,
         payload_bytes: data.len() as u32,
     };
@@ -128,6 +130,7 @@ fn flags(tcp: &TcpHeader) -> Flags {
         (tcp.rst, Flags::RST),
         (tcp.psh, Flags::PSH),
         (tcp.ack, Flags::ACK),
+        (tcp.urg, Flags::URG),
         (tcp.ece, Flags::ECE),
         (tcp.cwr, Flags::CWR),
     ];
@@ -136,8 +139,8 @@ fn flags(tcp: &TcpHeader) -> Flags {
 
 #[cfg(test)]
 mod tests {
-    use super::super::segment::{Mapping, Options, SackBlocks, Timestamps};
     use super::*;
+    use crate::segment::{Mapping, Options, SackBlocks, Timestamps};
     use proptest::prelude::*;
 
     fn sack(blocks: &[(u32, u32)]) -> SackBlocks {
@@ -155,6 +158,7 @@ mod tests {
             seq: u32::MAX - 100,
             ack: 77,
             window: 5000,
+            urgent: 0,
             options,
             payload_bytes,
         }

@@ -3,12 +3,12 @@
 //! Inside, a direction of a connection counts *offsets*: the SYN is offset 0, the first byte is 1, and nothing wraps.
 
 /// The wire's number for `offset` when the SYN had number `isn`.
-pub(crate) const fn wire(isn: u32, offset: u64) -> u32 {
+pub const fn wire(isn: u32, offset: u64) -> u32 {
     isn.wrapping_add(offset as u32)
 }
 
 /// The offset nearest to `near` that has the number `number` on the wire; none if that would lie before the SYN.
-pub(crate) const fn offset(isn: u32, near: u64, number: u32) -> Option<u64> {
+pub const fn offset(isn: u32, near: u64, number: u32) -> Option<u64> {
     let step = number.wrapping_sub(wire(isn, near)) as i32;
     near.checked_add_signed(step as i64)
 }

@@ -97,7 +97,7 @@ fn test_modules(text: &str) -> Vec<String> {
 #[test]
 fn pure_crates_name_no_socket_clock_thread_file_or_hash_map() {
     let mut found = Vec::new();
-    for krate in ["bond", "air"] {
+    for krate in ["bond", "air", "packet"] {
         let mut files = Vec::new();
         sources(&root().join("crates").join(krate).join("src"), &mut files);
         assert!(files.len() > 5, "the sources of {krate}");
@@ -121,7 +121,7 @@ fn pure_crates_name_no_socket_clock_thread_file_or_hash_map() {
 
 #[test]
 fn pure_crates_forbid_unsafe_code() {
-    for krate in ["bond", "air"] {
+    for krate in ["bond", "air", "packet"] {
         let lib =
             std::fs::read_to_string(root().join("crates").join(krate).join("src/lib.rs")).expect("lib.rs");
         assert!(lib.contains("#![forbid(unsafe_code)]"), "{krate}");

@@ -98,7 +98,7 @@ mod tests {
     fn a_page_is_stale_by_its_build_its_rows_or_what_no_commit_has() {
         let now = Origin { commit: "abc".into(), build: "1+2".into(), rows: "f0".into() };
         let page = format!("<!-- other -->\n<!-- Origin: {now}, on a day, of a machine -->\n# x\n")
-            .replace("Origin: ", "Origin:  ");
+            .replace("Origin: ", "Origin ");
         assert_eq!(Origin::read(&page), None, "the line begins otherwise");
         let page = format!("<!-- other -->\n<!-- Origin: {now}, on a day, of a machine -->\n# x\n");
         let read = Origin::read(&page).unwrap();

@@ -257,16 +257,14 @@ impl Field for Node {
 macro_rules! section {
     (
         $(#[doc = $doc:literal])+
-        pub struct $name:ident {
+        $vis:vis struct $name:ident {
             $( $(#[doc = $key_doc:literal])+ $key:ident: $type:ty $(= $default:expr)?, )*
         }
     ) => {
         $(#[doc = $doc])+
         #[derive(Clone, Debug, PartialEq)]
-        // Some tables are of a private module.
-        #[allow(unreachable_pub)]
-        pub struct $name {
-            $( $(#[doc = $key_doc])+ pub $key: $type, )*
+        $vis struct $name {
+            $( $(#[doc = $key_doc])+ $vis $key: $type, )*
         }
 
         impl $crate::field::Field for $name {

@@ -156,7 +156,7 @@ pub struct BondPath {
 
 section! {
     /// A path with its settings.
-    pub struct PathTable {
+    pub(super) struct PathTable {
         /// The client's interface.
         interface: String,
         /// The gateway's interface that it goes to. If not said, the nearest.

@@ -1,4 +1,5 @@
-//! Names the build by what decides figures: a hash of the sources of the model crates, which pages of papers carry.
+//! Names the build by what decides figures: a hash of the sources of the model crates, which pages
+//! of papers carry.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! `flapping` and `blockage`: paths that go away for a moment, again and again, under one flow. In simulated time the
-//! same are `crates/sim/tests/all/flapping.rs` and `blockage.rs`.
+//! `flapping` and `blockage`: paths that go away for a moment, again and again, under one flow. In
+//! simulated time the same are `crates/sim/tests/all/flapping.rs` and `blockage.rs`.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,8 @@ struct Flaps {
     away_for: Duration,
     /// Each of those is away once in so long.
     period: Duration,
-    /// The longest gap that may be and that is meant, ms: a lone path cannot be better than it is away.
+    /// The longest gap that may be and that is meant, ms: a lone path cannot be better than it is
+    /// away.
     gap_ms: (f64, f64),
     /// Of what the paths carry while they are there: the least that may be and that is meant.
     share: (f64, f64),
@@ -62,7 +63,8 @@ const FLAPPING: [Flaps; 2] = [
     },
 ];
 
-/// An eighth of what 60 GHz and 5 GHz carry (dual-band poster); somebody stands in the way of 60 GHz.
+/// An eighth of what 60 GHz and 5 GHz carry (dual-band poster); somebody stands in the way of 60
+/// GHz.
 const BLOCKAGE: [Flaps; 1] = [Flaps {
     name: "240 + 70 Mb/s, 1 s in 5",
     ways: &[Way::Mptcp, Way::Ropewalk],

@@ -41,7 +41,8 @@ pub struct Config {
     /// A path slower than the fastest by more than this carries no ordered data while a faster one works. At 200 ms the
     /// flow's own queue, which pays for the difference, is as long as TCP's least retransmission timeout.
     pub max_spread: Duration,
-    /// No packet waits longer than this for those before it; none: for each of them as long as a repair takes. On a single backhaul 100 ms; the Multifacet paper has 10 (MF-9).
+    /// No packet waits longer than this for those before it; none: for each of them as long as a
+    /// repair takes. On a single backhaul 100 ms; the Multifacet paper has 10 (MF-9).
     pub order_deadline: Option<Duration>,
     /// Lost datagrams are sent again.
     pub recovery: bool,
@@ -55,9 +56,11 @@ pub struct Config {
     pub key_limits: KeyLimits,
     /// An idle path sends something this often: NATs forget UDP after 30 s at the earliest (RFC 4787 §4.3 asks for 120).
     pub keepalive: Duration,
-    /// This end is one of the two ends of a backhaul between an access point and a repeater, and says so. None: a bond like any other.
+    /// This end is one of the two ends of a backhaul between an access point and a repeater, and
+    /// says so. None: a bond like any other.
     pub backhaul: Option<BackhaulEnd>,
-    /// Gateway: clients may send to each other. Not on a backhaul, where they always may: its repeaters extend one network.
+    /// Gateway: clients may send to each other. Not on a backhaul, where they always may: its
+    /// repeaters extend one network.
     pub client_to_client: bool,
     /// A peer that is silent for this long is forgotten.
     pub idle_timeout: Duration,

@@ -85,7 +85,8 @@ pub struct Full;
 pub enum DevicePacket<'a> {
     /// It lies with the caller, and is copied.
     Borrowed(&'a [u8]),
-    /// It lies in the buffer of [`Store::device_buffer`], so many bytes of it. A large one stays there.
+    /// It lies in the buffer of [`Store::device_buffer`], so many bytes of it. A large one stays
+    /// there.
     InBuffer(usize),
 }
 
@@ -167,7 +168,8 @@ impl Store {
         Some(self.pool.bytes_mut(buf))
     }
 
-    /// The bytes of a packet that is not in the store yet; none if it is said to lie in the device buffer and does not.
+    /// The bytes of a packet that is not in the store yet; none if it is said to lie in the device
+    /// buffer and does not.
     pub fn bytes_of<'a>(&'a self, packet: DevicePacket<'a>) -> &'a [u8] {
         match packet {
             DevicePacket::Borrowed(bytes) => bytes,
@@ -177,7 +179,8 @@ impl Store {
         }
     }
 
-    /// A buffer that holds the packet: a new one of its size, or the device buffer itself if the packet would not fit a smaller kind.
+    /// A buffer that holds the packet: a new one of its size, or the device buffer itself if the
+    /// packet would not fit a smaller kind.
     fn keep(&mut self, packet: DevicePacket<'_>) -> Option<(Buf, usize)> {
         match packet {
             DevicePacket::Borrowed(bytes) => {

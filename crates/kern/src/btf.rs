@@ -1,4 +1,5 @@
-//! BTF, the kernel's description of its types (`Documentation/bpf/btf.rst`): as much as a loader needs.
+//! BTF, the kernel's description of its types (`Documentation/bpf/btf.rst`): as much as a loader
+//! needs.
 
 use crate::KernError;
 
@@ -116,7 +117,8 @@ impl Btf {
         self.target(self.find(VAR, name)?)
     }
 
-    /// Of a member of a map's struct: the number that its type's length says (`int (*max_entries)[N]`).
+    /// Of a member of a map's struct: the number that its type's length says (`int
+    /// (*max_entries)[N]`).
     pub(crate) fn number(&self, member: &Member) -> Option<u32> {
         let array = self.start(self.target(member.kind)?).filter(|at| self.kind(*at) == ARRAY)?;
         Some(word(&self.data, array + 20))

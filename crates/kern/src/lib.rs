@@ -1,11 +1,14 @@
-//! Coupled congestion control for the kernel's own MPTCP, which has none: LIA, OLIA and BALIA, and HighSpeed TCP, as BPF programs
-//! that the kernel runs in place of a built-in controller (`struct_ops` of `tcp_congestion_ops`).
+//! Coupled congestion control for the kernel's own MPTCP, which has none: LIA, OLIA and BALIA, and
+//! HighSpeed TCP, as BPF programs that the kernel runs in place of a built-in controller
+//! (`struct_ops` of `tcp_congestion_ops`).
 //!
-//! The laws are those of `ropewalk_bond::cc`, in fixed point. The programs are in `bpf/`, their compiled objects in `objects/`: a user
-//! needs no compiler. The kernel resolves their field offsets from its own BTF (CO-RE) when they are loaded.
+//! The laws are those of `ropewalk_bond::cc`, in fixed point. The programs are in `bpf/`, their
+//! compiled objects in `objects/`: a user needs no compiler. The kernel resolves their field
+//! offsets from its own BTF (CO-RE) when they are loaded.
 //!
-//! [`load`] registers a controller and pins it under [`PINS`], where it stays until [`unload`] or a reboot, without a process.
-//! It needs root, and Linux 6.4 or later with `CONFIG_DEBUG_INFO_BTF` and `CONFIG_BPF_JIT`.
+//! [`load`] registers a controller and pins it under [`PINS`], where it stays until [`unload`] or a
+//! reboot, without a process. It needs root, and Linux 6.4 or later with `CONFIG_DEBUG_INFO_BTF`
+//! and `CONFIG_BPF_JIT`.
 
 mod btf;
 mod loader;
@@ -61,8 +64,8 @@ impl Law {
         }
     }
 
-    /// Processes without rights, and network namespaces, may choose it: it takes no more than Reno does. Linux allows
-    /// its own HighSpeed only to CAP_NET_ADMIN for that reason.
+    /// Processes without rights, and network namespaces, may choose it: it takes no more than Reno
+    /// does. Linux allows its own HighSpeed only to CAP_NET_ADMIN for that reason.
     fn is_for_all(self) -> bool {
         self != Law::Hstcp
     }

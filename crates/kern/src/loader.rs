@@ -12,7 +12,8 @@ const PROG_SYSCALL: u32 = 31;
 const SLEEPABLE: u32 = 1 << 4;
 const MAP_STRUCT_OPS: u32 = 26;
 const MAP_LINK: u32 = 1 << 13;
-/// The instruction that loads 64 bits takes a map's descriptor with this in its upper half of the second byte.
+/// The instruction that loads 64 bits takes a map's descriptor with this in its upper half of the
+/// second byte.
 const PSEUDO_MAP_FD: u8 = 1;
 /// `TCP_CONG_NON_RESTRICTED` (include/net/tcp.h).
 const NON_RESTRICTED: u32 = 1;

@@ -80,7 +80,8 @@ pub fn load(law: Law) -> Result<Loaded, KernError> {
     Ok(Loaded { already: false, mounted })
 }
 
-/// Takes a controller out of the kernel's list. Connections that run on it keep it until they are closed: the kernel counts them.
+/// Takes a controller out of the kernel's list. Connections that run on it keep it until they are
+/// closed: the kernel counts them.
 pub fn unload(law: Law) -> Result<Unloaded, KernError> {
     if !rustix::process::geteuid().is_root() {
         return Err(KernError::NotRoot);

@@ -1,8 +1,10 @@
-//! What the BPF programs keep: the layouts of `bpf/shared.h` and `bpf/controller.h`, in the machine's byte order.
+//! What the BPF programs keep: the layouts of `bpf/shared.h` and `bpf/controller.h`, in the
+//! machine's byte order.
 
 /// Places in a connection's entry (`RW_SLOTS`).
 pub const SLOTS: usize = 10;
-/// Connections that a controller couples at once (`RW_CONNECTIONS`); subflows of more are uncoupled.
+/// Connections that a controller couples at once (`RW_CONNECTIONS`); subflows of more are
+/// uncoupled.
 pub const CONNECTIONS: u32 = 16384;
 
 pub(crate) const KEY: usize = 16;

@@ -1,4 +1,5 @@
-//! bpf(2). Attributes are the words of `union bpf_attr` (include/uapi/linux/bpf.h), written at their places.
+//! bpf(2). Attributes are the words of `union bpf_attr` (include/uapi/linux/bpf.h), written at
+//! their places.
 
 use std::ffi::CString;
 use std::io;
@@ -59,7 +60,8 @@ impl Attr {
 
     /// Does it. What the pointers in it lead to has to live, and to be as long as the command says.
     fn call(&self, command: i64) -> io::Result<i32> {
-        // SAFETY: the kernel reads so many bytes of an array that lives, and what its pointers lead to lives in each caller.
+        // SAFETY: the kernel reads so many bytes of an array that lives, and what its pointers lead
+        // to lives in each caller.
         let answer =
             unsafe { libc::syscall(libc::SYS_bpf, command, self.0.as_ptr(), std::mem::size_of_val(&self.0)) };
         if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer as i32) }

@@ -1,4 +1,5 @@
-//! The laws as the kernel computes them, without a socket: for tests, which hold them against `ropewalk_bond::cc`.
+//! The laws as the kernel computes them, without a socket: for tests, which hold them against
+//! `ropewalk_bond::cc`.
 
 use crate::loader::Maps;
 use crate::shared::{self, Counters, Key, Slot, TRIAL};
@@ -83,7 +84,8 @@ impl Trial {
     }
 }
 
-/// A controller that is registered as long as this value is, and not pinned; its map has room for so many connections.
+/// A controller that is registered as long as this value is, and not pinned; its map has room for
+/// so many connections.
 #[derive(Debug)]
 pub struct Registered {
     maps: Maps,

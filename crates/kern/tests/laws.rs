@@ -1,4 +1,5 @@
-//! The laws as the kernel computes them, held against `ropewalk_bond::cc` on the same acknowledgements.
+//! The laws as the kernel computes them, held against `ropewalk_bond::cc` on the same
+//! acknowledgements.
 
 use ropewalk_bond::cc::coupled::{BaliaLaw, LiaLaw, OliaLaw};
 use ropewalk_bond::cc::highspeed::HighSpeedLaw;

@@ -1,4 +1,5 @@
-//! Controllers on the kernel's own MPTCP, between two network namespaces with two cables. Needs root.
+//! Controllers on the kernel's own MPTCP, between two network namespaces with two cables. Needs
+//! root.
 //!
 //! One test, part after part: a controller's name is the whole machine's.
 
@@ -163,7 +164,8 @@ fn subflows_of_a_connection_share_and_others_do_not() {
     let net = Net::new();
     let is_empty = || olia.connections().unwrap().is_empty();
 
-    // Two connections, IPv4 and IPv6: four entries, as both ends are here. IPv6 has one way between these networks.
+    // Two connections, IPv4 and IPv6: four entries, as both ends are here. IPv6 has one way between
+    // these networks.
     let four = listen("10.9.1.2:5001", MPTCP);
     let six = listen("[fd09:1::2]:5001", MPTCP);
     let (mut a, mut b) = (open(&four, "10.9.1.2:5001"), open(&six, "[fd09:1::2]:5001"));
@@ -196,7 +198,8 @@ fn subflows_of_a_connection_share_and_others_do_not() {
     let plain = listen("10.9.1.2:5002", 0);
     let mut fallen = open(&plain, "10.9.1.2:5002");
     carry(&mut fallen);
-    // The kernel goes on calling such a socket MPTCP: an entry of one subflow, which is Reno (tests/laws.rs).
+    // The kernel goes on calling such a socket MPTCP: an entry of one subflow, which is Reno
+    // (tests/laws.rs).
     let all = olia.connections().unwrap();
     assert!(all.len() <= 1 && all.iter().all(|(_, slots)| slots.len() == 1), "{all:?}");
     drop(fallen);
@@ -212,7 +215,8 @@ fn subflows_of_a_connection_share_and_others_do_not() {
     assert!(!listed.contains("rw_olia"), "{listed}");
     carry(&mut live);
 
-    // Loaded again beside it, with room for one connection: the next is uncoupled, counted, and works.
+    // Loaded again beside it, with room for one connection: the next is uncoupled, counted, and
+    // works.
     let Some(olia) = register(1) else { return };
     net.use_control("rw_olia");
     carry(&mut live);
@@ -222,7 +226,8 @@ fn subflows_of_a_connection_share_and_others_do_not() {
     assert_eq!(olia.connections().unwrap().len(), 1);
 }
 
-/// A thousand connections, opened and closed by eight threads: the map is empty after that, and each who joined has left.
+/// A thousand connections, opened and closed by eight threads: the map is empty after that, and
+/// each who joined has left.
 fn soak(listener: &TcpListener, olia: &Registered) {
     let before = olia.counters().unwrap();
     let accept = listener.try_clone().unwrap();

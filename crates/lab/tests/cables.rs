@@ -25,7 +25,8 @@ fn one(link: LinkSpec) -> Paths {
     Paths::symmetric([link]).unwrap()
 }
 
-/// Real time: a machine that gives this program no processor makes things late, never early. So the best of three tries counts.
+/// Real time: a machine that gives this program no processor makes things late, never early. So the
+/// best of three tries counts.
 fn on_time(mut try_it: impl FnMut() -> Result<(), String>) {
     let late: Vec<String> = (0..3).map_while(|_| try_it().err()).collect();
     assert!(late.len() < 3, "late in each of three tries: {}", late.join("\n"));

@@ -1,6 +1,7 @@
 //! TCP segments: values of fixed size, their bytes, and the arithmetic of their sequence numbers.
 //!
-//! The endpoints of the simulator and the proxies in the middle of a path share these. Nothing here has a socket or a clock.
+//! The endpoints of the simulator and the proxies in the middle of a path share these. Nothing here
+//! has a socket or a clock.
 //!
 //! | file | question |
 //! |---|---|

@@ -201,8 +201,8 @@ impl MptcpOption {
     }
 }
 
-/// Options that a header carries and [`Options`] has no value for. They are seen, not kept: who finds one forwards the
-/// packet as it came.
+/// Options that a header carries and [`Options`] has no value for. They are seen, not kept: who
+/// finds one forwards the packet as it came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ForeignOptions {
     /// TCP MD5 signature (RFC 2385).

@@ -384,7 +384,8 @@ pub(crate) struct Mptcp {
 /// What there is to MPTCP.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MptcpCommand {
-    /// Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP
+    /// Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and
+    /// HighSpeed TCP
     #[command(subcommand)]
     Cc(CcCommand),
 }

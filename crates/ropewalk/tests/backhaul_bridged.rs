@@ -1,4 +1,5 @@
-//! What goes between bridges: a backhaul on layer 2 with groups, a client that moves, frames that are too long. Needs root; without it the tests pass and say so.
+//! What goes between bridges: a backhaul on layer 2 with groups, a client that moves, frames that
+//! are too long. Needs root; without it the tests pass and say so.
 
 mod common;
 
@@ -115,7 +116,8 @@ fn groups_hear_everything_once_and_in_order_both_ways() {
     let all: Vec<u32> = (0..COUNT).collect();
     for snooping in [false, true] {
         if snooping {
-            // Bridges that look at memberships (IGMP, MLD) see the reports of those behind the backhaul.
+            // Bridges that look at memberships (IGMP, MLD) see the reports of those behind the
+            // backhaul.
             for node in [&site.ap, &site.repeater] {
                 node.ip(&["link set br0 type bridge mcast_snooping 1 mcast_querier 1"]).unwrap();
             }

@@ -1,5 +1,6 @@
-//! A backhaul on layer 3 of which parts fail while flows go on, each byte of which is looked at: ends that are killed, radios that go, a control loop that is dead, packets
-//! that are too long, ends that are set up the wrong way round. Needs root; without it the tests pass and say so.
+//! A backhaul on layer 3 of which parts fail while flows go on, each byte of which is looked at:
+//! ends that are killed, radios that go, a control loop that is dead, packets that are too long,
+//! ends that are set up the wrong way round. Needs root; without it the tests pass and say so.
 
 mod common;
 

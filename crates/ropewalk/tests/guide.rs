@@ -54,7 +54,8 @@ impl Guide {
         (said.concat(), output.status.success())
     }
 
-    /// Runs the command of the block after this text, and holds what it says against the block that follows.
+    /// Runs the command of the block after this text, and holds what it says against the block that
+    /// follows.
     fn shows(&mut self, after: &str, succeeds: bool) {
         let command = self.block(after, "sh").trim().to_owned();
         let shown = self.block(&command, "text").to_owned();

@@ -1,4 +1,5 @@
-//! `ropewalk lab run`, `lab check` and `compare` as a user meets them. Runs need root, and say so and pass otherwise.
+//! `ropewalk lab run`, `lab check` and `compare` as a user meets them. Runs need root, and say so
+//! and pass otherwise.
 //!
 //! Figures of rate and time are not asserted: a busy machine has others.
 

@@ -1,5 +1,5 @@
-//! The dedicated radio of an access point leaves a channel that somebody else fills, in mid-flow: the real daemons over a lab's radios. Needs root; says so and
-//! passes otherwise.
+//! The dedicated radio of an access point leaves a channel that somebody else fills, in mid-flow:
+//! the real daemons over a lab's radios. Needs root; says so and passes otherwise.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};

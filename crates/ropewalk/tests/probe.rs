@@ -1,4 +1,5 @@
-//! `ropewalk probe` as a user meets it: on loopback, and along a lab's cable (root; without it that test passes and says so).
+//! `ropewalk probe` as a user meets it: on loopback, and along a lab's cable (root; without it that
+//! test passes and says so).
 //!
 //! ```text
 //!   client 10.1.1.1 ──── 40 Mb/s, 10 ms ──── 10.1.1.2 gateway

@@ -1,4 +1,5 @@
-//! `ropewalk sim` as a user meets it: the real binary, its output, its files, its exit codes. No root needed.
+//! `ropewalk sim` as a user meets it: the real binary, its output, its files, its exit codes. No
+//! root needed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -339,7 +340,8 @@ fn every_example_holds_its_expectations() {
     let scratch = Scratch::new("examples");
     let mut all: Vec<PathBuf> = fs::read_dir(&scenarios).unwrap().map(|e| e.unwrap().path()).collect();
     all.retain(|path| path.extension().is_some_and(|e| e == "toml"));
-    // Of those below, which are papers' and models', whatever expects something; with one seed, as they are long.
+    // Of those below, which are papers' and models', whatever expects something; with one seed, as
+    // they are long.
     let mut below = Vec::new();
     expecting(&scenarios, &mut below);
     below.retain(|path| !all.contains(path));

@@ -1,4 +1,5 @@
-//! A backhaul whose control loop dies: the repeater's words on its clients' queue stop coming. Two engines over simulated links; the second link is on the clients' channel.
+//! A backhaul whose control loop dies: the repeater's words on its clients' queue stop coming. Two
+//! engines over simulated links; the second link is on the clients' channel.
 
 use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_bond::api::Input;
@@ -92,7 +93,8 @@ fn when_the_repeater_falls_silent_what_is_left_carries() {
         let sent = backhaul.sent;
         backhaul.pair.run_for(Duration::from_millis(200));
         assert_eq!(backhaul.numbers(), (0..sent).collect::<Vec<_>>(), "{kind:?}: all of it, in order");
-        // The dedicated radio goes, too: nobody knows how the clients fare, but nothing else is left to carry for them.
+        // The dedicated radio goes, too: nobody knows how the clients fare, but nothing else is
+        // left to carry for them.
         backhaul.pair.set_up(PRIVATE, false);
         backhaul.run(2000, false);
         let got = backhaul.numbers();
@@ -112,7 +114,8 @@ fn when_the_repeater_falls_silent_what_is_left_carries() {
     }
 }
 
-/// The blocked link is idle, and so the faster one by far; the dedicated link loses one datagram of fifty.
+/// The blocked link is idle, and so the faster one by far; the dedicated link loses one datagram of
+/// fifty.
 #[test]
 fn what_was_lost_does_not_wait_for_a_choked_link() {
     let private = LinkSpec {

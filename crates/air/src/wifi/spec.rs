@@ -164,7 +164,8 @@ impl Aggregation {
 /// How packets wait for the air: per station and access category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WifiQueue {
-    /// Most packets per station and category, or per category with [`Discipline::Fifo`]. A usual access point holds 500.
+    /// Most packets per station and category, or per category with [`Discipline::Fifo`]. A usual
+    /// access point holds 500.
     pub station_packets: usize,
     /// Most packets of an interface, all its stations together.
     pub iface_packets: usize,
@@ -231,7 +232,8 @@ pub struct RadioSpec {
     pub short_guard_interval: bool,
     /// Who chooses its rates.
     pub rate_control: RateControlSpec,
-    /// The rate of RTS and Block Ack requests; none: the highest basic rate not above the data's (10.6.6.5.2). Answers follow that rule in any case.
+    /// The rate of RTS and Block Ack requests; none: the highest basic rate not above the data's
+    /// (10.6.6.5.2). Answers follow that rule in any case.
     pub control_rate: Option<Rate>,
     /// Frames with an MPDU (or A-MPDU) longer than this many bytes are protected by RTS and CTS; none: never.
     pub rts_threshold: Option<u32>,

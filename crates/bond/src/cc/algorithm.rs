@@ -30,7 +30,8 @@ pub enum Algorithm {
     Balia,
     /// RFC 3649.
     HighSpeed,
-    /// No control: for a wireless backhaul whose completions limit what is on the way (scheduler `backpressure`).
+    /// No control: for a wireless backhaul whose completions limit what is on the way (scheduler
+    /// `backpressure`).
     None,
 }
 

@@ -189,7 +189,8 @@ fn a_jittery_link_that_becomes_faster_is_followed() {
     }
 }
 
-/// What draining is for: without it the queue has 15 ms in the end, and one millisecond in the beginning.
+/// What draining is for: without it the queue has 15 ms in the end, and one millisecond in the
+/// beginning.
 #[test]
 fn the_standing_queue_does_not_creep_up() {
     let out = Sim::new(Net::new(50.0, 20.0), vec![tidal()]).run(200.0);

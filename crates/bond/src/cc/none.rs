@@ -1,7 +1,8 @@
 //! No congestion control: a window that does not move, for links that limit what is on the way themselves.
 //!
-//! Under the backpressure scheduler the links' completions say how much may be on the way. A controller above them would answer the link's own queue, which
-//! is meant to be there (MF-5), with less. Not for the Internet: nothing here answers loss or delay.
+//! Under the backpressure scheduler the links' completions say how much may be on the way. A
+//! controller above them would answer the link's own queue, which is meant to be there (MF-5), with
+//! less. Not for the Internet: nothing here answers loss or delay.
 
 use super::{Ack, Controller, Loss, Sibling};
 use crate::time::Time;

@@ -18,7 +18,8 @@ use std::fmt;
 /// First wait for an answer to an INIT, and how far it grows.
 const RETRY_FIRST: Duration = Duration::from_millis(250);
 const RETRY_MAX: Duration = Duration::from_secs(4);
-/// The same on a backhaul: its other end is one radio away, and those behind it have nobody else to turn to.
+/// The same on a backhaul: its other end is one radio away, and those behind it have nobody else to
+/// turn to.
 const RETRY_MAX_ON_BACKHAUL: Duration = Duration::from_secs(1);
 /// All paths silent for this long while nothing else is wrong: the gateway may have forgotten the session.
 const FORGOTTEN_AFTER: Duration = Duration::from_millis(400);

@@ -1,8 +1,10 @@
 //! Feedback: what has become of the datagrams that were handed to a link.
 //!
-//! There are two sources. The peer's acknowledgements say what arrived and what was lost; every session has them. A link that reports its own
-//! completions ([`LinkState`]: a Wi-Fi driver, a radio of the lab or of the simulator) says so a round trip after the frame was on the air, which is what
-//! the backpressure scheduler lives on (Multifacet, MF-7). Both are counted on one scale, the packet numbers of the path, and the one that knows more counts.
+//! There are two sources. The peer's acknowledgements say what arrived and what was lost; every
+//! session has them. A link that reports its own completions ([`LinkState`]: a Wi-Fi driver, a
+//! radio of the lab or of the simulator) says so a round trip after the frame was on the air, which
+//! is what the backpressure scheduler lives on (Multifacet, MF-7). Both are counted on one scale,
+//! the packet numbers of the path, and the one that knows more counts.
 
 mod service_rate;
 
@@ -59,11 +61,12 @@ impl Source {
 /// A link that has been silent for this long while datagrams were under way is not listened to: acknowledgements count alone. Drivers report within
 /// milliseconds; an interface that changes its channel is silent for 200 ms (MF-16).
 const SILENT: Duration = Duration::from_millis(500);
-/// Looks after which a completion that lags behind the acknowledgements all the time is held lost. A report may be later than the peer's acknowledgement; eight in
-/// a row are not.
+/// Looks after which a completion that lags behind the acknowledgements all the time is held lost.
+/// A report may be later than the peer's acknowledgement; eight in a row are not.
 const LEAK_LOOKS: u32 = 8;
-/// What the far end of the link confirmed is there: that the peer's acknowledgement is late says that the way back is held up, until it is this late. The
-/// repeater's small frames contend with full aggregates; after some collisions their backoff alone lasts 200 ms.
+/// What the far end of the link confirmed is there: that the peer's acknowledgement is late says
+/// that the way back is held up, until it is this late. The repeater's small frames contend with
+/// full aggregates; after some collisions their backoff alone lasts 200 ms.
 const ACK_GRACE: Duration = Duration::from_millis(500);
 /// The same where the link has got rid of nothing but what it gave up.
 const ACK_GRACE_OF_FAILED: Duration = Duration::from_millis(100);
@@ -282,7 +285,8 @@ impl Completions {
 }
 
 impl Link {
-    /// A completion that never comes would hold its slot for ever. The peer's acknowledgement shows it: what was acknowledged has left the link.
+    /// A completion that never comes would hold its slot for ever. The peer's acknowledgement shows
+    /// it: what was acknowledged has left the link.
     fn resync(&mut self, when: usize, acked: u64) {
         let lost = self.lags[when].look(acked.saturating_sub(self.settled));
         if lost > 0 {
@@ -343,7 +347,8 @@ mod tests {
         // A channel on which nobody listens.
         c.on_link(ms(2), LinkState { failed: 6, ..report(4) }, 20);
         assert_eq!((c.carried_bytes(), c.held_bytes()), (4000, 10_000));
-        // The peer's acknowledgement adds nothing while the link speaks, and counts when it does not.
+        // The peer's acknowledgement adds nothing while the link speaks, and counts when it does
+        // not.
         c.on_acked(ms(3), 11, 20);
         assert_eq!(c.carried_bytes(), 4000);
         c.on_acked(ms(900), 14, 20);
@@ -371,7 +376,8 @@ mod tests {
         let mut next = 0;
         for k in 1..100u64 {
             next += 10;
-            // The peer's acknowledgement is ahead of the report by five, and then the report overtakes it.
+            // The peer's acknowledgement is ahead of the report by five, and then the report
+            // overtakes it.
             c.on_acked(ms(k), k * 10 - 3, next);
             c.on_link(ms(k), report(k * 10 - 7), next);
             c.on_link(ms(k), report(k * 10 - 1), next);

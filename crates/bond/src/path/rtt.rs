@@ -123,8 +123,9 @@ impl Rtt {
         self.samples > 0
     }
 
-    /// Smoothed one-way delay, microseconds, with the session's clock offset in it; `None` before the first sample. `idle`: nothing is on the way, so
-    /// what waited at the last sample has had the time since then to drain.
+    /// Smoothed one-way delay, microseconds, with the session's clock offset in it; `None` before
+    /// the first sample. `idle`: nothing is on the way, so what waited at the last sample has had
+    /// the time since then to drain.
     pub(crate) fn one_way_us(&self, now: Time, idle: bool) -> Option<f64> {
         let o = self.owd.as_ref()?;
         let drained = if idle { now.since(o.last).as_micros() as f64 } else { 0.0 };

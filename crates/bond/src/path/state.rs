@@ -87,20 +87,22 @@ impl Class {
     }
 }
 
-/// A path that is away for no longer than this may be back at once: somebody stands in the way (DB-13 has 5 s).
+/// A path that is away for no longer than this may be back at once: somebody stands in the way
+/// (DB-13 has 5 s).
 const BLOCKAGE: Duration = Duration::from_secs(5);
 /// Silence under this means nothing: schedulers and timers of both ends may be that late.
 const MIN_SUSPECT: Duration = Duration::from_millis(15);
 /// The bound for a dead path, together with three round trips.
 const MIN_DOWN: Duration = Duration::from_millis(50);
-/// A path that answered late once is given that time again for so long: in Wi-Fi, an acknowledgement that collided waits for several bursts of the other side.
+/// A path that answered late once is given that time again for so long: in Wi-Fi, an
+/// acknowledgement that collided waits for several bursts of the other side.
 const LATE_MEMORY: Duration = Duration::from_secs(10);
 /// Probes of a dead path come no closer together than this and a round trip, and no further apart than a second.
 const PROBE_GAP: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 /// Between the two, a probe follows after this share of the time that the path has been dead: an outage seems longer than it is by no more than that.
 const PROBE_SHARE: u32 = 16;
-/// A path that flaps is damped for so long when it comes back (as routes are, RFC 2439), twice as long after each
-/// further death.
+/// A path that flaps is damped for so long when it comes back (as routes are, RFC 2439), twice as
+/// long after each further death.
 const DAMPED: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(1280)];
 /// It flaps if it lives for less than this.
 const FLAP: Duration = Duration::from_secs(2);
@@ -147,7 +149,8 @@ impl Liveness {
         is_back
     }
 
-    /// The peer acknowledged what a silence had made count as lost: it was alive, and is given more time from now on (RFC 4015 §3.2).
+    /// The peer acknowledged what a silence had made count as lost: it was alive, and is given more
+    /// time from now on (RFC 4015 §3.2).
     pub(crate) fn on_late_answer(&mut self, now: Time) {
         if self.state == State::Suspect {
             let silence = now.since(self.silent_since) * 5 / 4;

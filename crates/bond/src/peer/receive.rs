@@ -148,7 +148,8 @@ impl Peer {
         }
     }
 
-    /// Opens a datagram with the keys that its index names; and whether they were only offered so far.
+    /// Opens a datagram with the keys that its index names; and whether they were only offered so
+    /// far.
     fn open<'d>(
         &mut self,
         header: Header,

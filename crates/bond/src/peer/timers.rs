@@ -145,8 +145,8 @@ impl Peer {
         let round_trip = least + self.paths.spread() + if lossy { least * 5 / 4 } else { Duration::ZERO };
         let target = if starting { STARTING_TARGET } else { self.paths.spread() + round_trip / 2 };
         let target = target.max(CODEL_TARGET);
-        // What filled all paths waits for those that are left, while one that died may be back in the next moment.
-        // At the top of TCP's swing a queue is twice the target.
+        // What filled all paths waits for those that are left, while one that died may be back in
+        // the next moment. At the top of TCP's swing a queue is twice the target.
         let target = match self.shrunk(now) {
             1.0 => target,
             shrunk => (target * 2 + least).mul_f64(shrunk).saturating_sub(least),
@@ -156,7 +156,8 @@ impl Peer {
         self.send.set_limits(Limits { target, interval: CODEL_INTERVAL + most });
     }
 
-    /// The rate of all paths over that of those that work, with the paths that may return among all; 1 or more.
+    /// The rate of all paths over that of those that work, with the paths that may return among
+    /// all; 1 or more.
     fn shrunk(&self, now: Time) -> f64 {
         let sum = |away: bool| -> u64 {
             let counted = |p: &&Path| p.live.may_return(now) == away && (away || p.is_usable());

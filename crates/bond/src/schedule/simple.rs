@@ -40,7 +40,8 @@ impl Scheduler for RoundRobin {
     }
 }
 
-/// Shares bytes by the weights that a user gave, whatever the paths can do (smooth weighted round robin).
+/// Shares bytes by the weights that a user gave, whatever the paths can do (smooth weighted round
+/// robin).
 #[derive(Debug, Default)]
 pub struct Weighted {
     /// Bytes over weight, by path identifier.

@@ -1,5 +1,7 @@
-//! What an access point and a repeater tell each other in the handshake: which of the two they are, on which layer they carry, and the repeater's
-//! networks. Both ends check what the other says before anything is carried, so that a mistake in a configuration is a sentence and not a silence.
+//! What an access point and a repeater tell each other in the handshake: which of the two they are,
+//! on which layer they carry, and the repeater's networks. Both ends check what the other says
+//! before anything is carried, so that a mistake in a configuration is a sentence and not a
+//! silence.
 
 use super::reader::Reader;
 use super::{Extensions, Refusal};
@@ -81,7 +83,8 @@ impl BackhaulEnd {
         let _ = extensions.push(NETWORKS, &value);
     }
 
-    /// What the other end said of itself; `None` if it is no end of a backhaul, or says what this version does not understand.
+    /// What the other end said of itself; `None` if it is no end of a backhaul, or says what this
+    /// version does not understand.
     pub fn of(extensions: &Extensions) -> Option<BackhaulEnd> {
         let &[role, layer, ..] = extensions.get(BACKHAUL)? else { return None };
         let role = match role {

@@ -15,9 +15,10 @@
 //!                                            58 extensions, zeros
 //! ```
 //!
-//! The version byte, and kind and code of a refusal, stay where they are in every later version, so that an old end
-//! can tell its user that it is old. The zeros are for size: see [`super::INIT_MIN`]; and a refusal is as long
-//! as an answer without extensions, so that who listens cannot tell them apart.
+//! The version byte, and kind and code of a refusal, stay where they are in every later version, so
+//! that an old end can tell its user that it is old. The zeros are for size: see
+//! [`super::INIT_MIN`]; and a refusal is as long as an answer without extensions, so that who
+//! listens cannot tell them apart.
 
 use core::num::NonZeroU64;
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -8,7 +8,8 @@ use crate::time::Time;
 /// Places in the table of sources. Two sources that share a place share its rate until the next cookie secret.
 const SOURCES: usize = 1024;
 
-/// Refusals per second, and at once. They cost more than all before them, and nobody but a user waits for one.
+/// Refusals per second, and at once. They cost more than all before them, and nobody but a user
+/// waits for one.
 const REFUSALS: u32 = 20;
 
 /// Handshakes of unproven sources that may wait to be worked on; while so many do, another one has to prove its source. At a hundred

@@ -1,8 +1,9 @@
 //! Which interface goes to which endpoint.
 //!
-//! A [`Uplink`] is one interface that is to carry a path. Its endpoints are tried in order of preference, a quarter of a second apart
-//! (RFC 8305 calls that happy eyeballs): the first that the gateway answers on stays, the other attempts are taken away. When the one that
-//! stays is dead for a while, the others are tried again beside it.
+//! A [`Uplink`] is one interface that is to carry a path. Its endpoints are tried in order of
+//! preference, a quarter of a second apart (RFC 8305 calls that happy eyeballs): the first that the
+//! gateway answers on stays, the other attempts are taken away. When the one that stays is dead for
+//! a while, the others are tried again beside it.
 
 use super::resolver::Resolver;
 use super::settings::Settings;

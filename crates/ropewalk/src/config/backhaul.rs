@@ -13,14 +13,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// The access point of a repeater with two radios: `ropewalk ap --config FILE`. With this section other keys of `[engine]` have other defaults, where the file does
-/// not name them: `scheduler = "backpressure"`, `congestion = "none"`, `order-deadline-ms = 100`, `limiter = "balance"`.
+/// The access point of a repeater with two radios: `ropewalk ap --config FILE`. With this section
+/// other keys of `[engine]` have other defaults, where the file does not name them: `scheduler =
+/// "backpressure"`, `congestion = "none"`, `order-deadline-ms = 100`, `limiter = "balance"`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct Ap {
     /// Directory for keys and state. Default: none; `--state` goes before it.
     pub state: Option<PathBuf>,
-    /// 3: the backhaul is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3, because bridges bring their broadcasts along.
+    /// 3: the backhaul is a route, and packets go through it. 2: it is a port of a bridge, and
+    /// frames do. Default: 3, because bridges bring their broadcasts along.
     #[schemars(with = "u8")]
     pub layer: LayerKey,
     /// Name of the network device. Default: the first free of `rw0`, `rw1`, … On layer 2, where each repeater has a device of its own, what their names begin with: `tap` makes
@@ -30,7 +32,8 @@ pub(crate) struct Ap {
     pub bridge: Option<String>,
     /// Layer 2: repeaters reach the other ports of the bridge, but not each other. Default: `false`, because a bridge joins all that are connected to it.
     pub isolated: bool,
-    /// Layer 3: the access point's addresses inside the backhaul, with the networks that repeaters get theirs from. Default: `["10.77.0.1/24"]`.
+    /// Layer 3: the access point's addresses inside the backhaul, with the networks that repeaters
+    /// get theirs from. Default: `["10.77.0.1/24"]`.
     #[schemars(with = "Vec<String>")]
     pub address: Vec<IpNet>,
     /// Layer 3: let repeaters and their clients reach the internet with this machine's address. Default: `false`, because it changes the firewall.
@@ -41,11 +44,13 @@ pub(crate) struct Ap {
     pub link: Vec<BackhaulLink>,
     /// What lies behind repeaters, one `[[ap.repeater]]` each; on layer 2 there is nothing to say.
     pub repeater: Vec<RoutedSubnets>,
-    /// Where the dedicated radio goes when it carries too little. Default: none, and it stays where it is.
+    /// Where the dedicated radio goes when it carries too little. Default: none, and it stays where
+    /// it is.
     pub migrate: Option<Migrate>,
 }
 
-/// When the dedicated radio looks for another channel (the shared one never does, for the clients are only there), and how: `[ap.migrate]`.
+/// When the dedicated radio looks for another channel (the shared one never does, for the clients
+/// are only there), and how: `[ap.migrate]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Migrate {
@@ -194,23 +199,27 @@ pub(crate) struct Repeater {
     pub token: Option<String>,
     /// A file with that line; it may go once it was read, for the token is remembered. Default: none.
     pub token_file: Option<PathBuf>,
-    /// 3: the backhaul is a route, and packets go through it. 2: it is a port of a bridge, and frames do. Default: 3; it has to be the access point's.
+    /// 3: the backhaul is a route, and packets go through it. 2: it is a port of a bridge, and
+    /// frames do. Default: 3; it has to be the access point's.
     #[schemars(with = "u8")]
     pub layer: LayerKey,
     /// Name of the network device. Default: the first free of `rw0`, `rw1`, …
     pub tun: Option<String>,
     /// Layer 2: the bridge that the device becomes a port of. Default: none, put it into one yourself.
     pub bridge: Option<String>,
-    /// Layer 3: networks to send through the backhaul. Default: `["0.0.0.0/0"]`, because the backhaul is the clients' way to everything.
+    /// Layer 3: networks to send through the backhaul. Default: `["0.0.0.0/0"]`, because the
+    /// backhaul is the clients' way to everything.
     #[schemars(with = "Vec<String>")]
     pub route: Vec<IpNet>,
     /// Layer 3: the networks of this repeater's clients, at most 8; `ap.toml` has to name them too. Default: none, and then clients have to be hidden behind this
     /// machine's address.
     #[schemars(with = "Vec<String>")]
     pub networks: Vec<IpNet>,
-    /// The interface towards the clients, on the shared radio: its queue is what the limiter lives on. Default: none, and then `lan` has to be there.
+    /// The interface towards the clients, on the shared radio: its queue is what the limiter lives
+    /// on. Default: none, and then `lan` has to be there.
     pub clients: Option<String>,
-    /// The clients are on this cable instead: no radio is shared, nothing is limited. Default: none. `--lan` goes before it.
+    /// The clients are on this cable instead: no radio is shared, nothing is limited. Default:
+    /// none. `--lan` goes before it.
     pub lan: Option<String>,
     /// Give up if there is no connection after so many seconds. Default: never.
     pub timeout_s: Option<u64>,

@@ -32,7 +32,8 @@ pub(crate) struct File {
     pub serve: Serve,
     /// The client. The command line goes before all of it.
     pub up: Up,
-    /// The access point of a backhaul to a repeater. With this section `[engine]` has other defaults: below.
+    /// The access point of a backhaul to a repeater. With this section `[engine]` has other
+    /// defaults: below.
     pub ap: Ap,
     /// The repeater. With this section `[engine]` has other defaults: below.
     pub repeater: Repeater,
@@ -135,9 +136,10 @@ pub(crate) enum ClassName {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct Engine {
-    /// Which path takes the next bytes: `earliest-arrival`, `redundant-urgent`, `min-rtt`, `round-robin`, `weighted`, `redundant` or `backpressure`
-    /// (as the links complete, for a wireless backhaul; with `congestion = "none"`). Default: `earliest-arrival`, the only one that fills unlike paths and keeps
-    /// order by itself.
+    /// Which path takes the next bytes: `earliest-arrival`, `redundant-urgent`, `min-rtt`,
+    /// `round-robin`, `weighted`, `redundant` or `backpressure` (as the links complete, for a
+    /// wireless backhaul; with `congestion = "none"`). Default: `earliest-arrival`, the only one
+    /// that fills unlike paths and keeps order by itself.
     #[schemars(with = "String")]
     pub scheduler: Name<Kind>,
     /// Congestion control of each path: `tidal`, `cubic`, `newreno`, `lia`, `olia`, `balia`, `highspeed` or `none` (a window of 1024
@@ -149,7 +151,9 @@ pub(crate) struct Engine {
     pub recovery: bool,
     /// Packets of a flow come out in order. Default: `true`; `false` shows what that is worth. It counts at the end that receives. Not changed by a reload.
     pub ordered: bool,
-    /// No packet waits longer than this for missing ones before it, milliseconds. Default: none, for each of them as long as a repair takes. A backhaul between access point and repeater has 100; the Multifacet paper had 10.
+    /// No packet waits longer than this for missing ones before it, milliseconds. Default: none,
+    /// for each of them as long as a repair takes. A backhaul between access point and repeater has
+    /// 100; the Multifacet paper had 10.
     pub order_deadline_ms: Option<u64>,
     /// A path slower than the fastest by more than this carries no ordered data, in milliseconds. Default: 200, TCP's least
     /// retransmission timeout.
@@ -168,8 +172,9 @@ pub(crate) struct Engine {
     /// How many datagrams a link may hold under `backpressure`: at least, before its completions were counted, and at most. Between the bounds it is what the
     /// link completes in 8 ms. Default: `[4, 16, 512]`: one on the air and some behind it; half an aggregate; what 11ac at 800 Mb/s sends in 8 ms.
     pub device_threshold: [u32; 3],
-    /// How links on the channel of a repeater's clients are limited: `off`, `mimd` (the Multifacet paper's, every 200 ms) or `balance` (by the
-    /// clients' queue, every 10 ms). Default: `mimd`. It concerns bonds whose repeater's radio reports its queues.
+    /// How links on the channel of a repeater's clients are limited: `off`, `mimd` (the Multifacet
+    /// paper's, every 200 ms) or `balance` (by the clients' queue, every 10 ms). Default: `mimd`.
+    /// It concerns bonds whose repeater's radio reports its queues.
     #[schemars(with = "String")]
     pub limiter: Name<limiter::Kind>,
     /// How often a repeater tells of its clients' queues, milliseconds. Default: 200 with `mimd`, which the paper found best, and 10 with `balance`.
@@ -183,7 +188,8 @@ pub(crate) struct Engine {
     pub idle_timeout_s: u64,
     /// Keys are renewed after this, seconds: 10 to 150. Default: 120, as WireGuard does. Keys older than 180 s are used by neither end.
     pub rekey_after_s: u64,
-    /// Gateway: most clients at once. Default: 4096, which bounds the memory that unknown senders can make it use.
+    /// Gateway: most clients at once. Default: 4096, which bounds the memory that unknown senders
+    /// can make it use.
     pub max_clients: usize,
     /// Gateway: handshakes per second before clients have to prove their address first. Default: 2000. Whatever is set, handshakes use at most half of
     /// one processor.

@@ -87,7 +87,8 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Room for one packet of the device, where the engine has none free or it has to be cut, and one receive call.
+    /// Room for one packet of the device, where the engine has none free or it has to be cut, and
+    /// one receive call.
     pub(crate) fn new() -> Buffers {
         let packet = || vec![0; PACKET].into();
         Buffers { packet: packet(), segment: packet(), batch: RecvBatch::new(SLOTS) }

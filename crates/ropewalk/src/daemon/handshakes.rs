@@ -1,4 +1,5 @@
-//! A worker thread for handshakes: one costs a hundred times what a packet does, and anybody can ask for them.
+//! A worker thread for handshakes: one costs a hundred times what a packet does, and anybody can
+//! ask for them.
 //!
 //! ```text
 //!   engine ──HandshakeJob──▶ a few places ──▶ worker: works, rests ──HandshakeResult──▶ waker ──▶ loop ──▶ engine

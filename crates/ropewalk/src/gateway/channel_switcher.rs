@@ -1,4 +1,5 @@
-//! The dedicated radio's way to a better channel: the engine's link is read, [`Migration`] decides, hostapd or the lab announces ([`ropewalk_net::channel`]).
+//! The dedicated radio's way to a better channel: the engine's link is read, [`Migration`] decides,
+//! hostapd or the lab announces ([`ropewalk_net::channel`]).
 //!
 //! Whoever announces is asked on a thread of its own: the data loop waits for nobody.
 

@@ -74,7 +74,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Says it once when the repeater and this end do not agree on which radio the clients need too: what the repeater says counts, for it limits.
+    /// Says it once when the repeater and this end do not agree on which radio the clients need
+    /// too: what the repeater says counts, for it limits.
     fn compare_shared(&mut self, running: &Running, now: Time) {
         let Some(radios) = &self.radios else { return };
         let status = running.core.engine.status(now);

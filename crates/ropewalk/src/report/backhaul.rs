@@ -1,4 +1,5 @@
-//! What the ends of a backhaul between an access point and a repeater say of the queue towards the clients, in the form in which `status --json` has it.
+//! What the ends of a backhaul between an access point and a repeater say of the queue towards the
+//! clients, in the form in which `status --json` has it.
 
 use ropewalk_bond::backhaul::BackhaulStatus;
 use ropewalk_bond::backhaul::limiter::Allowance;

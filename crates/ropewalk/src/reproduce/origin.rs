@@ -6,7 +6,8 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-/// The build that made a run: the version, and a hash of the sources of everything that decides figures.
+/// The build that made a run: the version, and a hash of the sources of everything that decides
+/// figures.
 pub(crate) const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ROPEWALK_BUILD"));
 
 /// What two pages have to agree in.
@@ -36,8 +37,9 @@ impl Origin {
         Some(Origin { commit: of("commit")?, build: of("build")?, rows: of("rows")? })
     }
 
-    /// In what a page of this origin is older than `now`. The commit alone makes no page stale: what does not touch the models or the
-    /// paper changes no figure, and no page can carry the commit that it is part of.
+    /// In what a page of this origin is older than `now`. The commit alone makes no page stale:
+    /// what does not touch the models or the paper changes no figure, and no page can carry the
+    /// commit that it is part of.
     pub(super) fn stale(&self, now: &Origin) -> Vec<String> {
         let pairs = [("build", &self.build, &now.build), ("rows", &self.rows, &now.rows)];
         let differs = pairs.into_iter().filter(|(_, page, here)| page != here);
@@ -60,7 +62,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The commit of the repository around a directory, with a + if the models or the papers were changed since.
+/// The commit of the repository around a directory, with a + if the models or the papers were
+/// changed since.
 fn commit(directory: &Path) -> String {
     let git = |args: &[&str]| {
         let output = Command::new("git").arg("-C").arg(directory).args(args).output().ok()?;

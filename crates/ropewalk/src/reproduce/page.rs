@@ -39,7 +39,8 @@ impl Made {
     }
 }
 
-/// One row for each formula: rows that say the same of the same figure are one piece of evidence. A row that differs stands for its equals.
+/// One row for each formula: rows that say the same of the same figure are one piece of evidence. A
+/// row that differs stands for its equals.
 fn distinct<'a>(all: Vec<(&'a Claim, Outcome)>) -> Vec<(&'a Claim, Outcome)> {
     let mut kept: Vec<(&'a Claim, Outcome)> = Vec::new();
     for (claim, outcome) in all {

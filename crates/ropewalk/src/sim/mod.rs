@@ -1,7 +1,7 @@
 //! `ropewalk sim`: scenarios in virtual time.
 //!
-//! The simulation itself is `ropewalk-sim`, the file and the report are `ropewalk-scenario`. Here is what a user meets: options,
-//! progress, tables, files, and exit codes.
+//! The simulation itself is `ropewalk-sim`, the file and the report are `ropewalk-scenario`. Here
+//! is what a user meets: options, progress, tables, files, and exit codes.
 
 mod check;
 pub(crate) mod driver;
@@ -57,7 +57,8 @@ pub(crate) struct Which {
 pub(crate) struct Run {
     #[command(flatten)]
     pub which: Which,
-    /// Run it with so many seeds, from the scenario's or `--seed` on, and print the mean and standard error of each figure
+    /// Run it with so many seeds, from the scenario's or `--seed` on, and print the mean and
+    /// standard error of each figure
     #[arg(long, value_name = "N", conflicts_with_all = ["out", "pcap", "json"])]
     pub seeds: Option<std::num::NonZeroU32>,
     /// Write report.json, a CSV file for each table, and charts into this directory; made if it is not there

@@ -11,7 +11,8 @@ use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Runs a scenario with `seeds` seeds and prints mean and standard error of what every flow and station got.
+/// Runs a scenario with `seeds` seeds and prints mean and standard error of what every flow and
+/// station got.
 pub(super) fn run(args: &Run, seeds: u32) -> Result<()> {
     let document = args.which.document()?;
     let scenario = document.scenario()?;

@@ -47,7 +47,8 @@ impl Store {
         Ok(out)
     }
 
-    /// A finished run, if it is one of this scenario, seed and build; what was run of another is run again.
+    /// A finished run, if it is one of this scenario, seed and build; what was run of another is
+    /// run again.
     pub(crate) fn finished(&self, index: usize, scenario: &str, seed: u64) -> Option<Report> {
         let report: Report = serde_json::from_slice(&fs::read(self.path(index)).ok()?).ok()?;
         let p = &report.provenance;

@@ -1,7 +1,9 @@
-//! A gateway's client registry: who was invited, who came with the invite, and which addresses they have.
+//! A gateway's client registry: who was invited, who came with the invite, and which addresses they
+//! have.
 //!
-//! One registry is shared by the engine, which asks at each handshake, and the control socket, which invites and revokes. It is held for
-//! microseconds at a time; writing it to the disk is the business of the state's saver.
+//! One registry is shared by the engine, which asks at each handshake, and the control socket,
+//! which invites and revokes. It is held for microseconds at a time; writing it to the disk is the
+//! business of the state's saver.
 
 use super::pool::Pool;
 use base64::Engine as _;
@@ -145,7 +147,8 @@ impl Clients {
         self.clients.iter().filter(of_key).max_by_key(|c| !c.revoked).map(|c| c.name.as_str())
     }
 
-    /// May this client come in? The first contact binds its key to the invite, and gives it addresses, or on layer 2 a device. The flag says whether the registry changed.
+    /// May this client come in? The first contact binds its key to the invite, and gives it
+    /// addresses, or on layer 2 a device. The flag says whether the registry changed.
     pub(crate) fn admit(
         &mut self,
         pool: &Pool,

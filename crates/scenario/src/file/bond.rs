@@ -70,7 +70,8 @@ choice! {
 }
 
 section! {
-    /// When the gateway's dedicated radio looks for another channel, and how. As the daemon's `[ap.migrate]`.
+    /// When the gateway's dedicated radio looks for another channel, and how. As the daemon's
+    /// `[ap.migrate]`.
     pub struct Migrate {
         /// Channels to try, by number, in this order.
         channels: Vec<u16>,
@@ -118,7 +119,9 @@ section! {
         queue: Bytes = Bytes(16_000_000),
         /// Most packets in its queue. If not said, bytes alone count; under `backpressure` 200, or what leaves in 100 ms if that is more.
         queue_packets: Option<u32>,
-        /// No packet waits longer than this for missing ones before it. If not said, for each of them as long as a repair takes; A repeater a wireless backhaul away waits 100 ms, that of the Multifacet paper 10.
+        /// No packet waits longer than this for missing ones before it. If not said, for each of
+        /// them as long as a repair takes; a repeater a wireless backhaul away waits 100 ms, that
+        /// of the Multifacet paper 10.
         order_deadline: Option<Duration>,
         /// How the shared paths of a repeater are limited. As the daemon has it.
         limiter: Limiter = Limiter::Mimd,
@@ -165,7 +168,8 @@ section! {
         class: PathClass = PathClass::Active,
         /// Its share under the weighted scheduler.
         weight: u32 = 1,
-        /// Its radio is also the access point of the client's own clients: what comes by it is limited, so that they go first.
+        /// Its radio is also the access point of the client's own clients: what comes by it is
+        /// limited, so that they go first.
         shared: bool = false,
     }
 }

@@ -104,7 +104,8 @@ section! {
         bytes: Option<Bytes>,
         /// udp, video: how fast. If not said, udp sends as fast as the interface takes packets.
         rate: Option<BitRate>,
-        /// udp with a `rate`, in the simulator: how long it sends at a time, from its start on. If not said, always.
+        /// udp with a `rate`, in the simulator: how long it sends at a time, from its start on. If
+        /// not said, always.
         on: Option<Duration>,
         /// The same: how long it is silent between.
         off: Option<Duration>,

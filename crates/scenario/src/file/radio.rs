@@ -245,10 +245,12 @@ choice! {
         TailDrop = "tail-drop",
         /// Flows take turns, each under CoDel, which marks what can be marked, as Linux's mac80211 has it since 4.11.
         FqCodel = "fq-codel",
-        /// As `fq-codel`, and stations take turns by the airtime that was spent on them: a station that has used up its 256 µs waits until the others
-        /// have had theirs. Linux's mac80211 with drivers that report airtime, since 5.1.
+        /// As `fq-codel`, and stations take turns by the airtime that was spent on them: a station
+        /// that has used up its 256 µs waits until the others have had theirs. Linux's mac80211
+        /// with drivers that report airtime, since 5.1.
         AirtimeFair = "airtime-fair",
-        /// One line for all stations of a priority, `packets` long, those on the air included, as in ns-3: whose oldest packet came first has its turn.
+        /// One line for all stations of a priority, `packets` long, those on the air included, as
+        /// in ns-3: whose oldest packet came first has its turn.
         Fifo = "fifo",
     }
 }
@@ -256,7 +258,8 @@ choice! {
 section! {
     /// What waits for a radio.
     pub struct RadioQueue {
-        /// Most packets that wait for one station in one priority; with `fifo`, for all stations in one priority. 500 is what access points commonly hold.
+        /// Most packets that wait for one station in one priority; with `fifo`, for all stations in
+        /// one priority. 500 is what access points commonly hold.
         packets: u32 = 500,
         /// Most packets that wait for one interface, for all its stations together. Linux's mac80211 holds as many.
         total: u32 = 4096,

@@ -44,7 +44,8 @@ pub struct PathCounts {
     pub rtt_ns: Option<u64>,
     /// State now.
     pub state: &'static str,
-    /// Wireless backhaul: what the limiter of shared links allows it now; 200000 where it is not limited.
+    /// Wireless backhaul: what the limiter of shared links allows it now; 200000 where it is not
+    /// limited.
     pub limit: Option<f64>,
     /// Packets in the longest queue towards a client, as reported last.
     pub client_queue: Option<u32>,

@@ -1,4 +1,5 @@
-//! The dedicated radio's way to a better channel: the engine's link is read, [`Migration`] decides, the simulated access point announces.
+//! The dedicated radio's way to a better channel: the engine's link is read, [`Migration`] decides,
+//! the simulated access point announces.
 
 use super::host::{Shared, engine_time, world_time};
 use crate::net::Net;

@@ -1,4 +1,5 @@
-//! A wireless backhaul between an access point and a repeater loses one of its two links: what is left carries the traffic, whatever the ends can know of it.
+//! A wireless backhaul between an access point and a repeater loses one of its two links: what is
+//! left carries the traffic, whatever the ends can know of it.
 
 use crate::common::flow;
 use ropewalk_scenario::Document;

@@ -1,5 +1,5 @@
-//! One TCP flow over two unlike paths, as over 60 GHz and 5 GHz, while somebody stands in the way of the faster one
-//! now and then (mechanism DB-13). Rates are an eighth of real ones.
+//! One TCP flow over two unlike paths, as over 60 GHz and 5 GHz, while somebody stands in the way
+//! of the faster one now and then (mechanism DB-13). Rates are an eighth of real ones.
 
 use crate::common::simulation;
 use std::fmt::Write;
@@ -11,7 +11,8 @@ const ROUNDS: usize = 3;
 /// What headers leave of the rates.
 const PAYLOAD: f64 = 0.94;
 
-/// Bytes that the application had received at the end of each ms, and its longest wait. A blockage begins each `every_ms`.
+/// Bytes that the application had received at the end of each ms, and its longest wait. A blockage
+/// begins each `every_ms`.
 fn run(every_ms: usize, blocked_ms: usize, seed: u64) -> (Vec<f64>, Duration) {
     let end = every_ms * (ROUNDS + 1);
     let link = |name: &str, mbps: f64, ms: u32| {
@@ -73,7 +74,8 @@ fn a_blockage_of_a_second_costs_what_the_path_would_have_carried_and_no_more() {
     }
 }
 
-/// The null case: what waits is kept for a moment only. After longer than that TCP has to find the rate anew.
+/// The null case: what waits is kept for a moment only. After longer than that TCP has to find the
+/// rate anew.
 #[test]
 fn after_seven_seconds_nothing_waits_for_the_path_any_more() {
     let (received, _) = run(9_000, 7_000, 1);

@@ -1,12 +1,14 @@
-//! Two links between an access point and a repeater, one of them on the channel of the repeater's client (Multifacet): what both carry is held against what
-//! the dedicated one carries alone. Whoever breaks the striper, the limiter or their feedback finds out here.
+//! Two links between an access point and a repeater, one of them on the channel of the repeater's
+//! client (Multifacet): what both carry is held against what the dedicated one carries alone.
+//! Whoever breaks the striper, the limiter or their feedback finds out here.
 
 use crate::common::flow;
 use ropewalk_scenario::Document;
 use ropewalk_sim::Simulation;
 use std::path::Path;
 
-/// The third bottleneck of the paper's table 2: a competitor silences the dedicated link for half of the time, and the client's channel has air to spare (zone 2).
+/// The third bottleneck of the paper's table 2: a competitor silences the dedicated link for half
+/// of the time, and the client's channel has air to spare (zone 2).
 const ZONE_2: [&str; 5] = [
     "duration=5s",
     "warmup=2s",
@@ -51,8 +53,9 @@ fn two_links_carry_more_than_the_dedicated_one_alone_where_air_is_left() {
     }
 }
 
-/// A competitor that speaks for 20 ms at a time holds up the dedicated link and the answers on it. Whoever takes that for a dead path sends whole windows twice, and
-/// two links carry little more than one or, with `balance`, less.
+/// A competitor that speaks for 20 ms at a time holds up the dedicated link and the answers on it.
+/// Whoever takes that for a dead path sends whole windows twice, and two links carry little more
+/// than one or, with `balance`, less.
 #[test]
 fn a_link_that_is_held_up_is_not_taken_for_a_dead_path() {
     let long = ["interferer.rival.on=\"20ms\"", "interferer.rival.off=\"20ms\""];

@@ -1,5 +1,7 @@
-//! Two links between an access point and a repeater, held against the better way with one: the traditional repeater, or the bond over the dedicated link alone.
-//! The aim is "never less"; these bounds are what holds today in the places where the rule is hardest and where there is most to gain.
+//! Two links between an access point and a repeater, held against the better way with one: the
+//! traditional repeater, or the bond over the dedicated link alone. The aim is "never less"; these
+//! bounds are what holds today in the places where the rule is hardest and where there is most to
+//! gain.
 
 use crate::common::flow;
 use ropewalk_scenario::Document;
@@ -27,7 +29,8 @@ fn placements(more: &[&str]) -> (Plan, PathBuf) {
     (Plan::of(&document).unwrap_or_else(|e| panic!("{e}")), document.directory())
 }
 
-/// Both limiters carry so many times what the better way with one link does: at each place, and in the mean of the places. A single run scatters by 5 %.
+/// Both limiters carry so many times what the better way with one link does: at each place, and in
+/// the mean of the places. A single run scatters by 5 %.
 fn holds(seeds: &[u64], [least, mean]: [f64; 2], more: &[&str]) {
     let (plan, directory) = placements(more);
     let mut ratios = Vec::new();
@@ -44,10 +47,12 @@ fn holds(seeds: &[u64], [least, mean]: [f64; 2], more: &[&str]) {
     assert!(found > mean, "{found:.3} in the mean of {ratios:.3?}");
 }
 
-/// Zone 1: the dedicated link alone brings nearly what the client's can take, so equation 2 promises nothing, and whoever limits too little loses here.
+/// Zone 1: the dedicated link alone brings nearly what the client's can take, so equation 2
+/// promises nothing, and whoever limits too little loses here.
 #[test]
 fn where_nothing_is_to_be_gained_little_is_lost() {
-    // Without RTS the limiter is all that keeps the shared link from the clients' air: 0.85 to 1.04, 0.96 in the mean.
+    // Without RTS the limiter is all that keeps the shared link from the clients' air: 0.85 to
+    // 1.04, 0.96 in the mean.
     holds(&[1, 26], [0.80, 0.93], &["bond.rw0.rts=false"]);
     // As daemons are: 0.93 to 1.13, 1.04 in the mean.
     holds(&[1, 6, 26], [0.90, 1.01], &[]);

@@ -1,4 +1,5 @@
-//! Two paths, one of which stands still for 20 ms now and then without losing anything, as Wi-Fi does when an acknowledgement collides.
+//! Two paths, one of which stands still for 20 ms now and then without losing anything, as Wi-Fi
+//! does when an acknowledgement collides.
 
 use crate::common::{flow, run};
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! Same scenario, same seed: the same run on every machine. The hashes of `traces.txt` are those of all arrivals of the first two
 //! seconds of scenarios that together use everything there is.
 //!
-//! A change of a model changes them, and is meant to be seen: `UPDATE_TRACES=1 cargo test -p ropewalk-sim traces` writes
-//! them anew.
+//! A change of a model changes them, and is meant to be seen: `UPDATE_TRACES=1 cargo test -p
+//! ropewalk-sim traces` writes them anew.
 
 use ropewalk_scenario::Document;
 use ropewalk_sim::Simulation;

@@ -17,10 +17,11 @@ pub enum Discipline {
     /// Flows take turns, each under CoDel, which marks what can be marked (RFC 8290), as in Linux's mac80211: a target of
     /// 20 ms, an interval of 100 ms, a quantum of 300 bytes. When it is full, the longest flow loses.
     FqCodel,
-    /// The same, and stations take turns by airtime: deficit round robin with 256 µs a turn, as `ieee80211_next_txq` in Linux since 5.1.
+    /// The same, and stations take turns by airtime: deficit round robin with 256 µs a turn, as
+    /// `ieee80211_next_txq` in Linux since 5.1.
     AirtimeFair,
-    /// One line per category for all stations, those packets included that are not acknowledged yet: the station whose oldest
-    /// packet came first is served (ns-3's `FcfsWifiQueueScheduler`).
+    /// One line per category for all stations, those packets included that are not acknowledged
+    /// yet: the station whose oldest packet came first is served (ns-3's `FcfsWifiQueueScheduler`).
     Fifo,
 }
 

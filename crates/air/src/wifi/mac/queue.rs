@@ -63,7 +63,8 @@ pub(crate) struct TxQueue<T> {
     pub(crate) tries: u32,
     /// It stands in its radio's list of queues with something to send.
     pub(crate) listed: bool,
-    /// Airtime that it may still use before others have their turn, ns; below zero: what it has used too much.
+    /// Airtime that it may still use before others have their turn, ns; below zero: what it has
+    /// used too much.
     pub(crate) deficit_ns: i64,
 }
 

@@ -205,8 +205,8 @@ impl Radio {
         duration::ppdu(rate, bytes, self.band).as_nanos() as u64
     }
 
-    /// The rate of the answer to a frame at `rate`.
-    /// The rate of a control frame that begins an exchange, before data at this rate: RTS and Block Ack requests.
+    /// The rate of the answer to a frame at `rate`. The rate of a control frame that begins an
+    /// exchange, before data at this rate: RTS and Block Ack requests.
     pub(crate) fn control_rate(&self, rate: Rate) -> Rate {
         self.spec.control_rate.unwrap_or_else(|| self.answer_rate(rate))
     }

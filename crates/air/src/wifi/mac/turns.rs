@@ -40,7 +40,8 @@ impl<T: Clone> Air<T> {
         }
     }
 
-    /// Packets of a category in a radio's one line, those included that wait for their acknowledgement.
+    /// Packets of a category in a radio's one line, those included that wait for their
+    /// acknowledgement.
     pub(crate) fn fifo_len(&self, radio: u16, category: usize) -> usize {
         let here = self.peers.iter().filter(|p| p.radio == radio).map(|p| &p.tx[category]);
         let sent = |m: &super::queue::Mpdu<T>| m.content.packets().len();

@@ -1,4 +1,5 @@
-//! When the dedicated link of a backhaul leaves its channel, and where it goes (Multifacet, 000 §3.3 and §5.4; rows MF-15 to MF-20 of the ledger).
+//! When the dedicated link of a backhaul leaves its channel, and where it goes (Multifacet, 000
+//! §3.3 and §5.4; rows MF-15 to MF-20 of the ledger).
 //!
 //! ```text
 //!            rate under `least` for a whole `window`, though data waited

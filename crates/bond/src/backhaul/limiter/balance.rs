@@ -7,10 +7,12 @@
 //!   T · dr/dt = (q* − q)/τ − dq/dt
 //! ```
 //!
-//! Packets come to the queue at p + r (p by the dedicated links) and leave at D(1 − r/U): the more air the shared link takes, the less is left. So
-//! dq/dt = g (r − K), where K is that of the paper's equation 2 and g = 1 + D/U, and the loop is q″ + (g/T) q′ + (g/Tτ) q = 0 about it: it comes to rest
-//! at K without knowing p, D or U, and without overshoot for gτ ≥ 4T. What interferes for a moment lengthens the queue and lets it shrink again: dq/dt adds up
-//! to nothing, so a transient changes *r* by the small term alone. What stays takes effect within T/g.
+//! Packets come to the queue at p + r (p by the dedicated links) and leave at D(1 − r/U): the more
+//! air the shared link takes, the less is left. So dq/dt = g (r − K), where K is that of the
+//! paper's equation 2 and g = 1 + D/U, and the loop is q″ + (g/T) q′ + (g/Tτ) q = 0 about it: it
+//! comes to rest at K without knowing p, D or U, and without overshoot for gτ ≥ 4T. What interferes
+//! for a moment lengthens the queue and lets it shrink again: dq/dt adds up to nothing, so a
+//! transient changes *r* by the small term alone. What stays takes effect within T/g.
 
 use super::{Allowance, CongestionLevel, Law, Report};
 use crate::time::{Duration, Time};
@@ -28,8 +30,10 @@ const CLAMP: f64 = 2.0;
 const LONGEST_S: f64 = 0.05;
 /// Reports kept for it.
 const KEPT: usize = 16;
-/// A link that does not use its leave gets no more than this many times what it uses: demand, not air, is short, and what was right before need not be when it has some
-/// again. Where the dedicated link stands still now and then the queue swings and the rate with it; twice cuts off the upper half of each swing, and the mean falls.
+/// A link that does not use its leave gets no more than this many times what it uses: demand, not
+/// air, is short, and what was right before need not be when it has some again. Where the dedicated
+/// link stands still now and then the queue swings and the rate with it; twice cuts off the upper
+/// half of each swing, and the mean falls.
 const HEADROOM: f64 = 3.0;
 /// And always enough to be seen: a burst every 50 ms.
 const LEAST_PPS: f64 = 320.0;

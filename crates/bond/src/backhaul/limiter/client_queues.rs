@@ -74,8 +74,10 @@ impl ClientQueues {
         self.clients.len()
     }
 
-    /// Packets in the longest queue, each client judged by itself (T-12b): the sum would let many short queues look like one long. A client that drains far less
-    /// than its share is held up by its own link, and its queue counts as `low` at most; or it would block the shared link for all.
+    /// Packets in the longest queue, each client judged by itself (T-12b): the sum would let many
+    /// short queues look like one long. A client that drains far less than its share is held up by
+    /// its own link, and its queue counts as `low` at most; or it would block the shared link for
+    /// all.
     pub fn longest(&self, low: u32) -> u32 {
         let active = self.clients.values().filter(|c| c.state.backlog_packets > 0 || c.drained_pps > 0.0);
         let (count, total) = active.fold((0u32, 0.0), |(n, sum), c| (n + 1, sum + c.drained_pps));

@@ -7,9 +7,11 @@ use crate::time::{Duration, Time};
 /// period of 200 ms at twice the right share fills the repeater's queue.
 const UP: f64 = 1.25;
 const DOWN: f64 = 1.5;
-/// A product cannot leave zero (T-9): the least threshold is one datagram, and below it is the block, a state of its own.
+/// A product cannot leave zero (T-9): the least threshold is one datagram, and below it is the
+/// block, a state of its own.
 const FLOOR: f64 = 1.0;
-/// A blocked link is tried again after this, even where the queue stays between the thresholds for ever.
+/// A blocked link is tried again after this, even where the queue stays between the thresholds for
+/// ever.
 const PROBE_AFTER: Duration = Duration::from_secs(1);
 
 /// Multiplicative increase, multiplicative decrease.

@@ -87,7 +87,8 @@ impl Kind {
         match self {
             // The paper found 200 ms best (section 6.2): its law reacts to every transient that it is told of.
             Kind::Off | Kind::Mimd => Duration::from_millis(200),
-            // Half an aggregate's time would be better; but each takes a turn on the dedicated channel, and one turn in ten collides.
+            // Half an aggregate's time would be better; but each takes a turn on the dedicated
+            // channel, and one turn in ten collides.
             Kind::Balance => Duration::from_millis(10),
         }
     }
@@ -189,7 +190,8 @@ pub struct Counters {
 const SILENT_PERIODS: u32 = 2;
 /// If it lasts at least this long: reports that wait for their turn on a busy channel are late by tens of milliseconds, and say so when they come.
 const SILENCE: Duration = Duration::from_millis(100);
-/// A repeater that says it will report less often than config lets it (`report-period-ms`) is not believed: its silence would go unnoticed for minutes.
+/// A repeater that says it will report less often than config lets it (`report-period-ms`) is not
+/// believed: its silence would go unnoticed for minutes.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
 /// The access point's end: the repeater's last report and what follows from it for each shared path.

@@ -1,5 +1,6 @@
-//! The three links of a backhaul in a small packet model, for the tests: an access point that always has something to send, a dedicated link, and a channel
-//! that the shared link and the client's link take in turns of one frame, as stations do that both have something to send.
+//! The three links of a backhaul in a small packet model, for the tests: an access point that
+//! always has something to send, a dedicated link, and a channel that the shared link and the
+//! client's link take in turns of one frame, as stations do that both have something to send.
 
 use super::{ClientQueues, Config, Kind, SharedLinkLimiter};
 use crate::feedback::LinkState;

@@ -182,7 +182,8 @@ fn names_are_known() {
 }
 
 proptest! {
-    /// Whatever a repeater says, what follows is finite, everything is counted, and its silence is noticed within eleven seconds and blocks the shared links.
+    /// Whatever a repeater says, what follows is finite, everything is counted, and its silence is
+    /// noticed within eleven seconds and blocks the shared links.
     #[test]
     fn any_reports_at_any_time_are_counted_and_leave_a_limiter_that_notices_silence(
         balance in any::<bool>(),

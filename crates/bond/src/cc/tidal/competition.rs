@@ -1,10 +1,11 @@
 //! Somebody else's queue: telling it from a route that became longer, and holding our own in it.
 //!
-//! Our own queue empties within a few intervals when we send less. One that does not is either no queue at all
-//! (the route has changed; its delay stands still, whatever we do) or is kept up by a flow that only yields to
-//! loss. Against the latter a delay-aware controller would starve, so while it lasts the path follows CUBIC, as
-//! Copa's competitive mode follows AIMD (Arun and Balakrishnan, NSDI 2018, §2.2), and every few seconds it sends
-//! less for a moment (a *yield test*) to see whether the queue empties now.
+//! Our own queue empties within a few intervals when we send less. One that does not is either no
+//! queue at all (the route has changed; its delay stands still, whatever we do) or is kept up by a
+//! flow that only yields to loss. Against the latter a delay-aware controller would starve, so
+//! while it lasts the path follows CUBIC, as Copa's competitive mode follows AIMD (Arun and
+//! Balakrishnan, NSDI 2018, §2.2), and every few seconds it sends less for a moment (a *yield
+//! test*) to see whether the queue empties now.
 
 use super::steady::Inputs;
 use crate::cc::cubic::{Cubic, CubicLaw};
@@ -15,7 +16,8 @@ use crate::time::{Duration, Time};
 const PATIENCE_INTERVALS: u32 = 12;
 /// Least time of it: shorter disturbances are the machine's.
 const PATIENCE: f64 = 0.4;
-/// Intervals in a row of an excessive queue that mean a competing flow, however little we held back.
+/// Intervals in a row of an excessive queue that mean a competing flow, however little we held
+/// back.
 const STUBBORN: u32 = 20;
 /// Our restraint must have been enough to drain the queue so many times.
 const THOROUGH: f64 = 1.5;
@@ -23,13 +25,15 @@ const THOROUGH: f64 = 1.5;
 const UNMOVED: f64 = 0.12;
 /// Time from one yield test to the next.
 const TEST_EVERY: Duration = Duration::from_secs(4);
-/// From the beginning of competitive mode to its first yield test: soon, in case the suspicion was wrong.
+/// From the beginning of competitive mode to its first yield test: soon, in case the suspicion was
+/// wrong.
 const FIRST_TEST: Duration = Duration::from_secs(1);
 /// Sending during a yield test, as a part of the delivered rate.
 const TEST_GAIN: f64 = 0.5;
 /// Longest yield test, intervals.
 const TEST_INTERVALS: u32 = 8;
-/// Part of the queue that may be left when our yield test should have drained all of it, were it ours alone.
+/// Part of the queue that may be left when our yield test should have drained all of it, were it
+/// ours alone.
 const TEST_LEFT: f64 = 0.3;
 /// Intervals with an ordinary queue after which competitive mode is over in any case.
 const LOW_INTERVALS: u32 = 3;

@@ -7,7 +7,8 @@ use crate::time::{Duration, Time};
 /// How long the smallest delay counts as "no queue". Long enough to hold several drains (see
 /// [`super::steady`]), short enough to accept a route that became longer.
 const FLOOR_WINDOW: Duration = Duration::from_secs(10);
-/// An empty path's per-interval minimum lies this many times its scatter above the smallest of the last seconds.
+/// An empty path's per-interval minimum lies this many times its scatter above the smallest of the
+/// last seconds.
 const BIAS: f64 = 1.4;
 /// The same, in parts of the lumps' delay (see [`DelaySense::update`]), where the path delivers in lumps. A radio that aggregates is full only
 /// while an aggregate waits beside the one that is on the air, and so is each of several hops: by
@@ -46,9 +47,10 @@ impl DelaySense {
         }
     }
 
-    /// Take in the smallest queue delay of a monitor interval. `calm`: there was no overload and no startup, so a change that is
-    /// not a trend is noise. `ack_gap`: how much longer arrivals paused than the sender's own grain makes them, seconds. A delay that swings on a
-    /// path whose arrivals pause comes in lumps: of links that gather packets and send them as one.
+    /// Take in the smallest queue delay of a monitor interval. `calm`: there was no overload and no
+    /// startup, so a change that is not a trend is noise. `ack_gap`: how much longer arrivals
+    /// paused than the sender's own grain makes them, seconds. A delay that swings on a path whose
+    /// arrivals pause comes in lumps: of links that gather packets and send them as one.
     pub(super) fn update(&mut self, report: &Report, calm: bool, target: f64, ack_gap: f64) {
         let (now, queue) = (report.now, report.queue);
         self.sense_jitter(report.jitter, target);
@@ -118,7 +120,8 @@ mod tests {
 
     const TARGET: f64 = 0.0003;
 
-    /// After some seconds of intervals whose delays swing by `jitter` and whose arrivals pause by `ack_gap`, seconds.
+    /// After some seconds of intervals whose delays swing by `jitter` and whose arrivals pause by
+    /// `ack_gap`, seconds.
     fn seen(jitter: f64, ack_gap: f64) -> DelaySense {
         let mut sense = DelaySense::new();
         for k in 0..100 {

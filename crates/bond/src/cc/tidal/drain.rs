@@ -20,7 +20,8 @@ impl Drain {
         Drain { last: now, intervals: 0 }
     }
 
-    /// End of a monitor interval; how far to drain beyond the apparent end of the queue if a drain is due, in seconds.
+    /// End of a monitor interval; how far to drain beyond the apparent end of the queue if a drain
+    /// is due, in seconds.
     pub(super) fn step(&mut self, i: &Inputs<'_>) -> Option<f64> {
         self.intervals += 1;
         let due = i.report.now.since(self.last) >= DRAIN_EVERY && self.intervals >= DRAIN_EVERY_INTERVALS;

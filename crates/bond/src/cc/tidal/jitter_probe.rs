@@ -1,14 +1,16 @@
 //! Probing where the delay jitters by more than the queue that is targeted.
 //!
-//! There the absolute reading says little, yet the *answer* to a push is plain: a push that the link takes does not
-//! lengthen the delay, and one that it does not take lengthens it by just what was pushed. So every second or two the
-//! path sends a little faster for two intervals and watches. If the delay grows by less than half of what was pushed the
-//! link has room, and the push goes on, harder. If not, what was pushed is drained again, and a little more, so that
-//! an unseen queue cannot build up over many such cycles.
+//! There the absolute reading says little, yet the *answer* to a push is plain: a push that the
+//! link takes does not lengthen the delay, and one that it does not take lengthens it by just what
+//! was pushed. So every second or two the path sends a little faster for two intervals and watches.
+//! If the delay grows by less than half of what was pushed the link has room, and the push goes on,
+//! harder. If not, what was pushed is drained again, and a little more, so that an unseen queue
+//! cannot build up over many such cycles.
 
 use super::steady::Inputs;
 
-/// Intervals from one push to the next: from few, after a push that found room, to more, each time none is found.
+/// Intervals from one push to the next: from few, after a push that found room, to more, each time
+/// none is found.
 const LEAST_REST: u32 = 2;
 const MOST_REST: u32 = 10;
 /// A first push adds a queue of this many times the noise, if the link has no room: enough to be seen.
@@ -52,7 +54,8 @@ impl JitterProbe {
         self.stage = Stage::Rest(self.rest);
     }
 
-    /// End of a monitor interval: the gain for the next, or `None` where the ordinary law should decide.
+    /// End of a monitor interval: the gain for the next, or `None` where the ordinary law should
+    /// decide.
     pub(super) fn step(&mut self, i: &Inputs<'_>) -> Option<f64> {
         let reading = i.report.queue;
         let level = self.level.map_or(reading, |l| l + (reading - l) * 0.3);

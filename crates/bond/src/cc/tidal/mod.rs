@@ -1,7 +1,8 @@
 //! Tidal, the default controller: a path as full as it can be with a queue as short as it can be.
 //!
-//! It paces by rate. Once per *monitor interval* (a round trip, or longer where a round trip holds too few packets) it
-//! looks at the smallest queue delay of the interval and at the rate that the link served, and sets the next pace:
+//! It paces by rate. Once per *monitor interval* (a round trip, or longer where a round trip holds
+//! too few packets) it looks at the smallest queue delay of the interval and at the rate that the
+//! link served, and sets the next pace:
 //!
 //! ```text
 //! pace = rate · (1 + ½ · (aim − queue) / interval)        a little faster while the queue is short of its target,
@@ -15,12 +16,14 @@
 //! have to overshoot.
 //!
 //! * `startup` doubles per round trip until a queue shows, like HyStart++ (RFC 9406).
-//! * `delay` measures how much the per-interval minimum scatters and widens the target by it, so that jitter is not
-//!   taken for a queue, and more on a path that delivers in lumps (aggregates of 802.11), which a queue of a millisecond would leave half empty.
+//! * `delay` measures how much the per-interval minimum scatters and widens the target by it, so
+//!   that jitter is not taken for a queue, and more on a path that delivers in lumps (aggregates of
+//!   802.11), which a queue of a millisecond would leave half empty.
 //! * `drain` lets the queue run dry for a moment every 2.5 s, so that the base delay stays known.
 //! * `jitter_probe` probes where the delay jitters by more than the queue that is targeted.
 //! * `loss` makes up for random loss and recognises policers.
-//! * `competition` recognises longer routes and flows that fill the queue, and competes with the latter.
+//! * `competition` recognises longer routes and flows that fill the queue, and competes with the
+//!   latter.
 //!
 //! Relatives: FAST TCP (Wei, Jin, Low, Hegde 2006) has the same equilibrium, Copa (NSDI 2018) the mode switch, BBR
 //! (draft-ietf-ccwg-bbr) the rate model and app-limited rule. CE marks lower the gain in proportion to
@@ -48,7 +51,8 @@ use steady::{Inputs, Steady};
 /// Window before anything is known, datagrams. RFC 6928 has 10 for one flow; a path carries several, and spreads
 /// them over a round trip.
 const INITIAL_DATAGRAMS: f64 = 16.0;
-/// Shortest interval: shorter ones would follow the scheduling of processes, not the network. Seconds.
+/// Shortest interval: shorter ones would follow the scheduling of processes, not the network.
+/// Seconds.
 const MIN_INTERVAL: f64 = 0.004;
 /// Datagrams that a monitor interval should hold, so that a minimum and a rate mean something.
 const INTERVAL_DATAGRAMS: f64 = 8.0;
@@ -65,7 +69,8 @@ const TARGET_PER_RTT: f64 = 10.0;
 /// of which an acknowledgement covers two. Seconds, packets.
 const OWN_GRAIN: f64 = 0.002;
 const OWN_PACKETS: f64 = 4.0;
-/// A silence of this long, or of two round trips, is the sender's or an outage, and no part of a monitor interval. Seconds.
+/// A silence of this long, or of two round trips, is the sender's or an outage, and no part of a
+/// monitor interval. Seconds.
 const SILENCE: f64 = 0.25;
 /// A GSO batch: the window always has room for some.
 const BATCH: f64 = 65_536.0;
@@ -130,10 +135,10 @@ impl Tidal {
         }
     }
 
-    /// Queue delay to target, seconds: a millisecond at 20 Mb/s, and less where packets are shorter, because more of
-    /// them smooth each other. It falls with the rate so that equal flows converge: of two in one queue the slower
-    /// targets more. It grows with the round trip, in which the control is blind, and holds most of a packet where one
-    /// takes long.
+    /// Queue delay to target, seconds: a millisecond at 20 Mb/s, and less where packets are
+    /// shorter, because more of them smooth each other. It falls with the rate so that equal flows
+    /// converge: of two in one queue the slower targets more. It grows with the round trip, in
+    /// which the control is blind, and holds most of a packet where one takes long.
     fn base_target(&self) -> f64 {
         let packet = self.mtu / self.rate.max(1.0);
         let root = (packet / TARGET_PACKET).sqrt();
@@ -197,8 +202,8 @@ impl Tidal {
         }
     }
 
-    /// Whether the interval should end early: a probe that finds the end of the link is not carried on, nor is a queue
-    /// let grow where none should be.
+    /// Whether the interval should end early: a probe that finds the end of the link is not carried
+    /// on, nor is a queue let grow where none should be.
     fn must_react(&mut self, ack: &Ack, queue: f64, target: f64) -> bool {
         let above = queue - self.delay.floor();
         let risen = self.onset.on_ack(ack, above, 3.0 * target + 4.0 * self.delay.noise());

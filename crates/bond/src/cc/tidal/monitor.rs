@@ -3,8 +3,8 @@
 use crate::cc::Ack;
 use crate::time::Time;
 
-/// A monitor interval that is being measured. Intervals follow each other without a gap, so the error of cutting a stream of
-/// packets at an arbitrary one cancels from interval to interval.
+/// A monitor interval that is being measured. Intervals follow each other without a gap, so the
+/// error of cutting a stream of packets at an arbitrary one cancels from interval to interval.
 #[derive(Clone, Debug)]
 pub(super) struct MonitorInterval {
     start: Time,
@@ -41,7 +41,8 @@ pub(super) struct Report {
     pub app_limited: bool,
 }
 
-/// A monitor interval in which more than this part of the bytes was app-limited says nothing about the path's capacity.
+/// A monitor interval in which more than this part of the bytes was app-limited says nothing about
+/// the path's capacity.
 const APP_LIMITED_PART: f64 = 0.1;
 
 impl MonitorInterval {

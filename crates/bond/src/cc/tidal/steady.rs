@@ -1,4 +1,5 @@
-//! The control law: once per interval, from the queue and the delivered rate to the next pacing rate.
+//! The control law: once per interval, from the queue and the delivered rate to the next pacing
+//! rate.
 
 use super::delay::DelaySense;
 use super::drain::Drain;
@@ -7,9 +8,10 @@ use super::loss::LossSense;
 use super::monitor::Report;
 use crate::time::Time;
 
-/// Part of the missing queue that one control interval makes good. The answer to a change shows two intervals later, an
-/// integrator with that delay rings from about 0.37 on; what is on its way is counted (`pending`), which allows a
-/// little more, and equal flows share the sooner the larger it is.
+/// Part of the missing queue that one control interval makes good. The answer to a change shows two
+/// intervals later, an integrator with that delay rings from about 0.37 on; what is on its way is
+/// counted (`pending`), which allows a little more, and equal flows share the sooner the larger it
+/// is.
 const REFILL: f64 = 0.5;
 /// Part of the excess queue that one control interval takes away: more than is refilled, since a queue delays
 /// everybody, and an empty moment costs only itself.
@@ -17,7 +19,8 @@ const RELIEF: f64 = 0.8;
 /// Slower sending when every packet is marked CE. A mark says that there is a queue, and the marker is quick: little
 /// by little is enough.
 const MARK_RELIEF: f64 = 0.15;
-/// Sending at less than this part of the rate is restraint: more than the control does around its target.
+/// Sending at less than this part of the rate is restraint: more than the control does around its
+/// target.
 const RESTRAINED: f64 = 0.96;
 /// Slowest sending while a queue is drained, as a part of the estimated rate.
 const LEAST_GAIN: f64 = 0.5;
@@ -27,9 +30,11 @@ const MAX_PROBE_GAIN: f64 = 0.5;
 const HELD_PROBE_GAIN: f64 = 0.02;
 /// From this push on the path counts as probing; the control around its target stays below.
 pub(super) const PROBING_GAIN: f64 = 0.05;
-/// Intervals without a queue before the push doubles from interval to interval; the effect of a push needs two to show.
+/// Intervals without a queue before the push doubles from interval to interval; the effect of a
+/// push needs two to show.
 const DRY_INTERVALS: u32 = 2;
-/// Memory of the rate, in control intervals: intervals join without a gap, so little averaging is needed.
+/// Memory of the rate, in control intervals: intervals join without a gap, so little averaging is
+/// needed.
 const RATE_MEMORY: f64 = 1.0;
 /// Sending faster than is served, by so much, means a growing queue (and the reverse), beyond what the measure allows.
 const SKEW: f64 = 1.03;
@@ -64,7 +69,8 @@ pub(super) struct Inputs<'a> {
     /// Estimated rate before this interval, bytes per second.
     pub rate: f64,
     pub min_rtt: f64,
-    /// Longest usual gap between acknowledgements, seconds: the grain of everything measured in a monitor interval.
+    /// Longest usual gap between acknowledgements, seconds: the grain of everything measured in a
+    /// monitor interval.
     pub gap: f64,
     pub probe_allowed: bool,
 }
@@ -159,7 +165,8 @@ impl Steady {
         if noisy && i.report.span < 0.7 * i.min_rtt {
             return; // cut short by a probe's end: too few arrivals to count
         }
-        // With noise one monitor interval may be short of arrivals by chance; the better of two, and half of the way, is safer.
+        // With noise one monitor interval may be short of arrivals by chance; the better of two,
+        // and half of the way, is safer.
         let (seen, weight) = if noisy { (served.max(last), 0.5) } else { (served, 1.0) };
         let sent = i.report.sent_rate;
         let growing = sent > served * (SKEW + noise) && seen < *rate;

@@ -8,7 +8,8 @@ use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Bond, BondPath, Interface, Migrate, Mode, Scheduler};
 use ropewalk_sim::BuildError;
 
-/// Whether a bond is such a backhaul: it lives on what its radios complete, shares one with the repeater's clients, or may leave its channel.
+/// Whether a bond is such a backhaul: it lives on what its radios complete, shares one with the
+/// repeater's clients, or may leave its channel.
 pub(super) fn is_backhaul(bond: &Bond) -> bool {
     bond.scheduler == Scheduler::Backpressure || bond.paths.iter().any(|p| p.shared) || bond.migrate.is_some()
 }

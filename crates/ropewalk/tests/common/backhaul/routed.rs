@@ -9,7 +9,8 @@ pub(crate) const BEHIND: &str =
 pub(crate) const AP: &str = "tun = \"rw0\"\naddress = [\"10.77.0.1/24\", \"fd77::1/64\"]";
 pub(crate) const REPEATER: &str = "tun = \"rw0\"\nclients = \"wlan2\"\nnetworks = [\"192.168.8.0/24\", \"fd08::/64\"]\nroute = [\"0.0.0.0/0\", \"::/0\"]";
 
-/// Addresses and routes of those who know nothing of the backhaul, and a queue that can be read in front of the client.
+/// Addresses and routes of those who know nothing of the backhaul, and a queue that can be read in
+/// front of the client.
 pub(crate) fn addresses(site: &Site) {
     let (server, ap, repeater, client) = (&site.server, &site.ap, &site.repeater, &site.client);
     server

@@ -56,15 +56,19 @@ ends = ["server:eth0", "switch:p3"]
     )
 }
 
-#[test]
-fn a_station_that_changes_its_access_point_is_found_again() {
-    let rest = r#"
+/// The server asks the station: what comes back shows where it can be reached.
+const PING: &str = r#"
 [[flow]]
 name = "ping"
 kind = "ping"
 from = "server"
 to = "sta"
 interval = "50ms"
+"#;
+
+#[test]
+fn a_station_that_changes_its_access_point_is_found_again() {
+    let rest = r#"
 [[event]]
 at = "3s"
 what = "move"
@@ -79,7 +83,7 @@ at = "5s"
 what = "associate"
 interface = "sta:wlan0"
 "#;
-    let report = run(&two_cells(rest));
+    let report = run(&two_cells(&format!("{PING}{rest}")));
     let got = series(&report, "flow.ping.goodput_mbps");
     assert!(got[1] > 0.0 && got[4] == 0.0 && got[7] > 0.0 && got[9] > 0.0, "{got:?}");
     let by = |name: &str| report.station.iter().find(|s| s.name == name).map_or(0, |s| s.delivered);
@@ -109,19 +113,13 @@ rate = "80Mbit/s"
 #[test]
 fn an_access_point_takes_its_station_to_another_channel() {
     let rest = r#"
-[[flow]]
-name = "ping"
-kind = "ping"
-from = "server"
-to = "sta"
-interval = "50ms"
 [[event]]
 at = "3s"
 what = "switch-channel"
 interface = "ap1:wlan0"
 channel = 44
 "#;
-    let report = run(&two_cells(rest));
+    let report = run(&two_cells(&format!("{PING}{rest}")));
     let channel = |name: &str| &report.radio.iter().find(|r| r.name == name).unwrap().channel;
     assert_eq!(
         [channel("ap1:r"), channel("sta:r"), channel("ap2:r")],
@@ -317,7 +315,8 @@ fn offered(rates: &[&str]) -> Report {
 
 #[test]
 fn a_source_with_a_rate_keeps_it_whatever_becomes_of_its_datagrams() {
-    // 100 Mb/s in packets of 1500 B are 83,333 in 10 s; 11a carries 30.5 Mb/s of IP (docs/models/validation.md).
+    // 100 Mb/s in packets of 1500 B are 83,333 in 10 s; 11a carries 30.5 Mb/s of IP
+    // (docs/models/validation.md).
     let report = offered(&["100Mbit/s"]);
     let row = flow(&report, "f0");
     assert!(near(row.sent_packets as f64, 83_333.0, 0.001), "{row:?}");
@@ -346,7 +345,8 @@ fn unequal_senders_get_the_shares_that_the_medium_gives() {
     assert!(near(fast.goodput_mbps, 25.3, 0.03), "{fast:?}");
 }
 
-/// A download of UDP in short aggregates to a near and to a far station, under a kind of queue: Mb/s, and per cent of airtime of each.
+/// A download of UDP in short aggregates to a near and to a far station, under a kind of queue:
+/// Mb/s, and per cent of airtime of each.
 fn near_and_far(kind: &str) -> [(f64, f64); 2] {
     let mut text = format!(
         "duration = \"6s\"\nwarmup = \"1s\"\n[node.ap]\n\
@@ -394,7 +394,8 @@ fn control_frames_go_at_the_rate_that_is_told() {
         ));
         flow(&report, "up").goodput_mbps
     };
-    // The rule's rate at 54 Mb/s is 24; an RTS of 20 B and a CTS of 14 B take 52 and 44 µs at 6 Mb/s, 28 and 28 at 24.
+    // The rule's rate at 54 Mb/s is 24; an RTS of 20 B and a CTS of 14 B take 52 and 44 µs at 6
+    // Mb/s, 28 and 28 at 24.
     let (rule, told, slow) =
         (goodput(""), goodput(", control = \"24Mbit/s\""), goodput(", control = \"6Mbit/s\""));
     assert_eq!(rule, told);

@@ -15,6 +15,9 @@ use crate::time::{Duration, Time};
 
 /// A test that has seen nothing after so many times its length ends with a rate of 0: the station did not follow.
 const DEAF: u32 = 10;
+/// Packets of 1500 B for which a test has room at the least rate: in a shorter one a straggler from the
+/// channel before would decide.
+const PACKETS: f64 = 8.0;
 /// Share of the looks of a window at which data has to wait.
 const WANTED: f64 = 0.7;
 /// Attempts to go home.
@@ -40,7 +43,8 @@ pub struct Settings {
     pub least_bps: f64,
     /// So long it may carry less, if data waits for it at seven of ten looks.
     pub window: Duration,
-    /// Length of a test: 20 ms in the paper.
+    /// Length of a test: 20 ms in the paper. It is longer, and as long as `window` at most, where
+    /// fewer than eight packets of 1500 B come in that time at `least_bps`.
     pub test: Duration,
     /// So long a switch may take, its announcement included: two beacons and the station's way. A busy machine may take several times as long, and a search pays for
     /// it only where a radio neither goes nor says that it will not.
@@ -60,6 +64,13 @@ impl Default for Settings {
             patience: Duration::from_millis(1500),
             rest: Duration::from_secs(30),
         }
+    }
+}
+
+impl Settings {
+    fn test_length(&self) -> Duration {
+        let packets = Duration::from_secs_f64(PACKETS * 12_000.0 / self.least_bps.max(1.0));
+        self.test.max(packets.min(self.window))
     }
 }
 
@@ -187,10 +198,14 @@ impl Migration {
         }
     }
 
-    /// The radio cannot go where [`Order::Move`] sent it.
+    /// The radio does not go where [`Order::Move`] sent it. That ends the trial of a candidate. On
+    /// the way home it may only say that an earlier switch is not over: it is asked again later.
     pub fn refused(&mut self, now: Time) {
-        if let State::Moving { until, .. } = &mut self.state {
-            (*until, self.is_refused) = (now, true);
+        if let State::Moving { until, home, .. } = &mut self.state {
+            self.is_refused = true;
+            if *home == 0 {
+                *until = now;
+            }
         }
     }
 
@@ -262,6 +277,8 @@ impl Migration {
 
     fn move_on(&mut self, to_mhz: u32, until: Time, home: u32, now: Time, reading: Reading) -> Option<Order> {
         let there = reading.channel_mhz == Some(to_mhz);
+        // At home, with a switch of before still announced.
+        let may_leave = self.is_adrift && self.is_refused && home > 1;
         match (there, home) {
             (true, 0) => {
                 self.is_adrift = false;
@@ -271,6 +288,7 @@ impl Migration {
             }
             // It may only not have left yet.
             (true, _) if self.is_adrift && now < until => None,
+            (true, attempts) if may_leave => self.go(to_mhz, attempts - 1, now),
             (true, _) => self.settle(Some(to_mhz), now),
             (false, _) if now < until => None,
             (false, 0) => {
@@ -295,13 +313,13 @@ impl Migration {
             if reading.carried_bytes > resumed.1 {
                 let began = Some((now, reading.carried_bytes));
                 self.state = State::Testing { at_mhz, resumed, began };
-            } else if now.since(resumed.0) >= self.settings.test * DEAF {
+            } else if now.since(resumed.0) >= self.settings.test_length() * DEAF {
                 return self.tested(at_mhz, 0.0, now);
             }
             return None;
         };
         let lasted = now.since(start);
-        if lasted < self.settings.test {
+        if lasted < self.settings.test_length() {
             return None;
         }
         self.tested(at_mhz, rate(reading.carried_bytes, carried, lasted), now)

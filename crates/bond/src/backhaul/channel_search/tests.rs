@@ -15,8 +15,9 @@ struct Radio {
     going: Option<(u32, Time)>,
     /// How long it takes to go.
     beacons: Duration,
-    /// While it is on its way it goes nowhere else.
+    /// While it is on its way it goes nowhere else, and may say so.
     busy: bool,
+    refuses: bool,
     /// Channels that it never reaches.
     barred: Vec<u32>,
     /// Channels on which the station is not heard.
@@ -39,6 +40,7 @@ impl Radio {
             going: None,
             beacons: BEACONS,
             busy: false,
+            refuses: false,
             barred: vec![],
             deaf: vec![],
             carries: true,
@@ -77,8 +79,11 @@ impl Radio {
             Order::Move { to_mhz } => {
                 self.carries = false;
                 self.moves.push(to_mhz);
-                let goes_nowhere = self.barred.contains(&to_mhz) || self.busy && self.going.is_some();
-                if !goes_nowhere {
+                let is_on_its_way = self.busy && self.going.is_some();
+                if is_on_its_way && self.refuses {
+                    self.migration.refused(self.now);
+                }
+                if !is_on_its_way && !self.barred.contains(&to_mhz) {
                     self.going = Some((to_mhz, self.now + self.beacons));
                 }
             }
@@ -185,6 +190,37 @@ fn one_that_leaves_late_is_fetched_home() {
     radio.run(6000);
     assert_eq!((radio.at, radio.outcomes[0].1.at_mhz), (5180, Some(5180)));
     assert!(radio.moves.len() > 2 && radio.carries);
+}
+
+/// hostapd refuses every switch while one is announced: that says nothing of where the radio will be.
+#[test]
+fn one_that_refuses_while_it_leaves_is_fetched_home() {
+    for leaves_after in [1600, 2500, 3500, 4400] {
+        let mut radio = Radio::new(&RATES[..2], settings(Search::Adequate, &OTHERS[..1]));
+        radio.beacons = Duration::from_millis(leaves_after);
+        radio.run(1050);
+        assert!(radio.migration.is_searching() && radio.moves == [5220]);
+        radio.beacons = BEACONS;
+        (radio.busy, radio.refuses) = (true, true);
+        radio.run(8000);
+        assert_eq!((radio.at, radio.outcomes[0].1.at_mhz), (5180, Some(5180)), "after {leaves_after} ms");
+        assert!(radio.carries && radio.outcomes.len() == 1);
+    }
+}
+
+/// Where little is asked for, one packet in 20 ms is 0.6 Mb/s: nothing goes by two of them, which may be stragglers.
+#[test]
+fn two_stragglers_are_no_rate() {
+    let rates = [(5180, 0.4), (5220, 0.0)];
+    let mut radio = Radio::new(&rates, Settings { least_bps: 6e5, ..settings(Search::Adequate, &[5220]) });
+    while radio.at == 5180 || !radio.carries {
+        radio.run(1);
+    }
+    radio.carried += 1500.0;
+    radio.run(15);
+    radio.carried += 1500.0;
+    radio.run(500);
+    assert_eq!((radio.at, radio.moves.as_slice()), (5180, [5220, 5180].as_slice()));
 }
 
 #[test]

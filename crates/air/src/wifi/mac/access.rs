@@ -6,8 +6,8 @@
 //!         ├── EIFS, if the last frame was broken, or the NAV ──┼── AIFS ──┼─ backoff · slot ─┤ transmit
 //! ```
 //! Nobody counts slots one by one. While the medium is idle the end of the shortest backoff stands in the timers; when
-//! it becomes busy, whole slots since `start` are taken off each backoff at once. An access that is due at the very instant at
-//! which the medium becomes busy still happens: nobody senses what begins in the same slot.
+//! it becomes busy, whole slots since `start` are taken off each backoff at once. An access that is due less than [`CCA_NS`]
+//! after the medium became busy still happens: nobody has noticed yet.
 
 use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
@@ -16,6 +16,8 @@ use crate::Time;
 
 /// The category of beacons, above the four of EDCA.
 pub(crate) const BEACON: usize = 4;
+/// What carrier sense takes to notice a signal (aCCATime of an OFDM PHY, 17.4.4), ns; ns-3 takes as long.
+pub(crate) const CCA_NS: u64 = 4_000;
 /// Categories with a backoff of their own.
 pub(crate) const CATEGORIES: usize = 5;
 
@@ -57,6 +59,8 @@ pub(crate) struct Access {
     nav_until: u64,
     /// EIFS without the AIFS at its end, after a frame that was broken.
     eifs_until: u64,
+    /// The medium's becoming busy is noticed from then on.
+    noticed_at: u64,
     /// When an answer was last found missing.
     failed_at: u64,
     pub(crate) categories: [Category; CATEGORIES],
@@ -104,6 +108,7 @@ impl Access {
             active: 0,
             idle_since: 0,
             busy_since: 0,
+            noticed_at: 0,
             nav_until: 0,
             eifs_until: 0,
             failed_at: 0,
@@ -118,10 +123,10 @@ impl Access {
         self.idle_since.max(self.nav_until).max(self.eifs_until).max(self.failed_at)
     }
 
-    /// When the next category may transmit; never while the medium is busy.
+    /// When the next category may transmit; never while the medium is known to be busy.
     #[inline]
-    pub(crate) fn expiry(&self) -> Time {
-        if self.busy || self.held || self.wants == 0 {
+    pub(crate) fn expiry(&self, now: Time) -> Time {
+        if self.held || self.wants == 0 {
             return Time::MAX;
         }
         let base = self.base();
@@ -133,7 +138,22 @@ impl Access {
             let start = (base + c.aifs_ns).max(c.from);
             first = first.min(start + u64::from(c.backoff) * self.slot_ns);
         }
+        if self.busy && now.as_nanos().max(first) >= self.noticed_at {
+            return Time::MAX;
+        }
         Time::from_nanos(first)
+    }
+
+    /// From when the radio knows that the medium is busy.
+    #[inline]
+    pub(crate) fn notices_at(&self) -> Time {
+        Time::from_nanos(self.noticed_at)
+    }
+
+    /// Whether the medium is busy, and has been for long enough to be noticed.
+    #[inline]
+    fn knows_busy(&self, now: u64) -> bool {
+        self.busy && self.busy_since < now && self.noticed_at <= now
     }
 
     /// The medium becomes busy, perhaps by a transmission of its `own`. Whole slots that have passed are taken off.
@@ -151,6 +171,7 @@ impl Access {
             }
         }
         (self.busy, self.busy_since) = (true, now);
+        self.noticed_at = if own { now } else { now + CCA_NS };
     }
 
     /// Categories that meant to go at once, and now cannot, draw a backoff.
@@ -161,7 +182,7 @@ impl Access {
             let category = left.trailing_zeros() as usize;
             left &= left - 1;
             let c = &mut self.categories[category];
-            if c.fresh && (base + c.aifs_ns).max(c.from) > now {
+            if c.fresh && (base + c.aifs_ns).max(c.from) >= now + CCA_NS {
                 c.fresh = false;
                 c.backoff = self.rng.next_u32() & c.cw;
             }
@@ -222,8 +243,8 @@ impl Access {
         let c = &self.categories[category];
         let start = (self.base() + c.aifs_ns).max(c.from);
         let idle = c.backoff == 0;
-        // What became busy at this very instant is not sensed yet.
-        let sensed_busy = self.held || (self.busy && self.busy_since < now) || self.nav_until > now;
+        // What became busy a moment ago is not sensed yet.
+        let sensed_busy = self.held || self.knows_busy(now) || self.nav_until > now;
         if sensed_busy {
             if idle {
                 self.draw(category);
@@ -239,7 +260,7 @@ impl Access {
     pub(crate) fn grant(&mut self, now: Time) -> Option<usize> {
         let now = now.as_nanos();
         // Busy since earlier: the timer was not for this idle period.
-        if self.held || self.wants == 0 || (self.busy && self.busy_since < now) {
+        if self.held || self.wants == 0 || self.knows_busy(now) {
             return None;
         }
         let base = self.base();
@@ -382,7 +403,7 @@ mod tests {
         a.wants = 1;
         a.on_idle(at(100_000));
         a.release_after_failure(0, at(145_000));
-        assert_eq!(a.expiry(), at(145_000 + AIFS + u64::from(a.categories[0].backoff) * SLOT));
+        assert_eq!(a.expiry(at(145_000)), at(145_000 + AIFS + u64::from(a.categories[0].backoff) * SLOT));
     }
 
     #[test]
@@ -398,8 +419,29 @@ mod tests {
             // The generator's next draws are not 0.
             a.on_busy(at(116_000), answers);
             a.on_idle(at(144_000));
-            assert_eq!(a.expiry() > at(144_000 + AIFS), backs_off, "{a:?}");
+            assert_eq!(a.expiry(at(144_000)) > at(144_000 + AIFS), backs_off, "{a:?}");
         }
+    }
+
+    #[test]
+    fn what_became_busy_less_than_a_cca_ago_is_not_noticed() {
+        for (before, goes) in [(0, true), (2_000, true), (CCA_NS - 1, true), (CCA_NS, false), (SLOT - 1, false)] {
+            for edca in [true, false] {
+                let mut a = access(edca);
+                (a.wants, a.active) = (1, 1);
+                a.categories[0].backoff = 3;
+                let due = at(AIFS + 3 * SLOT);
+                let busy = Time::from_nanos(due.as_nanos() - before);
+                a.on_busy(busy, false);
+                assert_eq!(a.expiry(busy) == due, goes, "{before} ns before, {edca}");
+                assert_eq!(a.grant(due), goes.then_some(0));
+            }
+        }
+        // Its own transmission a radio knows of at once.
+        let mut a = access(true);
+        (a.wants, a.active) = (1, 1);
+        a.on_busy(at(AIFS - 1000), true);
+        assert_eq!(a.expiry(at(AIFS - 1000)), Time::MAX);
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl<T: Clone> Air<T> {
     #[inline]
     pub(crate) fn arm(&mut self, radio: usize) {
         if self.timers.get(radio, Cause::Access) != self.now {
-            let at = self.access[radio].expiry().max(self.now);
+            let at = self.access[radio].expiry(self.now).max(self.now);
             self.timers.set(radio, Cause::Access, at);
         }
     }

@@ -283,3 +283,20 @@ fn balia_of_equal_paths_and_its_decrease() {
     cc.on_loss(&Loss { now, bytes: MTU, newest_sent: now, inflight: 0 }, &paths);
     assert_eq!(cc.window(), 10 * MTU);
 }
+
+/// As draft-khalili §3 has it, l counts from the last answer to congestion on; a mark is one (RFC 3168 §5).
+#[test]
+fn bytes_since_a_loss_begin_anew_with_a_mark() {
+    let mut b = Bench::new("olia");
+    for packets in [100, 10] {
+        for _ in 0..packets {
+            b.now += b.rtt;
+            let (ack, siblings) = b.ack(MTU, false, &[]);
+            b.cc.on_ack(&ack, &siblings);
+        }
+        b.now += b.rtt;
+        let (ack, siblings) = b.ack(MTU, false, &[]);
+        b.cc.on_ack(&Ack { ce_packets: 1, ..ack }, &siblings);
+        assert_eq!(b.cc.bytes_since_loss(), (packets + 1) * MTU);
+    }
+}

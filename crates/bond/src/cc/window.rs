@@ -133,6 +133,11 @@ impl<L: Law> LossBased<L> {
         }
     }
 
+    /// A loss or a mark was answered: the bytes since then count anew.
+    fn note_event(&mut self) {
+        self.between_losses = core::mem::take(&mut self.since_loss);
+    }
+
     /// Answer a congestion event about a packet sent at `sent`, unless that event is answered already: one
     /// reduction per round trip (RFC 9002 §7.3.2).
     fn congestion(&mut self, now: Time, sent: Time, siblings: &[Sibling]) -> bool {
@@ -163,6 +168,7 @@ impl<L: Law> Controller for LossBased<L> {
         // A CE mark is a loss in all but name (RFC 3168 §5).
         if ack.ce_packets > 0 && self.congestion(ack.now, ack.newest_sent, siblings) {
             self.undo = None;
+            self.note_event();
             return;
         }
         if self.recovery_start.is_some_and(|start| ack.newest_sent <= start) {
@@ -180,7 +186,7 @@ impl<L: Law> Controller for LossBased<L> {
 
     fn on_loss(&mut self, loss: &Loss, siblings: &[Sibling]) {
         if self.congestion(loss.now, loss.newest_sent, siblings) {
-            self.between_losses = core::mem::take(&mut self.since_loss);
+            self.note_event();
         }
         if let Some(undo) = &mut self.undo {
             undo.unproven += loss.bytes;

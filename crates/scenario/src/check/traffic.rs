@@ -1,7 +1,7 @@
 //! Flows and events: who takes part, and which keys mean anything for which kind.
 
 use super::{Judge, transport};
-use crate::file::{AccessCategory, Event, Flow, FlowKind, Standard, TcpControl, What};
+use crate::file::{AccessCategory, Event, Flow, FlowKind, MediumModel, Standard, TcpControl, What};
 use crate::units::BitRate;
 
 pub(super) fn check(judge: &mut Judge) {
@@ -10,6 +10,7 @@ pub(super) fn check(judge: &mut Judge) {
         check_keys(judge, flow);
         check_values(judge, flow);
         check_category(judge, flow);
+        check_steering(judge, flow);
     }
     for (i, event) in judge.scenario.event.iter().enumerate() {
         check_event(judge, &format!("event.{i}"), event);
@@ -70,6 +71,7 @@ fn honoured(kind: FlowKind) -> &'static [&'static str] {
             "ack-hold",
             "paths",
             "scheduler",
+            "steering",
         ],
         FlowKind::Udp => &["bytes", "rate", "on", "off", "packet"],
         FlowKind::Ping => &["packet", "interval"],
@@ -119,6 +121,7 @@ fn check_keys(judge: &mut Judge, flow: &Flow) {
         ("ack-hold", flow.ack_hold.is_some()),
         ("paths", !flow.paths.is_empty()),
         ("scheduler", flow.scheduler.is_some()),
+        ("steering", flow.steering.is_some()),
         ("qualities", !flow.qualities.is_empty()),
         ("segment", flow.segment.is_some()),
     ];
@@ -148,6 +151,20 @@ fn check_category(judge: &mut Judge, flow: &Flow) {
         );
         judge.fail(format!("flow.{}.category", flow.name), sentence);
     }
+}
+
+fn check_steering(judge: &mut Judge, flow: &Flow) {
+    let Some(steering) = &flow.steering else { return };
+    let key = |below: &str| format!("flow.{}.steering{below}", flow.name);
+    judge.fail_if(steering.marks.is_none() && !steering.priority, key(""), || {
+        "this steers by nothing; say `marks`, `priority = true` or both".into()
+    });
+    judge.fail_if(steering.marks.is_some() && flow.ecn != Some(true), key(".marks"), || {
+        "only packets whose sender answers marks may get one; say `ecn = true` for the flow".into()
+    });
+    judge.fail_if(judge.scenario.medium.model != MediumModel::WeightedFair, key(""), || {
+        "packet times are not estimated on 802.11 yet; set `medium.model = \"weighted-fair\"`, or take this out".into()
+    });
 }
 
 fn check_values(judge: &mut Judge, flow: &Flow) {

@@ -3,6 +3,7 @@
 mod adaptive;
 mod call;
 mod ping;
+mod steering;
 mod stream;
 mod tcp;
 mod transport;
@@ -12,6 +13,7 @@ mod video;
 pub use adaptive::Player;
 pub use call::{Caller, UNCALLED};
 pub use ping::Ping;
+pub use steering::{Steered, Steering};
 pub use stream::{BulkReceiver, BulkSender, Io, Orders, REQUEST_BYTES, Requester, Server, StreamApp};
 pub use tcp::TcpHost;
 pub use transport::{StreamConfig, StreamFigures, SubflowCounts};

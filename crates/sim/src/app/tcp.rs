@@ -1,5 +1,6 @@
 //! TCP and MPTCP as a host: one connection of [`crate::tcp`] or [`crate::mptcp`], and the application on it.
 
+use super::steering::Steering;
 use super::stream::{Io, StreamApp};
 use super::transport::{Stream, StreamConfig, SubflowCounts};
 use super::{Context, Endpoint};
@@ -34,6 +35,8 @@ pub struct TcpHost {
     stream: Option<Stream>,
     /// Further subflows of a connection that this end opens: own address, and the other's.
     more: Vec<(Ipv4Addr, Ipv4Addr)>,
+    /// How it steers, as a receiver.
+    steering: Option<Steering>,
     app: Box<dyn StreamApp>,
     established: bool,
     /// Bytes that the send buffer had no room for yet.
@@ -75,6 +78,7 @@ impl TcpHost {
             rng: ChaCha8Rng::seed_from_u64(seed),
             stream: None,
             more: Vec::new(),
+            steering: None,
             app,
             established: false,
             pending: 0,
@@ -92,6 +96,11 @@ impl TcpHost {
     /// The same with further subflows between these addresses, once the first stands.
     pub fn subflows(self, more: Vec<(Ipv4Addr, Ipv4Addr)>) -> TcpHost {
         TcpHost { more, ..self }
+    }
+
+    /// The same, steering the other end.
+    pub fn steers(self, steering: Option<Steering>) -> TcpHost {
+        TcpHost { steering, ..self }
     }
 
     /// The configuration for the way to `to`: no segment is longer than the first interface takes.
@@ -194,9 +203,16 @@ impl Endpoint for TcpHost {
         let continued = packet.continued;
         drop(packet);
         let now = cx.now();
+        let segment = match &mut self.steering {
+            Some(steering) => steering.mark(now, segment),
+            None => segment,
+        };
         match &mut self.stream {
             Some(stream) => {
                 stream.on_segment(now, &segment);
+                if let Some(steering) = &mut self.steering {
+                    steering.on_measured(now, stream);
+                }
                 let figures = stream.figures();
                 let (sum, count) = (figures.rtt_sum - self.seen.0, figures.rtt_samples - self.seen.1);
                 if count > 0 {
@@ -218,6 +234,9 @@ impl Endpoint for TcpHost {
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         if let Some(stream) = &mut self.stream {
             stream.on_timer(cx.now());
+            if let Some(steering) = &mut self.steering {
+                steering.on_timer(cx.now(), stream);
+            }
         }
         self.pump(cx);
     }
@@ -237,6 +256,8 @@ impl Endpoint for TcpHost {
     fn next_timeout(&self) -> Option<Time> {
         let stream = self.stream.as_ref().and_then(Stream::next_timeout);
         let app = self.app.next_timeout().filter(|_| self.established);
-        [stream, app].into_iter().flatten().min()
+        let steering =
+            self.steering.as_ref().filter(|_| self.stream.is_some()).and_then(Steering::next_timeout);
+        [stream, app, steering].into_iter().flatten().min()
     }
 }

@@ -3,7 +3,7 @@
 use crate::mptcp::{MptcpConfig, MptcpConnection, SubflowId, SubflowState};
 use crate::tcp::{Event, Segment, TcpConfig, TcpEndpoint};
 use ropewalk_air::Time;
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
 /// What a connection is to be like.
@@ -102,6 +102,27 @@ impl Stream {
         if let Stream::Mptcp(m) = self {
             m.add_subflow(local, remote, address_id, false);
         }
+    }
+
+    /// The subflow of an own address.
+    fn subflow_at(&self, address: Ipv4Addr) -> Option<(SubflowId, crate::tcp::ReceiveStats)> {
+        let Stream::Mptcp(m) = self else { return None };
+        let at = |id| m.addresses(id).is_some_and(|(local, _)| *local.ip() == address);
+        m.subflows().find(|s| s.1 != SubflowState::Gone && at(s.0)).map(|s| (s.0, s.2.receive))
+    }
+
+    /// The newest round trip that the subflow of an own address measured as a receiver, and how many it has.
+    pub(super) fn rtt_at_receiver(&self, address: Ipv4Addr) -> Option<(Duration, u64)> {
+        self.subflow_at(address).map(|(_, stats)| (stats.rtt, stats.rtt_samples))
+    }
+
+    /// Makes the subflow of an own address a backup, or no backup; false if there is none.
+    pub(super) fn set_backup(&mut self, address: Ipv4Addr, backup: bool) -> bool {
+        let Some((id, _)) = self.subflow_at(address) else { return false };
+        if let Stream::Mptcp(m) = self {
+            m.set_backup(id, backup);
+        }
+        true
     }
 
     pub(super) fn on_segment(&mut self, now: Time, segment: &Segment) {

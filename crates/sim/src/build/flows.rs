@@ -1,9 +1,9 @@
 //! Traffic.
 
-use super::{Action, BuildError, Built};
+use super::{Action, BuildError, Built, steering};
 use crate::app::{
-    BulkReceiver, BulkSender, Caller, Orders, Pace, Ping, Player, Requester, Server, StreamApp, StreamConfig,
-    SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource, VideoSink, VideoSource,
+    BulkReceiver, BulkSender, Caller, Orders, Pace, Ping, Player, Requester, Server, Steering, StreamApp,
+    StreamConfig, SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource, VideoSink, VideoSource,
 };
 use crate::mptcp::{MptcpConfig, SchedulerKind};
 use crate::net::{Attach, NodeId, Room};
@@ -226,8 +226,8 @@ fn algorithm(control: TcpControl) -> Algorithm {
     }
 }
 
-fn tcp_only(scenario: &Scenario, flow: &Flow, from_opens: bool) -> (StreamConfig, Vec<(Ipv4Addr, Ipv4Addr)>) {
-    (StreamConfig::Tcp(tcp_config(scenario, flow, from_opens)), Vec::new())
+fn tcp_only(scenario: &Scenario, flow: &Flow, from_opens: bool) -> Subflows {
+    (StreamConfig::Tcp(tcp_config(scenario, flow, from_opens)), Vec::new(), None)
 }
 
 /// The machine of a flow's end.
@@ -347,11 +347,12 @@ fn multipath(
     pairs.truncate(scenario.further_subflows(opening, waiting, homed != opener));
     let tcp = tcp_config(scenario, flow, from_opens);
     let config = StreamConfig::Mptcp(mptcp_config(tcp, flow.scheduler));
+    let steering = steering::of(built, scenario, flow, ends.seed)?;
     let ends = match from_opens {
         true => Ends { from_address: first.0, to_address: first.1, ..ends },
         false => Ends { to_address: first.0, from_address: first.1, ..ends },
     };
-    let opens = connection(built, (config, pairs), ends, from_opens, apps, ends.seed)?;
+    let opens = connection(built, (config, pairs, steering), ends, from_opens, apps, ends.seed)?;
     // The end that waits was made just before the one that opens.
     let sender = if from_opens { opens } else { EndpointId(opens.0 - 1) };
     Ok(BuiltFlow { id: ends.flow, starts: vec![opens], sender: Some(sender), homed: Some(homed) })
@@ -365,10 +366,13 @@ fn mptcp(built: &mut Built, scenario: &Scenario, flow: &Flow, ends: Ends) -> Res
     multipath(built, scenario, flow, ends, from_opens, apps)
 }
 
+/// What a connection is to be like, its further subflows, and how its receiver steers.
+type Subflows = (StreamConfig, Vec<(Ipv4Addr, Ipv4Addr)>, Option<Steering>);
+
 /// Two ends of a connection; `from` opens it, or, if nothing leads from it to the other (which address translation hides), `to`.
 fn connection(
     built: &mut Built,
-    (config, more): (StreamConfig, Vec<(Ipv4Addr, Ipv4Addr)>),
+    (config, more, steering): Subflows,
     ends: Ends,
     from_opens: bool,
     apps: [Box<dyn StreamApp>; 2],
@@ -379,12 +383,16 @@ fn connection(
         true => (ends.from, at_from, ends.to, at_to, ends.from_address, ends.to_address),
         false => (ends.to, at_to, ends.from, at_from, ends.to_address, ends.from_address),
     };
-    let waits = TcpHost::waits(ends.flow, config.clone(), waiting, ends.dscp, seed::of(seed, "waits", 0));
+    // Whoever receives steers.
+    let (at_opener, at_waiter) = if from_opens { (None, steering) } else { (steering, None) };
+    let waits = TcpHost::waits(ends.flow, config.clone(), waiting, ends.dscp, seed::of(seed, "waits", 0))
+        .steers(at_waiter);
     let waits = built.world.add_endpoint(waiter, ends.flow, Box::new(waits))?;
     let to = SocketAddrV4::new(address, waits.port());
     let opens = TcpHost::opens(ends.flow, to, config, opening, ends.dscp, seed::of(seed, "opens", 0))
         .from(local)
-        .subflows(more);
+        .subflows(more)
+        .steers(at_opener);
     Ok(built.world.add_endpoint(opener, ends.flow, Box::new(opens))?)
 }
 

@@ -9,6 +9,7 @@ mod events;
 mod flows;
 mod links;
 mod nodes;
+mod steering;
 
 pub use events::{Action, Agenda};
 pub use flows::{BuiltFlow, FULL_PACKET, PING_PACKET, QUALITIES, SEGMENT, dscp};

@@ -10,4 +10,5 @@ mod multifacet;
 mod rule;
 mod scenarios;
 mod standstill;
+mod steering;
 mod traces;

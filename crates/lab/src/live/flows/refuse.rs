@@ -57,6 +57,9 @@ fn of_flow(kernel: &Kernel, scenario: &Scenario, flow: &Flow) -> Vec<BuildError>
     if flow.ack_hold.is_some() {
         refuse("ack-hold", "a kernel acknowledges by its own rule; take the table out".into());
     }
+    if flow.steering.is_some() {
+        refuse("steering", "the lab's receivers do not steer; take the table out".into());
+    }
     if matches!(
         flow.scheduler,
         Some(MptcpScheduler::RoundRobin | MptcpScheduler::Blest | MptcpScheduler::Ecf)

@@ -369,7 +369,7 @@ impl TcpEndpoint {
         }
         if let Some(echo) = segment.options.timestamps.map(|t| t.echo).filter(|echo| *echo != 0) {
             let rtt = now - clock_time(now, echo);
-            self.rx.window.sample_rtt(rtt.max(Duration::from_millis(1)));
+            self.rx.sample_rtt(rtt.max(Duration::from_millis(1)));
         }
         let incoming = Incoming {
             seq: at,

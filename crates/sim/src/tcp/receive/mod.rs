@@ -25,6 +25,10 @@ pub struct ReceiveStats {
     pub marked: u64,
     /// Segments outside the window, dropped.
     pub outside: u64,
+    /// The newest round trip that this end measured by the echo of its own timestamps (RFC 7323 §4.1), to the millisecond.
+    pub rtt: Duration,
+    /// How many it has measured.
+    pub rtt_samples: u64,
 }
 
 /// A segment's data, in offsets.
@@ -112,6 +116,13 @@ impl Receiver {
             self.acks.at_once();
         }
         bytes
+    }
+
+    /// Takes in a round trip.
+    pub(crate) fn sample_rtt(&mut self, rtt: Duration) {
+        self.window.sample_rtt(rtt);
+        self.stats.rtt = rtt;
+        self.stats.rtt_samples += 1;
     }
 
     /// Takes in a segment that occupies sequence space.

@@ -1,0 +1,125 @@
+//! A receiver on several access points of one channel that steers the sender: [`ropewalk_roam`] on subflows of the model.
+
+use super::transport::Stream;
+use crate::tcp::{Ecn, Segment};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use ropewalk_air::Time;
+use ropewalk_roam::mark::{Law, Marker, RoundTrips};
+use ropewalk_roam::priority::{Path, Priorities};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// How often rates and priorities are worked out anew (paper 001, §5.1: by packet or by timer).
+const EVERY: Duration = Duration::from_millis(100);
+
+/// A station of an access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steered {
+    /// Its address, by which its subflow is known.
+    pub address: Ipv4Addr,
+    /// Air of a packet by its access point.
+    pub packet_time: Duration,
+}
+
+/// A subflow, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+struct Subflow {
+    of: Steered,
+    trips: RoundTrips,
+    samples: u64,
+    packets: u64,
+    marker: Marker,
+    backup: bool,
+}
+
+/// Marks packets that arrive, and makes subflows backups.
+#[derive(Debug)]
+pub struct Steering {
+    subflows: Vec<Subflow>,
+    marks: bool,
+    priorities: Option<Priorities>,
+    rng: ChaCha8Rng,
+    /// None before the first packet.
+    next: Option<Time>,
+}
+
+/// Time since the run began.
+fn since_start(now: Time) -> Duration {
+    Duration::from_nanos(now.as_nanos())
+}
+
+impl Steering {
+    /// Of the receiver with these stations, which share a channel.
+    pub fn new(stations: &[Steered], marks: Option<Law>, priority: bool, seed: u64) -> Steering {
+        let subflow = |of: &Steered| Subflow {
+            of: *of,
+            trips: RoundTrips::default(),
+            samples: 0,
+            packets: 0,
+            marker: Marker::new(marks.unwrap_or_default()),
+            backup: false,
+        };
+        Steering {
+            subflows: stations.iter().map(subflow).collect(),
+            marks: marks.is_some(),
+            priorities: priority.then(Priorities::new),
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            next: None,
+        }
+    }
+
+    /// The segment as the receiver sees it: with a mark, if it gets one.
+    pub(super) fn mark(&mut self, now: Time, segment: Segment) -> Segment {
+        self.next.get_or_insert(now + EVERY);
+        let address = *segment.destination.ip();
+        let Some(subflow) = self.subflows.iter_mut().find(|s| s.of.address == address) else {
+            return segment;
+        };
+        subflow.packets += u64::from(segment.payload_bytes > 0);
+        let is_ect = matches!(segment.ecn, Ecn::Ect0 | Ecn::Ect1);
+        let marked = self.marks && subflow.marker.marks(is_ect, self.rng.random(), since_start(now));
+        Segment { ecn: if marked { Ecn::Ce } else { segment.ecn }, ..segment }
+    }
+
+    /// Takes the round trips that the stream has measured.
+    pub(super) fn on_measured(&mut self, now: Time, stream: &Stream) {
+        for subflow in &mut self.subflows {
+            let Some((rtt, samples)) = stream.rtt_at_receiver(subflow.of.address) else { continue };
+            if samples > subflow.samples {
+                subflow.samples = samples;
+                subflow.trips.on_sample(rtt, since_start(now));
+            }
+        }
+    }
+
+    /// Works rates and priorities out anew, when that is due.
+    pub(super) fn on_timer(&mut self, now: Time, stream: &mut Stream) {
+        if self.next.is_none_or(|next| now < next) {
+            return;
+        }
+        self.next = Some(now + EVERY);
+        let best = self.subflows.iter().map(|s| s.of.packet_time).min().unwrap_or_default();
+        for subflow in &mut self.subflows {
+            subflow.marker.update(subflow.of.packet_time, best, &subflow.trips);
+        }
+        let Some(priorities) = &mut self.priorities else { return };
+        let path = |s: &Subflow| Path {
+            packet_time: s.of.packet_time,
+            least_rtt: s.trips.least(),
+            packets: s.packets,
+        };
+        let paths: Vec<Path> = self.subflows.iter().map(path).collect();
+        let backups = priorities.decide(&paths, since_start(now));
+        for (subflow, backup) in self.subflows.iter_mut().zip(backups) {
+            if subflow.backup != backup && stream.set_backup(subflow.of.address, backup) {
+                subflow.backup = backup;
+            }
+        }
+    }
+
+    /// When it wants to be called.
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        self.next
+    }
+}

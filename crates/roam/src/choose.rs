@@ -1,7 +1,8 @@
 //! Which access points a client joins: the few best of those that it hears (paper 001, §6.2, §6.3).
 //!
-//! More than three or four cost more air than they bring, so the paper's client takes three. The paper does not say which are best:
-//! here it is those whose packets take the least air, and before that was measured, those with the strongest signal.
+//! More than three or four cost more air than they bring, so the paper's client takes three. The
+//! paper does not say which are best: here it is those whose packets take the least air, and before
+//! that was measured, those with the strongest signal.
 
 use core::cmp::Ordering;
 use core::time::Duration;
@@ -15,15 +16,16 @@ pub struct Limits {
     pub least_dbm: f64,
     /// So many beacons missed in a row, and the access point is left.
     pub beacon_loss: u32,
-    /// A newcomer takes a place only if the one that it drives out needs this many times its packet time: joining costs a second.
+    /// A newcomer takes a place only if the one that it drives out needs this many times its packet
+    /// time: joining costs a second.
     pub lead: f64,
     /// The same between signals, where a packet time is not known yet.
     pub lead_db: f64,
 }
 
 impl Default for Limits {
-    /// Three, as the paper's client; −82 dBm, where 802.11 begins to hear preambles; seven beacons, as Linux; a fifth, as for marks;
-    /// 6 dB, about two steps of rate.
+    /// Three, as the paper's client; −82 dBm, where 802.11 begins to hear preambles; seven beacons,
+    /// as Linux; a fifth, as for marks; 6 dB, about two steps of rate.
     fn default() -> Limits {
         Limits { most: 3, least_dbm: -82.0, beacon_loss: 7, lead: 1.2, lead_db: 6.0 }
     }
@@ -64,7 +66,8 @@ pub fn choose(heard: &[Heard], limits: &Limits) -> Vec<u32> {
     with.into_iter().map(|h| h.id).collect()
 }
 
-/// The less air the better where both are known, else the stronger; equal ones by number, so that the order is always the same.
+/// The less air the better where both are known, else the stronger; equal ones by number, so that
+/// the order is always the same.
 fn by_merit(a: &Heard, b: &Heard) -> Ordering {
     let by_number = || a.id.cmp(&b.id);
     let by_signal = || b.signal_dbm.total_cmp(&a.signal_dbm);

@@ -1,7 +1,8 @@
 //! How much air a delivered packet takes by an access point (paper 001, §5.1).
 //!
-//! The client counts frames that came at the first try, frames that came later and frames that never came. Their shares give the
-//! chance that a try succeeds, and that gives the air of a packet with all its retries.
+//! The client counts frames that came at the first try, frames that came later and frames that
+//! never came. Their shares give the chance that a try succeeds, and that gives the air of a packet
+//! with all its retries.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -29,7 +30,8 @@ const MOST_LINKS: usize = 256;
 /// What a packet costs at one try, and how tries go on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tries {
-    /// Air of one try without its backoff: payload at its rate, headers, spaces, acknowledgement; seconds.
+    /// Air of one try without its backoff: payload at its rate, headers, spaces, acknowledgement;
+    /// seconds.
     pub frame_s: f64,
     /// Mean backoff before the first try: half of CWmin, in slots; seconds.
     pub backoff_s: f64,
@@ -40,7 +42,8 @@ pub struct Tries {
 }
 
 impl Tries {
-    /// One MPDU of an A-MPDU of `mean_mpdus` on average: what all share is divided, and a try again rides on a later aggregate.
+    /// One MPDU of an A-MPDU of `mean_mpdus` on average: what all share is divided, and a try again
+    /// rides on a later aggregate.
     pub fn of_aggregate(
         payload_s: f64,
         overhead_s: f64,
@@ -53,7 +56,8 @@ impl Tries {
         Tries { frame_s, backoff_s, doublings: 0, retries }
     }
 
-    /// Air of a delivered packet when a try fails with `loss`, that of packets given up included; seconds. None: nothing is delivered.
+    /// Air of a delivered packet when a try fails with `loss`, that of packets given up included;
+    /// seconds. None: nothing is delivered.
     pub fn packet_time_s(&self, loss: f64) -> Option<f64> {
         let loss = loss.clamp(0.0, 1.0);
         let (mut reached, mut air_s) = (1.0, 0.0);
@@ -65,8 +69,9 @@ impl Tries {
         (delivered > 0.0).then(|| air_s / delivered)
     }
 
-    /// Equation 1 as the paper prints it, a baseline: no mean over delivered packets, without the air of packets given up, and the
-    /// backoff without a bound. At a loss of 1 it is 0, so the worst access point looks like the best.
+    /// Equation 1 as the paper prints it, a baseline: no mean over delivered packets, without the
+    /// air of packets given up, and the backoff without a bound. At a loss of 1 it is 0, so the
+    /// worst access point looks like the best.
     pub fn printed_packet_time_s(&self, loss: f64) -> f64 {
         let loss = loss.clamp(0.0, 1.0);
         let (mut reached, mut time_s) = (1.0, 0.0);
@@ -91,7 +96,8 @@ pub struct Frame {
     pub transmitter: Mac,
     /// To whom.
     pub receiver: Mac,
-    /// Traffic identifier of a QoS frame, below 16. Other frames are numbered across all receivers, so their gaps say nothing.
+    /// Traffic identifier of a QoS frame, below 16. Other frames are numbered across all receivers,
+    /// so their gaps say nothing.
     pub tid: Option<u8>,
     /// Its sequence number.
     pub sequence: u16,
@@ -292,7 +298,8 @@ impl Estimator {
         Estimator::default()
     }
 
-    /// A data frame was overheard. One with a group address or an impossible TID says nothing and is left out.
+    /// A data frame was overheard. One with a group address or an impossible TID says nothing and
+    /// is left out.
     pub fn on_frame(&mut self, frame: &Frame, now: Duration) {
         let group = frame.receiver[0] & 1 == 1;
         if group || frame.tid.is_some_and(|tid| tid > 15) {

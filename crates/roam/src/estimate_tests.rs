@@ -200,7 +200,8 @@ fn group_frames_and_impossible_tids_say_nothing() {
 }
 
 proptest! {
-    /// Whatever comes, each counter is what the records say, gaps are bounded, and no frame counts twice within a Block Ack window.
+    /// Whatever comes, each counter is what the records say, gaps are bounded, and no frame counts
+    /// twice within a Block Ack window.
     #[test]
     fn counts_agree_with_records(frames in proptest::collection::vec((0u16..5_000, any::<bool>(), 0u64..20), 1..400)) {
         let mut estimator = Estimator::new();

@@ -1,7 +1,7 @@
 //! When a client of one access point moves to another: the baseline of paper 001 (§6.3, figure 8).
 //!
-//! It counts beacons over two seconds, and moves when another access point leads by ten. It breaks before it makes: the driver leaves
-//! the old access point, then joins the new one.
+//! It counts beacons over two seconds, and moves when another access point leads by ten. It breaks
+//! before it makes: the driver leaves the old access point, then joins the new one.
 
 use core::time::Duration;
 use std::collections::VecDeque;

@@ -1,7 +1,9 @@
-//! A client on every access point that it hears (the multi-AP paper, `docs/papers`): what it measures, and what it decides from that.
+//! A client on every access point that it hears (the multi-AP paper, `docs/papers`): what it
+//! measures, and what it decides from that.
 //!
-//! A client joins several access points of one channel and has one MPTCP subflow by each. Access points of a channel share its air, so
-//! a slow one costs a fast one more than it brings. The client measures what a packet costs by each, and steers the sender.
+//! A client joins several access points of one channel and has one MPTCP subflow by each. Access
+//! points of a channel share its air, so a slow one costs a fast one more than it brings. The
+//! client measures what a packet costs by each, and steers the sender.
 //!
 //! | file | question |
 //! |---|---|
@@ -12,7 +14,8 @@
 //! | `slots` | how long the radio stays on each channel |
 //! | `handover` | when a client of one access point moves: what the others are held against |
 //!
-//! Nothing here has a socket or a clock. Times are [`Duration`](core::time::Duration)s since any instant that a driver keeps to; they never go back.
+//! Nothing here has a socket or a clock. Times are [`Duration`](core::time::Duration)s since any
+//! instant that a driver keeps to; they never go back.
 
 #![forbid(unsafe_code)]
 

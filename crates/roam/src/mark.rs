@@ -1,19 +1,26 @@
-//! Which arriving packets get a mark, so that the sender moves its traffic to better access points (paper 001, §5.2).
+//! Which arriving packets get a mark, so that the sender moves its traffic to better access points
+//! (paper 001, §5.2).
 //!
-//! Marks of rate δ on the subflow of a slow access point are safe if the subflow could still fill that access point alone: δ takes away
-//! the queue and no more. With p = 2·(T/RTT)² marks and losses a Reno-like sender fills a link of packet time T whose round trip is
-//! RTT; without the queue it may have 2·(T/RTTmin)². The difference is δ. Other senders have other laws (CUBIC), or none (BBR).
+//! Marks of rate δ on the subflow of a slow access point are safe if the subflow could still fill
+//! that access point alone: δ takes away the queue and no more. With p = 2·(T/RTT)² marks and
+//! losses a Reno-like sender fills a link of packet time T whose round trip is RTT; without the
+//! queue it may have 2·(T/RTTmin)². The difference is δ. Other senders have other laws (CUBIC), or
+//! none (BBR).
 
 use core::time::Duration;
 
-/// A subflow is marked from this many times the packet time of the best access point on (paper 001, §5.2).
+/// A subflow is marked from this many times the packet time of the best access point on (paper 001,
+/// §5.2).
 const THRESHOLD: f64 = 1.2;
-/// Most packets marked: with 5 % the sender's window is six packets, and with fewer a loss becomes a timeout.
+/// Most packets marked: with 5 % the sender's window is six packets, and with fewer a loss becomes
+/// a timeout.
 const CAP: f64 = 0.05;
-/// Least round trips are forgotten after one to two of these: long enough to see the queue empty once.
+/// Least round trips are forgotten after one to two of these: long enough to see the queue empty
+/// once.
 const SPAN: Duration = Duration::from_secs(30);
 
-/// The marking rate that takes the queue away, and no more: 2·T²·(1/RTTmin² − 1/RTT²), without the cap. 0 if there is no queue.
+/// The marking rate that takes the queue away, and no more: 2·T²·(1/RTTmin² − 1/RTT²), without the
+/// cap. 0 if there is no queue.
 pub fn rate(packet_time: Duration, least_rtt: Duration, rtt: Duration) -> f64 {
     if least_rtt.is_zero() || rtt <= least_rtt {
         return 0.0;
@@ -23,8 +30,9 @@ pub fn rate(packet_time: Duration, least_rtt: Duration, rtt: Duration) -> f64 {
     2.0 * (without_queue * without_queue - with_queue * with_queue)
 }
 
-/// Equation 5 as the paper prints it, a baseline, `rtt` being as measured, with the queue. It is not the solution of equations 3 and 4:
-/// some 900 times too small at a packet time of 3 ms and a path of 25 ms. None: it has no value there, or a pole.
+/// Equation 5 as the paper prints it, a baseline, `rtt` being as measured, with the queue. It is
+/// not the solution of equations 3 and 4: some 900 times too small at a packet time of 3 ms and a
+/// path of 25 ms. None: it has no value there, or a pole.
 pub fn printed_rate(packet_time: Duration, rtt: Duration) -> Option<f64> {
     let (t, rtt) = (packet_time.as_secs_f64(), rtt.as_secs_f64());
     let left = rtt - 50.0 * t;
@@ -84,7 +92,8 @@ impl RoundTrips {
 pub struct Marker {
     law: Law,
     rate: f64,
-    /// No mark before this: a sender answers once in a round trip, so nearer marks say nothing more.
+    /// No mark before this: a sender answers once in a round trip, so nearer marks say nothing
+    /// more.
     not_before: Duration,
     rtt: Duration,
 }
@@ -103,7 +112,8 @@ impl Marker {
         self.rate = match self.law {
             _ if !is_worse => 0.0,
             Law::Corrected => rate(packet_time, least, rtt).min(CAP),
-            // Where the printed equation has no value the queue is short, so there is nothing to take away.
+            // Where the printed equation has no value the queue is short, so there is nothing to
+            // take away.
             Law::Printed => printed_rate(packet_time, rtt).unwrap_or(0.0).min(CAP),
         };
     }
@@ -113,8 +123,8 @@ impl Marker {
         self.rate
     }
 
-    /// Whether the packet that arrives gets a mark. `draw` is a random number from 0 to 1, 1 left out. A packet whose sender cannot answer
-    /// marks (`is_ect` false) gets none (RFC 3168 §5).
+    /// Whether the packet that arrives gets a mark. `draw` is a random number from 0 to 1, 1 left
+    /// out. A packet whose sender cannot answer marks (`is_ect` false) gets none (RFC 3168 §5).
     pub fn marks(&mut self, is_ect: bool, draw: f64, now: Duration) -> bool {
         let marks = is_ect && now >= self.not_before && draw < self.rate;
         if marks {

@@ -1,9 +1,11 @@
-//! Which subflows rest as MPTCP backups (MP_PRIO, RFC 8684 §3.3.8): stronger than marks, for a sender that does not answer them enough.
+//! Which subflows rest as MPTCP backups (MP_PRIO, RFC 8684 §3.3.8): stronger than marks, for a
+//! sender that does not answer them enough.
 //!
-//! A sender keeps two segments on the way whatever the marks say (RFC 5681 §3.1). Where packets take long and the path is short, those two
-//! take much of the channel's air. Such a subflow rests, and so does a worse one whose sender does not answer marks, while better ones of
-//! its channel use the air. When they leave much of it, since their bottleneck is elsewhere, it is tried, and stays while the connection
-//! as a whole is faster with it.
+//! A sender keeps two segments on the way whatever the marks say (RFC 5681 §3.1). Where packets
+//! take long and the path is short, those two take much of the channel's air. Such a subflow rests,
+//! and so does a worse one whose sender does not answer marks, while better ones of its channel use
+//! the air. When they leave much of it, since their bottleneck is elsewhere, it is tried, and stays
+//! while the connection as a whole is faster with it.
 
 use core::time::Duration;
 
@@ -13,7 +15,8 @@ const FLOOR_SEGMENTS: f64 = 2.0;
 const BUDGET: f64 = 0.03;
 /// A subflow is worse from this many times the best packet time on, as for marks.
 const WORSE: f64 = 1.2;
-/// A worse subflow that uses more of the air although it is marked has a sender that does not answer, or not yet.
+/// A worse subflow that uses more of the air although it is marked has a sender that does not
+/// answer, or not yet.
 const UNANSWERED: f64 = 0.15;
 /// The others leave much of the air if they use less.
 const LEFT: f64 = 0.70;
@@ -23,9 +26,11 @@ const MEASURE: Duration = Duration::from_secs(2);
 const SETTLE: Duration = Duration::from_secs(1);
 /// A trial has to bring this much.
 const GAIN: f64 = 1.05;
-/// A trial that paid is looked at again after this time, since then only a rest shows what the others could do.
+/// A trial that paid is looked at again after this time, since then only a rest shows what the
+/// others could do.
 const TERM: Duration = Duration::from_secs(60);
-/// After a trial in vain the next one waits this long, twice as long after each, and at most so long.
+/// After a trial in vain the next one waits this long, twice as long after each, and at most so
+/// long.
 const WAITS: (Duration, Duration) = (Duration::from_secs(4), Duration::from_secs(64));
 
 /// A subflow as its receiver sees it.
@@ -39,7 +44,8 @@ pub struct Path {
     pub packets: u64,
 }
 
-/// Share of the air that a sender's least window takes: 2·T/(RTT + T). None: its round trip is not known.
+/// Share of the air that a sender's least window takes: 2·T/(RTT + T). None: its round trip is not
+/// known.
 pub fn floor_cost(path: &Path) -> Option<f64> {
     let (t, rtt) = (path.packet_time.as_secs_f64(), path.least_rtt?.as_secs_f64());
     Some(FLOOR_SEGMENTS * t / (rtt + t).max(f64::MIN_POSITIVE))
@@ -89,8 +95,8 @@ impl Priorities {
         Priorities::default()
     }
 
-    /// Whether each subflow is to be a backup. To be called every 100 ms or so, with the same subflows in the same order; another
-    /// number of subflows begins anew.
+    /// Whether each subflow is to be a backup. To be called every 100 ms or so, with the same
+    /// subflows in the same order; another number of subflows begins anew.
     pub fn decide(&mut self, paths: &[Path], now: Duration) -> Vec<bool> {
         if self.roles.len() != paths.len() {
             let role = Role { state: State::Normal, since: now, wait: WAITS.0 };
@@ -195,7 +201,8 @@ mod tests {
         Path { packet_time: Duration::from_micros(packet_us), least_rtt: Some(ms(rtt_ms)), packets: 0 }
     }
 
-    /// Runs for so many seconds; `rates` says packets a second of both from who rests. Gives the share of time that the first rested.
+    /// Runs for so many seconds; `rates` says packets a second of both from who rests. Gives the
+    /// share of time that the first rested.
     fn rested(
         rule: &mut Priorities,
         paths: &mut [Path; 2],
@@ -247,7 +254,8 @@ mod tests {
 
     #[test]
     fn it_is_used_while_the_other_has_its_bottleneck_elsewhere() {
-        // Scenario 2: the better access point gets 200 packets a second from its uplink, the worse one could have 300.
+        // Scenario 2: the better access point gets 200 packets a second from its uplink, the worse
+        // one could have 300.
         let mut rule = Priorities::new();
         let mut paths = [path(3_000, 25), path(500, 25)];
         let busy = |rests: bool| if rests { [0, 200] } else { [300, 190] };

@@ -1,7 +1,7 @@
 //! How long a client with one radio stays on each channel (paper 001, §7).
 //!
-//! While it is away its access points keep what comes (power save). A duty cycle no longer than the sender's least retransmission
-//! timeout keeps that timeout from running out: 200 ms with Linux.
+//! While it is away its access points keep what comes (power save). A duty cycle no longer than the
+//! sender's least retransmission timeout keeps that timeout from running out: 200 ms with Linux.
 
 use core::time::Duration;
 
@@ -10,11 +10,13 @@ pub const CYCLE: Duration = Duration::from_millis(200);
 /// The shortest slot: an access point can send at least a packet in it (paper 001, §7).
 pub const FLOOR: Duration = Duration::from_millis(10);
 
-/// Slots of channels that brought `bytes_s` bytes a second while the client was there, in proportion to the power `alpha` of that.
+/// Slots of channels that brought `bytes_s` bytes a second while the client was there, in
+/// proportion to the power `alpha` of that.
 ///
-/// Shares below the floor are set to it, and the others share what is left, until all slots sum to the cycle. A channel that brought nothing
-/// keeps the floor, so that it is measured again. If no channel brought anything, all are equal. None: no channel, or more than the cycle
-/// has floors for.
+/// Shares below the floor are set to it, and the others share what is left, until all slots sum to
+/// the cycle. A channel that brought nothing keeps the floor, so that it is measured again. If no
+/// channel brought anything, all are equal. None: no channel, or more than the cycle has floors
+/// for.
 pub fn slots(bytes_s: &[u64], alpha: u32) -> Option<Vec<Duration>> {
     slots_of(bytes_s, alpha, CYCLE, FLOOR)
 }
@@ -63,7 +65,8 @@ fn weights(bytes_s: &[u64], alpha: u32) -> Vec<f64> {
     bytes_s.iter().map(|b| (0..alpha).fold(1.0, |product, _| product * share(b))).collect()
 }
 
-/// Share of the best channel's rate that a client gets whose radio loses `switch` at each change of channel, all slots being used in full.
+/// Share of the best channel's rate that a client gets whose radio loses `switch` at each change of
+/// channel, all slots being used in full.
 pub fn used(bytes_s: &[u64], slots: &[Duration], switch: Duration) -> f64 {
     let best = bytes_s.iter().copied().max().unwrap_or(0).max(1);
     let cycle_s: f64 = slots.iter().map(Duration::as_secs_f64).sum();

@@ -284,7 +284,8 @@ fn balia_of_equal_paths_and_its_decrease() {
     assert_eq!(cc.window(), 10 * MTU);
 }
 
-/// As draft-khalili §3 has it, l counts from the last answer to congestion on; a mark is one (RFC 3168 §5).
+/// As draft-khalili §3 has it, l counts from the last answer to congestion on; a mark is one (RFC
+/// 3168 §5).
 #[test]
 fn bytes_since_a_loss_begin_anew_with_a_mark() {
     let mut b = Bench::new("olia");

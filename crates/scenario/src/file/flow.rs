@@ -71,7 +71,8 @@ section! {
 choice! {
     /// By which equation a receiver works out how many packets it marks.
     pub enum MarkLaw {
-        /// The one that solves the multi-AP paper's equations 3 and 4, with the least round trip in place of a guess at the queue.
+        /// The one that solves the multi-AP paper's equations 3 and 4, with the least round trip in
+        /// place of a guess at the queue.
         Corrected = "corrected",
         /// The paper's equation 5 as printed, a baseline: some 900 times too small.
         Printed = "printed",
@@ -79,13 +80,14 @@ choice! {
 }
 
 section! {
-    /// How a receiver that is a station of several access points of one channel steers the sender away from slow ones. It needs `marks`,
-    /// `priority` or both.
+    /// How a receiver that is a station of several access points of one channel steers the sender
+    /// away from slow ones. It needs `marks`, `priority` or both.
     pub struct Steering {
-        /// Mark packets from slow access points as if they had met congestion (ECN), at a rate by this equation and 5 % at most. If not said,
-        /// none are marked.
+        /// Mark packets from slow access points as if they had met congestion (ECN), at a rate by
+        /// this equation and 5 % at most. If not said, none are marked.
         marks: Option<MarkLaw>,
-        /// Make subflows backups (MP_PRIO) whose least window costs too much of the air, and try them when the others leave air.
+        /// Make subflows backups (MP_PRIO) whose least window costs too much of the air, and try
+        /// them when the others leave air.
         priority: bool = false,
     }
 }
@@ -156,7 +158,8 @@ section! {
         paths: Vec<String>,
         /// mptcp, adaptive with `paths`: which subflow takes the next bytes. If not said, min-rtt.
         scheduler: Option<MptcpScheduler>,
-        /// mptcp, in the simulator on the weighted-fair medium: how the receiver steers. If not said, it does not.
+        /// mptcp, in the simulator on the weighted-fair medium: how the receiver steers. If not
+        /// said, it does not.
         steering: Option<Steering>,
         /// adaptive: the qualities on offer. If not said, 5, 10, 15 and 20 Mbit/s.
         qualities: Vec<BitRate>,

@@ -1,4 +1,5 @@
-//! A receiver on several access points of one channel that steers the sender: [`ropewalk_roam`] on subflows of the model.
+//! A receiver on several access points of one channel that steers the sender: [`ropewalk_roam`] on
+//! subflows of the model.
 
 use super::transport::Stream;
 use crate::tcp::{Ecn, Segment};

@@ -111,7 +111,8 @@ impl Stream {
         m.subflows().find(|s| s.1 != SubflowState::Gone && at(s.0)).map(|s| (s.0, s.2.receive))
     }
 
-    /// The newest round trip that the subflow of an own address measured as a receiver, and how many it has.
+    /// The newest round trip that the subflow of an own address measured as a receiver, and how
+    /// many it has.
     pub(super) fn rtt_at_receiver(&self, address: Ipv4Addr) -> Option<(Duration, u64)> {
         self.subflow_at(address).map(|(_, stats)| (stats.rtt, stats.rtt_samples))
     }

@@ -1,10 +1,12 @@
-//! A receiver on two access points of one channel that steers the sender: what it brings, and what it leaves alone.
+//! A receiver on two access points of one channel that steers the sender: what it brings, and what
+//! it leaves alone.
 
 use crate::common::{flow, run};
 use ropewalk_scenario::Document;
 use ropewalk_scenario::report::Report;
 
-/// Packets of the first access point take `packet_ms` of the air and win four times as often, those of the second take 0.5 ms.
+/// Packets of the first access point take `packet_ms` of the air and win four times as often, those
+/// of the second take 0.5 ms.
 fn text(packet_ms: u32, more: &str) -> String {
     let ap = |n: u32, radio: &str| {
         format!(

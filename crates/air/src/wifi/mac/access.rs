@@ -5,9 +5,10 @@
 //!  … busy │ idle_since          base           start                       expiry
 //!         ├── EIFS, if the last frame was broken, or the NAV ──┼── AIFS ──┼─ backoff · slot ─┤ transmit
 //! ```
-//! Nobody counts slots one by one. While the medium is idle the end of the shortest backoff stands in the timers; when
-//! it becomes busy, whole slots since `start` are taken off each backoff at once. An access that is due less than [`CCA_NS`]
-//! after the medium became busy still happens: nobody has noticed yet.
+//! Nobody counts slots one by one. While the medium is idle the end of the shortest backoff stands
+//! in the timers; when it becomes busy, whole slots since `start` are taken off each backoff at
+//! once. An access that is due less than [`CCA_NS`] after the medium became busy still happens:
+//! nobody has noticed yet.
 
 use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
@@ -16,7 +17,8 @@ use crate::Time;
 
 /// The category of beacons, above the four of EDCA.
 pub(crate) const BEACON: usize = 4;
-/// What carrier sense takes to notice a signal (aCCATime of an OFDM PHY, 17.4.4), ns; ns-3 takes as long.
+/// What carrier sense takes to notice a signal (aCCATime of an OFDM PHY, 17.4.4), ns; ns-3 takes as
+/// long.
 pub(crate) const CCA_NS: u64 = 4_000;
 /// Categories with a backoff of their own.
 pub(crate) const CATEGORIES: usize = 5;

@@ -15,8 +15,8 @@ use crate::time::{Duration, Time};
 
 /// A test that has seen nothing after so many times its length ends with a rate of 0: the station did not follow.
 const DEAF: u32 = 10;
-/// Packets of 1500 B for which a test has room at the least rate: in a shorter one a straggler from the
-/// channel before would decide.
+/// Packets of 1500 B for which a test has room at the least rate: in a shorter one a straggler from
+/// the channel before would decide.
 const PACKETS: f64 = 8.0;
 /// Share of the looks of a window at which data has to wait.
 const WANTED: f64 = 0.7;

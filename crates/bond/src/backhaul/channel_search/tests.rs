@@ -192,7 +192,8 @@ fn one_that_leaves_late_is_fetched_home() {
     assert!(radio.moves.len() > 2 && radio.carries);
 }
 
-/// hostapd refuses every switch while one is announced: that says nothing of where the radio will be.
+/// hostapd refuses every switch while one is announced: that says nothing of where the radio will
+/// be.
 #[test]
 fn one_that_refuses_while_it_leaves_is_fetched_home() {
     for leaves_after in [1600, 2500, 3500, 4400] {
@@ -208,7 +209,8 @@ fn one_that_refuses_while_it_leaves_is_fetched_home() {
     }
 }
 
-/// Where little is asked for, one packet in 20 ms is 0.6 Mb/s: nothing goes by two of them, which may be stragglers.
+/// Where little is asked for, one packet in 20 ms is 0.6 Mb/s: nothing goes by two of them, which
+/// may be stragglers.
 #[test]
 fn two_stragglers_are_no_rate() {
     let rates = [(5180, 0.4), (5220, 0.0)];

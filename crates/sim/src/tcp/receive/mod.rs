@@ -25,7 +25,8 @@ pub struct ReceiveStats {
     pub marked: u64,
     /// Segments outside the window, dropped.
     pub outside: u64,
-    /// The newest round trip that this end measured by the echo of its own timestamps (RFC 7323 §4.1), to the millisecond.
+    /// The newest round trip that this end measured by the echo of its own timestamps (RFC 7323
+    /// §4.1), to the millisecond.
     pub rtt: Duration,
     /// How many it has measured.
     pub rtt_samples: u64,

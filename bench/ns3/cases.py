@@ -62,6 +62,7 @@ class Case:
     rts: int = None             # RTS threshold in bytes, None for never
     retry_limit: int = 7
     queue: int = 500            # packets
+    fifo: bool = False          # the scenario has ns-3's queue: one line per category, for all receivers of a sender
     lifetime: float = None      # seconds that a packet may wait, None for ever; ns-3's own default is 0.5
     circle: bool = False        # the oracle's cell: stations on a circle of a metre, every preamble noticed
     capture: bool = False       # ns-3's SimpleFrameCaptureModel (5 dB, 16 µs)
@@ -223,6 +224,20 @@ case("tcp-up-ampdu", "one CUBIC flow up with aggregation", "11n", "ht7", r, [Tcp
 r = bss(2)
 case("tcp-up-down-ampdu", "one flow each way with aggregation", "11n", "ht7", r, [Tcp("sta1", False), Tcp("sta2", True)], tcp="cubic", ampdu=HT_MAX, seconds=60,
      band=3, station_band=20)
+for n in (2, 3, 5):
+    r = bss(n)
+    case(f"tcp-down-ampdu-n{n}", f"{n} CUBIC flows down with aggregation, one to a station", "11n", "ht7", r, [Tcp(f"sta{i}", False) for i in range(1, n + 1)],
+         tcp="cubic", ampdu=HT_MAX, fifo=True, seconds=30, band=3, station_band=20)
+r = bss(3)
+case("tcp-up-ampdu-n3", "three CUBIC flows up with aggregation", "11n", "ht7", r, [Tcp(f"sta{i}", True) for i in (1, 2, 3)], tcp="cubic", ampdu=HT_MAX, fifo=True,
+     seconds=30, band=3, station_band=20)
+
+# --- wide and many; categories with aggregates ---
+r = bss(8)
+case("vht80-n8", "eight saturated stations, 80 MHz", "11ac", "vht9", r, uplink(r, 640), width=80, ampdu=VHT_MAX, seconds=10, band=3, station_band=15)
+r = bss(4)
+case("edca-ampdu", "a station each of VO, VI, BE and BK, with their TXOP limits and A-MPDU", "11n", "ht7", r,
+     [Udp(f"sta{i}", "ap", 80, ac) for i, ac in enumerate(("vo", "vi", "be", "bk"), 1)], ampdu=HT_MAX, seconds=40, band=3, station_band=10)
 
 # --- speed: `./run bench sim` runs these in both (scenarios/bench) ---
 BENCH = []

@@ -46,7 +46,8 @@ def radio(case, r):
     lifetime = f', lifetime = "{case.lifetime * 1000:g}ms"' if case.lifetime else ""
     # ns-3 has one queue for all receivers of a sender. Saturating UDP fills any; of TCP it decides the round trip.
     total = f", total = {case.queue}" if r.ap and any(isinstance(f, Tcp) for f in case.flows) else ""
-    keys.append(f"queue = {{ packets = {case.queue}{total}{lifetime} }}")
+    kind = ', kind = "fifo"' if case.fifo and r.ap else ""
+    keys.append(f"queue = {{ packets = {case.queue}{total}{kind}{lifetime} }}")
     if not case.txop:
         keys += [f'edca.{c} = {{ txop = "0s" }}' for c in ("video", "voice")]
     return keys

@@ -43,6 +43,9 @@ _ropewalk() {
             ropewalk,man)
                 cmd="ropewalk__subcmd__man"
                 ;;
+            ropewalk,mptcp)
+                cmd="ropewalk__subcmd__mptcp"
+                ;;
             ropewalk,path)
                 cmd="ropewalk__subcmd__path"
                 ;;
@@ -118,6 +121,9 @@ _ropewalk() {
             ropewalk__subcmd__help,man)
                 cmd="ropewalk__subcmd__help__subcmd__man"
                 ;;
+            ropewalk__subcmd__help,mptcp)
+                cmd="ropewalk__subcmd__help__subcmd__mptcp"
+                ;;
             ropewalk__subcmd__help,path)
                 cmd="ropewalk__subcmd__help__subcmd__path"
                 ;;
@@ -189,6 +195,18 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__lab,up)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__up"
+                ;;
+            ropewalk__subcmd__help__subcmd__mptcp,cc)
+                cmd="ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc"
+                ;;
+            ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc,load)
+                cmd="ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__load"
+                ;;
+            ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc,status)
+                cmd="ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__status"
+                ;;
+            ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc,unload)
+                cmd="ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__unload"
                 ;;
             ropewalk__subcmd__help__subcmd__path,add)
                 cmd="ropewalk__subcmd__help__subcmd__path__subcmd__add"
@@ -280,6 +298,51 @@ _ropewalk() {
             ropewalk__subcmd__lab__subcmd__help,up)
                 cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__up"
                 ;;
+            ropewalk__subcmd__mptcp,cc)
+                cmd="ropewalk__subcmd__mptcp__subcmd__cc"
+                ;;
+            ropewalk__subcmd__mptcp,help)
+                cmd="ropewalk__subcmd__mptcp__subcmd__help"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__cc,help)
+                cmd="ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__cc,load)
+                cmd="ropewalk__subcmd__mptcp__subcmd__cc__subcmd__load"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__cc,status)
+                cmd="ropewalk__subcmd__mptcp__subcmd__cc__subcmd__status"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__cc,unload)
+                cmd="ropewalk__subcmd__mptcp__subcmd__cc__subcmd__unload"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help,help)
+                cmd="ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help,load)
+                cmd="ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__load"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help,status)
+                cmd="ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__status"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help,unload)
+                cmd="ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__unload"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__help,cc)
+                cmd="ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__help,help)
+                cmd="ropewalk__subcmd__mptcp__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc,load)
+                cmd="ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__load"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc,status)
+                cmd="ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__status"
+                ;;
+            ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc,unload)
+                cmd="ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__unload"
+                ;;
             ropewalk__subcmd__path,add)
                 cmd="ropewalk__subcmd__path__subcmd__add"
                 ;;
@@ -335,7 +398,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up ap repeater status top path link revoke restore sim compare probe reproduce lab check completions man reference help"
+            opts="-h -V --help --version serve invite up ap repeater status top path link revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -493,7 +556,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="serve invite up ap repeater status top path link revoke restore sim compare probe reproduce lab check completions man reference help"
+            opts="serve invite up ap repeater status top path link revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -789,6 +852,76 @@ _ropewalk() {
         ropewalk__subcmd__help__subcmd__man)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__mptcp)
+            opts="cc"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc)
+            opts="load status unload"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__load)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__unload)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1520,6 +1653,230 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__mptcp)
+            opts="-h --help cc help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__cc)
+            opts="-h --help load status unload help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help)
+            opts="load status unload help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__load)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__unload)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__cc__subcmd__load)
+            opts="-h --help lia olia balia hstcp"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__cc__subcmd__status)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__cc__subcmd__unload)
+            opts="-h --help lia olia balia hstcp"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__help)
+            opts="cc help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc)
+            opts="load status unload"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__load)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__unload)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__mptcp__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__path)
             opts="-h --help add remove set help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1789,7 +2146,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__reproduce)
-            opts="-h --sim --lab --both --quick --out --runs --resume --help"
+            opts="-h --sim --lab --both --quick --out --runs --resume --check --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1991,7 +2348,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__sim__subcmd__run)
-            opts="-h --seed --set --out --pcap --json --help"
+            opts="-h --seed --set --seeds --out --pcap --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2002,6 +2359,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -291,6 +291,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
 '*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'(--out --pcap --json)--seeds=[Run it with so many seeds, from the scenario'\''s or \`--seed\` on, and print the mean and standard error of each figure]:N:_default' \
 '--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
 '*--pcap=[Write what an interface carries, or all that a radio hears, to NODE-NAME.pcap, in the output directory or here; give it again for more]:NODE:NAME:_default' \
 '--json[Print the report as JSON]' \
@@ -387,6 +388,7 @@ _arguments "${_arguments_options[@]}" : \
 '(--sim)--both[Run the scenarios in both]' \
 '--quick[Shorter runs, as the paper'\''s file says\: rough figures]' \
 '--resume[Keep what is finished, and run the rest]' \
+'(--lab --both --sim --runs --resume)--check[Run nothing\: fail if the page that is there was made by another build or from other rows]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':paper -- The paper\: a directory with a paper.toml, or the name of one below `scenarios`, here or further up:_files' \
@@ -562,6 +564,149 @@ _arguments "${_arguments_options[@]}" : \
 (capture)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(mptcp)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__mptcp_commands" \
+"*::: :->mptcp" \
+&& ret=0
+
+    case $state in
+    (mptcp)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-mptcp-command-$line[1]:"
+        case $line[1] in
+            (cc)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__mptcp__subcmd__cc_commands" \
+"*::: :->cc" \
+&& ret=0
+
+    case $state in
+    (cc)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-mptcp-cc-command-$line[1]:"
+        case $line[1] in
+            (load)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Which; the kernel lists them as rw_lia, rw_olia, rw_balia, rw_hstcp:((lia\:"Linked increases, RFC 6356"
+olia\:"Opportunistic linked increases"
+balia\:"Balanced linked adaptation"
+hstcp\:"HighSpeed TCP, RFC 3649; couples nothing"))' \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(unload)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Which \[default\: all\]:((lia\:"Linked increases, RFC 6356"
+olia\:"Opportunistic linked increases"
+balia\:"Balanced linked adaptation"
+hstcp\:"HighSpeed TCP, RFC 3649; couples nothing"))' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-mptcp-cc-help-command-$line[1]:"
+        case $line[1] in
+            (load)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unload)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__mptcp__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-mptcp-help-command-$line[1]:"
+        case $line[1] in
+            (cc)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc_commands" \
+"*::: :->cc" \
+&& ret=0
+
+    case $state in
+    (cc)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-mptcp-help-cc-command-$line[1]:"
+        case $line[1] in
+            (load)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unload)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (help)
 _arguments "${_arguments_options[@]}" : \
@@ -799,6 +944,50 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(mptcp)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__mptcp_commands" \
+"*::: :->mptcp" \
+&& ret=0
+
+    case $state in
+    (mptcp)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-mptcp-command-$line[1]:"
+        case $line[1] in
+            (cc)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc_commands" \
+"*::: :->cc" \
+&& ret=0
+
+    case $state in
+    (cc)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-mptcp-cc-command-$line[1]:"
+        case $line[1] in
+            (load)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unload)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (check)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -847,6 +1036,7 @@ _ropewalk_commands() {
 'probe:Measure a path\: what limits it, what to set, and what that would give' \
 'reproduce:Run the scenarios of a paper and write what it reported beside what came out' \
 'lab:Make a scenario live\: network namespaces whose radios and cables are models' \
+'mptcp:Coupled congestion control for the kernel'\''s own MPTCP' \
 'check:Check a configuration file' \
 'completions:Print the completions for a shell' \
 'man:Write the manual pages into a directory' \
@@ -920,6 +1110,7 @@ _ropewalk__subcmd__help_commands() {
 'probe:Measure a path\: what limits it, what to set, and what that would give' \
 'reproduce:Run the scenarios of a paper and write what it reported beside what came out' \
 'lab:Make a scenario live\: network namespaces whose radios and cables are models' \
+'mptcp:Coupled congestion control for the kernel'\''s own MPTCP' \
 'check:Check a configuration file' \
 'completions:Print the completions for a shell' \
 'man:Write the manual pages into a directory' \
@@ -1046,6 +1237,37 @@ _ropewalk__subcmd__help__subcmd__link_commands() {
 _ropewalk__subcmd__help__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help man commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__mptcp_commands] )) ||
+_ropewalk__subcmd__help__subcmd__mptcp_commands() {
+    local commands; commands=(
+'cc:Congestion controllers for the kernel\: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP' \
+    )
+    _describe -t commands 'ropewalk help mptcp commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc_commands] )) ||
+_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc_commands() {
+    local commands; commands=(
+'load:Load controllers into the kernel, where they stay until \`unload\` or a reboot' \
+'status:Say which are loaded, and what they carry' \
+'unload:Take controllers out of the kernel; connections on them go on until they are closed' \
+    )
+    _describe -t commands 'ropewalk help mptcp cc commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__load_commands] )) ||
+_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__load_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help mptcp cc load commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__status_commands] )) ||
+_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help mptcp cc status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__unload_commands] )) ||
+_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__unload_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help mptcp cc unload commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__path_commands] )) ||
 _ropewalk__subcmd__help__subcmd__path_commands() {
@@ -1310,6 +1532,106 @@ _ropewalk__subcmd__link_commands() {
 _ropewalk__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk man commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp_commands] )) ||
+_ropewalk__subcmd__mptcp_commands() {
+    local commands; commands=(
+'cc:Congestion controllers for the kernel\: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk mptcp commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__cc_commands() {
+    local commands; commands=(
+'load:Load controllers into the kernel, where they stay until \`unload\` or a reboot' \
+'status:Say which are loaded, and what they carry' \
+'unload:Take controllers out of the kernel; connections on them go on until they are closed' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk mptcp cc commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help_commands() {
+    local commands; commands=(
+'load:Load controllers into the kernel, where they stay until \`unload\` or a reboot' \
+'status:Say which are loaded, and what they carry' \
+'unload:Take controllers out of the kernel; connections on them go on until they are closed' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk mptcp cc help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp cc help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__load_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__load_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp cc help load commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__status_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp cc help status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__unload_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help__subcmd__unload_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp cc help unload commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__load_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__load_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp cc load commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__status_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp cc status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__unload_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__unload_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp cc unload commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__help_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__help_commands() {
+    local commands; commands=(
+'cc:Congestion controllers for the kernel\: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk mptcp help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc_commands() {
+    local commands; commands=(
+'load:Load controllers into the kernel, where they stay until \`unload\` or a reboot' \
+'status:Say which are loaded, and what they carry' \
+'unload:Take controllers out of the kernel; connections on them go on until they are closed' \
+    )
+    _describe -t commands 'ropewalk mptcp help cc commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__load_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__load_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp help cc load commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__status_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp help cc status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__unload_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc__subcmd__unload_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp help cc unload commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__mptcp__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__mptcp__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk mptcp help help commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__path_commands] )) ||
 _ropewalk__subcmd__path_commands() {

@@ -25,6 +25,12 @@ fn one(link: LinkSpec) -> Paths {
     Paths::symmetric([link]).unwrap()
 }
 
+/// Real time: a machine that gives this program no processor makes things late, never early. So the best of three tries counts.
+fn on_time(mut try_it: impl FnMut() -> Result<(), String>) {
+    let late: Vec<String> = (0..3).map_while(|_| try_it().err()).collect();
+    assert!(late.len() < 3, "late in each of three tries: {}", late.join("\n"));
+}
+
 fn quick(lab: &Paths) -> ropewalk_lab::PingReport {
     Ping::new(Paths::gateway_address(1)).count(5).interval(ms(5)).timeout(ms(300)).run(&lab.client).unwrap()
 }
@@ -36,10 +42,12 @@ fn a_packet_takes_the_delay_both_ways() {
     }
     let lab = one(LinkSpec::new(50.0, ms(20)));
     for target in [Paths::gateway_address(1), Paths::gateway_address6(1)] {
-        let report = Ping::new(target).run(&lab.client).unwrap();
-        assert_eq!((report.sent, report.received, report.duplicates), (10, 10, 0));
-        assert!(report.round_trips[0] >= ms(40), "{report:?}");
-        assert!(report.median() < ms(45), "{report:?}");
+        on_time(|| {
+            let report = Ping::new(target).run(&lab.client).unwrap();
+            assert_eq!((report.sent, report.received, report.duplicates), (10, 10, 0));
+            assert!(report.round_trips[0] >= ms(40), "{report:?}");
+            if report.median() < ms(45) { Ok(()) } else { Err(format!("{report:?}")) }
+        });
     }
     let counters = lab.cables[0].counters().unwrap();
     assert!(counters.forward.packets_out >= 20 && counters.backward.packets_out >= 20);
@@ -147,16 +155,19 @@ fn a_tcp_flow_gets_the_rate_and_stalls_with_the_cable() {
         return;
     }
     let lab = one(LinkSpec::new(20.0, ms(5)));
-    let flow = Iperf::tcp(Paths::gateway_address(1)).seconds(3).interval(0.1);
-    let flow = flow.start(&lab.client, &lab.gateway).unwrap();
-    std::thread::sleep(ms(1200));
-    lab.cables[0].set_up(false).unwrap();
-    std::thread::sleep(ms(600));
-    lab.cables[0].set_up(true).unwrap();
-    let report = flow.finish().unwrap();
-    assert!((16.0..20.0).contains(&report.mean_between(0.3, 0.9)), "{report:?}");
-    assert!((0.4..1.6).contains(&report.longest_stall_s()), "{report:?}");
-    assert!(report.retransmits > 0 && report.received_mbps > 5.0, "{report:?}");
+    on_time(|| {
+        let flow = Iperf::tcp(Paths::gateway_address(1)).seconds(3).interval(0.1);
+        let flow = flow.start(&lab.client, &lab.gateway).unwrap();
+        std::thread::sleep(ms(1200));
+        lab.cables[0].set_up(false).unwrap();
+        std::thread::sleep(ms(600));
+        lab.cables[0].set_up(true).unwrap();
+        let report = flow.finish().unwrap();
+        assert!(report.mean_between(0.3, 0.9) < 20.0 && report.longest_stall_s() >= 0.4, "{report:?}");
+        assert!(report.retransmits > 0, "{report:?}");
+        let kept = report.mean_between(0.3, 0.9) >= 16.0 && report.longest_stall_s() < 1.6;
+        if kept && report.received_mbps > 5.0 { Ok(()) } else { Err(format!("{report:?}")) }
+    });
     let reverse = Iperf::tcp(Paths::gateway_address6(1)).seconds(1).reverse();
     let reverse = reverse.run(&lab.client, &lab.gateway).unwrap();
     assert!((12.0..20.5).contains(&reverse.received_mbps), "{reverse:?}");

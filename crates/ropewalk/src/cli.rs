@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Reproduce(crate::reproduce::Reproduce),
     /// Make a scenario live: network namespaces whose radios and cables are models
     Lab(crate::lab::Lab),
+    /// Coupled congestion control for the kernel's own MPTCP
+    Mptcp(Mptcp),
     /// Check a configuration file
     Check(Check),
     /// Print the completions for a shell
@@ -371,6 +373,69 @@ pub(crate) struct Restore {
     pub state: State,
 }
 
+/// `ropewalk mptcp`.
+#[derive(Debug, Args)]
+pub(crate) struct Mptcp {
+    /// What of it.
+    #[command(subcommand)]
+    pub command: MptcpCommand,
+}
+
+/// What there is to MPTCP.
+#[derive(Debug, Subcommand)]
+pub(crate) enum MptcpCommand {
+    /// Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP
+    #[command(subcommand)]
+    Cc(CcCommand),
+}
+
+/// What can be done with the kernel's controllers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CcCommand {
+    /// Load controllers into the kernel, where they stay until `unload` or a reboot
+    Load {
+        /// Which; the kernel lists them as rw_lia, rw_olia, rw_balia, rw_hstcp
+        #[arg(value_name = "NAME", required = true)]
+        names: Vec<Controller>,
+    },
+    /// Say which are loaded, and what they carry
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take controllers out of the kernel; connections on them go on until they are closed
+    Unload {
+        /// Which [default: all]
+        #[arg(value_name = "NAME")]
+        names: Vec<Controller>,
+    },
+}
+
+/// A controller for the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Controller {
+    /// Linked increases, RFC 6356.
+    Lia,
+    /// Opportunistic linked increases.
+    Olia,
+    /// Balanced linked adaptation.
+    Balia,
+    /// HighSpeed TCP, RFC 3649; couples nothing.
+    Hstcp,
+}
+
+impl From<Controller> for ropewalk_kern::Law {
+    fn from(controller: Controller) -> ropewalk_kern::Law {
+        match controller {
+            Controller::Lia => ropewalk_kern::Law::Lia,
+            Controller::Olia => ropewalk_kern::Law::Olia,
+            Controller::Balia => ropewalk_kern::Law::Balia,
+            Controller::Hstcp => ropewalk_kern::Law::Hstcp,
+        }
+    }
+}
+
 /// `ropewalk check`.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
@@ -486,6 +551,9 @@ mod tests {
             "ropewalk lab set sta position=1,2 --lab n",
             "ropewalk lab capture ap wlan0 --write f.pcapng",
             "ropewalk lab down --lab n",
+            "ropewalk mptcp cc load olia balia",
+            "ropewalk mptcp cc status --json",
+            "ropewalk mptcp cc unload",
         ] {
             assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
         }
@@ -505,6 +573,8 @@ mod tests {
             "ropewalk path set wan0 --state d --reset-day 32",
             "ropewalk path set wan0 --state d --cap lots",
             "ropewalk invite alice --state d --endpoint 192.0.2.1",
+            "ropewalk mptcp cc load",
+            "ropewalk mptcp cc load cubic",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -4,6 +4,7 @@ use crate::config::ConfigError;
 use crate::state::clients::ClientsError;
 use crate::state::pool::PoolError;
 use ropewalk_bond::session::{EndpointError, Refusal, TokenError};
+use ropewalk_kern::KernError;
 use ropewalk_lab::LabError;
 use ropewalk_net::links::LinkError;
 use ropewalk_net::privileges::PrivilegeError;
@@ -108,6 +109,9 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if let Some(lab) = error.downcast_ref::<LabError>() {
         return Some(lab_code(lab));
     }
+    if let Some(kern) = error.downcast_ref::<KernError>() {
+        return Some(kern_code(kern));
+    }
     if error.is::<PrivilegeError>() {
         return Some(Code::Rights);
     }
@@ -125,6 +129,19 @@ fn lab_code(error: &LabError) -> Code {
         | LabError::NoNode { .. }
         | LabError::Refused(_)
         | LabError::InterfaceName(_) => Code::Usage,
+        _ => Code::Failure,
+    }
+}
+
+fn kern_code(error: &KernError) -> Code {
+    match error {
+        KernError::Taken(_) | KernError::PinnedElsewhere(_) => Code::Taken,
+        KernError::NotRoot
+        | KernError::Refused(_)
+        | KernError::NoBtf
+        | KernError::NoStructOps
+        | KernError::TooOld(_)
+        | KernError::NoBpffs(_) => Code::Rights,
         _ => Code::Failure,
     }
 }

@@ -73,6 +73,9 @@ fn who_does_not_know_the_key_gets_nothing() {
     let (code, _, err) = ropewalk(&["probe", &server.at, "--key", "another key"]);
     assert_eq!(code, 5, "{err}");
     assert!(err.contains("the key is wrong"), "{err}");
+    // A key may begin with a hyphen: one in 64 of those that the server makes does.
+    let (code, _, err) = ropewalk(&["probe", &server.at, "--key", "-cXk2Jrr0dd1bD8_xyz"]);
+    assert_eq!(code, 5, "{err}");
     // Neither an unknown sender's datagrams nor its bytes are answered with more than the greeting.
     let unknown = UdpSocket::bind("127.0.0.1:0").unwrap();
     unknown.set_read_timeout(Some(Duration::from_millis(300))).unwrap();

@@ -337,8 +337,13 @@ fn ctrl_c_keeps_what_is_finished() {
 fn every_example_holds_its_expectations() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let scratch = Scratch::new("examples");
-    let mut all: Vec<PathBuf> = fs::read_dir(scenarios).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut all: Vec<PathBuf> = fs::read_dir(&scenarios).unwrap().map(|e| e.unwrap().path()).collect();
     all.retain(|path| path.extension().is_some_and(|e| e == "toml"));
+    // Of those below, which are papers' and models', whatever expects something; with one seed, as they are long.
+    let mut below = Vec::new();
+    expecting(&scenarios, &mut below);
+    below.retain(|path| !all.contains(path));
+    assert!(!below.is_empty(), "scenarios/003/bond.toml expects something");
     all.sort();
     assert!(all.len() >= 12, "{all:?}");
     for file in all {
@@ -350,5 +355,25 @@ fn every_example_holds_its_expectations() {
         let directory = scratch.path(&file.file_stem().unwrap().to_string_lossy());
         let output = sim(&["sweep", &file.display().to_string(), "--out", &directory]);
         assert!(output.status.success(), "{}\n{}", file.display(), err(&output));
+    }
+    for file in below {
+        let directory = scratch.path(&file.display().to_string().replace('/', "-"));
+        let output =
+            sim(&["sweep", &file.display().to_string(), "--out", &directory, "--set", "sweep.seeds=1"]);
+        assert!(output.status.success(), "{}\n{}", file.display(), err(&output));
+    }
+}
+
+/// Scenario files below a directory that expect something.
+fn expecting(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            expecting(&path, found);
+        } else if path.extension().is_some_and(|e| e == "toml")
+            && fs::read_to_string(&path).unwrap().lines().any(|line| line == "[[expect]]")
+        {
+            found.push(path);
+        }
     }
 }

@@ -132,23 +132,49 @@ pub fn check_radio(radio: &Radio) -> Vec<(&'static str, String)> {
         let why = "this only counts for 40 MHz in 2.4 GHz; take it out";
         wrong.push(("secondary", why.into()));
     }
-    let rates = match &radio.rate_control {
+    let rates = match radio.rate_control.data() {
         RateControl::Fixed(rate) => vec![("rate-control.fixed", rate)],
         RateControl::Drawn { usual, other, .. } => {
             vec![("rate-control.usual", usual), ("rate-control.other", other)]
         }
-        RateControl::Named(_) => Vec::new(),
+        RateControl::Named(_) | RateControl::WithControl { .. } => Vec::new(),
     };
+    if let Some(control) = radio.rate_control.control()
+        && let Err(sentence) = check_control(radio, control)
+    {
+        wrong.push(("rate-control.control", sentence));
+    }
     if wrong.is_empty() {
         let refused = |(key, rate): (&'static str, &String)| Some((key, check_rate(radio, rate).err()?));
         wrong.extend(rates.into_iter().filter_map(refused));
     }
-    if let RateControl::Drawn { step, .. } = &radio.rate_control
+    if let RateControl::Drawn { step, .. } = radio.rate_control.data()
         && *step < Duration::from_millis(1)
     {
         wrong.push(("rate-control.step", "a step of rates has at least 1ms".into()));
     }
     wrong
+}
+
+/// Control frames go at rates of 11a and 11g, in 11b at its own (802.11-2020, 10.6.6).
+fn check_control(radio: &Radio, rate: &str) -> Result<(), String> {
+    let known: &[&str] = match radio.standard {
+        Standard::Ad => {
+            return Err(
+                "11ad sends control frames at MCS 1 to 4 as its standard says; take `control` out".into()
+            );
+        }
+        Standard::B => &CCK_RATES,
+        _ => &OFDM_RATES,
+    };
+    if known.contains(&rate) {
+        return Ok(());
+    }
+    Err(format!(
+        "{} has no control frames at `{rate}`; write one of {}",
+        radio.standard.name(),
+        known.join(", ")
+    ))
 }
 
 fn no_channel(radio: &Radio) -> String {

@@ -72,6 +72,8 @@ fn bands(case: &str) -> (f64, f64) {
     let total = match case {
         // The TCPs differ in how they treat a full queue of their own host and in when they acknowledge: see there, too.
         "tcp-down-54-n3" | "tcp-up-54-n3" => 5.0,
+        // TCP up: the queue of its own host, as above.
+        "tcp-up-ampdu-n3" => 5.0,
         _ if aggregated => 3.0,
         _ => 2.0,
     };

@@ -109,8 +109,8 @@ impl<T> Queue<T> {
     /// `source` spreads the flows of a managed queue: which share a line is another question at each access point.
     fn new(spec: &WeightedSource, source: usize) -> Queue<T> {
         match spec.discipline {
-            Discipline::TailDrop => Queue::TailDrop(VecDeque::new()),
-            Discipline::FqCodel => {
+            Discipline::TailDrop | Discipline::Fifo => Queue::TailDrop(VecDeque::new()),
+            Discipline::FqCodel | Discipline::AirtimeFair => {
                 Queue::FqCodel(Box::new(backlog::managed(spec.buffer_packets, source as u64)))
             }
         }

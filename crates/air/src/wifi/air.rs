@@ -71,12 +71,16 @@ impl<T: Clone> Air<T> {
         let peer = self.peer_towards(here, to).ok_or(SendError::NoPeer(to))?;
         let queue = self.radios[usize::from(here.radio)].spec.queue;
         let category = packet.ac as usize;
-        let backlog = &mut self.peers[peer].tx[category].waiting;
-        // A managed queue makes room for a packet by dropping another.
-        let managed = queue.discipline == Discipline::FqCodel;
+        let line = match queue.discipline {
+            Discipline::TailDrop => self.peers[peer].tx[category].waiting.len(),
+            Discipline::Fifo => self.fifo_len(here.radio, category),
+            // A managed queue makes room for a packet by dropping another.
+            Discipline::FqCodel | Discipline::AirtimeFair => 0,
+        };
+        let managed = queue.discipline.is_managed();
         let off = !self.radios[usize::from(here.radio)].up;
-        let full =
-            off || (!managed && backlog.len() >= queue.station_packets) || here.queued >= queue.iface_packets;
+        let full = off || line >= queue.station_packets || here.queued >= queue.iface_packets;
+        let backlog = &mut self.peers[peer].tx[category].waiting;
         self.ifaces[index].outstanding += 1;
         let waiting = Waiting { packet, since: self.now, marked: false };
         if full {

@@ -164,7 +164,7 @@ impl Aggregation {
 /// How packets wait for the air: per station and access category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WifiQueue {
-    /// Most packets per station and category. A usual access point holds 500.
+    /// Most packets per station and category, or per category with [`Discipline::Fifo`]. A usual access point holds 500.
     pub station_packets: usize,
     /// Most packets of an interface, all its stations together.
     pub iface_packets: usize,
@@ -231,6 +231,8 @@ pub struct RadioSpec {
     pub short_guard_interval: bool,
     /// Who chooses its rates.
     pub rate_control: RateControlSpec,
+    /// The rate of RTS and Block Ack requests; none: the highest basic rate not above the data's (10.6.6.5.2). Answers follow that rule in any case.
+    pub control_rate: Option<Rate>,
     /// Frames with an MPDU (or A-MPDU) longer than this many bytes are protected by RTS and CTS; none: never.
     pub rts_threshold: Option<u32>,
     /// Transmissions of a frame before it is given up, at least 1. A Block Ack request is repeated until it is answered or
@@ -277,6 +279,7 @@ impl RadioSpec {
             slots: SlotLength::Short,
             short_guard_interval: false,
             rate_control: RateControlSpec::Ideal,
+            control_rate: None,
             rts_threshold: None,
             retry_limit: 7,
             answer_timeout: None,

@@ -436,10 +436,14 @@ impl Path {
 
     /// What schedulers see of this path.
     pub(crate) fn info(&mut self, now: Time, weight: u32) -> PathInfo {
+        let is_idle = self.sent.inflight() == 0;
         PathInfo {
             id: self.id,
             has_room: self.is_ready(now),
-            one_way_us: self.rtt.one_way_us().unwrap_or(self.rtt.smoothed().as_micros() as f64 / 2.0),
+            one_way_us: self
+                .rtt
+                .one_way_us(now, is_idle)
+                .unwrap_or(self.rtt.smoothed().as_micros() as f64 / 2.0),
             jitter: self.rtt.one_way_deviation(),
             srtt: self.rtt.smoothed(),
             rate_bps: self.cc.bandwidth_bps(),

@@ -28,6 +28,16 @@ struct Owd {
     min: WindowedMin,
     smooth_us: f64,
     dev_us: f64,
+    /// When the last sample was taken.
+    last: Time,
+}
+
+impl Owd {
+    /// What the smoothed delay is over the least of late, microseconds.
+    fn queued_us(&self) -> f64 {
+        let least = self.min.get().map_or(self.smooth_us, |m| (m as i64 - OWD_BIAS) as f64);
+        (self.smooth_us - least).max(0.0)
+    }
 }
 
 /// Keeps the windowed filter, which is unsigned, away from zero.
@@ -68,20 +78,24 @@ impl Rtt {
             min: WindowedMin::new(MIN_WINDOW),
             smooth_us: relative_us as f64,
             dev_us: 0.0,
+            last: now,
         });
         let min = owd.min.update(now, (relative_us + OWD_BIAS) as u64) as i64 - OWD_BIAS;
         let off = relative_us as f64 - owd.smooth_us;
-        owd.smooth_us += off / 8.0;
-        owd.dev_us += (off.abs() - owd.dev_us) / 8.0;
+        if now.since(owd.last) > self.srtt * 2 {
+            // A path that was not used: whatever waited on it then is gone.
+            owd.smooth_us += off;
+        } else {
+            owd.smooth_us += off / 8.0;
+            owd.dev_us += (off.abs() - owd.dev_us) / 8.0;
+        }
+        owd.last = now;
         Duration::from_micros((relative_us - min).max(0) as u64)
     }
 
     /// How long packets wait on the way of late, smoothed.
     pub(crate) fn queued(&self) -> Duration {
-        self.owd.as_ref().map_or(Duration::ZERO, |o| {
-            let least = o.min.get().map_or(o.smooth_us, |m| (m as i64 - OWD_BIAS) as f64);
-            Duration::from_micros((o.smooth_us - least).max(0.0) as u64)
-        })
+        self.owd.as_ref().map_or(Duration::ZERO, |o| Duration::from_micros(o.queued_us() as u64))
     }
 
     /// Smoothed round-trip time.
@@ -109,9 +123,12 @@ impl Rtt {
         self.samples > 0
     }
 
-    /// Smoothed one-way delay, microseconds, with the session's clock offset in it; `None` before the first sample.
-    pub(crate) fn one_way_us(&self) -> Option<f64> {
-        self.owd.as_ref().map(|o| o.smooth_us)
+    /// Smoothed one-way delay, microseconds, with the session's clock offset in it; `None` before the first sample. `idle`: nothing is on the way, so
+    /// what waited at the last sample has had the time since then to drain.
+    pub(crate) fn one_way_us(&self, now: Time, idle: bool) -> Option<f64> {
+        let o = self.owd.as_ref()?;
+        let drained = if idle { now.since(o.last).as_micros() as f64 } else { 0.0 };
+        Some(o.smooth_us - drained.min(o.queued_us()))
     }
 
     /// Mean deviation of the one-way delay.

@@ -93,6 +93,8 @@ const BLOCKAGE: Duration = Duration::from_secs(5);
 const MIN_SUSPECT: Duration = Duration::from_millis(15);
 /// The bound for a dead path, together with three round trips.
 const MIN_DOWN: Duration = Duration::from_millis(50);
+/// A path that answered late once is given that time again for so long: in Wi-Fi, an acknowledgement that collided waits for several bursts of the other side.
+const LATE_MEMORY: Duration = Duration::from_secs(10);
 /// Probes of a dead path come no closer together than this and a round trip, and no further apart than a second.
 const PROBE_GAP: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 /// Between the two, a probe follows after this share of the time that the path has been dead: an outage seems longer than it is by no more than that.
@@ -117,6 +119,10 @@ pub struct Liveness {
     up_since: Time,
     last_death: Option<Time>,
     damped_until: Time,
+    /// Since when it had been silent when it became suspect.
+    silent_since: Time,
+    /// The longest silence that meant nothing, and until when that is remembered.
+    late: (Duration, Time),
 }
 
 impl Liveness {
@@ -141,6 +147,27 @@ impl Liveness {
         is_back
     }
 
+    /// The peer acknowledged what a silence had made count as lost: it was alive, and is given more time from now on (RFC 4015 §3.2).
+    pub(crate) fn on_late_answer(&mut self, now: Time) {
+        if self.state == State::Suspect {
+            let silence = now.since(self.silent_since) * 5 / 4;
+            self.late = (silence.clamp(self.lateness(now), MIN_DOWN), now + LATE_MEMORY);
+        }
+    }
+
+    /// The silence that meant nothing of late.
+    fn lateness(&self, now: Time) -> Duration {
+        if now < self.late.1 { self.late.0 } else { Duration::ZERO }
+    }
+
+    fn suspect_after(&self, since: Time, timeout: Duration) -> Duration {
+        timeout.max(MIN_SUSPECT).max(self.lateness(since))
+    }
+
+    fn down_after(&self, since: Time, timeout: Duration, srtt: Duration) -> Duration {
+        (srtt * 3).max(MIN_DOWN).max(self.suspect_after(since, timeout))
+    }
+
     fn damping(&self) -> Duration {
         match self.flaps {
             0 => Duration::ZERO,
@@ -162,8 +189,8 @@ impl Liveness {
     pub fn next_change(&self, oldest: Option<Time>, timeout: Duration, srtt: Duration) -> Option<Time> {
         let since = oldest?.max(self.last_progress);
         match self.state {
-            State::Active => Some(since + suspect_after(timeout)),
-            State::Suspect => Some(since + down_after(timeout, srtt)),
+            State::Active => Some(since + self.suspect_after(since, timeout)),
+            State::Suspect => Some(since + self.down_after(since, timeout, srtt)),
             _ => None,
         }
     }
@@ -177,11 +204,12 @@ impl Liveness {
         srtt: Duration,
     ) -> Option<State> {
         let silence = self.silence(now, oldest);
-        if self.state == State::Active && silence >= suspect_after(timeout) {
-            self.state = State::Suspect;
+        let since = now - silence;
+        if self.state == State::Active && silence >= self.suspect_after(since, timeout) {
+            (self.state, self.silent_since) = (State::Suspect, since);
             return Some(State::Suspect);
         }
-        if self.state == State::Suspect && silence >= down_after(timeout, srtt) {
+        if self.state == State::Suspect && silence >= self.down_after(since, timeout, srtt) {
             self.die(now);
             return Some(State::Down);
         }
@@ -239,14 +267,6 @@ impl Liveness {
     }
 }
 
-fn suspect_after(timeout: Duration) -> Duration {
-    timeout.max(MIN_SUSPECT)
-}
-
-fn down_after(timeout: Duration, srtt: Duration) -> Duration {
-    (srtt * 3).max(MIN_DOWN).max(suspect_after(timeout))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,6 +295,29 @@ mod tests {
         assert_eq!(l.on_timer(ms(5060), Some(ms(4990)), PTO, RTT), Some(State::Down));
         assert!(l.poll_probe(ms(5060), RTT) && !l.poll_probe(ms(5079), RTT));
         assert!(l.on_progress(ms(5200)) && l.state == State::Active);
+    }
+
+    #[test]
+    fn one_that_answered_late_is_given_that_time_again_and_never_more_than_a_dead_one() {
+        let mut l = alive();
+        let suspects = |l: &mut Liveness, sent: u64| {
+            let at = (0..100).find(|k| l.on_timer(ms(sent + k), Some(ms(sent)), PTO, RTT).is_some()).unwrap();
+            assert_eq!(l.state, State::Suspect);
+            at
+        };
+        assert_eq!(suspects(&mut l, 1000), 28);
+        // Answered, but not to what had counted as lost: nothing was learned of the silence.
+        l.on_progress(ms(1032));
+        assert_eq!(suspects(&mut l, 1100), 28);
+        l.on_late_answer(ms(1132));
+        l.on_progress(ms(1132));
+        assert_eq!(suspects(&mut l, 1200), 40);
+        l.on_late_answer(ms(1255));
+        l.on_progress(ms(1255));
+        assert_eq!(suspects(&mut l, 1300), 50, "and dead no later than before");
+        assert_eq!(l.on_timer(ms(1360), Some(ms(1300)), PTO, RTT), Some(State::Down));
+        l.on_progress(ms(1400));
+        assert_eq!(suspects(&mut l, 11_300), 28, "forgotten");
     }
 
     #[test]

@@ -257,6 +257,10 @@ impl Peer {
         if let (Some(b), Some((number, _))) = (&mut self.backhaul, out.largest) {
             b.on_acked(now, p, number);
         }
+        // Where a link's completions say what it has taken, lateness is in `owed_since` already.
+        if out.spurious > 0 && self.backhaul.is_none() {
+            p.live.on_late_answer(now);
+        }
         if (!out.acked.is_empty() || out.spurious > 0) && p.live.on_progress(now) {
             self.emit_event(id, shared);
             self.on_queue_changed();

@@ -3,6 +3,7 @@
 mod ap;
 mod invite;
 mod link;
+mod mptcp;
 mod pages;
 mod path;
 mod repeater;
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Compare(args) => crate::compare::run(&args),
         Command::Probe(args) => crate::probe::run(&args),
         Command::Reproduce(args) => crate::reproduce::run(&args),
+        Command::Mptcp(args) => mptcp::run(&args),
         Command::Check(args) => pages::check(&args),
         Command::Completions(args) => {
             pages::completions(&args);

@@ -35,7 +35,8 @@ pub(crate) struct Probe {
     #[arg(long, value_name = "ADDR:PORT", requires = "serve")]
     pub listen: Option<SocketAddr>,
     /// The key that both ends share [default with --serve: a new one, which is printed]
-    #[arg(long, value_name = "KEY")]
+    // A key that the server makes may begin with a hyphen.
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub key: Option<String>,
     /// Read the key from this file
     #[arg(long, value_name = "FILE", conflicts_with = "key")]

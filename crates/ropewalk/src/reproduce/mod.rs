@@ -4,6 +4,7 @@
 //! is typed but the explanations, which stand beside the claims.
 
 mod charts;
+pub(crate) mod origin;
 mod page;
 
 use crate::exit::{Code, failure};
@@ -14,6 +15,7 @@ use crate::sim::workers::{self, WorkerPool};
 use crate::sim::{interrupt, output};
 use anyhow::Result;
 use clap::Args;
+use origin::Origin;
 use ropewalk_scenario::paper::{FILE_NAME, Outcome, Paper};
 use ropewalk_scenario::report::Report;
 use std::collections::BTreeMap;
@@ -46,6 +48,9 @@ pub(crate) struct Reproduce {
     /// Keep what is finished, and run the rest
     #[arg(long)]
     pub resume: bool,
+    /// Run nothing: fail if the page that is there was made by another build or from other rows
+    #[arg(long, conflicts_with_all = ["lab", "both", "sim", "runs", "resume"])]
+    pub check: bool,
 }
 
 /// What was run of each scenario, by driver and name.
@@ -69,6 +74,9 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     let paper = Paper::read(&directory, args.quick)?;
     let drivers = drivers(args)?;
     let out = args.out.clone().unwrap_or_else(|| page_directory(&directory));
+    if args.check {
+        return check(&paper, &directory, &out.join(format!("{name}.md")));
+    }
     let charts = out.join(&name);
     output::prepare(&charts)?;
     let runs = args.runs.clone().unwrap_or_else(|| PathBuf::from(format!("reproduce-{name}")));
@@ -84,8 +92,30 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     }
     charts::write(&paper, &results, &charts)?;
     let path = out.join(format!("{name}.md"));
-    output::write(&path, page::render(&paper, &name, &results, args.quick).as_bytes())?;
+    let origin = Origin::of(&paper, &directory)?;
+    output::write(
+        &path,
+        page::render(&paper, &name, &results, &page::Made::now(origin, args.quick)).as_bytes(),
+    )?;
     conclude(&paper, &results, &path)
+}
+
+/// Whether a page says what this build would say of these rows.
+fn check(paper: &Paper, directory: &Path, path: &Path) -> Result<()> {
+    let page = std::fs::read_to_string(path).map_err(|e| {
+        failure(Code::Usage, format!("{} cannot be read: {e}; `ropewalk reproduce` makes it", path.display()))
+    })?;
+    let stale = match Origin::read(&page) {
+        None => vec!["it does not say what made it".to_owned()],
+        Some(origin) => origin.stale(&Origin::of(paper, directory)?),
+    };
+    if stale.is_empty() {
+        println!("{} is of this build and these rows", path.display());
+        return Ok(());
+    }
+    let sentence =
+        format!("{} is stale; `ropewalk reproduce` makes it anew\n{}", path.display(), stale.join("\n"));
+    Err(failure(Code::Unexpected, sentence))
 }
 
 /// The drivers that the command line asks for.

@@ -1,5 +1,6 @@
 //! The page of a paper.
 
+use super::origin::Origin;
 use super::{Results, outcomes};
 use ropewalk_scenario::paper::file::{Claim, ClaimKind, Run};
 use ropewalk_scenario::paper::formula::{self, Value};
@@ -19,13 +20,50 @@ pub(super) struct Column {
 pub(super) const DRIVERS: [Column; 2] =
     [Column { name: "sim", title: "simulator" }, Column { name: "lab", title: "lab" }];
 
+/// Who made a page, when, where, and whether in a hurry.
+pub(super) struct Made {
+    origin: Origin,
+    date: String,
+    machine: String,
+    quick: bool,
+}
+
+impl Made {
+    /// A page of today.
+    pub(super) fn now(origin: Origin, quick: bool) -> Made {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = info.lines().find(|l| l.starts_with("model name")).and_then(|l| l.split_once(": "));
+        let machine = format!("{cores} cores, {}", model.map_or("unknown processor", |m| m.1));
+        Made { origin, date: jiff::Zoned::now().date().to_string(), machine, quick }
+    }
+}
+
+/// One row for each formula: rows that say the same of the same figure are one piece of evidence. A row that differs stands for its equals.
+fn distinct<'a>(all: Vec<(&'a Claim, Outcome)>) -> Vec<(&'a Claim, Outcome)> {
+    let mut kept: Vec<(&'a Claim, Outcome)> = Vec::new();
+    for (claim, outcome) in all {
+        let same = kept.iter_mut().find(|(c, _)| claim.value.is_some() && c.value == claim.value);
+        match same {
+            None => kept.push((claim, outcome)),
+            Some(known) if matches!(outcome, Outcome::Differs(..)) => *known = (claim, outcome),
+            Some(_) => {}
+        }
+    }
+    kept
+}
+
 /// The page, in Markdown.
-pub(super) fn render(paper: &Paper, name: &str, results: &Results, quick: bool) -> String {
-    let file = &paper.file;
+pub(super) fn render(paper: &Paper, name: &str, results: &Results, made: &Made) -> String {
+    let (file, quick) = (&paper.file, made.quick);
     let how = if quick { " --quick" } else { "" };
     let mut out = format!(
-        "<!-- Made by `ropewalk reproduce {name}{how}`; do not edit. What is said beside figures stands in scenarios/{name}/paper.toml. -->\n\n\
+        "<!-- Made by `ropewalk reproduce {name}{how}`; do not edit. What is said beside figures stands in scenarios/{name}/paper.toml. -->\n\
+         <!-- Origin: {}, {}, {} -->\n\n\
          # {name}: {}\n\n{}\n\n",
+        made.origin,
+        made.date,
+        made.machine,
         file.title,
         file.citation.trim()
     );
@@ -34,7 +72,15 @@ pub(super) fn render(paper: &Paper, name: &str, results: &Results, quick: bool) 
         "{}\n\nAll figures are made by `ropewalk reproduce {name}{how}`",
         summary(paper, results)
     );
-    let _ = writeln!(out, ", version {}.{}{}", env!("CARGO_PKG_VERSION"), lab(paper, results), rough(quick));
+    let _ = writeln!(
+        out,
+        ", version {}, on {} on a machine with {}.{}{}",
+        made.origin.build,
+        made.date,
+        made.machine,
+        lab(paper, results),
+        rough(quick)
+    );
     if !file.about.trim().is_empty() {
         let _ = write!(out, "\n{}\n", file.about.trim());
     }
@@ -68,6 +114,8 @@ pub(super) fn summary(paper: &Paper, results: &Results) -> String {
         }
         let claims = paper.file.claim.iter().zip(outcomes(paper, results, column.name));
         let all: Vec<(&Claim, Outcome)> = claims.filter(|(claim, _)| !claim.own).collect();
+        let rows = all.len();
+        let all = distinct(all);
         let count = |of: fn(&Outcome) -> bool| all.iter().filter(|(_, o)| of(o)).count();
         // What could not have come out otherwise is no evidence, and is counted apart.
         let holds = |word: &str| {
@@ -87,7 +135,11 @@ pub(super) fn summary(paper: &Paper, results: &Results) -> String {
         ];
         let parts: Vec<String> =
             parts.iter().filter(|p| p.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
-        format!("Of {} claims, in the {}: {}.", all.len(), column.title, parts.join(", "))
+        let repeated = match rows - all.len() {
+            0 => String::new(),
+            n => format!(" ({n} more rows repeat a formula)"),
+        };
+        format!("Of {} claims{repeated}, in the {}: {}.", all.len(), column.title, parts.join(", "))
     };
     DRIVERS.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }

@@ -10,6 +10,7 @@ pub(crate) mod interrupt;
 pub(crate) mod once;
 pub(crate) mod output;
 mod runner;
+mod seeds;
 pub(crate) mod show;
 pub(crate) mod store;
 mod sweep;
@@ -56,6 +57,9 @@ pub(crate) struct Which {
 pub(crate) struct Run {
     #[command(flatten)]
     pub which: Which,
+    /// Run it with so many seeds, from the scenario's or `--seed` on, and print the mean and standard error of each figure
+    #[arg(long, value_name = "N", conflicts_with_all = ["out", "pcap", "json"])]
+    pub seeds: Option<std::num::NonZeroU32>,
     /// Write report.json, a CSV file for each table, and charts into this directory; made if it is not there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -94,7 +98,10 @@ pub(crate) struct Check {
 /// Does what the command line says.
 pub(crate) fn run(args: &Sim) -> anyhow::Result<()> {
     match &args.command {
-        SimCommand::Run(args) => once::run(args),
+        SimCommand::Run(args) => match args.seeds {
+            Some(seeds) => seeds::run(args, seeds.get()),
+            None => once::run(args),
+        },
         SimCommand::Sweep(args) => sweep::run(args),
         SimCommand::Check(args) => check::run(args),
     }

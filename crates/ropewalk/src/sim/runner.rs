@@ -27,6 +27,6 @@ pub(super) fn finish(
     }
     let mut report = simulation.report();
     report.provenance.file = document.file().to_owned();
-    report.provenance.version = env!("CARGO_PKG_VERSION").to_owned();
+    report.provenance.version = crate::reproduce::origin::BUILD.to_owned();
     Some(report)
 }

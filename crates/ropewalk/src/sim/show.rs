@@ -49,7 +49,7 @@ struct Printer<'a> {
 }
 
 /// Tables that only a file is wanted of: their rows are many and seldom the question.
-const QUIET: [&str; 1] = ["interface"];
+pub(crate) const QUIET: [&str; 1] = ["interface"];
 
 impl TableVisitor for Printer<'_> {
     fn table<R: Row>(&mut self, rows: &[R]) {

@@ -1,6 +1,7 @@
 //! Where a sweep keeps its finished runs: a file for each, so that an interrupted sweep has lost nothing but what was running.
 
 use super::output;
+use crate::reproduce::origin::BUILD;
 use anyhow::Result;
 use ropewalk_scenario::report::Report;
 use ropewalk_scenario::sweep::{Plan, Point};
@@ -46,10 +47,10 @@ impl Store {
         Ok(out)
     }
 
-    /// A finished run, if it is one of this scenario, seed and version; what was run of another is run again.
+    /// A finished run, if it is one of this scenario, seed and build; what was run of another is run again.
     pub(crate) fn finished(&self, index: usize, scenario: &str, seed: u64) -> Option<Report> {
         let report: Report = serde_json::from_slice(&fs::read(self.path(index)).ok()?).ok()?;
         let p = &report.provenance;
-        (p.scenario == scenario && p.seed == seed && p.version == env!("CARGO_PKG_VERSION")).then_some(report)
+        (p.scenario == scenario && p.seed == seed && p.version == BUILD).then_some(report)
     }
 }

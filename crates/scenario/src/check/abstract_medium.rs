@@ -2,7 +2,7 @@
 
 use super::Judge;
 use crate::field::{Absent, Field, Form};
-use crate::file::{Interface, MediumModel, Mode, NodeSpec, Radio};
+use crate::file::{Interface, MediumModel, Mode, NodeSpec, Radio, RadioDiscipline};
 
 /// Keys that mean something on it; of the rest none may be set.
 const MEDIUM_KEYS: [&str; 1] = ["model"];
@@ -39,6 +39,10 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
     refuse(judge, key, radio, &RADIO_KEYS);
     judge.fail_if(radio.packet_time.is_some_and(|t| t.is_zero()), format!("{key}.packet-time"), || {
         "a packet that takes no time cannot share any; write a time above 0, such as \"500us\"".into()
+    });
+    let one_line = !matches!(radio.queue.kind, RadioDiscipline::TailDrop | RadioDiscipline::FqCodel);
+    judge.fail_if(one_line, format!("{key}.queue.kind"), || {
+        "a radio has one line for all its stations on this medium; write \"tail-drop\" or \"fq-codel\"".into()
     });
     judge.fail_if(!(1..=1024).contains(&radio.weight), format!("{key}.weight"), || {
         "a weight is from 1 to 1024".into()

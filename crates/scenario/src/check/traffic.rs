@@ -1,7 +1,7 @@
 //! Flows and events: who takes part, and which keys mean anything for which kind.
 
 use super::{Judge, transport};
-use crate::file::{Event, Flow, FlowKind, TcpControl, What};
+use crate::file::{AccessCategory, Event, Flow, FlowKind, Standard, TcpControl, What};
 use crate::units::BitRate;
 
 pub(super) fn check(judge: &mut Judge) {
@@ -9,6 +9,7 @@ pub(super) fn check(judge: &mut Judge) {
         check_ends(judge, flow);
         check_keys(judge, flow);
         check_values(judge, flow);
+        check_category(judge, flow);
     }
     for (i, event) in judge.scenario.event.iter().enumerate() {
         check_event(judge, &format!("event.{i}"), event);
@@ -70,7 +71,7 @@ fn honoured(kind: FlowKind) -> &'static [&'static str] {
             "paths",
             "scheduler",
         ],
-        FlowKind::Udp => &["bytes", "rate", "packet"],
+        FlowKind::Udp => &["bytes", "rate", "on", "off", "packet"],
         FlowKind::Ping => &["packet", "interval"],
         FlowKind::Request => &[
             "bytes",
@@ -104,6 +105,8 @@ fn check_keys(judge: &mut Judge, flow: &Flow) {
     let set = [
         ("bytes", flow.bytes.is_some()),
         ("rate", flow.rate.is_some()),
+        ("on", flow.on.is_some()),
+        ("off", flow.off.is_some()),
         ("packet", flow.packet.is_some()),
         ("interval", flow.interval.is_some()),
         ("streams", flow.streams.is_some()),
@@ -127,12 +130,38 @@ fn check_keys(judge: &mut Judge, flow: &Flow) {
     }
 }
 
+/// 11a, 11b and 11g know no priorities (DCF). A bond looks at the category too.
+fn check_category(judge: &mut Judge, flow: &Flow) {
+    let scenario = judge.scenario;
+    if flow.category == AccessCategory::BestEffort || !scenario.bond.is_empty() {
+        return;
+    }
+    let node = |end: &str| end.split(':').next().unwrap_or_default().to_owned();
+    let radios = [node(&flow.from), node(&flow.to)].into_iter().filter_map(|n| scenario.node.get(&n));
+    let legacy = radios
+        .flat_map(|n| n.radio.values())
+        .find(|r| matches!(r.standard, Standard::A | Standard::B | Standard::G) && r.edca.is_empty());
+    if let Some(radio) = legacy {
+        let standard = radio.standard.name();
+        let sentence = format!(
+            "{standard} has one priority for everything; take this out, say what it means by the radio's `edca`, or choose 11n"
+        );
+        judge.fail(format!("flow.{}.category", flow.name), sentence);
+    }
+}
+
 fn check_values(judge: &mut Judge, flow: &Flow) {
     let key = |below: &str| format!("flow.{}.{below}", flow.name);
     let duration = judge.scenario.duration;
     judge.fail_if(flow.start >= duration, key("start"), || "it starts after the run has ended".into());
     judge.fail_if(flow.stop.is_some_and(|stop| stop <= flow.start), key("stop"), || {
         "it stops before it starts".into()
+    });
+    let whole = flow.on.is_some() == flow.off.is_some() && (flow.on.is_none() || flow.rate.is_some());
+    let never = flow.on.is_some_and(|on| on.is_zero());
+    judge.fail_if(!whole || never, key("on"), || {
+        "spells need `on` above 0, `off` and `rate` together; write all three, or take `on` and `off` out"
+            .into()
     });
     judge.fail_if(flow.bytes.is_some_and(|b| b.0 == 0), key("bytes"), || {
         "0 bytes are no flow; write more, or take this out".into()

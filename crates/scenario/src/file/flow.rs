@@ -104,6 +104,10 @@ section! {
         bytes: Option<Bytes>,
         /// udp, video: how fast. If not said, udp sends as fast as the interface takes packets.
         rate: Option<BitRate>,
+        /// udp with a `rate`, in the simulator: how long it sends at a time, from its start on. If not said, always.
+        on: Option<Duration>,
+        /// The same: how long it is silent between.
+        off: Option<Duration>,
         /// udp, video: the length of IP packets. 1500, a full Ethernet frame. ping: of echo requests, 84 if not said.
         packet: Option<Bytes>,
         /// ping: the time between echo requests, 1 s if not said. request: the pause between a response and the next request, none if not said.

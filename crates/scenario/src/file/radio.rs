@@ -1,7 +1,7 @@
 //! A radio: its standard, channel and settings, as a driver would be told them.
 
 use crate::field::{Absent, Field, Form, KeyForm, Reader};
-use crate::tree::{Node, Value};
+use crate::tree::{Node, Origin, Table, Value};
 use crate::units::{Bytes, Db, Dbm, Share};
 use crate::{choice, section};
 use indexmap::IndexMap;
@@ -87,8 +87,54 @@ pub enum RateControl {
         /// How long a step lasts.
         step: Duration,
     },
+    /// Data as another one says, and control frames at a rate that is told.
+    WithControl {
+        /// Who chooses for data.
+        data: Box<RateControl>,
+        /// The rate of RTS and Block Ack requests: `"24Mbit/s"`.
+        control: String,
+    },
 }
 
+impl RateControl {
+    /// Who chooses the rate of data frames.
+    pub fn data(&self) -> &RateControl {
+        match self {
+            RateControl::WithControl { data, .. } => data,
+            other => other,
+        }
+    }
+
+    /// The rate of control frames, if it is told.
+    pub fn control(&self) -> Option<&String> {
+        match self {
+            RateControl::WithControl { control, .. } => Some(control),
+            _ => None,
+        }
+    }
+
+    /// The keys of a table, without `control`.
+    fn read_data((table, origin): (&Table, &Origin), reader: &mut Reader) -> Option<RateControl> {
+        let here = (table, origin);
+        let known =
+            |more: &[&str]| more.iter().chain(&[CONTROL]).map(|k| (*k).to_owned()).collect::<Vec<_>>();
+        if table.contains_key(ALGORITHM) {
+            reader.refuse_unknown(table, &known(&[ALGORITHM]));
+            return reader.key(here, ALGORITHM, || None).map(RateControl::Named);
+        }
+        if !DRAWN.iter().any(|key| table.contains_key(*key)) {
+            reader.refuse_unknown(table, &known(&["fixed"]));
+            return reader.key(here, "fixed", || None).map(RateControl::Fixed);
+        }
+        reader.refuse_unknown(table, &known(&DRAWN));
+        let (usual, other) = (reader.key(here, "usual", || None), reader.key(here, "other", || None));
+        let (share, step) = (reader.key(here, "share", || None), reader.key(here, "step", || Some(STEP)));
+        Some(RateControl::Drawn { usual: usual?, other: other?, share: share?, step: step? })
+    }
+}
+
+const CONTROL: &str = "control";
+const ALGORITHM: &str = "algorithm";
 /// Keys of [`RateControl::Drawn`].
 const DRAWN: [&str; 4] = ["usual", "other", "share", "step"];
 /// The step of a wil6210 log (the dual-band poster, section 2.1).
@@ -100,14 +146,12 @@ impl Field for RateControl {
             return NamedRateControl::read(node, reader).map(RateControl::Named);
         };
         let here = (table, &node.origin);
-        if !DRAWN.iter().any(|key| table.contains_key(*key)) {
-            reader.refuse_unknown(table, &["fixed".to_owned()]);
-            return reader.key(here, "fixed", || None).map(RateControl::Fixed);
-        }
-        reader.refuse_unknown(table, &DRAWN.map(str::to_owned));
-        let (usual, other) = (reader.key(here, "usual", || None), reader.key(here, "other", || None));
-        let (share, step) = (reader.key(here, "share", || None), reader.key(here, "step", || Some(STEP)));
-        Some(RateControl::Drawn { usual: usual?, other: other?, share: share?, step: step? })
+        let control: Option<String> = reader.key(here, CONTROL, || Some(None))?;
+        let data = RateControl::read_data(here, reader)?;
+        Some(match control {
+            Some(control) => RateControl::WithControl { data: Box::new(data), control },
+            None => data,
+        })
     }
     fn write(&self) -> Option<toml::Value> {
         match self {
@@ -120,32 +164,48 @@ impl Field for RateControl {
                 let keys = DRAWN.iter().map(|key| (*key).to_owned());
                 Some(toml::Value::Table(keys.zip(values).collect()))
             }
+            RateControl::WithControl { data, control } => {
+                let mut table = match data.write()? {
+                    toml::Value::Table(table) => table,
+                    named => [(ALGORITHM.to_owned(), named)].into_iter().collect(),
+                };
+                table.insert(CONTROL.to_owned(), control.clone().into());
+                Some(toml::Value::Table(table))
+            }
         }
     }
     fn form() -> Form {
-        let keys = vec![KeyForm {
-            name: "fixed".into(),
-            doc: "`\"54Mbit/s\"` with 11a, 11b and 11g, `\"MCS7\"` with 11n, 11ac and 11ad.".into(),
-            form: Form::one("a rate"),
-            absent: Absent::Refused,
-        }];
-        let table = Form::Section { doc: "Always this rate: `{ fixed = \"MCS7\" }`.".into(), keys };
         let key = |name: &str, doc: &str, form, absent| KeyForm {
             name: name.into(),
             doc: doc.into(),
             form,
             absent,
         };
+        let doc = "The rate of the control frames that it begins with, RTS and Block Ack requests: one of 11a, such as `\"6Mbit/s\"`, or of 11b \
+                   with 11b; not with 11ad. If not said, 802.11's rule (10.6.6.5.2): the highest of 6, 12 and 24 Mbit/s (1, 2, 5.5 and 11 in \
+                   11b) that is not above the data's. Answers (CTS, ACK, Block Ack) go by that rule in any case.";
+        let control = || key(CONTROL, doc, Form::one("a rate"), Absent::Nothing);
+        let fixed = "`\"54Mbit/s\"` with 11a, 11b and 11g, `\"MCS7\"` with 11n, 11ac and 11ad.";
+        let keys = vec![key("fixed", fixed, Form::one("a rate"), Absent::Refused), control()];
+        let table = Form::Section { doc: "Always this rate: `{ fixed = \"MCS7\" }`.".into(), keys };
+        let keys = vec![
+            key(ALGORITHM, "One of those by name.", NamedRateControl::form(), Absent::Refused),
+            control(),
+        ];
+        let doc = "An algorithm, and the rate of control frames: `{ algorithm = \"minstrel-ht\", control = \"6Mbit/s\" }`.";
+        let algorithm = Form::Section { doc: doc.into(), keys };
         let keys = vec![
             key("usual", "The rate of most steps.", Form::one("a rate"), Absent::Refused),
             key("other", "The rate of the others.", Form::one("a rate"), Absent::Refused),
             key("share", "The share of steps with the other rate.", Share::form(), Absent::Refused),
             key("step", "How long a step lasts.", Duration::form(), Absent::Default("150ms".into())),
+            control(),
         ];
         let doc = "What a log of rates has: in each step of time one of two, drawn by itself. \
                    `{ usual = \"MCS6\", other = \"MCS7\", share = \"11%\" }`.";
         let drawn = Form::Section { doc: doc.into(), keys };
         let tables = Form::Either(Box::new(table), Box::new(drawn));
+        let tables = Form::Either(Box::new(tables), Box::new(algorithm));
         Form::Either(Box::new(NamedRateControl::form()), Box::new(tables))
     }
 }
@@ -185,19 +245,24 @@ choice! {
         TailDrop = "tail-drop",
         /// Flows take turns, each under CoDel, which marks what can be marked, as Linux's mac80211 has it since 4.11.
         FqCodel = "fq-codel",
+        /// As `fq-codel`, and stations take turns by the airtime that was spent on them: a station that has used up its 256 µs waits until the others
+        /// have had theirs. Linux's mac80211 with drivers that report airtime, since 5.1.
+        AirtimeFair = "airtime-fair",
+        /// One line for all stations of a priority, `packets` long, those on the air included, as in ns-3: whose oldest packet came first has its turn.
+        Fifo = "fifo",
     }
 }
 
 section! {
     /// What waits for a radio.
     pub struct RadioQueue {
-        /// Most packets that wait for one station in one priority. 500 is what access points commonly hold.
+        /// Most packets that wait for one station in one priority; with `fifo`, for all stations in one priority. 500 is what access points commonly hold.
         packets: u32 = 500,
         /// Most packets that wait for one interface, for all its stations together. Linux's mac80211 holds as many.
         total: u32 = 4096,
         /// A packet that has waited longer is thrown away; 500 ms in ns-3 and many drivers. If not said, none is, as in Linux's mac80211.
         lifetime: Option<Duration>,
-        /// How packets wait for a station.
+        /// How packets wait, and which station has its turn. Linux: `airtime-fair`; ns-3: `fifo`.
         kind: RadioDiscipline = RadioDiscipline::TailDrop,
     }
 }

@@ -307,6 +307,11 @@ rows! {
             rtt_ms: Option<f64>,
             /// Share of all bytes that its end sent, per cent.
             share_percent: f64,
+            /// Wireless backhaul, in the simulator: what the limiter of shared links allows it at the end: datagrams on the way (`mimd`), or datagrams a second
+            /// (`balance`); 0: nothing. 200000, more than any link carries, where nothing limits it.
+            limit: Option<f64>,
+            /// The same: packets in the longest queue towards a client at the end, as the repeater reported last.
+            client_queue: Option<f64>,
         }
     }
 }

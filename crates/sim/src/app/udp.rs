@@ -40,6 +40,9 @@ pub struct UdpSource {
     limit: Option<u64>,
     from: Ipv4Addr,
     running: bool,
+    /// How long it sends and is silent, and when it began with that.
+    spells: Option<(Duration, Duration)>,
+    began: Time,
 }
 
 impl UdpSource {
@@ -58,6 +61,8 @@ impl UdpSource {
             limit: None,
             from: Ipv4Addr::UNSPECIFIED,
             running: false,
+            spells: None,
+            began: Time::ZERO,
         }
     }
 
@@ -69,6 +74,19 @@ impl UdpSource {
     /// The same with so many datagrams at most.
     pub fn limit(self, datagrams: Option<u64>) -> UdpSource {
         UdpSource { limit: datagrams, ..self }
+    }
+
+    /// The same with spells of sending and of silence.
+    pub fn spells(self, spells: Option<(Duration, Duration)>) -> UdpSource {
+        UdpSource { spells, ..self }
+    }
+
+    /// When the next spell of sending begins, if this time is in one of silence.
+    fn resumes(&self, at: Time) -> Option<Time> {
+        let (on, off) = self.spells?;
+        let (period, since) = ((on + off).as_nanos(), (at - self.began).as_nanos());
+        let within = since % period.max(1);
+        (within >= on.as_nanos()).then(|| at + Duration::from_nanos((period - within) as u64))
     }
 
     /// False if nothing could be sent.
@@ -131,7 +149,7 @@ impl UdpSource {
 
 impl Endpoint for UdpSource {
     fn start(&mut self, cx: &mut Context<'_>) {
-        self.running = true;
+        (self.running, self.began) = (true, cx.now());
         match self.pace {
             Pace::Saturating(_) => self.fill(cx),
             _ => self.next = Some(cx.now()),
@@ -149,6 +167,10 @@ impl Endpoint for UdpSource {
     }
 
     fn on_left(&mut self, cx: &mut Context<'_>, dropped: bool) {
+        // A source with a rate goes by its clock: what becomes of its datagrams does not slow it.
+        if !matches!(self.pace, Pace::Saturating(_)) {
+            return;
+        }
         self.waiting = self.waiting.saturating_sub(1);
         if dropped {
             // Not at once, or a queue that others keep full would be asked for ever at one instant.
@@ -162,6 +184,10 @@ impl Endpoint for UdpSource {
         let Some(due) = self.next.take() else { return };
         if matches!(self.pace, Pace::Saturating(_)) {
             return self.fill(cx);
+        }
+        if let Some(at) = self.resumes(due) {
+            self.next = Some(at);
+            return;
         }
         self.next = Some(due + self.gap());
         self.send(cx);

@@ -104,6 +104,8 @@ fn discipline(radio: &Radio) -> Discipline {
     match radio.queue.kind {
         file::RadioDiscipline::TailDrop => Discipline::TailDrop,
         file::RadioDiscipline::FqCodel => Discipline::FqCodel,
+        file::RadioDiscipline::AirtimeFair => Discipline::AirtimeFair,
+        file::RadioDiscipline::Fifo => Discipline::Fifo,
     }
 }
 
@@ -247,6 +249,10 @@ fn radio_spec(key: &str, node: &NodeSpec, radio: &Radio) -> Result<RadioSpec, Bu
         },
         short_guard_interval: radio.guard_interval == file::GuardInterval::Short,
         rate_control: rate_control(key, radio)?,
+        control_rate: match radio.rate_control.control() {
+            Some(rate) => Some(fixed(&format!("{key}.rate-control.control"), radio, rate)?),
+            None => None,
+        },
         rts_threshold: radio.rts_threshold.map(|b| b.0 as u32),
         retry_limit: radio.retry_limit.unwrap_or(new.retry_limit),
         edca: edca(radio, &new),
@@ -279,7 +285,10 @@ fn aggregation(radio: &Radio, new: &RadioSpec) -> Aggregation {
 
 fn rate_control(key: &str, radio: &Radio) -> Result<RateControlSpec, BuildError> {
     let key = format!("{key}.rate-control");
-    match &radio.rate_control {
+    match radio.rate_control.data() {
+        file::RateControl::WithControl { .. } => {
+            Err(BuildError::new(&key, "`control` stands beside one algorithm only"))
+        }
         file::RateControl::Fixed(rate) => Ok(RateControlSpec::Fixed(fixed(&key, radio, rate)?)),
         file::RateControl::Drawn { usual, other, share, step } => Ok(RateControlSpec::Drawn(Draw {
             usual: fixed(&key, radio, usual)?,

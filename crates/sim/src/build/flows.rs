@@ -169,8 +169,10 @@ fn udp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, Bu
     let sink = built.world.add_endpoint(ends.to, ends.flow, Box::new(sink))?;
     let to = if called { UNCALLED } else { (ends.to_address, sink.port()) };
     let limit = flow.bytes.map(|b| b.0.div_ceil(u64::from(len - UDP_HEADERS)));
-    let source =
-        UdpSource::new(ends.flow, to, len, pace, ends.dscp, ends.seed).from(ends.from_address).limit(limit);
+    let source = UdpSource::new(ends.flow, to, len, pace, ends.dscp, ends.seed)
+        .from(ends.from_address)
+        .limit(limit)
+        .spells(flow.on.zip(flow.off));
     let source = built.world.add_endpoint(ends.from, ends.flow, Box::new(source))?;
     built.world.net.tell_when_left(source.0 as usize);
     Ok(if called { vec![source, sink] } else { vec![source] })

@@ -14,7 +14,7 @@ use ropewalk_scenario::report::{
 };
 
 /// Figures that go into the time series: a series of what only a whole run can tell would be of no use.
-const SERIES: [(&str, &str); 14] = [
+const SERIES: [(&str, &str); 16] = [
     ("flow", "goodput_mbps"),
     ("flow", "rtt_ms"),
     ("flow", "delay_ms"),
@@ -29,6 +29,8 @@ const SERIES: [(&str, &str); 14] = [
     ("link", "carried_mbps"),
     ("link", "wait_ms"),
     ("path", "sent_mbps"),
+    ("path", "limit"),
+    ("path", "client_queue"),
 ];
 
 /// What happened between two snapshots.
@@ -340,6 +342,8 @@ fn paths(span: &Span<'_>, scenario: &Scenario) -> Vec<PathRow> {
                     lost,
                     rtt_ms: p.rtt_ns.map(|ns| ns as f64 / 1e6),
                     share_percent: if all > 0 { 100.0 * bytes as f64 / all as f64 } else { 0.0 },
+                    limit: p.limit,
+                    client_queue: p.client_queue.map(f64::from),
                 });
             }
         }

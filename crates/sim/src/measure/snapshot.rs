@@ -8,6 +8,8 @@ use crate::tunnel;
 use ropewalk_air::Time;
 use ropewalk_air::wifi::{IfaceId, Mac, PeerStats, RadioId, RadioStats};
 use ropewalk_air::wired;
+use ropewalk_bond::backhaul::BackhaulStatus;
+use ropewalk_bond::backhaul::limiter::Allowance;
 
 /// Counters of a direction of a cable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub struct StationCounts {
 }
 
 /// Counters of one end of a path of a bond.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathCounts {
     /// Its number.
     pub id: u8,
@@ -42,7 +44,14 @@ pub struct PathCounts {
     pub rtt_ns: Option<u64>,
     /// State now.
     pub state: &'static str,
+    /// Wireless backhaul: what the limiter of shared links allows it now; 200000 where it is not limited.
+    pub limit: Option<f64>,
+    /// Packets in the longest queue towards a client, as reported last.
+    pub client_queue: Option<u32>,
 }
+
+/// More datagrams a second than any link carries.
+const UNLIMITED: f64 = 200_000.0;
 
 /// Counters of one end of a bond.
 #[derive(Clone, Debug, Default)]
@@ -121,6 +130,16 @@ fn station_counts(radios: &Radios) -> Vec<Vec<StationCounts>> {
     (0..radios.interfaces.len()).map(|i| of(IfaceId(i as u16))).collect()
 }
 
+/// What a limiter allows a shared link.
+fn limit(backhaul: &BackhaulStatus, is_shared: bool) -> f64 {
+    match backhaul.limiter.filter(|_| is_shared) {
+        None => UNLIMITED,
+        Some((_, Allowance::Blocked)) => 0.0,
+        Some((_, Allowance::Held(held))) => held,
+        Some((_, Allowance::Rate(pps))) => pps,
+    }
+}
+
 fn bond_counts(status: &ropewalk_bond::engine::Status) -> BondCounts {
     let Some(peer) = status.peers.first() else { return BondCounts::default() };
     let paths = peer.paths.iter().map(|p| PathCounts {
@@ -129,6 +148,8 @@ fn bond_counts(status: &ropewalk_bond::engine::Status) -> BondCounts {
         lost: p.traffic.lost,
         rtt_ns: p.rtt.map(|r| r.as_nanos() as u64),
         state: p.state.name(),
+        limit: peer.backhaul.as_ref().map(|b| limit(b, p.link.is_some_and(|l| l.is_shared))),
+        client_queue: peer.backhaul.as_ref().map(|b| b.longest),
     });
     let queue = peer.queue;
     BondCounts {

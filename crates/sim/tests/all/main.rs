@@ -9,4 +9,5 @@ mod flapping;
 mod multifacet;
 mod rule;
 mod scenarios;
+mod standstill;
 mod traces;

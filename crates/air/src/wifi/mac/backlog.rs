@@ -1,4 +1,4 @@
-//! Packets that wait for one station in one category, in one of two disciplines.
+//! Packets that wait for one station in one category, in one of four disciplines.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -17,6 +17,18 @@ pub enum Discipline {
     /// Flows take turns, each under CoDel, which marks what can be marked (RFC 8290), as in Linux's mac80211: a target of
     /// 20 ms, an interval of 100 ms, a quantum of 300 bytes. When it is full, the longest flow loses.
     FqCodel,
+    /// The same, and stations take turns by airtime: deficit round robin with 256 µs a turn, as `ieee80211_next_txq` in Linux since 5.1.
+    AirtimeFair,
+    /// One line per category for all stations, those packets included that are not acknowledged yet: the station whose oldest
+    /// packet came first is served (ns-3's `FcfsWifiQueueScheduler`).
+    Fifo,
+}
+
+impl Discipline {
+    /// Whether a queue drops others than the newest.
+    pub(crate) fn is_managed(self) -> bool {
+        matches!(self, Discipline::FqCodel | Discipline::AirtimeFair)
+    }
 }
 
 /// mac80211's parameters (`ieee80211_txq_setup_flows`): the target is four times the internet's, as an aggregate takes milliseconds.
@@ -65,6 +77,11 @@ impl<T> Backlog<T> {
     /// Whether nothing is left to send.
     pub(crate) fn is_empty(&self) -> bool {
         self.head.is_empty() && self.managed.as_ref().is_none_or(|m| m.backlog().0 == 0)
+    }
+
+    /// Since when the packet that will go next has waited, or one that was given out already.
+    pub(crate) fn oldest(&self) -> Option<Time> {
+        self.head.front().map(|w| w.since)
     }
 
     /// Takes a packet into the line.

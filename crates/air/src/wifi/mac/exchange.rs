@@ -1,6 +1,7 @@
 //! The sender's side of an exchange: what goes next, how it goes, and what follows from the answer or its absence.
 
 use super::access::BEACON;
+use super::backlog::Discipline;
 use super::frame;
 use super::peer::Peer;
 use super::radio::Step;
@@ -78,7 +79,7 @@ impl<T: Clone> Air<T> {
     /// Begins an exchange with the peer whose turn it is. False if nothing is left to send, or if it does not fit what is left of
     /// the transmit opportunity that `continues`.
     pub(crate) fn serve(&mut self, radio: usize, category: usize, continues: bool) -> bool {
-        while let Some(&peer) = self.radios[radio].ready[category].front() {
+        while let Some(peer) = self.next_peer(radio, category) {
             let index = peer as usize;
             self.expire(index, category);
             let held = self.peers[index].dozing && !self.peers[index].polled;
@@ -308,11 +309,17 @@ impl<T: Clone> Air<T> {
 
     /// The peer at the head of the list goes behind the others, or out of it if it has nothing left.
     pub(crate) fn rotate(&mut self, radio: usize, category: usize) {
+        let discipline = self.radios[radio].spec.queue.discipline;
         let Some(peer) = self.radios[radio].ready[category].pop_front() else { return };
         let p = &mut self.peers[peer as usize];
         p.polled = false;
         if p.tx[category].has_work() && !p.dozing {
-            self.radios[radio].ready[category].push_back(peer);
+            let ready = &mut self.radios[radio].ready[category];
+            match discipline {
+                // It stays at the head until its airtime is used up.
+                Discipline::AirtimeFair => ready.push_front(peer),
+                _ => ready.push_back(peer),
+            }
         } else {
             p.tx[category].listed = false;
         }

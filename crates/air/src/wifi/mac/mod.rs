@@ -30,6 +30,7 @@ mod respond;
 mod station;
 mod switch;
 mod transmit;
+mod turns;
 
 pub use peer::PeerStats;
 pub use radio::RadioStats;

@@ -65,7 +65,7 @@ impl<T: Clone> Air<T> {
             planned.kind = Kind::BlockAckRequest { start: queue.start() };
             planned.rate = queue.chain.as_ref().map_or(r.lowest, |(chain, _)| {
                 let stage = chain.stages()[0];
-                duration::response_rate(stage.rate, &r.basic)
+                r.spec.control_rate.unwrap_or_else(|| duration::response_rate(stage.rate, &r.basic))
             });
             let bytes = frame::frame_bytes(planned.kind, r.spec.standard);
             planned.set_single(0, bytes, false);

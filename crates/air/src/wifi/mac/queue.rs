@@ -63,6 +63,8 @@ pub(crate) struct TxQueue<T> {
     pub(crate) tries: u32,
     /// It stands in its radio's list of queues with something to send.
     pub(crate) listed: bool,
+    /// Airtime that it may still use before others have their turn, ns; below zero: what it has used too much.
+    pub(crate) deficit_ns: i64,
 }
 
 impl<T> Default for TxQueue<T> {
@@ -77,6 +79,7 @@ impl<T> Default for TxQueue<T> {
             chain: None,
             tries: 0,
             listed: false,
+            deficit_ns: 0,
         }
     }
 }
@@ -156,6 +159,15 @@ impl<T> TxQueue<T> {
     /// Takes out the oldest if it is done.
     pub(crate) fn pop_done(&mut self) -> Option<Mpdu<T>> {
         if self.window.front()?.fate.is_some() { self.window.pop_front() } else { None }
+    }
+
+    /// Since when its oldest packet has waited; the MAC's own frames go before all packets.
+    pub(crate) fn oldest(&self) -> Option<Time> {
+        let of = |m: &Mpdu<T>| m.content.packets().first().map_or(Time::ZERO, |w| w.since);
+        let frame = self.frames.front().map(|_| Time::ZERO);
+        frame
+            .or_else(|| self.window.iter().find(|m| m.fate.is_none()).map(of))
+            .or_else(|| self.waiting.oldest())
     }
 
     /// MPDUs that have not been acknowledged, and packets behind them: what could go together.

@@ -206,6 +206,11 @@ impl Radio {
     }
 
     /// The rate of the answer to a frame at `rate`.
+    /// The rate of a control frame that begins an exchange, before data at this rate: RTS and Block Ack requests.
+    pub(crate) fn control_rate(&self, rate: Rate) -> Rate {
+        self.spec.control_rate.unwrap_or_else(|| self.answer_rate(rate))
+    }
+
     pub(crate) fn answer_rate(&self, rate: Rate) -> Rate {
         duration::response_rate(rate, &self.basic)
     }

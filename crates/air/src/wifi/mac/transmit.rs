@@ -24,7 +24,7 @@ impl<T: Clone> Air<T> {
         let long = r.spec.rts_threshold.is_some_and(|limit| bytes > limit);
         let rts = planned.kind == Kind::Data && !to_group && (stage_rts || long);
         let protection_ns = if rts {
-            let rts_rate = r.answer_rate(rate);
+            let rts_rate = r.control_rate(rate);
             let rts_ns = r.ppdu_ns(rts_rate, frame::frame_bytes(Kind::Rts, r.spec.standard));
             let cts_ns = r.ppdu_ns(r.answer_rate(rts_rate), frame::frame_bytes(Kind::Cts, r.spec.standard));
             rts_ns + cts_ns + 2 * r.sifs_ns
@@ -47,9 +47,10 @@ impl<T: Clone> Air<T> {
         }
         let rate = r.planned.rate;
         let rts_bytes = frame::frame_bytes(Kind::Rts, r.spec.standard);
+        let rts_rate = r.control_rate(rate);
         let ppdu = &mut r.ppdu;
         (ppdu.kind, ppdu.from, ppdu.to) = (Kind::Rts, r.planned.from, r.planned.to);
-        ppdu.rate = duration::response_rate(rate, &r.basic);
+        ppdu.rate = rts_rate;
         (ppdu.nav_until, ppdu.peer, ppdu.category) = (until, peer as u32, category as u8);
         ppdu.power_management = false;
         ppdu.set_single(0, rts_bytes, false);
@@ -91,6 +92,7 @@ impl<T: Clone> Air<T> {
         let airtime = r.ppdu_ns(r.ppdu.rate, r.ppdu.psdu_bytes);
         let p = &mut self.peers[r.ppdu.peer as usize];
         p.stats.airtime_tx_ns += airtime;
+        p.tx[usize::from(r.ppdu.category)].deficit_ns -= airtime as i64;
         let rate = r.ppdu.rate;
         if r.exchange.step != Step::Bar {
             let queue = &mut p.tx[usize::from(r.ppdu.category)];

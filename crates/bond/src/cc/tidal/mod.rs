@@ -153,7 +153,7 @@ impl Tidal {
 
     fn min_interval(&self) -> f64 {
         let packets = INTERVAL_DATAGRAMS * self.mtu / self.rate.max(1.0);
-        MIN_INTERVAL.max(packets.min(0.25))
+        MIN_INTERVAL.max(packets.min(0.25)).max(2.0 * self.ack_gap())
     }
 
     fn inputs<'a>(&'a self, report: &'a Report) -> Inputs<'a> {
@@ -272,7 +272,7 @@ impl Tidal {
     fn flight(&self, gain: f64) -> f64 {
         let rate = self.rate;
         let batches = 2.0 * (rate * 0.001).clamp(2.0 * self.mtu, BATCH);
-        let slack = 2.0 * self.delay.noise();
+        let slack = self.ack_gap() + 2.0 * self.delay.noise();
         // A delay that has come to stay may be a longer route, or at Gb/s the queue of a receiver that is short of processor.
         let on_path = rate * self.bare_rtt.min(self.min_rtt)
             + (rate * (self.bare_rtt - self.min_rtt).max(0.0)).min(MAX_SLACK);

@@ -172,6 +172,8 @@ impl Running {
                 lost,
                 rtt_ms: p.rtt_ms,
                 share_percent: if all > 0 { 100.0 * bytes as f64 / all as f64 } else { 0.0 },
+                limit: None,
+                client_queue: None,
             }
         };
         new.paths.iter().map(row).collect()

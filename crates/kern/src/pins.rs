@@ -1,0 +1,162 @@
+//! Controllers that stay: pinned in the BPF file system.
+
+use crate::loader::Maps;
+use crate::shared::{COUNTERS, KEY};
+use crate::{Counters, KernError, Law, sys};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+/// Where controllers are pinned: a directory for each, with its link and its maps.
+pub const PINS: &str = "/sys/fs/bpf/ropewalk";
+const BPFFS: &str = "/sys/fs/bpf";
+/// `BPF_FS_MAGIC` (include/uapi/linux/magic.h).
+const BPFFS_MAGIC: i128 = 0xcafe_4a11;
+
+/// What [`load`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// It was there before; nothing was done.
+    pub already: bool,
+    /// No BPF file system was at /sys/fs/bpf, and one was mounted.
+    pub mounted: bool,
+}
+
+/// What [`unload`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unloaded {
+    /// It was there.
+    pub was_loaded: bool,
+    /// Coupled connections that go on under it until they are closed.
+    pub connections: usize,
+}
+
+/// How a controller does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Which.
+    pub law: Law,
+    /// The kernel lists it.
+    pub is_registered: bool,
+    /// What its maps say; none where it is not pinned here.
+    pub figures: Option<(usize, Counters)>,
+}
+
+fn directory(law: Law) -> PathBuf {
+    Path::new(PINS).join(law.kernel_name())
+}
+
+/// Loads a controller and leaves it in the kernel. Twice is once.
+pub fn load(law: Law) -> Result<Loaded, KernError> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(KernError::NotRoot);
+    }
+    let mounted = mount()?;
+    let directory = directory(law);
+    if is_registered(law) {
+        let already = directory.join("link").exists();
+        return if already {
+            Ok(Loaded { already, mounted })
+        } else {
+            Err(KernError::Taken(law.kernel_name()))
+        };
+    }
+    // What is left of a load that was killed.
+    remove(&directory)?;
+    let maps = Maps::new(law, law.object(), None)?;
+    let link = maps.register()?;
+    fs::create_dir_all(&directory).map_err(KernError::system("making a directory under /sys/fs/bpf"))?;
+    // The link last: with it the controller is there to stay.
+    let pins =
+        [("connections", maps.map("connections")?), ("counters", maps.map("counters")?), ("link", &link)];
+    for (name, fd) in pins {
+        let pinned = sys::pin(fd.as_fd(), &directory.join(name));
+        if let Err(e) = pinned {
+            let _ = remove(&directory);
+            return Err(KernError::system("pinning the controller")(e));
+        }
+    }
+    Ok(Loaded { already: false, mounted })
+}
+
+/// Takes a controller out of the kernel's list. Connections that run on it keep it until they are closed: the kernel counts them.
+pub fn unload(law: Law) -> Result<Unloaded, KernError> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(KernError::NotRoot);
+    }
+    let directory = directory(law);
+    if !directory.join("link").exists() {
+        if is_registered(law) {
+            return Err(KernError::PinnedElsewhere(law.kernel_name()));
+        }
+        remove(&directory)?;
+        return Ok(Unloaded { was_loaded: false, connections: 0 });
+    }
+    let connections = figures(law).map_or(0, |(connections, _)| connections);
+    remove(&directory)?;
+    Ok(Unloaded { was_loaded: true, connections })
+}
+
+/// How each controller does.
+pub fn status() -> Vec<Status> {
+    let of = |law| Status { law, is_registered: is_registered(law), figures: figures(law) };
+    Law::ALL.map(of).into()
+}
+
+/// The kernel lists it, and gives it to new connections.
+fn is_registered(law: Law) -> bool {
+    let listed = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    listed.unwrap_or_default().split_whitespace().any(|name| name == law.kernel_name())
+}
+
+fn figures(law: Law) -> Option<(usize, Counters)> {
+    let directory = directory(law);
+    let connections = sys::pinned(&directory.join("connections")).ok()?;
+    let counters = sys::pinned(&directory.join("counters")).ok()?;
+    let mut bytes = [0; COUNTERS];
+    sys::lookup(counters.as_fd(), &[0; 4], &mut bytes).ok()?;
+    Some((keys(connections.as_fd()).ok()?.len(), Counters::from(&bytes)))
+}
+
+/// The keys of a map, as far as they can be had while it changes.
+pub(crate) fn keys(map: BorrowedFd<'_>) -> io::Result<Vec<[u8; KEY]>> {
+    let (mut all, mut next) = (Vec::new(), [0; KEY]);
+    // Where an entry goes in between, the kernel begins anew: so there is a bound.
+    while all.len() < crate::CONNECTIONS as usize
+        && sys::next_key(map, all.last().map(|k: &[u8; KEY]| &k[..]), &mut next)?
+    {
+        all.push(next);
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
+
+fn remove(directory: &Path) -> Result<(), KernError> {
+    let gone = |r: io::Result<()>| match r {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(KernError::system("taking the controller's pins away")(e))
+        }
+        _ => Ok(()),
+    };
+    // The link first: nothing may be left that is registered and cannot be found.
+    for name in ["link", "connections", "counters"] {
+        gone(fs::remove_file(directory.join(name)))?;
+    }
+    gone(fs::remove_dir(directory))
+}
+
+/// Mounts the BPF file system where it is not; says whether it did.
+fn mount() -> Result<bool, KernError> {
+    let is_there = || rustix::fs::statfs(BPFFS).is_ok_and(|s| i128::from(s.f_type) == BPFFS_MAGIC);
+    if is_there() {
+        return Ok(false);
+    }
+    let flags = rustix::mount::MountFlags::NOSUID
+        | rustix::mount::MountFlags::NODEV
+        | rustix::mount::MountFlags::NOEXEC;
+    rustix::mount::mount("bpffs", BPFFS, "bpf", flags, c"mode=0700")
+        .map_err(|e| KernError::NoBpffs(e.into()))?;
+    Ok(true)
+}

@@ -30,7 +30,9 @@ struct SenderSide {
     timestamps: Timestamps,
     /// Its timestamp at the acknowledged edge (RFC 7323 §4.3, `TS.Recent`).
     recent: u32,
-    /// Starts and timestamps of segments that are not acknowledged.
+    /// Its newest timestamp below the receiver's own acknowledgement; what is older is of another time.
+    oldest: u32,
+    /// Starts and timestamps of segments that the receiver has not acknowledged.
     stamps: Vec<(u64, u32)>,
     gap_since: Option<Time>,
 }
@@ -70,6 +72,11 @@ pub(crate) struct Open {
     missing: Option<(u64, Time)>,
 }
 
+/// The later of two timestamps (RFC 7323 §5.2).
+fn newer(old: u32, new: u32) -> u32 {
+    if new.wrapping_sub(old) as i32 > 0 { new } else { old }
+}
+
 pub(crate) fn reset(source: SocketAddrV4, destination: SocketAddrV4, seq: u32) -> Segment {
     let (flags, options, ecn) = (Flags::RST, Options::default(), Ecn::NotEct);
     Segment { source, destination, ecn, flags, seq, ack: 0, window: 0, urgent: 0, options, payload_bytes: 0 }
@@ -94,6 +101,7 @@ impl Open {
             window: syn.window,
             timestamps: Timestamps { value: sent.value, echo: timestamp },
             recent: sent.value,
+            oldest: sent.value,
             stamps: Vec::new(),
             gap_since: None,
         };
@@ -113,6 +121,14 @@ impl Open {
         let before = self.sender.acked;
         let mut answer = false;
         match input {
+            // RFC 5961 §3.2: only the exact number resets; one in the window is challenged, others are dropped.
+            Input::FromSender(s) if s.flags.has(Flags::RST) && self.at(&s) != Some(before) => {
+                answer = self.at(&s).is_some_and(|at| before < at && at < self.limit(config));
+            }
+            // The sender judges it, and challenges the receiver itself.
+            Input::FromReceiver(s) if s.flags.has(Flags::RST) && s.seq != self.receiver.next_seq => {
+                out.push_back(Output::ToSender(s));
+            }
             Input::FromSender(s) if s.flags.has(Flags::RST) => {
                 let seq = seq::wire(self.agreed.sender_isn, self.receiver.acked);
                 out.push_back(Output::ToReceiver(Segment { seq, ..s }));
@@ -163,6 +179,10 @@ impl Open {
         })
     }
 
+    fn at(&self, s: &Segment) -> Option<u64> {
+        seq::offset(self.agreed.sender_isn, self.sender.acked, s.seq)
+    }
+
     fn enough(&self, config: &Config) -> usize {
         match config.policy {
             Policy::Split => usize::MAX,
@@ -176,7 +196,8 @@ impl Open {
     }
 
     fn note(&mut self, range: &Range<u64>, timestamp: Option<u32>) {
-        if let Some(value) = timestamp.filter(|_| self.sender.stamps.len() < STAMPS) {
+        let known = self.sender.stamps.iter().any(|(start, _)| *start == range.start);
+        if let Some(value) = timestamp.filter(|_| !known && self.sender.stamps.len() < STAMPS) {
             self.sender.stamps.push((range.start, value));
         }
         if range.end > self.sender.newest_end {
@@ -186,21 +207,19 @@ impl Open {
 
     /// True if the sender is to be answered now.
     fn on_sender(&mut self, config: &Config, s: &Segment, now: Time, out: &mut VecDeque<Output>) -> bool {
-        let Some(at) = seq::offset(self.agreed.sender_isn, self.sender.acked, s.seq) else {
+        let Some(at) = self.at(s) else {
             return false;
         };
         if s.flags.has(Flags::SYN) {
             return true;
         }
         let stamp = s.options.timestamps.filter(|_| self.agreed.timestamps);
-        // RFC 7323 §5.3 (PAWS): older than what was acknowledged is of another time.
-        if stamp.is_some_and(|t| (t.value.wrapping_sub(self.sender.recent) as i32) < 0) {
+        // RFC 7323 §5.3 (PAWS), by what the receiver has: a holder brings bytes that were acknowledged early.
+        if stamp.is_some_and(|t| (t.value.wrapping_sub(self.sender.oldest) as i32) < 0) {
             return true;
         }
-        if let Some(t) = stamp {
-            if t.value.wrapping_sub(self.sender.timestamps.value) as i32 >= 0 {
-                self.sender.timestamps = t;
-            }
+        if let Some(t) = stamp.filter(|t| t.value.wrapping_sub(self.sender.timestamps.value) as i32 >= 0) {
+            self.sender.timestamps = t;
         }
         if s.ack.wrapping_sub(self.sender.ack) as i32 >= 0 {
             (self.sender.ack, self.sender.window) = (s.ack, s.window);
@@ -213,8 +232,9 @@ impl Open {
             out.push_back(Output::ToReceiver(if keep_alive { self.probe() } else { self.bare() }));
             return false;
         }
-        if end > self.limit(config) || (end <= self.sender.acked && !fin) {
-            // A probe of a closed window, a keep-alive with a byte, or bytes that were acknowledged.
+        let here = self.onward.have.end_from(at).is_some_and(|have| have >= end + u64::from(fin));
+        if end > self.limit(config) || here {
+            // A probe of a closed window, a keep-alive with a byte, or bytes that came before.
             self.receiver.probed = true;
             out.push_back(Output::ToReceiver(self.probe()));
             return true;
@@ -292,12 +312,12 @@ impl Open {
         if self.sender.acked > old {
             let acked = self.sender.acked;
             let covered = self.sender.stamps.iter().filter(|(start, _)| *start < acked);
-            let newer = |old: u32, new: u32| {
-                if new.wrapping_sub(old) as i32 > 0 { new } else { old }
-            };
             self.sender.recent = covered.fold(self.sender.recent, |old, (_, new)| newer(old, *new));
-            self.sender.stamps.retain(|(start, _)| *start >= acked);
         }
+        let real = self.receiver.acked;
+        let delivered = self.sender.stamps.iter().filter(|(start, _)| *start < real);
+        self.sender.oldest = delivered.fold(self.sender.oldest, |old, (_, new)| newer(old, *new));
+        self.sender.stamps.retain(|(start, _)| *start >= real);
         let gap = self.sender.newest_start > self.sender.acked && safe < self.sender.newest_start;
         self.sender.gap_since = if gap { self.sender.gap_since.or(Some(now)) } else { None };
     }

@@ -20,7 +20,7 @@ impl Ranges {
         let touched = &self.0[first..past];
         let start = touched.first().map_or(range.start, |r| r.start.min(range.start));
         let end = touched.last().map_or(range.end, |r| r.end.max(range.end));
-        self.0.splice(first..past, [start..end]);
+        self.0.splice(first..past, core::iter::once(start..end));
         true
     }
 

@@ -220,12 +220,34 @@ fn timestamps_echo_what_was_acknowledged_and_old_ones_are_refused() {
     let out = to_sender(&w.sender(stamped(11, 120)));
     assert_eq!(
         out[0].options.timestamps,
-        stamps(110, 50),
-        "the acknowledged segment's, and no clock of our own"
+        stamps(100, 110),
+        "no clock of our own, and the acknowledged segment's"
     );
+    w.receiver(ack(21, 1000));
     let out = w.sender(stamped(21, 90));
     assert!(to_receiver(&out).is_empty(), "PAWS");
     assert_eq!(to_receiver(&w.sender(stamped(21, 130))).len(), 1, "null case");
+}
+
+#[test]
+fn what_a_holder_brings_late_is_neither_old_nor_known() {
+    let stamps = |value| Some(Timestamps { value, echo: 50 });
+    let options = Options { timestamps: stamps(100), ..syn_options() };
+    let mut w = Wire::opened(Policy::ProactiveAck { custody: 1 }, options, 1000);
+    for i in 0..3 {
+        let (range, timestamp) = (1 + 10 * i..11 + 10 * i, Some(110 + i as u32));
+        w.put(Input::Held { range, holder: Holder(1), timestamp });
+    }
+    let stamped = |at, t| {
+        let d = data(at, 10);
+        Segment { options: Options { timestamps: stamps(t), ..d.options }, ..d }
+    };
+    let brought = w.sender(stamped(1, 110));
+    let bytes: Vec<_> = to_receiver(&brought).iter().map(|s| s.payload_bytes).collect();
+    assert_eq!(bytes, [10], "acknowledged to the sender, and new here");
+    w.receiver(ack(11, 1000));
+    assert!(to_receiver(&w.sender(stamped(11, 90))).iter().all(|s| s.payload_bytes == 0), "PAWS still holds");
+    assert_eq!(to_receiver(&w.sender(stamped(11, 111))).len(), 1, "null case");
 }
 
 #[test]
@@ -284,8 +306,17 @@ fn both_may_close_at_once_and_either_may_reset() {
     assert_eq!(w.receiver(rst), [Output::ToSender(rst), Output::Reset(Why::ByAnEnd)]);
     let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
     w.sender(data(1, 10));
-    let out = to_receiver(&w.sender(Segment { flags: Flags::RST, ..data(11, 0) }));
-    assert_eq!(out[0].seq, S_ISN.wrapping_add(1), "where the receiver takes it (RFC 5961)");
+    let by_sender = |at| Segment { flags: Flags::RST, ..data(at, 0) };
+    let out = w.sender(by_sender(11));
+    assert!(to_receiver(&out).is_empty(), "a guess in the window resets nobody (RFC 5961)");
+    assert_eq!(to_sender(&out).iter().map(offset).collect::<Vec<_>>(), [1], "it is challenged");
+    assert_eq!(w.sender(by_sender(9_000_000)), [], "one outside is dropped");
+    let guess = Segment { flags: Flags::RST, ..ack(1, 0) };
+    let guess = Segment { seq: guess.seq.wrapping_add(5), ..guess };
+    assert_eq!(w.receiver(guess), [Output::ToSender(guess)], "the sender judges");
+    let out = w.sender(by_sender(1));
+    assert_eq!(to_receiver(&out)[0].seq, S_ISN.wrapping_add(1), "where the receiver takes it");
+    assert!(out.contains(&Output::Reset(Why::ByAnEnd)));
 }
 
 #[test]

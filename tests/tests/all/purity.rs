@@ -33,11 +33,12 @@ const FORBIDDEN: [(&str, &str); 22] = [
 ];
 
 /// Which members of the workspace a crate may depend on, outside tests.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("bond", &[]),
     ("air", &[]),
     ("scenario", &[]),
     ("packet", &[]),
+    ("pep", &["ropewalk-packet"]),
     ("sim", &["ropewalk-bond", "ropewalk-air", "ropewalk-packet", "ropewalk-scenario"]),
     ("net", &["ropewalk-bond"]),
     ("kern", &[]),
@@ -97,7 +98,7 @@ fn test_modules(text: &str) -> Vec<String> {
 #[test]
 fn pure_crates_name_no_socket_clock_thread_file_or_hash_map() {
     let mut found = Vec::new();
-    for krate in ["bond", "air", "packet"] {
+    for krate in ["bond", "air", "packet", "pep"] {
         let mut files = Vec::new();
         sources(&root().join("crates").join(krate).join("src"), &mut files);
         assert!(files.len() > 4, "the sources of {krate}");
@@ -121,7 +122,7 @@ fn pure_crates_name_no_socket_clock_thread_file_or_hash_map() {
 
 #[test]
 fn pure_crates_forbid_unsafe_code() {
-    for krate in ["bond", "air", "packet"] {
+    for krate in ["bond", "air", "packet", "pep"] {
         let lib =
             std::fs::read_to_string(root().join("crates").join(krate).join("src/lib.rs")).expect("lib.rs");
         assert!(lib.contains("#![forbid(unsafe_code)]"), "{krate}");

@@ -33,11 +33,12 @@ const FORBIDDEN: [(&str, &str); 22] = [
 ];
 
 /// Which members of the workspace a crate may depend on, outside tests.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("bond", &[]),
     ("air", &[]),
     ("scenario", &[]),
     ("packet", &[]),
+    ("pep", &["ropewalk-packet"]),
     ("roam", &[]),
     ("sim", &["ropewalk-bond", "ropewalk-air", "ropewalk-packet", "ropewalk-roam", "ropewalk-scenario"]),
     ("net", &["ropewalk-bond"]),
@@ -98,7 +99,7 @@ fn test_modules(text: &str) -> Vec<String> {
 #[test]
 fn pure_crates_name_no_socket_clock_thread_file_or_hash_map() {
     let mut found = Vec::new();
-    for krate in ["bond", "air", "packet", "roam"] {
+    for krate in ["bond", "air", "packet", "pep", "roam"] {
         let mut files = Vec::new();
         sources(&root().join("crates").join(krate).join("src"), &mut files);
         assert!(files.len() > 4, "the sources of {krate}");
@@ -122,7 +123,7 @@ fn pure_crates_name_no_socket_clock_thread_file_or_hash_map() {
 
 #[test]
 fn pure_crates_forbid_unsafe_code() {
-    for krate in ["bond", "air", "packet", "roam"] {
+    for krate in ["bond", "air", "packet", "pep", "roam"] {
         let lib =
             std::fs::read_to_string(root().join("crates").join(krate).join("src/lib.rs")).expect("lib.rs");
         assert!(lib.contains("#![forbid(unsafe_code)]"), "{krate}");

@@ -1,0 +1,243 @@
+//! The copy on its way to the receiver: what may be sent, and what is sent again.
+
+use crate::{MAX_RANGES, Ranges, Time};
+use core::ops::Range;
+use core::time::Duration;
+use ropewalk_packet::{Ecn, Flags};
+
+/// RFC 6298 §2.4 asks for 1 s; Linux takes 200 ms, and so does this.
+const RTO_MIN: Duration = Duration::from_millis(200);
+/// RFC 6298 §2.1: before the first round trip was measured.
+const RTO_FIRST: Duration = Duration::from_secs(1);
+/// Timeouts in a row after which the receiver counts as gone: 200 ms doubled nine times are 100 s
+/// (RFC 9293 §3.8.3, R2).
+const TIMEOUTS: u32 = 9;
+
+/// One segment as it came.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Piece {
+    pub(crate) range: Range<u64>,
+    /// FIN, PSH, URG and CWR of the segment.
+    pub(crate) flags: Flags,
+    pub(crate) urgent: u16,
+    pub(crate) ecn: Ecn,
+    sent_at: Option<Time>,
+    repeated: bool,
+    selected: bool,
+    lost: bool,
+}
+
+impl Piece {
+    pub(crate) fn new(range: Range<u64>, flags: Flags, urgent: u16, ecn: Ecn) -> Piece {
+        Piece { range, flags, urgent, ecn, sent_at: None, repeated: false, selected: false, lost: false }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    fn in_flight(&self) -> bool {
+        self.sent_at.is_some() && !self.selected && !self.lost
+    }
+}
+
+/// The sender's side of the second connection: pieces, window, round trip.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Onward {
+    /// In ascending order, disjoint.
+    pieces: Vec<Piece>,
+    /// What is here, released or not.
+    pub(crate) have: Ranges,
+    /// One past the highest offset that was sent.
+    pub(crate) sent_until: u64,
+    cwnd: u64,
+    ssthresh: u64,
+    /// Losses below this were answered by one reduction already.
+    recovery_until: u64,
+    rtt: Option<Duration>,
+    /// Send time of the newest piece that is known to have arrived (RFC 8985 §6.2, `RACK.xmit_ts`).
+    arrived_sent_at: Option<Time>,
+    timeouts: u32,
+    timer_from: Time,
+    mss: u64,
+}
+
+impl Onward {
+    pub(crate) fn new(mss: u64) -> Onward {
+        let mut have = Ranges::default();
+        have.insert(0..1, MAX_RANGES);
+        Onward {
+            pieces: Vec::new(),
+            have,
+            sent_until: 1,
+            cwnd: 10 * mss,
+            ssthresh: u64::MAX,
+            recovery_until: 0,
+            rtt: None,
+            arrived_sent_at: None,
+            timeouts: 0,
+            timer_from: Time::ZERO,
+            mss,
+        }
+    }
+
+    /// Takes what is new of `piece`. False if there was nothing new, or no room.
+    pub(crate) fn insert(&mut self, piece: &Piece, acked: u64) -> bool {
+        let mut at = piece.range.start.max(acked);
+        let mut new = false;
+        while at < piece.range.end {
+            if let Some(end) = self.have.end_from(at) {
+                at = end;
+                continue;
+            }
+            let next = self.have.iter().map(|r| r.start).find(|s| *s > at).unwrap_or(u64::MAX);
+            let end = piece.range.end.min(next);
+            if self.pieces.len() >= 4 * MAX_RANGES || !self.have.insert(at..end, MAX_RANGES) {
+                return new;
+            }
+            let mut part = Piece { range: at..end, ..piece.clone() };
+            if end < piece.range.end {
+                part.flags = Flags(part.flags.0 & !(Flags::FIN.0 | Flags::PSH.0));
+            }
+            part.urgent = piece.urgent.saturating_sub((at - piece.range.start).min(0xFFFF) as u16);
+            let place = self.pieces.partition_point(|p| p.range.start < at);
+            self.pieces.insert(place, part);
+            (new, at) = (true, end);
+        }
+        new
+    }
+
+    fn flight(&self) -> u64 {
+        self.pieces.iter().filter(|p| p.in_flight()).map(Piece::bytes).sum()
+    }
+
+    /// The next piece to send below `edge`, lost ones first; it counts as sent. True if it is a
+    /// repetition.
+    pub(crate) fn next(&mut self, edge: u64, now: Time) -> Option<(Piece, bool)> {
+        let flight = self.flight();
+        let ready = |p: &Piece| (p.sent_at.is_none() || p.lost) && !p.selected;
+        // A FIN takes a number but no room of the window.
+        let fits = |p: &Piece| p.range.end - u64::from(p.flags.has(Flags::FIN)) <= edge;
+        let lost = self.pieces.iter().position(|p| p.lost && ready(p));
+        let i = lost.or_else(|| self.pieces.iter().position(|p| ready(p) && fits(p)))?;
+        let piece = &mut self.pieces[i];
+        if flight > 0 && flight + piece.bytes() > self.cwnd {
+            return None;
+        }
+        if flight == 0 {
+            self.timer_from = now;
+        }
+        let again = piece.sent_at.replace(now).is_some();
+        (piece.repeated, piece.lost) = (again, false);
+        self.sent_until = self.sent_until.max(piece.range.end);
+        Some((piece.clone(), again))
+    }
+
+    /// The receiver has all below `ack`, and `selected`.
+    pub(crate) fn on_ack(&mut self, ack: u64, selected: &[Range<u64>], now: Time) {
+        let mut newly = 0;
+        for piece in &mut self.pieces {
+            let within = |r: &Range<u64>| r.start <= piece.range.start && piece.range.end <= r.end;
+            if piece.selected || !(piece.range.end <= ack || selected.iter().any(within)) {
+                continue;
+            }
+            let Some(sent_at) = piece.sent_at else { continue };
+            piece.selected = true;
+            newly += piece.range.end - piece.range.start;
+            self.arrived_sent_at = self.arrived_sent_at.max(Some(sent_at));
+            if !piece.repeated {
+                let sample = now.saturating_sub(sent_at);
+                self.rtt = Some(self.rtt.map_or(sample, |old| (old * 7 + sample) / 8));
+            }
+        }
+        self.pieces.retain(|p| p.range.end > ack);
+        if newly > 0 {
+            (self.timeouts, self.timer_from) = (0, now);
+            if ack >= self.recovery_until {
+                self.grow(newly);
+            }
+        }
+        self.detect(now);
+    }
+
+    /// RFC 5681 §3.1.
+    fn grow(&mut self, newly: u64) {
+        let step = if self.cwnd < self.ssthresh { newly } else { (self.mss * newly / self.cwnd).max(1) };
+        self.cwnd = (self.cwnd + step).min(1 << 30);
+    }
+
+    /// RFC 8985 §6.2: what was sent a reordering window before something that arrived is lost.
+    fn detect(&mut self, now: Time) {
+        let Some(newest) = self.arrived_sent_at else {
+            return;
+        };
+        let (rtt, window) = (self.rtt.unwrap_or(RTO_FIRST), self.reordering());
+        let late = |sent: Time| sent <= newest && now >= sent + rtt + window;
+        let mut lost = None;
+        for piece in self.pieces.iter_mut().filter(|p| p.in_flight()) {
+            if piece.sent_at.is_some_and(late) {
+                piece.lost = true;
+                lost = lost.max(Some(piece.range.end));
+            }
+        }
+        if lost > Some(self.recovery_until) {
+            self.ssthresh = (self.flight() / 2).max(2 * self.mss);
+            self.cwnd = self.ssthresh;
+            self.recovery_until = self.sent_until;
+        }
+    }
+
+    fn reordering(&self) -> Duration {
+        (self.rtt.unwrap_or(RTO_FIRST) / 4).max(Duration::from_millis(1))
+    }
+
+    fn rto(&self) -> Duration {
+        let base = self.rtt.map_or(RTO_FIRST, |rtt| (rtt * 2).max(RTO_MIN));
+        base * (1 << self.timeouts.min(TIMEOUTS))
+    }
+
+    /// When [`on_timer`](Self::on_timer) has something to do, and what.
+    pub(crate) fn timeout(&self) -> Option<(Time, &'static str)> {
+        let newest = self.arrived_sent_at;
+        let flying = || self.pieces.iter().filter(|p| p.in_flight()).filter_map(|p| p.sent_at);
+        let late = flying().filter(|sent| Some(*sent) <= newest).min();
+        let late =
+            late.map(|sent| (sent + self.rtt.unwrap_or(RTO_FIRST) + self.reordering(), "a late piece"));
+        let rto = (!self.pieces.is_empty()).then(|| (self.timer_from + self.rto(), "the receiver's silence"));
+        late.into_iter().chain(rto).min()
+    }
+
+    /// True if the receiver is to be probed: nothing is on the way, and something waits for its
+    /// window or its answer.
+    pub(crate) fn on_timer(&mut self, now: Time) -> bool {
+        self.detect(now);
+        if self.pieces.is_empty() || now < self.timer_from + self.rto() {
+            return false;
+        }
+        self.timeouts += 1;
+        self.timer_from = now;
+        let waits = self.pieces.iter().all(|p| p.sent_at.is_none());
+        if !waits {
+            self.ssthresh = (self.flight() / 2).max(2 * self.mss);
+            self.cwnd = self.mss;
+            self.recovery_until = self.sent_until;
+            // RFC 2018 §8: after a timeout selections count for nothing.
+            for piece in self.pieces.iter_mut().filter(|p| p.sent_at.is_some()) {
+                (piece.lost, piece.selected) = (true, false);
+            }
+        }
+        waits
+    }
+
+    /// An answer, even one that acknowledges nothing: the receiver lives.
+    pub(crate) fn on_answer(&mut self) {
+        self.timeouts = self.timeouts.min(TIMEOUTS - 1);
+        if self.flight() == 0 {
+            self.timeouts = self.timeouts.min(4);
+        }
+    }
+
+    pub(crate) fn is_silent(&self) -> bool {
+        self.timeouts > TIMEOUTS
+    }
+}

@@ -1,0 +1,484 @@
+//! An open connection: segments of both ends, and the acknowledgements between them.
+
+use crate::custody::Custody;
+use crate::onward::{Onward, Piece};
+use crate::opening::{Agreed, agree};
+use crate::{Config, Holder, Input, Output, Policy, Time, Why};
+use core::ops::Range;
+use ropewalk_packet::{Ecn, Flags, Options, Segment, Timestamps, seq};
+use std::collections::VecDeque;
+use std::net::SocketAddrV4;
+
+/// Control bits that go on with their bytes.
+const PASSED: Flags = Flags(Flags::FIN.0 | Flags::PSH.0 | Flags::URG.0 | Flags::CWR.0);
+/// Timestamps that wait for their acknowledgement; more are not echoed.
+const STAMPS: usize = 256;
+
+/// What is known of the sender.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct SenderSide {
+    /// All below was acknowledged to it.
+    acked: u64,
+    /// Start of its newest segment: an acknowledgement in the receiver's name goes no further.
+    newest_start: u64,
+    newest_end: u64,
+    /// The right edge that it was last told.
+    offered: u64,
+    /// Its latest acknowledgement, window and timestamps.
+    ack: u32,
+    window: u16,
+    timestamps: Timestamps,
+    /// Its timestamp at the acknowledged edge (RFC 7323 §4.3, `TS.Recent`).
+    recent: u32,
+    /// Its newest timestamp below the receiver's own acknowledgement; what is older is of another
+    /// time.
+    oldest: u32,
+    /// Starts and timestamps of segments that the receiver has not acknowledged.
+    stamps: Vec<(u64, u32)>,
+    gap_since: Option<Time>,
+}
+
+/// What is known of the receiver.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ReceiverSide {
+    acked: u64,
+    /// The largest right edge that it offered.
+    edge: u64,
+    next_seq: u32,
+    timestamp: u32,
+    ece: bool,
+    selected: Vec<Range<u64>>,
+    /// The sender asked for a sign of life, and waits for the answer.
+    probed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Asked {
+    until: u64,
+    from: u64,
+    holder: Holder,
+    at: Time,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Open {
+    agreed: Agreed,
+    sender: SenderSide,
+    receiver: ReceiverSide,
+    custody: Custody,
+    onward: Onward,
+    asked: Vec<Asked>,
+    /// Since when acknowledged bytes have no holder; since when the first of them does not come,
+    /// and which it is.
+    orphaned: Option<Time>,
+    missing: Option<(u64, Time)>,
+}
+
+/// The later of two timestamps (RFC 7323 §5.2).
+fn newer(old: u32, new: u32) -> u32 {
+    if new.wrapping_sub(old) as i32 > 0 { new } else { old }
+}
+
+pub(crate) fn reset(source: SocketAddrV4, destination: SocketAddrV4, seq: u32) -> Segment {
+    let (flags, options, ecn) = (Flags::RST, Options::default(), Ecn::NotEct);
+    Segment { source, destination, ecn, flags, seq, ack: 0, window: 0, urgent: 0, options, payload_bytes: 0 }
+}
+
+/// Why the connection is over, and what to say again of it.
+pub(crate) type Ended = Option<(Why, Option<(Segment, Segment)>)>;
+
+impl Open {
+    pub(crate) fn new(syn: &Segment, answer: &Segment) -> Open {
+        let agreed = agree(syn, answer);
+        let edge = 1 + u64::from(answer.window);
+        let sent = syn.options.timestamps.unwrap_or(Timestamps { value: 0, echo: 0 });
+        let next_seq = answer.seq.wrapping_add(1);
+        let timestamp = answer.options.timestamps.map_or(0, |t| t.value);
+        let sender = SenderSide {
+            acked: 1,
+            newest_start: 1,
+            newest_end: 1,
+            offered: edge,
+            ack: next_seq,
+            window: syn.window,
+            timestamps: Timestamps { value: sent.value, echo: timestamp },
+            recent: sent.value,
+            oldest: sent.value,
+            stamps: Vec::new(),
+            gap_since: None,
+        };
+        let (selected, ece, probed) = (Vec::new(), false, false);
+        let receiver = ReceiverSide { acked: 1, edge, next_seq, timestamp, ece, selected, probed };
+        let (onward, custody) = (Onward::new(agreed.mss), Custody::default());
+        Open { agreed, sender, receiver, custody, onward, asked: Vec::new(), orphaned: None, missing: None }
+    }
+
+    pub(crate) fn handle(
+        &mut self,
+        config: &Config,
+        input: Input,
+        now: Time,
+        out: &mut VecDeque<Output>,
+    ) -> Ended {
+        let before = self.sender.acked;
+        let mut answer = false;
+        match input {
+            // RFC 5961 §3.2: only the exact number resets; one in the window is challenged, others
+            // are dropped.
+            Input::FromSender(s) if s.flags.has(Flags::RST) && self.at(&s) != Some(before) => {
+                answer = self.at(&s).is_some_and(|at| before < at && at < self.limit(config));
+            }
+            // The sender judges it, and challenges the receiver itself.
+            Input::FromReceiver(s) if s.flags.has(Flags::RST) && s.seq != self.receiver.next_seq => {
+                out.push_back(Output::ToSender(s));
+            }
+            Input::FromSender(s) if s.flags.has(Flags::RST) => {
+                let seq = seq::wire(self.agreed.sender_isn, self.receiver.acked);
+                out.push_back(Output::ToReceiver(Segment { seq, ..s }));
+                return Some((Why::ByAnEnd, None));
+            }
+            Input::FromReceiver(s) if s.flags.has(Flags::RST) => {
+                out.push_back(Output::ToSender(s));
+                return Some((Why::ByAnEnd, None));
+            }
+            Input::FromSender(s) => answer = self.on_sender(config, &s, now, out),
+            Input::FromReceiver(s) => answer = self.on_receiver(config, &s, now, out),
+            Input::Held { range, holder, timestamp } => {
+                let range = range.start.max(self.receiver.acked)..range.end;
+                // What lies past the window is nobody's promise (T-5).
+                if !range.is_empty()
+                    && range.end <= self.limit(config)
+                    && matches!(config.policy, Policy::ProactiveAck { .. })
+                {
+                    self.note(&range, timestamp);
+                    self.custody.add(range, holder);
+                }
+            }
+            Input::HolderGone(holder) => {
+                self.custody.remove(holder);
+                self.asked.retain(|a| a.holder != holder);
+            }
+            Input::Timer => {
+                if self.onward.on_timer(now) {
+                    out.push_back(Output::ToReceiver(self.probe()));
+                }
+                if self.sender.gap_since.is_some_and(|t| now >= t + config.gap_timeout) {
+                    // RFC 5681 §3.2: three, for a sender without SACK.
+                    (0..3).for_each(|_| out.push_back(Output::ToSender(self.acknowledge(config))));
+                    self.sender.gap_since = Some(now + config.gap_timeout * 16);
+                }
+            }
+        }
+        self.promise(config, now);
+        if answer || self.sender.acked > before {
+            out.push_back(Output::ToSender(self.acknowledge(config)));
+        }
+        self.fetch(config, now, out);
+        self.send(now, out);
+        self.verdict(config, now).map(|why| {
+            let both = self.resets();
+            out.extend([Output::ToSender(both.0), Output::ToReceiver(both.1)]);
+            (why, Some(both))
+        })
+    }
+
+    fn at(&self, s: &Segment) -> Option<u64> {
+        seq::offset(self.agreed.sender_isn, self.sender.acked, s.seq)
+    }
+
+    fn enough(&self, config: &Config) -> usize {
+        match config.policy {
+            Policy::Split => usize::MAX,
+            Policy::ProactiveAck { custody } => usize::from(custody.max(1)),
+        }
+    }
+
+    /// One past the last byte that the sender may send: the receiver's real edge, or what memory
+    /// allows.
+    fn limit(&self, config: &Config) -> u64 {
+        self.receiver.edge.min(self.receiver.acked + config.memory_bytes).max(self.sender.offered)
+    }
+
+    fn note(&mut self, range: &Range<u64>, timestamp: Option<u32>) {
+        let known = self.sender.stamps.iter().any(|(start, _)| *start == range.start);
+        if let Some(value) = timestamp.filter(|_| !known && self.sender.stamps.len() < STAMPS) {
+            self.sender.stamps.push((range.start, value));
+        }
+        if range.end > self.sender.newest_end {
+            (self.sender.newest_start, self.sender.newest_end) = (range.start, range.end);
+        }
+    }
+
+    /// True if the sender is to be answered now.
+    fn on_sender(&mut self, config: &Config, s: &Segment, now: Time, out: &mut VecDeque<Output>) -> bool {
+        let Some(at) = self.at(s) else {
+            return false;
+        };
+        if s.flags.has(Flags::SYN) {
+            return true;
+        }
+        let stamp = s.options.timestamps.filter(|_| self.agreed.timestamps);
+        // RFC 7323 §5.3 (PAWS), by what the receiver has: a holder brings bytes that were
+        // acknowledged early.
+        if stamp.is_some_and(|t| (t.value.wrapping_sub(self.sender.oldest) as i32) < 0) {
+            return true;
+        }
+        if let Some(t) = stamp.filter(|t| t.value.wrapping_sub(self.sender.timestamps.value) as i32 >= 0) {
+            self.sender.timestamps = t;
+        }
+        if s.ack.wrapping_sub(self.sender.ack) as i32 >= 0 {
+            (self.sender.ack, self.sender.window) = (s.ack, s.window);
+        }
+        let end = at + u64::from(s.payload_bytes);
+        let fin = s.flags.has(Flags::FIN);
+        if s.payload_bytes == 0 && !fin {
+            let keep_alive = at + 1 == self.sender.acked;
+            self.receiver.probed |= keep_alive;
+            out.push_back(Output::ToReceiver(if keep_alive { self.probe() } else { self.bare() }));
+            return false;
+        }
+        let here = self.onward.have.end_from(at).is_some_and(|have| have >= end + u64::from(fin));
+        if end > self.limit(config) || here {
+            // A probe of a closed window, a keep-alive with a byte, or bytes that came before.
+            self.receiver.probed = true;
+            out.push_back(Output::ToReceiver(self.probe()));
+            return true;
+        }
+        let flags = Flags(s.flags.0 & PASSED.0);
+        let range = at..end + u64::from(fin);
+        let new = self.onward.insert(&Piece::new(range, flags, s.urgent, s.ecn), self.receiver.acked);
+        if end > at {
+            self.note(&(at..end), stamp.map(|t| t.value));
+        }
+        if at > self.sender.acked && self.sender.gap_since.is_none() {
+            self.sender.gap_since = Some(now);
+        }
+        !new || at > self.sender.acked
+    }
+
+    fn on_receiver(&mut self, config: &Config, s: &Segment, now: Time, out: &mut VecDeque<Output>) -> bool {
+        let isn = self.agreed.sender_isn;
+        if s.flags.has(Flags::SYN) {
+            out.push_back(Output::ToSender(*s));
+            return false;
+        }
+        let ack = seq::offset(isn, self.receiver.acked, s.ack).filter(|_| s.flags.has(Flags::ACK));
+        // An acknowledgement of what was never sent releases nothing.
+        let ack = ack.filter(|a| *a <= self.onward.sent_until);
+        let old = self.receiver.acked;
+        if let Some(a) = ack.filter(|a| *a >= old) {
+            self.onward.on_answer();
+            self.receiver.edge =
+                self.receiver.edge.max(a + (u64::from(s.window) << self.agreed.receiver_scale));
+            let near = |n: u32| seq::offset(isn, a, n);
+            let blocks = s.options.sack.as_slice().iter();
+            let selected = blocks.filter_map(|(x, y)| Some(near(*x)?..near(*y)?)).filter(|r| r.start > a);
+            self.receiver.selected = selected.collect();
+            self.onward.on_ack(a, &self.receiver.selected, now);
+            if a > old {
+                self.receiver.acked = a;
+                self.custody.remove_below(a);
+                self.asked.retain(|k| k.until > a);
+                out.push_back(Output::Release { range: old..a });
+            }
+        }
+        if let Some(t) =
+            s.options.timestamps.filter(|t| t.value.wrapping_sub(self.receiver.timestamp) as i32 >= 0)
+        {
+            self.receiver.timestamp = t.value;
+        }
+        let carries = s.payload_bytes > 0 || s.flags.has(Flags::FIN);
+        let turned = core::mem::replace(&mut self.receiver.ece, s.flags.has(Flags::ECE)) != self.receiver.ece;
+        let probed = core::mem::take(&mut self.receiver.probed);
+        let end = s.seq.wrapping_add(s.sequence_bytes());
+        if end.wrapping_sub(self.receiver.next_seq) as i32 >= 0 {
+            self.receiver.next_seq = end;
+        }
+        if carries {
+            self.sender.acked = self.sender.acked.max(self.receiver.acked);
+            let own = self.acknowledge(config);
+            let flags = Flags(s.flags.0 | Flags::ACK.0);
+            let (ack, window, options) = (own.ack, own.window, own.options);
+            out.push_back(Output::ToSender(Segment { flags, ack, window, options, ..*s }));
+            return false;
+        }
+        let wider = self.limit(config) >= self.sender.offered + 2 * self.agreed.mss
+            || (self.sender.offered <= self.sender.acked && self.limit(config) > self.sender.offered);
+        turned || probed || wider
+    }
+
+    /// How far the sender may be told that its bytes are safe.
+    fn promise(&mut self, config: &Config, now: Time) {
+        let old = self.sender.acked;
+        let safe = self.custody.safe_until(old, &self.onward.have, self.enough(config));
+        // The newest segment may be the last: it and a FIN are the receiver's to acknowledge (T-3).
+        let own = safe.min(self.sender.newest_start);
+        self.sender.acked = old.max(own).max(self.receiver.acked);
+        if self.sender.acked > old {
+            let acked = self.sender.acked;
+            let covered = self.sender.stamps.iter().filter(|(start, _)| *start < acked);
+            self.sender.recent = covered.fold(self.sender.recent, |old, (_, new)| newer(old, *new));
+        }
+        let real = self.receiver.acked;
+        let delivered = self.sender.stamps.iter().filter(|(start, _)| *start < real);
+        self.sender.oldest = delivered.fold(self.sender.oldest, |old, (_, new)| newer(old, *new));
+        self.sender.stamps.retain(|(start, _)| *start >= real);
+        let gap = self.sender.newest_start > self.sender.acked && safe < self.sender.newest_start;
+        self.sender.gap_since = if gap { self.sender.gap_since.or(Some(now)) } else { None };
+    }
+
+    /// The acknowledgement that the sender is to see now.
+    fn acknowledge(&mut self, config: &Config) -> Segment {
+        let isn = self.agreed.sender_isn;
+        let scale = self.agreed.receiver_scale;
+        let room = self.limit(config).saturating_sub(self.sender.acked) >> scale;
+        let window = room.min(0xFFFF) as u16;
+        self.sender.offered = self.sender.offered.max(self.sender.acked + (u64::from(window) << scale));
+        let mut options = Options::default();
+        if self.agreed.timestamps {
+            options.timestamps =
+                Some(Timestamps { value: self.receiver.timestamp, echo: self.sender.recent });
+        }
+        if self.agreed.sack {
+            let limit = if self.agreed.timestamps { 3 } else { 4 };
+            let from = self.sender.acked;
+            let safe = self.custody.safe_above(from, &self.onward.have, self.enough(config), limit);
+            for r in safe.into_iter().filter(|_| self.sender.gap_since.is_some()) {
+                options.sack.push((seq::wire(isn, r.start), seq::wire(isn, r.end)));
+            }
+        }
+        let ece = if self.receiver.ece { Flags::ECE } else { Flags::default() };
+        Segment {
+            source: self.agreed.receiver,
+            destination: self.agreed.sender,
+            ecn: Ecn::NotEct,
+            flags: Flags::ACK | ece,
+            seq: self.receiver.next_seq,
+            ack: seq::wire(isn, self.sender.acked),
+            window,
+            urgent: 0,
+            options,
+            payload_bytes: 0,
+        }
+    }
+
+    /// An empty segment to the receiver, in the sender's name.
+    fn bare(&self) -> Segment {
+        let options = Options {
+            timestamps: self.agreed.timestamps.then_some(self.sender.timestamps),
+            ..Options::default()
+        };
+        Segment {
+            source: self.agreed.sender,
+            destination: self.agreed.receiver,
+            ecn: Ecn::NotEct,
+            flags: Flags::ACK,
+            seq: seq::wire(self.agreed.sender_isn, self.onward.sent_until),
+            ack: self.sender.ack,
+            window: self.sender.window,
+            urgent: 0,
+            options,
+            payload_bytes: 0,
+        }
+    }
+
+    /// One that the receiver has to answer (RFC 9293 §3.8.4), without a byte that it could take for
+    /// data.
+    fn probe(&self) -> Segment {
+        let seq = seq::wire(self.agreed.sender_isn, self.receiver.acked).wrapping_sub(1);
+        Segment { seq, ..self.bare() }
+    }
+
+    fn send(&mut self, now: Time, out: &mut VecDeque<Output>) {
+        while let Some((piece, again)) = self.onward.next(self.receiver.edge, now) {
+            let fin = piece.flags.has(Flags::FIN);
+            out.push_back(Output::ToReceiver(Segment {
+                // RFC 3168 §6.1.5: what is sent again is not marked.
+                ecn: if again { Ecn::NotEct } else { piece.ecn },
+                flags: piece.flags | Flags::ACK,
+                seq: seq::wire(self.agreed.sender_isn, piece.range.start),
+                urgent: piece.urgent,
+                payload_bytes: (piece.range.end - piece.range.start - u64::from(fin)) as u32,
+                ..self.bare()
+            }));
+        }
+    }
+
+    /// Asks for each range that is held and not here: the first reporter, then another.
+    fn fetch(&mut self, config: &Config, now: Time, out: &mut VecDeque<Output>) {
+        let mut at = self.receiver.acked;
+        while at < self.sender.newest_end {
+            if let Some(end) = self.onward.have.end_from(at) {
+                at = end;
+                continue;
+            }
+            let asked = self.asked.iter().position(|k| k.from <= at && at < k.until);
+            if let Some(k) = asked.map(|i| &self.asked[i]).filter(|k| now < k.at + config.fetch_timeout) {
+                at = k.until;
+                continue;
+            }
+            let before = asked.map(|i| self.asked.remove(i).holder);
+            let Some((holder, end)) = self.custody.holder_of(at, before) else {
+                at += 1;
+                at = self.next_known(at);
+                continue;
+            };
+            let next = self.onward.have.iter().map(|r| r.start).find(|s| *s > at).unwrap_or(u64::MAX);
+            let busy = self.asked.iter().map(|k| k.from).filter(|f| *f > at).min().unwrap_or(u64::MAX);
+            let until = end.min(next).min(busy);
+            if self.asked.len() >= crate::MAX_RANGES {
+                return;
+            }
+            self.asked.push(Asked { from: at, until, holder, at: now });
+            out.push_back(Output::Fetch { range: at..until, holder });
+            at = until;
+        }
+        let have = &self.onward.have;
+        self.asked.retain(|k| have.end_from(k.from).is_none_or(|end| end < k.until));
+    }
+
+    fn next_known(&self, at: u64) -> u64 {
+        let copy = self.onward.have.iter().map(|r| r.start);
+        copy.chain(self.custody.starts()).filter(|s| *s >= at).min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether a promise can no longer be kept.
+    fn verdict(&mut self, config: &Config, now: Time) -> Option<Why> {
+        let promised = self.sender.acked;
+        let found = self.custody.safe_until(self.receiver.acked, &self.onward.have, 1);
+        self.orphaned = if found < promised { self.orphaned.or(Some(now)) } else { None };
+        let here = self.onward.have.end_from(self.receiver.acked).unwrap_or(self.receiver.acked);
+        self.missing = match self.missing {
+            _ if here >= promised => None,
+            Some((at, since)) if at == here => Some((at, since)),
+            _ => Some((here, now)),
+        };
+        let over = |since: Time| now >= since + config.grace;
+        match () {
+            () if self.orphaned.is_some_and(over) => Some(Why::Orphaned),
+            () if self.missing.is_some_and(|(_, since)| over(since)) => Some(Why::Undelivered),
+            () if self.onward.is_silent() => Some(Why::ReceiverSilent),
+            () => None,
+        }
+    }
+
+    fn resets(&self) -> (Segment, Segment) {
+        let at = seq::wire(self.agreed.sender_isn, self.receiver.acked);
+        let (sender, receiver) = (self.agreed.sender, self.agreed.receiver);
+        (reset(receiver, sender, self.sender.ack), reset(sender, receiver, at))
+    }
+
+    pub(crate) fn timeout(&self, config: &Config) -> Option<(Time, &'static str)> {
+        let asked = self.asked.iter().map(|k| k.at + config.fetch_timeout).min();
+        [
+            self.onward.timeout(),
+            asked.map(|t| (t, "a holder that does not bring")),
+            self.orphaned.map(|t| (t + config.grace, "acknowledged bytes without a holder")),
+            self.missing.map(|(_, t)| (t + config.grace, "acknowledged bytes that do not come")),
+            self.sender.gap_since.map(|t| (t + config.gap_timeout, "a gap")),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+}

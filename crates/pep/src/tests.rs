@@ -1,0 +1,378 @@
+//! Conformance, by packets.
+
+use crate::{Bypass, Config, Holder, Input, Output, Pep, Policy, Time, Why};
+use ropewalk_packet::{Ecn, Flags, ForeignOptions, Options, SackBlocks, Segment, Timestamps};
+
+const S_ISN: u32 = u32::MAX - 15;
+const R_ISN: u32 = 7_000;
+
+fn base(flags: Flags) -> Segment {
+    Segment {
+        source: "10.0.0.1:40000".parse().unwrap(),
+        destination: "10.0.0.2:80".parse().unwrap(),
+        ecn: Ecn::NotEct,
+        flags,
+        seq: S_ISN,
+        ack: 0,
+        window: 1000,
+        urgent: 0,
+        options: Options::default(),
+        payload_bytes: 0,
+    }
+}
+
+fn data(at: u32, len: u32) -> Segment {
+    let (seq, ack) = (S_ISN.wrapping_add(at), R_ISN + 1);
+    Segment { seq, ack, payload_bytes: len, ..base(Flags::ACK) }
+}
+
+fn ack(at: u32, window: u16) -> Segment {
+    let b = base(Flags::ACK);
+    let (source, destination) = (b.destination, b.source);
+    Segment { source, destination, seq: R_ISN + 1, ack: S_ISN.wrapping_add(at), window, ..b }
+}
+
+fn syn_options() -> Options {
+    Options { mss: Some(10), window_scale: Some(2), sack_permitted: true, ..Options::default() }
+}
+
+struct Wire {
+    pep: Pep,
+    now: Time,
+}
+
+impl Wire {
+    fn opened(policy: Policy, options: Options, window: u16) -> Wire {
+        let mut wire = Wire { pep: Pep::new(Config::new(policy)), now: Time::ZERO };
+        let syn = Segment { options, ..base(Flags::SYN) };
+        assert_eq!(wire.sender(syn), [Output::ToReceiver(syn)]);
+        let answer = Segment { flags: Flags::SYN | Flags::ACK, seq: R_ISN, options, ..ack(1, window) };
+        assert_eq!(wire.receiver(answer), [Output::ToSender(answer)]);
+        wire
+    }
+
+    fn put(&mut self, input: Input) -> Vec<Output> {
+        self.pep.handle(input, self.now);
+        core::iter::from_fn(|| Some(self.pep.poll_output()))
+            .take_while(|o| !matches!(o, Output::Timeout(..)))
+            .collect()
+    }
+
+    fn sender(&mut self, s: Segment) -> Vec<Output> {
+        self.put(Input::FromSender(s))
+    }
+
+    fn receiver(&mut self, s: Segment) -> Vec<Output> {
+        self.put(Input::FromReceiver(s))
+    }
+
+    fn held(&mut self, range: core::ops::Range<u64>, holder: u8) -> Vec<Output> {
+        self.put(Input::Held { range, holder: Holder(holder), timestamp: None })
+    }
+
+    /// Fires timers until `until`.
+    fn run(&mut self, until: Time) -> Vec<Output> {
+        let mut all = Vec::new();
+        while let Output::Timeout(Some(at), _) = self.pep.poll_output() {
+            if at > until {
+                break;
+            }
+            self.now = self.now.max(at);
+            all.extend(self.put(Input::Timer));
+        }
+        self.now = until;
+        all
+    }
+}
+
+fn to_sender(outputs: &[Output]) -> Vec<Segment> {
+    outputs.iter().filter_map(|o| if let Output::ToSender(s) = o { Some(*s) } else { None }).collect()
+}
+
+fn to_receiver(outputs: &[Output]) -> Vec<Segment> {
+    outputs.iter().filter_map(|o| if let Output::ToReceiver(s) = o { Some(*s) } else { None }).collect()
+}
+
+fn offset(s: &Segment) -> u32 {
+    s.ack.wrapping_sub(S_ISN)
+}
+
+#[test]
+fn split_acknowledges_all_but_the_newest_and_the_fin() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    assert_eq!(to_sender(&w.sender(data(1, 10))), [], "the newest may be the last");
+    assert_eq!(to_sender(&w.sender(data(11, 10))).iter().map(offset).collect::<Vec<_>>(), [11]);
+    let fin = Segment { flags: Flags::FIN | Flags::ACK, ..data(21, 5) };
+    assert_eq!(to_sender(&w.sender(fin)).iter().map(offset).collect::<Vec<_>>(), [21]);
+    assert!(to_sender(&w.run(Time::from_millis(150))).is_empty(), "waiting changes nothing");
+    let out = w.receiver(ack(27, 1000));
+    assert_eq!(to_sender(&out).iter().map(offset).collect::<Vec<_>>(), [27], "the receiver alone");
+    assert!(out.contains(&Output::Release { range: 1..27 }));
+}
+
+#[test]
+fn custody_counts_live_holders() {
+    let mut w = Wire::opened(Policy::ProactiveAck { custody: 2 }, syn_options(), 1000);
+    w.held(1..11, 1);
+    assert_eq!(to_sender(&w.held(11..21, 1)), [], "one neighbour");
+    assert_eq!(to_sender(&w.held(1..21, 2)).iter().map(offset).collect::<Vec<_>>(), [11]);
+    let out = w.put(Input::HolderGone(Holder(1)));
+    assert!(out.contains(&Output::Fetch { range: 1..21, holder: Holder(2) }), "{out:?}");
+    assert!(!out.iter().any(|o| matches!(o, Output::Release { .. })), "nothing is released by a schedule");
+}
+
+#[test]
+fn bytes_without_a_holder_reset_both_ends_within_five_seconds() {
+    let mut w = Wire::opened(Policy::ProactiveAck { custody: 1 }, syn_options(), 1000);
+    w.held(1..11, 1);
+    w.held(11..21, 1);
+    let mut out = w.put(Input::HolderGone(Holder(1)));
+    out.extend(w.run(Time::from_secs(5)));
+    assert!(out.contains(&Output::Reset(Why::Orphaned)), "{out:?}");
+    let resets = |all: Vec<Segment>| all.iter().filter(|s| s.flags.has(Flags::RST)).count();
+    assert_eq!(
+        (resets(to_sender(&out)), resets(to_receiver(&out))),
+        (3, 3),
+        "said again, should one be lost"
+    );
+    assert!(to_sender(&w.sender(data(21, 10)))[0].flags.has(Flags::RST), "and whoever still speaks");
+    // The null case: the bytes come.
+    let mut w = Wire::opened(Policy::ProactiveAck { custody: 1 }, syn_options(), 1000);
+    w.held(1..11, 1);
+    w.held(11..21, 1);
+    w.sender(data(1, 20));
+    w.put(Input::HolderGone(Holder(1)));
+    assert!(!w.run(Time::from_secs(5)).iter().any(|o| matches!(o, Output::Reset(_))));
+}
+
+#[test]
+fn the_window_never_passes_the_receivers_edge() {
+    // 100 bytes in the SYN-ACK, unscaled; 4-byte units later.
+    let mut w = Wire::opened(Policy::Split, syn_options(), 100);
+    for i in 0..10 {
+        for s in to_sender(&w.sender(data(1 + 10 * i, 10))) {
+            assert!(offset(&s) + (u32::from(s.window) << 2) <= 101, "{s:?}");
+        }
+    }
+    let out = w.sender(data(101, 10));
+    assert_eq!(to_receiver(&out).last().map(|s| s.payload_bytes), Some(0), "past the edge: a probe, no byte");
+    // A zero window is passed on, and so is its end.
+    let closed = to_sender(&w.receiver(ack(101, 0)));
+    assert_eq!(closed.last().map(|s| (offset(s), s.window)), Some((101, 0)));
+    let opened = to_sender(&w.receiver(ack(101, 50)));
+    assert_eq!(opened.last().map(|s| (offset(s), s.window)), Some((101, 50)));
+}
+
+#[test]
+fn without_scaling_windows_are_bytes() {
+    let mut w = Wire::opened(Policy::Split, Options { window_scale: None, ..syn_options() }, 100);
+    w.sender(data(1, 10));
+    let out = to_sender(&w.receiver(ack(11, 300)));
+    assert_eq!(out.last().map(|s| s.window), Some(300));
+}
+
+#[test]
+fn gaps_are_told_by_true_blocks_or_three_duplicates() {
+    for sack in [true, false] {
+        let mut w = Wire::opened(Policy::Split, Options { sack_permitted: sack, ..syn_options() }, 1000);
+        w.sender(data(11, 10));
+        w.sender(data(31, 10));
+        let out = to_sender(&w.run(Time::from_millis(25)));
+        assert_eq!(out.len(), 3);
+        for s in out {
+            let block = |a: u32, b: u32| (S_ISN.wrapping_add(a), S_ISN.wrapping_add(b));
+            let all = [block(11, 21), block(31, 41)];
+            assert_eq!(s.options.sack.as_slice(), if sack { &all[..] } else { &[] });
+            assert_eq!(offset(&s), 1);
+        }
+    }
+}
+
+#[test]
+fn the_receivers_duplicates_are_repaired_from_the_copy() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.receiver(ack(1, 1000));
+    (0..4).for_each(|i| drop(w.sender(data(1 + 10 * i, 10))));
+    w.now += Time::from_millis(8);
+    let mut sack = SackBlocks::default();
+    sack.push((S_ISN.wrapping_add(11), S_ISN.wrapping_add(41)));
+    let gap = ack(1, 1000);
+    let mut out = w.receiver(Segment { options: Options { sack, ..gap.options }, ..gap });
+    assert!(to_sender(&out).is_empty(), "the sender does not see it");
+    out.extend(w.run(Time::from_millis(50)));
+    let again: Vec<_> =
+        to_receiver(&out).iter().map(|s| (s.seq.wrapping_sub(S_ISN), s.payload_bytes)).collect();
+    assert_eq!(again, [(1, 10)]);
+    // The null case: all arrived, nothing is sent again.
+    assert!(to_receiver(&w.receiver(ack(41, 1000))).is_empty());
+    assert!(to_receiver(&w.run(Time::from_secs(3))).is_empty());
+}
+
+#[test]
+fn timestamps_echo_what_was_acknowledged_and_old_ones_are_refused() {
+    let stamps = |value, echo| Some(Timestamps { value, echo });
+    let mut w = Wire::opened(Policy::Split, Options { timestamps: stamps(100, 50), ..syn_options() }, 1000);
+    let stamped = |at, t| {
+        let d = data(at, 10);
+        Segment { options: Options { timestamps: stamps(t, 50), ..d.options }, ..d }
+    };
+    w.sender(stamped(1, 110));
+    let out = to_sender(&w.sender(stamped(11, 120)));
+    assert_eq!(
+        out[0].options.timestamps,
+        stamps(100, 110),
+        "no clock of our own, and the acknowledged segment's"
+    );
+    w.receiver(ack(21, 1000));
+    let out = w.sender(stamped(21, 90));
+    assert!(to_receiver(&out).is_empty(), "PAWS");
+    assert_eq!(to_receiver(&w.sender(stamped(21, 130))).len(), 1, "null case");
+}
+
+#[test]
+fn what_a_holder_brings_late_is_neither_old_nor_known() {
+    let stamps = |value| Some(Timestamps { value, echo: 50 });
+    let options = Options { timestamps: stamps(100), ..syn_options() };
+    let mut w = Wire::opened(Policy::ProactiveAck { custody: 1 }, options, 1000);
+    for i in 0..3 {
+        let (range, timestamp) = (1 + 10 * i..11 + 10 * i, Some(110 + i as u32));
+        w.put(Input::Held { range, holder: Holder(1), timestamp });
+    }
+    let stamped = |at, t| {
+        let d = data(at, 10);
+        Segment { options: Options { timestamps: stamps(t), ..d.options }, ..d }
+    };
+    let brought = w.sender(stamped(1, 110));
+    let bytes: Vec<_> = to_receiver(&brought).iter().map(|s| s.payload_bytes).collect();
+    assert_eq!(bytes, [10], "acknowledged to the sender, and new here");
+    w.receiver(ack(11, 1000));
+    assert!(to_receiver(&w.sender(stamped(11, 90))).iter().all(|s| s.payload_bytes == 0), "PAWS still holds");
+    assert_eq!(to_receiver(&w.sender(stamped(11, 111))).len(), 1, "null case");
+}
+
+#[test]
+fn marks_urgent_data_and_echoes_pass() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    let d = data(1, 10);
+    let marked = Segment { ecn: Ecn::Ce, urgent: 4, flags: d.flags | Flags::URG | Flags::CWR, ..d };
+    let out = to_receiver(&w.sender(marked))[0];
+    assert_eq!((out.ecn, out.urgent, out.flags), (Ecn::Ce, 4, marked.flags));
+    let a = ack(1, 1000);
+    let echo = to_sender(&w.receiver(Segment { flags: a.flags | Flags::ECE, ..a }));
+    assert!(echo[0].flags.has(Flags::ECE), "at once");
+    assert!(to_sender(&w.sender(data(11, 10)))[0].flags.has(Flags::ECE), "and on our own");
+    assert!(!to_sender(&w.receiver(ack(21, 1000)))[0].flags.has(Flags::ECE), "until it ends");
+}
+
+#[test]
+fn a_keep_alive_is_answered_by_the_receiver() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.sender(data(1, 10));
+    w.receiver(ack(11, 1000));
+    for len in [0, 1] {
+        let out = w.sender(data(10, len));
+        assert_eq!(
+            to_receiver(&out)
+                .iter()
+                .map(|s| (s.seq.wrapping_sub(S_ISN), s.payload_bytes))
+                .collect::<Vec<_>>(),
+            [(10, 0)]
+        );
+        assert_eq!(to_sender(&w.receiver(ack(11, 1000))).len(), 1);
+        assert_eq!(to_sender(&w.receiver(ack(11, 1000))).len(), 0, "null case: nobody asked");
+    }
+}
+
+#[test]
+fn both_may_close_at_once_and_either_may_reset() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    let fin = Segment { flags: Flags::FIN | Flags::ACK, ..data(1, 0) };
+    assert_eq!(to_receiver(&w.sender(fin)).len(), 1);
+    let theirs = Segment { flags: Flags::FIN | Flags::ACK, ..ack(1, 1000) };
+    let out = to_sender(&w.receiver(theirs));
+    assert!(out[0].flags.has(Flags::FIN) && offset(&out[0]) == 1, "{out:?}");
+    let both = Segment { ack: R_ISN + 2, ..data(2, 0) };
+    assert_eq!(to_receiver(&w.sender(both))[0].ack, R_ISN + 2);
+    assert_eq!(
+        to_sender(&w.receiver(Segment { seq: R_ISN + 2, ..ack(2, 1000) }))
+            .iter()
+            .map(offset)
+            .collect::<Vec<_>>(),
+        [2]
+    );
+
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    let rst = Segment { flags: Flags::RST, ..ack(1, 0) };
+    assert_eq!(w.receiver(rst), [Output::ToSender(rst), Output::Reset(Why::ByAnEnd)]);
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.sender(data(1, 10));
+    let by_sender = |at| Segment { flags: Flags::RST, ..data(at, 0) };
+    let out = w.sender(by_sender(11));
+    assert!(to_receiver(&out).is_empty(), "a guess in the window resets nobody (RFC 5961)");
+    assert_eq!(to_sender(&out).iter().map(offset).collect::<Vec<_>>(), [1], "it is challenged");
+    assert_eq!(w.sender(by_sender(9_000_000)), [], "one outside is dropped");
+    let guess = Segment { flags: Flags::RST, ..ack(1, 0) };
+    let guess = Segment { seq: guess.seq.wrapping_add(5), ..guess };
+    assert_eq!(w.receiver(guess), [Output::ToSender(guess)], "the sender judges");
+    let out = w.sender(by_sender(1));
+    assert_eq!(to_receiver(&out)[0].seq, S_ISN.wrapping_add(1), "where the receiver takes it");
+    assert!(out.contains(&Output::Reset(Why::ByAnEnd)));
+}
+
+#[test]
+fn what_cannot_be_acknowledged_for_another_is_left_alone() {
+    let with = |foreign| Options { foreign, ..syn_options() };
+    let none = ForeignOptions::default();
+    let mptcp = ropewalk_packet::MptcpOption::Capable { sender: None, receiver: None };
+    let cases = [
+        (
+            Segment { options: with(ForeignOptions { authentication: true, ..none }), ..base(Flags::SYN) },
+            Bypass::Authentication,
+        ),
+        (Segment { options: with(ForeignOptions { md5: true, ..none }), ..base(Flags::SYN) }, Bypass::Md5),
+        (
+            Segment { options: Options { mptcp: Some(mptcp), ..syn_options() }, ..base(Flags::SYN) },
+            Bypass::Mptcp,
+        ),
+        (
+            Segment { options: with(ForeignOptions { fast_open: true, ..none }), ..base(Flags::SYN) },
+            Bypass::FastOpen,
+        ),
+        (Segment { payload_bytes: 9, ..base(Flags::SYN) }, Bypass::FastOpen),
+        (data(1, 10), Bypass::NoHandshake),
+    ];
+    for (segment, why) in cases {
+        let mut w = Wire { pep: Pep::new(Config::new(Policy::Split)), now: Time::ZERO };
+        assert_eq!(w.sender(segment), [Output::Bypass(why)]);
+        assert_eq!(w.sender(data(1, 10)), [], "the driver forwards");
+    }
+}
+
+#[test]
+fn a_slow_receiver_costs_bounded_memory() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 60_000);
+    let Output::Timeout(..) = w.pep.poll_output() else { panic!() };
+    let mut config = Config::new(Policy::Split);
+    config.memory_bytes = 50;
+    let mut small = Wire { pep: Pep::new(config), now: Time::ZERO };
+    small.sender(Segment { options: syn_options(), ..base(Flags::SYN) });
+    small.receiver(Segment {
+        flags: Flags::SYN | Flags::ACK,
+        seq: R_ISN,
+        options: syn_options(),
+        ..ack(1, 40)
+    });
+    small.receiver(ack(1, 60_000));
+    let taken = (0..100)
+        .filter(|i| to_receiver(&small.sender(data(1 + 10 * i, 10))).iter().any(|s| s.payload_bytes > 0));
+    assert_eq!(taken.count(), 5);
+}
+
+#[test]
+fn an_acknowledgement_of_what_was_never_sent_releases_nothing() {
+    let mut w = Wire::opened(Policy::ProactiveAck { custody: 1 }, syn_options(), 1000);
+    w.held(1..11, 1);
+    assert!(!w.receiver(ack(11, 1000)).iter().any(|o| matches!(o, Output::Release { .. })));
+    w.sender(data(1, 10));
+    assert!(w.receiver(ack(11, 1000)).contains(&Output::Release { range: 1..11 }), "null case");
+}

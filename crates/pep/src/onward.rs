@@ -99,7 +99,12 @@ impl Onward {
             if end < piece.range.end {
                 part.flags = Flags(part.flags.0 & !(Flags::FIN.0 | Flags::PSH.0));
             }
-            part.urgent = piece.urgent.saturating_sub((at - piece.range.start).min(0xFFFF) as u16);
+            let skipped = (at - piece.range.start).min(0xFFFF) as u16;
+            match piece.urgent.checked_sub(skipped) {
+                Some(left) => part.urgent = left,
+                // The urgent point lies before this part.
+                None => (part.urgent, part.flags) = (0, Flags(part.flags.0 & !Flags::URG.0)),
+            }
             let place = self.pieces.partition_point(|p| p.range.start < at);
             self.pieces.insert(place, part);
             (new, at) = (true, end);

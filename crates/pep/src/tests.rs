@@ -257,11 +257,15 @@ fn marks_urgent_data_and_echoes_pass() {
     let marked = Segment { ecn: Ecn::Ce, urgent: 4, flags: d.flags | Flags::URG | Flags::CWR, ..d };
     let out = to_receiver(&w.sender(marked))[0];
     assert_eq!((out.ecn, out.urgent, out.flags), (Ecn::Ce, 4, marked.flags));
+    // What of a segment is new may lie past its urgent point (RFC 9293 §3.8.5).
+    let again = Segment { urgent: 4, flags: d.flags | Flags::URG, payload_bytes: 20, ..d };
+    let rest = to_receiver(&w.sender(again))[0];
+    assert_eq!((rest.payload_bytes, rest.urgent, rest.flags.has(Flags::URG)), (10, 0, false));
     let a = ack(1, 1000);
     let echo = to_sender(&w.receiver(Segment { flags: a.flags | Flags::ECE, ..a }));
     assert!(echo[0].flags.has(Flags::ECE), "at once");
-    assert!(to_sender(&w.sender(data(11, 10)))[0].flags.has(Flags::ECE), "and on our own");
-    assert!(!to_sender(&w.receiver(ack(21, 1000)))[0].flags.has(Flags::ECE), "until it ends");
+    assert!(to_sender(&w.sender(data(21, 10)))[0].flags.has(Flags::ECE), "and on our own");
+    assert!(!to_sender(&w.receiver(ack(31, 1000)))[0].flags.has(Flags::ECE), "until it ends");
 }
 
 #[test]

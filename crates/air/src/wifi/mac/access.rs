@@ -427,7 +427,9 @@ mod tests {
 
     #[test]
     fn what_became_busy_less_than_a_cca_ago_is_not_noticed() {
-        for (before, goes) in [(0, true), (2_000, true), (CCA_NS - 1, true), (CCA_NS, false), (SLOT - 1, false)] {
+        for (before, goes) in
+            [(0, true), (2_000, true), (CCA_NS - 1, true), (CCA_NS, false), (SLOT - 1, false)]
+        {
             for edca in [true, false] {
                 let mut a = access(edca);
                 (a.wants, a.active) = (1, 1);

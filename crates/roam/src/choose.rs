@@ -4,7 +4,6 @@
 //! paper does not say which are best: here it is those whose packets take the least air, and before
 //! that was measured, those with the strongest signal.
 
-use core::cmp::Ordering;
 use core::time::Duration;
 
 /// What decides.
@@ -51,8 +50,8 @@ pub fn choose(heard: &[Heard], limits: &Limits) -> Vec<u32> {
     let usable = |h: &&Heard| h.missed < limits.beacon_loss && (h.joined || h.signal_dbm >= limits.least_dbm);
     let (mut with, mut others): (Vec<&Heard>, Vec<&Heard>) =
         heard.iter().filter(usable).partition(|h| h.joined);
-    with.sort_by(|a, b| by_merit(a, b));
-    others.sort_by(|a, b| by_merit(a, b));
+    sort(&mut with);
+    sort(&mut others);
     with.truncate(limits.most);
     for newcomer in others {
         if with.len() < limits.most {
@@ -62,19 +61,17 @@ pub fn choose(heard: &[Heard], limits: &Limits) -> Vec<u32> {
             with.push(newcomer);
         }
     }
-    with.sort_by(|a, b| by_merit(a, b));
+    sort(&mut with);
     with.into_iter().map(|h| h.id).collect()
 }
 
-/// The less air the better where both are known, else the stronger; equal ones by number, so that
-/// the order is always the same.
-fn by_merit(a: &Heard, b: &Heard) -> Ordering {
-    let by_number = || a.id.cmp(&b.id);
-    let by_signal = || b.signal_dbm.total_cmp(&a.signal_dbm);
-    match (a.packet_time, b.packet_time) {
-        (Some(x), Some(y)) => x.cmp(&y).then_with(by_signal).then_with(by_number),
-        _ => by_signal().then_with(by_number),
-    }
+/// Best first: by the air that a packet takes where that is known of all, else by signal. One rule
+/// for all of a list, since two would contradict each other; equal ones by number.
+fn sort(list: &mut [&Heard]) {
+    let measured = list.iter().all(|h| h.packet_time.is_some());
+    let time = |h: &Heard| h.packet_time.filter(|_| measured);
+    let strength = |a: &Heard, b: &Heard| b.signal_dbm.total_cmp(&a.signal_dbm);
+    list.sort_by(|a, b| time(a).cmp(&time(b)).then_with(|| strength(a, b)).then(a.id.cmp(&b.id)));
 }
 
 fn leads(newcomer: &Heard, holder: &Heard, limits: &Limits) -> bool {
@@ -87,6 +84,24 @@ fn leads(newcomer: &Heard, holder: &Heard, limits: &Limits) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Orders that contradict themselves make a sort of more than twenty panic.
+    #[test]
+    fn measured_and_unmeasured_ones_have_one_order() {
+        let heard: Vec<Heard> = (0..200_u32)
+            .map(|id| Heard {
+                id,
+                signal_dbm: -40.0 - f64::from(id * 37 % 41),
+                missed: 0,
+                packet_time: (id % 3 != 0).then(|| Duration::from_micros(u64::from(id * 53 % 97) + 1)),
+                joined: false,
+            })
+            .collect();
+        let chosen = choose(&heard, &Limits { most: 200, ..Limits::default() });
+        assert_eq!(chosen.len(), 200);
+        let signal = |id: u32| heard[id as usize].signal_dbm;
+        assert!(chosen.windows(2).all(|w| signal(w[0]) >= signal(w[1])), "{chosen:?}");
+    }
 
     fn heard(id: u32, signal_dbm: f64) -> Heard {
         Heard { id, signal_dbm, missed: 0, packet_time: None, joined: false }

@@ -23,7 +23,7 @@ pub struct Config {
     pub memory_bytes: usize,
     /// Packets in that memory. 32 Ki small ones fill a quarter of it.
     pub max_packets: usize,
-    /// Most bytes in one peer's ingress queue. CoDel keeps it far below this; a burst of one TCP window fits.
+    /// Most bytes in one peer's ingress queue (fq_codel of Linux has 32 MB). CoDel keeps it far below this; a burst of one TCP window fits.
     pub queue_bytes: u64,
     /// Most packets there, segments of super-packets counted. If not said, bytes alone count; under the backpressure scheduler 200 packets (MF-3), or 100 ms of what
     /// leaves if that is more: that rides out changes of the links' rates.
@@ -96,7 +96,7 @@ impl Default for Config {
         Config {
             memory_bytes: 96 << 20,
             max_packets: 32 << 10,
-            queue_bytes: 16 << 20,
+            queue_bytes: 32_000_000,
             queue_packets: None,
             in_flight: 32 << 10,
             scheduler: Kind::default(),

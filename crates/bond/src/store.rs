@@ -58,6 +58,8 @@ pub struct StoredPacket {
     pub queued_at: Time,
     /// When its first byte was first sent.
     pub first_sent: Time,
+    /// When a part of it was last found lost.
+    pub lost_at: Time,
     /// Neighbours in the flow's queue.
     pub prev: u32,
     /// See `prev`.
@@ -233,6 +235,7 @@ impl Store {
             queued: false,
             queued_at: now,
             first_sent: Time::NEVER,
+            lost_at: Time::NEVER,
             prev: NIL,
             next: NIL,
         };

@@ -170,7 +170,7 @@ impl Peer {
         }
         p.repeat_status(&out);
         out.lost.iter().filter_map(|s| s.probe).for_each(|size| p.mtu.on_probe_lost(now, size));
-        self.send.retransmit(&out.to_retransmit, shared);
+        self.send.retransmit(&out.to_retransmit, now, shared);
         shared.outcome = out;
     }
 

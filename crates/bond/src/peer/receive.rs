@@ -273,7 +273,7 @@ impl Peer {
         for c in &out.arrived {
             shared.store.release(c.packet);
         }
-        self.send.retransmit(&out.to_retransmit, shared);
+        self.send.retransmit(&out.to_retransmit, now, shared);
         shared.outcome = out;
         None
     }

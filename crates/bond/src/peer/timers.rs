@@ -71,7 +71,7 @@ impl Peer {
         out.clear();
         p.sent.on_loss_timer(now, delay, &mut out);
         self.paths.on_losses(i, now, &out);
-        self.send.retransmit(&out.to_retransmit, shared);
+        self.send.retransmit(&out.to_retransmit, now, shared);
         shared.outcome = out;
     }
 

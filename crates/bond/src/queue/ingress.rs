@@ -15,6 +15,8 @@ const QUANTUM: i64 = 1514;
 const LOW_LATENCY_QUEUE_BYTES: u64 = 65_536;
 /// RFC 8290 §4.1.4: packets dropped at once from the fattest flow when the queue is full.
 const OVERFLOW_BATCH: u32 = 64;
+/// And bytes at once: as many full-size ones (RFC 8290 §4.1.4 has 64 packets; a super-packet is up to 45 of them).
+const OVERFLOW_BYTES: u64 = OVERFLOW_BATCH as u64 * 1500;
 
 /// Packets that an access point's queue holds at least (MF-3).
 const LEAST: u64 = 200;
@@ -420,7 +422,11 @@ impl Ingress {
         };
         let flow = &self.flows[id as usize];
         let (half, mut dropped, mut seen, mut i) = (flow.bytes / 2, 0, 0, flow.head);
-        while i != NIL && dropped < most && seen < 2 * OVERFLOW_BATCH && self.flows[id as usize].bytes > half
+        let enough = flow.bytes.saturating_sub(OVERFLOW_BYTES).max(half);
+        while i != NIL
+            && dropped < most
+            && seen < 2 * OVERFLOW_BATCH
+            && self.flows[id as usize].bytes > enough
         {
             seen += 1;
             let (next, whole) = (store.get(i).next, store.get(i).sent == 0);

@@ -196,6 +196,16 @@ fn an_overflow_of_what_was_never_sent_leaves_no_trace() {
     assert_eq!(b.drain(0), (0..20).collect::<Vec<_>>());
 }
 
+/// Of super-packets of 64 kB, 64 at once were a quarter of such a queue.
+#[test]
+fn an_overflow_by_super_packets_drops_as_many_bytes_as_one_by_packets() {
+    let mut b = Bench::new();
+    b.q = Ingress::new(1 << 20);
+    (0..17).for_each(|_| b.push(1, 64_000, 0));
+    // Two of 64 kB are the first to be 96 kB.
+    assert_eq!((b.q.counters().overflow_drops, b.q.packets()), (2, 15));
+}
+
 #[test]
 fn bounded_when_nobody_takes() {
     let mut b = Bench::new();

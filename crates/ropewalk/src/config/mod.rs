@@ -163,7 +163,7 @@ pub(crate) struct Engine {
     /// Packet memory. Default: `"100MB"`; pages are only backed when used. Not changed by a reload.
     #[schemars(with = "String")]
     pub memory: Amount,
-    /// Most bytes in one session's queue. Default: `"16MB"`: a burst of one TCP window fits, and CoDel keeps it far below.
+    /// Most bytes in one session's queue. Default: `"32MB"`, as fq_codel of Linux: a burst of one TCP window fits, and CoDel keeps it far below.
     #[schemars(with = "String")]
     pub queue: Amount,
     /// Most packets in it, segments of super-packets counted. Default: none, bytes alone count; under `backpressure` 200, or what leaves in 100 ms if that
@@ -234,7 +234,7 @@ impl Default for Engine {
             max_spread_ms: d.max_spread.as_millis() as u64,
             tun_mtu: d.tun_mtu,
             memory: Amount(100_000_000),
-            queue: Amount(16_000_000),
+            queue: Amount(32_000_000),
             queue_packets: d.queue_packets,
             device_threshold: {
                 let t = d.device_threshold;

@@ -116,7 +116,7 @@ section! {
         /// MTU of its device. As the daemon has it.
         tun_mtu: u16 = 1420,
         /// Most bytes in its queue. As the daemon has it.
-        queue: Bytes = Bytes(16_000_000),
+        queue: Bytes = Bytes(32_000_000),
         /// Most packets in its queue. If not said, bytes alone count; under `backpressure` 200, or what leaves in 100 ms if that is more.
         queue_packets: Option<u32>,
         /// No packet waits longer than this for missing ones before it. If not said, for each of

@@ -1,7 +1,7 @@
 //! One TCP flow over two unlike paths, as over 60 GHz and 5 GHz, while somebody stands in the way
 //! of the faster one now and then (mechanism DB-13). Rates are an eighth of real ones.
 
-use crate::common::simulation;
+use crate::common::{flow, run as report, simulation};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -81,4 +81,42 @@ fn after_seven_seconds_nothing_waits_for_the_path_any_more() {
     let (received, _) = run(9_000, 7_000, 1);
     let back: Vec<f64> = returns(&received, 9_000, 7_000).collect();
     assert!(back.iter().all(|b| *b < 0.9), "{back:?}");
+}
+
+/// Segments that the flow's TCP sent again when the faster of two paths died, and its longest wait.
+fn death_of(fast_mbps: u32, slow_mbps: u32, seed: u64) -> (u64, f64) {
+    let link = |name: &str, mbps: u32| {
+        format!(
+            "[[link]]\nname = \"{name}\"\nends = [\"client:{name}\", \"gateway:{name}\"]\n\
+             rate = \"{mbps}Mbit/s\"\ndelay = \"10ms\"\n"
+        )
+    };
+    let report = report(&format!(
+        "seed = {seed}\nduration = \"6s\"\nwarmup = \"3s\"\n[node.client]\n[node.gateway]\n{}{}\
+         [bond.rw0]\nclient = \"client\"\ngateway = \"gateway\"\npaths = [\"fast\", \"slow\"]\n\
+         [[flow]]\nname = \"one\"\nkind = \"tcp\"\nfrom = \"gateway:rw0\"\nto = \"client:rw0\"\n\
+         [[event]]\nat = \"5s\"\nwhat = \"link-down\"\nlink = \"fast\"\n",
+        link("fast", fast_mbps),
+        link("slow", slow_mbps),
+    ));
+    let flow = flow(&report, "one");
+    (flow.retransmissions.unwrap(), flow.gap_ms.unwrap())
+}
+
+/// What was under way takes the slower path a multiple of its round trip, and is waited for: it was
+/// given up after four of them, and TCP lost a hundred segments.
+#[test]
+fn what_was_under_way_on_a_path_that_died_is_sent_again_however_long_that_takes() {
+    for seed in 1..=4 {
+        let (again, gap_ms) = death_of(100, 20, seed);
+        assert!(again < 40 && gap_ms < 120.0, "seed {seed}: {again} segments, {gap_ms} ms");
+    }
+}
+
+/// But for a fifth of a second. The null case: over a thirtieth of the rate it would take more than
+/// one.
+#[test]
+fn what_would_take_too_long_is_given_up_so_that_tcp_learns_of_it() {
+    let (again, _) = death_of(300, 10, 1);
+    assert!(again > 500, "{again}");
 }

@@ -5,8 +5,9 @@ use crate::common::{flow, run};
 use std::fmt::Write;
 
 /// Mbit/s of one TCP flow, and the share of its chunks that went out again.
-fn carried(pauses: bool) -> (f64, f64) {
-    let mut text = "duration = \"8s\"\nwarmup = \"2s\"\n[node.client]\n[node.gateway]\n".to_owned();
+fn carried(pauses: bool, seed: u64) -> (f64, f64) {
+    let mut text =
+        format!("seed = {seed}\nduration = \"8s\"\nwarmup = \"2s\"\n[node.client]\n[node.gateway]\n");
     for name in ["a", "b"] {
         write!(
             text,
@@ -32,9 +33,12 @@ fn carried(pauses: bool) -> (f64, f64) {
 
 #[test]
 fn a_path_that_stood_still_is_used_again_at_once() {
-    let (goodput, again) = carried(true);
+    // A run has 125 to 157 Mbit/s, by when a pause meets TCP's swing.
+    let runs: Vec<_> = (1..=4).map(|seed| carried(true, seed)).collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+    let (goodput, again) = (mean(|r| r.0), mean(|r| r.1));
     // The null case, which has nothing to send again.
-    let (undisturbed, nothing) = carried(false);
+    let (undisturbed, nothing) = carried(false, 1);
     println!("{goodput:.1} Mb/s, {again:.4} again; undisturbed {undisturbed:.1}, {nothing:.4}");
     assert!(again < 0.005 && nothing < 0.0005, "{again} {nothing}");
     // The delay of the last packets before a pause once kept the path out for seconds: 0.53.

@@ -12,6 +12,9 @@ use crate::wire::Writer;
 
 /// Packets of the low-latency class are not worth more than this many milliseconds of repair.
 const LOW_LATENCY_REPAIR: Duration = Duration::from_millis(250);
+/// So long a lost packet may wait to be sent again. Where the line is longer, TCP has to learn that
+/// little is left of the rate, and learns it sooner by these losses than by a queue that long.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Peer {
     /// Writes what there is of this kind.
@@ -54,15 +57,17 @@ impl Peer {
     }
 
     fn fill_resend(&mut self, now: Time, shared: &mut Shared, w: &mut Writer<'_>, fragments: &mut Fragments) {
-        let patience = self.paths.repair_time() + self.paths.spread();
         while let Some(&c) = self.send.to_retransmit.front() {
             if fragments.is_full() {
                 break;
             }
             let packet = shared.store.get(c.packet);
             let stale = c.len > 0 && packet.is_abandoned();
-            let limit = if packet.flow & LOW_LATENCY != 0 { LOW_LATENCY_REPAIR } else { patience };
-            let late = c.len > 0 && !packet.queued && now.since(packet.first_sent) > limit;
+            let (since, limit) = match packet.flow & LOW_LATENCY {
+                0 => (packet.lost_at, PATIENCE),
+                _ => (packet.first_sent, LOW_LATENCY_REPAIR),
+            };
+            let late = c.len > 0 && !packet.queued && now.since(since) > limit;
             if stale || late {
                 self.send.to_retransmit.pop_front();
                 self.send.give_up(c, &mut shared.store);

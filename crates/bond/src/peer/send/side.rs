@@ -97,11 +97,12 @@ impl SendSide {
     }
 
     /// Puts lost fragments in line to be sent again.
-    pub(in crate::peer) fn retransmit(&mut self, lost: &[FragmentRef], shared: &mut Shared) {
+    pub(in crate::peer) fn retransmit(&mut self, lost: &[FragmentRef], now: Time, shared: &mut Shared) {
         for c in lost {
             if c.copy || !shared.config.recovery || self.to_retransmit.len() >= RESEND_LIMIT {
                 self.give_up(*c, &mut shared.store);
             } else {
+                shared.store.get_mut(c.packet).lost_at = now;
                 self.to_retransmit.push_back(*c);
             }
         }

@@ -3,9 +3,9 @@ use ropewalk_air::wired::LinkSpec;
 use ropewalk_bond::api::{Input, Output};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{End, Pair, client_addr, gateway_addr, udp};
+use ropewalk_time::{Duration, Time};
 
 struct Wire {
     batches: Vec<(usize, Vec<u8>)>,

@@ -1,9 +1,9 @@
 //! Prints how two engines fare over time. For people who tune.
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_bond::config::Config;
-use ropewalk_bond::time::Duration;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{End, Pair, udp};
+use ropewalk_time::Duration;
 
 fn main() {
     let a: Vec<f64> = std::env::args().skip(1).map(|s| s.parse().unwrap()).collect();

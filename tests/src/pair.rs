@@ -16,8 +16,8 @@ use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{
     CipherSet, ClientHello, Inner, InviteId, InviteSecret, PublicKey, Refusal, StaticKey,
 };
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
+use ropewalk_time::{Duration, Time};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Inner address of the client.

@@ -5,7 +5,6 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_bond::api::{Admission, EVERYWHERE, Input, Output, PathSpec, Registry};
-use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
@@ -14,9 +13,10 @@ use ropewalk_bond::session::{
     BackhaulEnd, BackhaulRole, CipherSet, ClientHello, Inner, InviteId, InviteSecret, Layer, PublicKey,
     Refusal, StaticKey,
 };
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
+use ropewalk_cc::Algorithm;
 use ropewalk_tests::pair::{End, GATEWAY, OpenDoor, client_addr, gateway_addr, udp};
+use ropewalk_time::{Duration, Time};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::alloc::System;
 use std::collections::VecDeque;

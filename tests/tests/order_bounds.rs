@@ -4,8 +4,8 @@
 
 use ropewalk_bond::order::{Delivery, Reassembly};
 use ropewalk_bond::pool::Pool;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::wire::{Fragment, Timestamp};
+use ropewalk_time::{Duration, Time};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::alloc::System;
 use std::collections::VecDeque;

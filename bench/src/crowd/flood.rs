@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use ropewalk_bond::session::{
     CipherSet, ClientHello, Extensions, Index, Initiator, Outcome, StaticKey, Token,
 };
-use ropewalk_bond::time::Time;
 use ropewalk_lab::Namespace;
+use ropewalk_time::Time;
 
 use super::source;
 

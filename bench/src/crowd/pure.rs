@@ -12,7 +12,7 @@ use ropewalk_bond::session::{
     ClientHello, Endpoint, Index, Initiator, Inner, InviteId, InviteSecret, PublicKey, Refusal,
     ResponderConfig, StaticKey, Token,
 };
-use ropewalk_bond::time::Time;
+use ropewalk_time::Time;
 
 use super::flood::hello;
 

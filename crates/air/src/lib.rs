@@ -12,8 +12,7 @@
 
 #![forbid(unsafe_code)]
 
-mod time;
 pub mod wifi;
 pub mod wired;
 
-pub use time::Time;
+pub use ropewalk_time::Time;

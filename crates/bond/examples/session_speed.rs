@@ -11,7 +11,7 @@ use ropewalk_bond::session::{
     InviteSecret, Opener, Outcome, Responder, ResponderConfig, Sealer, SessionId, StaticKey, TAG_LEN,
     Verdict,
 };
-use ropewalk_bond::time::Time;
+use ropewalk_time::Time;
 
 const ROUNDS: usize = 7;
 

@@ -3,10 +3,10 @@
 use crate::feedback::LinkState;
 use crate::path::{Class, Route, State};
 use crate::session::{Accept, ClientHello, Inner, PublicKey, Refusal};
-use crate::time::Time;
 use crate::vnet::Vnet;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ropewalk_time::Time;
 
 /// All addresses: the routes of a client that sends everything to its gateway.
 pub const EVERYWHERE: [IpNet; 2] = [

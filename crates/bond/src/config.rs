@@ -1,10 +1,10 @@
 //! Limits and choices of an engine, each with its reason.
 
 use crate::backhaul::limiter;
-use crate::cc::Algorithm;
 use crate::schedule::{DeviceThreshold, Kind};
 use crate::session::{BackhaulEnd, KeyLimits, Layer, ResponderConfig};
-use crate::time::Duration;
+use ropewalk_cc::Algorithm;
+use ropewalk_time::Duration;
 
 /// What the paths of an engine are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

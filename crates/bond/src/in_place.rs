@@ -77,9 +77,9 @@ mod tests {
     use super::*;
     use crate::order::{Delivery, Reassembly};
     use crate::session::{Cipher, Sealer, tests::data::ends};
-    use crate::time::Time;
     use crate::vnet::Vnet;
     use crate::wire::{Frame, Frames, Header, TIMESTAMP, Timestamp, Writer};
+    use ropewalk_time::Time;
     use std::collections::VecDeque;
 
     const LEN: usize = 700;

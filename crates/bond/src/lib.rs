@@ -22,7 +22,6 @@
 
 pub mod api;
 pub mod backhaul;
-pub mod cc;
 pub mod config;
 pub mod engine;
 pub mod entropy;
@@ -37,6 +36,5 @@ mod queue;
 pub mod schedule;
 pub mod session;
 pub mod store;
-pub mod time;
 pub mod vnet;
 pub mod wire;

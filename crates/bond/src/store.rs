@@ -1,8 +1,8 @@
 //! Packets: read from the device, from the queue until the last of their bytes is acknowledged.
 
 use crate::pool::{Buf, CLASS_BYTES, Pool};
-use crate::time::Time;
 use crate::vnet::Vnet;
+use ropewalk_time::Time;
 
 /// Index of "no packet".
 pub const NIL: u32 = u32::MAX;

@@ -2,7 +2,7 @@
 //! HighSpeed TCP, as BPF programs that the kernel runs in place of a built-in controller
 //! (`struct_ops` of `tcp_congestion_ops`).
 //!
-//! The laws are those of `ropewalk_bond::cc`, in fixed point. The programs are in `bpf/`, their
+//! The laws are those of `ropewalk_cc`, in fixed point. The programs are in `bpf/`, their
 //! compiled objects in `objects/`: a user needs no compiler. The kernel resolves their field
 //! offsets from its own BTF (CO-RE) when they are loaded.
 //!

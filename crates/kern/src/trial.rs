@@ -1,5 +1,5 @@
 //! The laws as the kernel computes them, without a socket: for tests, which hold them against
-//! `ropewalk_bond::cc`.
+//! `ropewalk_cc`.
 
 use crate::loader::Maps;
 use crate::shared::{self, Counters, Key, Slot, TRIAL};

@@ -1,13 +1,13 @@
-//! The laws as the kernel computes them, held against `ropewalk_bond::cc` on the same
+//! The laws as the kernel computes them, held against `ropewalk_cc` on the same
 //! acknowledgements.
 
-use ropewalk_bond::cc::coupled::{BaliaLaw, LiaLaw, OliaLaw};
-use ropewalk_bond::cc::highspeed::HighSpeedLaw;
-use ropewalk_bond::cc::window::{Law as BondLaw, LossBased};
-use ropewalk_bond::cc::{Ack, Controller, Loss, Sibling};
-use ropewalk_bond::time::{Duration, Time};
+use ropewalk_cc::coupled::{BaliaLaw, LiaLaw, OliaLaw};
+use ropewalk_cc::highspeed::HighSpeedLaw;
+use ropewalk_cc::window::{Law as BondLaw, LossBased};
+use ropewalk_cc::{Ack, Controller, Loss, Sibling};
 use ropewalk_kern::trial::{Own, Trial};
 use ropewalk_kern::{KernError, Key, Law, Slot};
+use ropewalk_time::{Duration, Time};
 
 const MSS: u32 = 1448;
 /// How far the two may be apart, of the larger.

@@ -1,6 +1,6 @@
 //! The one clock of the driver.
 
-use ropewalk_bond::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The time now, on a clock that never goes back: nanoseconds since boot, *time asleep included*

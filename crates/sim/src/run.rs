@@ -178,7 +178,7 @@ impl Simulation {
         let warm = (!self.warm).then_some(Time::ZERO + self.scenario.warmup);
         let sample = self.sampler.as_ref().map(|s| s.next);
         let stops = [self.built.agenda.next(), self.walks.next(), warm, sample];
-        stops.into_iter().flatten().min().unwrap_or(Time::MAX)
+        stops.into_iter().flatten().min().unwrap_or(Time::NEVER)
     }
 
     fn is_due(&self) -> bool {

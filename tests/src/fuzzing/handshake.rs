@@ -7,7 +7,7 @@ use ropewalk_bond::session::{
     Accept, Backlog, Cipher, CipherSet, ClientHello, Extensions, Index, Initiator, Inner, InviteId,
     InviteSecret, Outcome, Refusal, Responder, ResponderConfig, SessionId, StaticKey, Token, Verdict,
 };
-use ropewalk_bond::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 use std::net::SocketAddr;
 
 /// Datagrams kept for being sent again.

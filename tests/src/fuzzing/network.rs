@@ -11,8 +11,8 @@ use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret};
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
+use ropewalk_time::{Duration, Time};
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 

@@ -5,9 +5,9 @@ use crate::pair::{End, GATEWAY, OpenDoor, udp};
 use ropewalk_bond::api::{Event, Input, Output};
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::entropy::Entropy;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_bond::wire::{AckFrame, Frame, Frames, HEADER, Header, TIMESTAMP, Timestamp, Writer};
+use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 

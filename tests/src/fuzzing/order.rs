@@ -7,9 +7,9 @@ use super::Feed;
 use ropewalk_bond::order::{Delivery, Hold, Reassembly};
 use ropewalk_bond::pool::Pool;
 use ropewalk_bond::store::LOW_LATENCY;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_bond::wire::{Fragment, Timestamp};
+use ropewalk_time::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 const MEMORY: usize = 1 << 20;

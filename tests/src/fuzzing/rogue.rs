@@ -10,8 +10,8 @@ use ropewalk_bond::session::{
     InviteSecret, Opener, Outcome, Responder, ResponderConfig, Sealer, SessionId, SessionKeys, StaticKey,
     Verdict,
 };
-use ropewalk_bond::time::Time;
 use ropewalk_bond::wire::{HEADER, Header, TAG, TIMESTAMP, Timestamp};
+use ropewalk_time::Time;
 use std::net::SocketAddr;
 
 /// Keys of a session, and where each path's numbers stand.

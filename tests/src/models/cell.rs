@@ -229,7 +229,7 @@ impl<'a> Run<'a> {
             while let Some(output) = self.air.poll(now) {
                 self.handle(now, output);
             }
-            let arrival = self.arrivals.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
+            let arrival = self.arrivals.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
             now = self.air.next_timeout().map_or(arrival, |at| at.min(arrival));
             if now > end {
                 return;

@@ -48,7 +48,7 @@ impl Sender {
             }
             self.control.report(self.now, &report);
         }
-        bits / (self.now.saturating_since(begin)).as_secs_f64() / 1e6
+        bits / (self.now.since(begin)).as_secs_f64() / 1e6
     }
 
     fn arrives(&mut self, rate: Rate, snr_db: f64) -> bool {

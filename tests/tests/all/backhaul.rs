@@ -5,7 +5,6 @@ use ipnet::IpNet;
 use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
 use ropewalk_bond::api::{Admission, EVERYWHERE, Event, Input, Output, PathSpec, Registry};
-use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
@@ -16,9 +15,10 @@ use ropewalk_bond::session::{
     BackhaulEnd, BackhaulRole, CipherSet, ClientHello, Inner, InviteId, InviteSecret, Layer, PublicKey,
     Refusal, StaticKey,
 };
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
+use ropewalk_cc::Algorithm;
 use ropewalk_tests::pair::number;
+use ropewalk_time::{Duration, Time};
 
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const AP: usize = 0;

@@ -5,13 +5,13 @@ use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_bond::api::Input;
 use ropewalk_bond::backhaul::BackhaulStatus;
 use ropewalk_bond::backhaul::limiter;
-use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::feedback::LinkState;
 use ropewalk_bond::schedule::Kind;
-use ropewalk_bond::time::Duration;
 use ropewalk_bond::vnet::Vnet;
+use ropewalk_cc::Algorithm;
 use ropewalk_tests::pair::{End, Pair, number, udp};
+use ropewalk_time::Duration;
 
 const PRIVATE: usize = 0;
 const SHARED: usize = 1;

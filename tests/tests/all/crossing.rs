@@ -4,9 +4,9 @@ use etherparse::{Icmpv6Type, PacketBuilder};
 use ipnet::IpNet;
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_bond::config::Config;
-use ropewalk_bond::time::Duration;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{CLIENT, End, GATEWAY, Pair};
+use ropewalk_time::Duration;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// A pair whose client has these routes into the bond besides the network inside.

@@ -11,9 +11,9 @@ use ropewalk_bond::session::{
     CipherSet, ClientHello, Extensions, Index, Initiator, InviteId, InviteSecret, Outcome, PublicKey,
     Refusal, ResponderConfig, StaticKey,
 };
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{End, GATEWAY, OpenDoor, Pair, number, udp};
+use ropewalk_time::{Duration, Time};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

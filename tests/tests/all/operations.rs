@@ -7,9 +7,9 @@ use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_bond::api::Event;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::path::Class;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{End, Pair, number, udp};
+use ropewalk_time::{Duration, Time};
 use std::collections::BTreeMap;
 
 /// Links of a case, Mb/s and ms.

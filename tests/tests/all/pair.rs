@@ -2,13 +2,13 @@
 
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_bond::api::Event;
-use ropewalk_bond::cc::Algorithm;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::path::{Class, State};
 use ropewalk_bond::schedule::Kind;
-use ropewalk_bond::time::Duration;
 use ropewalk_bond::vnet::Vnet;
+use ropewalk_cc::Algorithm;
 use ropewalk_tests::pair::{End, Pair, air, number, udp};
+use ropewalk_time::Duration;
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -34,7 +34,7 @@ fn load(p: &mut Pair, gap: Duration, lasting: Duration, mut each: impl FnMut(&mu
 }
 
 /// Whether numbers only ever grow, and every packet is as it was sent.
-fn intact(got: &[(ropewalk_bond::time::Time, Vec<u8>, Vnet)], from: End, port: u16) -> bool {
+fn intact(got: &[(ropewalk_time::Time, Vec<u8>, Vnet)], from: End, port: u16) -> bool {
     got.windows(2).all(|w| number(&w[0].1) < number(&w[1].1))
         && got.iter().all(|g| g.1 == udp(from, port, number(&g.1), g.1.len()))
 }

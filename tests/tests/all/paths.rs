@@ -3,9 +3,9 @@
 use ropewalk_air::wired::{Link, LinkSpec};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::path::{Class, State};
-use ropewalk_bond::time::Duration;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{End, Pair, udp};
+use ropewalk_time::Duration;
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

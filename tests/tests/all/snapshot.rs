@@ -6,9 +6,9 @@
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::schedule::Kind;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{End, Pair, number, udp};
+use ropewalk_time::{Duration, Time};
 use std::fmt::Write;
 use std::path::Path;
 

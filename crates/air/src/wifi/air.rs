@@ -134,7 +134,7 @@ impl<T: Clone> Air<T> {
             return Some(self.now);
         }
         let next = self.timers.next();
-        (next != Time::MAX).then_some(next)
+        (next != Time::NEVER).then_some(next)
     }
 }
 

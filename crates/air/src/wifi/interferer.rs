@@ -74,7 +74,7 @@ pub struct InterfererSpec {
     pub wifi_like: bool,
     /// From when on.
     pub start: Time,
-    /// Until when; [`Time::MAX`] for ever.
+    /// Until when; [`Time::NEVER`] for ever.
     pub stop: Time,
 }
 
@@ -203,7 +203,7 @@ mod tests {
             pattern,
             wifi_like: false,
             start: Time::ZERO,
-            stop: Time::MAX,
+            stop: Time::NEVER,
         }
     }
 

@@ -131,7 +131,7 @@ impl<T: Clone> Air<T> {
             tuning: self.medium.paths.tuning(emitter),
             duplicate: false,
         };
-        if end != Time::MAX {
+        if end != Time::NEVER {
             self.timers.set(emitter, Cause::TransmitEnd, end);
         }
         self.start_signal(emitter, emission);

@@ -39,7 +39,7 @@ impl Timers {
         Timers { nodes: vec![u64::MAX; 2 * leaves], leaves, radios }
     }
 
-    /// Sets a timer; [`Time::MAX`] clears it.
+    /// Sets a timer; [`Time::NEVER`] clears it.
     #[inline]
     pub(crate) fn set(&mut self, radio: usize, cause: Cause, at: Time) {
         let mut node = self.leaves + cause as usize * self.radios + radio;
@@ -57,7 +57,7 @@ impl Timers {
     /// Clears a timer.
     #[inline]
     pub(crate) fn clear(&mut self, radio: usize, cause: Cause) {
-        self.set(radio, cause, Time::MAX);
+        self.set(radio, cause, Time::NEVER);
     }
 
     /// When a timer is due.
@@ -116,7 +116,7 @@ mod tests {
             core::iter::from_fn(|| timers.pop()).map(|(_, radio, cause)| (radio, cause)).collect();
         let expected = [(2, Cause::Respond), (1, Cause::TransmitEnd), (0, Cause::Access), (2, Cause::Access)];
         assert_eq!(order, expected);
-        assert_eq!(timers.next(), Time::MAX);
+        assert_eq!(timers.next(), Time::NEVER);
     }
 
     #[test]

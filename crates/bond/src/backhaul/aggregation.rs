@@ -5,7 +5,7 @@
 //! for each other, a little, and only while bulk comes in. Packets of the low-latency class of other kinds wait for nothing, and take along those that do. Wi-Fi and cable
 //! drivers thin acknowledgements for the same reason; here none is dropped.
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// Turns are no closer together than this while bulk comes in: two aggregates. Over two links of 11n with 20 MHz (`./run bench hop`) TCP got 0.93 of what
 /// each alone carries without turns, 0.945 with 2 ms, 0.97 with 4, 0.99 with 6 and 1.01 with 8.

@@ -8,7 +8,7 @@
 //! what has not drained after half a second is handed over. The radio then drops what it must, until its queue is short again.
 
 use crate::backhaul::limiter::ClientQueues;
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// A report counts for this long.
 const FRESH: Duration = Duration::from_millis(20);

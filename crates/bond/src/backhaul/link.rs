@@ -5,7 +5,7 @@ use crate::feedback::{Completions, LinkState, Source};
 use crate::path::Path;
 use crate::path::recv::{SPARSE, SPARSE_GAP};
 use crate::schedule::DeviceThreshold;
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// A peer that acknowledges seldom is asked for an acknowledgement this often, where nobody else says what became of the datagrams.
 const ASK: Duration = Duration::from_millis(10);

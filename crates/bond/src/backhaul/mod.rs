@@ -27,12 +27,12 @@ use crate::config::Config;
 use crate::feedback::{LinkState, Source};
 use crate::path::{Path, PathId, State, Traffic};
 use crate::schedule::{DeviceThreshold, PathInfo};
-use crate::time::{Duration, Time};
 use crate::wire::{MAX_PATHS, QueueFrame};
 use aggregation::{AckAggregation, Backlog, SMALL_BACKLOG};
 use limiter::{Allowance, ClientQueues, SharedLinkLimiter};
 use link::Link;
 use reporter::Reporter;
+use ropewalk_time::{Duration, Time};
 
 /// Acknowledgements of one path travel by another for so long after that was heard last. Less than the peer waits before it declares both down.
 const ACKS_ELSEWHERE: Duration = Duration::from_millis(50);

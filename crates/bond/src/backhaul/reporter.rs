@@ -3,8 +3,8 @@
 use super::limiter::{self, ClientQueues};
 use crate::feedback::LinkState;
 use crate::path::PathId;
-use crate::time::{Duration, Time};
 use crate::wire::QueueFrame;
+use ropewalk_time::{Duration, Time};
 
 /// A report waits no longer than this for its link to be rid of what it holds.
 const LATEST: Duration = Duration::from_millis(50);

@@ -1,6 +1,6 @@
 //! How much of the time a link has work, of late.
 
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// What was longer ago counts for little: longer than bursts of TCP are, and soon enough for one that has filled a link.
 const MEMORY_S: f64 = 0.05;

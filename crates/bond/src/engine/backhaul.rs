@@ -5,7 +5,7 @@ use crate::feedback::LinkState;
 use crate::path::PathId;
 use crate::peer::Peer;
 use crate::session::PublicKey;
-use crate::time::Time;
+use ropewalk_time::Time;
 
 impl Engine {
     /// A repeater's client side: whether a path's channel is also the one that the repeater's own clients need. What the peer sends there is limited

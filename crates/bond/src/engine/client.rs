@@ -10,9 +10,9 @@ use crate::session::{
     Accept, BackhaulEnd, CipherSet, ClientHello, Cookie, Extensions, Initiator, InviteId, InviteSecret,
     Outcome, PublicKey, READS_QUEUE, Refusal, SessionKeys, StaticKey,
 };
-use crate::time::{Duration, Time};
 use core::net::IpAddr;
 use ipnet::IpNet;
+use ropewalk_time::{Duration, Time};
 use std::fmt;
 
 /// First wait for an answer to an INIT, and how far it grows.

@@ -4,7 +4,7 @@ use super::{Engine, Role};
 use crate::api::PathSpec;
 use crate::config::Config;
 use crate::path::{Class, PathId, Route, State};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 impl Engine {
     /// Ends sessions in an orderly way: the peers are told. Poll afterwards, then stop.

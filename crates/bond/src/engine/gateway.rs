@@ -12,9 +12,9 @@ use crate::session::{
     Accept, BackhaulEnd, CipherSet, Extensions, Incoming, PublicKey, READS_QUEUE, Refusal, Responder,
     SessionId, SessionKeys, StaticKey, Verdict,
 };
-use crate::time::{Duration, Time};
 use core::net::IpAddr;
 use rand::Rng;
+use ropewalk_time::{Duration, Time};
 use std::fmt;
 
 /// How often silent sessions are looked for.

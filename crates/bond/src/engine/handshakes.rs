@@ -14,7 +14,7 @@ use crate::path::Route;
 use crate::session::{
     Accept, Backlog, Incoming, Index, InitTag, PublicKey, Reading, Refusal, SessionId, SessionKeys,
 };
-use crate::time::Time;
+use ropewalk_time::Time;
 use std::collections::VecDeque;
 
 /// Copies of INITs that wait for the answer to the first; a client sends one by each of its paths.

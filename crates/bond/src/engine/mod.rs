@@ -23,7 +23,6 @@ use crate::peer::{Peer, Shared};
 use crate::pool::Pool;
 use crate::session::{Index, Layer, MessageType, PublicKey, StaticKey};
 use crate::store::{DevicePacket, Store};
-use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
 use crate::wire::Header;
 use client::Client;
@@ -31,6 +30,7 @@ use core::net::{IpAddr, SocketAddr};
 use gateway::Gateway;
 use ipnet::IpNet;
 use rand::{Rng, RngCore};
+use ropewalk_time::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 

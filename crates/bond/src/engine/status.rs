@@ -7,9 +7,9 @@ use crate::path::{Route, State, Traffic};
 pub use crate::peer::Drops;
 pub use crate::queue::Counters as QueueCounters;
 use crate::session::PublicKey;
-use crate::time::{Duration, Time};
 use core::net::IpAddr;
 use ipnet::IpNet;
+use ropewalk_time::{Duration, Time};
 
 /// One path, now.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@
 
 mod service_rate;
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 use service_rate::ServiceRate;
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! How fast a link gets rid of what it holds, while it is served.
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 use std::collections::VecDeque;
 
 /// Completions are counted over this long for a rate: some A-MPDUs.

@@ -1,10 +1,10 @@
 //! One packet put together from its fragments.
 
 use crate::pool::{Buf, Pool};
-use crate::time::Time;
 use crate::vnet::Vnet;
 use crate::wire::Fragment;
 use arrayvec::ArrayVec;
+use ropewalk_time::Time;
 
 /// Separate stretches of one packet that may be there at once: alternate fragments of a 64 KiB packet over paths of the least MTU.
 const MAX_STRETCHES: usize = 32;

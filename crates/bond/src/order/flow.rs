@@ -6,8 +6,8 @@ use super::held::{Held, Id, NONE, State};
 use super::reassembly::Delivery;
 use super::waits::Waits;
 use crate::pool::{Buf, Pool};
-use crate::time::Time;
 use crate::wire::{Fragment, seq_after};
+use ropewalk_time::Time;
 use std::collections::VecDeque;
 
 /// Numbers by which a packet may run ahead of the next expected one.

@@ -1,7 +1,7 @@
 //! A gap: the next packet of a flow is not whole, and something behind it is there.
 
-use crate::time::{Duration, Time};
 use crate::wire::Timestamp;
+use ropewalk_time::{Duration, Time};
 
 /// How long a missing packet holds those after it.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! Low-latency flows: nothing is held, only duplicates are found.
 
 use super::delivered::{Delivered, REMEMBERED};
-use crate::time::Time;
 use crate::wire::seq_after;
+use ropewalk_time::Time;
 
 /// The newest packets of one low-latency flow.
 #[derive(Debug)]

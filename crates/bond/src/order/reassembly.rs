@@ -9,9 +9,9 @@ use super::waits::Waits;
 use crate::pool::{Buf, Pool};
 use crate::queue::FLOWS;
 use crate::store::LOW_LATENCY;
-use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
 use crate::wire::{Fragment, Timestamp};
+use ropewalk_time::{Duration, Time};
 use std::collections::VecDeque;
 
 /// A packet that is there in part, with nothing after it, is given up after this: by then the sender has long done so, and its notice was lost.

@@ -1,7 +1,7 @@
 //! How long whole packets waited for those before them.
 
-use crate::time::Duration;
 use hdrhistogram::Histogram;
+use ropewalk_time::Duration;
 
 /// The longest span that is told from longer ones, µs: a minute. Deadlines are far shorter.
 const LONGEST_US: u64 = 60_000_000;

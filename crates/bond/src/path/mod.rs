@@ -22,17 +22,17 @@ pub use id::PathId;
 pub(crate) use id::path_id;
 pub use state::{Class, Liveness, State};
 
-use crate::cc::rate::RateSampler;
-use crate::cc::{Ack, Controller, Loss, Sibling};
 use crate::peer::address::Candidate;
 use crate::schedule::PathInfo;
 use crate::session::ReplayWindow;
-use crate::time::{Duration, Time};
 use crate::wire::{self, AckFrame, Timestamp};
 use core::net::{IpAddr, SocketAddr};
 use pacer::Pacer;
 use pmtu::Mtu;
 use recv::RecvLog;
+use ropewalk_cc::rate::RateSampler;
+use ropewalk_cc::{Ack, Controller, Loss, Sibling};
+use ropewalk_time::{Duration, Time};
 use rtt::Rtt;
 use sent::{AckCheck, Outcome, Resolved, SentLog};
 

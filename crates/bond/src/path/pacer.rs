@@ -1,6 +1,6 @@
 //! Pacing: a token bucket that is asked how much may leave now.
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// What may leave at once, as time at the pacing rate. Timers are late by tens of microseconds; a burst of 500 µs hides that and
 /// is still short beside a path's delay.

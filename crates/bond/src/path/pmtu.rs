@@ -1,6 +1,6 @@
 //! The largest datagram a path carries: Datagram Packetization Layer PMTU Discovery (RFC 8899).
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// RFC 8899 §5.1.2: what works nearly everywhere and is the least of IPv6. IP packet length, bytes.
 pub(crate) const BASE: u16 = 1280;

@@ -1,8 +1,8 @@
 //! What arrived on a path, and when the peer is to hear of it.
 
-use crate::time::{Duration, Time};
 use crate::wire::{AckFrame, MAX_RANGES};
 use arrayvec::ArrayVec;
+use ropewalk_time::{Duration, Time};
 
 /// Datagrams after which an acknowledgement is due at once (RFC 9000 §13.2.2 has 2), unless they come faster than that is worth.
 const EVERY: u32 = 2;

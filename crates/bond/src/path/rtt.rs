@@ -1,7 +1,7 @@
 //! Round-trip time and one-way delay of a path.
 
-use crate::cc::filter::WindowedMin;
-use crate::time::{Duration, Time};
+use ropewalk_cc::filter::WindowedMin;
+use ropewalk_time::{Duration, Time};
 
 /// Windows of the minima: long enough to survive a stretch of full queues, short enough to follow a route change (BBR uses the same).
 const MIN_WINDOW: Duration = Duration::from_secs(10);

@@ -1,8 +1,8 @@
 //! What left on a path and is not accounted for yet: acknowledgement and loss (RFC 9002 §6.1).
 
-use crate::cc::rate;
-use crate::time::{Duration, Time};
 use crate::wire::AckFrame;
+use ropewalk_cc::rate;
+use ropewalk_time::{Duration, Time};
 use std::collections::VecDeque;
 
 mod numbers;

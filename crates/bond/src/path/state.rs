@@ -1,6 +1,6 @@
 //! Whether a path works and what it may be used for.
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// Whether a path works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

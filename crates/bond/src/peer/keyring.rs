@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::session::{Cipher, Index, KeyLimits, Opener, Sealer, SessionKeys};
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// Neither end uses keys for longer than this (WireGuard's REJECT_AFTER_TIME).
 pub(crate) const REJECT_AFTER: Duration = Duration::from_secs(180);

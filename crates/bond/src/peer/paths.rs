@@ -1,15 +1,15 @@
 //! The paths of a session.
 
 use crate::api::PathSpec;
-use crate::cc::Sibling;
 use crate::config::Config;
 use crate::path::sent::{AckCheck, Outcome};
 use crate::path::{Class, ClockOffset, Path, PathId};
 use crate::session::ReplayWindow;
-use crate::time::{Duration, Time};
 use crate::wire::{AckFrame, MAX_PATHS};
 use arrayvec::ArrayVec;
 use core::ops::{Index, IndexMut};
+use ropewalk_cc::Sibling;
+use ropewalk_time::{Duration, Time};
 use std::collections::BTreeMap;
 
 /// For so long one path may be the one that probes for bandwidth.

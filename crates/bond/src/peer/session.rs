@@ -2,7 +2,7 @@
 
 use super::keyring::Keyring;
 use crate::session::{Index, SessionId};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// The state of a session, apart from what it carries.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use crate::api::Event;
 use crate::path::recv::MAX_ACK_DELAY;
 use crate::path::{Class, Path, PathId, State};
 use crate::queue::codel::Limits;
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// While data flows, every path's estimates stay this fresh.
 const REFRESH: Duration = Duration::from_millis(400);

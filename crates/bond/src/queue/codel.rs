@@ -3,7 +3,7 @@
 //! One rule is added: a queue that drains by itself is left alone. RFC 8289 aims at *standing* queues (§2.1); a burst that is on its way out, because a path
 //! has just found its rate or TCP has just backed off, is none, and dropping from it is loss without a purpose.
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// How long a packet may wait, and for how long it may be so.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use super::codel::Codel;
 use crate::inner::Inner;
 use crate::store::{NIL, Store, UNNUMBERED};
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// Flow queues of one bond (RFC 8290 §5.2.3 has the same number).
 pub(crate) const FLOWS: usize = 1024;

@@ -5,8 +5,8 @@ use super::flow::{Class, FLOWS, Flow};
 use crate::inner::{Inner, edit};
 use crate::session::Layer;
 use crate::store::{DevicePacket, Full, LOW_LATENCY, NIL, Owner, Store, StoredPacket, UNNUMBERED};
-use crate::time::{Duration, Time};
 use crate::vnet::Vnet;
+use ropewalk_time::{Duration, Time};
 use std::collections::VecDeque;
 
 /// Bytes a flow may send before the next has its turn (RFC 8290 §5.2.4).

@@ -2,7 +2,7 @@
 
 use super::{Allocation, PathInfo, Scheduler, may_take};
 use crate::path::PathId;
-use crate::time::Duration;
+use ropewalk_time::Duration;
 
 /// A path must be faster than the one in use by this to replace it, or by the jitter of either if that is more: delays are noisy, and a flow that
 /// changes paths meets the difference. Three packets at 20 Mb/s.

@@ -9,7 +9,7 @@ pub use earliest::EarliestArrival;
 pub use simple::{MinRtt, Redundant, RoundRobin, Weighted};
 
 use crate::path::PathId;
-use crate::time::Duration;
+use ropewalk_time::Duration;
 
 /// What a scheduler sees of a path. Only usable paths are shown.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::initiator::INIT_LIFETIME;
 use super::mac::Mac;
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// INITs remembered at most, about 160 bytes each.
 const PLACES: usize = 1024;

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::initiator::COOKIE_LIFETIME;
 use super::mac::{self, Mac, mac2};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 pub(super) struct CookieSecrets {
     // Boxed, because a value that moves leaves copies behind; the library wipes the key where it lies.

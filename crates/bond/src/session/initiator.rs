@@ -13,7 +13,7 @@ use super::wire::{
     CookieView, INIT_HEADER, Index, MAC_LEN, MessageType, NOISE_INIT_OVERHEAD, ResponseView, SERVER_HELLO_MAX,
 };
 use super::{Accept, CipherSet, PublicKey, Refusal, StaticKey, x25519};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// How long one INIT is sent again unchanged, so that an answer to any copy of it counts. After that a retry makes
 /// a new one. A gateway remembers its answer this long.

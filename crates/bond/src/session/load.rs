@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::ResponderConfig;
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// Places in the table of sources. Two sources that share a place share its rate until the next cookie secret.
 const SOURCES: usize = 1024;

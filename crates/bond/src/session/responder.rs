@@ -19,7 +19,7 @@ use super::load::{Backlog, Load};
 use super::mac::{Mac, MacKeys};
 use super::wire::{COOKIE_NONCE_LEN, InitView};
 use super::{Incoming, Index, PublicKey, Reading, StaticKey};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// Limits on handshakes. At the defaults even a flood of whole handshakes, with cookies, takes under half a core.
 #[derive(Clone, Debug)]

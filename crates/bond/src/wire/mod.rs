@@ -22,7 +22,7 @@ pub use frame::{
 };
 pub use writer::Writer;
 
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// Bytes before the sealed part; they are the AEAD's associated data.
 pub const HEADER: usize = 8;

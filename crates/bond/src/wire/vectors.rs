@@ -105,7 +105,7 @@ fn vectors() -> String {
     put(
         &mut out,
         "timestamp of 12.5 s (3 bytes)",
-        &Timestamp::of(crate::time::Time::from_millis(12_500)).to_bytes(),
+        &Timestamp::of(ropewalk_time::Time::from_millis(12_500)).to_bytes(),
     );
     control(&mut out);
     data(&mut out);

@@ -420,10 +420,10 @@ fn hold_interferers(built: &mut Built) {
         };
         let spec = &mut placed.spec;
         if spec.start > Time::ZERO {
-            switch(std::mem::replace(&mut spec.start, Time::MAX), true);
+            switch(std::mem::replace(&mut spec.start, Time::NEVER), true);
         }
-        if spec.stop < Time::MAX {
-            switch(std::mem::replace(&mut spec.stop, Time::MAX), false);
+        if spec.stop < Time::NEVER {
+            switch(std::mem::replace(&mut spec.stop, Time::NEVER), false);
         }
     }
 }
@@ -462,7 +462,7 @@ mod tests {
         // The air's own clock runs while daemons start: nothing of the later one hangs on it.
         let spans: Vec<_> =
             built.air.unwrap().0.interferers.iter().map(|i| (i.spec.start, i.spec.stop)).collect();
-        assert_eq!(spans, [(Time::ZERO, Time::MAX), (Time::MAX, Time::MAX)]);
+        assert_eq!(spans, [(Time::ZERO, Time::NEVER), (Time::NEVER, Time::NEVER)]);
         let mut switches = Vec::new();
         while let Some(at) = built.agenda.next() {
             if let Some(Action::Air(command)) = built.agenda.take(at)

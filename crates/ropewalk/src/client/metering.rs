@@ -5,7 +5,7 @@ use crate::daemon::Running;
 use crate::state::usage::Ledger;
 use jiff::Zoned;
 use jiff::civil::Date;
-use ropewalk_bond::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
 
 /// How often the account is written: at most so much time of traffic is forgotten by a crash.

@@ -23,9 +23,9 @@ use crate::report;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::path::State;
 use ropewalk_bond::session::{Accept, Endpoint};
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::links::{Change, Follower, Link};
 use ropewalk_net::{clock, service};
+use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
 
 /// Routes often change many at a time; they are looked at once.

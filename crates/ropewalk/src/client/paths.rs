@@ -4,7 +4,7 @@ use super::{Client, Uplink};
 use crate::cli::{PathName, PathOptions};
 use crate::daemon::Running;
 use crate::exit::{Code, failure};
-use ropewalk_bond::time::Time;
+use ropewalk_time::Time;
 
 impl Client {
     /// `ropewalk path add`. Returns what there is to say.

@@ -3,8 +3,8 @@
 use ropewalk_bond::api::Input;
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::feedback::LinkState;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::feedback::{LinkFeedback, LinkReport, Station, open};
+use ropewalk_time::{Duration, Time};
 
 /// An interface without a source may get one: hostapd makes it, or somebody gives it a queueing discipline.
 const TRY_AGAIN: Duration = Duration::from_secs(1);

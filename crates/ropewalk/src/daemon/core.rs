@@ -7,11 +7,11 @@ use anyhow::Context;
 use ropewalk_bond::api::{Event, Input, Output};
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::path::Route;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::clock;
 use ropewalk_net::tun::{Received, TunError, VnetHdr};
 use ropewalk_net::udp::{RecvBatch, SendError};
+use ropewalk_time::{Duration, Time};
 use std::collections::VecDeque;
 
 /// Bytes taken in before the engine is asked what to send: one super-packet. More would delay what is ready.

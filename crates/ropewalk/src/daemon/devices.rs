@@ -2,9 +2,9 @@
 //! layer 2 has one for each repeater.
 
 use ropewalk_bond::session::Layer;
-use ropewalk_bond::time::Time;
 use ropewalk_net::setup::{DeviceConfig, configure, join_bridge};
 use ropewalk_net::tun::Tun;
+use ropewalk_time::Time;
 use std::collections::BTreeMap;
 
 /// Packets that wait in a device for us; super-packets count as one.

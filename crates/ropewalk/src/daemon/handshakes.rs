@@ -10,9 +10,9 @@
 
 use anyhow::Context;
 use ropewalk_bond::engine::{Engine, HandshakeJob, HandshakeResult};
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::poll::Waker;
 use ropewalk_net::{clock, priority};
+use ropewalk_time::{Duration, Time};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 

@@ -9,10 +9,10 @@ use ropewalk_bond::engine::Engine;
 use ropewalk_bond::feedback::LinkState;
 use ropewalk_bond::path::Route;
 use ropewalk_bond::session::PublicKey;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::feedback::{Completions, Events, LinkFeedback, LinkReport, Source, open};
 use ropewalk_net::links::neighbour;
 use ropewalk_net::poll::{Interest, Poller};
+use ropewalk_time::{Duration, Time};
 use std::net::SocketAddr;
 
 /// Between two readings where nobody waits for them.

@@ -7,11 +7,11 @@ use super::watchdog::Watchdog;
 use crate::control::protocol::{Request, Response};
 use anyhow::Context;
 use ropewalk_bond::api::Event;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::clock;
 use ropewalk_net::poll::{Events, Interest, Poller, Ready, Signal, Signals};
 use ropewalk_net::service;
 use ropewalk_net::tun::Tun;
+use ropewalk_time::{Duration, Time};
 use std::os::fd::AsFd;
 
 /// Descriptors that one wait reports at most.

@@ -1,7 +1,7 @@
 //! Telling systemd that the loop is alive.
 
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::service;
+use ropewalk_time::{Duration, Time};
 
 /// When the next sign of life is due.
 #[derive(Debug)]

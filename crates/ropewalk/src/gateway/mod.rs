@@ -20,8 +20,8 @@ use ropewalk_bond::api::Event;
 use ropewalk_bond::engine::PeerStatus;
 use ropewalk_bond::path::Route;
 use ropewalk_bond::session::PublicKey;
-use ropewalk_bond::time::{Duration, Time};
 use ropewalk_net::links;
+use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
 
 /// A running gateway.

@@ -3,9 +3,9 @@
 
 use crate::config::BackhaulLink;
 use crate::daemon::Running;
-use ropewalk_bond::time::Time;
 use ropewalk_net::links::{Follower, Link, LinkError};
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
+use ropewalk_time::Time;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// One radio's interface.

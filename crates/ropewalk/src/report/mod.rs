@@ -8,7 +8,7 @@ use crate::daemon::Core;
 use ipnet::IpNet;
 use ropewalk_bond::engine::{PathStatus, PeerStatus};
 use ropewalk_bond::session::PublicKey;
-use ropewalk_bond::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};

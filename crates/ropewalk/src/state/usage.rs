@@ -11,7 +11,7 @@ use super::StateDir;
 use super::saver::Saver;
 use jiff::ToSpan;
 use jiff::civil::Date;
-use ropewalk_bond::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -165,7 +165,7 @@ fn interferer(i: &Interferer) -> Result<PlacedInterferer, BuildError> {
         pattern,
         wifi_like: i.wifi,
         start: Time::ZERO + i.start,
-        stop: i.stop.map_or(Time::MAX, |s| Time::ZERO + s),
+        stop: i.stop.map_or(Time::NEVER, |s| Time::ZERO + s),
     };
     Ok(PlacedInterferer { position: [i.position.x_m, i.position.y_m, i.position.z_m], spec })
 }

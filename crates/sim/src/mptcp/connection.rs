@@ -7,7 +7,7 @@ use crate::tcp::{
     Event, Failure, Flags, Mapping, MptcpOption, ReceiveBuffer, Segment, TcpConfig, TcpEndpoint, TcpStats,
 };
 use ropewalk_air::Time;
-use ropewalk_bond::cc::Sibling;
+use ropewalk_cc::Sibling;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddrV4;
 use std::time::Duration;

@@ -79,7 +79,7 @@ impl Nat {
 
     fn alive(&self, now: Time, port: u16) -> Option<Inner> {
         let m = (*self.mappings.get(slot(port)?)?)?;
-        (now.saturating_since(m.used) <= lifetime(m.inner.0)).then_some(m.inner)
+        (now.since(m.used) <= lifetime(m.inner.0)).then_some(m.inner)
     }
 
     fn touch(&mut self, now: Time, port: u16) {

@@ -1,7 +1,7 @@
 //! What an endpoint is to be like.
 
 use core::time::Duration;
-use ropewalk_bond::cc::{Algorithm, Controller, SlowStart};
+use ropewalk_cc::{Algorithm, Controller, SlowStart};
 
 /// How much the receiver is ready to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

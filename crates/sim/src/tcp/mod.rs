@@ -14,7 +14,7 @@
 //! (RFC 8985), retransmission timeouts (RFC 6298) with Linux's floor or the RFC's, F-RTO (RFC 5682), undo of mistaken
 //! reductions by DSACK and timestamps (RFC 3708, 3522), proportional rate reduction (RFC 6937), ECN (RFC 3168), delayed,
 //! quick and thinned acknowledgements and right-sized receive buffers as Linux has them, Nagle as Minshall amended it,
-//! zero-window probes, close and reset. Congestion controllers are those of [`ropewalk_bond::cc`], unchanged.
+//! zero-window probes, close and reset. Congestion controllers are those of [`ropewalk_cc`], unchanged.
 //!
 //! # What is not
 //! Segmentation offload (segments leave one by one), path MTU changes, urgent data, PAWS, simultaneous open, syncookies,
@@ -39,7 +39,7 @@ mod tests;
 pub use config::{AckHold, AckPolicy, LossDetection, Pacing, ReceiveBuffer, RtoRule, TcpConfig};
 pub use endpoint::{Event, Failure, State, TcpEndpoint, TcpStats};
 pub use receive::ReceiveStats;
-pub use ropewalk_bond::cc::{Algorithm, SlowStart};
+pub use ropewalk_cc::{Algorithm, SlowStart};
 pub use ropewalk_packet::{
     BadOptions, Ecn, Flags, ForeignOptions, MAX_OPTIONS_BYTES, Mapping, MptcpOption, Options, SackBlocks,
     Segment, Timestamps, wire,

@@ -94,7 +94,7 @@ impl ChannelSwitcher {
             self.obey(order, net);
         }
         let due = self.migration.next_timeout(now);
-        self.due = world_time(due).unwrap_or(Time::MAX);
+        self.due = world_time(due).unwrap_or(Time::NEVER);
     }
 
     fn obey(&mut self, order: Order, net: &mut Net) {
@@ -111,7 +111,7 @@ impl ChannelSwitcher {
             }
             Order::Resume => {}
             Order::Settled(outcome) => {
-                let took = net.now.saturating_since(self.began);
+                let took = net.now.since(self.began);
                 self.last = Some((outcome, took));
             }
         }

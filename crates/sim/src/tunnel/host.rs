@@ -11,24 +11,24 @@ use ropewalk_air::Time;
 use ropewalk_bond::api::{Event, Input, Output, PathSpec, Transmit};
 use ropewalk_bond::engine::{Engine, Status};
 use ropewalk_bond::path::{Class, Route};
-use ropewalk_bond::time as bond;
 use ropewalk_bond::vnet::Vnet;
 use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
+use std::time::Duration;
 
 /// Engines take times since their machine started; theirs have been up for a second when a run begins.
-const UPTIME_NS: u64 = 1_000_000_000;
+const UPTIME: Duration = Duration::from_secs(1);
 /// The engine is asked what to do after so many bytes, or so many packets of its device, as the daemon asks its.
 const TURN_BYTES: usize = 64 << 10;
 const DEVICE_READS: u32 = 32;
 
-pub(super) fn engine_time(now: Time) -> bond::Time {
-    bond::Time::from_nanos(now.as_nanos().saturating_add(UPTIME_NS))
+pub(super) fn engine_time(now: Time) -> Time {
+    now + UPTIME
 }
 
-pub(super) fn world_time(at: bond::Time) -> Option<Time> {
-    (at != bond::Time::NEVER).then(|| Time::from_nanos(at.as_nanos().saturating_sub(UPTIME_NS)))
+pub(super) fn world_time(at: Time) -> Option<Time> {
+    (at != Time::NEVER).then(|| at - UPTIME)
 }
 
 /// One path of a client.

@@ -129,7 +129,7 @@ impl Access {
     #[inline]
     pub(crate) fn expiry(&self, now: Time) -> Time {
         if self.held || self.wants == 0 {
-            return Time::MAX;
+            return Time::NEVER;
         }
         let base = self.base();
         let mut first = u64::MAX;
@@ -141,7 +141,7 @@ impl Access {
             first = first.min(start + u64::from(c.backoff) * self.slot_ns);
         }
         if self.busy && now.as_nanos().max(first) >= self.noticed_at {
-            return Time::MAX;
+            return Time::NEVER;
         }
         Time::from_nanos(first)
     }
@@ -445,7 +445,7 @@ mod tests {
         let mut a = access(true);
         (a.wants, a.active) = (1, 1);
         a.on_busy(at(AIFS - 1000), true);
-        assert_eq!(a.expiry(at(AIFS - 1000)), Time::MAX);
+        assert_eq!(a.expiry(at(AIFS - 1000)), Time::NEVER);
     }
 
     #[test]

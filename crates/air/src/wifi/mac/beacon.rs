@@ -39,7 +39,7 @@ impl<T: Clone> Air<T> {
                 Chore::Trained => self.trained(radio),
             }
         }
-        let next = self.radios[radio].chores.iter().map(|(at, _)| *at).min().unwrap_or(Time::MAX);
+        let next = self.radios[radio].chores.iter().map(|(at, _)| *at).min().unwrap_or(Time::NEVER);
         self.timers.set(radio, Cause::Housekeeping, next);
     }
 

@@ -36,7 +36,7 @@ impl<T: Clone> Air<T> {
             (ppdu.kind == Kind::Data).then(|| &self.peers[ppdu.peer as usize].tx[usize::from(ppdu.category)]);
         let mpdu = queue.and_then(|q| q.find(part.seq));
         let packets = mpdu.map_or(&[][..], |m| m.content.packets());
-        let us = ppdu.nav_until.saturating_since(self.now).as_micros().min(32_767);
+        let us = ppdu.nav_until.since(self.now).as_micros().min(32_767);
         CapturedFrame {
             at: self.now,
             radio: RadioId(ear as u16),

@@ -21,7 +21,7 @@ impl<T: Clone> Air<T> {
     pub(crate) fn expire(&mut self, peer: usize, category: usize) {
         let lifetime = self.radios[usize::from(self.peers[peer].radio)].spec.queue.lifetime;
         let now = self.now;
-        let old = |w: &Waiting<T>| now.saturating_since(w.since) > lifetime;
+        let old = |w: &Waiting<T>| now.since(w.since) > lifetime;
         let queue = &mut self.peers[peer].tx[category];
         // Packets of the window are older than those that wait; the oldest tells whether a closer look is needed.
         let mut expired = false;
@@ -202,7 +202,7 @@ fn aggregate<T>(p: &mut Peer<T>, r: &mut super::radio::Radio, category: usize, (
 /// The most bytes of an A-MPDU for which a transmit opportunity with a limit has time, with their Block Ack; one MPDU may be
 /// longer than the first PPDU's time (10.23.2.9).
 fn most_within_txop(r: &super::radio::Radio, rate: Rate, now: Time) -> u32 {
-    let left = r.exchange.txop_end.saturating_since(now);
+    let left = r.exchange.txop_end.since(now);
     if left.is_zero() {
         return u32::MAX;
     }

@@ -298,7 +298,7 @@ impl<T: Clone> Air<T> {
         if state.power == PowerSave::Away || here != state.home {
             // It is away on purpose: what it does not hear is not missing.
             self.state(iface).last_beacon = now;
-        } else if now.saturating_since(state.last_beacon).as_nanos() as u64 > patience {
+        } else if now.since(state.last_beacon).as_nanos() as u64 > patience {
             let peer = self.ifaces[usize::from(ap)].mac;
             let (at, iface_id) = (now, IfaceId(iface as u16));
             self.out.push_back(Output::Event(Event::BeaconLost { at, iface: iface_id, peer }));

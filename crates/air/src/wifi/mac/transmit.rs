@@ -144,7 +144,7 @@ impl<T: Clone> Air<T> {
             let ear = usize::from(touch.ear);
             self.access[ear].on_busy(now, ear == emitter);
             let at = self.timers.get(ear, Cause::Access);
-            if at != Time::MAX && at >= self.access[ear].notices_at() && at != now {
+            if at != Time::NEVER && at >= self.access[ear].notices_at() && at != now {
                 self.timers.clear(ear, Cause::Access);
             }
         }

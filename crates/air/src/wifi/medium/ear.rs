@@ -72,7 +72,7 @@ pub(crate) struct Ear {
     pub(crate) secondary_detection_mw: f64,
     /// Since when each part but the primary has been idle, or was before it became busy.
     secondary_idle: [Time; SUBS],
-    /// Since when it has been busy; `Time::MAX` while it is idle.
+    /// Since when it has been busy; `Time::NEVER` while it is idle.
     secondary_busy: [Time; SUBS],
 }
 
@@ -109,7 +109,7 @@ impl Ear {
             busy_since: Time::ZERO,
             busy_ns: 0,
             secondary_idle: [Time::ZERO; SUBS],
-            secondary_busy: [Time::MAX; SUBS],
+            secondary_busy: [Time::NEVER; SUBS],
             energy_detection_mw: t.energy_detection_mw,
             secondary_detection_mw: t.secondary_detection_mw,
             preamble_min_mw: t.preamble_min_mw,
@@ -325,9 +325,9 @@ impl Ear {
     fn sense_secondary(&mut self, now: Time) {
         for k in 1..usize::from(self.parts) {
             let busy = self.energy[k] >= self.secondary_detection_mw;
-            match (busy, self.secondary_busy[k] != Time::MAX) {
+            match (busy, self.secondary_busy[k] != Time::NEVER) {
                 (true, false) => self.secondary_busy[k] = now,
-                (false, true) => (self.secondary_busy[k], self.secondary_idle[k]) = (Time::MAX, now),
+                (false, true) => (self.secondary_busy[k], self.secondary_idle[k]) = (Time::NEVER, now),
                 _ => {}
             }
         }
@@ -348,6 +348,6 @@ impl Ear {
         self.signals = 0;
         self.lock.from = NOBODY;
         self.secondary_idle = [Time::ZERO; SUBS];
-        self.secondary_busy = [Time::MAX; SUBS];
+        self.secondary_busy = [Time::NEVER; SUBS];
     }
 }

@@ -218,7 +218,7 @@ fn sinr(ear: &Ear, interference_mw: f64) -> f64 {
 fn worst_within(lock: &Lock, from: Time, to: Time) -> f64 {
     let segments = &lock.segments;
     let begun = segments.iter().enumerate().filter(|(k, s)| {
-        let end = segments.get(k + 1).map_or(Time::MAX, |next| next.from);
+        let end = segments.get(k + 1).map_or(Time::NEVER, |next| next.from);
         s.from < to && end > from
     });
     begun.map(|(_, s)| s.mw).fold(0.0, f64::max)

@@ -125,7 +125,7 @@ impl Minstrel {
     }
 
     fn rank(&mut self, now: Time) {
-        if now.saturating_since(self.ranked) < INTERVAL {
+        if now.since(self.ranked) < INTERVAL {
             return;
         }
         self.ranked = now;

@@ -290,7 +290,7 @@ impl RateControl for MinstrelHt {
     }
 
     fn select(&mut self, now: Time, _: &SelectCtx) -> RateChain {
-        if now.saturating_since(self.ranked) >= INTERVAL {
+        if now.since(self.ranked) >= INTERVAL {
             self.ranked = now;
             self.rank();
         }

@@ -113,7 +113,7 @@ pub(super) fn saturate(spec: AirSpec, offer: Offer, (warm_ms, run_ms): (u64, u64
             for n in 0..200 {
                 air.send(*at, IfaceId(station as u16 + 1), AP, packet(n)).unwrap();
             }
-            *at = Time::MAX;
+            *at = Time::NEVER;
         }
     }
     let (from, to) = (Time::from_millis(warm_ms), Time::from_millis(warm_ms + run_ms));
@@ -121,7 +121,7 @@ pub(super) fn saturate(spec: AirSpec, offer: Offer, (warm_ms, run_ms): (u64, u64
     let mut outputs = 0;
     loop {
         let (due, station) = next.iter().zip(0..).min().map(|(at, s)| (*at, s)).unwrap();
-        let at = air.next_timeout().unwrap_or(Time::MAX).min(due);
+        let at = air.next_timeout().unwrap_or(Time::NEVER).min(due);
         if at > to {
             break;
         }

@@ -220,7 +220,7 @@ fn an_interferer_takes_its_share_of_time() {
                     pattern,
                     wifi_like: false,
                     start: Time::ZERO,
-                    stop: Time::MAX,
+                    stop: Time::NEVER,
                 },
             })
             .into_iter()

@@ -142,7 +142,7 @@ fn an_access_point_that_sends_is_not_lost_for_want_of_beacons() {
         pattern: Pattern::Random { mean_on: Duration::from_millis(20), mean_off: Duration::from_millis(20) },
         wifi_like: false,
         start: Time::ZERO,
-        stop: Time::MAX,
+        stop: Time::NEVER,
     };
     let lost = |frames: bool| {
         let joined = StationSpec { start: JOINED, beacon_loss: 2, ..StationSpec::default() };

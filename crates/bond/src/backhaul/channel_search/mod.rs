@@ -11,7 +11,7 @@
 //! The search has no radio: a driver tells it what the link carried and where the radio is ([`Reading`]), and does what it says ([`Order`]). The channel that the
 //! link shares with clients is never among the candidates, because the clients are only there.
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// A test that has seen nothing after so many times its length ends with a rate of 0: the station did not follow.
 const DEAF: u32 = 10;

@@ -15,7 +15,7 @@
 //! transient changes *r* by the small term alone. What stays takes effect within T/g.
 
 use super::{Allowance, CongestionLevel, Law, Report};
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// T. What is late on one link holds up the order, and then hundreds of packets come to the queue at once: at 15 ms the rate followed these, and was nothing half of
 /// the time and twice the right one in the other half (`scenarios/000/placements.toml`).

@@ -1,6 +1,6 @@
 //! How an allowance becomes datagrams: how many may leave now, and if none, when.
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// What shared links may do.
 #[derive(Clone, Copy, Debug, PartialEq)]

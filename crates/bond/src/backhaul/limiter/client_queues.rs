@@ -2,7 +2,7 @@
 
 use super::{Config, CongestionLevel};
 use crate::feedback::LinkState;
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 use std::collections::BTreeMap;
 
 /// Clients remembered; of more, the one unheard for longest is forgotten.

@@ -1,7 +1,7 @@
 //! The paper's law: the threshold of the shared link is multiplied and divided (MF-13).
 
 use super::{Allowance, CongestionLevel, Law, Report};
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// The paper gives neither factor. Down by more than up, so that what was taken too much is given back within one period more than it took; small, since a
 /// period of 200 ms at twice the right share fills the repeater's queue.

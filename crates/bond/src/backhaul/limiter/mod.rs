@@ -21,8 +21,8 @@ pub use client_queues::ClientQueues;
 pub use mimd::Mimd;
 
 use crate::path::PathId;
-use crate::time::{Duration, Time};
 use crate::wire::{MAX_PATHS, QueueFrame};
+use ropewalk_time::{Duration, Time};
 
 /// What the repeater makes of its queues towards its clients (MF-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

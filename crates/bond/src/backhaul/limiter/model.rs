@@ -5,10 +5,10 @@
 use super::{ClientQueues, Config, Kind, SharedLinkLimiter};
 use crate::feedback::LinkState;
 use crate::path::{PathId, path_id};
-use crate::time::{Duration, Time};
 use crate::wire::QueueFrame;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
+use ropewalk_time::{Duration, Time};
 
 const STEP: Duration = Duration::from_micros(20);
 /// What the repeater's radio holds for a client.

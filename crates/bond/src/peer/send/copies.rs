@@ -7,8 +7,8 @@ use crate::path::{Class, Path, PathId};
 use crate::peer::{Peer, Shared};
 use crate::schedule::PathInfo;
 use crate::store::LOW_LATENCY;
-use crate::time::Time;
 use crate::wire::Writer;
+use ropewalk_time::Time;
 
 /// Loss from which on spare room is used for copies: repairs of less are rare enough.
 const DUPLICATE_LOSS: f64 = 0.002;

@@ -7,8 +7,8 @@ use crate::peer::{Peer, Shared};
 use crate::queue::Taker;
 use crate::schedule::Allocation;
 use crate::store::{LOW_LATENCY, StoredPacket};
-use crate::time::{Duration, Time};
 use crate::wire::Writer;
+use ropewalk_time::{Duration, Time};
 
 /// Packets of the low-latency class are not worth more than this many milliseconds of repair.
 const LOW_LATENCY_REPAIR: Duration = Duration::from_millis(250);

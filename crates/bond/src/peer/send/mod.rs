@@ -22,11 +22,11 @@ use crate::path::sent::FragmentRef;
 use crate::path::{Class, Path, PathId, State};
 use crate::schedule::{Allocation, PathInfo};
 use crate::store::DevicePacket;
-use crate::time::Time;
 use crate::vnet::Vnet;
 use crate::wire::{HEADER, Header, MAX_PATHS, PathStatus, TAG, Timestamp, Writer};
 use arrayvec::ArrayVec;
 use fill::fragment_data;
+use ropewalk_time::Time;
 pub(crate) use side::SendSide;
 
 /// Packets that share a datagram at most.

@@ -8,7 +8,7 @@ use crate::queue::Ingress;
 use crate::queue::codel::Limits;
 use crate::schedule::{PathInfo, Scheduler};
 use crate::store::{LOW_LATENCY, Owner, Store};
-use crate::time::Time;
+use ropewalk_time::Time;
 use std::collections::VecDeque;
 
 /// Lost fragments that may wait to be sent again; more than this many are not worth it.

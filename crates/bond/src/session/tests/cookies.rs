@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::super::*;
 use super::pair::{Judged, Pair, accept, hello, here, index};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// The cookie a gateway under load asks for.
 fn challenge(pair: &mut Pair, init: &[u8], now: Time) -> Vec<u8> {

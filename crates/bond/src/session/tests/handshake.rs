@@ -4,7 +4,7 @@ use rand_chacha::{ChaCha12Rng, rand_core::SeedableRng};
 
 use super::super::*;
 use super::pair::{CLIENT_INDEX, GATEWAY_INDEX, Judged, Pair, accept, hello, here, index, talks};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 #[test]
 fn both_ends_learn_all_and_share_keys() {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::pair::{Judged, Pair, accept, hello, index, talks};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 #[test]
 fn an_init_damaged_at_any_byte_is_dropped() {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use rand_chacha::{ChaCha12Rng, rand_core::SeedableRng};
 
 use super::super::*;
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// Where the client sends from.
 pub(super) const HERE: &str = "192.0.2.7:40000";

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::super::*;
 use super::pair::{GATEWAY_INDEX, Judged, Pair, accept, hello, here, index};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/session/tests/vectors.txt");
 

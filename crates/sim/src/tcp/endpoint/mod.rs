@@ -7,7 +7,7 @@ use super::receive::{Incoming, ReceiveStats, Receiver};
 use super::send::{Acknowledgement, Outgoing, SendStats, Sender};
 use core::time::Duration;
 use ropewalk_air::Time;
-use ropewalk_bond::cc::Controller;
+use ropewalk_cc::Controller;
 use ropewalk_packet::seq;
 use ropewalk_packet::{Ecn, Flags, MptcpOption, Segment, Timestamps};
 use std::collections::VecDeque;

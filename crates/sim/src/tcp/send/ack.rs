@@ -6,7 +6,7 @@ use super::recovery::Phase;
 use super::scoreboard::Sent;
 use core::time::Duration;
 use ropewalk_air::Time;
-use ropewalk_bond::cc::rate::Snapshot;
+use ropewalk_cc::rate::Snapshot;
 
 /// An acknowledgement with its numbers turned into offsets.
 #[derive(Clone, Debug, Default)]

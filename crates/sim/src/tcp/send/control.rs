@@ -1,14 +1,13 @@
-//! What TCP puts around a congestion controller of [`ropewalk_bond::cc`]: the way down to a smaller window (RFC 6937),
+//! What TCP puts around a congestion controller of [`ropewalk_cc`]: the way down to a smaller window (RFC 6937),
 //! the rebuilding of the window after a timeout or an idle time (RFC 5681), and pacing. The controller itself is the
 //! bond's, unchanged; its bytes are payload bytes and its datagrams are segments of one MSS.
 
 use super::super::{Pacing, TcpConfig};
-use super::cc_time;
 use core::time::Duration;
 use ropewalk_air::Time;
-use ropewalk_bond::cc::filter::WindowedMin;
-use ropewalk_bond::cc::rate::{RateSampler, Snapshot};
-use ropewalk_bond::cc::{Ack, Algorithm, Controller, Loss, Sibling};
+use ropewalk_cc::filter::WindowedMin;
+use ropewalk_cc::rate::{RateSampler, Snapshot};
+use ropewalk_cc::{Ack, Algorithm, Controller, Loss, Sibling};
 
 /// How long a smallest round trip counts for a controller ([`Ack::min_rtt`]).
 const MIN_RTT_MEMORY: Duration = Duration::from_secs(10);
@@ -128,8 +127,8 @@ impl Control {
 
     /// A segment leaves, with `flight` bytes in the network before it.
     pub(crate) fn on_send(&mut self, now: Time, bytes: u64, flight: u64) -> Snapshot {
-        let snapshot = self.sampler.on_send(cc_time(now), flight);
-        self.cc.on_sent(cc_time(now), bytes, flight + bytes);
+        let snapshot = self.sampler.on_send(now, flight);
+        self.cc.on_sent(now, bytes, flight + bytes);
         if let Some(reduction) = &mut self.reduction {
             reduction.sent += bytes;
         }
@@ -148,13 +147,12 @@ impl Control {
 
     /// A segment of `bytes` that left at `sent` was delivered.
     pub(crate) fn on_delivered(&mut self, now: Time, bytes: u64, sent: Time, snapshot: &Snapshot) {
-        self.sampler.on_acked(cc_time(now), bytes, cc_time(sent), snapshot);
+        self.sampler.on_acked(now, bytes, sent, snapshot);
     }
 
     /// Bytes are believed lost; true if the controller made its window smaller for it.
     pub(crate) fn on_loss(&mut self, now: Time, bytes: u64, newest_sent: Time, flight: u64) -> bool {
         let before = self.cc.window();
-        let (now, newest_sent) = (cc_time(now), cc_time(newest_sent));
         let loss = Loss { now, bytes, newest_sent, inflight: flight };
         self.cc.on_loss(&loss, &self.siblings);
         self.reported += bytes;
@@ -178,16 +176,16 @@ impl Control {
 
     /// An acknowledgement that delivered something; true if the controller answered its marks with a smaller window.
     pub(crate) fn on_ack(&mut self, now: Time, ack: Feedback, progress: &Progress) -> bool {
-        let min = self.min_rtt.update(cc_time(now), ack.rtt.as_nanos() as u64);
+        let min = self.min_rtt.update(now, ack.rtt.as_nanos() as u64);
         let min_rtt = Duration::from_nanos(min);
         let sample = self.sampler.sample(min_rtt);
         let before = self.cc.window();
         let rebuilding = self.rebuild(progress.delivered);
         let told = Ack {
-            now: cc_time(now),
+            now,
             bytes: progress.delivered,
             lost_bytes: progress.lost,
-            newest_sent: cc_time(ack.newest_sent),
+            newest_sent: ack.newest_sent,
             rtt: ack.rtt,
             min_rtt,
             queue_delay: None,
@@ -246,7 +244,7 @@ impl Control {
 
     /// The event was a mistake: nothing was lost.
     pub(crate) fn undo(&mut self, now: Time) {
-        self.cc.on_spurious_loss(cc_time(now), self.reported);
+        self.cc.on_spurious_loss(now, self.reported);
         self.reported = 0;
         self.reduction = None;
         self.rebuilt = None;

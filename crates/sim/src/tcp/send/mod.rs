@@ -27,11 +27,6 @@ use scoreboard::{Scoreboard, Sent};
 use std::collections::VecDeque;
 use timers::Timers;
 
-/// The time of a controller; both count nanoseconds.
-pub(crate) fn cc_time(now: Time) -> ropewalk_bond::time::Time {
-    ropewalk_bond::time::Time::from_nanos(now.as_nanos())
-}
-
 /// The part of a segment that the sending half decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outgoing {

@@ -4,7 +4,7 @@
 use super::super::RtoRule;
 use core::time::Duration;
 use ropewalk_air::Time;
-use ropewalk_bond::cc::filter::WindowedMin;
+use ropewalk_cc::filter::WindowedMin;
 
 /// Before the first sample (RFC 6298 §2.1).
 const INITIAL_RTO: Duration = Duration::from_secs(1);
@@ -91,7 +91,7 @@ impl RttEstimator {
     /// The freshest round trip, for the smallest and the latest.
     pub(crate) fn freshest(&mut self, now: Time, rtt: Duration) {
         self.latest = rtt;
-        self.min.update(super::cc_time(now), rtt.as_nanos() as u64);
+        self.min.update(now, rtt.as_nanos() as u64);
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {

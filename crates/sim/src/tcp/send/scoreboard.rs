@@ -1,7 +1,7 @@
 //! What has been sent and is not yet acknowledged: RFC 2018's retransmission queue and RFC 6675's scoreboard and pipe.
 
 use ropewalk_air::Time;
-use ropewalk_bond::cc::rate::Snapshot;
+use ropewalk_cc::rate::Snapshot;
 use std::collections::{BTreeSet, VecDeque};
 
 /// A segment on the way. Segments are never cut or joined again, so a retransmission repeats one exactly.

@@ -1,8 +1,8 @@
 //! Reading the queue from delays that also jitter.
 
 use super::monitor::Report;
-use crate::cc::filter::WindowedMin;
-use crate::time::{Duration, Time};
+use crate::filter::WindowedMin;
+use ropewalk_time::{Duration, Time};
 
 /// How long the smallest delay counts as "no queue". Long enough to hold several drains (see
 /// [`super::steady`]), short enough to accept a route that became longer.

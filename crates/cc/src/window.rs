@@ -6,8 +6,8 @@
 
 use super::hystart::{Growth, SlowStart, SlowStartExit};
 use super::{Ack, Controller, Loss, Sibling};
-use crate::time::{Duration, Time};
 use core::fmt::Debug;
+use ropewalk_time::{Duration, Time};
 
 /// Initial window, datagrams (RFC 6928; RFC 9002 §7.2).
 const INITIAL_DATAGRAMS: u64 = 10;

@@ -5,7 +5,7 @@
 //! `lib/minmax.c` and by draft-ietf-ccwg-bbr §2.4); the answer is exact for the best, and late by at most a
 //! part of the window when a best expires.
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// A value and when it was seen.
 #[derive(Clone, Copy, Debug, Default)]

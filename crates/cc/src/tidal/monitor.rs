@@ -1,7 +1,7 @@
 //! What one monitor interval told: about a round trip of sending, acknowledgements and delays.
 
-use crate::cc::Ack;
-use crate::time::Time;
+use crate::Ack;
+use ropewalk_time::Time;
 
 /// A monitor interval that is being measured. Intervals follow each other without a gap, so the
 /// error of cutting a stream of packets at an arbitrary one cancels from interval to interval.

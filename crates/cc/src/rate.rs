@@ -5,7 +5,7 @@
 //! *acknowledge* them, is a rate the path really sustained. Taking the longer of the two is what keeps
 //! bunched acknowledgements (Wi-Fi, interrupt coalescing) from looking like a fast path (§2.2.3 there).
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// State of the connection when a packet left; kept in the path's record of that packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

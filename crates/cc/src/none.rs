@@ -5,7 +5,7 @@
 //! less. Not for the Internet: nothing here answers loss or delay.
 
 use super::{Ack, Controller, Loss, Sibling};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// Datagrams in the window: the largest device threshold and 20 ms of the fastest links, whose acknowledgements come seldom, so that it never binds there, and
 /// a bound on what floods the way where nothing else is.

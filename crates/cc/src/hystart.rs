@@ -2,7 +2,7 @@
 //! overflows; the older HyStart of Linux's CUBIC; or never.
 
 use super::Ack;
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// How a loss-based controller finds the end of slow start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

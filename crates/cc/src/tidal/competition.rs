@@ -8,9 +8,9 @@
 //! test*) to see whether the queue empties now.
 
 use super::steady::Inputs;
-use crate::cc::cubic::{Cubic, CubicLaw};
-use crate::cc::{Ack, Controller, Loss};
-use crate::time::{Duration, Time};
+use crate::cubic::{Cubic, CubicLaw};
+use crate::{Ack, Controller, Loss};
+use ropewalk_time::{Duration, Time};
 
 /// Intervals of an excessive queue before a competing flow is suspected.
 const PATIENCE_INTERVALS: u32 = 12;

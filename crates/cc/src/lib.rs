@@ -37,7 +37,7 @@ pub mod window;
 pub use algorithm::{Algorithm, UnknownAlgorithm, by_name};
 pub use hystart::SlowStart;
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// What one acknowledgement told about a path.
 #[derive(Clone, Copy, Debug)]

@@ -40,11 +40,11 @@ mod steady;
 
 use super::filter::WindowedMax;
 use super::{Ack, Controller, Loss, Sibling};
-use crate::time::{Duration, Time};
 use competition::{Competition, Diagnosis, Suspicion};
 use delay::DelaySense;
 use loss::LossSense;
 use monitor::{MonitorInterval, Report};
+use ropewalk_time::{Duration, Time};
 use startup::{QueueOnset, Startup};
 use steady::{Inputs, Steady};
 

@@ -6,7 +6,7 @@ use super::drain::Drain;
 use super::jitter_probe::JitterProbe;
 use super::loss::LossSense;
 use super::monitor::Report;
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// Part of the missing queue that one control interval makes good. The answer to a change shows two
 /// intervals later, an integrator with that delay rings from about 0.37 on; what is on its way is

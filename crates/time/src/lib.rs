@@ -1,20 +1,23 @@
-//! The time of a model: nanoseconds since whatever its driver calls the beginning.
+//! The time of engines and models: whole nanoseconds since a beginning that the driver chooses.
+//!
+//! Pure crates never read a clock. A driver hands in [`Time`], and never one smaller than before.
+#![forbid(unsafe_code)]
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
-use core::time::Duration;
+pub use core::time::Duration;
 
-/// An instant, in whole nanoseconds since the start of a run (room for 584 years).
+/// An instant, in whole nanoseconds since the driver's beginning (room for 584 years).
 ///
-/// Arithmetic saturates: `Time::MAX` stands for "never", and adding to it stays there.
+/// Arithmetic saturates: [`Time::NEVER`] stands for "no timer is set", and adding to it stays there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
 impl Time {
-    /// The beginning of the run.
+    /// The beginning.
     pub const ZERO: Time = Time(0);
     /// Later than any event.
-    pub const MAX: Time = Time(u64::MAX);
+    pub const NEVER: Time = Time(u64::MAX);
 
     /// The instant `ns` nanoseconds after the beginning.
     pub const fn from_nanos(ns: u64) -> Time {
@@ -41,13 +44,18 @@ impl Time {
         self.0
     }
 
+    /// Whole microseconds since the beginning.
+    pub const fn as_micros(self) -> u64 {
+        self.0 / 1_000
+    }
+
     /// Seconds since the beginning, for people and plots.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// How long after `earlier` this is; zero if it is not after.
-    pub const fn saturating_since(self, earlier: Time) -> Duration {
+    /// How long after `earlier` this is; zero if it is not after it.
+    pub const fn since(self, earlier: Time) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 }
@@ -69,11 +77,18 @@ impl AddAssign<Duration> for Time {
     }
 }
 
+impl Sub<Duration> for Time {
+    type Output = Time;
+    fn sub(self, span: Duration) -> Time {
+        Time(self.0.saturating_sub(nanos(span)))
+    }
+}
+
 impl Sub<Time> for Time {
     type Output = Duration;
-    /// As [`Time::saturating_since`].
+    /// As [`Time::since`].
     fn sub(self, earlier: Time) -> Duration {
-        self.saturating_since(earlier)
+        self.since(earlier)
     }
 }
 
@@ -89,8 +104,10 @@ mod tests {
 
     #[test]
     fn saturates_at_both_ends() {
-        assert_eq!(Time::MAX + Duration::from_secs(1), Time::MAX);
+        assert_eq!(Time::NEVER + Duration::from_secs(1), Time::NEVER);
+        assert_eq!(Time::from_secs(1) + Duration::MAX, Time::NEVER);
         assert_eq!(Time::ZERO - Time::from_secs(1), Duration::ZERO);
+        assert_eq!(Time::ZERO - Duration::from_secs(1), Time::ZERO);
         assert_eq!(Time::from_millis(1500) - Time::from_secs(1), Duration::from_millis(500));
         assert_eq!(format!("{:?}", Time::from_micros(1_000_001)), "1.000001000s");
     }

@@ -1,8 +1,8 @@
 //! Finding the rate of an unknown path: doubling per round trip until a queue shows or the rate stops growing.
 
 use super::monitor::Swings;
-use crate::cc::Ack;
-use crate::time::Time;
+use crate::Ack;
+use ropewalk_time::Time;
 
 /// Growth per round trip: pacing at this times the delivered rate. Two is the least that doubles.
 pub(super) const GAIN: f64 = 2.0;
@@ -157,7 +157,7 @@ impl QueueOnset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Duration;
+    use ropewalk_time::Duration;
 
     const RTT_MS: u64 = 40;
 

@@ -3,7 +3,7 @@
 use super::coupled::{BaliaLaw, LiaLaw, OliaLaw};
 use super::window::{Law, LossBased};
 use super::{Ack, Controller, Loss, Sibling, by_name};
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 const MTU: u64 = 1500;
 const RTT: Duration = Duration::from_millis(40);

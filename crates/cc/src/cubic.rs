@@ -2,7 +2,7 @@
 
 use super::window::{Core, Law, LossBased};
 use super::{Ack, Sibling};
-use crate::time::Time;
+use ropewalk_time::Time;
 
 /// Multiplicative decrease (RFC 9438 §4.6).
 const BETA: f64 = 0.7;

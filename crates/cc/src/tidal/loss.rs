@@ -4,7 +4,7 @@
 //! acknowledged rate divided by one minus the loss. A policer drops without queueing, and sending more only
 //! loses more. The two look alike until one sends less for a moment (a *trial*): random loss stays.
 
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// Loss beyond this is not made up for: whatever its cause, a path that loses so much is not worth filling.
 const MAX_MADE_UP: f64 = 0.15;

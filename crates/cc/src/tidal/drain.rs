@@ -1,7 +1,7 @@
 //! Emptying the queue now and then, so that the delay of an empty path stays known.
 
 use super::steady::Inputs;
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 
 /// Time between drains. A base delay that holds for ten seconds then rests on several of them, and cannot creep up by the
 /// standing queue itself.

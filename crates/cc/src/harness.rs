@@ -4,7 +4,7 @@
 use super::filter::WindowedMin;
 use super::rate::{RateSampler, Snapshot};
 use super::{Ack, Controller, Loss};
-use crate::time::{Duration, Time};
+use ropewalk_time::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -10,8 +10,8 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::sample::{self, Sample, Unit};
 use crate::site::Site;
+use crate::system::{Open, Programs, System};
 use crate::usage;
-use crate::way::{Open, Programs, Way};
 
 /// How often a measurement is made whose cables do not keep time, before it is given up.
 const TRIES: u32 = 3;
@@ -40,21 +40,21 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Makes one measurement over an open way. If the cables were late, once more; if it fails, the sample says why.
+    /// Makes one measurement over an open system. If the cables were late, once more; if it fails, the sample says why.
     pub fn sample(
         &self,
         site: &Site,
-        way: Way,
+        system: System,
         what: &str,
         unit: Unit,
         measure: impl Fn(&Open) -> Result<Sample>,
     ) -> Sample {
-        let label = format!("{what}: {}", way.name());
+        let label = format!("{what}: {}", system.name());
         self.progress.begin(&label);
         let mut sample = Sample::none("the cables did not keep time");
         for try_number in 1..=TRIES {
             self.wait_for_quiet(&label);
-            let (tried, kept) = self.try_once(site, way, &label, &measure);
+            let (tried, kept) = self.try_once(site, system, &label, &measure);
             let undisturbed = self.wait.is_zero() || !tried.is_disturbed();
             if kept && (sample.value.is_none() || tried.others < sample.others) {
                 sample = tried;
@@ -93,18 +93,18 @@ impl Bench {
     fn try_once(
         &self,
         site: &Site,
-        way: Way,
+        system: System,
         label: &str,
         measure: &impl Fn(&Open) -> Result<Sample>,
     ) -> (Sample, bool) {
-        let open = match self.programs.open(way, site) {
+        let open = match self.programs.open(system, site) {
             Ok(open) => open,
-            Err(error) => return (Sample::none(format!("{}: {error:#}", way.name())), true),
+            Err(error) => return (Sample::none(format!("{}: {error:#}", system.name())), true),
         };
         let (began, others) = (Instant::now(), usage::cpu_seconds_of_others());
         let clean = site.lab.topology.reset_lateness();
         let sample = clean.map_err(Into::into).and_then(|()| measure(&open));
-        let mut sample = sample.unwrap_or_else(|error| Sample::none(format!("{}: {error:#}", way.name())));
+        let mut sample = sample.unwrap_or_else(|error| Sample::none(format!("{}: {error:#}", system.name())));
         sample.others = (usage::cpu_seconds_of_others() - others) / began.elapsed().as_secs_f64();
         self.keep_log(label, &open);
         (sample, site.lab.topology.kept_time().unwrap_or(false))
@@ -122,7 +122,7 @@ impl Bench {
         }
     }
 
-    /// Runs a bulk flow through an open way, and makes sure that it is what it is said to be.
+    /// Runs a bulk flow through an open system, and makes sure that it is what it is said to be.
     ///
     /// # Errors
     /// If it fails, is not under CUBIC, or is to be MPTCP and has not two subflows.
@@ -143,7 +143,7 @@ impl Bench {
         Ok(report)
     }
 
-    /// Starts a bulk flow through an open way.
+    /// Starts a bulk flow through an open system.
     ///
     /// # Errors
     /// If its processes do not start.

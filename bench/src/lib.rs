@@ -1,14 +1,14 @@
 //! Measures the figures that Ropewalk promises, beside its peers, in the same run.
 //!
 //! ```text
-//!   rows ──▶ a Site (namespaces, emulated cables) ──▶ a Way through it ──▶ a load ──▶ Sample ──▶ report
+//!   rows ──▶ a Site (namespaces, emulated cables) ──▶ a System through it ──▶ a load ──▶ Sample ──▶ report
 //!            lab                                     bare path             flow       │         text, Markdown,
 //!                                                    kernel MPTCP          quic       │         JSON
 //!                                                    wireguard-go          iperf3     └─ again if the emulator
 //!                                                    ropewalk              ping          did not keep time
 //! ```
-//! A row is one line of the table of targets. It measures *ways* from a client to a gateway under equal conditions,
-//! several times, and judges the medians. [`way`], [`flow`] and [`quic`] know nothing of rows and serve other
+//! A row is one line of the table of targets. It measures *systems* from a client to a gateway under equal conditions,
+//! several times, and judges the medians. [`system`], [`flow`] and [`quic`] know nothing of rows and serve other
 //! programs as well.
 //!
 //! # What is the same for all
@@ -17,7 +17,7 @@
 //!   bond's may, spares it losses that the tail-drop queue of a bare path does not.
 //! * The same sender and receiver ([`flow`]) for plain TCP and for MPTCP. Rates are of bytes that arrived at the
 //!   receiver's application, in Mb/s (10⁶ bit/s).
-//! * A way is opened before a flow begins and closed after it, so that nothing else runs meanwhile.
+//! * A system is opened before a flow begins and closed after it, so that nothing else runs meanwhile.
 //! * A run in which the emulated cables were late is repeated, and left out if they are late again.
 
 pub mod against;
@@ -34,5 +34,5 @@ pub mod rows;
 pub mod sample;
 pub mod site;
 pub mod soak;
+pub mod system;
 pub mod usage;
-pub mod way;

@@ -13,7 +13,7 @@ use ropewalk_bench::plan::Plan;
 use ropewalk_bench::progress::Progress;
 use ropewalk_bench::report::{self, Comparison, Report, RowReport};
 use ropewalk_bench::rows::{ALL, Row};
-use ropewalk_bench::way::{self, Programs};
+use ropewalk_bench::system::{self, Programs};
 use ropewalk_bench::{flow, quic, soak};
 use ropewalk_lab::Topology;
 
@@ -245,7 +245,7 @@ fn programs(args: &RunArgs, own: &Path) -> (Programs, Option<String>) {
         return (Programs { ropewalk: ropewalk.ok(), wireguard: None }, None);
     }
     let cache = args.peers.clone().or_else(|| Some(own.parent()?.parent()?.join("peers")));
-    let wireguard = cache.context("no target directory").and_then(|cache| way::install_wireguard(&cache));
+    let wireguard = cache.context("no target directory").and_then(|cache| system::install_wireguard(&cache));
     let complain = |what: &str, error: &anyhow::Error| eprintln!("{what} is left out: {error:#}");
     ropewalk.as_ref().err().into_iter().for_each(|error| complain("ropewalk", error));
     wireguard.as_ref().err().into_iter().for_each(|error| complain("wireguard-go", error));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ropewalk_lab::env::{Environment, sixteen};
 
-use crate::way::Way;
+use crate::system::System;
 
 /// Lengths and numbers of runs.
 #[derive(Debug, Clone, Default)]
@@ -33,9 +33,9 @@ impl Plan {
         first..first + u64::from(repeats)
     }
 
-    /// Those of `ways` that are to be measured.
-    pub fn ways(&self, ways: &[Way]) -> Vec<Way> {
-        ways.iter().copied().filter(|way| !self.alone || *way == Way::Ropewalk).collect()
+    /// Those of `systems` that are to be measured.
+    pub fn systems(&self, systems: &[System]) -> Vec<System> {
+        systems.iter().copied().filter(|system| !self.alone || *system == System::Ropewalk).collect()
     }
 
     /// One of two, the second when in a hurry.

@@ -13,10 +13,10 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
-use ropewalk_bond::session::{
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_session::{
     CipherSet, ClientHello, Inner, InviteId, InviteSecret, PublicKey, Refusal, StaticKey,
 };
-use ropewalk_bond::vnet::Vnet;
 use ropewalk_time::{Duration, Time};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

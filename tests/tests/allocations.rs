@@ -9,12 +9,12 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
-use ropewalk_bond::session::{
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_cc::Algorithm;
+use ropewalk_session::{
     BackhaulEnd, BackhaulRole, CipherSet, ClientHello, Inner, InviteId, InviteSecret, Layer, PublicKey,
     Refusal, StaticKey,
 };
-use ropewalk_bond::vnet::Vnet;
-use ropewalk_cc::Algorithm;
 use ropewalk_tests::pair::{End, GATEWAY, OpenDoor, client_addr, gateway_addr, udp};
 use ropewalk_time::{Duration, Time};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};

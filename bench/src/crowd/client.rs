@@ -10,7 +10,7 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
-use ropewalk_bond::session::{CipherSet, StaticKey, Token};
+use ropewalk_session::{CipherSet, StaticKey, Token};
 use ropewalk_time::Time;
 
 /// A client that carries nothing needs room for little.

@@ -4,10 +4,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use ropewalk_bond::session::{
-    CipherSet, ClientHello, Extensions, Index, Initiator, Outcome, StaticKey, Token,
-};
 use ropewalk_lab::Namespace;
+use ropewalk_session::{CipherSet, ClientHello, Extensions, Index, Initiator, Outcome, StaticKey, Token};
 use ropewalk_time::Time;
 
 use super::source;

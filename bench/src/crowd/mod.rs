@@ -12,8 +12,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use ropewalk_bond::session::Token;
 use ropewalk_lab::Namespace;
+use ropewalk_session::Token;
 use rustix::event::{Timespec, epoll};
 
 use crate::site::Site;

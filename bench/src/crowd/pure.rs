@@ -8,7 +8,7 @@ use ropewalk_bond::api::{Admission, Input, Output, Registry};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::entropy::Entropy;
-use ropewalk_bond::session::{
+use ropewalk_session::{
     ClientHello, Endpoint, Index, Initiator, Inner, InviteId, InviteSecret, PublicKey, Refusal,
     ResponderConfig, StaticKey, Token,
 };

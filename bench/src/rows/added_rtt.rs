@@ -11,21 +11,21 @@ use crate::bench::Bench;
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
 use crate::sample::{Sample, Unit};
-use crate::way::Way;
+use crate::system::System;
 
-const WAYS: [Way; 3] = [Way::Path(1), Way::Wireguard, Way::Ropewalk];
+const SYSTEMS: [System; 3] = [System::Path(1), System::Wireguard, System::Ropewalk];
 const REPEATS: u32 = 5;
 /// Apart so far that each finds everything asleep.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * plan.ways(&WAYS).len() as u64
+    u64::from(plan.repeats(REPEATS)) * plan.systems(&SYSTEMS).len() as u64
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let (count, repeats) = (bench.plan.pick(1000, 300), bench.plan.repeats(REPEATS));
     let label = "added-rtt".to_owned();
-    let comparison = Comparison { bench, label, links: &[], ways: &WAYS, repeats, unit: Unit::Us };
+    let comparison = Comparison { bench, label, links: &[], systems: &SYSTEMS, repeats, unit: Unit::Us };
     let values = comparison.run(|site, open| {
         let seen = Ping::new(open.target).count(count).interval(INTERVAL).run(&site.lab.client)?;
         ensure!(
@@ -37,8 +37,8 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
         Ok(Sample::of(seen.median().as_secs_f64() * 1e6))
     })?;
     let figure = |name: &str| values.iter().find(|value| value.name == name)?.figure;
-    let added = |way: Way| figure(&way.name()).zip(figure(BARE)).map(|(way, bare)| way - bare);
-    let (peer, ours) = ((Way::Wireguard.name(), added(Way::Wireguard)), added(Way::Ropewalk));
+    let added = |system: System| figure(&system.name()).zip(figure(BARE)).map(|(system, bare)| system - bare);
+    let (peer, ours) = ((System::Wireguard.name(), added(System::Wireguard)), added(System::Ropewalk));
     let figures = vec![Figure::new("added", Unit::Us, ours, [peer], Goal::at_most(150.0, 60.0))];
     let method = format!(
         "{count} pings, {} ms apart, over a veth pair and through an idle tunnel over it: medians. Median of {repeats}.",

@@ -1,4 +1,4 @@
-//! Several ways through the same site, several times.
+//! Several systems through the same site, several times.
 
 use anyhow::Result;
 use ropewalk_air::wired::LinkSpec;
@@ -6,7 +6,7 @@ use ropewalk_air::wired::LinkSpec;
 use crate::bench::Bench;
 use crate::sample::{Sample, Unit, Value};
 use crate::site::Site;
-use crate::way::{Open, Way};
+use crate::system::{Open, System};
 
 /// What tables call path A where it is a veth pair.
 pub(super) const BARE: &str = "bare veth";
@@ -18,36 +18,37 @@ pub(super) struct Comparison<'a> {
     pub label: String,
     /// The paths; none for a bare veth pair.
     pub links: &'a [LinkSpec],
-    pub ways: &'a [Way],
+    pub systems: &'a [System],
     pub repeats: u32,
     pub unit: Unit,
 }
 
 impl Comparison<'_> {
-    /// Measures each way once, then each again, and so on: what drifts on the machine then drifts for all. Each round
+    /// Measures each system once, then each again, and so on: what drifts on the machine then drifts for all. Each round
     /// has a new site with another seed.
     pub(super) fn run(&self, measure: impl Fn(&Site, &Open) -> Result<Sample>) -> Result<Vec<Value>> {
-        let ways = self.bench.plan.ways(self.ways);
-        let mut values: Vec<Value> = ways.iter().map(|way| Value::new(self.name(*way), self.unit)).collect();
+        let systems = self.bench.plan.systems(self.systems);
+        let mut values: Vec<Value> =
+            systems.iter().map(|system| Value::new(self.name(*system), self.unit)).collect();
         for round in self.bench.plan.rounds(self.repeats) {
             let site = if self.links.is_empty() { Site::veth()? } else { Site::emulated(self.links, round)? };
-            for (way, value) in ways.iter().zip(&mut values) {
+            for (system, value) in systems.iter().zip(&mut values) {
                 value.push(
-                    self.bench.sample(&site, *way, &self.label, self.unit, |open| measure(&site, open)),
+                    self.bench.sample(&site, *system, &self.label, self.unit, |open| measure(&site, open)),
                 );
             }
         }
         Ok(values)
     }
 
-    fn name(&self, way: Way) -> String {
-        if self.links.is_empty() && way == Way::Path(1) { BARE.to_owned() } else { way.name() }
+    fn name(&self, system: System) -> String {
+        if self.links.is_empty() && system == System::Path(1) { BARE.to_owned() } else { system.name() }
     }
 }
 
-/// The figure of the value of this way.
-pub(super) fn figure_of(values: &[Value], way: Way) -> Option<f64> {
-    let name = way.name();
+/// The figure of the value of this system.
+pub(super) fn figure_of(values: &[Value], system: System) -> Option<f64> {
+    let name = system.name();
     values.iter().find(|value| value.name == name)?.figure
 }
 

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use ropewalk_bond::session::Token;
 use ropewalk_lab::Paths;
+use ropewalk_session::Token;
 
 use super::Outcome;
 use crate::bench::Bench;
@@ -13,8 +13,8 @@ use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
 use crate::sample::{Sample, Unit, Value};
 use crate::site::Site;
+use crate::system::Gateway;
 use crate::usage;
-use crate::way::Gateway;
 
 const CLIENTS: usize = 1000;
 const REPEATS: u32 = 3;

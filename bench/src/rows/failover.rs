@@ -13,9 +13,9 @@ use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
 use crate::sample::{Sample, Unit, Value};
 use crate::site::Site;
-use crate::way::{Open, Way};
+use crate::system::{Open, System};
 
-const WAYS: [Way; 2] = [Way::Mptcp, Way::Ropewalk];
+const SYSTEMS: [System; 2] = [System::Mptcp, System::Ropewalk];
 const REPEATS: u32 = 3;
 /// The rate is that of half a fast home line; the delay makes a round trip of 20 ms.
 const RATE_MBPS: f64 = 50.0;
@@ -25,7 +25,7 @@ const CUT: Duration = Duration::from_secs(5);
 const AFTER: Duration = Duration::from_secs(6);
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * 2 * plan.ways(&WAYS).len() as u64
+    u64::from(plan.repeats(REPEATS)) * 2 * plan.systems(&SYSTEMS).len() as u64
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
@@ -34,12 +34,14 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let mut cases = Vec::new();
     for (name, cable) in [("path A dies", 0), ("path B dies", 1)] {
         let label = format!("failover, {name}");
-        let comparison = Comparison { bench, label, links: &links, ways: &WAYS, repeats, unit: Unit::Ms };
+        let comparison =
+            Comparison { bench, label, links: &links, systems: &SYSTEMS, repeats, unit: Unit::Ms };
         let values = comparison.run(|site, open| stall(bench, site, open, cable))?;
         let values: Vec<Value> = values.into_iter().map(Value::into_largest).collect();
-        let peer = (Way::Mptcp.name(), figure_of(&values, Way::Mptcp));
+        let peer = (System::Mptcp.name(), figure_of(&values, System::Mptcp));
         let goal = Goal::at_most(300.0, 100.0);
-        let figure = Figure::new("longest stall", Unit::Ms, figure_of(&values, Way::Ropewalk), [peer], goal);
+        let figure =
+            Figure::new("longest stall", Unit::Ms, figure_of(&values, System::Ropewalk), [peer], goal);
         cases.push(Case { name: name.to_owned(), values, figures: vec![figure] });
     }
     let method = format!(

@@ -15,14 +15,14 @@ use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
 use crate::sample::{Sample, Unit, Value};
 use crate::site::Site;
-use crate::way::{Open, Way};
+use crate::system::{Open, System};
 
 const REPEATS: u32 = 3;
 
 /// Paths, and when they are away.
 struct Flaps {
     name: &'static str,
-    ways: &'static [Way],
+    systems: &'static [System],
     /// Mbit/s, and delay one way.
     paths: &'static [(f64, Duration)],
     /// So many of them, the first ones, are away in turn.
@@ -43,7 +43,7 @@ const LIKE: (f64, Duration) = (20.0, Duration::from_millis(10));
 const FLAPPING: [Flaps; 2] = [
     Flaps {
         name: "two paths in turn",
-        ways: &[Way::Mptcp, Way::Ropewalk],
+        systems: &[System::Mptcp, System::Ropewalk],
         paths: &[LIKE, LIKE],
         away: 2,
         away_for: Duration::from_millis(300),
@@ -53,7 +53,7 @@ const FLAPPING: [Flaps; 2] = [
     },
     Flaps {
         name: "one path alone",
-        ways: &[Way::Path(1), Way::Ropewalk],
+        systems: &[System::Path(1), System::Ropewalk],
         paths: &[LIKE],
         away: 1,
         away_for: Duration::from_millis(300),
@@ -67,7 +67,7 @@ const FLAPPING: [Flaps; 2] = [
 /// GHz.
 const BLOCKAGE: [Flaps; 1] = [Flaps {
     name: "240 + 70 Mb/s, 1 s in 5",
-    ways: &[Way::Mptcp, Way::Ropewalk],
+    systems: &[System::Mptcp, System::Ropewalk],
     paths: &[(240.0, Duration::from_millis(1)), (70.0, Duration::from_millis(2))],
     away: 1,
     away_for: Duration::from_secs(1),
@@ -85,8 +85,8 @@ pub(super) fn blockage_measurements(plan: &Plan) -> u64 {
 }
 
 fn measurements(cases: &[Flaps], plan: &Plan) -> u64 {
-    let ways = cases.iter().map(|flaps| plan.ways(flaps.ways).len() as u64).sum::<u64>();
-    u64::from(plan.repeats(REPEATS)) * ways
+    let systems = cases.iter().map(|flaps| plan.systems(flaps.systems).len() as u64).sum::<u64>();
+    u64::from(plan.repeats(REPEATS)) * systems
 }
 
 pub(super) fn flapping(bench: &Bench) -> Result<Outcome> {
@@ -120,17 +120,17 @@ fn seconds(plan: &Plan) -> u32 {
 impl Flaps {
     fn case(&self, bench: &Bench) -> Result<Case> {
         let links: Vec<_> = self.paths.iter().map(|(mbps, delay)| LinkSpec::new(*mbps, *delay)).collect();
-        let ways = bench.plan.ways(self.ways);
+        let systems = bench.plan.systems(self.systems);
         let all = |what: &str, unit| -> Vec<Value> {
-            ways.iter().map(|way| Value::new(format!("{}, {what}", way.name()), unit)).collect()
+            systems.iter().map(|system| Value::new(format!("{}, {what}", system.name()), unit)).collect()
         };
         let (mut gaps, mut shares) = (all("longest gap", Unit::Ms), all("of the sum", Unit::Times));
         let label = format!("paths that go away, {}", self.name);
         for round in bench.plan.rounds(bench.plan.repeats(REPEATS)) {
             let site = Site::emulated(&links, round)?;
-            for (i, way) in ways.iter().enumerate() {
+            for (i, system) in systems.iter().enumerate() {
                 let share = Cell::new(None);
-                let gap = bench.sample(&site, *way, &label, Unit::Ms, |open| {
+                let gap = bench.sample(&site, *system, &label, Unit::Ms, |open| {
                     let report = self.flow(bench, &site, open)?;
                     let rate = report.steady_mbps(WARM_UP);
                     share.set(Some(rate / self.sum_mbps()));
@@ -144,8 +144,9 @@ impl Flaps {
         }
         let gaps: Vec<Value> = gaps.into_iter().map(Value::into_largest).collect();
         let figure = |what, unit, values: &[Value], goal| {
-            let last = ways.len() - 1;
-            let peers = ways[..last].iter().zip(values).map(|(way, value)| (way.name(), value.figure));
+            let last = systems.len() - 1;
+            let peers =
+                systems[..last].iter().zip(values).map(|(system, value)| (system.name(), value.figure));
             Figure::new(what, unit, values[last].figure, peers, goal)
         };
         let figures = vec![

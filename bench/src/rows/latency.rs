@@ -13,9 +13,9 @@ use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
 use crate::sample::{Sample, Unit};
 use crate::site::Site;
-use crate::way::{Open, Way};
+use crate::system::{Open, System};
 
-const WAYS: [Way; 3] = [Way::Path(1), Way::Mptcp, Way::Ropewalk];
+const SYSTEMS: [System; 3] = [System::Path(1), System::Mptcp, System::Ropewalk];
 const REPEATS: u32 = 3;
 const CASES: [(&str, &str); 2] =
     [("20+20 Mb/s, 10 ms", "equal_20"), ("300 Mb/s 10 ms + 80 Mb/s 30 ms", "unequal_300_80")];
@@ -23,7 +23,7 @@ const CASES: [(&str, &str); 2] =
 const INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * (CASES.len() * plan.ways(&WAYS).len()) as u64
+    u64::from(plan.repeats(REPEATS)) * (CASES.len() * plan.systems(&SYSTEMS).len()) as u64
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
@@ -32,12 +32,19 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     for (name, environment) in CASES {
         let environment = Environment::named(environment).context("no such environment")?;
         let label = format!("latency {name}");
-        let comparison =
-            Comparison { bench, label, links: &environment.links, ways: &WAYS, repeats, unit: Unit::Ms };
+        let comparison = Comparison {
+            bench,
+            label,
+            links: &environment.links,
+            systems: &SYSTEMS,
+            repeats,
+            unit: Unit::Ms,
+        };
         let values = comparison.run(|site, open| extra_delay(bench, site, open, seconds))?;
-        let peers = [Way::Path(1), Way::Mptcp].map(|way| (way.name(), figure_of(&values, way)));
+        let peers =
+            [System::Path(1), System::Mptcp].map(|system| (system.name(), figure_of(&values, system)));
         let goal = Goal::at_most(30.0, 10.0);
-        let figure = Figure::new("extra delay", Unit::Ms, figure_of(&values, Way::Ropewalk), peers, goal);
+        let figure = Figure::new("extra delay", Unit::Ms, figure_of(&values, System::Ropewalk), peers, goal);
         cases.push(Case { name: name.to_owned(), values, figures: vec![figure] });
     }
     let method = format!(

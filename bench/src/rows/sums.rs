@@ -11,13 +11,13 @@ use crate::bench::{Bench, WARM_UP};
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
 use crate::sample::{Sample, Unit, Value};
-use crate::way::Way;
+use crate::system::System;
 
-const WAYS: [Way; 4] = [Way::Path(1), Way::Path(2), Way::Mptcp, Way::Ropewalk];
+const SYSTEMS: [System; 4] = [System::Path(1), System::Path(2), System::Mptcp, System::Ropewalk];
 const REPEATS: u32 = 3;
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * plan.ways(&WAYS).len() as u64
+    u64::from(plan.repeats(REPEATS)) * plan.systems(&SYSTEMS).len() as u64
 }
 
 fn seconds(plan: &Plan) -> u32 {
@@ -38,9 +38,9 @@ pub(super) fn unequal(bench: &Bench) -> Result<Outcome> {
 
 pub(super) fn lossy(bench: &Bench) -> Result<Outcome> {
     let values = steady(bench, "lossy", "lossy_50")?;
-    let peer = (Way::Mptcp.name(), figure_of(&values, Way::Mptcp));
+    let peer = (System::Mptcp.name(), figure_of(&values, System::Mptcp));
     let goal = Goal::at_least(75.0, 88.0);
-    let figures = vec![Figure::new("rate", Unit::Mbps, figure_of(&values, Way::Ropewalk), [peer], goal)];
+    let figures = vec![Figure::new("rate", Unit::Mbps, figure_of(&values, System::Ropewalk), [peer], goal)];
     outcome(bench, "2 × 50 Mb/s, 20 ms, 2 % loss", values, figures)
 }
 
@@ -50,7 +50,7 @@ fn steady(bench: &Bench, label: &str, environment: &str) -> Result<Vec<Value>> {
         bench,
         label: label.to_owned(),
         links: &environment.links,
-        ways: &WAYS,
+        systems: &SYSTEMS,
         repeats: bench.plan.repeats(REPEATS),
         unit: Unit::Mbps,
     };
@@ -60,14 +60,14 @@ fn steady(bench: &Bench, label: &str, environment: &str) -> Result<Vec<Value>> {
 
 /// What one flow gets over the sum of what one flow gets on each path alone.
 fn over_sum(values: &[Value], goal: Goal) -> Figure {
-    let alone = figure_of(values, Way::Path(1)).zip(figure_of(values, Way::Path(2)));
+    let alone = figure_of(values, System::Path(1)).zip(figure_of(values, System::Path(2)));
     let sum = alone.map(|(a, b)| a + b);
-    let over = |way| ratio(figure_of(values, way), sum);
+    let over = |system| ratio(figure_of(values, system), sum);
     Figure::new(
         "over the sum",
         Unit::Times,
-        over(Way::Ropewalk),
-        [(Way::Mptcp.name(), over(Way::Mptcp))],
+        over(System::Ropewalk),
+        [(System::Mptcp.name(), over(System::Mptcp))],
         goal,
     )
 }

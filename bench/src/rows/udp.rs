@@ -12,9 +12,9 @@ use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
 use crate::sample::{Sample, Unit, Value};
 use crate::site::Site;
-use crate::way::{Open, Way};
+use crate::system::{Open, System};
 
-const WAYS: [Way; 2] = [Way::Path(1), Way::Ropewalk];
+const SYSTEMS: [System; 2] = [System::Path(1), System::Ropewalk];
 const REPEATS: u32 = 3;
 const CASES: [(&str, &str); 2] =
     [("20+20 Mb/s, 10 ms", "equal_20"), ("300 Mb/s 10 ms + 80 Mb/s 30 ms", "unequal_300_80")];
@@ -26,7 +26,7 @@ const WARM_UP_S: u32 = 4;
 const SHARE: f64 = 0.9;
 
 pub(super) fn measurements(plan: &Plan) -> u64 {
-    u64::from(plan.repeats(REPEATS)) * (plan.ways(&WAYS).len() * CASES.len()) as u64
+    u64::from(plan.repeats(REPEATS)) * (plan.systems(&SYSTEMS).len() * CASES.len()) as u64
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
@@ -50,18 +50,18 @@ fn seconds(plan: &Plan) -> u32 {
 }
 
 fn case(bench: &Bench, name: &str, environment: &Environment, repeats: u32) -> Result<Case> {
-    let ways = bench.plan.ways(&WAYS);
+    let systems = bench.plan.systems(&SYSTEMS);
     let all = |what: &str, unit| -> Vec<Value> {
-        ways.iter().map(|way| Value::new(format!("{} {what}", way.name()), unit)).collect()
+        systems.iter().map(|system| Value::new(format!("{} {what}", system.name()), unit)).collect()
     };
     let (mut losses, mut late) = (all("lost", Unit::Percent), all("reordered", Unit::Count));
     let [a, b] = environment.rates_mbps();
     for round in bench.plan.rounds(repeats) {
         let site = Site::emulated(&environment.links, round)?;
-        for (i, way) in ways.iter().copied().enumerate() {
-            let rate = if way == Way::Ropewalk { a + b } else { a };
+        for (i, system) in systems.iter().copied().enumerate() {
+            let rate = if system == System::Ropewalk { a + b } else { a };
             let reordered = RefCell::new(Sample::default());
-            let lost = bench.sample(&site, way, &format!("udp {name}"), Unit::Percent, |open| {
+            let lost = bench.sample(&site, system, &format!("udp {name}"), Unit::Percent, |open| {
                 let seen = load(bench, &site, open, rate * SHARE)?;
                 *reordered.borrow_mut() = Sample::of(seen.1.out_of_order as f64);
                 Ok(seen.0)
@@ -71,8 +71,8 @@ fn case(bench: &Bench, name: &str, environment: &Environment, repeats: u32) -> R
         }
     }
     let figure = |what, unit, values: &[Value], goal| {
-        let of = |way| ways.iter().position(|w| *w == way).and_then(|i| values[i].figure);
-        Figure::new(what, unit, of(Way::Ropewalk), [(Way::Path(1).name(), of(Way::Path(1)))], goal)
+        let of = |system| systems.iter().position(|w| *w == system).and_then(|i| values[i].figure);
+        Figure::new(what, unit, of(System::Ropewalk), [(System::Path(1).name(), of(System::Path(1)))], goal)
     };
     let figures = vec![
         figure("lost", Unit::Percent, &losses, Goal::at_most(0.1, 0.0)),

@@ -12,7 +12,7 @@ use ropewalk_air::wired::{Loss, Rate};
 use ropewalk_lab::{Direction, Paths};
 
 use crate::site::Site;
-use crate::way::Bond;
+use crate::system::Bond;
 
 /// Between two changes, s.
 const PAUSE_S: std::ops::Range<f64> = 1.0..6.0;

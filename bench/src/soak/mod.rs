@@ -22,8 +22,8 @@ use rand::{Rng, SeedableRng};
 use ropewalk_air::wired::LinkSpec;
 
 use crate::site::Site;
+use crate::system::Bond;
 use crate::usage;
-use crate::way::Bond;
 use transfer::{Seen, Transfer};
 
 /// Where the server listens.

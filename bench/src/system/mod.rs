@@ -1,4 +1,4 @@
-//! The ways from a client to a gateway that are compared.
+//! The systems from a client to a gateway that are compared.
 
 mod mptcp;
 mod ropewalk;
@@ -21,9 +21,9 @@ const NICE: i32 = -10;
 /// How long a tunnel may take until a ping comes back through it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A way.
+/// What carries packets from the client to the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum System {
     /// The bare path of this number, from 1.
     Path(u64),
     /// The kernel's MPTCP over two paths: only for flows that speak it.
@@ -36,20 +36,20 @@ pub enum Way {
     Ropewalk,
 }
 
-impl Way {
+impl System {
     /// What tables call it.
     pub fn name(self) -> String {
         match self {
-            Way::Path(n) => format!("path {}", char::from(b'A' + (n as u8).saturating_sub(1))),
-            Way::Mptcp => "kernel MPTCP".to_owned(),
-            Way::Wireguard => "wireguard-go".to_owned(),
-            Way::WireguardFirst => format!("wireguard-go, nice {NICE}"),
-            Way::Ropewalk => "ropewalk".to_owned(),
+            System::Path(n) => format!("path {}", char::from(b'A' + (n as u8).saturating_sub(1))),
+            System::Mptcp => "kernel MPTCP".to_owned(),
+            System::Wireguard => "wireguard-go".to_owned(),
+            System::WireguardFirst => format!("wireguard-go, nice {NICE}"),
+            System::Ropewalk => "ropewalk".to_owned(),
         }
     }
 }
 
-/// The programs that ways are made of.
+/// The programs that systems are made of.
 #[derive(Debug, Clone, Default)]
 pub struct Programs {
     /// Ropewalk.
@@ -58,13 +58,13 @@ pub struct Programs {
     pub wireguard: Option<PathBuf>,
 }
 
-/// A way that is open; dropping it closes it.
+/// A system that is open; dropping it closes it.
 pub struct Open {
-    /// The gateway's address by this way.
+    /// The gateway's address by this system.
     pub target: IpAddr,
     /// Flows have to speak MPTCP.
     pub mptcp: bool,
-    /// The processes that are the way, the client's first; and what they are called.
+    /// The processes that are the system, the client's first; and what they are called.
     pub processes: Vec<(&'static str, Process)>,
 }
 
@@ -84,22 +84,22 @@ impl Open {
 }
 
 impl Programs {
-    /// Opens a way; it is ready for use when this returns.
+    /// Opens a system; it is ready for use when this returns.
     ///
     /// # Errors
     /// If its program is missing, does not start, or no ping comes back.
-    pub fn open(&self, way: Way, site: &Site) -> Result<Open> {
-        match way {
-            Way::Path(n) => Ok(Open::bare(Paths::gateway_address(n))),
-            Way::Mptcp => mptcp::open(site),
-            Way::Wireguard | Way::WireguardFirst => match &self.wireguard {
+    pub fn open(&self, system: System, site: &Site) -> Result<Open> {
+        match system {
+            System::Path(n) => Ok(Open::bare(Paths::gateway_address(n))),
+            System::Mptcp => mptcp::open(site),
+            System::Wireguard | System::WireguardFirst => match &self.wireguard {
                 Some(program) => {
-                    let nice = if way == Way::WireguardFirst { NICE } else { 0 };
+                    let nice = if system == System::WireguardFirst { NICE } else { 0 };
                     wireguard::open(program, site, nice)
                 }
                 None => bail!("wireguard-go is not installed"),
             },
-            Way::Ropewalk => match &self.ropewalk {
+            System::Ropewalk => match &self.ropewalk {
                 Some(program) => ropewalk::open(program, site),
                 None => bail!("there is no ropewalk binary"),
             },

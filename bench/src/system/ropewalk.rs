@@ -69,7 +69,7 @@ pub(super) fn open(program: &Path, site: &Site) -> Result<Open> {
 
 /// A client and its gateway.
 pub struct Bond {
-    /// The way through it; the client's process is the first.
+    /// The system through it; the client's process is the first.
     pub open: Open,
     program: String,
     /// The client's.

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use rand::RngCore;
-use ropewalk_bond::session::StaticKey;
 use ropewalk_lab::{Namespace, Process};
+use ropewalk_session::StaticKey;
 
 use super::{Open, endpoint, wait_for_ping};
 use crate::site::Site;

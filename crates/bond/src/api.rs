@@ -2,10 +2,10 @@
 
 use crate::feedback::LinkState;
 use crate::path::{Class, Route, State};
-use crate::session::{Accept, ClientHello, Inner, PublicKey, Refusal};
 use crate::vnet::Vnet;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ropewalk_session::{Accept, ClientHello, Inner, PublicKey, Refusal};
 use ropewalk_time::Time;
 
 /// All addresses: the routes of a client that sends everything to its gateway.

@@ -2,8 +2,8 @@
 
 use crate::backhaul::limiter;
 use crate::schedule::{DeviceThreshold, Kind};
-use crate::session::{BackhaulEnd, KeyLimits, Layer, ResponderConfig};
 use ropewalk_cc::Algorithm;
+use ropewalk_session::{BackhaulEnd, KeyLimits, Layer, ResponderConfig};
 use ropewalk_time::Duration;
 
 /// What the paths of an engine are.

@@ -14,8 +14,8 @@
 
 use crate::order::Target;
 use crate::pool::Pool;
-use crate::session::{OpenError, Opener, TAG_LEN};
 use crate::wire::{Continuation, GOES_ON, HEADER};
+use ropewalk_session::{OpenError, Opener, TAG_LEN};
 
 /// A sealed part, opened.
 #[derive(Debug, PartialEq, Eq)]
@@ -75,10 +75,11 @@ impl DatagramOpener<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::handshaken::ends;
     use crate::order::{Delivery, Reassembly};
-    use crate::session::{Cipher, Sealer, tests::data::ends};
     use crate::vnet::Vnet;
     use crate::wire::{Frame, Frames, Header, TIMESTAMP, Timestamp, Writer};
+    use ropewalk_session::{Cipher, Sealer};
     use ropewalk_time::Time;
     use std::collections::VecDeque;
 

@@ -38,16 +38,31 @@ impl Vnet {
     pub const GSO_TCPV6: u8 = 4;
     /// UDP datagrams of equal length (USO).
     pub const GSO_UDP_L4: u8 = 5;
-    /// Flag on a TCP type: the flow uses ECN.
+    /// Flag on a TCP type: CWR is set, and belongs to the first segment only (RFC 3168 §6.1.2).
     pub const GSO_ECN: u8 = 0x80;
     /// Least payload of each segment but the last, bytes: 536 (RFC 9293 §3.7.1) less options. Where the far exit cuts in software, a segment costs some 0.5 µs.
     pub const LEAST_SEGMENT: u16 = 500;
     /// Most segments of one super-packet.
     pub const MOST_SEGMENTS: usize = 128;
 
+    /// The kind of super-packet, without [`Vnet::GSO_ECN`].
+    pub const fn kind(&self) -> u8 {
+        self.gso_type & !Self::GSO_ECN
+    }
+
+    /// Whether the packet stands for several.
+    pub const fn is_super(&self) -> bool {
+        self.kind() != Self::GSO_NONE
+    }
+
+    /// Whether the transport checksum is still to be completed.
+    pub const fn needs_csum(&self) -> bool {
+        self.flags & Self::NEEDS_CSUM != 0
+    }
+
     /// Nothing here that the far kernel has to know.
     pub fn is_plain(&self) -> bool {
-        self.gso_type == Self::GSO_NONE && self.flags & Self::NEEDS_CSUM == 0
+        self.gso_type == Self::GSO_NONE && !self.needs_csum()
     }
 
     /// How many segments `len` bytes of packet stand for.
@@ -62,8 +77,8 @@ impl Vnet {
     #[must_use]
     pub fn measured(self, packet: &[u8]) -> Vnet {
         let start = usize::from(self.csum_start);
-        let transport = match self.gso_type & !Self::GSO_ECN {
-            _ if self.flags & Self::NEEDS_CSUM == 0 => None,
+        let transport = match self.kind() {
+            _ if !self.needs_csum() => None,
             Self::GSO_TCPV4 | Self::GSO_TCPV6 => packet.get(start + 12).map(|b| usize::from(b >> 4) * 4),
             Self::GSO_UDP_L4 => Some(8),
             _ => None,
@@ -74,19 +89,32 @@ impl Vnet {
 
     /// The header as it stands in the tunnel: big endian, fields in order.
     pub fn to_wire(self) -> [u8; Self::LEN] {
-        let mut b = [0; Self::LEN];
-        b[0] = self.flags;
-        b[1] = self.gso_type;
-        for (i, v) in [self.hdr_len, self.gso_size, self.csum_start, self.csum_offset].into_iter().enumerate()
-        {
-            b[2 + 2 * i..4 + 2 * i].copy_from_slice(&v.to_be_bytes());
-        }
-        b
+        self.bytes(u16::to_be_bytes)
+    }
+
+    /// The header as a device takes it: in the order of this machine, which is the kernel's unless `TUNSETVNETLE` or `TUNSETVNETBE` is called.
+    pub fn to_device(self) -> [u8; Self::LEN] {
+        self.bytes(u16::to_ne_bytes)
+    }
+
+    fn bytes(self, order: fn(u16) -> [u8; 2]) -> [u8; Self::LEN] {
+        let [[h0, h1], [g0, g1], [s0, s1], [o0, o1]] =
+            [self.hdr_len, self.gso_size, self.csum_start, self.csum_offset].map(order);
+        [self.flags, self.gso_type, h0, h1, g0, g1, s0, s1, o0, o1]
     }
 
     /// Reads a header from the tunnel. Whether it fits its packet is for [`Vnet::fits`] to say.
     pub fn from_wire(b: &[u8; Self::LEN]) -> Self {
-        let at = |i: usize| u16::from_be_bytes([b[i], b[i + 1]]);
+        Self::read(b, u16::from_be_bytes)
+    }
+
+    /// Reads a header from a device.
+    pub fn from_device(b: &[u8; Self::LEN]) -> Self {
+        Self::read(b, u16::from_ne_bytes)
+    }
+
+    fn read(b: &[u8; Self::LEN], order: fn([u8; 2]) -> u16) -> Self {
+        let at = |i: usize| order([b[i], b[i + 1]]);
         Vnet {
             flags: b[0],
             gso_type: b[1],
@@ -115,10 +143,10 @@ impl Vnet {
         }
         let Some((checksum_at, header)) = transport(inner, packet) else { return false };
         let headers = usize::from(inner.transport_at) + header;
-        let checksum = self.flags & Self::NEEDS_CSUM != 0
+        let checksum = self.needs_csum()
             && (self.csum_start, self.csum_offset) == (inner.transport_at, checksum_at)
             && headers <= packet.len();
-        let kind = match self.gso_type & !Self::GSO_ECN {
+        let kind = match self.kind() {
             Self::GSO_NONE => return checksum && self.gso_type == Self::GSO_NONE,
             Self::GSO_TCPV4 => inner.is_tcp() && inner.src.is_ipv4(),
             Self::GSO_TCPV6 => inner.is_tcp() && inner.src.is_ipv6(),
@@ -152,6 +180,15 @@ mod tests {
     use etherparse::PacketBuilder;
 
     const PAYLOAD: usize = 4000;
+
+    #[test]
+    fn a_header_survives_the_wire_and_the_device() {
+        let v =
+            Vnet { flags: 1, gso_type: 0x84, hdr_len: 72, gso_size: 1388, csum_start: 40, csum_offset: 16 };
+        assert_eq!((Vnet::from_wire(&v.to_wire()), Vnet::from_device(&v.to_device())), (v, v));
+        assert_eq!(v.to_wire(), [1, 0x84, 0, 72, 5, 108, 0, 40, 0, 16]);
+        assert!(v.kind() == Vnet::GSO_TCPV6 && v.is_super() && v.needs_csum());
+    }
 
     /// A super-packet as the kernel hands it out, and its header.
     fn super_packet(v6: bool, tcp: bool) -> (Vnet, Vec<u8>) {

@@ -15,6 +15,7 @@
 //!
 //! Helpers for the path that feeds a controller: [`rate`] (delivery-rate samples) and [`filter`] (extremes over
 //! a sliding window).
+#![forbid(unsafe_code)]
 
 mod algorithm;
 #[cfg(test)]

@@ -1,20 +1,21 @@
 //! The bodies of the fuzz targets `segments`, `netlink`, `cmsg` and `journal` (`fuzz/`). Each takes any bytes and panics only where this crate breaks a promise.
 
-use crate::tun::{GSO_TCPV4, GSO_UDP_L4, Segments, VNET_HDR_LEN, VnetHdr, checksum};
+use crate::tun::{Segments, checksum};
 use etherparse::checksum::Sum16BitWords;
 use netlink_packet_core::NetlinkPayload;
 use netlink_packet_route::RouteNetlinkMessage;
+use ropewalk_bond::vnet::Vnet;
 
 /// A super-packet of the device: whether it is a frame (bit 0), its virtio header as the device writes it, its bytes.
 ///
 /// Cut, it is its headers and its payload in pieces of the size that was said, each with its length and its checksums.
 pub fn segments(data: &[u8]) {
-    let Some((header, packet)) = data.get(1..).and_then(|rest| rest.split_first_chunk::<VNET_HDR_LEN>())
+    let Some((header, packet)) = data.get(1..).and_then(|rest| rest.split_first_chunk::<{ Vnet::LEN }>())
     else {
         return;
     };
-    let header = VnetHdr::decode(header);
-    assert_eq!(VnetHdr::decode(&header.encode()), header);
+    let header = Vnet::from_device(header);
+    assert_eq!(Vnet::from_device(&header.to_device()), header);
     let (is_frame, mut finished) = (data[0] & 1 != 0, packet.to_vec());
     checksum::finish(&header, &mut finished);
     assert_eq!(finished.len(), packet.len());
@@ -33,9 +34,9 @@ pub fn segments(data: &[u8]) {
             assert!(payload.len() == size || at + payload.len() == packet.len(), "a segment is too short");
         }
         at += segment.len() - headers;
-        if !is_frame && header.gso_kind() != GSO_UDP_L4 {
+        if !is_frame && header.kind() != Vnet::GSO_UDP_L4 {
             let start = usize::from(header.csum_start);
-            check_segment(segment, start, header.gso_kind() == GSO_TCPV4);
+            check_segment(segment, start, header.kind() == Vnet::GSO_TCPV4);
         }
     }
     assert_eq!(at, packet.len(), "bytes are missing");

@@ -1,22 +1,41 @@
-//! What the kernel knows of a TCP connection (`TCP_INFO`, tcp(7)): for the sender, what held it back.
+//! What the kernel knows of a TCP or MPTCP connection: `TCP_INFO` (tcp(7), linux/tcp.h) and the options of `SOL_MPTCP` (linux/mptcp.h).
 
 use std::io;
+use std::mem::size_of_val;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
+
+/// As much of the kernel's `struct tcp_info` as is read: that of Linux 6.7.
+const LENGTH: usize = 248;
+/// Most subflows that are looked at; Linux makes at most 8 by default limits and 64 in all.
+const SUBFLOWS: usize = 16;
+const SOL_MPTCP: libc::c_int = 284;
+const MPTCP_INFO: libc::c_int = 1;
+const MPTCP_TCPINFO: libc::c_int = 2;
+const MPTCP_SUBFLOW_ADDRS: libc::c_int = 3;
+/// `MPTCP_INFO_FLAG_FALLBACK`: the connection is plain TCP.
+const FALLBACK: u32 = 1;
 
 /// A sender's view of its connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// Smoothed round trip.
+    /// Smoothed round trip; zero before the first was measured.
     pub rtt: Duration,
     /// Least round trip.
     pub rtt_min: Duration,
     /// Bytes of payload in a segment.
     pub mss: u32,
+    /// Congestion window, segments.
+    pub cwnd: u32,
+    /// Bytes that were acknowledged.
+    pub bytes_acked: u64,
     /// Segments with data that were sent, repeated ones included.
     pub sent_segments: u32,
     /// Segments sent again.
     pub retransmitted: u32,
+    /// Retransmission timeouts; 0 from kernels before 6.7.
+    pub timeouts: u16,
     /// Time with something to send.
     pub busy: Duration,
     /// Of that, time in which the receiver's window forbade more.
@@ -27,47 +46,105 @@ pub struct TcpInfo {
     pub window_bytes: u32,
 }
 
-/// As much of the kernel's `struct tcp_info` as is read; newer kernels know more, older ones less.
-const LENGTH: usize = 240;
+/// A subflow of an MPTCP connection.
+#[derive(Clone, Copy, Debug)]
+pub struct SubflowInfo {
+    /// This end.
+    pub local: SocketAddrV4,
+    /// The other end.
+    pub remote: SocketAddrV4,
+    /// The kernel's figures.
+    pub tcp: TcpInfo,
+}
 
-/// Asks the kernel.
+/// Asks the kernel of a TCP connection.
 ///
 /// # Errors
 /// The kernel's own, such as for a socket that is no TCP.
 pub fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
-    let mut bytes = [0_u8; LENGTH];
-    let mut length = LENGTH as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes into `bytes`, which lives until it returns.
-    let got = unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            bytes.as_mut_ptr().cast(),
-            &mut length,
-        )
-    };
-    if got < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let mut bytes = [0; LENGTH];
+    option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;
     Ok(parse(&bytes))
+}
+
+/// The subflows of an MPTCP connection.
+///
+/// # Errors
+/// The kernel's own, such as for a socket that is no MPTCP.
+pub fn subflows(socket: impl AsFd) -> io::Result<Vec<SubflowInfo>> {
+    let figures: Vec<[u8; LENGTH]> = per_subflow(&socket, MPTCP_TCPINFO)?;
+    let addresses: Vec<[u8; 2 * ADDRESS]> = per_subflow(&socket, MPTCP_SUBFLOW_ADDRS)?;
+    let pair = |(tcp, ends): (&[u8; LENGTH], &[u8; 2 * ADDRESS])| SubflowInfo {
+        local: address(&ends[..ADDRESS]),
+        remote: address(&ends[ADDRESS..]),
+        tcp: parse(tcp),
+    };
+    Ok(figures.iter().zip(&addresses).map(pair).collect())
+}
+
+/// Whether a connection that asked for MPTCP became plain TCP.
+pub fn fell_back(socket: impl AsFd) -> bool {
+    // `struct mptcp_info`: six bytes, two of padding, flags, and more that is not looked at.
+    let mut info = [0; 16];
+    match option(socket, SOL_MPTCP, MPTCP_INFO, &mut info) {
+        Ok(_) => word(&info, 8) & FALLBACK != 0,
+        // A kernel without the option, or a socket that is no longer one of MPTCP.
+        Err(_) => true,
+    }
+}
+
+/// Reads a socket option; gives the bytes that the kernel wrote.
+fn option(socket: impl AsFd, level: libc::c_int, name: libc::c_int, value: &mut [u8]) -> io::Result<usize> {
+    let mut len = size_of_val(value) as libc::socklen_t;
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes at most `len` bytes, all of them inside `value`, which lives until it returns.
+    let said = unsafe { libc::getsockopt(fd, level, name, value.as_mut_ptr().cast(), &mut len) };
+    if said < 0 { Err(io::Error::last_os_error()) } else { Ok(len as usize) }
+}
+
+/// Asks for `EACH` bytes of every subflow: `struct mptcp_subflow_data`, four words long, and what follows it.
+fn per_subflow<const EACH: usize>(socket: impl AsFd, name: libc::c_int) -> io::Result<Vec<[u8; EACH]>> {
+    const HEAD: usize = 16;
+    let mut all = vec![0; HEAD + SUBFLOWS * EACH];
+    for (at, value) in [(0, HEAD), (12, EACH)] {
+        all[at..at + 4].copy_from_slice(&(value as u32).to_ne_bytes());
+    }
+    option(socket, SOL_MPTCP, name, &mut all)?;
+    let count = word(&all, 4) as usize;
+    let each = all[HEAD..].chunks_exact(EACH).take(count);
+    Ok(each.filter_map(|bytes| bytes.try_into().ok()).collect())
+}
+
+/// Room for any address (`struct sockaddr_storage`), here of IPv4.
+const ADDRESS: usize = 128;
+
+fn address(bytes: &[u8]) -> SocketAddrV4 {
+    let port = u16::from_be_bytes([bytes[2], bytes[3]]);
+    SocketAddrV4::new(Ipv4Addr::new(bytes[4], bytes[5], bytes[6], bytes[7]), port)
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..at + 4].try_into().map_or(0, u32::from_ne_bytes)
 }
 
 /// Places are those of `linux/tcp.h`, which only ever grows at its end; what a kernel does not fill stays 0.
 fn parse(bytes: &[u8; LENGTH]) -> TcpInfo {
-    let word = |at: usize| bytes[at..at + 4].try_into().map_or(0, u32::from_ne_bytes);
+    let word = |at: usize| word(bytes, at);
     let long = |at: usize| bytes[at..at + 8].try_into().map_or(0, u64::from_ne_bytes);
     let micros = |us: u64| Duration::from_micros(us);
     TcpInfo {
         mss: word(16),
         rtt: micros(word(68).into()),
+        cwnd: word(80),
         retransmitted: word(100),
+        bytes_acked: long(120),
         rtt_min: micros(word(148).into()),
         sent_segments: word(156),
         busy: micros(long(168)),
         window_limited: micros(long(176)),
         buffer_limited: micros(long(184)),
         window_bytes: word(228),
+        timeouts: u16::from_ne_bytes([bytes[240], bytes[241]]),
     }
 }
 
@@ -89,11 +166,31 @@ mod tests {
         let info = tcp_info(&sender).unwrap();
         assert!(info.mss >= 500 && info.sent_segments >= 1 && info.window_bytes > 4096, "{info:?}");
         assert!(info.rtt > Duration::ZERO && info.rtt_min > Duration::ZERO, "{info:?}");
-        assert_eq!((info.retransmitted, info.buffer_limited), (0, Duration::ZERO), "{info:?}");
+        assert_eq!(
+            (info.retransmitted, info.timeouts, info.buffer_limited),
+            (0, 0, Duration::ZERO),
+            "{info:?}"
+        );
+        assert!(subflows(&sender).is_err() && fell_back(&sender), "it is no MPTCP");
     }
 
     #[test]
     fn what_is_no_connection_is_refused() {
         assert!(tcp_info(UdpSocket::bind("127.0.0.1:0").unwrap()).is_err());
+    }
+
+    #[test]
+    fn words_are_where_the_kernel_has_them() {
+        let mut bytes = [0; LENGTH];
+        for (i, word) in bytes.chunks_exact_mut(4).enumerate() {
+            word.copy_from_slice(&(i as u32).to_ne_bytes());
+        }
+        let info = parse(&bytes);
+        assert_eq!((info.mss, info.retransmitted, info.sent_segments, info.window_bytes), (4, 25, 39, 57));
+        assert_eq!((info.rtt, info.rtt_min), (Duration::from_micros(17), Duration::from_micros(37)));
+        assert_eq!((info.cwnd, info.bytes_acked, info.timeouts), (20, 30 | 31 << 32, 60));
+        let mut ends = [0; ADDRESS];
+        ends[2..8].copy_from_slice(&[0x14, 0x51, 10, 0, 0, 1]);
+        assert_eq!(address(&ends), "10.0.0.1:5201".parse().unwrap());
     }
 }

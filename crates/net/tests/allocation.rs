@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::{Netns, root};
+use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::poll::{Events, Interest, Poller};
-use ropewalk_net::tun::{NEEDS_CSUM, Offloads, Tun, VnetHdr};
+use ropewalk_net::tun::{Offloads, Tun};
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};
 
 struct Counting;
@@ -52,8 +53,8 @@ fn packets_move_without_allocation() {
     let data = vec![1; 12_000];
     let mut packet = vec![0; 65_535];
     let super_packet = udp_super_packet();
-    let header = VnetHdr {
-        flags: NEEDS_CSUM,
+    let header = Vnet {
+        flags: Vnet::NEEDS_CSUM,
         gso_type: 5,
         gso_size: 1000,
         csum_start: 20,

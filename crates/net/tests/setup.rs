@@ -12,13 +12,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use common::{Netns, State, cable, eventually, root};
-use ropewalk_bond::session::Layer;
 use ropewalk_net::links::{list, route_via};
 use ropewalk_net::setup::{
     DeviceConfig, Journal, MARK, Routes, SetupError, cleanup_stale, configure, forwarding, reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};
+use ropewalk_session::Layer;
 
 struct World {
     client: Netns,

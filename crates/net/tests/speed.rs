@@ -16,8 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{Netns, cable, root};
+use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::poll::{Events, Interest, Poller};
-use ropewalk_net::tun::{Tun, VNET_HDR_LEN, VnetHdr};
+use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};
 
 /// Bytes of a datagram: packet number, offset, total, and a part of the packet with its virtio header.
@@ -38,9 +39,9 @@ struct Relay {
 impl Relay {
     fn out(&mut self) {
         for _ in 0..16 {
-            let Some(received) = self.tun.recv(&mut self.packet[VNET_HDR_LEN..]).unwrap() else { return };
-            self.packet[..VNET_HDR_LEN].copy_from_slice(&received.header.encode());
-            let total = VNET_HDR_LEN + received.len;
+            let Some(received) = self.tun.recv(&mut self.packet[Vnet::LEN..]).unwrap() else { return };
+            self.packet[..Vnet::LEN].copy_from_slice(&received.header.to_device());
+            let total = Vnet::LEN + received.len;
             self.number += 1;
             self.batch.clear();
             for (index, part) in self.packet[..total].chunks(SEGMENT - FRAME).enumerate() {
@@ -79,8 +80,8 @@ impl Relay {
         bytes[offset..offset + part.len()].copy_from_slice(part);
         *have += part.len();
         if *have == total {
-            let header = VnetHdr::decode(bytes.first_chunk().unwrap());
-            self.tun.send(&header, &[&bytes[VNET_HDR_LEN..total]]).unwrap();
+            let header = Vnet::from_device(bytes.first_chunk().unwrap());
+            self.tun.send(&header, &[&bytes[Vnet::LEN..total]]).unwrap();
         }
     }
 

@@ -7,8 +7,9 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use common::{Netns, eventually, root};
+use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::setup::{SetupError, join_bridge};
-use ropewalk_net::tun::{GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, NEEDS_CSUM, Offloads, Tun, TunError, VnetHdr};
+use ropewalk_net::tun::{Offloads, Tun, TunError};
 
 const ALL: Offloads = Offloads { header: true, csum: true, tso: true, uso: true };
 
@@ -26,11 +27,7 @@ fn tap(ns: &Netns, name: &str, wanted: Offloads) -> Tun {
 
 /// Two namespaces, a device in each, and a thread that carries packets from either to the other: the smallest
 /// tunnel.
-fn relay(
-    offloads_a: Offloads,
-    offloads_b: Offloads,
-    work: impl FnOnce(&Netns, &Netns) + Send,
-) -> Vec<VnetHdr> {
+fn relay(offloads_a: Offloads, offloads_b: Offloads, work: impl FnOnce(&Netns, &Netns) + Send) -> Vec<Vnet> {
     relay_by(tun, offloads_a, offloads_b, work)
 }
 
@@ -39,7 +36,7 @@ fn relay_by(
     offloads_a: Offloads,
     offloads_b: Offloads,
     work: impl FnOnce(&Netns, &Netns) + Send,
-) -> Vec<VnetHdr> {
+) -> Vec<Vnet> {
     let (a, b) = (Netns::new("a"), Netns::new("b"));
     let (mut ta, mut tb) = (device(&a, "rwa", offloads_a), device(&b, "rwb", offloads_b));
     a.ip("address add 10.8.0.1/24 dev rwa");
@@ -63,7 +60,7 @@ fn relay_by(
     })
 }
 
-fn carry(from: &Tun, to: &mut Tun, packet: &mut [u8], seen: &mut Vec<VnetHdr>) {
+fn carry(from: &Tun, to: &mut Tun, packet: &mut [u8], seen: &mut Vec<Vnet>) {
     while let Some(received) = from.recv(packet).unwrap() {
         seen.push(received.header);
         // In two pieces, as a packet put together from datagrams is.
@@ -96,10 +93,10 @@ fn tcp_is_carried_in_super_packets() {
         tcp_transfer(a, b, "10.8.0.2", 4 << 20);
         tcp_transfer(a, b, "fd08::2", 4 << 20);
     });
-    for kind in [GSO_TCPV4, GSO_TCPV6] {
-        assert!(seen.iter().any(|h| h.gso_kind() == kind), "kind {kind}");
+    for kind in [Vnet::GSO_TCPV4, Vnet::GSO_TCPV6] {
+        assert!(seen.iter().any(|h| h.kind() == kind), "kind {kind}");
     }
-    assert!(seen.iter().all(|h| !h.is_super() || h.flags & NEEDS_CSUM != 0));
+    assert!(seen.iter().all(|h| !h.is_super() || h.flags & Vnet::NEEDS_CSUM != 0));
 }
 
 #[test]
@@ -161,7 +158,7 @@ fn udp_super_packet(offloads_b: Offloads) {
             assert!(&buffer[..n] == expected);
         }
     });
-    assert!(seen.iter().any(|h| h.gso_kind() == GSO_UDP_L4), "{seen:?}");
+    assert!(seen.iter().any(|h| h.kind() == Vnet::GSO_UDP_L4), "{seen:?}");
 }
 
 #[test]
@@ -208,11 +205,11 @@ fn a_device_that_is_down_or_gone_says_so_and_one_bad_packet_does_not_hurt() {
     }
     let ns = Netns::new("d");
     let mut tun = tun(&ns, "rw0", ALL);
-    let bad = VnetHdr { flags: NEEDS_CSUM, csum_start: 60_000, ..VnetHdr::default() };
+    let bad = Vnet { flags: Vnet::NEEDS_CSUM, csum_start: 60_000, ..Vnet::default() };
     assert!(matches!(tun.send(&bad, &[&[0x45; 40]]), Err(TunError::Refused)));
     ns.ip("link set rw0 down");
     let packet = [0x45; 40];
-    assert!(matches!(tun.send(&VnetHdr::default(), &[&packet]), Err(TunError::Down)));
+    assert!(matches!(tun.send(&Vnet::default(), &[&packet]), Err(TunError::Down)));
     ns.ip("link del rw0");
     let mut buffer = [0; 2000];
     eventually("the device to be gone", || matches!(tun.recv(&mut buffer), Err(TunError::Gone)));

@@ -3,7 +3,7 @@
 use crate::config::{Amount, ClassName, File};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
-use ropewalk_bond::session::Endpoint;
+use ropewalk_session::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

@@ -3,7 +3,6 @@
 use crate::config::ConfigError;
 use crate::state::clients::ClientsError;
 use crate::state::pool::PoolError;
-use ropewalk_bond::session::{EndpointError, Refusal, TokenError};
 use ropewalk_kern::KernError;
 use ropewalk_lab::LabError;
 use ropewalk_net::links::LinkError;
@@ -12,6 +11,7 @@ use ropewalk_net::setup::SetupError;
 use ropewalk_net::tun::TunError;
 use ropewalk_net::udp::OpenError;
 use ropewalk_scenario::Problems;
+use ropewalk_session::{EndpointError, Refusal, TokenError};
 use std::process::ExitCode;
 
 /// Kinds of failure, by their exit codes.

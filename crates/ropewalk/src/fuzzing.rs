@@ -7,7 +7,7 @@ use crate::state::clients::Clients;
 use crate::state::pool::Pool;
 use crate::state::usage;
 use crate::{client, report};
-use ropewalk_bond::session::{
+use ropewalk_session::{
     CipherSet, ClientHello, Extensions, InviteId, InviteSecret, PublicKey, StaticKey, Token,
 };
 use std::path::Path;

@@ -1,12 +1,12 @@
 //! How fast sessions are on this machine: handshakes per second of one gateway core, and sealing in Gb/s.
 //!
-//! `taskset -c 1 cargo run --release -p ropewalk-bond --example session_speed`
+//! `taskset -c 1 cargo run --release -p ropewalk-session --example session_speed`
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use rand_chacha::{ChaCha12Rng, rand_core::SeedableRng};
-use ropewalk_bond::session::{
+use ropewalk_session::{
     Accept, Backlog, Cipher, CipherSet, ClientHello, Extensions, Index, Initiator, Inner, InviteId,
     InviteSecret, Opener, Outcome, Responder, ResponderConfig, Sealer, SessionId, StaticKey, TAG_LEN,
     Verdict,

@@ -37,6 +37,7 @@
 //! later steals the gateway's static key. Who does not know the gateway's public key gets no answer at all.
 //!
 //! Everything here is a function of its arguments: time and randomness are handed in. Secrets are wiped when dropped.
+#![forbid(unsafe_code)]
 
 mod aead;
 mod answers;
@@ -63,7 +64,7 @@ mod wire;
 mod x25519;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 pub use aead::{OpenError, Opener, SealError, Sealer, TAG_LEN};
 pub use backhaul::{BACKHAUL, BackhaulEnd, Layer, NETWORKS, NETWORKS_MAX, Role as BackhaulRole};

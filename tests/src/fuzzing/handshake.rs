@@ -3,7 +3,7 @@
 use super::Feed;
 use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
-use ropewalk_bond::session::{
+use ropewalk_session::{
     Accept, Backlog, Cipher, CipherSet, ClientHello, Extensions, Index, Initiator, Inner, InviteId,
     InviteSecret, Outcome, Refusal, Responder, ResponderConfig, SessionId, StaticKey, Token, Verdict,
 };

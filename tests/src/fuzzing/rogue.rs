@@ -5,12 +5,12 @@ use rand_chacha::ChaCha12Rng;
 use ropewalk_bond::api::{Input, Output};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
-use ropewalk_bond::session::{
+use ropewalk_bond::wire::{HEADER, Header, TAG, TIMESTAMP, Timestamp};
+use ropewalk_session::{
     Accept, Backlog, Cipher, CipherSet, ClientHello, Extensions, Index, Initiator, Inner, InviteId,
     InviteSecret, Opener, Outcome, Responder, ResponderConfig, Sealer, SessionId, SessionKeys, StaticKey,
     Verdict,
 };
-use ropewalk_bond::wire::{HEADER, Header, TAG, TIMESTAMP, Timestamp};
 use ropewalk_time::Time;
 use std::net::SocketAddr;
 

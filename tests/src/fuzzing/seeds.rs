@@ -2,9 +2,9 @@
 
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use ropewalk_bond::session::{Endpoint, InviteId, InviteSecret, StaticKey, Token};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_bond::wire::{AckFrame, Header, PathStatus, TAG, Timestamp, Writer};
+use ropewalk_session::{Endpoint, InviteId, InviteSecret, StaticKey, Token};
 
 /// All seeds: target, name, bytes.
 pub fn all() -> Vec<(&'static str, String, Vec<u8>)> {

@@ -11,12 +11,12 @@ use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::feedback::{LinkState, Source};
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::schedule::Kind;
-use ropewalk_bond::session::{
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_cc::Algorithm;
+use ropewalk_session::{
     BackhaulEnd, BackhaulRole, CipherSet, ClientHello, Inner, InviteId, InviteSecret, Layer, PublicKey,
     Refusal, StaticKey,
 };
-use ropewalk_bond::vnet::Vnet;
-use ropewalk_cc::Algorithm;
 use ropewalk_tests::pair::number;
 use ropewalk_time::{Duration, Time};
 

@@ -7,11 +7,11 @@ use ropewalk_bond::api::{Admission, Input, Output, Registry};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{Engine, HandshakeResult};
 use ropewalk_bond::entropy::Entropy;
-use ropewalk_bond::session::{
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_session::{
     CipherSet, ClientHello, Extensions, Index, Initiator, InviteId, InviteSecret, Outcome, PublicKey,
     Refusal, ResponderConfig, StaticKey,
 };
-use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{End, GATEWAY, OpenDoor, Pair, number, udp};
 use ropewalk_time::{Duration, Time};
 use std::net::SocketAddr;

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::feedback::LinkState;
 use crate::path::PathId;
 use crate::peer::Peer;
-use crate::session::PublicKey;
+use ropewalk_session::PublicKey;
 use ropewalk_time::Time;
 
 impl Engine {

@@ -6,12 +6,12 @@ use crate::config::Config;
 use crate::path::{Route, State};
 use crate::peer::Peer;
 use crate::peer::keyring::Epoch;
-use crate::session::{
+use core::net::IpAddr;
+use ipnet::IpNet;
+use ropewalk_session::{
     Accept, BackhaulEnd, CipherSet, ClientHello, Cookie, Extensions, Initiator, InviteId, InviteSecret,
     Outcome, PublicKey, READS_QUEUE, Refusal, SessionKeys, StaticKey,
 };
-use core::net::IpAddr;
-use ipnet::IpNet;
 use ropewalk_time::{Duration, Time};
 use std::fmt;
 

@@ -8,12 +8,12 @@ use crate::entropy::Entropy;
 use crate::path::{Route, State};
 use crate::peer::Peer;
 use crate::peer::keyring::{Epoch, OFFERED_FOR};
-use crate::session::{
+use core::net::IpAddr;
+use rand::Rng;
+use ropewalk_session::{
     Accept, BackhaulEnd, CipherSet, Extensions, Incoming, PublicKey, READS_QUEUE, Refusal, Responder,
     SessionId, SessionKeys, StaticKey, Verdict,
 };
-use core::net::IpAddr;
-use rand::Rng;
 use ropewalk_time::{Duration, Time};
 use std::fmt;
 

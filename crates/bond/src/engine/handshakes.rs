@@ -11,7 +11,7 @@
 use super::{Engine, Role};
 use crate::api::Admission;
 use crate::path::Route;
-use crate::session::{
+use ropewalk_session::{
     Accept, Backlog, Incoming, Index, InitTag, PublicKey, Reading, Refusal, SessionId, SessionKeys,
 };
 use ropewalk_time::Time;

@@ -6,9 +6,9 @@ use crate::order;
 use crate::path::{Route, State, Traffic};
 pub use crate::peer::Drops;
 pub use crate::queue::Counters as QueueCounters;
-use crate::session::PublicKey;
 use core::net::IpAddr;
 use ipnet::IpNet;
+use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 
 /// One path, now.

@@ -4,11 +4,11 @@ pub mod edit;
 pub mod frame;
 pub mod icmp;
 
-use crate::session::Layer;
 use core::hash::{Hash, Hasher};
 use core::net::IpAddr;
 use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpSlice};
 use frame::Frame;
+use ropewalk_session::Layer;
 use siphasher::sip::SipHasher13;
 
 /// TCP flags as they stand in byte 13 of the header.

@@ -24,7 +24,6 @@ pub use state::{Class, Liveness, State};
 
 use crate::peer::address::Candidate;
 use crate::schedule::PathInfo;
-use crate::session::ReplayWindow;
 use crate::wire::{self, AckFrame, Timestamp};
 use core::net::{IpAddr, SocketAddr};
 use pacer::Pacer;
@@ -32,6 +31,7 @@ use pmtu::Mtu;
 use recv::RecvLog;
 use ropewalk_cc::rate::RateSampler;
 use ropewalk_cc::{Ack, Controller, Loss, Sibling};
+use ropewalk_session::ReplayWindow;
 use ropewalk_time::{Duration, Time};
 use rtt::Rtt;
 use sent::{AckCheck, Outcome, Resolved, SentLog};

@@ -13,9 +13,9 @@
 
 use super::{Peer, Shared};
 use crate::path::{AMPLIFICATION, Path, PathId, Route, State};
-use crate::session::Index;
 use crate::wire::{HEADER, Header, TAG, TIMESTAMP, Timestamp, Writer};
 use rand::Rng;
+use ropewalk_session::Index;
 use ropewalk_time::{Duration, Time};
 
 /// An address that does not prove itself in this time was no address of the peer.

@@ -1,7 +1,7 @@
 //! The keys of a session, one set after another without a gap, each within its limits.
 
 use crate::config::Config;
-use crate::session::{Cipher, Index, KeyLimits, Opener, Sealer, SessionKeys};
+use ropewalk_session::{Cipher, Index, KeyLimits, Opener, Sealer, SessionKeys};
 use ropewalk_time::{Duration, Time};
 
 /// Neither end uses keys for longer than this (WireGuard's REJECT_AFTER_TIME).
@@ -173,7 +173,7 @@ impl Keyring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::tests::data::session_keys;
+    use crate::handshaken::session_keys;
 
     const S: Duration = Duration::from_secs(1);
 

@@ -4,11 +4,11 @@ use crate::api::PathSpec;
 use crate::config::Config;
 use crate::path::sent::{AckCheck, Outcome};
 use crate::path::{Class, ClockOffset, Path, PathId};
-use crate::session::ReplayWindow;
 use crate::wire::{AckFrame, MAX_PATHS};
 use arrayvec::ArrayVec;
 use core::ops::{Index, IndexMut};
 use ropewalk_cc::Sibling;
+use ropewalk_session::ReplayWindow;
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeMap;
 

@@ -18,9 +18,9 @@ use crate::order::Reassembly;
 use crate::path::sent::AckCheck;
 use crate::path::{Class, PathId, Route, State};
 use crate::pool::Pool;
-use crate::session::Index;
 use crate::wire::{AckFrame, Frame, Frames, Header, PathStatus, TIMESTAMP, Timestamp};
 use rand::Rng;
+use ropewalk_session::Index;
 use ropewalk_time::{Duration, Time};
 
 /// Interface MTU that a gateway assumes of a path; the search finds what really passes.

@@ -1,7 +1,7 @@
 //! What a session is to its two ends: keys, a name, and whether it is in use.
 
 use super::keyring::Keyring;
-use crate::session::{Index, SessionId};
+use ropewalk_session::{Index, SessionId};
 use ropewalk_time::Time;
 
 /// The state of a session, apart from what it carries.

@@ -3,9 +3,9 @@
 use super::codel::Limits;
 use super::flow::{Class, FLOWS, Flow};
 use crate::inner::{Inner, edit};
-use crate::session::Layer;
 use crate::store::{DevicePacket, Full, LOW_LATENCY, NIL, Owner, Store, StoredPacket, UNNUMBERED};
 use crate::vnet::Vnet;
+use ropewalk_session::Layer;
 use ropewalk_time::{Duration, Time};
 use std::collections::VecDeque;
 

@@ -124,7 +124,7 @@ pub struct PathStatus {
     pub mtu: u16,
 }
 
-/// What a repeater says of its queues towards its clients. Only to an end that announced that it reads it ([`crate::session::READS_QUEUE`]).
+/// What a repeater says of its queues towards its clients. Only to an end that announced that it reads it ([`ropewalk_session::READS_QUEUE`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueFrame {
     /// Grows with each; an older one is ignored.

@@ -124,9 +124,10 @@ fn frames_are_those_of_the_file() {
 #[test]
 fn the_protocol_page_has_both_files() {
     let page = std::fs::read_to_string(PROTOCOL).unwrap();
-    for (name, file) in
-        [("frames", include_str!("vectors.txt")), ("handshake", include_str!("../session/tests/vectors.txt"))]
-    {
+    for (name, file) in [
+        ("frames", include_str!("vectors.txt")),
+        ("handshake", include_str!("../../../session/src/tests/vectors.txt")),
+    ] {
         assert!(page.contains(file), "docs/protocol.md has not the {name} vectors word for word");
     }
 }

@@ -9,7 +9,7 @@ use netlink_packet_route::address::{
 };
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkHeader, LinkMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use ropewalk_bond::session::Layer;
+use ropewalk_session::Layer;
 
 use super::{SetupError, sysctl};
 use crate::netlink::Netlink;

@@ -2,13 +2,13 @@
 
 use etherparse::checksum::Sum16BitWords;
 
-use super::vnet::VnetHdr;
+use ropewalk_bond::vnet::Vnet;
 
-/// Completes the transport checksum of a packet whose header says `NEEDS_CSUM`, in place.
+/// Completes the transport checksum of a packet whose header says `Vnet::NEEDS_CSUM`, in place.
 ///
 /// Returns `false`, and changes nothing, if the header points outside the packet. A packet whose checksum is
 /// complete is left as it is.
-pub fn finish(header: &VnetHdr, packet: &mut [u8]) -> bool {
+pub fn finish(header: &Vnet, packet: &mut [u8]) -> bool {
     if !header.needs_csum() {
         return true;
     }
@@ -35,17 +35,16 @@ pub(super) fn pseudo_header(ip: &[u8], protocol: u8, length: u16) -> Sum16BitWor
 
 #[cfg(test)]
 mod tests {
-    use super::super::vnet::NEEDS_CSUM;
     use super::*;
     use etherparse::{PacketBuilder, SlicedPacket, TransportSlice};
 
-    fn partial_udp(payload: &[u8]) -> (VnetHdr, Vec<u8>) {
+    fn partial_udp(payload: &[u8]) -> (Vnet, Vec<u8>) {
         let mut packet = Vec::new();
         PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(9, 10).write(&mut packet, payload).unwrap();
         let length = u16::from_be_bytes([packet[24], packet[25]]);
         let partial = !pseudo_header(&packet, 17, length).ones_complement();
         packet[26..28].copy_from_slice(&partial.to_ne_bytes());
-        let header = VnetHdr { flags: NEEDS_CSUM, csum_start: 20, csum_offset: 6, ..VnetHdr::default() };
+        let header = Vnet { flags: Vnet::NEEDS_CSUM, csum_start: 20, csum_offset: 6, ..Vnet::default() };
         (header, packet)
     }
 

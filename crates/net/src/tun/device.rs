@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::checksum;
 use super::segment::{SegmentError, Segments};
-use super::vnet::{GSO_NONE, GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, VNET_HDR_LEN, VnetHdr};
+use ropewalk_bond::vnet::Vnet;
 
 /// The most slices that one [`Tun::send`] takes: a 64 KiB packet in pieces of at least 257 bytes.
 pub const MAX_PARTS: usize = 255;
@@ -77,7 +77,7 @@ pub struct Offloads {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// What the kernel says about the packet.
-    pub header: VnetHdr,
+    pub header: Vnet,
     /// Its length in bytes, IP header included.
     pub len: usize,
 }
@@ -161,16 +161,16 @@ impl Tun {
 
     /// Reads one packet into `packet`, which should hold 65,535 bytes. `None` when nothing waits.
     pub fn recv(&self, packet: &mut [u8]) -> Result<Option<Received>, TunError> {
-        let mut header = [0; VNET_HDR_LEN];
+        let mut header = [0; Vnet::LEN];
         let read = if self.offloads.header {
             let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(packet)];
             rustix::io::readv(&self.fd, &mut parts)
         } else {
-            rustix::io::read(&self.fd, packet).map(|n| n + VNET_HDR_LEN)
+            rustix::io::read(&self.fd, packet).map(|n| n + Vnet::LEN)
         };
         match read {
             Ok(n) => {
-                Ok(Some(Received { header: VnetHdr::decode(&header), len: n.saturating_sub(VNET_HDR_LEN) }))
+                Ok(Some(Received { header: Vnet::from_device(&header), len: n.saturating_sub(Vnet::LEN) }))
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
             Err(Errno::BADFD) => Err(TunError::Gone),
@@ -182,7 +182,7 @@ impl Tun {
     ///
     /// A super-packet that the kernel would not take is cut first. [`TunError::Refused`] and
     /// [`TunError::Segment`] concern this packet alone.
-    pub fn send(&mut self, header: &VnetHdr, parts: &[&[u8]]) -> Result<(), TunError> {
+    pub fn send(&mut self, header: &Vnet, parts: &[&[u8]]) -> Result<(), TunError> {
         if self.takes(header) {
             return self.write(header, parts);
         }
@@ -193,42 +193,37 @@ impl Tun {
     }
 
     /// The packets that a super-packet of this device stands for.
-    pub fn segments<'p>(&self, header: &VnetHdr, packet: &'p [u8]) -> Result<Segments<'p>, SegmentError> {
+    pub fn segments<'p>(&self, header: &Vnet, packet: &'p [u8]) -> Result<Segments<'p>, SegmentError> {
         if self.is_tap { Segments::of_frame(header, packet) } else { Segments::new(header, packet) }
     }
 
     /// Whether the kernel accepts a packet of this kind as it is. What it may hand out it also takes.
-    fn takes(&self, header: &VnetHdr) -> bool {
-        match header.gso_kind() {
-            GSO_NONE => self.offloads.header || !header.needs_csum(),
-            GSO_TCPV4 | GSO_TCPV6 => self.offloads.tso,
-            GSO_UDP_L4 => self.offloads.uso,
+    fn takes(&self, header: &Vnet) -> bool {
+        match header.kind() {
+            Vnet::GSO_NONE => self.offloads.header || !header.needs_csum(),
+            Vnet::GSO_TCPV4 | Vnet::GSO_TCPV6 => self.offloads.tso,
+            Vnet::GSO_UDP_L4 => self.offloads.uso,
             _ => false,
         }
     }
 
-    fn send_in_software(
-        &self,
-        header: &VnetHdr,
-        parts: &[&[u8]],
-        scratch: &mut [u8],
-    ) -> Result<(), TunError> {
+    fn send_in_software(&self, header: &Vnet, parts: &[&[u8]], scratch: &mut [u8]) -> Result<(), TunError> {
         let (whole, room) = scratch.split_at_mut(LARGEST_PACKET);
         let packet = gather(parts, whole).ok_or(TunError::Refused)?;
         if !header.is_super() {
             if !checksum::finish(header, packet) {
                 return Err(TunError::Refused);
             }
-            return self.write(&VnetHdr::default(), &[packet]);
+            return self.write(&Vnet::default(), &[packet]);
         }
         let mut segments = self.segments(header, packet)?;
         while let Some(segment) = segments.next_into(room) {
-            self.write(&VnetHdr::default(), &[segment])?;
+            self.write(&Vnet::default(), &[segment])?;
         }
         Ok(())
     }
 
-    fn write(&self, header: &VnetHdr, parts: &[&[u8]]) -> Result<(), TunError> {
+    fn write(&self, header: &Vnet, parts: &[&[u8]]) -> Result<(), TunError> {
         match parts.len() {
             // Most packets are one or a few pieces; clearing the long list for each would cost more than the
             // copy.
@@ -238,8 +233,8 @@ impl Tun {
         }
     }
 
-    fn writev<const SLICES: usize>(&self, header: &VnetHdr, parts: &[&[u8]]) -> Result<(), TunError> {
-        let encoded = header.encode();
+    fn writev<const SLICES: usize>(&self, header: &Vnet, parts: &[&[u8]]) -> Result<(), TunError> {
+        let encoded = header.to_device();
         let mut slices = [IoSlice::new(&[]); SLICES];
         slices[0] = IoSlice::new(&encoded);
         for (slice, part) in slices[1..].iter_mut().zip(parts) {
@@ -316,7 +311,7 @@ fn system(what: &'static str, error: Errno) -> TunError {
 
 /// Asks for the offloads, the newest first, and settles for what the kernel knows.
 fn negotiate(fd: &OwnedFd, wanted: Offloads) -> Result<Offloads, TunError> {
-    let size = VNET_HDR_LEN as libc::c_int;
+    let size = Vnet::LEN as libc::c_int;
     // SAFETY: TUNSETVNETHDRSZ reads one int through the pointer, which lives across the call.
     let set = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETVNETHDRSZ as _, &size) };
     if set != 0 {

@@ -8,8 +8,6 @@
 pub mod checksum;
 mod device;
 mod segment;
-mod vnet;
 
 pub use device::{MAX_PARTS, Offloads, Received, Tun, TunError};
 pub use segment::{SegmentError, Segments};
-pub use vnet::*;

@@ -6,8 +6,8 @@
 //! (RFC 3168, 6.1.2).
 
 use super::checksum::pseudo_header;
-use super::vnet::{GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, VnetHdr};
 use etherparse::checksum::Sum16BitWords;
+use ropewalk_bond::vnet::Vnet;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -30,8 +30,9 @@ pub enum SegmentError {
 /// The packets of one super-packet, cut one at a time into a buffer of the caller's.
 ///
 /// ```
-/// # use ropewalk_net::tun::{Segments, VnetHdr};
-/// # fn f(header: &VnetHdr, packet: &[u8]) -> Result<(), ropewalk_net::tun::SegmentError> {
+/// # use ropewalk_bond::vnet::Vnet;
+/// # use ropewalk_net::tun::Segments;
+/// # fn f(header: &Vnet, packet: &[u8]) -> Result<(), ropewalk_net::tun::SegmentError> {
 /// let mut buffer = vec![0; 65_535];
 /// let mut segments = Segments::new(header, packet)?;
 /// while let Some(packet) = segments.next_into(&mut buffer) {
@@ -53,21 +54,21 @@ pub struct Segments<'p> {
 
 impl<'p> Segments<'p> {
     /// Checks the headers of `packet`, a super-packet that starts with its IP header.
-    pub fn new(header: &VnetHdr, packet: &'p [u8]) -> Result<Self, SegmentError> {
+    pub fn new(header: &Vnet, packet: &'p [u8]) -> Result<Self, SegmentError> {
         Self::behind(0, header, packet)
     }
 
     /// The same for a super-packet that starts with its Ethernet header, as on a TAP device. Each segment gets all of that.
-    pub fn of_frame(header: &VnetHdr, frame: &'p [u8]) -> Result<Self, SegmentError> {
+    pub fn of_frame(header: &Vnet, frame: &'p [u8]) -> Result<Self, SegmentError> {
         Self::behind(network_at(frame).ok_or(SegmentError::Malformed)?, header, frame)
     }
 
-    fn behind(network_at: usize, header: &VnetHdr, packet: &'p [u8]) -> Result<Self, SegmentError> {
+    fn behind(network_at: usize, header: &Vnet, packet: &'p [u8]) -> Result<Self, SegmentError> {
         let ip = packet.get(network_at..).unwrap_or_default();
-        let (version, protocol) = match header.gso_kind() {
-            GSO_TCPV4 => (4, TCP),
-            GSO_TCPV6 => (6, TCP),
-            GSO_UDP_L4 => (ip.first().map_or(0, |b| b >> 4), UDP),
+        let (version, protocol) = match header.kind() {
+            Vnet::GSO_TCPV4 => (4, TCP),
+            Vnet::GSO_TCPV6 => (6, TCP),
+            Vnet::GSO_UDP_L4 => (ip.first().map_or(0, |b| b >> 4), UDP),
             kind => return Err(SegmentError::Kind(kind)),
         };
         let transport_at =
@@ -154,7 +155,7 @@ fn network_at(frame: &[u8]) -> Option<usize> {
 
 /// Where the transport header starts. The virtio header knows it, extension headers included; only what the
 /// IP header, which starts at `network_at`, contradicts is refused.
-fn transport_offset(header: &VnetHdr, ip: &[u8], network_at: usize, version: u8) -> Option<usize> {
+fn transport_offset(header: &Vnet, ip: &[u8], network_at: usize, version: u8) -> Option<usize> {
     let start = usize::from(header.csum_start).checked_sub(network_at)?;
     let first = *ip.first()?;
     let agrees = match version {

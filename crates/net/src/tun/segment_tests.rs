@@ -1,7 +1,7 @@
-use super::super::vnet::{GSO_ECN, NEEDS_CSUM};
 use super::*;
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TcpSlice, TransportSlice, UdpSlice};
 use proptest::prelude::*;
+use ropewalk_bond::vnet::Vnet;
 
 #[derive(Clone, Copy, Debug)]
 struct Shape {
@@ -12,7 +12,7 @@ struct Shape {
 }
 
 /// A super-packet as the kernel hands it out, lengths of the whole in its headers.
-fn build(shape: Shape, payload: &[u8]) -> (VnetHdr, Vec<u8>) {
+fn build(shape: Shape, payload: &[u8]) -> (Vnet, Vec<u8>) {
     let mut packet = Vec::new();
     let ip = if shape.v6 {
         PacketBuilder::ipv6([1; 16], [2; 16], 64)
@@ -31,12 +31,12 @@ fn build(shape: Shape, payload: &[u8]) -> (VnetHdr, Vec<u8>) {
         packet[start + 13] = shape.flags;
     }
     let (kind, offset) = match (shape.tcp, shape.v6) {
-        (true, false) => (GSO_TCPV4 | GSO_ECN, 16),
-        (true, true) => (GSO_TCPV6, 16),
-        (false, _) => (GSO_UDP_L4, 6),
+        (true, false) => (Vnet::GSO_TCPV4 | Vnet::GSO_ECN, 16),
+        (true, true) => (Vnet::GSO_TCPV6, 16),
+        (false, _) => (Vnet::GSO_UDP_L4, 6),
     };
-    let header = VnetHdr {
-        flags: NEEDS_CSUM,
+    let header = Vnet {
+        flags: Vnet::NEEDS_CSUM,
         gso_type: kind,
         hdr_len: 0,
         gso_size: shape.size,
@@ -156,7 +156,7 @@ proptest! {
         let kind = if v6 { [0x86, 0xdd] } else { [0x08, 0x00] };
         let ethernet = [&[2; 12][..], &[0x88, 0xa8, 0, 7, 0x81, 0x00, 0, 8][8 - 4 * tags..], &kind].concat();
         let at = ethernet.len() as u16;
-        let in_frame = VnetHdr { csum_start: header.csum_start + at, ..header };
+        let in_frame = Vnet { csum_start: header.csum_start + at, ..header };
         let frame = [&ethernet[..], &packet].concat();
         let frames = cut(Segments::of_frame(&in_frame, &frame));
         let packets = cut(Segments::new(&header, &packet));
@@ -174,7 +174,7 @@ proptest! {
         csum_start in 0u16..80,
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
     ) {
-        let header = VnetHdr { flags, gso_type, gso_size, csum_start, ..VnetHdr::default() };
+        let header = Vnet { flags, gso_type, gso_size, csum_start, ..Vnet::default() };
         let mut buffer = vec![0; 65_535];
         for segments in [Segments::new(&header, &bytes), Segments::of_frame(&header, &bytes)] {
             let Ok(mut segments) = segments else { continue };
@@ -187,6 +187,6 @@ proptest! {
 
 #[test]
 fn kinds_that_are_not_understood_are_refused() {
-    let header = VnetHdr { gso_type: 3, ..VnetHdr::default() };
+    let header = Vnet { gso_type: 3, ..Vnet::default() };
     assert_eq!(Segments::new(&header, &[0x45; 40]).unwrap_err(), SegmentError::Kind(3));
 }

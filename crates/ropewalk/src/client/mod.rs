@@ -22,9 +22,9 @@ use crate::exit::{Code, failure};
 use crate::report;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::path::State;
-use ropewalk_bond::session::{Accept, Endpoint};
 use ropewalk_net::links::{Change, Follower, Link};
 use ropewalk_net::{clock, service};
+use ropewalk_session::{Accept, Endpoint};
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
 

@@ -3,11 +3,11 @@
 use crate::daemon::DEVICE_QUEUE;
 use crate::exit::{Code, failure};
 use ipnet::IpNet;
-use ropewalk_bond::session::{Accept, Layer};
 use ropewalk_net::links::Link;
 use ropewalk_net::setup::{DeviceConfig, Journal, Routes, SetupError, configure, guard, reverse_path};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::{dns, setup};
+use ropewalk_session::{Accept, Layer};
 use std::net::IpAddr;
 
 /// Addresses, routes and the resolver.

@@ -3,7 +3,7 @@
 use crate::control::protocol::Request;
 use crate::daemon::Outbox;
 use anyhow::Context;
-use ropewalk_bond::session::{Endpoint, Host};
+use ropewalk_session::{Endpoint, Host};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 

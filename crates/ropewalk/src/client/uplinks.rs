@@ -13,10 +13,10 @@ use crate::daemon::Running;
 use ropewalk_bond::api::PathSpec;
 use ropewalk_bond::engine::Status;
 use ropewalk_bond::path::{Class, Route, State};
-use ropewalk_bond::session::Endpoint;
 use ropewalk_net::links::{Link, route_via};
 use ropewalk_net::setup::MARK;
 use ropewalk_net::udp::{Options, UdpSocket};
+use ropewalk_session::Endpoint;
 use ropewalk_time::{Duration, Time};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 

@@ -10,9 +10,9 @@ use crate::state::StateDir;
 use crate::state::pool::Pool;
 use ipnet::IpNet;
 use ropewalk_bond::backhaul::limiter::{RTS_THRESHOLD, RTS_TRIES};
-use ropewalk_bond::session::{BackhaulEnd, BackhaulRole, Endpoint, Host, Layer};
 use ropewalk_net::links;
 use ropewalk_net::setup::{Journal, is_worth_protecting, protect};
+use ropewalk_session::{BackhaulEnd, BackhaulRole, Endpoint, Host, Layer};
 use std::path::{Path, PathBuf};
 
 /// Runs an access point, or makes a token for a repeater.

@@ -8,9 +8,9 @@ use crate::daemon::Reload;
 use crate::exit::{Code, failure};
 use crate::gateway::endpoints::FILE as GATEWAY_FILE;
 use crate::state::StateDir;
-use ropewalk_bond::session::{BackhaulEnd, BackhaulRole, Endpoint, Host, Layer, Token};
 use ropewalk_net::feedback::Radio;
 use ropewalk_net::links::{self, LinkError};
+use ropewalk_session::{BackhaulEnd, BackhaulRole, Endpoint, Host, Layer, Token};
 use std::path::Path;
 
 /// Runs a repeater until it is told to stop.

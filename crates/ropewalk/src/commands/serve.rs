@@ -18,12 +18,12 @@ use anyhow::Context;
 use ipnet::IpNet;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
-use ropewalk_bond::session::{BackhaulEnd, Layer};
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
+use ropewalk_session::{BackhaulEnd, Layer};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 use crate::cli::PathOptions;
 use crate::exit::{self, Code};
 use crate::report::Snapshot;
-use ropewalk_bond::session::{Endpoint, PublicKey};
+use ropewalk_session::{Endpoint, PublicKey};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 

@@ -9,7 +9,7 @@ use ropewalk_bond::engine::Engine;
 use ropewalk_bond::path::Route;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::clock;
-use ropewalk_net::tun::{Received, TunError, VnetHdr};
+use ropewalk_net::tun::{Received, TunError};
 use ropewalk_net::udp::{RecvBatch, SendError};
 use ropewalk_time::{Duration, Time};
 use std::collections::VecDeque;
@@ -127,7 +127,7 @@ impl Core {
             self.counters.device_in += 1;
             self.turn.bytes += received.len;
             taken += received.len;
-            let (vnet, len) = (to_engine(received.header), received.len);
+            let (vnet, len) = (received.header, received.len);
             let now = clock::now();
             let quiet = now.since(std::mem::replace(&mut device.last_read, now));
             match in_engine {
@@ -243,7 +243,7 @@ impl Core {
                     self.counters.device_out += 1;
                     self.turn.delivered = Some(id);
                     device.unanswered = device.unanswered.saturating_add(1);
-                    if let Err(error) = device.tun.send(&from_engine(vnet), &[packet]) {
+                    if let Err(error) = device.tun.send(&vnet, &[packet]) {
                         self.on_device_error(id, error)?;
                     }
                 }
@@ -327,29 +327,6 @@ fn goes_alone(bytes: usize, quiet: Duration, answers: u32) -> bool {
     bytes < ALONE && quiet > QUIET && answers < 2
 }
 
-/// The two headers have the same fields; the compiler makes this a copy.
-fn to_engine(h: VnetHdr) -> Vnet {
-    Vnet {
-        flags: h.flags,
-        gso_type: h.gso_type,
-        hdr_len: h.hdr_len,
-        gso_size: h.gso_size,
-        csum_start: h.csum_start,
-        csum_offset: h.csum_offset,
-    }
-}
-
-fn from_engine(v: Vnet) -> VnetHdr {
-    VnetHdr {
-        flags: v.flags,
-        gso_type: v.gso_type,
-        hdr_len: v.hdr_len,
-        gso_size: v.gso_size,
-        csum_start: v.csum_start,
-        csum_offset: v.csum_offset,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -363,11 +340,5 @@ mod tests {
             "an aggregate of datagrams was delivered: its acknowledgements travel together"
         );
         assert!(!goes_alone(52, QUIET, 0) && !goes_alone(ALONE, ms, 0));
-    }
-
-    #[test]
-    fn headers_survive_the_border() {
-        let h = VnetHdr { flags: 1, gso_type: 2, hdr_len: 3, gso_size: 4, csum_start: 5, csum_offset: 6 };
-        assert_eq!(from_engine(to_engine(h)), h);
     }
 }

@@ -1,9 +1,9 @@
 //! The devices between the kernel and the engine, each under the number by which the engine knows it. A client and a gateway on layer 3 have one; an access point on
 //! layer 2 has one for each repeater.
 
-use ropewalk_bond::session::Layer;
 use ropewalk_net::setup::{DeviceConfig, configure, join_bridge};
 use ropewalk_net::tun::Tun;
+use ropewalk_session::Layer;
 use ropewalk_time::Time;
 use std::collections::BTreeMap;
 

@@ -8,10 +8,10 @@ use ropewalk_bond::api::Input;
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::feedback::LinkState;
 use ropewalk_bond::path::Route;
-use ropewalk_bond::session::PublicKey;
 use ropewalk_net::feedback::{Completions, Events, LinkFeedback, LinkReport, Source, open};
 use ropewalk_net::links::neighbour;
 use ropewalk_net::poll::{Interest, Poller};
+use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 use std::net::SocketAddr;
 

@@ -7,7 +7,7 @@ use crate::control::server::ControlHandler;
 use crate::daemon::{Outbox, entropy};
 use crate::exit::{Code, failure};
 use crate::state::clients::Clients;
-use ropewalk_bond::session::{Endpoint, InviteId, InviteSecret, PublicKey, Token};
+use ropewalk_session::{Endpoint, InviteId, InviteSecret, PublicKey, Token};
 
 /// Answers requests to a gateway.
 pub(crate) struct GatewayControl {
@@ -114,7 +114,7 @@ mod tests {
     use crate::state::tests::Scratch;
     use crate::state::{StateDir, clients};
     use ropewalk_bond::api::Registry;
-    use ropewalk_bond::session::{CipherSet, ClientHello, Extensions, Refusal, StaticKey};
+    use ropewalk_session::{CipherSet, ClientHello, Extensions, Refusal, StaticKey};
     use std::sync::mpsc::{Receiver, channel};
 
     const CLIENT: PublicKey = PublicKey([7; 32]);

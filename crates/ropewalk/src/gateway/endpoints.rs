@@ -1,7 +1,7 @@
 //! Where a gateway can be reached, when nobody says.
 
-use ropewalk_bond::session::{ENDPOINTS_MAX, Endpoint, Host};
 use ropewalk_net::links::{self, Unusable};
+use ropewalk_session::{ENDPOINTS_MAX, Endpoint, Host};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 

@@ -19,8 +19,8 @@ use radios::Radios;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::engine::PeerStatus;
 use ropewalk_bond::path::Route;
-use ropewalk_bond::session::PublicKey;
 use ropewalk_net::links;
+use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
 

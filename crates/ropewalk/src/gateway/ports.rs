@@ -3,8 +3,8 @@
 
 use crate::config::File;
 use crate::daemon::{Running, Tap};
-use ropewalk_bond::session::PublicKey;
 use ropewalk_net::setup::find_bridge;
+use ropewalk_session::PublicKey;
 use std::collections::BTreeMap;
 
 /// What the devices' names begin with, unless the file says otherwise.

@@ -7,7 +7,7 @@ use crate::state::pool::Pool;
 use crate::state::saver::Saver;
 use ipnet::IpNet;
 use ropewalk_bond::api::{Admission, Registry};
-use ropewalk_bond::session::{BackhaulEnd, ClientHello, PublicKey, Refusal};
+use ropewalk_session::{BackhaulEnd, ClientHello, PublicKey, Refusal};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

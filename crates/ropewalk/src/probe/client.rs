@@ -7,7 +7,7 @@ use super::wire::{Channel, End, Key, Reply, Request, Token};
 use super::{Probe, key, show};
 use crate::exit::{Code, failure};
 use anyhow::{Context, Result, bail};
-use ropewalk_bond::session::Endpoint;
+use ropewalk_session::Endpoint;
 use serde::Serialize;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,7 +7,7 @@ pub(crate) mod table;
 use crate::daemon::Core;
 use ipnet::IpNet;
 use ropewalk_bond::engine::{PathStatus, PeerStatus};
-use ropewalk_bond::session::PublicKey;
+use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

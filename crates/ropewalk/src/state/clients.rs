@@ -9,7 +9,7 @@ use super::pool::Pool;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ropewalk_bond::api::Admission;
-use ropewalk_bond::session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
+use ropewalk_session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -222,7 +222,7 @@ impl Clients {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ropewalk_bond::session::{CipherSet, Extensions};
+    use ropewalk_session::{CipherSet, Extensions};
 
     fn pool(text: &str) -> Pool {
         Pool::new(&[text.parse().unwrap(), "fd77::1/64".parse().unwrap()]).unwrap()

@@ -3,7 +3,7 @@
 use super::StateDir;
 use crate::daemon::entropy;
 use anyhow::Context;
-use ropewalk_bond::session::StaticKey;
+use ropewalk_session::StaticKey;
 
 const FILE: &str = "key";
 

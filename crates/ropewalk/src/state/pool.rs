@@ -1,7 +1,7 @@
 //! Which addresses a gateway gives out.
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use ropewalk_bond::session::Inner;
+use ropewalk_session::Inner;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// How many addresses of a pool are looked at: an IPv6 network has more than anybody could hand out.

@@ -3,15 +3,9 @@
 use super::super::*;
 use super::pair::{Pair, accept};
 
-pub(crate) fn ends(cipher: Cipher) -> (Sealer, Opener) {
+fn ends(cipher: Cipher) -> (Sealer, Opener) {
     let (here, there) = Pair::new().handshake(Accept { cipher, ..accept() });
     (here.into_ends().0, there.into_ends().1)
-}
-
-/// Keys that this end knows by `index`.
-pub(crate) fn session_keys(cipher: Cipher, index: u32) -> SessionKeys {
-    let (keys, _) = Pair::new().handshake(Accept { cipher, ..accept() });
-    SessionKeys { local_index: Index::new(index).unwrap(), ..keys }
 }
 
 const BOTH: [Cipher; 2] = [Cipher::Aes128Gcm, Cipher::ChaCha20Poly1305];

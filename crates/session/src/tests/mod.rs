@@ -1,7 +1,7 @@
 //! Tests of whole handshakes, in the order of the life of a session.
 
 mod cookies;
-pub(crate) mod data;
+mod data;
 mod handshake;
 mod hostile;
 mod pair;

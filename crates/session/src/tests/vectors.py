@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Works out vectors.txt a second time: the same protocol from its documentation, with other code and another library.
 
-    python3 crates/bond/src/session/tests/vectors.py          needs the package `cryptography`
+    python3 crates/session/src/tests/vectors.py          needs the package `cryptography`
 """
 
 import base64

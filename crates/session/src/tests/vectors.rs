@@ -1,6 +1,6 @@
 //! Test vectors for a second implementation: `docs/protocol.md` includes the file that this test compares with.
 //! After an intended change of the protocol write it anew:
-//! `ROPEWALK_WRITE_VECTORS=1 cargo test -p ropewalk-bond session::tests::vectors`
+//! `ROPEWALK_WRITE_VECTORS=1 cargo test -p ropewalk-session tests::vectors`
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::super::*;
 use super::pair::{GATEWAY_INDEX, Judged, Pair, accept, hello, here, index};
 use ropewalk_time::Time;
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/session/tests/vectors.txt");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests/vectors.txt");
 
 /// One named value, 32 bytes a line.
 fn put(out: &mut String, name: &str, bytes: &[u8]) {

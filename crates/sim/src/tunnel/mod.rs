@@ -24,7 +24,7 @@ use ropewalk_bond::api::EVERYWHERE;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
-use ropewalk_bond::session::{CipherSet, InviteId, InviteSecret, KeyError, StaticKey};
+use ropewalk_session::{CipherSet, InviteId, InviteSecret, KeyError, StaticKey};
 use ropewalk_time::Time;
 use std::cell::RefCell;
 use std::net::Ipv4Addr;

@@ -1,7 +1,7 @@
 //! Who may come in to a simulated gateway.
 
 use ropewalk_bond::api::{Admission, Registry};
-use ropewalk_bond::session::{ClientHello, Inner, PublicKey, Refusal};
+use ropewalk_session::{ClientHello, Inner, PublicKey, Refusal};
 use std::net::Ipv4Addr;
 
 /// Lets its clients in, each with the address that the scenario gives it.

@@ -20,7 +20,6 @@ mod content;
 mod datagram;
 mod echo;
 mod hosts;
-mod info;
 mod paths;
 mod plan;
 mod record;

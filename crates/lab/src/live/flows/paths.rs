@@ -105,9 +105,9 @@ pub(crate) fn row(
         interface,
         bytes,
         goodput_mbps: if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e6 } else { 0.0 },
-        retransmissions: of(|s| s.info.tcp.retransmissions.into()),
+        retransmissions: of(|s| s.info.tcp.retransmitted.into()),
         timeouts: of(|s| s.info.tcp.timeouts.into()),
         rtt_ms: (looks > 0).then(|| of(|s| s.rtt.0) as f64 / looks as f64 / 1e3),
-        cwnd_bytes: u64::from(now.info.tcp.cwnd) * u64::from(now.info.tcp.mss()),
+        cwnd_bytes: u64::from(now.info.tcp.cwnd) * u64::from(now.info.tcp.mss),
     }
 }

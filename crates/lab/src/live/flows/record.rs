@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ropewalk_air::Time;
 use ropewalk_sim::measure::{FlowCounts, FlowRecord};
 
-use super::info::{SubflowInfo, TcpInfo};
+use ropewalk_net::tcp_info::{SubflowInfo, TcpInfo};
 
 /// Sums of a subflow at the end that sends data.
 #[derive(Clone, Copy, Debug)]
@@ -53,8 +53,8 @@ impl Figures {
 
     /// A look at a TCP connection's round trip.
     pub(super) fn on_tcp(&mut self, info: &TcpInfo) {
-        if info.rtt > 0 {
-            self.record.on_rtt(std::time::Duration::from_micros(info.rtt.into()));
+        if !info.rtt.is_zero() {
+            self.record.on_rtt(info.rtt);
         }
     }
 
@@ -63,7 +63,7 @@ impl Figures {
         for info in now {
             self.on_tcp(&info.tcp);
             let same = |s: &&mut SubflowCounts| (s.info.local, s.info.remote) == (info.local, info.remote);
-            let rtt = (u64::from(info.tcp.rtt), 1);
+            let rtt = (info.tcp.rtt.as_micros() as u64, 1);
             match self.subflows.iter_mut().find(same) {
                 Some(known) => {
                     *known = SubflowCounts { info, rtt: (known.rtt.0 + rtt.0, known.rtt.1 + rtt.1) };

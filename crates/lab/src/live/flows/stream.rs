@@ -22,8 +22,9 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketFlags, sockopt};
 
 use super::clock::Clock;
 use super::record::Shared;
-use super::{content, info, socket, window::WindowKeeper};
+use super::{content, socket, window::WindowKeeper};
 use crate::{Namespace, Result};
+use ropewalk_net::tcp_info::{self, TcpInfo, tcp_info};
 
 /// How often the kernel's figures are looked at.
 const LOOK: Duration = Duration::from_millis(10);
@@ -241,11 +242,11 @@ impl Connection {
         for i in [0, 1] {
             let side = &mut self.sides[i];
             let socket = side.socket.as_ref().filter(|_| side.established);
-            let Some(info) = socket.and_then(|s| info::tcp(s).ok()) else { continue };
-            side.kernel = [info.data_segments.into(), info.retransmissions.into(), u64::from(info.timeouts)];
+            let Some(info) = socket.and_then(|s| tcp_info(s).ok()) else { continue };
+            side.kernel = [info.sent_segments.into(), info.retransmitted.into(), u64::from(info.timeouts)];
             if i == self.plan.data {
                 shared.lock().on_tcp(&info);
-                self.keep_window(info.send_window, shared);
+                self.keep_window(info.window_bytes, shared);
             }
         }
     }
@@ -255,23 +256,23 @@ impl Connection {
         let Some(socket) = self.sides[data].socket.as_ref().filter(|_| self.sides[data].established) else {
             return;
         };
-        if info::fell_back(socket) {
+        if tcp_info::fell_back(socket) {
             let sentence = "the kernel fell back from MPTCP to TCP, so it is one path that was measured";
             return shared.lock().fault(sentence.to_owned());
         }
-        let Ok(subflows) = info::subflows(socket) else { return };
+        let Ok(subflows) = tcp_info::subflows(socket) else { return };
         let known = shared.lock().subflows.len();
         if subflows.len() != known
             && let Err(error) = socket::set_congestion(socket, &self.plan.options)
         {
             return shared.lock().fault(format!("a subflow keeps its route's congestion control: {error}"));
         }
-        let window = subflows.iter().map(|s| s.tcp.send_window).max().unwrap_or(0);
+        let window = subflows.iter().map(|s| s.tcp.window_bytes).max().unwrap_or(0);
         let mut figures = shared.lock();
         figures.on_subflows(subflows);
-        let sum = |of: fn(&info::TcpInfo) -> u64| figures.subflows.iter().map(|s| of(&s.info.tcp)).sum();
+        let sum = |of: fn(&TcpInfo) -> u64| figures.subflows.iter().map(|s| of(&s.info.tcp)).sum();
         self.sides[data].kernel =
-            [sum(|t| t.data_segments.into()), sum(|t| t.retransmissions.into()), sum(|t| t.timeouts.into())];
+            [sum(|t| t.sent_segments.into()), sum(|t| t.retransmitted.into()), sum(|t| t.timeouts.into())];
         drop(figures);
         self.keep_window(window, shared);
     }

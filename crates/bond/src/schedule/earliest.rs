@@ -58,7 +58,7 @@ impl EarliestArrival {
 
 impl Scheduler for EarliestArrival {
     fn name(&self) -> &'static str {
-        if self.copy_low_latency { "redundant-urgent" } else { "earliest-arrival" }
+        if self.copy_low_latency { "redundant-low-latency" } else { "earliest-arrival" }
     }
 
     fn next(&mut self, paths: &[PathInfo]) -> Option<Allocation> {

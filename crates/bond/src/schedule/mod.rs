@@ -120,7 +120,7 @@ pub enum Kind {
     #[default]
     EarliestArrival,
     /// The same, and packets of the low-latency class go to every path.
-    RedundantUrgent,
+    RedundantLowLatency,
     /// [`MinRtt`].
     MinRtt,
     /// [`RoundRobin`].
@@ -136,7 +136,7 @@ pub enum Kind {
 /// No scheduler has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no scheduler {0:?}; known are earliest-arrival, redundant-urgent, min-rtt, round-robin, weighted, redundant and backpressure"
+    "there is no scheduler {0:?}; known are earliest-arrival, redundant-low-latency, min-rtt, round-robin, weighted, redundant and backpressure"
 )]
 pub struct UnknownScheduler(pub String);
 
@@ -144,7 +144,7 @@ impl Kind {
     /// Every scheduler, the default first.
     pub const ALL: [Kind; 7] = [
         Kind::EarliestArrival,
-        Kind::RedundantUrgent,
+        Kind::RedundantLowLatency,
         Kind::MinRtt,
         Kind::RoundRobin,
         Kind::Weighted,
@@ -161,7 +161,7 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Kind::EarliestArrival => "earliest-arrival",
-            Kind::RedundantUrgent => "redundant-urgent",
+            Kind::RedundantLowLatency => "redundant-low-latency",
             Kind::MinRtt => "min-rtt",
             Kind::RoundRobin => "round-robin",
             Kind::Weighted => "weighted",
@@ -174,7 +174,7 @@ impl Kind {
     pub fn scheduler(self, max_spread: Duration) -> Box<dyn Scheduler> {
         match self {
             Kind::EarliestArrival => Box::new(EarliestArrival::new(max_spread, false)),
-            Kind::RedundantUrgent => Box::new(EarliestArrival::new(max_spread, true)),
+            Kind::RedundantLowLatency => Box::new(EarliestArrival::new(max_spread, true)),
             Kind::MinRtt => Box::new(MinRtt),
             Kind::RoundRobin => Box::new(RoundRobin::default()),
             Kind::Weighted => Box::new(Weighted::default()),

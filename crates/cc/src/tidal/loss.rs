@@ -21,7 +21,7 @@ const TRIAL_PACKETS: f64 = 12.0;
 const POLICER_PART: f64 = 0.4;
 /// Time from one trial to the next, and how long a diagnosis counts.
 const TRIAL_EVERY: Duration = Duration::from_secs(5);
-/// The same when a push gives reason for it.
+/// The same when a probe gives reason for it.
 const TRIAL_AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl LossSense {
     }
 
     /// Bytes acknowledged and lost in a monitor interval. Loss next to a long queue or
-    /// during a push (`ours`) may be our own doing.
+    /// during a probe (`ours`) may be our own doing.
     pub(super) fn on_interval(&mut self, acked: f64, lost: f64, mtu: f64, ours: bool) {
         let total = acked + lost;
         if total > 0.0 {

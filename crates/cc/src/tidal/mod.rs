@@ -8,7 +8,7 @@
 //! pace = rate · (1 + ½ · (aim − queue) / interval)        a little faster while the queue is short of its target,
 //!                                                           a little slower while it is longer
 //! rate → served      while there is a queue                 a busy link serves what it can
-//! push = 1, 1, 2, 4, 8 … times the little                   while there is no queue at all: the link has become faster
+//! probe = 1, 1, 2, 4, 8 … times the little                   while there is no queue at all: the link has become faster
 //! ```
 //!
 //! So a standing queue of about a millisecond is itself the probe: a link that becomes faster swallows it
@@ -217,8 +217,8 @@ impl Tidal {
 
     fn on_interval(&mut self, report: &Report) {
         let crowded = self.delay.latest() > self.inputs(report).excessive();
-        let pushing = self.is_probing();
-        self.loss.on_interval(report.acked, report.lost, self.mtu, crowded || pushing);
+        let probing = self.is_probing();
+        self.loss.on_interval(report.acked, report.lost, self.mtu, crowded || probing);
         self.loss.step(report.now, self.mtu);
         let target = self.base_target();
         match core::mem::replace(&mut self.phase, Phase::Startup(Startup::new())) {

@@ -28,17 +28,17 @@ const LEAST_GAIN: f64 = 0.5;
 const MAX_PROBE_GAIN: f64 = 0.5;
 /// Fastest probing while the session lets another path probe, or while a policer is believed in.
 const HELD_PROBE_GAIN: f64 = 0.02;
-/// From this push on the path counts as probing; the control around its target stays below.
+/// From this probe on the path counts as probing; the control around its target stays below.
 pub(super) const PROBING_GAIN: f64 = 0.05;
-/// Intervals without a queue before the push doubles from interval to interval; the effect of a
-/// push needs two to show.
+/// Intervals without a queue before the probe doubles from interval to interval; the effect of a
+/// probe needs two to show.
 const DRY_INTERVALS: u32 = 2;
 /// Memory of the rate, in control intervals: intervals join without a gap, so little averaging is
 /// needed.
 const RATE_MEMORY: f64 = 1.0;
 /// Sending faster than is served, by so much, means a growing queue (and the reverse), beyond what the measure allows.
 const SKEW: f64 = 1.03;
-/// A link that drops what a push adds takes nothing of it and queues nothing: loss of this part of the push, and at
+/// A link that drops what a probe adds takes nothing of it and queues nothing: loss of this part of the probe, and at
 /// least `DROPPED_LEAST` of all.
 const DROPPED: f64 = 0.4;
 const DROPPED_LEAST: f64 = 0.03;
@@ -54,7 +54,7 @@ pub(super) struct Steady {
     drain: Drain,
     /// Rate served in the interval before.
     last_served: f64,
-    /// A push was neither taken nor queued, but dropped.
+    /// A probe was neither taken nor queued, but dropped.
     pub unanswered: bool,
     jitter_probe: JitterProbe,
 }

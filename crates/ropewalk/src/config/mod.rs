@@ -136,7 +136,7 @@ pub(crate) enum ClassName {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct Engine {
-    /// Which path takes the next bytes: `earliest-arrival`, `redundant-urgent`, `min-rtt`,
+    /// Which path takes the next bytes: `earliest-arrival`, `redundant-low-latency`, `min-rtt`,
     /// `round-robin`, `weighted`, `redundant` or `backpressure` (as the links complete, for a
     /// wireless backhaul; with `congestion = "none"`). Default: `earliest-arrival`, the only one
     /// that fills unlike paths and keeps order by itself.

@@ -12,8 +12,8 @@ choice! {
     pub enum Scheduler {
         /// The one by which they arrive first.
         EarliestArrival = "earliest-arrival",
-        /// The same, and urgent packets go to every path.
-        RedundantUrgent = "redundant-urgent",
+        /// The same, and packets of the low-latency class go to every path.
+        RedundantLowLatency = "redundant-low-latency",
         /// The one with the shortest round trip that has room.
         MinRtt = "min-rtt",
         /// In turn.

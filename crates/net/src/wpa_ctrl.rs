@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How long the other end may take to answer.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long the other end may take to answer what it has only to look up.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 /// Answers are shorter.
 const LONGEST: usize = 8192;
 
@@ -19,16 +19,16 @@ const LONGEST: usize = 8192;
 pub(crate) struct WpaCtrl(UnixDatagram);
 
 impl WpaCtrl {
-    /// Connects to the socket at `path`.
-    pub(crate) fn open(path: &Path) -> io::Result<WpaCtrl> {
+    /// Connects to the socket at `path`; answers may take as long as `patience`. After one that came too late the conversation is of no use any more.
+    pub(crate) fn open(path: &Path, patience: Duration) -> io::Result<WpaCtrl> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         // It answers to a name. An abstract one leaves no file behind, and a private /tmp does not hide it.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let own = format!("ropewalk-wpa-ctrl/{}-{number}", std::process::id());
         let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&own)?)?;
         socket.connect(path)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(patience))?;
+        socket.set_write_timeout(Some(patience))?;
         Ok(WpaCtrl(socket))
     }
 

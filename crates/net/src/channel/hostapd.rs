@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{ChannelError, ChannelSwitch};
 use crate::feedback::Nl80211;
-use crate::wpa_ctrl::WpaCtrl;
+use crate::wpa_ctrl::{PATIENCE, WpaCtrl};
 
 /// Where it usually listens.
 pub(super) const USUALLY: &str = "/run/hostapd";
@@ -31,7 +31,7 @@ impl Hostapd {
     pub fn open(directory: &Path, interface: &str) -> Result<Hostapd, ChannelError> {
         let at = directory.join(interface);
         let nobody = |why| ChannelError::Nobody { at: at.display().to_string(), why };
-        let socket = WpaCtrl::open(&at).map_err(nobody)?;
+        let socket = WpaCtrl::open(&at, PATIENCE).map_err(nobody)?;
         let radio = Nl80211::open(interface, Duration::ZERO).ok();
         Ok(Hostapd { socket, at, radio })
     }

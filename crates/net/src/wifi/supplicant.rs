@@ -12,9 +12,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{Bss, WifiError, mac_text};
-use crate::wpa_ctrl::WpaCtrl;
+use crate::wpa_ctrl::{PATIENCE, WpaCtrl};
 
-/// How long it may take to start.
+/// How long it may take to start, and to set an interface up.
 const START: Duration = Duration::from_secs(5);
 /// Longest name of a socket (unix(7)), less what stands behind the directory's.
 const LONGEST_DIRECTORY: usize = 80;
@@ -63,7 +63,7 @@ impl KnownNetwork {
 
     /// A file for one station that joins this access point and no other.
     fn file_for(&self, bss: &Bss) -> String {
-        let mut text = String::from("ap_scan=1\n");
+        let mut text = String::from("ap_scan=1\np2p_disabled=1\n");
         for line in &self.globals {
             text += line;
             text.push('\n');
@@ -165,7 +165,6 @@ pub enum Association {
 pub struct Supplicant {
     child: Child,
     directory: PathBuf,
-    global: WpaCtrl,
 }
 
 impl Supplicant {
@@ -188,10 +187,9 @@ impl Supplicant {
         let mut child = spawn(&at)?;
         let until = Instant::now() + START;
         loop {
-            if let Ok(global) = WpaCtrl::open(&at)
-                && global.ask("PING").is_ok_and(|answer| answer.trim() == "PONG")
-            {
-                return Ok(Supplicant { child, directory: directory.to_owned(), global });
+            let asked = WpaCtrl::open(&at, PATIENCE).and_then(|c| c.ask("PING"));
+            if asked.is_ok_and(|answer| answer.trim() == "PONG") {
+                return Ok(Supplicant { child, directory: directory.to_owned() });
             }
             if let Ok(Some(status)) = child.try_wait() {
                 return Err(wrong(format!("wpa_supplicant ended at once ({status})")));
@@ -236,13 +234,14 @@ impl Supplicant {
     /// # Errors
     /// It does not answer.
     pub fn association(&self, interface: &str) -> Result<Association, WifiError> {
-        let asked = WpaCtrl::open(&self.control().join(interface)).and_then(|c| c.ask("STATUS"));
+        let asked = WpaCtrl::open(&self.control().join(interface), PATIENCE).and_then(|c| c.ask("STATUS"));
         let text = asked.map_err(|e| WifiError::Supplicant(format!("wpa_supplicant is silent: {e}")))?;
         Ok(association(&text))
     }
 
     fn order(&self, command: &str) -> Result<(), WifiError> {
-        match self.global.ask(command) {
+        // A conversation for each: one that was answered too late would have the next ones' answers mixed up.
+        match WpaCtrl::open(&self.directory.join("global"), START).and_then(|c| c.ask(command)) {
             Ok(answer) if answer.trim() == "OK" => Ok(()),
             Ok(answer) => {
                 let (what, said) = (command.split('\t').next().unwrap_or_default(), answer.trim());
@@ -263,7 +262,7 @@ impl Supplicant {
 
 impl Drop for Supplicant {
     fn drop(&mut self) {
-        if self.global.ask("TERMINATE").is_err() {
+        if self.order("TERMINATE").is_err() {
             let _ = self.child.kill();
         }
         let until = Instant::now() + START;
@@ -394,7 +393,7 @@ network={
     #[test]
     fn a_station_gets_one_access_point() {
         let text = known_networks(FILE)[0].file_for(&bss(b"home", true));
-        let expected = "ap_scan=1\ncountry=DE\nnetwork={\nssid=\"home\"\npsk=\"secret }\"\npriority=3\n\
+        let expected = "ap_scan=1\np2p_disabled=1\ncountry=DE\nnetwork={\nssid=\"home\"\npsk=\"secret }\"\npriority=3\n\
                         bssid=02:00:00:00:00:07\nscan_freq=2437\nfreq_list=2437\n}\n";
         assert_eq!(text, expected);
     }

@@ -107,6 +107,7 @@ impl Station {
         let station = match started {
             Ok(station) => station,
             Err(error) => {
+                world.supplicant.leave(&name);
                 world.journal.undo(&Change::StationInterface(interface))?;
                 return Err(error);
             }
@@ -167,6 +168,9 @@ impl Station {
     fn associate(&mut self, world: &World<'_>, now: Duration) -> Result<(), String> {
         let state = world.supplicant.association(self.name()).map_err(|e| e.to_string())?;
         match state {
+            Association::Joined(bssid) if bssid != self.bss.bssid => {
+                return Err(format!("the station went to {} instead", mac_text(bssid)));
+            }
             Association::Joined(_) => {
                 let (index, mac) = (self.network.index, self.interface.mac);
                 let client = dhcp::Client::open(index, mac, rand::random());
@@ -227,7 +231,7 @@ impl Station {
             }
         }
         if self.is_active() {
-            self.open(world)?;
+            self.open()?;
         }
         Ok(())
     }
@@ -246,7 +250,7 @@ impl Station {
         };
         match answer {
             Some(Answer::Open) => {
-                self.open(world).map_err(|e| format!("{e:#}"))?;
+                self.open().map_err(|e| format!("{e:#}"))?;
                 tracing::info!(interface = self.name(), "in use");
                 self.turn(Phase::Active, now);
             }
@@ -259,8 +263,7 @@ impl Station {
         Ok(())
     }
 
-    fn open(&self, world: &World<'_>) -> anyhow::Result<()> {
-        let _ = world;
+    fn open(&self) -> anyhow::Result<()> {
         Ok(self.given.iter().try_for_each(|given| self.network.open_to_all(given))?)
     }
 

@@ -48,17 +48,14 @@ pub enum Generation {
 
 /// The rate to expect at this signal, dBm, over a channel of this width, MHz; bit/s. The least there is below its level.
 pub fn expected_bps(signal_dbm: f64, width_mhz: u32, generation: Generation) -> f64 {
-    let (levels, more): (&[(f64, f64)], Option<(f64, f64)>) = match generation {
-        Generation::Legacy => (&LEGACY, None),
-        Generation::Ht => (&HT, None),
-        Generation::Vht => (&HT, Some(VHT_256)),
-    };
-    let wider = WIDER.iter().filter(|_| generation != Generation::Legacy);
-    let (width, factor) =
-        wider.filter(|(mhz, _)| *mhz <= width_mhz).next_back().copied().unwrap_or((20, 1.0));
+    let is_legacy = generation == Generation::Legacy;
+    let levels = if is_legacy { &LEGACY } else { &HT };
+    let more = (generation == Generation::Vht).then_some(VHT_256);
+    let wider = WIDER.iter().rfind(|(mhz, _)| !is_legacy && *mhz <= width_mhz);
+    let (width, factor) = wider.copied().unwrap_or((20, 1.0));
     // Twice the width takes in twice the noise.
     let signal_dbm = signal_dbm - 10.0 * (f64::from(width) / 20.0).log10();
-    let reached = levels.iter().chain(&more).filter(|(level, _)| signal_dbm >= *level).next_back();
+    let reached = levels.iter().chain(&more).rfind(|(level, _)| signal_dbm >= *level);
     reached.unwrap_or(&levels[0]).1 * factor * 1e6
 }
 

@@ -25,8 +25,9 @@ const PROBE_AGAIN: Duration = Duration::from_secs(20);
 /// A packet time is measured over this long, and is worth this long.
 const MEASURE: Duration = Duration::from_secs(1);
 const MEASURED: Duration = Duration::from_secs(30);
-/// Fewer packets say too little.
+/// Fewer packets, or bytes, say too little: beacons and what is sent to groups come at the lowest rate.
 const LEAST_PACKETS: u32 = 20;
+const LEAST_BYTES: u64 = 20_000;
 /// Beacons that have to be counted before their absence says anything.
 const LEAST_BEACONS: u64 = 5;
 /// First metric of routes in the main table: behind those of NetworkManager (600 for Wi-Fi) and of dhclient.
@@ -423,7 +424,8 @@ impl Meter {
             return;
         }
         self.base = Some((now, heard));
-        if heard.rx_packets.wrapping_sub(base.rx_packets) < LEAST_PACKETS {
+        let packets = heard.rx_packets.wrapping_sub(base.rx_packets);
+        if packets < LEAST_PACKETS || heard.bytes.0.saturating_sub(base.bytes.0) < LEAST_BYTES {
             return;
         }
         let sent = heard.tx_packets.wrapping_sub(base.tx_packets);
@@ -479,6 +481,7 @@ mod tests {
             rx_packets: n * 100,
             tx_packets: n * 50,
             tx_retries: n * 50,
+            bytes: (u64::from(n) * 100_000, 0),
             ..Heard::default()
         };
         let mut meter = Meter::default();

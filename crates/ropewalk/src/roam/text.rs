@@ -31,8 +31,8 @@ pub(super) fn channel(mhz: u32) -> String {
     match mhz {
         2412..=2472 if mhz % 5 == 2 => ((mhz - 2407) / 5).to_string(),
         2484 => "14".into(),
-        5160..=5885 if mhz % 5 == 0 => ((mhz - 5000) / 5).to_string(),
-        5955..=7115 if mhz % 5 == 0 => format!("6E/{}", (mhz - 5950) / 5),
+        5160..=5885 if mhz.is_multiple_of(5) => ((mhz - 5000) / 5).to_string(),
+        5955..=7115 if mhz.is_multiple_of(5) => format!("6E/{}", (mhz - 5950) / 5),
         _ => format!("{mhz} MHz"),
     }
 }

@@ -30,6 +30,8 @@ pub enum Change {
     MptcpLimits(crate::mptcp::Limits),
     /// A station of our own; see [`crate::wifi`].
     StationInterface(crate::wifi::StationInterface),
+    /// An interface that was off.
+    SwitchedOn(crate::wifi::SwitchedOn),
     /// What NetworkManager keeps off.
     Unmanaged(crate::wifi::Unmanaged),
     /// A table of the firewall.
@@ -50,6 +52,7 @@ impl Change {
             Change::MptcpEndpoint(endpoint) => endpoint.add(),
             Change::MptcpLimits(limits) => limits.set(),
             Change::StationInterface(station) => station.add(),
+            Change::SwitchedOn(interface) => interface.set(),
             Change::Unmanaged(interfaces) => interfaces.add(),
             Change::Guard(guard) => guard.add(),
             Change::KillSwitch(switch) => switch.add(),
@@ -67,6 +70,7 @@ impl Change {
             Change::MptcpEndpoint(endpoint) => endpoint.delete(),
             Change::MptcpLimits(limits) => limits.restore(),
             Change::StationInterface(station) => station.delete(),
+            Change::SwitchedOn(interface) => interface.restore(),
             Change::Unmanaged(interfaces) => interfaces.delete(),
             Change::Guard(guard) => guard.delete(),
             Change::KillSwitch(switch) => switch.delete(),

@@ -11,7 +11,9 @@ mod unmanaged;
 pub use bss::Bss;
 pub(crate) use bss::read_any;
 pub use scan::{cached, scan};
-pub use stations::{Capacity, Heard, Interface, Radio, StationInterface, interfaces, link_up, listen};
+pub use stations::{
+    Capacity, Heard, Interface, Radio, StationInterface, SwitchedOn, interfaces, link_up, listen,
+};
 pub use supplicant::{Association, KnownNetwork, Supplicant, known_networks};
 pub use unmanaged::{Unmanaged, keep_others_off};
 

@@ -158,6 +158,33 @@ impl StationInterface {
     }
 }
 
+/// An interface of another's that was off, and is on to listen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwitchedOn {
+    /// Its name.
+    pub name: String,
+    /// Its index.
+    pub index: u32,
+}
+
+impl SwitchedOn {
+    pub(crate) fn set(&self) -> Result<(), SetupError> {
+        self.switch(true)
+    }
+
+    /// Off again, if it is there.
+    pub(crate) fn restore(&self) -> Result<(), SetupError> {
+        let all = interfaces().unwrap_or_default();
+        let is_there = all.iter().any(|i| i.index == self.index && i.name == self.name);
+        if is_there { self.switch(false) } else { Ok(()) }
+    }
+
+    fn switch(&self, on: bool) -> Result<(), SetupError> {
+        let what = || format!("switching {} {}", self.name, if on { "on" } else { "off" });
+        link_up(&self.name, self.index, on).map_err(|e| SetupError::system(what(), io::Error::other(e)))
+    }
+}
+
 fn ask(order: Raw) -> io::Result<()> {
     open().map_err(io::Error::other)?.order(order)
 }

@@ -15,9 +15,9 @@ use anyhow::Context;
 use aws_lc_rs::hmac;
 use ropewalk_net::links::Follower;
 use ropewalk_net::poll::{Signal, Signals};
-use ropewalk_net::setup::Journal;
+use ropewalk_net::setup::{Change, Journal};
 use ropewalk_net::wifi::{
-    Bss, KnownNetwork, StationInterface, Supplicant, keep_others_off, link_up, mac_text,
+    Bss, KnownNetwork, StationInterface, Supplicant, SwitchedOn, keep_others_off, mac_text,
 };
 use ropewalk_net::{mptcp, privileges, service};
 use ropewalk_roam::choose::{Heard, choose};
@@ -77,7 +77,7 @@ pub(super) fn run(args: RoamArgs) -> anyhow::Result<()> {
         others: Others::default(),
         listener: Listener::default(),
         next_scan: Duration::ZERO,
-        we_switched_on: false,
+        switched_on: None,
         resting: BTreeMap::new(),
         left: Vec::new(),
         priorities: Priorities::new(),
@@ -134,7 +134,7 @@ struct Daemon {
     listener: Listener,
     next_scan: Duration,
     /// The interface that listens was off.
-    we_switched_on: bool,
+    switched_on: Option<SwitchedOn>,
     /// Those that could not be joined: until when, and for how long the next time.
     resting: BTreeMap<[u8; 6], (Duration, Duration)>,
     left: Vec<(Duration, AccessPoint)>,
@@ -216,8 +216,9 @@ impl Daemon {
             (None, true) => {
                 let i = &self.chosen.interface;
                 if !is_on(&i.name) {
-                    link_up(&i.name, i.index, true)?;
-                    self.we_switched_on = true;
+                    let on = SwitchedOn { name: i.name.clone(), index: i.index };
+                    self.journal.make(Change::SwitchedOn(on.clone()))?;
+                    self.switched_on = Some(on);
                 }
                 (i.name.clone(), i.index, None)
             }
@@ -229,11 +230,9 @@ impl Daemon {
     }
 
     fn plan(&mut self, heard: &[Bss]) -> anyhow::Result<()> {
-        if self.we_switched_on && !self.listener.is_busy() {
-            // It would take a station's place.
-            let i = &self.chosen.interface;
-            link_up(&i.name, i.index, false)?;
-            self.we_switched_on = false;
+        // It would take a station's place.
+        if let Some(on) = self.switched_on.take() {
+            self.journal.undo(&Change::SwitchedOn(on))?;
         }
         let ours: Vec<&str> = self.stations.iter().map(Station::name).collect();
         self.others = self.chosen.others(&ours)?;
@@ -377,12 +376,6 @@ impl Daemon {
         service::stopping();
         for station in std::mem::take(&mut self.stations) {
             station.leave(&mut self.journal, Some(&self.supplicant), "the daemon ends");
-        }
-        let i = &self.chosen.interface;
-        if self.we_switched_on
-            && let Err(error) = link_up(&i.name, i.index, false)
-        {
-            tracing::warn!("{error}");
         }
         drop(self.supplicant);
         if let Err(error) = self.journal.restore() {

@@ -28,6 +28,8 @@ const MEASURED: Duration = Duration::from_secs(30);
 /// Fewer packets, or bytes, say too little: beacons and what is sent to groups come at the lowest rate.
 const LEAST_PACKETS: u32 = 20;
 const LEAST_BYTES: u64 = 20_000;
+/// A look is late after this long: the loop goes round every 200 ms.
+const LATE: Duration = Duration::from_millis(400);
 /// Beacons that have to be counted before their absence says anything.
 const LEAST_BEACONS: u64 = 5;
 /// First metric of routes in the main table: behind those of NetworkManager (600 for Wi-Fi) and of dhclient.
@@ -75,6 +77,7 @@ struct Beacons {
     first: Option<u64>,
     last: u64,
     at: Duration,
+    looked: Duration,
 }
 
 /// What a packet costs.
@@ -399,6 +402,11 @@ impl Station {
 
 impl Beacons {
     fn count(&mut self, beacons: Option<u64>, now: Duration) {
+        // Time in which nobody looked is no silence: this process stood still, or the whole machine.
+        let gap = now.saturating_sub(std::mem::replace(&mut self.looked, now));
+        if gap > LATE {
+            self.at = (self.at + gap).min(now);
+        }
         let Some(count) = beacons else { return };
         self.first.get_or_insert(count);
         if count != self.last {
@@ -449,17 +457,17 @@ mod tests {
     #[test]
     fn silence_counts_only_where_beacons_were_counted() {
         let mut beacons = Beacons::default();
-        for n in 0..10 {
-            beacons.count(None, ms(n * 100));
-        }
-        assert_eq!(beacons.silence(ms(9_000)), Duration::ZERO);
-        for n in 0..10 {
-            beacons.count(Some(70 + n), ms(n * 100));
-        }
-        beacons.count(Some(79), ms(1_500));
-        assert_eq!(beacons.silence(ms(1_700)), ms(800));
-        beacons.count(Some(80), ms(1_800));
-        assert_eq!(beacons.silence(ms(1_900)), ms(100));
+        let mut look = |from: u64, to: u64, count: fn(u64) -> Option<u64>| {
+            (from / 100..to / 100).for_each(|n| beacons.count(count(n), ms(n * 100)));
+            beacons.silence(ms(to)).as_millis()
+        };
+        assert_eq!(look(0, 9_000, |_| None), 0);
+        assert_eq!(look(9_000, 10_000, |n| Some(n)), 100);
+        assert_eq!(look(10_000, 10_800, |_| Some(99)), 900);
+        assert_eq!(look(10_800, 10_900, |n| Some(n)), 100);
+        // Nobody looked for five seconds: the silence of 200 ms goes on.
+        assert_eq!(look(10_900, 11_000, |_| Some(108)), 200);
+        assert_eq!(look(16_000, 16_100, |_| Some(108)), 200);
     }
 
     #[test]

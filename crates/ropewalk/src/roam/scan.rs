@@ -133,9 +133,9 @@ mod tests {
         let heard = [bss(0, b"evil\x1b[2J", -30.0), bss(1, b"home", -52.0), bss(2, b"home", -75.4)];
         let all = plan(&heard, &known, &[], &bounds);
         let want = "\
-access point       network         channel  signal   expected   known
-02:00:00:00:01:01  home            6/20     -52 dBm  65.0 Mb/s  yes    join
-02:00:00:00:01:02  home            6/20     -75 dBm  19.5 Mb/s  yes    join
+access point       network        channel  signal   expected   known
+02:00:00:00:01:01  home           6/20     -52 dBm  65.0 Mb/s  yes    join
+02:00:00:00:01:02  home           6/20     -75 dBm  19.5 Mb/s  yes    join
 02:00:00:00:01:00  evil\\u{1b}[2J  6/20     -30 dBm  65.0 Mb/s  no     not known to wpa_supplicant
 ";
         assert_eq!(table(&all), want, "\n{}", table(&all));

@@ -36,6 +36,9 @@ const REST: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs
 const SHOWN: Duration = Duration::from_secs(60);
 /// Access points that rest, and those that were left, kept at most.
 const MOST: usize = 64;
+/// MPTCP leaves an access point after the beacons that `choose` asks for, and the station after so many times as many: to join again costs seconds, and beacons
+/// are lost in bursts. The kernel may know sooner.
+const GONE: u32 = 3;
 /// What our interfaces' names begin with.
 const PREFIX: &str = "roam";
 
@@ -251,6 +254,7 @@ impl Daemon {
     fn decide(&mut self, now: Duration) {
         let mut limits = self.roam.limits();
         limits.most = limits.most.min(self.room());
+        limits.beacon_loss *= GONE;
         let joined: Vec<[u8; 6]> = self.stations.iter().map(|s| s.bss.bssid).collect();
         let rests = |bssid: &[u8; 6]| self.resting.get(bssid).is_some_and(|(until, _)| *until > now);
         let newcomers: Vec<Candidate> = self

@@ -128,7 +128,7 @@ mod tests {
             bssid: "02:00:00:00:02:00".into(),
             ssid: "home".into(),
             state: "left".into(),
-            why: "7 beacons missed".into(),
+            why: "the association is lost".into(),
             packet_time_us: Some(640),
             ..AccessPoint::default()
         };
@@ -146,7 +146,7 @@ phy0, up 1 min 10 s, channel 6; it can be 4 stations at once
 
 interface  access point       network  signal   rate       packet   address      state
 roam0      02:00:00:00:01:00  home     -52 dBm  65.0 Mb/s  206 us   10.1.0.5/24  active 1 min 5 s
-roam1      02:00:00:00:02:00  home     -        -          ~640 us  -            left 0 s          7 beacons missed
+roam1      02:00:00:00:02:00  home     -        -          ~640 us  -            left 0 s          the association is lost
 note: something is missing
 ";
         assert_eq!(render(&status), want, "\n{}", render(&status));

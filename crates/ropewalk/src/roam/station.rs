@@ -69,6 +69,8 @@ pub(super) struct Station {
     beacons: Beacons,
     meter: Meter,
     pub(super) is_backup: bool,
+    /// So many beacons are missed that nothing new is sent by it.
+    is_silent: bool,
 }
 
 /// Beacons that were counted.
@@ -131,6 +133,7 @@ impl Station {
             beacons: Beacons::default(),
             meter: Meter::default(),
             is_backup: false,
+            is_silent: false,
         })
     }
 
@@ -160,7 +163,10 @@ impl Station {
                 }
             }
             Phase::Probing { .. } => self.probe(world, now)?,
-            Phase::Active => self.use_mptcp(world),
+            Phase::Active => {
+                self.is_silent = self.missed(now) >= world.roam.limits().beacon_loss;
+                self.use_mptcp(world);
+            }
         }
         Ok(())
     }
@@ -279,7 +285,8 @@ impl Station {
     /// MPTCP may use the addresses that there are, and no other.
     fn use_mptcp(&mut self, world: &mut World<'_>) {
         let v4 = self.given.iter().map(|g| IpAddr::V4(g.address.addr()));
-        let addresses: Vec<IpAddr> = v4.chain(self.v6(world.links)).filter(|_| world.mptcp).collect();
+        let addresses = v4.chain(self.v6(world.links));
+        let addresses: Vec<IpAddr> = addresses.filter(|_| world.mptcp && !self.is_silent).collect();
         let index = self.network.index;
         let wanted: Vec<Endpoint> =
             addresses.into_iter().map(|address| Endpoint { address, index }).collect();
@@ -289,11 +296,16 @@ impl Station {
         for new in wanted.into_iter().filter(|e| !self.endpoints.contains(e)).collect::<Vec<_>>() {
             // Also if it fails: it is not tried again five times a second.
             self.endpoints.push(new.clone());
-            if let Err(error) = mptcp::add(world.journal, new) {
+            let added = mptcp::add(world.journal, new.clone());
+            if let Err(error) = added {
                 tracing::warn!(
                     interface = self.name(),
                     "{error}: another access point may have given the same address"
                 );
+            } else if self.is_backup
+                && let Err(error) = mptcp::set_backup(&new, true)
+            {
+                tracing::warn!(interface = self.name(), %error, "MP_PRIO");
             }
         }
     }
@@ -374,6 +386,7 @@ impl Station {
             Phase::Addressing => ("joining", "waits for an address".into()),
             Phase::Probing { why, .. } if why.is_empty() => ("joining", "is the internet behind it?".into()),
             Phase::Probing { why, .. } => ("joining", why.clone()),
+            Phase::Active if self.is_silent => ("backup", "its beacons are missed".into()),
             Phase::Active if self.is_backup => ("backup", "its packets take too much of the air".into()),
             Phase::Active => ("active", String::new()),
         };
@@ -441,7 +454,9 @@ impl Meter {
         let enough = sent >= LEAST_PACKETS;
         let loss = if enough { f64::from(again) / (f64::from(sent) + f64::from(again)) } else { 0.0 };
         if let Some(time) = packet_time(heard.rx_bps as f64, loss, plan::generation(bss)) {
-            self.measured = Some((now, time));
+            // The rate is that of one frame, and rate control tries others now and then.
+            let before = self.measured.filter(|(at, _)| now.saturating_sub(*at) <= MEASURED);
+            self.measured = Some((now, before.map_or(time, |(_, old)| (old * 3 + time) / 4)));
         }
     }
 }

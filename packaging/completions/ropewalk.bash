@@ -67,6 +67,9 @@ _ropewalk() {
             ropewalk,revoke)
                 cmd="ropewalk__subcmd__revoke"
                 ;;
+            ropewalk,roam)
+                cmd="ropewalk__subcmd__roam"
+                ;;
             ropewalk,serve)
                 cmd="ropewalk__subcmd__serve"
                 ;;
@@ -145,6 +148,9 @@ _ropewalk() {
             ropewalk__subcmd__help,revoke)
                 cmd="ropewalk__subcmd__help__subcmd__revoke"
                 ;;
+            ropewalk__subcmd__help,roam)
+                cmd="ropewalk__subcmd__help__subcmd__roam"
+                ;;
             ropewalk__subcmd__help,serve)
                 cmd="ropewalk__subcmd__help__subcmd__serve"
                 ;;
@@ -216,6 +222,12 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__path,set)
                 cmd="ropewalk__subcmd__help__subcmd__path__subcmd__set"
+                ;;
+            ropewalk__subcmd__help__subcmd__roam,scan)
+                cmd="ropewalk__subcmd__help__subcmd__roam__subcmd__scan"
+                ;;
+            ropewalk__subcmd__help__subcmd__roam,status)
+                cmd="ropewalk__subcmd__help__subcmd__roam__subcmd__status"
                 ;;
             ropewalk__subcmd__help__subcmd__sim,check)
                 cmd="ropewalk__subcmd__help__subcmd__sim__subcmd__check"
@@ -367,6 +379,24 @@ _ropewalk() {
             ropewalk__subcmd__path__subcmd__help,set)
                 cmd="ropewalk__subcmd__path__subcmd__help__subcmd__set"
                 ;;
+            ropewalk__subcmd__roam,help)
+                cmd="ropewalk__subcmd__roam__subcmd__help"
+                ;;
+            ropewalk__subcmd__roam,scan)
+                cmd="ropewalk__subcmd__roam__subcmd__scan"
+                ;;
+            ropewalk__subcmd__roam,status)
+                cmd="ropewalk__subcmd__roam__subcmd__status"
+                ;;
+            ropewalk__subcmd__roam__subcmd__help,help)
+                cmd="ropewalk__subcmd__roam__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__roam__subcmd__help,scan)
+                cmd="ropewalk__subcmd__roam__subcmd__help__subcmd__scan"
+                ;;
+            ropewalk__subcmd__roam__subcmd__help,status)
+                cmd="ropewalk__subcmd__roam__subcmd__help__subcmd__status"
+                ;;
             ropewalk__subcmd__sim,check)
                 cmd="ropewalk__subcmd__sim__subcmd__check"
                 ;;
@@ -398,7 +428,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up ap repeater status top path link revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
+            opts="-h -V --help --version serve invite up ap repeater roam status top path link revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -556,7 +586,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="serve invite up ap repeater status top path link revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
+            opts="serve invite up ap repeater roam status top path link revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1062,6 +1092,48 @@ _ropewalk() {
         ropewalk__subcmd__help__subcmd__revoke)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__roam)
+            opts="scan status"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__roam__subcmd__scan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__roam__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2188,6 +2260,164 @@ _ropewalk() {
         ropewalk__subcmd__revoke)
             opts="-h --state --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam)
+            opts="-h --config --radio --interface --networks --state --log --log-format --help scan status help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --radio)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interface)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --networks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam__subcmd__help)
+            opts="scan status help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam__subcmd__help__subcmd__scan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam__subcmd__scan)
+            opts="-h --config --radio --interface --networks --state --log --log-format --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --radio)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interface)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --networks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam__subcmd__status)
+            opts="-h --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -148,6 +148,83 @@ json\:"One JSON object per line"))' \
 '::token -- What `ropewalk ap invite` printed; `-` reads it from standard input, where no list of processes shows it \[default\: the file'\''s, or the one used last with this state\]:_default' \
 && ret=0
 ;;
+(roam)
+_arguments "${_arguments_options[@]}" : \
+'--config=[Read settings from this TOML file, section \[roam\]; the command line goes before it]:FILE:_files' \
+'--radio=[The radio, as \`iw list\` names it \[default\: the only one\]]:PHY:_default' \
+'--interface=[A station interface of the radio, to listen with \[default\: its first\]]:IFACE:_default' \
+'--networks=[wpa_supplicant'\''s file with the networks to join \[default\: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there\]]:FILE:_files' \
+'--state=[Directory for what is noted to be taken back \[default\: /run/ropewalk/roam\]]:DIR:_files' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[How log lines look]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_ropewalk__subcmd__roam_commands" \
+"*::: :->roam" \
+&& ret=0
+
+    case $state in
+    (roam)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-roam-command-$line[1]:"
+        case $line[1] in
+            (scan)
+_arguments "${_arguments_options[@]}" : \
+'--config=[Read settings from this TOML file, section \[roam\]; the command line goes before it]:FILE:_files' \
+'--radio=[The radio, as \`iw list\` names it \[default\: the only one\]]:PHY:_default' \
+'--interface=[A station interface of the radio, to listen with \[default\: its first\]]:IFACE:_default' \
+'--networks=[wpa_supplicant'\''s file with the networks to join \[default\: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there\]]:FILE:_files' \
+'--state=[Directory for what is noted to be taken back \[default\: /run/ropewalk/roam\]]:DIR:_files' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[How log lines look]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'--json[Print JSON]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory that it was started with \[default\: /run/ropewalk/roam\]]:DIR:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__roam__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-roam-help-command-$line[1]:"
+        case $line[1] in
+            (scan)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (status)
 _arguments "${_arguments_options[@]}" : \
 '--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
@@ -796,6 +873,30 @@ esac
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(roam)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__roam_commands" \
+"*::: :->roam" \
+&& ret=0
+
+    case $state in
+    (roam)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-roam-command-$line[1]:"
+        case $line[1] in
+            (scan)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (status)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1025,6 +1126,7 @@ _ropewalk_commands() {
 'up:Connect this machine to a gateway over every link it has' \
 'ap:Run the access point of a repeater with two radios' \
 'repeater:Run a repeater with two radios' \
+'roam:Be a station of several access points at once' \
 'status:Say how the running bond does' \
 'top:Watch the running bond' \
 'path:Change the paths of the running bond' \
@@ -1099,6 +1201,7 @@ _ropewalk__subcmd__help_commands() {
 'up:Connect this machine to a gateway over every link it has' \
 'ap:Run the access point of a repeater with two radios' \
 'repeater:Run a repeater with two radios' \
+'roam:Be a station of several access points at once' \
 'status:Say how the running bond does' \
 'top:Watch the running bond' \
 'path:Change the paths of the running bond' \
@@ -1322,6 +1425,24 @@ _ropewalk__subcmd__help__subcmd__restore_commands() {
 _ropewalk__subcmd__help__subcmd__revoke_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help revoke commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__roam_commands] )) ||
+_ropewalk__subcmd__help__subcmd__roam_commands() {
+    local commands; commands=(
+'scan:Listen, and print what would be joined and why' \
+'status:Say how the running \`ropewalk roam\` does' \
+    )
+    _describe -t commands 'ropewalk help roam commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__roam__subcmd__scan_commands] )) ||
+_ropewalk__subcmd__help__subcmd__roam__subcmd__scan_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help roam scan commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__roam__subcmd__status_commands] )) ||
+_ropewalk__subcmd__help__subcmd__roam__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help roam status commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__serve_commands] )) ||
 _ropewalk__subcmd__help__subcmd__serve_commands() {
@@ -1717,6 +1838,49 @@ _ropewalk__subcmd__restore_commands() {
 _ropewalk__subcmd__revoke_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk revoke commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__roam_commands] )) ||
+_ropewalk__subcmd__roam_commands() {
+    local commands; commands=(
+'scan:Listen, and print what would be joined and why' \
+'status:Say how the running \`ropewalk roam\` does' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk roam commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__roam__subcmd__help_commands] )) ||
+_ropewalk__subcmd__roam__subcmd__help_commands() {
+    local commands; commands=(
+'scan:Listen, and print what would be joined and why' \
+'status:Say how the running \`ropewalk roam\` does' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk roam help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__roam__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__roam__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk roam help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__roam__subcmd__help__subcmd__scan_commands] )) ||
+_ropewalk__subcmd__roam__subcmd__help__subcmd__scan_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk roam help scan commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__roam__subcmd__help__subcmd__status_commands] )) ||
+_ropewalk__subcmd__roam__subcmd__help__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk roam help status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__roam__subcmd__scan_commands] )) ||
+_ropewalk__subcmd__roam__subcmd__scan_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk roam scan commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__roam__subcmd__status_commands] )) ||
+_ropewalk__subcmd__roam__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk roam status commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__serve_commands] )) ||
 _ropewalk__subcmd__serve_commands() {

@@ -25,11 +25,14 @@
 pub mod channel;
 pub mod clock;
 mod command;
+pub mod dhcp;
 pub mod dns;
 pub mod feedback;
 #[doc(hidden)]
 pub mod fuzzing;
+mod genl;
 pub mod links;
+pub mod mptcp;
 pub mod nat;
 mod netlink;
 mod nft;
@@ -41,5 +44,7 @@ pub mod setup;
 pub mod tcp_info;
 pub mod tun;
 pub mod udp;
+pub mod wifi;
+mod wpa_ctrl;
 
 pub use command::CommandError;

@@ -28,6 +28,14 @@ pub fn check() -> Result<(), PrivilegeError> {
     if !Path::new("/dev/net/tun").exists() {
         return Err(PrivilegeError::NoDriver(crate::tun::TunError::NoDriver));
     }
+    check_network()
+}
+
+/// The same for who makes no TUN device: the capability alone.
+///
+/// # Errors
+/// It is missing.
+pub fn check_network() -> Result<(), PrivilegeError> {
     let held = rustix::thread::capabilities(None).map_err(std::io::Error::from)?;
     if held.effective.contains(CapabilitySet::NET_ADMIN) { Ok(()) } else { Err(PrivilegeError::NotPermitted) }
 }

@@ -8,6 +8,7 @@
 //! | file | question |
 //! |---|---|
 //! | `estimate` | how much air a delivered packet takes by an access point |
+//! | `rate` | the same before anything was sent, by its signal |
 //! | `choose` | which access points are joined |
 //! | `mark` | which arriving packets get a mark (ECN) |
 //! | `priority` | which subflows rest as backups (MP_PRIO) |
@@ -24,4 +25,5 @@ pub mod estimate;
 pub mod handover;
 pub mod mark;
 pub mod priority;
+pub mod rate;
 pub mod slots;

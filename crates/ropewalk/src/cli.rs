@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Ap(Ap),
     /// Run a repeater with two radios
     Repeater(Repeater),
+    /// Be a station of several access points at once
+    Roam(Roam),
     /// Say how the running bond does
     Status(Status),
     /// Watch the running bond
@@ -281,6 +283,65 @@ fn interface(name: &str) -> Result<String, String> {
     check_interface(name).map(|()| name.to_owned())
 }
 
+/// `ropewalk roam`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Roam {
+    /// Something else than to run it.
+    #[command(subcommand)]
+    pub command: Option<RoamCommand>,
+    #[command(flatten)]
+    pub run: RoamArgs,
+}
+
+/// What `ropewalk roam` takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RoamArgs {
+    /// Read settings from this TOML file, section [roam]; the command line goes before it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The radio, as `iw list` names it [default: the only one]
+    #[arg(long, value_name = "PHY")]
+    pub radio: Option<String>,
+    /// A station interface of the radio, to listen with [default: its first]
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub interface: Option<String>,
+    /// wpa_supplicant's file with the networks to join [default: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there]
+    #[arg(long, value_name = "FILE")]
+    pub networks: Option<PathBuf>,
+    /// Directory for what is noted to be taken back [default: /run/ropewalk/roam]
+    #[arg(long = "state", value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// How log lines look
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+}
+
+/// What else there is to roaming.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RoamCommand {
+    /// Listen, and print what would be joined and why
+    Scan {
+        #[command(flatten)]
+        run: RoamArgs,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say how the running `ropewalk roam` does
+    Status {
+        /// Directory that it was started with [default: /run/ropewalk/roam]
+        #[arg(long = "state", value_name = "DIR")]
+        state: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
 /// `ropewalk status`.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
@@ -529,6 +590,10 @@ mod tests {
             "ropewalk ap invite attic --config f --endpoint 192.0.2.1:4500",
             "ropewalk repeater --config f",
             "ropewalk repeater rw1_x --config f --state d --lan eth0 --timeout 5",
+            "ropewalk roam",
+            "ropewalk roam --radio phy0 --interface wlan0 --networks f --config g --state d --log debug",
+            "ropewalk roam scan --interface wlan0 --json",
+            "ropewalk roam status --state d --json",
             "ropewalk status --state d --json",
             "ropewalk top --state d",
             "ropewalk path add wan0@gw:1 --state d --class backup",
@@ -574,6 +639,7 @@ mod tests {
             "ropewalk path set wan0 --state d --reset-day 32",
             "ropewalk path set wan0 --state d --cap lots",
             "ropewalk invite alice --state d --endpoint 192.0.2.1",
+            "ropewalk roam --interface a-name-that-is-too-long",
             "ropewalk mptcp cc load",
             "ropewalk mptcp cc load cubic",
         ] {

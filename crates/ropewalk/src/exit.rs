@@ -10,6 +10,7 @@ use ropewalk_net::privileges::PrivilegeError;
 use ropewalk_net::setup::SetupError;
 use ropewalk_net::tun::TunError;
 use ropewalk_net::udp::OpenError;
+use ropewalk_net::wifi::WifiError;
 use ropewalk_scenario::Problems;
 use ropewalk_session::{EndpointError, Refusal, TokenError};
 use std::process::ExitCode;
@@ -111,6 +112,13 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     }
     if let Some(kern) = error.downcast_ref::<KernError>() {
         return Some(kern_code(kern));
+    }
+    if let Some(wifi) = error.downcast_ref::<WifiError>() {
+        return Some(match wifi {
+            WifiError::NotPermitted(_) | WifiError::Blocked(_) => Code::Rights,
+            WifiError::NoWifi => Code::Usage,
+            _ => Code::Failure,
+        });
     }
     if error.is::<PrivilegeError>() {
         return Some(Code::Rights);

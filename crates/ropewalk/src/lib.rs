@@ -8,6 +8,7 @@
 //! * `state`: what is kept on disk: keys, clients, used bytes.
 //! * `sim`: the simulator: runs, sweeps, their results; `lab`: the same scenarios live; `compare`: both side by side; `reproduce`:
 //!   papers, claim by claim.
+//! * `roam`: a station of several access points.
 //! * `probe`: what limits a path.
 //! * `control`: the socket by which other commands talk to a running daemon; `report`: what it says of itself.
 //!
@@ -35,6 +36,7 @@ mod metrics;
 mod probe;
 mod report;
 mod reproduce;
+mod roam;
 mod sim;
 mod state;
 mod top;

@@ -1,29 +1,23 @@
-//! hostapd's control interface: datagrams of text over a Unix socket, one answer to each.
+//! hostapd's control interface.
 
 use std::fmt;
 use std::io;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::{ChannelError, ChannelSwitch};
 use crate::feedback::Nl80211;
+use crate::wpa_ctrl::{PATIENCE, WpaCtrl};
 
 /// Where it usually listens.
 pub(super) const USUALLY: &str = "/run/hostapd";
-/// How long it may take to answer.
-const PATIENCE: Duration = Duration::from_millis(500);
 /// hostapd refuses a switch until it knows that the last one is over, which the radio knows a little sooner: so often it is asked again, and when.
 const ATTEMPTS: u32 = 4;
 const AGAIN: Duration = Duration::from_millis(40);
-/// Answers are shorter.
-const LONGEST: usize = 8192;
 
 /// The control interface of one of hostapd's interfaces.
 pub struct Hostapd {
-    socket: UnixDatagram,
+    socket: WpaCtrl,
     at: PathBuf,
     /// The kernel's own word on the radio, where it has one.
     radio: Option<Nl80211>,
@@ -35,20 +29,9 @@ impl Hostapd {
     /// # Errors
     /// [`ChannelError::Nobody`].
     pub fn open(directory: &Path, interface: &str) -> Result<Hostapd, ChannelError> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
         let at = directory.join(interface);
-        // hostapd answers to a name. An abstract one leaves no file behind, and a private /tmp does not hide it.
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let own = format!("ropewalk-hostapd/{}-{number}", std::process::id());
-        let connect = || {
-            let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&own)?)?;
-            socket.connect(&at)?;
-            socket.set_read_timeout(Some(PATIENCE))?;
-            socket.set_write_timeout(Some(PATIENCE))?;
-            Ok(socket)
-        };
         let nobody = |why| ChannelError::Nobody { at: at.display().to_string(), why };
-        let socket = connect().map_err(nobody)?;
+        let socket = WpaCtrl::open(&at, PATIENCE).map_err(nobody)?;
         let radio = Nl80211::open(interface, Duration::ZERO).ok();
         Ok(Hostapd { socket, at, radio })
     }
@@ -59,15 +42,7 @@ impl Hostapd {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ChannelError::Silent { at: at() },
             _ => ChannelError::Nobody { at: at(), why: e },
         };
-        self.socket.send(question.as_bytes()).map_err(silent)?;
-        let mut answer = [0; LONGEST];
-        loop {
-            let len = self.socket.recv(&mut answer).map_err(silent)?;
-            // Events begin with their level, and are not for us.
-            if answer[0] != b'<' {
-                return Ok(String::from_utf8_lossy(&answer[..len]).into_owned());
-            }
-        }
+        self.socket.ask(question).map_err(silent)
     }
 
     fn status(&self) -> Result<Status, ChannelError> {
@@ -188,6 +163,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::fs;
+    use std::os::unix::net::UnixDatagram;
 
     fn status(width: u32) -> Status {
         let text = format!(

@@ -23,6 +23,7 @@ mod wifi_status;
 pub use lab::socket_name;
 pub(crate) use lab::{announce, open as open_lab};
 pub use nl80211::Radio;
+pub(crate) use nl80211::message::StationInfo;
 pub(crate) use nl80211::{
     Nl80211, is_without_ht, read_any as read_any_nl80211, rts_threshold, set_rts_threshold, set_tries, tries,
 };

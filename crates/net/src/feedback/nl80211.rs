@@ -4,17 +4,16 @@
 //! that is in use (`GET_SURVEY`: how long it was on and busy) and the interface (`GET_INTERFACE`: frequency and width). The kernel counts a packet as sent when
 //! the driver takes it, so `delivered` is what was sent less what is known to have failed, and what is in the hardware counts as delivered.
 
-mod message;
+pub(crate) mod message;
 
 use std::time::Duration;
 
 use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NetlinkPayload};
 use netlink_packet_generic::GenlMessage;
-use netlink_packet_generic::ctrl::nlas::GenlCtrlAttrs;
-use netlink_packet_generic::ctrl::{GenlCtrl, GenlCtrlCmd};
 
 use super::counter::Wide;
 use super::{Channel, Events, FeedbackError, LinkFeedback, LinkReport, Source, Station, index_of};
+use crate::genl::Family;
 use crate::netlink::Netlink;
 use message::{Command, StationInfo};
 
@@ -178,15 +177,8 @@ fn order(interface: &str, of: impl FnOnce(u32) -> Command) -> std::io::Result<()
 
 /// The number that this kernel gave to nl80211.
 fn family() -> Result<u16, FeedbackError> {
-    let request =
-        GenlCtrl { cmd: GenlCtrlCmd::GetFamily, nlas: vec![GenlCtrlAttrs::FamilyName("nl80211".to_owned())] };
-    let mut controller: Netlink<GenlMessage<GenlCtrl>> = Netlink::open_generic()?;
-    let answers = controller.ask(GenlMessage::from_payload(request), NLM_F_ACK).unwrap_or_default();
-    let attributes = answers.into_iter().flat_map(|answer| answer.payload.nlas);
-    let mut ids =
-        attributes.filter_map(|a| if let GenlCtrlAttrs::FamilyId(id) = a { Some(id) } else { None });
     let none = || FeedbackError::unsupported(Source::Nl80211, "this kernel has no Wi-Fi");
-    ids.next().ok_or_else(none)
+    Family::find("nl80211")?.map(|family| family.id).ok_or_else(none)
 }
 
 /// What all stations add up to, those that have left included.
@@ -254,7 +246,8 @@ pub(crate) fn read_any(bytes: &[u8]) {
     for message in crate::netlink::messages::<GenlMessage<Command>>(bytes) {
         if let NetlinkPayload::InnerMessage(GenlMessage { payload: c, .. }) = message.payload {
             let _ = (c.is_without_ht(), c.rts_threshold(), c.tries(), c.radio(), c.has_station_beside_ap());
-            let _ = (c.station(), c.channel(), c.survey_in_use());
+            let _ = (c.station(), c.channel(), c.survey_in_use(), c.stations_at_once());
+            crate::wifi::read_any(&c);
         }
     }
 }

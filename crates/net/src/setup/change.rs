@@ -24,6 +24,16 @@ pub enum Change {
     NatTable(crate::nat::Table),
     /// The resolver of a network device; see [`crate::dns`].
     Resolver(crate::dns::Resolver),
+    /// An address from which MPTCP opens subflows; see [`crate::mptcp`].
+    MptcpEndpoint(crate::mptcp::Endpoint),
+    /// How many of them a connection may have.
+    MptcpLimits(crate::mptcp::Limits),
+    /// A station of our own; see [`crate::wifi`].
+    StationInterface(crate::wifi::StationInterface),
+    /// An interface that was off.
+    SwitchedOn(crate::wifi::SwitchedOn),
+    /// What NetworkManager keeps off.
+    Unmanaged(crate::wifi::Unmanaged),
     /// A table of the firewall.
     Guard(Guard),
     /// Another.
@@ -39,6 +49,11 @@ impl Change {
             Change::Tries(radio) => radio.set(),
             Change::NatTable(table) => table.add(),
             Change::Resolver(resolver) => resolver.set(),
+            Change::MptcpEndpoint(endpoint) => endpoint.add(),
+            Change::MptcpLimits(limits) => limits.set(),
+            Change::StationInterface(station) => station.add(),
+            Change::SwitchedOn(interface) => interface.set(),
+            Change::Unmanaged(interfaces) => interfaces.add(),
             Change::Guard(guard) => guard.add(),
             Change::KillSwitch(switch) => switch.add(),
         }
@@ -52,6 +67,11 @@ impl Change {
             Change::Tries(radio) => radio.restore(),
             Change::NatTable(table) => table.delete(),
             Change::Resolver(resolver) => resolver.revert(),
+            Change::MptcpEndpoint(endpoint) => endpoint.delete(),
+            Change::MptcpLimits(limits) => limits.restore(),
+            Change::StationInterface(station) => station.delete(),
+            Change::SwitchedOn(interface) => interface.restore(),
+            Change::Unmanaged(interfaces) => interfaces.delete(),
             Change::Guard(guard) => guard.delete(),
             Change::KillSwitch(switch) => switch.delete(),
         }

@@ -13,6 +13,7 @@ mod journal;
 mod routes;
 mod rts;
 mod rule;
+mod station;
 mod sysctl;
 
 pub use bridge::{find_bridge, join_bridge};
@@ -24,6 +25,7 @@ pub use journal::{Journal, cleanup_stale};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rts::{RtsThreshold, Tries, is_worth_protecting, protect};
 pub use rule::{Rule, RuleKind};
+pub use station::{StationAddress, StationNetwork};
 pub use sysctl::{Sysctl, forwarding, reverse_path};
 
 use std::io;

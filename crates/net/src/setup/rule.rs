@@ -45,6 +45,20 @@ pub enum RuleKind {
         /// The priority of the rule to go on at.
         target: u32,
     },
+    /// Packets from the address look into the table.
+    FromToTable {
+        /// The source address.
+        source: IpAddr,
+        /// The table.
+        table: u32,
+    },
+    /// Packets that have to leave by the interface look into the table.
+    ByToTable {
+        /// The interface's name.
+        interface: String,
+        /// The table.
+        table: u32,
+    },
     /// Nothing; a place to go to.
     Nop,
 }
@@ -75,13 +89,13 @@ impl Rule {
             ..RuleHeader::default()
         };
         let mut attributes = vec![RuleAttribute::Priority(self.priority)];
-        match self.does {
+        match &self.does {
             RuleKind::UnmarkedToTable { mark, table } => {
                 header.flags = RuleFlags::Invert;
                 attributes.extend([
-                    RuleAttribute::FwMark(mark),
+                    RuleAttribute::FwMark(*mark),
                     RuleAttribute::FwMask(u32::MAX),
-                    RuleAttribute::Table(table),
+                    RuleAttribute::Table(*table),
                 ]);
             }
             RuleKind::MainWithoutDefault => {
@@ -90,7 +104,14 @@ impl Rule {
             RuleKind::FromGoto { source, target } => {
                 header.action = RuleAction::Goto;
                 header.src_len = if self.v6 { 128 } else { 32 };
-                attributes.extend([RuleAttribute::Source(source), RuleAttribute::Goto(target)]);
+                attributes.extend([RuleAttribute::Source(*source), RuleAttribute::Goto(*target)]);
+            }
+            RuleKind::FromToTable { source, table } => {
+                header.src_len = if self.v6 { 128 } else { 32 };
+                attributes.extend([RuleAttribute::Source(*source), RuleAttribute::Table(*table)]);
+            }
+            RuleKind::ByToTable { interface, table } => {
+                attributes.extend([RuleAttribute::Oifname(interface.clone()), RuleAttribute::Table(*table)]);
             }
             RuleKind::Nop => header.action = RuleAction::Nop,
         }

@@ -25,6 +25,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Up(args) => up::run(args),
         Command::Ap(args) => ap::run(args),
         Command::Repeater(args) => repeater::run(args),
+        Command::Roam(args) => crate::roam::run(args),
         Command::Status(args) => status::run(&args),
         Command::Top(args) => crate::top::run(&args),
         Command::Path(args) => path::run(args),

@@ -5,10 +5,12 @@
 
 mod backhaul;
 mod error;
+mod roam;
 mod values;
 
 pub(crate) use backhaul::{Ap, BackhaulLink, Migrate, Repeater, RoutedSubnets, dedicated};
 pub(crate) use error::ConfigError;
+pub(crate) use roam::Roam;
 pub(crate) use values::{Amount, Name};
 
 use crate::cli::{LogFormat, PathName};
@@ -24,7 +26,7 @@ use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-/// A configuration file. Each daemon reads the section of its name (`serve`, `up`, `ap`, `repeater`), and all read `[engine]`, `[log]` and `[metrics]`.
+/// A configuration file. Each daemon reads the section of its name (`serve`, `up`, `ap`, `repeater`, `roam`), and all read `[engine]`, `[log]` and `[metrics]`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct File {
@@ -37,6 +39,8 @@ pub(crate) struct File {
     pub ap: Ap,
     /// The repeater. With this section `[engine]` has other defaults: below.
     pub repeater: Repeater,
+    /// A station of several access points at once: `ropewalk roam`. The command line goes before all of it.
+    pub roam: Roam,
     /// The bonding engine. The defaults suit links from 1 Mb/s to 1 Gb/s.
     pub engine: Engine,
     /// What is logged.
@@ -343,6 +347,7 @@ impl File {
 
     /// What types cannot say: the key that is wrong, and why.
     fn check(&self) -> Result<(), (&'static str, String)> {
+        self.roam.check()?;
         let e = &self.engine;
         let within = |key, value: u64, least: u64, most: u64| {
             let sentence = || format!("{key} is {value}, but has to be from {least} to {most}");

@@ -63,10 +63,14 @@ fn an_unknown_key_is_refused_with_the_nearest() {
         error("[engine]\ntun_mtu = 1\n"),
         "rw.toml, line 2: there is no key `tun_mtu` here; did you mean `tun-mtu`?"
     );
+    assert_eq!(
+        error("[roam]\nmots = 3\n"),
+        "rw.toml, line 2: there is no key `mots` here; did you mean `most`?"
+    );
     let odd = error("zzz = 1\n");
     assert_eq!(
         odd,
-        "rw.toml, line 1: there is no key `zzz` here; known are serve, up, ap, repeater, engine, log, metrics"
+        "rw.toml, line 1: there is no key `zzz` here; known are serve, up, ap, repeater, roam, engine, log, metrics"
     );
 }
 
@@ -76,6 +80,12 @@ fn a_wrong_value_is_refused_where_it_stands() {
     assert!(e.starts_with("rw.toml, line 3: there is no scheduler \"fastest\"; known are"), "{e}");
     let e = error("[engine]\ntun-mtu = 100\n");
     assert_eq!(e, "rw.toml, line 2: tun-mtu is 100, but has to be from 1280 to 9000");
+    let e = error("[roam]\nmost = 9\n");
+    assert_eq!(e, "rw.toml, line 2: most is 9, but has to be from 1 to 8");
+    let e = error("[roam]\nportal = \"https://a/\"\n");
+    assert!(e.starts_with("rw.toml, line 2: portal is"), "{e}");
+    let e = error("[roam]\nchannel = 15\n");
+    assert_eq!(e, "rw.toml, line 2: there is no channel 15 in the 2.4 and 5 GHz bands");
     let e = error("[engine]\nnice = -21\n");
     assert_eq!(e, "rw.toml, line 2: nice is -21, but has to be from -20 to 19");
     let e = error("[[up.path]]\ninterface = \"a\"\nclass = \"metered\"\n");

@@ -3,6 +3,7 @@
 use crate::cli::PathOptions;
 use crate::exit::{self, Code};
 use crate::report::Snapshot;
+use crate::roam::report::RoamStatus;
 use ropewalk_session::{Endpoint, PublicKey};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -18,6 +19,8 @@ pub(crate) const REQUEST_MAX: u64 = 64 << 10;
 pub(crate) enum Request {
     /// How it does.
     Status {},
+    /// How a client of several access points does.
+    Roam {},
     /// Gateway: let a device in.
     Invite {
         /// What to call it.
@@ -73,6 +76,11 @@ pub(crate) enum Response {
     Status {
         /// All of it.
         status: Box<Snapshot>,
+    },
+    /// How a client of several access points does.
+    Roam {
+        /// All of it.
+        status: Box<RoamStatus>,
     },
     /// A token for a new client.
     Token {

@@ -3,15 +3,14 @@
 
 use std::time::Duration;
 
-use netlink_packet_core::{DecodeError, Emitable, NlasIterator, ParseableParametrized};
-use netlink_packet_generic::{GenlFamily, GenlHeader};
-
 use super::super::{Channel, Load};
+pub(crate) use crate::genl::Raw as Command;
+use crate::genl::{attributes, find, u32_of};
 
-pub(super) const GET_WIPHY: u8 = 1;
+pub(crate) const GET_WIPHY: u8 = 1;
 const SET_WIPHY: u8 = 2;
-pub(super) const GET_INTERFACE: u8 = 5;
-pub(super) const GET_STATION: u8 = 17;
+pub(crate) const GET_INTERFACE: u8 = 5;
+pub(crate) const GET_STATION: u8 = 17;
 pub(super) const GET_SURVEY: u8 = 50;
 
 const ATTR_WIPHY: u16 = 1;
@@ -40,6 +39,7 @@ mod sta {
     pub(super) const RX_BYTES64: u16 = 23;
     pub(super) const TX_BYTES64: u16 = 24;
     pub(super) const EXPECTED_THROUGHPUT: u16 = 27;
+    pub(super) const BEACON_RX: u16 = 29;
     pub(super) const TID_STATS: u16 = 31;
     pub(super) const RX_DURATION: u16 = 32;
     pub(super) const TX_DURATION: u16 = 39;
@@ -59,6 +59,7 @@ const SURVEY_TIME_BUSY: u16 = 5;
 /// `enum nl80211_if_combination_attrs` and `enum nl80211_iface_limit_attrs`.
 const COMBINATION_LIMITS: u16 = 1;
 const COMBINATION_MAXNUM: u16 = 2;
+const COMBINATION_CHANNELS: u16 = 4;
 const LIMIT_MAX: u16 = 1;
 const LIMIT_TYPES: u16 = 2;
 /// `enum nl80211_iftype`, which flags of types are named by.
@@ -71,70 +72,35 @@ const WIDTHS_MHZ: [u32; 14] = [20, 20, 40, 80, 160, 160, 5, 10, 1, 2, 4, 8, 16, 
 /// Access categories by user priority, which is the traffic identifier (802.11-2020, table 10-1): background, best effort, video, voice.
 const CATEGORY: [usize; 8] = [1, 0, 0, 1, 2, 2, 3, 3];
 
-/// A message: a command, and attributes as they came.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Command {
-    command: u8,
-    attributes: Vec<u8>,
-}
-
-impl GenlFamily for Command {
-    fn family_name() -> &'static str {
-        "nl80211"
-    }
-
-    fn command(&self) -> u8 {
-        self.command
-    }
-
-    fn version(&self) -> u8 {
-        1
-    }
-}
-
-impl Emitable for Command {
-    fn buffer_len(&self) -> usize {
-        self.attributes.len()
-    }
-
-    fn emit(&self, buffer: &mut [u8]) {
-        buffer[..self.attributes.len()].copy_from_slice(&self.attributes);
-    }
-}
-
-impl ParseableParametrized<[u8], GenlHeader> for Command {
-    fn parse_with_param(bytes: &[u8], header: GenlHeader) -> Result<Self, DecodeError> {
-        Ok(Command { command: header.cmd, attributes: bytes.to_vec() })
-    }
-}
-
 /// What the kernel says of a station.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct StationInfo {
-    pub(super) mac: [u8; 6],
+pub(crate) struct StationInfo {
+    pub(crate) mac: [u8; 6],
     /// When it joined, ns since the machine started; 0 if unknown.
-    pub(super) joined: u64,
-    pub(super) tx_packets: u32,
-    pub(super) tx_failed: u32,
-    pub(super) tx_retries: u32,
-    pub(super) rx_packets: u32,
-    pub(super) tx_bytes: u64,
-    pub(super) rx_bytes: u64,
-    pub(super) signal_dbm: Option<i8>,
-    pub(super) inactive: Option<Duration>,
-    pub(super) tx_rate_bps: u64,
-    pub(super) rx_rate_bps: u64,
-    pub(super) expected_bps: u64,
-    pub(super) airtime_tx: Option<Duration>,
-    pub(super) airtime_rx: Option<Duration>,
+    pub(crate) joined: u64,
+    pub(crate) tx_packets: u32,
+    pub(crate) tx_failed: u32,
+    pub(crate) tx_retries: u32,
+    pub(crate) rx_packets: u32,
+    pub(crate) tx_bytes: u64,
+    pub(crate) rx_bytes: u64,
+    pub(crate) signal_dbm: Option<i8>,
+    pub(crate) inactive: Option<Duration>,
+    pub(crate) tx_rate_bps: u64,
+    pub(crate) rx_rate_bps: u64,
+    pub(crate) expected_bps: u64,
+    pub(crate) airtime_tx: Option<Duration>,
+    pub(crate) airtime_rx: Option<Duration>,
     /// By access category.
-    pub(super) backlog_packets: [u32; 4],
-    pub(super) backlog_bytes: u64,
+    pub(crate) backlog_packets: [u32; 4],
+    pub(crate) backlog_bytes: u64,
+    /// Beacons that were heard of it, if it is an access point and the driver counts them.
+    pub(crate) beacons: Option<u64>,
 }
 
 impl Command {
     /// A question about an interface.
-    pub(super) fn about(command: u8, index: u32) -> Command {
+    pub(crate) fn about(command: u8, index: u32) -> Command {
         let mut attributes = Vec::with_capacity(8);
         attributes.extend(8u16.to_ne_bytes());
         attributes.extend(ATTR_IFINDEX.to_ne_bytes());
@@ -143,7 +109,7 @@ impl Command {
     }
 
     /// A question about the radio of an interface, to be answered in parts: what a radio can do is more than one message holds.
-    pub(super) fn about_radio(index: u32) -> Command {
+    pub(crate) fn about_radio(index: u32) -> Command {
         let mut question = Command::about(GET_WIPHY, index);
         question.attributes.extend(4u16.to_ne_bytes());
         question.attributes.extend(ATTR_SPLIT_WIPHY_DUMP.to_ne_bytes());
@@ -151,12 +117,12 @@ impl Command {
     }
 
     /// Of the answer to `GET_INTERFACE`: it is on a channel, and older than 802.11n (`NL80211_CHAN_WIDTH_20_NOHT`).
-    pub(super) fn is_without_ht(&self) -> bool {
+    pub(crate) fn is_without_ht(&self) -> bool {
         attributes(&self.attributes).any(|(kind, value)| kind == ATTR_CHANNEL_WIDTH && u32_of(value) == 0)
     }
 
     /// An order: the RTS threshold of the interface's radio, bytes.
-    pub(super) fn rts_threshold_of(index: u32, bytes: u32) -> Command {
+    pub(crate) fn rts_threshold_of(index: u32, bytes: u32) -> Command {
         let mut order = Command::about(SET_WIPHY, index);
         order.attributes.extend(8u16.to_ne_bytes());
         order.attributes.extend(ATTR_WIPHY_RTS_THRESHOLD.to_ne_bytes());
@@ -165,13 +131,13 @@ impl Command {
     }
 
     /// Of a part of the answer to `GET_WIPHY`: the RTS threshold, bytes.
-    pub(super) fn rts_threshold(&self) -> Option<u32> {
+    pub(crate) fn rts_threshold(&self) -> Option<u32> {
         let mut all = attributes(&self.attributes);
         all.find(|(kind, _)| *kind == ATTR_WIPHY_RTS_THRESHOLD).map(|(_, value)| u32_of(value))
     }
 
     /// An order: how often the interface's radio tries a short frame, an RTS among them, and a long one.
-    pub(super) fn tries_of(index: u32, (short, long): (u8, u8)) -> Command {
+    pub(crate) fn tries_of(index: u32, (short, long): (u8, u8)) -> Command {
         let mut order = Command::about(SET_WIPHY, index);
         for (kind, tries) in [(ATTR_WIPHY_RETRY_SHORT, short), (ATTR_WIPHY_RETRY_LONG, long)] {
             order.attributes.extend(5u16.to_ne_bytes());
@@ -182,7 +148,7 @@ impl Command {
     }
 
     /// Of a part of the answer to `GET_WIPHY`: how often a short frame is tried, and a long one.
-    pub(super) fn tries(&self) -> Option<(u8, u8)> {
+    pub(crate) fn tries(&self) -> Option<(u8, u8)> {
         let of = |wanted| {
             let mut all = attributes(&self.attributes);
             all.find(|(kind, _)| *kind == wanted).and_then(|(_, value)| value.first().copied())
@@ -191,18 +157,24 @@ impl Command {
     }
 
     /// Of any answer: the number of its radio.
-    pub(super) fn radio(&self) -> Option<u32> {
+    pub(crate) fn radio(&self) -> Option<u32> {
         attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_WIPHY).map(|(_, value)| u32_of(value))
     }
 
     /// Of a part of the answer to `GET_WIPHY`: whether it has a combination of interfaces that holds a station and an access point.
-    pub(super) fn has_station_beside_ap(&self) -> bool {
+    pub(crate) fn has_station_beside_ap(&self) -> bool {
         let all = attributes(&self.attributes).filter(|(kind, _)| *kind == ATTR_INTERFACE_COMBINATIONS);
         all.flat_map(|(_, combinations)| attributes(combinations)).any(|(_, one)| allows_both(one))
     }
 
+    /// Of a part of the answer to `GET_WIPHY`: the most stations of a combination of interfaces, and on how many channels these may be.
+    pub(crate) fn stations_at_once(&self) -> Option<(u32, u32)> {
+        let combinations = self.get(ATTR_INTERFACE_COMBINATIONS)?;
+        attributes(combinations).map(|(_, one)| stations_of(one)).max()
+    }
+
     /// The answer to `GET_STATION`.
-    pub(super) fn station(&self) -> Option<StationInfo> {
+    pub(crate) fn station(&self) -> Option<StationInfo> {
         let mac = attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_MAC)?.1;
         let info = attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_STA_INFO)?.1;
         let mut station = StationInfo { mac: *mac.first_chunk()?, ..StationInfo::default() };
@@ -211,7 +183,7 @@ impl Command {
     }
 
     /// The answer to `GET_INTERFACE`.
-    pub(super) fn channel(&self) -> Channel {
+    pub(crate) fn channel(&self) -> Channel {
         let mut channel = Channel::default();
         for (kind, value) in attributes(&self.attributes) {
             match kind {
@@ -226,7 +198,7 @@ impl Command {
     }
 
     /// Frequency and load of the answer to `GET_SURVEY` that is about the channel in use.
-    pub(super) fn survey_in_use(&self) -> Option<(u32, Option<Load>)> {
+    pub(crate) fn survey_in_use(&self) -> Option<(u32, Option<Load>)> {
         let survey = attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_SURVEY_INFO)?.1;
         let (mut frequency, mut in_use, mut on, mut busy) = (0, false, None, None);
         for (kind, value) in attributes(survey) {
@@ -261,6 +233,7 @@ impl StationInfo {
             sta::RX_DURATION => self.airtime_rx = Some(Duration::from_micros(u64_of(value))),
             sta::TX_DURATION => self.airtime_tx = Some(Duration::from_micros(u64_of(value))),
             sta::ASSOC_AT_BOOTTIME => self.joined = u64_of(value),
+            sta::BEACON_RX => self.beacons = Some(u64_of(value)),
             sta::TID_STATS => self.take_backlog(value),
             _ => {}
         }
@@ -285,6 +258,18 @@ impl StationInfo {
     }
 }
 
+/// How many stations a combination holds, and on how many channels its interfaces may be.
+fn stations_of(combination: &[u8]) -> (u32, u32) {
+    let of = |wanted| find(combination, wanted);
+    let holds_stations = |limit: &&[u8]| {
+        find(limit, LIMIT_TYPES).is_some_and(|types| attributes(types).any(|(kind, _)| kind == TYPE_STATION))
+    };
+    let limits = attributes(of(COMBINATION_LIMITS).unwrap_or_default()).map(|(_, limit)| limit);
+    let most = limits.filter(holds_stations).map(|limit| find(limit, LIMIT_MAX).map_or(0, u32_of));
+    let most = most.fold(0, u32::saturating_add).min(of(COMBINATION_MAXNUM).map_or(0, u32_of));
+    (most, of(COMBINATION_CHANNELS).map_or(1, u32_of))
+}
+
 /// Whether one limit of a combination is for a station and another for an access point, or one for two of either kind.
 fn allows_both(combination: &[u8]) -> bool {
     let of = |wanted| attributes(combination).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
@@ -303,18 +288,6 @@ fn allows_both(combination: &[u8]) -> bool {
     of(COMBINATION_MAXNUM).is_some_and(|most| u32_of(most) > 1) && limits.iter().enumerate().any(apart)
 }
 
-/// Kind and value of each attribute, as far as the bytes are attributes.
-fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    NlasIterator::new(bytes).map_while(Result::ok).filter_map(|a| {
-        let (kind, length) = (a.kind(), usize::from(a.length()));
-        a.into_inner().get(4..length).map(|value| (kind, value))
-    })
-}
-
-fn u32_of(value: &[u8]) -> u32 {
-    value.first_chunk().map_or(0, |b| u32::from_ne_bytes(*b))
-}
-
 fn u64_of(value: &[u8]) -> u64 {
     value.first_chunk().map_or(0, |b| u64::from_ne_bytes(*b))
 }
@@ -330,15 +303,7 @@ fn rate_bps(info: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// An attribute: length with its header of four bytes, kind, value, padding to four bytes (`linux/netlink.h`).
-    fn nla(kind: u16, value: &[u8]) -> Vec<u8> {
-        let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
-        bytes.extend(kind.to_ne_bytes());
-        bytes.extend(value);
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-        bytes
-    }
+    use crate::genl::nla;
 
     fn answer(attributes: &[Vec<u8>]) -> Command {
         Command { command: 19, attributes: attributes.concat() }
@@ -375,6 +340,7 @@ mod tests {
             nla(23, &1_100u64.to_ne_bytes()),
             nla(24, &5_000_000_000u64.to_ne_bytes()),
             nla(27, &400_000u32.to_ne_bytes()),
+            nla(29, &77u64.to_ne_bytes()),
             nla(
                 31 | NESTED,
                 &[tid(0), tid(1), tid(6), tid(16), nla(4, &nla(2, &9u64.to_ne_bytes()))].concat(),
@@ -408,6 +374,7 @@ mod tests {
             airtime_rx: None,
             backlog_packets: [20, 40, 0, 20],
             backlog_bytes: 120_000,
+            beacons: Some(77),
         };
         assert_eq!(message.station(), Some(expected));
     }
@@ -458,6 +425,13 @@ mod tests {
                 "{limits:?} {most}"
             );
         }
+        let at_once = |limits: &[Vec<u8>], most| radio(limits, most).stations_at_once();
+        assert_eq!(at_once(&[limit(4, &station), limit(1, &ap)], 4), Some((4, 1)));
+        assert_eq!(at_once(&[limit(2048, &both)], 3), Some((3, 1)), "as many as there may be of all kinds");
+        assert_eq!(at_once(&[limit(1, &station), limit(1, &both)], 8), Some((2, 1)));
+        assert_eq!(at_once(&[limit(8, &ap)], 8), Some((1, 1)), "the combination of a station alone");
+        assert_eq!(answer(&[]).stations_at_once(), None);
+        assert_eq!(answer(&[nla(120, &[9; 11])]).stations_at_once(), None);
         assert!(!answer(&[nla(1, &3u32.to_ne_bytes())]).has_station_beside_ap());
         assert!(!answer(&[nla(120, &[9; 11])]).has_station_beside_ap());
     }

@@ -1,0 +1,424 @@
+//! The loop: listens, joins, leaves.
+
+use super::listener::Listener;
+use super::plan::{Bounds, Candidate, Verdict, plan, shortage};
+use super::radio::{Chosen, Others, is_on, networks};
+use super::report::{AccessPoint, RoamStatus};
+use super::station::{Station, World};
+use super::{settings, state_dir, text};
+use crate::cli::{LogFormat, RoamArgs};
+use crate::config;
+use crate::control::protocol::{Request, Response};
+use crate::control::server::{ControlHandler, Server};
+use crate::state::StateDir;
+use anyhow::Context;
+use aws_lc_rs::hmac;
+use ropewalk_net::links::Follower;
+use ropewalk_net::poll::{Signal, Signals};
+use ropewalk_net::setup::{Change, Journal};
+use ropewalk_net::wifi::{
+    Bss, KnownNetwork, StationInterface, Supplicant, SwitchedOn, keep_others_off, mac_text,
+};
+use ropewalk_net::{mptcp, privileges, service};
+use ropewalk_roam::choose::{Heard, choose};
+use ropewalk_roam::priority::Priorities;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The loop goes round this often: two beacons.
+const TICK: Duration = Duration::from_millis(200);
+/// With no access point all channels are listened to this often.
+const LOST: Duration = Duration::from_secs(5);
+/// One that could not be joined is not tried again for this long, and twice as long after each failure, up to the second.
+const REST: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(320));
+/// Access points that were left are shown for this long.
+const SHOWN: Duration = Duration::from_secs(60);
+/// Access points that rest, and those that were left, kept at most.
+const MOST: usize = 64;
+/// MPTCP leaves an access point after the beacons that `choose` asks for, and the station after so many times as many: to join again costs seconds, and beacons
+/// are lost in bursts. The kernel may know sooner.
+const GONE: u32 = 3;
+/// What our interfaces' names begin with.
+const PREFIX: &str = "roam";
+
+/// Runs until it is told to stop.
+pub(super) fn run(args: RoamArgs) -> anyhow::Result<()> {
+    let file = settings(&args)?;
+    crate::logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
+    privileges::keep_secrets()?;
+    privileges::check_network()?;
+    let roam = file.roam;
+    let dir = StateDir::open(&state_dir(&roam))?;
+    let _lock = dir.lock()?;
+    let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    if left_behind > 0 {
+        tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
+    }
+    let chosen = Chosen::find(&roam)?;
+    let (known, path) = networks(&roam, &chosen.interface.name)?;
+    tracing::info!(radio = chosen.radio.name, networks = known.len(), file = %path.display(), "roaming");
+    let mut signals = Signals::new().context("signals cannot be caught")?;
+    keep_others_off(&mut journal, PREFIX)?;
+    let has_mptcp = roam.mptcp && mptcp::is_on();
+    if has_mptcp {
+        mptcp::raise_limits(&mut journal, roam.most)?;
+    }
+    privileges::drop_all_but_network()?;
+    let supplicant = Supplicant::start(&dir.path().join("wpa"))?;
+    let shown = Arc::new(Mutex::new(RoamStatus::default()));
+    let _server = Server::start(&dir, Control(Arc::clone(&shown)))?;
+    let mut daemon = Daemon {
+        files: args,
+        known,
+        chosen,
+        journal,
+        supplicant,
+        follower: Follower::new()?,
+        stations: Vec::new(),
+        candidates: Vec::new(),
+        others: Others::default(),
+        listener: Listener::default(),
+        next_scan: Duration::ZERO,
+        switched_on: None,
+        resting: BTreeMap::new(),
+        left: Vec::new(),
+        priorities: Priorities::new(),
+        has_mptcp,
+        roam,
+    };
+    service::ready();
+    let began = Instant::now();
+    let outcome = loop {
+        let now = began.elapsed();
+        match signals.pending().last() {
+            Some(Signal::Stop) => break Ok(()),
+            Some(Signal::Reload) => daemon.reload(),
+            None => {}
+        }
+        if let Err(error) = daemon.turn(now) {
+            break Err(error);
+        }
+        *shown.lock().unwrap_or_else(PoisonError::into_inner) = daemon.report(now);
+        std::thread::sleep(TICK);
+    };
+    daemon.finish();
+    outcome
+}
+
+/// Answers requests: with what the loop wrote down last.
+struct Control(Arc<Mutex<RoamStatus>>);
+
+impl ControlHandler for Control {
+    fn answer(&self, request: Request) -> Response {
+        match request {
+            Request::Roam {} => {
+                let status = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Response::Roam { status: Box::new(status) }
+            }
+            Request::Status {} => Response::wrong_end("bond: ask `ropewalk roam status`"),
+            _ => Response::wrong_end("bond"),
+        }
+    }
+}
+
+struct Daemon {
+    files: RoamArgs,
+    roam: config::Roam,
+    known: Vec<KnownNetwork>,
+    chosen: Chosen,
+    journal: Journal,
+    supplicant: Supplicant,
+    follower: Follower,
+    stations: Vec<Station>,
+    /// What was heard last, and what becomes of it.
+    candidates: Vec<Candidate>,
+    others: Others,
+    listener: Listener,
+    next_scan: Duration,
+    /// The interface that listens was off.
+    switched_on: Option<SwitchedOn>,
+    /// Those that could not be joined: until when, and for how long the next time.
+    resting: BTreeMap<[u8; 6], (Duration, Duration)>,
+    left: Vec<(Duration, AccessPoint)>,
+    priorities: Priorities,
+    has_mptcp: bool,
+}
+
+impl Daemon {
+    fn turn(&mut self, now: Duration) -> anyhow::Result<()> {
+        anyhow::ensure!(self.supplicant.is_alive(), "wpa_supplicant has ended: see the system's log");
+        self.follower.poll()?;
+        self.step(now);
+        self.listen(now)?;
+        self.decide(now);
+        self.prioritise(now);
+        Ok(())
+    }
+
+    /// Each station does what is due; those that cannot stay are left.
+    fn step(&mut self, now: Duration) {
+        let mut stays = Vec::new();
+        for mut station in std::mem::take(&mut self.stations) {
+            let mut world = World {
+                journal: &mut self.journal,
+                supplicant: &self.supplicant,
+                roam: &self.roam,
+                links: self.follower.links(),
+                mptcp: self.has_mptcp,
+            };
+            match station.step(&mut world, now) {
+                Ok(()) => stays.push(station),
+                Err(why) => self.leave(station, &why, true, now),
+            }
+        }
+        self.stations = stays;
+    }
+
+    fn leave(&mut self, station: Station, why: &str, failed: bool, now: Duration) {
+        let mut shown = station.report(now);
+        (shown.state, shown.why, shown.for_s) = ("left".into(), why.to_owned(), 0.0);
+        let (bssid, had_it) = (station.bss.bssid, station.is_active());
+        self.candidates.retain(|c| c.bss.bssid != bssid);
+        station.leave(&mut self.journal, Some(&self.supplicant), why);
+        if self.left.len() == MOST {
+            self.left.remove(0);
+        }
+        self.left.push((now, shown));
+        self.next_scan = now;
+        if failed && !had_it {
+            self.rest(bssid, now);
+        }
+    }
+
+    /// It is not tried for a while.
+    fn rest(&mut self, bssid: [u8; 6], now: Duration) {
+        self.resting.retain(|_, (until, _)| *until + REST.1 > now);
+        if self.resting.len() >= MOST {
+            self.resting.pop_first();
+        }
+        let (_, next) = self.resting.get(&bssid).copied().unwrap_or((now, REST.0));
+        self.resting.insert(bssid, (now + next, (next * 2).min(REST.1)));
+    }
+
+    /// Starts a scan when one is due, and takes what it heard.
+    fn listen(&mut self, now: Duration) -> anyhow::Result<()> {
+        match self.listener.poll() {
+            Some(Ok(heard)) => self.plan(&heard)?,
+            Some(Err(error)) => tracing::warn!("{error}"),
+            None => {}
+        }
+        if now < self.next_scan || self.listener.is_busy() {
+            return Ok(());
+        }
+        let joined = self.stations.iter().find(|s| s.is_active());
+        let (name, index, channel) = match (joined, self.stations.is_empty()) {
+            (Some(s), _) => (s.name().to_owned(), s.network.index, Some(s.bss.frequency_mhz)),
+            // Those that are joining scan themselves.
+            (None, false) => return Ok(()),
+            (None, true) => {
+                let i = &self.chosen.interface;
+                if !is_on(&i.name) {
+                    let on = SwitchedOn { name: i.name.clone(), index: i.index };
+                    self.journal.make(Change::SwitchedOn(on.clone()))?;
+                    self.switched_on = Some(on);
+                }
+                (i.name.clone(), i.index, None)
+            }
+        };
+        self.next_scan =
+            now + if channel.is_some() { Duration::from_secs(self.roam.scan_every_s) } else { LOST };
+        self.listener.start(&name, index, channel);
+        Ok(())
+    }
+
+    fn plan(&mut self, heard: &[Bss]) -> anyhow::Result<()> {
+        // It would take a station's place.
+        if let Some(on) = self.switched_on.take() {
+            self.journal.undo(&Change::SwitchedOn(on))?;
+        }
+        let ours: Vec<&str> = self.stations.iter().map(Station::name).collect();
+        self.others = self.chosen.others(&ours)?;
+        let channel_mhz = self.stations.first().map(|s| s.bss.frequency_mhz);
+        let channel_mhz = channel_mhz.or(self.others.channel_mhz).or(self.roam.channel_mhz());
+        let bounds = Bounds { limits: self.roam.limits(), channel_mhz, room: self.room() };
+        self.candidates = plan(heard, &self.known, &self.others.bssids, &bounds);
+        Ok(())
+    }
+
+    fn room(&self) -> usize {
+        self.chosen.radio.capacity.stations.saturating_sub(self.others.count) as usize
+    }
+
+    /// Who is joined, and who is left: `ropewalk_roam::choose` over those that are joined and those that were heard.
+    fn decide(&mut self, now: Duration) {
+        let mut limits = self.roam.limits();
+        limits.most = limits.most.min(self.room());
+        limits.beacon_loss *= GONE;
+        let joined: Vec<[u8; 6]> = self.stations.iter().map(|s| s.bss.bssid).collect();
+        let rests = |bssid: &[u8; 6]| self.resting.get(bssid).is_some_and(|(until, _)| *until > now);
+        let newcomers: Vec<Candidate> = self
+            .candidates
+            .iter()
+            .filter(|c| {
+                matches!(c.verdict, Verdict::Join | Verdict::Enough | Verdict::NoRoom)
+                    && !joined.contains(&c.bss.bssid)
+                    && !rests(&c.bss.bssid)
+            })
+            .cloned()
+            .collect();
+        let mut heard: Vec<Heard> = Vec::new();
+        for (id, s) in self.stations.iter().enumerate() {
+            let (signal_dbm, missed, packet_time) = (s.signal_dbm(), s.missed(now), s.packet_time(now));
+            heard.push(Heard { id: id as u32, signal_dbm, missed, packet_time, joined: true });
+        }
+        for (n, c) in newcomers.iter().enumerate() {
+            let id = (self.stations.len() + n) as u32;
+            heard.push(Heard { id, signal_dbm: c.signal_dbm, missed: 0, packet_time: None, joined: false });
+        }
+        let chosen = choose(&heard, &limits);
+        let before = self.stations.len();
+        for (id, station) in std::mem::take(&mut self.stations).into_iter().enumerate() {
+            if chosen.contains(&(id as u32)) {
+                self.stations.push(station);
+            } else if heard[id].missed >= limits.beacon_loss {
+                self.leave(station, &format!("{} beacons missed in a row", heard[id].missed), true, now);
+            } else {
+                self.leave(station, "a better one takes its place", false, now);
+            }
+        }
+        for c in newcomers.iter().enumerate().filter(|(n, _)| chosen.contains(&((before + n) as u32))) {
+            self.join(c.1, now);
+        }
+    }
+
+    fn join(&mut self, c: &Candidate, now: Duration) {
+        let Some(network) = c.network.and_then(|at| self.known.get(at)).cloned() else { return };
+        let number = (0..).find(|n| self.stations.iter().all(|s| s.network.number != *n)).unwrap_or(0);
+        let name = format!("{PREFIX}{number}");
+        let mac = own_mac(&machine(), c.bss.bssid);
+        let interface = StationInterface { name, radio: self.chosen.radio.number, mac };
+        let mut world = World {
+            journal: &mut self.journal,
+            supplicant: &self.supplicant,
+            roam: &self.roam,
+            links: self.follower.links(),
+            mptcp: self.has_mptcp,
+        };
+        match Station::join(&mut world, interface, number, c.bss.clone(), &network, now) {
+            Ok(station) => self.stations.push(station),
+            Err(error) => {
+                tracing::warn!(access_point = mac_text(c.bss.bssid), "not joined: {error:#}");
+                self.rest(c.bss.bssid, now);
+            }
+        }
+    }
+
+    /// Who is an MPTCP backup.
+    fn prioritise(&mut self, now: Duration) {
+        if !self.has_mptcp {
+            return;
+        }
+        let active: Vec<usize> = (0..self.stations.len()).filter(|n| self.stations[*n].is_active()).collect();
+        let paths: Vec<_> = active.iter().map(|n| self.stations[*n].path(now)).collect();
+        let backups = self.priorities.decide(&paths, now);
+        for (n, is_backup) in active.into_iter().zip(backups) {
+            self.stations[n].set_backup(is_backup);
+        }
+    }
+
+    /// Reads the file again. What is joined stays joined.
+    fn reload(&mut self) {
+        let new = settings(&self.files).and_then(|file| {
+            let (known, _) = networks(&file.roam, &self.chosen.interface.name)?;
+            Ok((file.roam, known))
+        });
+        match new {
+            Ok((roam, known)) => {
+                let fixed =
+                    |r: &config::Roam| (r.state.clone(), r.radio.clone(), r.interface.clone(), r.mptcp);
+                if fixed(&roam) != fixed(&self.roam) {
+                    tracing::warn!("state, radio, interface and mptcp are fixed while the daemon runs");
+                }
+                (self.roam, self.known) = (roam, known);
+                self.candidates.clear();
+                self.next_scan = Duration::ZERO;
+                tracing::info!("the configuration was read again");
+            }
+            Err(error) => tracing::error!("{error:#}; the old configuration stays in force"),
+        }
+    }
+
+    fn report(&mut self, now: Duration) -> RoamStatus {
+        self.left.retain(|(at, _)| now.saturating_sub(*at) < SHOWN);
+        let mut access_points: Vec<AccessPoint> = self.stations.iter().map(|s| s.report(now)).collect();
+        let gone = self.left.iter().rev().map(|(at, shown)| {
+            let for_s = now.saturating_sub(*at).as_secs_f64();
+            AccessPoint { for_s, ..shown.clone() }
+        });
+        access_points.extend(gone);
+        let (radio, capacity) = (&self.chosen.radio.name, self.chosen.radio.capacity);
+        let most = self.roam.most as usize;
+        let mut notes: Vec<String> =
+            shortage(radio, capacity.stations, self.others.count, most).into_iter().collect();
+        if self.roam.mptcp && !self.has_mptcp {
+            notes.push("this kernel has no MPTCP, or it is switched off (sysctl net.mptcp.enabled): only a bond uses several access points at once".into());
+        }
+        RoamStatus {
+            version: 1,
+            radio: radio.clone(),
+            channel: self.stations.first().map(|s| text::channel(s.bss.frequency_mhz)),
+            stations: capacity.stations,
+            uptime_s: now.as_secs_f64(),
+            access_points,
+            notes,
+        }
+    }
+
+    /// Takes everything back.
+    fn finish(mut self) {
+        service::stopping();
+        for station in std::mem::take(&mut self.stations) {
+            station.leave(&mut self.journal, Some(&self.supplicant), "the daemon ends");
+        }
+        drop(self.supplicant);
+        if let Err(error) = self.journal.restore() {
+            tracing::warn!("{error}; the next start tries again");
+        }
+    }
+}
+
+/// What tells this machine from others, and is told to nobody (machine-id(5)).
+fn machine() -> Vec<u8> {
+    let read = |path: &str| std::fs::read(path).ok().filter(|id| id.len() >= 32);
+    read("/etc/machine-id").or_else(|| read("/proc/sys/kernel/random/boot_id")).unwrap_or_default()
+}
+
+/// An address for the station of an access point: the same each time, so that DHCP servers know it again, and another for each, since switches behind access
+/// points of one network would take two stations with one address for one that moves to and fro (trap T-17).
+fn own_mac(machine: &[u8], bssid: [u8; 6]) -> [u8; 6] {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, machine);
+    let text = [&b"ropewalk roam: station of "[..], &bssid].concat();
+    let tag = hmac::sign(&key, &text);
+    let mut mac = [0; 6];
+    mac.copy_from_slice(&tag.as_ref()[..6]);
+    // Locally administered, and of one station (IEEE 802-2014 §8.2).
+    mac[0] = mac[0] & 0xfc | 2;
+    mac
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_access_point_has_an_address_of_its_own_that_stays() {
+        let of = |machine: &[u8], last| own_mac(machine, [2, 0, 0, 0, 0, last]);
+        let all: Vec<_> = (0..=255).map(|last| of(b"one", last)).collect();
+        assert!(all.iter().all(|mac| mac[0] & 3 == 2));
+        let different: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!(different.len(), 256);
+        assert_eq!(of(b"one", 7), all[7]);
+        assert_ne!(of(b"two", 7), all[7]);
+    }
+}

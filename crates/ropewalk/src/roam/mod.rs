@@ -1,0 +1,68 @@
+//! `ropewalk roam`: a station of several access points at once (paper 001; docs/design/roam.md).
+//!
+//! | file | what |
+//! |---|---|
+//! | `plan` | which access points are joined, and why the others are not: `ropewalk_roam::choose` on one channel |
+//! | `scan` | `ropewalk roam scan`: says that, and changes nothing |
+//! | `radio` | the radio, its interfaces, and how many stations it may be |
+//! | `daemon` | the loop: listens, joins, leaves |
+//! | `station` | one interface with one access point, from joining to leaving |
+//! | `listener` | scans, beside the loop |
+//! | `portal` | whether somebody else answers for the internet |
+//! | `report` | what it says of itself |
+
+mod daemon;
+mod listener;
+mod plan;
+pub(crate) mod portal;
+mod radio;
+pub(crate) mod report;
+mod scan;
+mod station;
+mod text;
+
+use crate::cli::{Roam, RoamArgs, RoamCommand};
+use crate::config::{self, File};
+use crate::control::ask::Line;
+use crate::control::protocol::{Request, Response};
+use crate::state::StateDir;
+use std::path::PathBuf;
+
+/// Where the state is if nobody says.
+const STATE: &str = "/run/ropewalk/roam";
+
+/// Does what the command line says.
+pub(crate) fn run(args: Roam) -> anyhow::Result<()> {
+    match args.command {
+        None => daemon::run(args.run),
+        Some(RoamCommand::Scan { run, json }) => scan::run(&settings(&run)?.roam, json),
+        Some(RoamCommand::Status { state, json }) => status(state, json),
+    }
+}
+
+/// The file with the command line over it.
+fn settings(args: &RoamArgs) -> anyhow::Result<File> {
+    let mut file = File::read_if_any(args.config.as_deref())?;
+    let roam = &mut file.roam;
+    roam.state = args.state.clone().or(roam.state.take());
+    roam.radio = args.radio.clone().or(roam.radio.take());
+    roam.interface = args.interface.clone().or(roam.interface.take());
+    roam.networks = args.networks.clone().or(roam.networks.take());
+    file.log.level = args.log.clone().or(file.log.level.take());
+    file.log.format = args.log_format.or(file.log.format);
+    Ok(file)
+}
+
+fn state_dir(roam: &config::Roam) -> PathBuf {
+    roam.state.clone().unwrap_or_else(|| PathBuf::from(STATE))
+}
+
+fn status(state: Option<PathBuf>, json: bool) -> anyhow::Result<()> {
+    let dir = StateDir::existing(&state.unwrap_or_else(|| PathBuf::from(STATE)))?;
+    match Line::open(&dir)?.ask(&Request::Roam {})? {
+        Response::Roam { status } if json => println!("{}", serde_json::to_string_pretty(&status)?),
+        Response::Roam { status } => print!("{}", report::render(&status)),
+        other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+    }
+    Ok(())
+}

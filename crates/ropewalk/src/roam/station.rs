@@ -1,0 +1,518 @@
+//! One interface with one access point: from joining, by an address, to traffic, and to leaving.
+
+use super::portal::{Answer, Probe};
+use super::report::AccessPoint;
+use super::{plan, text};
+use crate::config;
+use ipnet::Ipv4Net;
+use ropewalk_net::links::Link;
+use ropewalk_net::mptcp::{self, Endpoint};
+use ropewalk_net::setup::{Change, Journal, StationAddress, StationNetwork};
+use ropewalk_net::wifi::{self, Association, Bss, Heard, StationInterface, Supplicant, mac_text};
+use ropewalk_net::{dhcp, dns};
+use ropewalk_roam::rate::{expected_bps, packet_time};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Joining may take this long: a scan of one channel, authentication, keys.
+const JOIN: Duration = Duration::from_secs(15);
+/// And an address this long.
+const ADDRESS: Duration = Duration::from_secs(30);
+/// IPv6 alone is taken after this long.
+const V6_ALONE: Duration = Duration::from_secs(10);
+/// Between two probes of a portal that is shut.
+const PROBE_AGAIN: Duration = Duration::from_secs(20);
+/// A packet time is measured over this long, and is worth this long.
+const MEASURE: Duration = Duration::from_secs(1);
+const MEASURED: Duration = Duration::from_secs(30);
+/// Fewer packets, or bytes, say too little: beacons and what is sent to groups come at the lowest rate.
+const LEAST_PACKETS: u32 = 20;
+const LEAST_BYTES: u64 = 20_000;
+/// A look is late after this long: the loop goes round every 200 ms.
+const LATE: Duration = Duration::from_millis(400);
+/// Beacons that have to be counted before their absence says anything.
+const LEAST_BEACONS: u64 = 5;
+/// First metric of routes in the main table: behind those of NetworkManager (600 for Wi-Fi) and of dhclient.
+const METRIC: u32 = 2100;
+
+/// How far it is.
+#[derive(Debug)]
+enum Phase {
+    Joining,
+    Addressing,
+    Probing { probe: Option<Probe>, again: Duration, why: String },
+    Active,
+}
+
+/// What a station works with.
+pub(super) struct World<'a> {
+    pub(super) journal: &'a mut Journal,
+    pub(super) supplicant: &'a Supplicant,
+    pub(super) roam: &'a config::Roam,
+    pub(super) links: &'a [Link],
+    pub(super) mptcp: bool,
+}
+
+/// A station of ours.
+#[derive(Debug)]
+pub(super) struct Station {
+    pub(super) bss: Bss,
+    pub(super) network: StationNetwork,
+    interface: StationInterface,
+    phase: Phase,
+    since: Duration,
+    dhcp: Option<dhcp::Client>,
+    given: Option<StationAddress>,
+    resolver: Option<Change>,
+    endpoints: Vec<Endpoint>,
+    heard: Option<Heard>,
+    beacons: Beacons,
+    meter: Meter,
+    pub(super) is_backup: bool,
+    /// So many beacons are missed that nothing new is sent by it.
+    is_silent: bool,
+}
+
+/// Beacons that were counted.
+#[derive(Debug, Default)]
+struct Beacons {
+    first: Option<u64>,
+    last: u64,
+    at: Duration,
+    looked: Duration,
+}
+
+/// What a packet costs.
+#[derive(Debug, Default)]
+struct Meter {
+    base: Option<(Duration, Heard)>,
+    measured: Option<(Duration, Duration)>,
+}
+
+impl Station {
+    /// Makes the interface and has it join.
+    pub(super) fn join(
+        world: &mut World<'_>,
+        interface: StationInterface,
+        number: u32,
+        bss: Bss,
+        network: &wifi::KnownNetwork,
+        now: Duration,
+    ) -> anyhow::Result<Station> {
+        let name = interface.name.clone();
+        world.journal.make(Change::StationInterface(interface.clone()))?;
+        let started = (|| {
+            let all = wifi::interfaces()?;
+            let index = all.iter().find(|i| i.name == name).map(|i| i.index);
+            let index = index.ok_or_else(|| anyhow::anyhow!("{name} is gone"))?;
+            let station = StationNetwork { index, name: name.clone(), number };
+            station.prepare();
+            world.supplicant.join(&name, network, &bss)?;
+            anyhow::Ok(station)
+        })();
+        let station = match started {
+            Ok(station) => station,
+            Err(error) => {
+                world.supplicant.leave(&name);
+                world.journal.undo(&Change::StationInterface(interface))?;
+                return Err(error);
+            }
+        };
+        tracing::info!(interface = name, access_point = mac_text(bss.bssid), "joining");
+        Ok(Station {
+            bss,
+            network: station,
+            interface,
+            phase: Phase::Joining,
+            since: now,
+            dhcp: None,
+            given: None,
+            resolver: None,
+            endpoints: Vec::new(),
+            heard: None,
+            beacons: Beacons::default(),
+            meter: Meter::default(),
+            is_backup: false,
+            is_silent: false,
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.network.name
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        matches!(self.phase, Phase::Active)
+    }
+
+    /// Does what is due. An error is why it has to be left.
+    pub(super) fn step(&mut self, world: &mut World<'_>, now: Duration) -> Result<(), String> {
+        if !matches!(self.phase, Phase::Joining) {
+            self.listen(now)?;
+            self.address(world, now)?;
+        }
+        match &mut self.phase {
+            Phase::Joining => self.associate(world, now)?,
+            Phase::Addressing => {
+                let waited = now.saturating_sub(self.since);
+                let v6_alone = waited >= V6_ALONE && !self.v6(world.links).is_empty();
+                if self.given.is_some() || v6_alone {
+                    self.turn(Phase::Probing { probe: None, again: now, why: String::new() }, now);
+                } else if waited > ADDRESS {
+                    return Err("it gives no address (DHCP)".into());
+                }
+            }
+            Phase::Probing { .. } => self.probe(world, now)?,
+            Phase::Active => {
+                self.is_silent = self.missed(now) >= world.roam.limits().beacon_loss;
+                self.use_mptcp(world);
+            }
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, phase: Phase, now: Duration) {
+        (self.phase, self.since) = (phase, now);
+    }
+
+    fn associate(&mut self, world: &World<'_>, now: Duration) -> Result<(), String> {
+        let state = world.supplicant.association(self.name()).map_err(|e| e.to_string())?;
+        match state {
+            Association::Joined(bssid) if bssid != self.bss.bssid => {
+                return Err(format!("the station went to {} instead", mac_text(bssid)));
+            }
+            Association::Joined(_) => {
+                let (index, mac) = (self.network.index, self.interface.mac);
+                let client = dhcp::Client::open(index, mac, rand::random());
+                self.dhcp = Some(client.map_err(|e| format!("no socket for DHCP: {e}"))?);
+                self.beacons.at = now;
+                self.turn(Phase::Addressing, now);
+            }
+            Association::Joining(state) if now.saturating_sub(self.since) > JOIN => {
+                return Err(format!("it does not let us in (wpa_supplicant: {state})"));
+            }
+            Association::Joining(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Counters, and whether the access point is still heard.
+    fn listen(&mut self, now: Duration) -> Result<(), String> {
+        let heard = wifi::listen(self.network.index).map_err(|e| e.to_string())?;
+        let heard = heard.ok_or("the association is lost")?;
+        self.beacons.count(heard.beacons, now);
+        self.meter.take(heard, &self.bss, now);
+        self.heard = Some(heard);
+        Ok(())
+    }
+
+    /// Beacons missed in a row, as far as the driver counts them.
+    pub(super) fn missed(&self, now: Duration) -> u32 {
+        let interval = self.bss.beacon_interval.max(Duration::from_millis(10));
+        let silent = self.heard.and_then(|h| h.inactive).unwrap_or_default();
+        let silent = silent.min(self.beacons.silence(now));
+        (silent.as_millis() / interval.as_millis()).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// What DHCP says.
+    fn address(&mut self, world: &mut World<'_>, now: Duration) -> Result<(), String> {
+        let event = self.dhcp.as_mut().and_then(|client| client.poll(now));
+        match event {
+            Some(dhcp::Event::Bound(lease)) => self.bind(world, &lease).map_err(|e| format!("{e:#}")),
+            Some(dhcp::Event::Lost) => Err("its lease of an address has ended".into()),
+            None => Ok(()),
+        }
+    }
+
+    fn bind(&mut self, world: &mut World<'_>, lease: &dhcp::Lease) -> anyhow::Result<()> {
+        let address = Ipv4Net::new(lease.address, lease.prefix_len)?;
+        let given = StationAddress { address, router: lease.router, metric: METRIC + self.network.number };
+        if let Some(old) = self.given.take().filter(|old| *old != given) {
+            self.network.remove(world.journal, &old)?;
+        }
+        self.network.add(world.journal, &given)?;
+        tracing::info!(interface = self.name(), %address, "has an address");
+        self.given = Some(given);
+        if world.roam.dns && !lease.dns.is_empty() && self.resolver.is_none() {
+            let name = self.name().to_owned();
+            match dns::set(world.journal, &name, &lease.dns) {
+                Ok(()) => self.resolver = world.journal.changes().last().cloned(),
+                Err(error) => tracing::debug!(%error, "name servers are not set"),
+            }
+        }
+        if self.is_active() {
+            self.open()?;
+        }
+        Ok(())
+    }
+
+    /// Asks whether the internet is behind it, where somebody wants to know.
+    fn probe(&mut self, world: &mut World<'_>, now: Duration) -> Result<(), String> {
+        let answer = match (&world.roam.portal, &mut self.phase) {
+            (None, _) => Some(Answer::Open),
+            (Some(url), Phase::Probing { probe, again, .. }) => {
+                if probe.is_none() && now >= *again {
+                    *probe = Some(Probe::start(url, &self.network.name));
+                }
+                probe.as_ref().and_then(Probe::poll)
+            }
+            _ => None,
+        };
+        match answer {
+            Some(Answer::Open) => {
+                self.open().map_err(|e| format!("{e:#}"))?;
+                tracing::info!(interface = self.name(), "in use");
+                self.turn(Phase::Active, now);
+            }
+            Some(Answer::Shut(why)) => {
+                tracing::info!(interface = self.name(), why, "not used");
+                self.phase = Phase::Probing { probe: None, again: now + PROBE_AGAIN, why };
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> anyhow::Result<()> {
+        Ok(self.given.iter().try_for_each(|given| self.network.open_to_all(given))?)
+    }
+
+    fn v6(&self, links: &[Link]) -> Vec<IpAddr> {
+        let own = links.iter().filter(|l| l.index == self.network.index).flat_map(|l| &l.addresses);
+        own.filter(|a| a.usable && a.ip.is_ipv6()).map(|a| a.ip).take(1).collect()
+    }
+
+    /// MPTCP may use the addresses that there are, and no other.
+    fn use_mptcp(&mut self, world: &mut World<'_>) {
+        let v4 = self.given.iter().map(|g| IpAddr::V4(g.address.addr()));
+        let addresses = v4.chain(self.v6(world.links));
+        let addresses: Vec<IpAddr> = addresses.filter(|_| world.mptcp && !self.is_silent).collect();
+        let index = self.network.index;
+        let wanted: Vec<Endpoint> =
+            addresses.into_iter().map(|address| Endpoint { address, index }).collect();
+        for gone in self.endpoints.clone().iter().filter(|e| !wanted.contains(e)) {
+            self.forget(world.journal, gone);
+        }
+        for new in wanted.into_iter().filter(|e| !self.endpoints.contains(e)).collect::<Vec<_>>() {
+            // Also if it fails: it is not tried again five times a second.
+            self.endpoints.push(new.clone());
+            let added = mptcp::add(world.journal, new.clone());
+            if let Err(error) = added {
+                tracing::warn!(
+                    interface = self.name(),
+                    "{error}: another access point may have given the same address"
+                );
+            } else if self.is_backup
+                && let Err(error) = mptcp::set_backup(&new, true)
+            {
+                tracing::warn!(interface = self.name(), %error, "MP_PRIO");
+            }
+        }
+    }
+
+    fn forget(&mut self, journal: &mut Journal, endpoint: &Endpoint) {
+        if journal.changes().contains(&Change::MptcpEndpoint(endpoint.clone()))
+            && let Err(error) = mptcp::remove(journal, endpoint)
+        {
+            tracing::warn!(interface = self.name(), "{error}");
+        }
+        self.endpoints.retain(|e| e != endpoint);
+    }
+
+    /// MPTCP uses it only while no other carries, or as any other.
+    pub(super) fn set_backup(&mut self, is_backup: bool) {
+        if is_backup == self.is_backup {
+            return;
+        }
+        self.is_backup = is_backup;
+        for endpoint in &self.endpoints {
+            if let Err(error) = mptcp::set_backup(endpoint, is_backup) {
+                tracing::warn!(interface = self.name(), %error, "MP_PRIO");
+            }
+        }
+        tracing::info!(interface = self.name(), is_backup, "priority");
+    }
+
+    /// Takes all of it back.
+    pub(super) fn leave(mut self, journal: &mut Journal, supplicant: Option<&Supplicant>, why: &str) {
+        tracing::info!(interface = self.name(), access_point = mac_text(self.bss.bssid), why, "left");
+        // First: what is under way goes on by the others.
+        for endpoint in self.endpoints.clone() {
+            self.forget(journal, &endpoint);
+        }
+        let mut failed: Vec<String> = Vec::new();
+        if let Some(given) = &self.given {
+            failed.extend(self.network.remove(journal, given).err().map(|e| e.to_string()));
+        }
+        if let Some(supplicant) = supplicant {
+            supplicant.leave(self.name());
+        }
+        let interface = Change::StationInterface(self.interface.clone());
+        for change in self.resolver.iter().chain([&interface]) {
+            failed.extend(journal.undo(change).err().map(|e| e.to_string()));
+        }
+        failed.iter().for_each(|error| tracing::warn!(interface = self.name(), "{error}"));
+    }
+
+    pub(super) fn signal_dbm(&self) -> f64 {
+        let measured = self.heard.and_then(|h| h.signal_dbm);
+        measured.or(self.bss.signal_dbm).unwrap_or(-82.0)
+    }
+
+    /// Air of a packet, where that was measured.
+    pub(super) fn packet_time(&self, now: Duration) -> Option<Duration> {
+        let fresh = |(at, _): &(Duration, Duration)| now.saturating_sub(*at) <= MEASURED;
+        self.meter.measured.filter(fresh).map(|(_, time)| time)
+    }
+
+    /// The same by the signal.
+    fn expected_time(&self) -> Option<Duration> {
+        let generation = plan::generation(&self.bss);
+        packet_time(expected_bps(self.signal_dbm(), self.bss.width_mhz, generation), 0.0, generation)
+    }
+
+    /// For the rules of priorities.
+    pub(super) fn path(&self, now: Duration) -> ropewalk_roam::priority::Path {
+        ropewalk_roam::priority::Path {
+            packet_time: self.packet_time(now).or(self.expected_time()).unwrap_or_default(),
+            least_rtt: None,
+            packets: self.heard.map_or(0, |h| h.rx_packets.into()),
+        }
+    }
+
+    pub(super) fn report(&self, now: Duration) -> AccessPoint {
+        let (state, why) = match &self.phase {
+            Phase::Joining => ("joining", "associating".to_owned()),
+            Phase::Addressing => ("joining", "waits for an address".into()),
+            Phase::Probing { why, .. } if why.is_empty() => ("joining", "is the internet behind it?".into()),
+            Phase::Probing { why, .. } => ("joining", why.clone()),
+            Phase::Active if self.is_silent => ("backup", "its beacons are missed".into()),
+            Phase::Active if self.is_backup => ("backup", "its packets take too much of the air".into()),
+            Phase::Active => ("active", String::new()),
+        };
+        let measured = self.packet_time(now);
+        let time = measured.or(self.expected_time());
+        let heard = self.heard.unwrap_or_default();
+        AccessPoint {
+            interface: self.name().to_owned(),
+            bssid: mac_text(self.bss.bssid),
+            ssid: text::ssid(&self.bss.ssid),
+            frequency_mhz: self.bss.frequency_mhz,
+            state: state.into(),
+            why,
+            for_s: now.saturating_sub(self.since).as_secs_f64(),
+            signal_dbm: Some(self.signal_dbm()),
+            rate_bps: Some(heard.rx_bps).filter(|bps| *bps > 0),
+            packet_time_us: time.map(|t| t.as_micros().try_into().unwrap_or(u64::MAX)),
+            measured: measured.is_some(),
+            address: self.given.as_ref().map(|g| g.address.to_string()),
+            received_bytes: heard.bytes.0,
+            sent_bytes: heard.bytes.1,
+            mptcp: !self.endpoints.is_empty(),
+        }
+    }
+}
+
+impl Beacons {
+    fn count(&mut self, beacons: Option<u64>, now: Duration) {
+        // Time in which nobody looked is no silence: this process stood still, or the whole machine.
+        let gap = now.saturating_sub(std::mem::replace(&mut self.looked, now));
+        if gap > LATE {
+            self.at = (self.at + gap).min(now);
+        }
+        let Some(count) = beacons else { return };
+        self.first.get_or_insert(count);
+        if count != self.last {
+            (self.last, self.at) = (count, now);
+        }
+    }
+
+    /// Since the last one; nothing where they are not counted.
+    fn silence(&self, now: Duration) -> Duration {
+        let counted = self.first.is_some_and(|first| self.last.saturating_sub(first) >= LEAST_BEACONS);
+        if counted { now.saturating_sub(self.at) } else { Duration::ZERO }
+    }
+}
+
+impl Meter {
+    /// By the rate of what comes from the access point; losses are those of what goes to it, which the driver counts.
+    fn take(&mut self, heard: Heard, bss: &Bss, now: Duration) {
+        let Some((began, base)) = self.base else {
+            self.base = Some((now, heard));
+            return;
+        };
+        if now.saturating_sub(began) < MEASURE {
+            return;
+        }
+        self.base = Some((now, heard));
+        let packets = heard.rx_packets.wrapping_sub(base.rx_packets);
+        if packets < LEAST_PACKETS || heard.bytes.0.saturating_sub(base.bytes.0) < LEAST_BYTES {
+            return;
+        }
+        let sent = heard.tx_packets.wrapping_sub(base.tx_packets);
+        let again = heard.tx_retries.wrapping_sub(base.tx_retries);
+        let enough = sent >= LEAST_PACKETS;
+        let loss = if enough { f64::from(again) / (f64::from(sent) + f64::from(again)) } else { 0.0 };
+        if let Some(time) = packet_time(heard.rx_bps as f64, loss, plan::generation(bss)) {
+            // The rate is that of one frame, and rate control tries others now and then.
+            let before = self.measured.filter(|(at, _)| now.saturating_sub(*at) <= MEASURED);
+            self.measured = Some((now, before.map_or(time, |(_, old)| (old * 3 + time) / 4)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn silence_counts_only_where_beacons_were_counted() {
+        let mut beacons = Beacons::default();
+        let mut look = |from: u64, to: u64, count: fn(u64) -> Option<u64>| {
+            (from / 100..to / 100).for_each(|n| beacons.count(count(n), ms(n * 100)));
+            beacons.silence(ms(to)).as_millis()
+        };
+        assert_eq!(look(0, 9_000, |_| None), 0);
+        assert_eq!(look(9_000, 10_000, |n| Some(n)), 100);
+        assert_eq!(look(10_000, 10_800, |_| Some(99)), 900);
+        assert_eq!(look(10_800, 10_900, |n| Some(n)), 100);
+        // Nobody looked for five seconds: the silence of 200 ms goes on.
+        assert_eq!(look(10_900, 11_000, |_| Some(108)), 200);
+        assert_eq!(look(16_000, 16_100, |_| Some(108)), 200);
+    }
+
+    #[test]
+    fn packets_are_measured_while_there_are_some() {
+        let bss = Bss {
+            bssid: [0; 6],
+            ssid: Vec::new(),
+            frequency_mhz: 2437,
+            signal_dbm: None,
+            beacon_interval: ms(100),
+            age: ms(0),
+            is_protected: false,
+            width_mhz: 20,
+            has_ht: true,
+            has_vht: false,
+        };
+        let heard = |n: u32| Heard {
+            rx_bps: 65_000_000,
+            rx_packets: n * 100,
+            tx_packets: n * 50,
+            tx_retries: n * 50,
+            bytes: (u64::from(n) * 100_000, 0),
+            ..Heard::default()
+        };
+        let mut meter = Meter::default();
+        (0..5).for_each(|n| meter.take(heard(1), &bss, ms(n * 1000)));
+        assert_eq!(meter.measured, None, "nothing came");
+        meter.take(heard(2), &bss, ms(6_000));
+        let (at, time) = meter.measured.unwrap();
+        // One try of two fails, so each packet takes twice the 206 µs.
+        assert!(at == ms(6_000) && (400..=440).contains(&time.as_micros()), "{time:?}");
+    }
+}

@@ -33,6 +33,7 @@ pub mod links;
 pub mod nat;
 mod netlink;
 mod nft;
+pub mod pep;
 pub mod poll;
 pub mod priority;
 pub mod privileges;

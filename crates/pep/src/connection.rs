@@ -3,7 +3,7 @@
 use crate::open::{Open, reset};
 use crate::opening::bypass;
 use crate::snoop::Snoop;
-use crate::{Config, Input, Output, Policy, Time};
+use crate::{Config, Input, Output, Policy, Time, Why};
 use ropewalk_packet::{Flags, Segment};
 use std::collections::VecDeque;
 
@@ -45,6 +45,18 @@ impl Pep {
     /// [`Policy::Snoop`], which acknowledges nothing.
     pub fn holds(&self) -> u64 {
         if let Phase::Open(open) = &self.phase { open.holds() } else { 0 }
+    }
+
+    /// Resets both ends: whoever kept the bytes goes away. Does nothing to a connection that is not
+    /// open.
+    pub fn abort(&mut self, now: Time) {
+        if let Phase::Open(open) = &self.phase {
+            let both = open.resets();
+            self.out.extend([Output::ToSender(both.0), Output::ToReceiver(both.1)]);
+            self.out.push_back(Output::Reset(Why::Orphaned));
+            let next = now + Time::from_secs(1);
+            self.phase = Phase::Dead(RESETS, next, Some(Box::new(both)));
+        }
     }
 
     /// The sequence number of offset 0 of the sender's stream, once it is known.

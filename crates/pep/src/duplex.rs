@@ -88,6 +88,14 @@ impl Duplex {
         }
     }
 
+    /// Both ends are reset, as bytes that one of them saw acknowledged will not come.
+    pub fn abort(&mut self, now: Time) {
+        let end = if self.peps[0].holds() > 0 { End::A } else { End::B };
+        self.pep(end).abort(now);
+        self.over = Some(end);
+        self.drain(end, &mut VecDeque::new());
+    }
+
     /// What is to be done next.
     pub fn poll_output(&mut self) -> Option<Effect> {
         self.out.pop_front()
@@ -118,27 +126,34 @@ impl Duplex {
         let mut todo = VecDeque::from([(sender, input)]);
         while let Some((sender, input)) = todo.pop_front() {
             self.pep(sender).handle(input, now);
-            loop {
-                let from = sender.other();
-                match self.pep(sender).poll_output() {
-                    Output::Timeout(..) => break,
-                    Output::ToSender(segment) => self.out.push_back(Effect::Send { to: sender, segment }),
-                    // What goes to the receiver carries acknowledgements of the other direction.
-                    Output::ToReceiver(s) if self.over.is_none() => {
-                        todo.push_back((from, Input::FromReceiver(s)));
-                    }
-                    Output::ToReceiver(segment) => self.out.push_back(Effect::Send { to: from, segment }),
-                    Output::Release { range } => self.out.push_back(Effect::Release { from: sender, range }),
-                    Output::Bypass(why) => {
-                        self.out = [Effect::Bypass(why)].into();
-                        return;
-                    }
-                    Output::Reset(why) => {
-                        self.over = self.over.or(Some(sender));
-                        self.out.push_back(Effect::Reset(why));
-                    }
-                    Output::Fetch { .. } => {}
+            if !self.drain(sender, &mut todo) {
+                return;
+            }
+        }
+    }
+
+    /// Takes what one gives out; false if the connection is left alone from now on.
+    fn drain(&mut self, sender: End, todo: &mut VecDeque<(End, Input)>) -> bool {
+        let from = sender.other();
+        loop {
+            match self.pep(sender).poll_output() {
+                Output::Timeout(..) => return true,
+                Output::ToSender(segment) => self.out.push_back(Effect::Send { to: sender, segment }),
+                // What goes to the receiver carries acknowledgements of the other direction.
+                Output::ToReceiver(s) if self.over.is_none() => {
+                    todo.push_back((from, Input::FromReceiver(s)));
                 }
+                Output::ToReceiver(segment) => self.out.push_back(Effect::Send { to: from, segment }),
+                Output::Release { range } => self.out.push_back(Effect::Release { from: sender, range }),
+                Output::Bypass(why) => {
+                    self.out = [Effect::Bypass(why)].into();
+                    return false;
+                }
+                Output::Reset(why) => {
+                    self.over = self.over.or(Some(sender));
+                    self.out.push_back(Effect::Reset(why));
+                }
+                Output::Fetch { .. } => {}
             }
         }
     }

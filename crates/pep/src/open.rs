@@ -496,7 +496,7 @@ impl Open {
         self.agreed.sender_isn
     }
 
-    fn resets(&self) -> (Segment, Segment) {
+    pub(crate) fn resets(&self) -> (Segment, Segment) {
         let at = seq::wire(self.agreed.sender_isn, self.receiver.acked);
         let (sender, receiver) = (self.agreed.sender, self.agreed.receiver);
         (reset(receiver, sender, self.sender.ack), reset(sender, receiver, at))

@@ -125,8 +125,10 @@ impl<K: Copy + Ord> Proxy<K> {
 
     /// The time of [`next_timeout`](Self::next_timeout) has come.
     pub fn on_timer(&mut self, now: Time) {
-        while let Some((at, key)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
-            self.due.remove(&(at, key));
+        let later = self.due.iter().take_while(|(at, _)| *at <= now).count();
+        // Each once: work is bounded by the connections there are.
+        for _ in 0..later {
+            let Some((_, key)) = self.due.pop_first() else { break };
             if let Some(entry) = self.entries.get_mut(&key) {
                 entry.due = None;
                 entry.connection.on_timer(now);
@@ -134,6 +136,20 @@ impl<K: Copy + Ord> Proxy<K> {
             }
         }
         self.sweep(now);
+    }
+
+    /// This box goes away: connections of which it holds bytes are reset at both ends, the others
+    /// go on without it.
+    pub fn close(&mut self, now: Time) {
+        self.limit = 0;
+        let held = self.entries.iter_mut().filter(|(_, e)| e.connection.holds() > 0);
+        let keys: Vec<K> = held.map(|(key, _)| *key).collect();
+        for key in keys {
+            if let Some(entry) = self.entries.get_mut(&key) {
+                entry.connection.abort(now);
+                self.collect(key, None);
+            }
+        }
     }
 
     /// What is to be done next.
@@ -154,6 +170,11 @@ impl<K: Copy + Ord> Proxy<K> {
     /// Connections now, and the bytes that would be lost with them.
     pub fn holds(&self) -> (usize, u64) {
         (self.entries.len(), self.entries.values().map(|e| e.connection.holds()).sum())
+    }
+
+    /// Whether there is such a connection.
+    pub fn is_taken(&self, key: K) -> bool {
+        self.entries.contains_key(&key)
     }
 
     /// The sequence number of offset 0 of what `sender` sends, once it is known.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleHeader, RuleMessage};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_packet_route::{AddressFamily, IpProtocol, RouteNetlinkMessage};
 use serde::{Deserialize, Serialize};
 
 use super::SetupError;
@@ -45,6 +45,19 @@ pub enum RuleKind {
         /// The priority of the rule to go on at.
         target: u32,
     },
+    /// Packets that came in by the interface go on at the rule with the given priority; `lo` are those that the machine
+    /// sends itself.
+    ByGoto {
+        /// The interface's name.
+        interface: String,
+        /// The priority of the rule to go on at.
+        target: u32,
+    },
+    /// TCP looks into the table.
+    TcpToTable {
+        /// The table.
+        table: u32,
+    },
     /// Nothing; a place to go to.
     Nop,
 }
@@ -75,8 +88,8 @@ impl Rule {
             ..RuleHeader::default()
         };
         let mut attributes = vec![RuleAttribute::Priority(self.priority)];
-        match self.does {
-            RuleKind::UnmarkedToTable { mark, table } => {
+        match &self.does {
+            &RuleKind::UnmarkedToTable { mark, table } => {
                 header.flags = RuleFlags::Invert;
                 attributes.extend([
                     RuleAttribute::FwMark(mark),
@@ -87,10 +100,17 @@ impl Rule {
             RuleKind::MainWithoutDefault => {
                 attributes.extend([RuleAttribute::Table(MAIN), RuleAttribute::SuppressPrefixLen(0)]);
             }
-            RuleKind::FromGoto { source, target } => {
+            &RuleKind::FromGoto { source, target } => {
                 header.action = RuleAction::Goto;
                 header.src_len = if self.v6 { 128 } else { 32 };
                 attributes.extend([RuleAttribute::Source(source), RuleAttribute::Goto(target)]);
+            }
+            RuleKind::ByGoto { interface, target } => {
+                header.action = RuleAction::Goto;
+                attributes.extend([RuleAttribute::Iifname(interface.clone()), RuleAttribute::Goto(*target)]);
+            }
+            RuleKind::TcpToTable { table } => {
+                attributes.extend([RuleAttribute::IpProtocol(IpProtocol::Tcp), RuleAttribute::Table(*table)]);
             }
             RuleKind::Nop => header.action = RuleAction::Nop,
         }

@@ -17,8 +17,9 @@ const STAMPS: usize = 256;
 /// What is known of the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SenderSide {
-    /// All below was acknowledged to it.
+    /// All below may be acknowledged to it, and was, but for the last segment of `Split`.
     acked: u64,
+    told: u64,
     /// Start of its newest segment: an acknowledgement in the receiver's name goes no further.
     newest_start: u64,
     newest_end: u64,
@@ -97,6 +98,7 @@ impl Open {
         let timestamp = answer.options.timestamps.map_or(0, |t| t.value);
         let sender = SenderSide {
             acked: 1,
+            told: 1,
             newest_start: 1,
             newest_end: 1,
             offered: edge,
@@ -173,7 +175,7 @@ impl Open {
             }
         }
         self.promise(config, now);
-        if answer || self.sender.acked > before {
+        if answer || self.sender.acked > before && self.is_worth_telling(config) {
             out.push_back(Output::ToSender(self.acknowledge(config)));
         }
         self.fetch(config, now, out);
@@ -187,6 +189,14 @@ impl Open {
             out.extend([Output::ToSender(both.0), Output::ToReceiver(both.1)]);
             (why, Some(both))
         })
+    }
+
+    /// RFC 5681 §4.2: every second segment, and whatever the receiver acknowledges itself.
+    fn is_worth_telling(&self, config: &Config) -> bool {
+        let told = self.sender.told;
+        config.policy != Policy::Split
+            || self.receiver.acked > told
+            || self.sender.acked > told + self.agreed.mss
     }
 
     fn at(&self, s: &Segment) -> Option<u64> {
@@ -247,7 +257,7 @@ impl Open {
         let end = at + u64::from(s.payload_bytes);
         let fin = s.flags.has(Flags::FIN);
         if s.payload_bytes == 0 && !fin {
-            let keep_alive = at + 1 == self.sender.acked;
+            let keep_alive = at < self.sender.acked;
             self.receiver.probed |= keep_alive;
             // An acknowledgement of the other direction goes on with its blocks and echoes.
             let passed = Segment { seq: self.bare().seq, ..*s };
@@ -263,6 +273,7 @@ impl Open {
         }
         let flags = Flags(s.flags.0 & PASSED.0);
         let range = at..end + u64::from(fin);
+        let safe = self.custody.safe_until(self.sender.acked, &self.onward.have, self.enough(config));
         let new = self.onward.insert(&Piece::new(range, flags, s.urgent, s.ecn), self.receiver.acked);
         if end > at {
             self.note(&(at..end), stamp.map(|t| t.value));
@@ -270,7 +281,7 @@ impl Open {
         if at > self.sender.acked && self.sender.gap_since.is_none() {
             self.sender.gap_since = Some(now);
         }
-        !new || at > self.sender.acked
+        !new || at > safe
     }
 
     fn on_receiver(&mut self, config: &Config, s: &Segment, now: Time, out: &mut VecDeque<Output>) -> bool {
@@ -355,6 +366,7 @@ impl Open {
         let room = self.limit(config).saturating_sub(self.sender.acked) >> scale;
         let window = room.min(0xFFFF) as u16;
         self.sender.offered = self.sender.offered.max(self.sender.acked + (u64::from(window) << scale));
+        self.sender.told = self.sender.acked;
         let mut options = Options::default();
         if self.agreed.timestamps {
             options.timestamps =

@@ -164,8 +164,8 @@ impl Snoop {
         let ours = above || !self.selects || first.tries > 0;
         match duplicate && ours {
             true => None,
-            // What is repaired here is not the sender's to repair.
-            false if above => Some(without_blocks(s)),
+            // What is repaired here is not the sender's to repair; but a signature covers its blocks.
+            false if above && !is_signed(s) => Some(without_blocks(s)),
             false => Some(*s),
         }
     }
@@ -241,6 +241,10 @@ impl Snoop {
 fn again(copy: &mut Copy, now: Time, out: &mut VecDeque<Output>) {
     (copy.tries, copy.sent_at) = (copy.tries + 1, now);
     out.push_back(Output::ToReceiver(copy.segment));
+}
+
+fn is_signed(s: &Segment) -> bool {
+    s.options.foreign.authentication || s.options.foreign.md5
 }
 
 fn without_blocks(s: &Segment) -> Segment {

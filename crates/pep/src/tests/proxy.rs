@@ -62,15 +62,17 @@ fn acknowledged(out: &[(End, Segment)], to: End) -> Vec<u32> {
 fn both_directions_are_split_whoever_opened() {
     let mut b = Box::opened(Policy::Split);
     b.put(0, End::A, data(1, 10));
-    let out = b.put(0, End::A, data(11, 10)).unwrap();
-    assert_eq!(acknowledged(&out, End::A), [11]);
+    b.put(0, End::A, data(11, 10));
+    let out = b.put(0, End::A, data(21, 10)).unwrap();
+    assert_eq!(acknowledged(&out, End::A), [21]);
     b.put(0, End::B, theirs(1, 10));
-    let out = b.put(0, End::B, theirs(11, 10)).unwrap();
-    assert_eq!(acknowledged(&out, End::B), [11]);
+    b.put(0, End::B, theirs(11, 10));
+    let out = b.put(0, End::B, theirs(21, 10)).unwrap();
+    assert_eq!(acknowledged(&out, End::B), [21]);
     let bytes: Vec<_> = out.iter().filter(|(e, _)| *e == End::A).map(|(_, s)| s.payload_bytes).collect();
     assert_eq!(bytes, [10], "and the bytes go on");
-    assert_eq!(b.proxy.counts().early_bytes, 20);
-    assert_eq!(b.proxy.holds(), (1, 40));
+    assert_eq!(b.proxy.counts().early_bytes, 40);
+    assert_eq!(b.proxy.holds(), (1, 60));
 }
 
 #[test]

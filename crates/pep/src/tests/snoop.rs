@@ -55,6 +55,10 @@ fn blocks_above_a_second_gap_stay_here_too() {
     w.receiver(selecting(1, &[(31, 41)]));
     let on = to_sender(&w.receiver(selecting(11, &[(31, 41)])));
     assert_eq!(on, [ack(11, 1000)], "the news without the blocks: the sender would repair by them");
+    let foreign = ForeignOptions { authentication: true, ..ForeignOptions::default() };
+    let signed = selecting(11, &[(31, 41)]);
+    let signed = Segment { window: 999, options: Options { foreign, ..signed.options }, ..signed };
+    assert_eq!(to_sender(&w.receiver(signed)), [signed], "a signature covers them");
     assert_eq!(repeated(&w.run(w.now + Time::from_millis(3))), [11, 21]);
 }
 

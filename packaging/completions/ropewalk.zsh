@@ -335,6 +335,21 @@ _arguments "${_arguments_options[@]}" : \
 '*::interfaces -- The interfaces \[default\: all that have something to say\]:_default' \
 && ret=0
 ;;
+(pep)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--policy=[What to do for connections]:POLICY:((split\:"Acknowledge in the receiver'\''s name what is here\: two connections with a shorter round trip each"
+snoop\:"Acknowledge nothing, and send again what is lost behind this machine"))' \
+'--window=[Most kilobytes (1024 bytes) to keep of each direction of a connection]:KIB:_default' \
+'--connections=[Most connections at once; what is too many passes as it came]:N:_default' \
+'--tun=[Name of the network device \[default\: the first free of pep0, pep1, …\]]:NAME:_default' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[How log lines look]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (revoke)
 _arguments "${_arguments_options[@]}" : \
 '--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
@@ -937,6 +952,10 @@ esac
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(pep)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (revoke)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1131,6 +1150,7 @@ _ropewalk_commands() {
 'top:Watch the running bond' \
 'path:Change the paths of the running bond' \
 'link:Say how long interfaces'\'' queues are, what became of packets, and how radios hear their neighbours' \
+'pep:Help TCP connections that this router forwards\: split them, or repair loss behind it' \
 'revoke:Let a device in no more, and end its session' \
 'restore:Take back what a daemon that was killed, or failed under a kill switch, left on this machine\: routes, firewall, settings' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
@@ -1206,6 +1226,7 @@ _ropewalk__subcmd__help_commands() {
 'top:Watch the running bond' \
 'path:Change the paths of the running bond' \
 'link:Say how long interfaces'\'' queues are, what became of packets, and how radios hear their neighbours' \
+'pep:Help TCP connections that this router forwards\: split them, or repair loss behind it' \
 'revoke:Let a device in no more, and end its session' \
 'restore:Take back what a daemon that was killed, or failed under a kill switch, left on this machine\: routes, firewall, settings' \
 'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
@@ -1395,6 +1416,11 @@ _ropewalk__subcmd__help__subcmd__path__subcmd__remove_commands() {
 _ropewalk__subcmd__help__subcmd__path__subcmd__set_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help path set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__pep_commands] )) ||
+_ropewalk__subcmd__help__subcmd__pep_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help pep commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__probe_commands] )) ||
 _ropewalk__subcmd__help__subcmd__probe_commands() {
@@ -1808,6 +1834,11 @@ _ropewalk__subcmd__path__subcmd__remove_commands() {
 _ropewalk__subcmd__path__subcmd__set_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk path set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__pep_commands] )) ||
+_ropewalk__subcmd__pep_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk pep commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__probe_commands] )) ||
 _ropewalk__subcmd__probe_commands() {

@@ -44,6 +44,22 @@ mod dss {
 #[error("a TCP option has a length that does not fit")]
 pub struct BadOptions;
 
+impl Options {
+    /// As they stand in a header; as many bytes as [`len`](Self::len) says. What
+    /// [`foreign`](Self::foreign) tells of is left out.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        encode(self)
+    }
+
+    /// Reads the options of a header; what is not known is skipped.
+    ///
+    /// # Errors
+    /// A length does not fit.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Options, BadOptions> {
+        decode(bytes)
+    }
+}
+
 /// The bytes of `options`; as many as [`Options::len`] says.
 pub(super) fn encode(options: &Options) -> Vec<u8> {
     let mut out = Vec::with_capacity(40);

@@ -2,7 +2,8 @@
 
 use crate::open::{Open, reset};
 use crate::opening::bypass;
-use crate::{Config, Input, Output, Time};
+use crate::snoop::Snoop;
+use crate::{Config, Input, Output, Policy, Time, Why};
 use ropewalk_packet::{Flags, Segment};
 use std::collections::VecDeque;
 
@@ -11,8 +12,10 @@ const RESETS: u8 = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    Opening(Option<Segment>),
+    /// The SYN of the end that opens, and whether that is the sender.
+    Opening(Option<(Segment, bool)>),
     Open(Box<Open>),
+    Snoop(Box<Snoop>),
     Bypassed,
     /// Resets to say again, when the next is due, and their segments.
     Dead(u8, Time, Option<Box<(Segment, Segment)>>),
@@ -30,7 +33,39 @@ pub struct Pep {
 impl Pep {
     /// A connection of which nothing was seen yet.
     pub fn new(config: Config) -> Pep {
-        Pep { config, phase: Phase::Opening(None), out: VecDeque::new() }
+        let phase = match config.policy {
+            Policy::Snoop => Phase::Snoop(Box::default()),
+            _ => Phase::Opening(None),
+        };
+        Pep { config, phase, out: VecDeque::new() }
+    }
+
+    /// Bytes that this connection would lose if it were forgotten now: those that the sender saw
+    /// acknowledged and the receiver does not have, and those that wait here. None with
+    /// [`Policy::Snoop`], which acknowledges nothing.
+    pub fn holds(&self) -> u64 {
+        if let Phase::Open(open) = &self.phase { open.holds() } else { 0 }
+    }
+
+    /// Resets both ends: whoever kept the bytes goes away. Does nothing to a connection that is not
+    /// open.
+    pub fn abort(&mut self, now: Time) {
+        if let Phase::Open(open) = &self.phase {
+            let both = open.resets();
+            self.out.extend([Output::ToSender(both.0), Output::ToReceiver(both.1)]);
+            self.out.push_back(Output::Reset(Why::Orphaned));
+            let next = now + Time::from_secs(1);
+            self.phase = Phase::Dead(RESETS, next, Some(Box::new(both)));
+        }
+    }
+
+    /// The sequence number of offset 0 of the sender's stream, once it is known.
+    pub fn sender_isn(&self) -> Option<u32> {
+        match &self.phase {
+            Phase::Open(open) => Some(open.sender_isn()),
+            Phase::Snoop(snoop) => snoop.isn(),
+            _ => None,
+        }
     }
 
     /// Takes in. Segments are to be whole, their checksums right.
@@ -39,6 +74,7 @@ impl Pep {
             Phase::Opening(_) => self.open(&input),
             Phase::Bypassed => {}
             Phase::Dead(..) => self.dead(&input, now),
+            Phase::Snoop(snoop) => snoop.handle(&self.config, &input, now, &mut self.out),
             Phase::Open(open) => {
                 if let Some((why, resets)) = open.handle(&self.config, input, now, &mut self.out) {
                     self.out.push_back(Output::Reset(why));
@@ -56,6 +92,7 @@ impl Pep {
         }
         let (at, why) = match &self.phase {
             Phase::Open(open) => open.timeout(&self.config).unzip(),
+            Phase::Snoop(snoop) => snoop.timeout().unzip(),
             Phase::Dead(1.., at, _) => (Some(*at), Some("a reset to say again")),
             _ => (None, None),
         };
@@ -66,9 +103,9 @@ impl Pep {
         let Phase::Opening(syn) = &mut self.phase else {
             return;
         };
-        let (segment, out) = match input {
-            Input::FromSender(s) => (s, Output::ToReceiver(*s)),
-            Input::FromReceiver(s) => (s, Output::ToSender(*s)),
+        let (segment, by_sender, out) = match input {
+            Input::FromSender(s) => (s, true, Output::ToReceiver(*s)),
+            Input::FromReceiver(s) => (s, false, Output::ToSender(*s)),
             _ => return,
         };
         if segment.flags.has(Flags::RST) {
@@ -79,18 +116,22 @@ impl Pep {
             (self.phase, self.out) = (Phase::Bypassed, [Output::Bypass(why)].into());
             return;
         }
-        self.out.push_back(out);
-        match (input, *syn) {
-            (Input::FromSender(s), _) => *syn = Some(*s),
-            (_, Some(syn)) if segment.flags.has(Flags::ACK) => {
-                self.phase = Phase::Open(Box::new(Open::new(&syn, segment)));
+        let answers = segment.flags.has(Flags::ACK);
+        match *syn {
+            Some((asked, asker)) if answers && asker != by_sender => {
+                let (ours, theirs) = if by_sender { (segment, &asked) } else { (&asked, segment) };
+                self.phase = Phase::Open(Box::new(Open::new(ours, theirs)));
             }
-            // A SYN of the other side: a simultaneous open, which has no one sender.
+            Some((_, asker)) if !answers && asker == by_sender => *syn = Some((*segment, by_sender)),
+            None if !answers => *syn = Some((*segment, by_sender)),
+            // A SYN of either side, or an answer to what was not seen.
             _ => {
-                (self.phase, self.out) =
-                    (Phase::Bypassed, [Output::Bypass(crate::Bypass::NoHandshake)].into())
+                let why = Output::Bypass(crate::Bypass::NoHandshake);
+                (self.phase, self.out) = (Phase::Bypassed, [why].into());
+                return;
             }
         }
+        self.out.push_back(out);
     }
 
     /// RFC 9293 §3.10.7.1: what still comes is answered by a reset at its own acknowledgement.

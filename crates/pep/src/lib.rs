@@ -9,8 +9,8 @@
 //! The promise: *every byte that the sender saw acknowledged is delivered in order, or both ends
 //! learn of the failure.* `tests/model.rs` checks it over all interleavings of a small street.
 //!
-//! Only the direction from the sender to the receiver is helped. Data of the other direction pass
-//! as they are.
+//! A [`Pep`] helps the direction from the sender to the receiver only. Data of the other direction
+//! pass as they are. [`Duplex`] puts two of them around one connection, and [`Proxy`] keeps many.
 //!
 //! | file | question |
 //! |---|---|
@@ -19,19 +19,27 @@
 //! | `open` | segments of both ends, and the acknowledgements between |
 //! | `custody` | who holds which bytes, and how far that allows an acknowledgement |
 //! | `onward` | what goes to the receiver, and what is sent again (RFC 8985) |
+//! | `snoop` | the other way: nothing is acknowledged, and what is lost behind this box is repaired |
+//! | `duplex` | both directions of a connection |
+//! | `proxy` | many connections: which are taken, which are forgotten |
 
 #![forbid(unsafe_code)]
 
 mod connection;
 mod custody;
+mod duplex;
 mod onward;
 mod open;
 mod opening;
+mod proxy;
 mod ranges;
+mod snoop;
 #[cfg(test)]
 mod tests;
 
 pub use connection::Pep;
+pub use duplex::{Duplex, Effect, End};
+pub use proxy::{Counts, Event, Proxy};
 pub use ranges::Ranges;
 
 use core::ops::Range;
@@ -61,6 +69,9 @@ impl Holder {
 pub enum Policy {
     /// As soon as this box has them: two connections with a shorter round trip each.
     Split,
+    /// Never: acknowledgements pass as they came. What is lost behind this box is sent again from
+    /// here, and duplicates that ask for it are kept from the sender (Balakrishnan et al. 1995).
+    Snoop,
     /// As soon as the home access point or `custody` live holders have them (paper 002 §3.3, with
     /// custody).
     ProactiveAck {
@@ -74,7 +85,8 @@ pub enum Policy {
 pub struct Config {
     /// When bytes are acknowledged.
     pub policy: Policy,
-    /// The most bytes between the receiver's acknowledgement and what the sender is offered.
+    /// The most bytes between the receiver's acknowledgement and what the sender is offered; with
+    /// [`Policy::Snoop`] the most that its copies take.
     pub memory_bytes: u64,
     /// How long acknowledged bytes may have no holder, or not come, before both ends are reset.
     pub grace: Duration,

@@ -55,8 +55,9 @@ pub(crate) struct Onward {
     /// Losses below this were answered by one reduction already.
     recovery_until: u64,
     rtt: Option<Duration>,
-    /// Send time of the newest piece that is known to have arrived (RFC 8985 §6.2, `RACK.xmit_ts`).
-    arrived_sent_at: Option<Time>,
+    /// Send time and end of the newest piece that is known to have arrived (RFC 8985 §6.2,
+    /// `RACK.xmit_ts` and `RACK.end_seq`: of what was sent at one instant the ends decide).
+    arrived: Option<(Time, u64)>,
     timeouts: u32,
     timer_from: Time,
     mss: u64,
@@ -74,7 +75,7 @@ impl Onward {
             ssthresh: u64::MAX,
             recovery_until: 0,
             rtt: None,
-            arrived_sent_at: None,
+            arrived: None,
             timeouts: 0,
             timer_from: Time::ZERO,
             mss,
@@ -110,6 +111,11 @@ impl Onward {
             (new, at) = (true, end);
         }
         new
+    }
+
+    /// One past the last byte that is here.
+    pub(crate) fn until(&self) -> u64 {
+        self.pieces.last().map_or(0, |p| p.range.end)
     }
 
     fn flight(&self) -> u64 {
@@ -149,7 +155,7 @@ impl Onward {
             let Some(sent_at) = piece.sent_at else { continue };
             piece.selected = true;
             newly += piece.range.end - piece.range.start;
-            self.arrived_sent_at = self.arrived_sent_at.max(Some(sent_at));
+            self.arrived = self.arrived.max(Some((sent_at, piece.range.end)));
             if !piece.repeated {
                 let sample = now.saturating_sub(sent_at);
                 self.rtt = Some(self.rtt.map_or(sample, |old| (old * 7 + sample) / 8));
@@ -173,14 +179,14 @@ impl Onward {
 
     /// RFC 8985 §6.2: what was sent a reordering window before something that arrived is lost.
     fn detect(&mut self, now: Time) {
-        let Some(newest) = self.arrived_sent_at else {
+        let Some(newest) = self.arrived else {
             return;
         };
         let (rtt, window) = (self.rtt.unwrap_or(RTO_FIRST), self.reordering());
-        let late = |sent: Time| sent <= newest && now >= sent + rtt + window;
+        let late = |sent: Time, end| (sent, end) < newest && now >= sent + rtt + window;
         let mut lost = None;
         for piece in self.pieces.iter_mut().filter(|p| p.in_flight()) {
-            if piece.sent_at.is_some_and(late) {
+            if piece.sent_at.is_some_and(|sent| late(sent, piece.range.end)) {
                 piece.lost = true;
                 lost = lost.max(Some(piece.range.end));
             }
@@ -203,9 +209,9 @@ impl Onward {
 
     /// When [`on_timer`](Self::on_timer) has something to do, and what.
     pub(crate) fn timeout(&self) -> Option<(Time, &'static str)> {
-        let newest = self.arrived_sent_at;
-        let flying = || self.pieces.iter().filter(|p| p.in_flight()).filter_map(|p| p.sent_at);
-        let late = flying().filter(|sent| Some(*sent) <= newest).min();
+        let flying = self.pieces.iter().filter(|p| p.in_flight());
+        let before = flying.filter_map(|p| Some((p.sent_at?, p.range.end)));
+        let late = before.filter(|p| Some(*p) < self.arrived).map(|(sent, _)| sent).min();
         let late =
             late.map(|sent| (sent + self.rtt.unwrap_or(RTO_FIRST) + self.reordering(), "a late piece"));
         let rto = (!self.pieces.is_empty()).then(|| (self.timer_from + self.rto(), "the receiver's silence"));

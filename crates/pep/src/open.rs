@@ -17,8 +17,9 @@ const STAMPS: usize = 256;
 /// What is known of the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SenderSide {
-    /// All below was acknowledged to it.
+    /// All below may be acknowledged to it, and was, but for the last segment of `Split`.
     acked: u64,
+    told: u64,
     /// Start of its newest segment: an acknowledgement in the receiver's name goes no further.
     newest_start: u64,
     newest_end: u64,
@@ -27,6 +28,7 @@ struct SenderSide {
     /// Its latest acknowledgement, window and timestamps.
     ack: u32,
     window: u16,
+    ece: bool,
     timestamps: Timestamps,
     /// Its timestamp at the acknowledged edge (RFC 7323 §4.3, `TS.Recent`).
     recent: u32,
@@ -96,11 +98,13 @@ impl Open {
         let timestamp = answer.options.timestamps.map_or(0, |t| t.value);
         let sender = SenderSide {
             acked: 1,
+            told: 1,
             newest_start: 1,
             newest_end: 1,
             offered: edge,
             ack: next_seq,
             window: syn.window,
+            ece: false,
             timestamps: Timestamps { value: sent.value, echo: timestamp },
             recent: sent.value,
             oldest: sent.value,
@@ -120,8 +124,9 @@ impl Open {
         now: Time,
         out: &mut VecDeque<Output>,
     ) -> Ended {
-        let before = self.sender.acked;
+        let (before, before_ack) = (self.sender.acked, self.sender.ack);
         let mut answer = false;
+        let carried = matches!(&input, Input::FromSender(s) if s.payload_bytes > 0);
         match input {
             // RFC 5961 §3.2: only the exact number resets; one in the window is challenged, others
             // are dropped.
@@ -170,16 +175,28 @@ impl Open {
             }
         }
         self.promise(config, now);
-        if answer || self.sender.acked > before {
+        if answer || self.sender.acked > before && self.is_worth_telling(config) {
             out.push_back(Output::ToSender(self.acknowledge(config)));
         }
         self.fetch(config, now, out);
-        self.send(now, out);
+        let sent = self.send(now, out);
+        // Data that wait here carried an acknowledgement of the other direction.
+        if carried && !sent && self.sender.ack != before_ack {
+            out.push_back(Output::ToReceiver(self.bare()));
+        }
         self.verdict(config, now).map(|why| {
             let both = self.resets();
             out.extend([Output::ToSender(both.0), Output::ToReceiver(both.1)]);
             (why, Some(both))
         })
+    }
+
+    /// RFC 5681 §4.2: every second segment, and whatever the receiver acknowledges itself.
+    fn is_worth_telling(&self, config: &Config) -> bool {
+        let told = self.sender.told;
+        config.policy != Policy::Split
+            || self.receiver.acked > told
+            || self.sender.acked > told + self.agreed.mss
     }
 
     fn at(&self, s: &Segment) -> Option<u64> {
@@ -188,15 +205,17 @@ impl Open {
 
     fn enough(&self, config: &Config) -> usize {
         match config.policy {
-            Policy::Split => usize::MAX,
+            Policy::Split | Policy::Snoop => usize::MAX,
             Policy::ProactiveAck { custody } => usize::from(custody.max(1)),
         }
     }
 
-    /// One past the last byte that the sender may send: the receiver's real edge, or what memory
-    /// allows.
+    /// One past the last byte that the sender may send: the receiver's real edge (T-5), and no
+    /// more than memory allows. With `Split` the memory alone: it is a window of its own.
     fn limit(&self, config: &Config) -> u64 {
-        self.receiver.edge.min(self.receiver.acked + config.memory_bytes).max(self.sender.offered)
+        let room = self.receiver.acked + config.memory_bytes;
+        let edge = if config.policy == Policy::Split { room } else { self.receiver.edge.min(room) };
+        edge.max(self.sender.offered)
     }
 
     fn note(&mut self, range: &Range<u64>, timestamp: Option<u32>) {
@@ -215,7 +234,12 @@ impl Open {
             return false;
         };
         if s.flags.has(Flags::SYN) {
-            return true;
+            // The answer to it, or the last packet of the handshake, was lost behind this box.
+            let opening = at == 0 && self.onward.sent_until == 1;
+            if opening {
+                out.push_back(Output::ToReceiver(*s));
+            }
+            return !opening;
         }
         let stamp = s.options.timestamps.filter(|_| self.agreed.timestamps);
         // RFC 7323 §5.3 (PAWS), by what the receiver has: a holder brings bytes that were
@@ -228,13 +252,16 @@ impl Open {
         }
         if s.ack.wrapping_sub(self.sender.ack) as i32 >= 0 {
             (self.sender.ack, self.sender.window) = (s.ack, s.window);
+            self.sender.ece = s.flags.has(Flags::ECE);
         }
         let end = at + u64::from(s.payload_bytes);
         let fin = s.flags.has(Flags::FIN);
         if s.payload_bytes == 0 && !fin {
-            let keep_alive = at + 1 == self.sender.acked;
+            let keep_alive = at < self.sender.acked;
             self.receiver.probed |= keep_alive;
-            out.push_back(Output::ToReceiver(if keep_alive { self.probe() } else { self.bare() }));
+            // An acknowledgement of the other direction goes on with its blocks and echoes.
+            let passed = Segment { seq: self.bare().seq, ..*s };
+            out.push_back(Output::ToReceiver(if keep_alive { self.probe() } else { passed }));
             return false;
         }
         let here = self.onward.have.end_from(at).is_some_and(|have| have >= end + u64::from(fin));
@@ -246,6 +273,7 @@ impl Open {
         }
         let flags = Flags(s.flags.0 & PASSED.0);
         let range = at..end + u64::from(fin);
+        let safe = self.custody.safe_until(self.sender.acked, &self.onward.have, self.enough(config));
         let new = self.onward.insert(&Piece::new(range, flags, s.urgent, s.ecn), self.receiver.acked);
         if end > at {
             self.note(&(at..end), stamp.map(|t| t.value));
@@ -253,7 +281,7 @@ impl Open {
         if at > self.sender.acked && self.sender.gap_since.is_none() {
             self.sender.gap_since = Some(now);
         }
-        !new || at > self.sender.acked
+        !new || at > safe
     }
 
     fn on_receiver(&mut self, config: &Config, s: &Segment, now: Time, out: &mut VecDeque<Output>) -> bool {
@@ -287,7 +315,9 @@ impl Open {
         {
             self.receiver.timestamp = t.value;
         }
-        let carries = s.payload_bytes > 0 || s.flags.has(Flags::FIN);
+        // A keep-alive is the sender's to answer (RFC 9293 §3.8.4).
+        let keep_alive = (s.seq.wrapping_sub(self.receiver.next_seq) as i32) < 0;
+        let carries = s.payload_bytes > 0 || s.flags.has(Flags::FIN) || keep_alive;
         let turned = core::mem::replace(&mut self.receiver.ece, s.flags.has(Flags::ECE)) != self.receiver.ece;
         let probed = core::mem::take(&mut self.receiver.probed);
         let end = s.seq.wrapping_add(s.sequence_bytes());
@@ -302,8 +332,10 @@ impl Open {
             out.push_back(Output::ToSender(Segment { flags, ack, window, options, ..*s }));
             return false;
         }
-        let wider = self.limit(config) >= self.sender.offered + 2 * self.agreed.mss
-            || (self.sender.offered <= self.sender.acked && self.limit(config) > self.sender.offered);
+        let sayable = self.sender.acked + (0xFFFF << self.agreed.receiver_scale);
+        let edge = self.limit(config).min(sayable);
+        let wider = edge >= self.sender.offered + 2 * self.agreed.mss
+            || (self.sender.offered <= self.sender.acked && edge > self.sender.offered);
         turned || probed || wider
     }
 
@@ -334,6 +366,7 @@ impl Open {
         let room = self.limit(config).saturating_sub(self.sender.acked) >> scale;
         let window = room.min(0xFFFF) as u16;
         self.sender.offered = self.sender.offered.max(self.sender.acked + (u64::from(window) << scale));
+        self.sender.told = self.sender.acked;
         let mut options = Options::default();
         if self.agreed.timestamps {
             options.timestamps =
@@ -372,7 +405,7 @@ impl Open {
             source: self.agreed.sender,
             destination: self.agreed.receiver,
             ecn: Ecn::NotEct,
-            flags: Flags::ACK,
+            flags: Flags::ACK | if self.sender.ece { Flags::ECE } else { Flags::default() },
             seq: seq::wire(self.agreed.sender_isn, self.onward.sent_until),
             ack: self.sender.ack,
             window: self.sender.window,
@@ -389,19 +422,22 @@ impl Open {
         Segment { seq, ..self.bare() }
     }
 
-    fn send(&mut self, now: Time, out: &mut VecDeque<Output>) {
+    /// True if something went.
+    fn send(&mut self, now: Time, out: &mut VecDeque<Output>) -> bool {
+        let before = out.len();
         while let Some((piece, again)) = self.onward.next(self.receiver.edge, now) {
             let fin = piece.flags.has(Flags::FIN);
             out.push_back(Output::ToReceiver(Segment {
                 // RFC 3168 §6.1.5: what is sent again is not marked.
                 ecn: if again { Ecn::NotEct } else { piece.ecn },
-                flags: piece.flags | Flags::ACK,
+                flags: piece.flags | self.bare().flags,
                 seq: seq::wire(self.agreed.sender_isn, piece.range.start),
                 urgent: piece.urgent,
                 payload_bytes: (piece.range.end - piece.range.start - u64::from(fin)) as u32,
                 ..self.bare()
             }));
         }
+        out.len() > before
     }
 
     /// Asks for each range that is held and not here: the first reporter, then another.
@@ -462,7 +498,17 @@ impl Open {
         }
     }
 
-    fn resets(&self) -> (Segment, Segment) {
+    /// Bytes that the sender saw acknowledged and the receiver does not have, or that wait for it.
+    pub(crate) fn holds(&self) -> u64 {
+        let promised = self.sender.acked.max(self.onward.until());
+        promised - self.receiver.acked.min(promised)
+    }
+
+    pub(crate) fn sender_isn(&self) -> u32 {
+        self.agreed.sender_isn
+    }
+
+    pub(crate) fn resets(&self) -> (Segment, Segment) {
         let at = seq::wire(self.agreed.sender_isn, self.receiver.acked);
         let (sender, receiver) = (self.agreed.sender, self.agreed.receiver);
         (reset(receiver, sender, self.sender.ack), reset(sender, receiver, at))

@@ -1,5 +1,8 @@
 //! Conformance, by packets.
 
+mod proxy;
+mod snoop;
+
 use crate::{Bypass, Config, Holder, Input, Output, Pep, Policy, Time, Why};
 use ropewalk_packet::{Ecn, Flags, ForeignOptions, Options, SackBlocks, Segment, Timestamps};
 
@@ -101,13 +104,15 @@ fn offset(s: &Segment) -> u32 {
 fn split_acknowledges_all_but_the_newest_and_the_fin() {
     let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
     assert_eq!(to_sender(&w.sender(data(1, 10))), [], "the newest may be the last");
-    assert_eq!(to_sender(&w.sender(data(11, 10))).iter().map(offset).collect::<Vec<_>>(), [11]);
-    let fin = Segment { flags: Flags::FIN | Flags::ACK, ..data(21, 5) };
-    assert_eq!(to_sender(&w.sender(fin)).iter().map(offset).collect::<Vec<_>>(), [21]);
+    assert_eq!(to_sender(&w.sender(data(11, 10))), [], "every second segment (RFC 5681)");
+    assert_eq!(to_sender(&w.sender(data(21, 10))).iter().map(offset).collect::<Vec<_>>(), [21]);
+    assert_eq!(to_sender(&w.sender(data(31, 10))), []);
+    let fin = Segment { flags: Flags::FIN | Flags::ACK, ..data(41, 5) };
+    assert_eq!(to_sender(&w.sender(fin)).iter().map(offset).collect::<Vec<_>>(), [41]);
     assert!(to_sender(&w.run(Time::from_millis(150))).is_empty(), "waiting changes nothing");
-    let out = w.receiver(ack(27, 1000));
-    assert_eq!(to_sender(&out).iter().map(offset).collect::<Vec<_>>(), [27], "the receiver alone");
-    assert!(out.contains(&Output::Release { range: 1..27 }));
+    let out = w.receiver(ack(47, 1000));
+    assert_eq!(to_sender(&out).iter().map(offset).collect::<Vec<_>>(), [47], "the receiver alone");
+    assert!(out.contains(&Output::Release { range: 1..47 }));
 }
 
 #[test]
@@ -148,7 +153,7 @@ fn bytes_without_a_holder_reset_both_ends_within_five_seconds() {
 #[test]
 fn the_window_never_passes_the_receivers_edge() {
     // 100 bytes in the SYN-ACK, unscaled; 4-byte units later.
-    let mut w = Wire::opened(Policy::Split, syn_options(), 100);
+    let mut w = Wire::opened(Policy::ProactiveAck { custody: 2 }, syn_options(), 100);
     for i in 0..10 {
         for s in to_sender(&w.sender(data(1 + 10 * i, 10))) {
             assert!(offset(&s) + (u32::from(s.window) << 2) <= 101, "{s:?}");
@@ -164,8 +169,59 @@ fn the_window_never_passes_the_receivers_edge() {
 }
 
 #[test]
+fn a_split_connection_has_a_window_of_its_own() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 100);
+    let told: Vec<_> = (0..3).flat_map(|i| to_sender(&w.sender(data(1 + 10 * i, 10)))).collect();
+    let last = told.last().map(|s| (offset(s), s.window));
+    assert_eq!(last, Some((21, 0xFFFF)), "as much as the scale can say");
+    // What the receiver has no room for waits here, and the receiver is asked.
+    (3..10).for_each(|i| drop(w.sender(data(1 + 10 * i, 10))));
+    let out = w.sender(data(101, 10));
+    assert!(to_receiver(&out).iter().all(|s| s.payload_bytes == 0), "{out:?}");
+    w.receiver(ack(101, 0));
+    assert!(!to_receiver(&w.run(Time::from_secs(2))).is_empty(), "a probe of the closed window");
+    let out = to_receiver(&w.receiver(ack(101, 50)));
+    assert_eq!(out.iter().map(|s| s.payload_bytes).collect::<Vec<_>>(), [10]);
+}
+
+#[test]
+fn acknowledgements_of_the_other_direction_go_on_whole() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    let mut sack = SackBlocks::default();
+    sack.push((R_ISN + 20, R_ISN + 30));
+    let theirs = data(1, 0);
+    let theirs =
+        Segment { options: Options { sack, ..theirs.options }, flags: Flags::ACK | Flags::ECE, ..theirs };
+    assert_eq!(w.sender(theirs), [Output::ToReceiver(theirs)]);
+    // Data that wait for the receiver's window do not hold up what they acknowledge.
+    w.receiver(ack(1, 0));
+    (0..101).for_each(|i| drop(w.sender(data(1 + 10 * i, 10))));
+    let out = to_receiver(&w.sender(Segment { ack: R_ISN + 9, ..data(1011, 10) }));
+    assert_eq!(out.iter().map(|s| (s.ack, s.payload_bytes)).collect::<Vec<_>>(), [(R_ISN + 9, 0)]);
+}
+
+#[test]
+fn the_receivers_keep_alive_is_the_senders_to_answer() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    let asks = Segment { seq: R_ISN, ..ack(1, 1000) };
+    assert_eq!(to_sender(&w.receiver(asks)).iter().map(|s| s.seq).collect::<Vec<_>>(), [R_ISN]);
+    assert_eq!(to_sender(&w.receiver(ack(1, 1000))), [], "null case: nothing is asked");
+}
+
+#[test]
+fn an_answer_to_the_syn_that_was_lost_comes_again() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    let syn = Segment { options: syn_options(), ..base(Flags::SYN) };
+    assert_eq!(w.sender(syn), [Output::ToReceiver(syn)]);
+    w.sender(data(1, 10));
+    let out = w.sender(syn);
+    assert!(to_receiver(&out).is_empty() && to_sender(&out).len() == 1, "later it is challenged: {out:?}");
+}
+
+#[test]
 fn without_scaling_windows_are_bytes() {
-    let mut w = Wire::opened(Policy::Split, Options { window_scale: None, ..syn_options() }, 100);
+    let options = Options { window_scale: None, ..syn_options() };
+    let mut w = Wire::opened(Policy::ProactiveAck { custody: 2 }, options, 100);
     w.sender(data(1, 10));
     let out = to_sender(&w.receiver(ack(11, 300)));
     assert_eq!(out.last().map(|s| s.window), Some(300));
@@ -216,17 +272,18 @@ fn timestamps_echo_what_was_acknowledged_and_old_ones_are_refused() {
         let d = data(at, 10);
         Segment { options: Options { timestamps: stamps(t, 50), ..d.options }, ..d }
     };
-    w.sender(stamped(1, 110));
-    let out = to_sender(&w.sender(stamped(11, 120)));
+    w.sender(stamped(1, 105));
+    w.sender(stamped(11, 110));
+    let out = to_sender(&w.sender(stamped(21, 120)));
     assert_eq!(
         out[0].options.timestamps,
         stamps(100, 110),
         "no clock of our own, and the acknowledged segment's"
     );
-    w.receiver(ack(21, 1000));
-    let out = w.sender(stamped(21, 90));
+    w.receiver(ack(31, 1000));
+    let out = w.sender(stamped(31, 90));
     assert!(to_receiver(&out).is_empty(), "PAWS");
-    assert_eq!(to_receiver(&w.sender(stamped(21, 130))).len(), 1, "null case");
+    assert_eq!(to_receiver(&w.sender(stamped(31, 130))).len(), 1, "null case");
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Path(PathArgs),
     /// Say how long interfaces' queues are, what became of packets, and how radios hear their neighbours
     Link(Link),
+    /// Help TCP connections that this router forwards: split them, or repair loss behind it
+    Pep(Pep),
     /// Let a device in no more, and end its session
     Revoke(Revoke),
     /// Take back what a daemon that was killed, or failed under a kill switch, left on this machine: routes, firewall, settings
@@ -425,6 +427,40 @@ pub(crate) struct Revoke {
     pub name: String,
     #[command(flatten)]
     pub state: State,
+}
+
+/// What a TCP proxy does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PepPolicy {
+    /// Acknowledge in the receiver's name what is here: two connections with a shorter round trip each.
+    Split,
+    /// Acknowledge nothing, and send again what is lost behind this machine.
+    Snoop,
+}
+
+/// `ropewalk pep`.
+#[derive(Debug, Args)]
+pub(crate) struct Pep {
+    #[command(flatten)]
+    pub state: State,
+    /// What to do for connections
+    #[arg(long)]
+    pub policy: PepPolicy,
+    /// Most kilobytes (1024 bytes) to keep of each direction of a connection
+    #[arg(long, value_name = "KIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(64..=65_536))]
+    pub window: u64,
+    /// Most connections at once; what is too many passes as it came
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub connections: u32,
+    /// Name of the network device [default: the first free of pep0, pep1, …]
+    #[arg(long, value_name = "NAME")]
+    pub tun: Option<String>,
+    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// How log lines look
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub log_format: LogFormat,
 }
 
 /// `ropewalk restore`.

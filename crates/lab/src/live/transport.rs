@@ -32,6 +32,11 @@ fn refused_by(kernel: &Kernel, scenario: &Scenario) -> Vec<BuildError> {
             .then(|| BuildError::new(format!("node.{name}.mptcp.endpoints"), sentence))
     };
     found.extend(scenario.node.iter().filter_map(several));
+    let proxies = scenario.node.iter().filter(|(_, node)| node.pep.policy.is_some());
+    found.extend(proxies.map(|(name, _)| {
+        let sentence = "the simulator alone has proxies in nodes; in the lab start `ropewalk pep` with `ropewalk lab exec`";
+        BuildError::new(format!("node.{name}.pep.policy"), sentence)
+    }));
     found
 }
 
@@ -167,10 +172,13 @@ mod tests {
 
     #[test]
     fn what_the_kernel_has_not_is_refused_with_its_key() {
-        let scenario = scenario("tcp = { congestion = \"highspeed\" }\nmptcp = { endpoints = [\"x\"] }");
+        let scenario = scenario(
+            "tcp = { congestion = \"highspeed\" }\nmptcp = { endpoints = [\"x\"] }\nforward = true\npep = { policy = \"snoop\" }",
+        );
         let kernel = Kernel { mptcp: false, ..kernel(&[]) };
         let said: Vec<String> = refused_by(&kernel, &scenario).iter().map(ToString::to_string).collect();
         assert!(said[0].starts_with("node.a.tcp.congestion: this kernel has no highspeed"), "{said:?}");
         assert!(said[1].starts_with("node.a.mptcp.endpoints: this kernel has no MPTCP"), "{said:?}");
+        assert!(said[2].starts_with("node.a.pep.policy: the simulator alone"), "{said:?}");
     }
 }

@@ -8,6 +8,7 @@
 mod bridge;
 mod change;
 mod device;
+mod divert;
 mod firewall;
 mod journal;
 mod routes;
@@ -19,6 +20,7 @@ mod sysctl;
 pub use bridge::{find_bridge, join_bridge};
 pub use change::Change;
 pub use device::{DeviceConfig, configure, remove_address};
+pub use divert::{DIVERT_PRIORITY, DIVERT_TABLE, divert, is_forwarding, translates_addresses};
 pub use firewall::{Guard, KillSwitch, guard, kill_switch};
 pub(crate) use journal::read_any;
 pub use journal::{Journal, cleanup_stale};

@@ -92,7 +92,7 @@ impl Routes {
             let rules: Vec<Change> = journal.changes().iter().filter(ours).cloned().collect();
             rules.iter().rev().try_for_each(|rule| journal.undo(rule))?;
         }
-        let message = RouteNetlinkMessage::DelRoute(self.message(network, table));
+        let message = RouteNetlinkMessage::DelRoute(message(self.index, network, table));
         match Netlink::open().and_then(|mut n| n.change(message, 0)) {
             Err(e) if e.raw_os_error() != Some(libc::ESRCH) => {
                 Err(SetupError::system(format!("removing the route to {network}"), e))
@@ -102,33 +102,38 @@ impl Routes {
     }
 
     fn route(&self, network: IpNet, table: u32) -> Result<(), SetupError> {
-        let message = RouteNetlinkMessage::NewRoute(self.message(network, table));
-        let added = Netlink::open().and_then(|mut n| n.change(message, NLM_F_CREATE | NLM_F_EXCL));
-        added.map_err(|e| match e.raw_os_error() {
-            Some(libc::EEXIST) if table == ROUTE_TABLE => SetupError::RuleTaken,
-            Some(libc::EEXIST) => SetupError::RouteTaken(network),
-            _ => SetupError::system(format!("adding a route to {network}"), e),
-        })
+        route_by(self.index, network, table)
     }
+}
 
-    fn message(&self, network: IpNet, table: u32) -> RouteMessage {
-        let v4 = network.addr().is_ipv4();
-        let mut message = RouteMessage::default();
-        message.header = RouteHeader {
-            address_family: if v4 { AddressFamily::Inet } else { AddressFamily::Inet6 },
-            destination_prefix_length: network.prefix_len(),
-            protocol: RouteProtocol::Static,
-            scope: if v4 { RouteScope::Link } else { RouteScope::Universe },
-            kind: RouteType::Unicast,
-            ..RouteHeader::default()
-        };
-        message.attributes = vec![
-            RouteAttribute::Destination(network.addr().into()),
-            RouteAttribute::Oif(self.index),
-            RouteAttribute::Table(table),
-        ];
-        message
-    }
+/// Adds a route to `network` by the interface with this index.
+pub(super) fn route_by(index: u32, network: IpNet, table: u32) -> Result<(), SetupError> {
+    let message = RouteNetlinkMessage::NewRoute(message(index, network, table));
+    let added = Netlink::open().and_then(|mut n| n.change(message, NLM_F_CREATE | NLM_F_EXCL));
+    added.map_err(|e| match e.raw_os_error() {
+        Some(libc::EEXIST) if table != 254 => SetupError::RuleTaken,
+        Some(libc::EEXIST) => SetupError::RouteTaken(network),
+        _ => SetupError::system(format!("adding a route to {network}"), e),
+    })
+}
+
+fn message(index: u32, network: IpNet, table: u32) -> RouteMessage {
+    let v4 = network.addr().is_ipv4();
+    let mut message = RouteMessage::default();
+    message.header = RouteHeader {
+        address_family: if v4 { AddressFamily::Inet } else { AddressFamily::Inet6 },
+        destination_prefix_length: network.prefix_len(),
+        protocol: RouteProtocol::Static,
+        scope: if v4 { RouteScope::Link } else { RouteScope::Universe },
+        kind: RouteType::Unicast,
+        ..RouteHeader::default()
+    };
+    message.attributes = vec![
+        RouteAttribute::Destination(network.addr().into()),
+        RouteAttribute::Oif(index),
+        RouteAttribute::Table(table),
+    ];
+    message
 }
 
 fn keep(source: IpAddr) -> Change {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleHeader, RuleMessage};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_packet_route::{AddressFamily, IpProtocol, RouteNetlinkMessage};
 use serde::{Deserialize, Serialize};
 
 use super::SetupError;
@@ -56,6 +56,19 @@ pub enum RuleKind {
     ByToTable {
         /// The interface's name.
         interface: String,
+        /// The table.
+        table: u32,
+    },
+    /// Packets that came in by the interface go on at the rule with the given priority; `lo` are those that the machine
+    /// sends itself.
+    ByGoto {
+        /// The interface's name.
+        interface: String,
+        /// The priority of the rule to go on at.
+        target: u32,
+    },
+    /// TCP looks into the table.
+    TcpToTable {
         /// The table.
         table: u32,
     },
@@ -112,6 +125,13 @@ impl Rule {
             }
             RuleKind::ByToTable { interface, table } => {
                 attributes.extend([RuleAttribute::Oifname(interface.clone()), RuleAttribute::Table(*table)]);
+            }
+            RuleKind::ByGoto { interface, target } => {
+                header.action = RuleAction::Goto;
+                attributes.extend([RuleAttribute::Iifname(interface.clone()), RuleAttribute::Goto(*target)]);
+            }
+            RuleKind::TcpToTable { table } => {
+                attributes.extend([RuleAttribute::IpProtocol(IpProtocol::Tcp), RuleAttribute::Table(*table)]);
             }
             RuleKind::Nop => header.action = RuleAction::Nop,
         }

@@ -6,6 +6,7 @@ mod link;
 mod mptcp;
 mod pages;
 mod path;
+mod pep;
 mod repeater;
 mod restore;
 mod revoke;
@@ -30,6 +31,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Top(args) => crate::top::run(&args),
         Command::Path(args) => path::run(args),
         Command::Link(args) => link::run(&args),
+        Command::Pep(args) => pep::run(&args),
         Command::Revoke(args) => revoke::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Sim(args) => crate::sim::run(&args),

@@ -109,6 +109,15 @@ fn check_bridges(judge: &mut Judge, name: &str, node: &NodeSpec) {
     judge.fail_if(!node.nat.is_empty() && !node.forward, format!("node.{name}.nat"), || {
         "it hides nobody, because it does not forward; write forward = true".into()
     });
+    judge.fail_if(node.pep.policy.is_some() && !node.forward, format!("node.{name}.pep"), || {
+        "no connection passes here, because it does not forward; write forward = true".into()
+    });
+    judge.fail_if(node.pep.window.0 < 4096, format!("node.{name}.pep.window"), || {
+        "less than 4096B would not hold two packets; write more".into()
+    });
+    judge.fail_if(node.pep.connections == 0, format!("node.{name}.pep.connections"), || {
+        "this is a proxy for nobody; write 1 or more, or no policy".into()
+    });
 }
 
 fn check_routes(judge: &mut Judge, name: &str, node: &NodeSpec) {

@@ -1,7 +1,7 @@
 //! A machine: where it stands, its radios and interfaces, and how it forwards.
 
 use super::{NodeMptcp, NodeTcp, Radio};
-use crate::units::Position;
+use crate::units::{Bytes, Position};
 use crate::{choice, section};
 use indexmap::IndexMap;
 use ipnet::Ipv4Net;
@@ -33,12 +33,37 @@ section! {
         tcp: NodeTcp,
         /// How its MPTCP is set.
         mptcp: NodeMptcp,
+        /// Its TCP proxy, for connections that it forwards.
+        pep: NodePep,
         /// Its radios, by name.
         radio: IndexMap<String, Radio>,
         /// Its interfaces, by name.
         interface: IndexMap<String, Interface>,
         /// Its bridges, by name.
         bridge: IndexMap<String, Bridge>,
+    }
+}
+
+choice! {
+    /// What a TCP proxy does.
+    pub enum PepPolicy {
+        /// It acknowledges in the receiver's name what it has: two connections with a shorter round trip each.
+        Split = "split",
+        /// It acknowledges nothing, and sends again what is lost behind it.
+        Snoop = "snoop",
+    }
+}
+
+section! {
+    /// A TCP proxy between the interfaces of a machine that forwards; neither end knows of it. In the simulator only.
+    pub struct NodePep {
+        /// What it does. If not said, there is none.
+        policy: Option<PepPolicy>,
+        /// Most bytes that it keeps of each direction of a connection: with `split` the window that it offers, as far as the window scale of the
+        /// connection can say it; with `snoop` its copies.
+        window: Bytes = Bytes(1 << 20),
+        /// Most connections at once; what is too many passes as it came.
+        connections: u32 = 1000,
     }
 }
 

@@ -3,8 +3,9 @@
 use super::Built;
 use crate::net::{Route, same_prefix};
 use crate::packet::IfIndex;
+use ropewalk_pep::{Config, Policy};
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::NodeSpec;
+use ropewalk_scenario::file::{NodeSpec, PepPolicy};
 use std::net::Ipv4Addr;
 
 pub(super) fn add(built: &mut Built, scenario: &Scenario) {
@@ -12,6 +13,14 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) {
         let node = built.world.net.add_node(name, spec.forward);
         built.world.net.nodes[node.index()].finds_routes = spec.route.is_empty();
         built.nodes.insert(name.clone(), node);
+        if let Some(policy) = spec.pep.policy {
+            let policy = match policy {
+                PepPolicy::Split => Policy::Split,
+                PepPolicy::Snoop => Policy::Snoop,
+            };
+            let config = Config { memory_bytes: spec.pep.window.0, ..Config::new(policy) };
+            built.world.net.add_proxy(node, config, spec.pep.connections as usize);
+        }
         for (interface, i) in &spec.interface {
             let address = i.address.map(|a| (a.addr(), a.prefix_len()));
             let index = built.world.net.add_interface(node, interface, address);

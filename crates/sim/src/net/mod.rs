@@ -6,6 +6,7 @@
 mod bridge;
 mod cable;
 mod nat;
+mod proxy;
 mod radio;
 mod route;
 mod segments;
@@ -15,6 +16,7 @@ mod weighted;
 pub use bridge::Bridge;
 pub use cable::{Cable, Direction};
 pub use nat::{FIRST_PORT as FIRST_NAT_PORT, Nat};
+pub use proxy::NodeProxy;
 pub use radio::{Heard, Radios, interface_of, mac_of};
 pub use route::{Route, Table, same_prefix};
 pub use segments::Prefix;
@@ -162,6 +164,8 @@ pub struct Node {
     pub finds_routes: bool,
     /// Its address translation, used on interfaces that masquerade.
     pub nat: Nat,
+    /// Its TCP proxy, through which goes what it forwards.
+    pub proxy: Option<NodeProxy>,
     /// Counters.
     pub counters: NodeCounters,
 }
@@ -175,6 +179,8 @@ pub enum Owner {
     Air,
     /// An endpoint.
     Endpoint(usize),
+    /// The TCP proxy of a node.
+    Proxy(NodeId),
 }
 
 /// Something for the layer above.
@@ -247,6 +253,7 @@ impl Net {
             forward,
             finds_routes: true,
             nat: Nat::default(),
+            proxy: None,
             counters: NodeCounters::default(),
         });
         NodeId(self.nodes.len() as u32 - 1)

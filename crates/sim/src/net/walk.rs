@@ -4,7 +4,7 @@
 //!  endpoint ──▶ send ─▶ route ─▶ transmit ──▶ cable, air, bridge, tunnel
 //!                         ▲ NAT                      │
 //!  endpoint ◀── Work ◀─ take ◀── receive ◀───────────┘
-//!                         └─▶ forward (ttl, NAT) ─▶ route …
+//!                         └─▶ forward (ttl) ─▶ proxy ─▶ pass_on (NAT) ─▶ route …
 //! ```
 
 use super::{Attach, Net, NodeId, Work};
@@ -248,9 +248,8 @@ impl Net {
         let _ = self.send(node, None, packet);
     }
 
-    /// Passes a packet on (RFC 1812 §5.2).
-    fn forward(&mut self, node: NodeId, by: IfIndex, mut packet: PacketRef) {
-        let now = self.now;
+    /// A packet that is for somebody else (RFC 1812 §5.2).
+    fn forward(&mut self, node: NodeId, by: IfIndex, packet: PacketRef) {
         if !self.nodes[node.index()].forward {
             self.nodes[node.index()].counters.not_mine += 1;
             return;
@@ -259,6 +258,14 @@ impl Net {
             self.nodes[node.index()].counters.expired += 1;
             return;
         }
+        if !self.take_by_proxy(node, &packet) {
+            self.pass_on(node, by, packet);
+        }
+    }
+
+    /// Sends on what came in `by` an interface, or what the node's proxy made of it.
+    pub(super) fn pass_on(&mut self, node: NodeId, by: IfIndex, mut packet: PacketRef) {
+        let now = self.now;
         let Some((out, to)) = self.route(node, packet.dst, None) else {
             self.nodes[node.index()].counters.unroutable += 1;
             return;

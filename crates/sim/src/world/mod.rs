@@ -138,6 +138,7 @@ impl World {
             match self.net.owners[timer.0 as usize] {
                 Owner::Direction(d) => self.net.run_direction(d),
                 Owner::Air => self.net.run_air(),
+                Owner::Proxy(node) => self.net.run_proxy(node),
                 Owner::Endpoint(e) => self.call(e, |e, cx| e.on_timer(cx)),
             }
             self.settle();

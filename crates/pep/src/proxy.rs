@@ -1,0 +1,270 @@
+//! Many connections: which are taken, which are left alone, which are forgotten.
+
+use crate::{Bypass, Config, Duplex, Effect, End, Policy, Time, Why};
+use core::time::Duration;
+use ropewalk_packet::{Flags, Segment, seq};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A connection of which nothing is held may be forgotten after this silence. Later packets of it
+/// pass as they came.
+const IDLE: Duration = Duration::from_secs(300);
+/// A connection that was reset is remembered as long as its ends may still speak.
+const GONE: Duration = Duration::from_secs(10);
+
+/// What a driver is to do, by connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<K> {
+    /// See [`Effect`]; never a bypass.
+    Effect(K, Effect),
+    /// All that is kept for this connection may go.
+    Forget(K),
+}
+
+/// What happened so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Connections that were taken.
+    pub taken: u64,
+    /// Connections that were left alone, by reason. One whose handshake was not seen is counted for
+    /// each of its packets, since nothing is kept of it.
+    pub bypassed: BTreeMap<Bypass, u64>,
+    /// Connections that were left alone because there were too many.
+    pub full: u64,
+    /// Connections that were reset, by reason.
+    pub reset: BTreeMap<Why, u64>,
+    /// Bytes of payload that were sent again from here.
+    pub repaired_bytes: u64,
+    /// Bytes whose sender saw them acknowledged before their receiver had done so.
+    pub early_bytes: u64,
+    /// Segments that ended here: their meaning went on in others, or they were duplicates.
+    pub absorbed: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    connection: Duplex,
+    due: Option<Time>,
+    seen: Time,
+    over: bool,
+    traffic: [Traffic; 2],
+}
+
+/// What went to one end, for the counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Traffic {
+    /// One past the highest sequence number that went to it.
+    sent: Option<u32>,
+    /// How far its own stream was acknowledged to it, and by its receiver.
+    told: u64,
+    acked: u64,
+}
+
+impl Entry {
+    /// `came` is the number of the segment that was taken in, if there was one.
+    fn count(&mut self, to: End, segment: &Segment, came: Option<u32>, counts: &mut Counts) {
+        let isn = self.connection.sender_isn(to);
+        let traffic = &mut self.traffic[usize::from(to == End::B)];
+        let end = segment.seq.wrapping_add(segment.sequence_bytes());
+        let ahead = |old: u32| end.wrapping_sub(old) as i32 > 0;
+        if traffic.sent.is_none_or(ahead) {
+            traffic.sent = Some(end);
+        } else if came != Some(segment.seq) {
+            counts.repaired_bytes += u64::from(segment.payload_bytes);
+        }
+        let told = isn.and_then(|isn| seq::offset(isn, traffic.told, segment.ack));
+        if let Some(told) = told.filter(|t| *t > traffic.told && segment.flags.has(Flags::ACK)) {
+            // The handshake's own number is nobody's byte.
+            counts.early_bytes += told - traffic.told.max(traffic.acked).max(1).min(told);
+            traffic.told = told;
+        }
+    }
+}
+
+/// A proxy of at most so many connections, each called `K` by its driver.
+#[derive(Debug)]
+pub struct Proxy<K> {
+    config: Config,
+    limit: usize,
+    entries: BTreeMap<K, Entry>,
+    due: BTreeSet<(Time, K)>,
+    out: VecDeque<Event<K>>,
+    counts: Counts,
+    swept: Time,
+}
+
+impl<K: Copy + Ord> Proxy<K> {
+    /// At most `limit` connections, each by `config`. Memory is bounded by
+    /// 2 · `limit` · `config.memory_bytes`.
+    pub fn new(config: Config, limit: usize) -> Proxy<K> {
+        Proxy {
+            config,
+            limit,
+            entries: BTreeMap::new(),
+            due: BTreeSet::new(),
+            out: VecDeque::new(),
+            counts: Counts::default(),
+            swept: Time::ZERO,
+        }
+    }
+
+    /// A segment of end `from` of connection `key`. False if the connection is left alone: then
+    /// the packet is to be forwarded as it came.
+    pub fn handle(&mut self, key: K, from: End, segment: Segment, now: Time) -> bool {
+        let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
+        if opens && self.is_another(key, from, &segment) {
+            self.forget(key);
+        }
+        if !self.entries.contains_key(&key) && !self.admit(key, opens, now) {
+            return false;
+        }
+        let Some(entry) = self.entries.get_mut(&key) else { return false };
+        entry.seen = now;
+        entry.connection.handle(from, segment, now);
+        self.collect(key, Some((from, &segment)))
+    }
+
+    /// The time of [`next_timeout`](Self::next_timeout) has come.
+    pub fn on_timer(&mut self, now: Time) {
+        let later = self.due.iter().take_while(|(at, _)| *at <= now).count();
+        // Each once: work is bounded by the connections there are.
+        for _ in 0..later {
+            let Some((_, key)) = self.due.pop_first() else { break };
+            if let Some(entry) = self.entries.get_mut(&key) {
+                entry.due = None;
+                entry.connection.on_timer(now);
+                self.collect(key, None);
+            }
+        }
+        self.sweep(now);
+    }
+
+    /// This box goes away: connections of which it holds bytes are reset at both ends, the others
+    /// go on without it.
+    pub fn close(&mut self, now: Time) {
+        self.limit = 0;
+        let held = self.entries.iter_mut().filter(|(_, e)| e.connection.holds() > 0);
+        let keys: Vec<K> = held.map(|(key, _)| *key).collect();
+        for key in keys {
+            if let Some(entry) = self.entries.get_mut(&key) {
+                entry.connection.abort(now);
+                self.collect(key, None);
+            }
+        }
+    }
+
+    /// What is to be done next.
+    pub fn poll_output(&mut self) -> Option<Event<K>> {
+        self.out.pop_front()
+    }
+
+    /// When it wants to be called.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// What happened so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Connections now, and the bytes that would be lost with them.
+    pub fn holds(&self) -> (usize, u64) {
+        (self.entries.len(), self.entries.values().map(|e| e.connection.holds()).sum())
+    }
+
+    /// Whether there is such a connection.
+    pub fn is_taken(&self, key: K) -> bool {
+        self.entries.contains_key(&key)
+    }
+
+    /// The sequence number of offset 0 of what `sender` sends, once it is known.
+    pub fn sender_isn(&self, key: K, sender: End) -> Option<u32> {
+        self.entries.get(&key)?.connection.sender_isn(sender)
+    }
+
+    /// A port that is used again: nothing of the old connection is held.
+    fn is_another(&self, key: K, from: End, syn: &Segment) -> bool {
+        let Some(entry) = self.entries.get(&key) else { return false };
+        let isn = entry.connection.sender_isn(from);
+        entry.over || isn.is_some_and(|isn| isn != syn.seq) && entry.connection.holds() == 0
+    }
+
+    fn admit(&mut self, key: K, opens: bool, now: Time) -> bool {
+        // Nothing is kept of a connection whose handshake was not seen.
+        if !opens && self.config.policy != Policy::Snoop {
+            *self.counts.bypassed.entry(Bypass::NoHandshake).or_default() += 1;
+            return false;
+        }
+        self.sweep(now);
+        if self.entries.len() >= self.limit {
+            self.counts.full += 1;
+            return false;
+        }
+        self.counts.taken += 1;
+        let connection = Duplex::new(&self.config);
+        self.entries.insert(
+            key,
+            Entry { connection, due: None, seen: now, over: false, traffic: Default::default() },
+        );
+        true
+    }
+
+    /// Takes what a connection gives out; false if it is left alone from now on.
+    fn collect(&mut self, key: K, came: Option<(End, &Segment)>) -> bool {
+        let Some(entry) = self.entries.get_mut(&key) else { return false };
+        let mut went = came.is_none();
+        while let Some(effect) = entry.connection.poll_output() {
+            match &effect {
+                Effect::Bypass(why) => {
+                    *self.counts.bypassed.entry(*why).or_default() += 1;
+                    self.counts.taken -= 1;
+                    self.forget(key);
+                    return false;
+                }
+                Effect::Reset(why) => {
+                    *self.counts.reset.entry(*why).or_default() += 1;
+                    entry.over = true;
+                }
+                Effect::Send { to, segment } => {
+                    went |= came.is_some_and(|(from, _)| *to != from);
+                    let came = came.map(|(_, segment)| segment.seq);
+                    entry.count(*to, segment, came, &mut self.counts);
+                }
+                Effect::Release { from, range } => {
+                    entry.traffic[usize::from(*from == End::B)].acked = range.end;
+                }
+            }
+            self.out.push_back(Event::Effect(key, effect));
+        }
+        self.counts.absorbed += u64::from(!went);
+        let due = entry.connection.next_timeout();
+        if due != entry.due {
+            entry.due.map(|at| self.due.remove(&(at, key)));
+            due.map(|at| self.due.insert((at, key)));
+            entry.due = due;
+        }
+        true
+    }
+
+    fn forget(&mut self, key: K) {
+        if let Some(entry) = self.entries.remove(&key) {
+            entry.due.map(|at| self.due.remove(&(at, key)));
+            self.out.push_back(Event::Forget(key));
+        }
+    }
+
+    /// Once a second at most: forgets who is silent and holds nothing, and who was reset long ago.
+    fn sweep(&mut self, now: Time) {
+        if now < self.swept + Duration::from_secs(1) {
+            return;
+        }
+        self.swept = now;
+        let old = self.entries.iter().filter(|(_, e)| {
+            let age = now.saturating_sub(e.seen);
+            age >= GONE && e.over || age >= IDLE && e.connection.holds() == 0
+        });
+        for key in old.map(|(key, _)| *key).collect::<Vec<_>>() {
+            self.forget(key);
+        }
+    }
+}

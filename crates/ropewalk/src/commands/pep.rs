@@ -1,0 +1,191 @@
+//! `ropewalk pep`: forwarded TCP through the proxies of crate `pep`.
+
+use crate::cli::{Pep as Args, PepPolicy};
+use crate::exit::{Code, failure};
+use crate::logging;
+use crate::report::table::bytes;
+use crate::state::StateDir;
+use anyhow::Context;
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_net::pep::Relay;
+use ropewalk_net::poll::{Events, Interest, Poller, Signal, Signals};
+use ropewalk_net::setup::{
+    DeviceConfig, Journal, configure, divert, is_forwarding, reverse_path, translates_addresses,
+};
+use ropewalk_net::tun::{Offloads, Tun, TunError};
+use ropewalk_net::{links, privileges, service};
+use ropewalk_pep::{Config, Policy};
+use ropewalk_session::Layer;
+use std::time::{Duration, Instant};
+
+/// Packets that wait in the device for us.
+const QUEUE: u32 = 1000;
+/// Packets in a row before timers and signals are looked at.
+const BATCH: usize = 64;
+const DEVICE: u64 = 0;
+const SIGNALS: u64 = 1;
+
+/// Runs until told to stop.
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    logging::start(args.log.as_deref(), args.log_format)?;
+    privileges::check()?;
+    let versions: Vec<bool> = [false, true].into_iter().filter(|v6| is_forwarding(*v6)).collect();
+    if versions.is_empty() {
+        let words =
+            "this machine forwards nothing, so no connection passes here: sysctl -w net.ipv4.ip_forward=1";
+        return Err(failure(Code::Usage, words));
+    }
+    refuse_translation()?;
+    let dir = StateDir::open(&args.state.dir)?;
+    let _lock = dir.lock()?;
+    let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    if left_behind > 0 {
+        tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
+    }
+    let outcome = work(args, &versions, &mut journal);
+    service::stopping();
+    journal.restore()?;
+    outcome
+}
+
+fn refuse_translation() -> anyhow::Result<()> {
+    match translates_addresses() {
+        Some(false) => Ok(()),
+        Some(true) => Err(failure(
+            Code::Usage,
+            "the firewall of this machine translates addresses (`nft list ruleset`), and connections cannot pass that twice: \
+             run this on a router that does not, such as an access point behind it",
+        )),
+        None => {
+            tracing::warn!(
+                "nft cannot be asked whether this machine translates addresses: if it does, forwarded connections break"
+            );
+            Ok(())
+        }
+    }
+}
+
+fn work(args: &Args, versions: &[bool], journal: &mut Journal) -> anyhow::Result<()> {
+    let mut signals = Signals::new().context("signals cannot be caught")?;
+    let tun = Tun::open_with(Some(args.tun.as_deref().unwrap_or("pep%d")), Offloads::default())?;
+    // What passes an interface passes the device too.
+    let others = links::list()?.into_iter().filter(|l| !l.loopback && l.index != tun.index());
+    let mtu = others.map(|l| l.mtu).max().unwrap_or(1500).clamp(1280, 65_535);
+    configure(&DeviceConfig {
+        layer: Layer::Three,
+        index: tun.index(),
+        name: tun.name(),
+        mtu,
+        queue: Some(QUEUE),
+        addresses: &[],
+    })?;
+    reverse_path(journal, tun.name())?;
+    let policy = match args.policy {
+        PepPolicy::Split => Policy::Split,
+        PepPolicy::Snoop => Policy::Snoop,
+    };
+    let config = Config { memory_bytes: args.window * 1024, ..Config::new(policy) };
+    for v6 in versions {
+        divert(journal, tun.index(), tun.name(), *v6)?;
+    }
+    let relay = Relay::new(config, args.connections as usize);
+    let mut daemon = Daemon { relay, tun, started: Instant::now(), out: Vec::new(), packet: vec![0; 65_535] };
+    tracing::info!("proxy ready: TCP that this machine forwards goes through {}", daemon.tun.name());
+    service::ready();
+    let outcome = daemon.serve(&mut signals);
+    daemon.close();
+    outcome
+}
+
+struct Daemon {
+    relay: Relay,
+    tun: Tun,
+    started: Instant,
+    out: Vec<Vec<u8>>,
+    packet: Vec<u8>,
+}
+
+impl Daemon {
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn serve(&mut self, signals: &mut Signals) -> anyhow::Result<()> {
+        let poller = Poller::new().context("epoll")?;
+        poller.add(&self.tun, DEVICE, Interest::Read).context("watching the device")?;
+        poller.add(&*signals, SIGNALS, Interest::Read).context("watching for signals")?;
+        let mut events = Events::new(2);
+        loop {
+            let wait = self.relay.next_timeout().map(|at| at.saturating_sub(self.now()));
+            poller.wait(&mut events, wait).context("waiting")?;
+            for signal in signals.pending() {
+                match signal {
+                    Signal::Stop => return Ok(()),
+                    Signal::Reload => self.say(),
+                }
+            }
+            for _ in 0..BATCH {
+                let Some(received) = self.tun.recv(&mut self.packet)? else { break };
+                let now = self.now();
+                self.relay.handle(&self.packet[..received.len], now, &mut self.out);
+                self.send()?;
+            }
+            let now = self.now();
+            if self.relay.next_timeout().is_some_and(|at| at <= now) {
+                self.relay.on_timer(now, &mut self.out);
+                self.send()?;
+            }
+        }
+    }
+
+    fn send(&mut self) -> anyhow::Result<()> {
+        let mut scratch = Vec::new();
+        std::mem::swap(&mut scratch, &mut self.out);
+        for packet in scratch.drain(..) {
+            match self.tun.send(&Vnet::default(), &[&packet]) {
+                // One packet is lost, as on any link.
+                Ok(()) | Err(TunError::Refused | TunError::Segment(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.out = scratch;
+        Ok(())
+    }
+
+    /// What it did so far, as one line.
+    fn say(&self) {
+        let (connections, held) = self.relay.holds();
+        let counts = self.relay.counts();
+        let line = format!(
+            "connections {connections} of {}, {} held; acknowledged early {}, sent again {}, segments that ended here {}; \
+             left alone{}, too many {}; reset{}",
+            counts.taken,
+            bytes(held),
+            bytes(counts.early_bytes),
+            bytes(counts.repaired_bytes),
+            counts.absorbed,
+            by_reason(&counts.bypassed),
+            counts.full,
+            by_reason(&counts.reset),
+        );
+        tracing::info!("{line}");
+        service::status(&line);
+    }
+
+    /// Says what it did, and tells ends whose bytes are here that their connection is over.
+    fn close(&mut self) {
+        self.say();
+        let now = self.now();
+        self.relay.close(now, &mut self.out);
+        if let Err(error) = self.send() {
+            tracing::warn!("connections could not be told that the proxy ends: {error:#}");
+        }
+    }
+}
+
+fn by_reason<R: std::fmt::Debug>(all: &std::collections::BTreeMap<R, u64>) -> String {
+    match all.is_empty() {
+        true => " 0".to_owned(),
+        false => all.iter().map(|(why, n)| format!(" {why:?} {n}")).collect::<Vec<_>>().join(","),
+    }
+}

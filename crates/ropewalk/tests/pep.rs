@@ -1,0 +1,224 @@
+//! `ropewalk pep` on a router between two hosts, with the kernel's own TCP. Needs root; without it the tests pass and say so.
+//!
+//! ```text
+//!   client 10.1.0.2 ──── 10.1.0.1 router 10.2.0.1 ──── 10.2.0.2 server
+//!            50 Mbit/s, 10 ms                  50 Mbit/s, 2 ms, 1 % lost
+//! ```
+
+mod common;
+
+use common::{BINARY, SOON, States, eventually, root};
+use ropewalk_air::wired::{LinkSpec, Loss};
+use ropewalk_lab::{Cable, CableSpec, End, Namespace, Process, Topology};
+use rustix::process::Signal;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+const SERVERS: [&str; 2] = ["10.2.0.2:7000", "[fd02::2]:7000"];
+/// Bytes of a transfer, each way.
+const BYTES: usize = 1_500_000;
+/// How long a socket may stand still.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Net {
+    client: Namespace,
+    router: Namespace,
+    server: Namespace,
+    states: States,
+    _cables: [Cable; 2],
+    _topology: Topology,
+}
+
+fn net(name: &str) -> Net {
+    let topology = Topology::new().unwrap();
+    let of = |label| topology.namespace(label).unwrap();
+    let (client, router, server) = (of("client"), of("router"), of("server"));
+    let spec = |ms| CableSpec::symmetric(LinkSpec::new(50.0, Duration::from_millis(ms)));
+    let near =
+        (End::new("eth0", ["10.1.0.2/24", "fd01::2/64"]), End::new("lan", ["10.1.0.1/24", "fd01::1/64"]));
+    let far =
+        (End::new("wan", ["10.2.0.1/24", "fd02::1/64"]), End::new("eth0", ["10.2.0.2/24", "fd02::2/64"]));
+    let lossy = || LinkSpec {
+        loss: Loss::Random { probability: 0.01 },
+        ..LinkSpec::new(50.0, Duration::from_millis(2))
+    };
+    let cables = [
+        topology.cable((&client, near.0), (&router, near.1), spec(10)).unwrap(),
+        topology.cable((&router, far.0), (&server, far.1), CableSpec::symmetric(lossy())).unwrap(),
+    ];
+    for key in ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"] {
+        router.sysctl(key, "1").unwrap();
+    }
+    for (host, net) in [(&client, 1), (&server, 2)] {
+        let via = |v6: &str, gateway: String| format!("{v6}route add default via {gateway}");
+        host.ip(&[via("", format!("10.{net}.0.1")), via("-6 ", format!("fd0{net}::1"))]).unwrap();
+    }
+    Net { client, router, server, states: States::new(name), _cables: cables, _topology: topology }
+}
+
+impl Net {
+    fn start(&self, policy: &str) -> Process {
+        let state = self.states.of("pep");
+        let args = ["pep", "--state", &state, "--policy", policy];
+        let mut proxy = self.router.start(BINARY, args).unwrap();
+        proxy.wait_for_line("proxy ready", SOON).unwrap();
+        proxy
+    }
+
+    fn rules(&self) -> String {
+        self.router.shell("ip rule; ip -6 rule; sysctl -n net.ipv4.conf.all.rp_filter").unwrap()
+    }
+
+    fn listener(&self, at: &str) -> TcpListener {
+        self.server.run(|| TcpListener::bind(at)).unwrap().unwrap()
+    }
+
+    fn connect(&self, to: &str) -> TcpStream {
+        let to: SocketAddr = to.parse().unwrap();
+        let stream = self.client.run(|| TcpStream::connect_timeout(&to, PATIENCE)).unwrap().unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+}
+
+fn pattern(seed: u8) -> Vec<u8> {
+    (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 24) as u8 ^ seed).collect()
+}
+
+/// Sends all and closes, and reads all of the other's; what came.
+fn exchange(stream: TcpStream, bytes: &[u8]) -> Vec<u8> {
+    let mut reader = stream.try_clone().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut writer = stream;
+            writer.write_all(bytes).unwrap();
+            writer.shutdown(Shutdown::Write).unwrap();
+        });
+        let mut all = Vec::new();
+        reader.read_to_end(&mut all).unwrap();
+        all
+    })
+}
+
+/// Both ends send at once; every byte is looked at.
+fn both_ways(net: &Net, at: &str) {
+    let listener = net.listener(at);
+    let (up, down) = (pattern(1), pattern(2));
+    std::thread::scope(|scope| {
+        let there = scope.spawn(|| {
+            let (stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            exchange(stream, &down)
+        });
+        assert!(exchange(net.connect(at), &up) == down, "what the server sent");
+        assert!(there.join().unwrap() == up, "what the client sent");
+    });
+}
+
+/// The daemon's own count of itself.
+fn says(proxy: &mut Process) -> String {
+    let before = proxy.stderr().lines().filter(|l| l.contains("acknowledged early")).count();
+    proxy.signal(Signal::HUP).unwrap();
+    let said = |p: &Process| {
+        p.stderr().lines().filter(|l| l.contains("acknowledged early")).nth(before).map(str::to_owned)
+    };
+    eventually("it says what it did", || said(proxy).is_some());
+    said(proxy).unwrap()
+}
+
+#[test]
+fn bytes_are_the_same_both_ways_through_loss_and_nothing_is_left() {
+    if !root() {
+        return;
+    }
+    let net = net("pep-both");
+    let before = net.rules();
+    for policy in ["split", "snoop"] {
+        let mut proxy = net.start(policy);
+        SERVERS.iter().for_each(|at| both_ways(&net, at));
+        let said = says(&mut proxy);
+        println!("{policy}: {said}");
+        assert!(said.contains(" of 2, "), "both connections were taken: {said}");
+        assert!(!said.contains("sent again 0 B"), "loss was repaired here: {said}");
+        assert_eq!(said.contains("acknowledged early 0 B"), policy == "snoop", "{said}");
+        proxy.signal(Signal::TERM).unwrap();
+        assert!(proxy.wait(SOON).unwrap().success());
+        assert_eq!(net.rules(), before);
+    }
+    // The null case: without it the same bytes, and nobody counted them.
+    both_ways(&net, SERVERS[0]);
+}
+
+#[test]
+fn multipath_tcp_is_left_alone() {
+    if !root() {
+        return;
+    }
+    let net = net("pep-mptcp");
+    let mut proxy = net.start("split");
+    let listener = net.listener(SERVERS[0]);
+    let mptcp = NonZeroU32::new(262).map(rustix::net::Protocol::from_raw);
+    let to: SocketAddr = SERVERS[0].parse().unwrap();
+    let stream = net.client.run(|| {
+        use rustix::net::{AddressFamily, SocketType, connect, socket};
+        let fd = socket(AddressFamily::INET, SocketType::STREAM, mptcp)?;
+        connect(&fd, &to)?;
+        Ok::<_, rustix::io::Errno>(TcpStream::from(fd))
+    });
+    let Ok(mut stream) = stream.unwrap() else {
+        ropewalk_skip::skip("needs a kernel with MPTCP");
+        return;
+    };
+    stream.write_all(b"hello").unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut all = Vec::new();
+    listener.accept().unwrap().0.read_to_end(&mut all).unwrap();
+    assert_eq!(all, b"hello");
+    let said = says(&mut proxy);
+    assert!(said.contains("Mptcp 1") && said.contains("connections 0 of 0"), "{said}");
+}
+
+#[test]
+fn a_daemon_that_is_killed_leaves_no_wrong_byte_and_lets_others_pass() {
+    if !root() {
+        return;
+    }
+    let net = net("pep-killed");
+    let before = net.rules();
+    for policy in ["split", "snoop"] {
+        let mut proxy = net.start(policy);
+        let listener = net.listener(SERVERS[0]);
+        let bytes = pattern(3);
+        std::thread::scope(|scope| {
+            let there = scope.spawn(|| {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+                let (mut all, mut part) = (Vec::new(), vec![0; 65_536]);
+                // An end, an error and silence are all visible to a program that has a timeout.
+                while let Ok(n @ 1..) = stream.read(&mut part) {
+                    all.extend_from_slice(&part[..n]);
+                }
+                all
+            });
+            let stream = net.connect(SERVERS[0]);
+            stream.set_write_timeout(Some(Duration::from_secs(3))).unwrap();
+            let (first, rest) = bytes.split_at(200_000);
+            (&stream).write_all(first).unwrap();
+            proxy.kill();
+            let _ = (&stream).write_all(rest);
+            let _ = stream.shutdown(Shutdown::Write);
+            let came = there.join().unwrap();
+            assert!(bytes.starts_with(&came), "{policy}: a wrong byte among {}", came.len());
+            // Snoop keeps nothing that anybody was told of: its connections go on.
+            assert!(policy == "split" || came.len() == BYTES, "{policy}: {} of {BYTES}", came.len());
+        });
+        both_ways(&net, SERVERS[0]);
+        assert_ne!(net.rules(), before, "the rules are still there, and send nobody anywhere");
+        let state = net.states.of("pep");
+        let mut restore = net.router.start(BINARY, ["restore", "--state", &state]).unwrap();
+        assert!(restore.wait(SOON).unwrap().success());
+        assert_eq!(net.rules(), before);
+    }
+}

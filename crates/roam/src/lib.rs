@@ -8,6 +8,7 @@
 //! | file | question |
 //! |---|---|
 //! | `estimate` | how much air a delivered packet takes by an access point |
+//! | `airtime` | what a try costs by an access point |
 //! | `choose` | which access points are joined |
 //! | `mark` | which arriving packets get a mark (ECN) |
 //! | `priority` | which subflows rest as backups (MP_PRIO) |
@@ -19,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod airtime;
 pub mod choose;
 pub mod estimate;
 pub mod handover;

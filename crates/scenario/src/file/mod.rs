@@ -22,7 +22,7 @@ pub use medium::{
     Capture, Fading, FadingModel, Interferer, Medium, MediumModel, PairBlockage, PairLoss, PathLoss,
     PathLossModel,
 };
-pub use node::{Bridge, Interface, Join, Mode, NodeSpec, Route, Waypoint};
+pub use node::{Bridge, Interface, Join, Mode, NodeSpec, Roam, RoamPolicy, Route, Waypoint};
 pub use radio::{
     AccessCategory, Aggregation, Antenna, Edca, GuardInterval, NamedRateControl, Radio, RadioDiscipline,
     RadioQueue, RateControl, Secondary, Slot, Standard,

@@ -107,6 +107,8 @@ pub struct MptcpConnection {
     waiting: bool,
     connected: bool,
     peer_closed: bool,
+    /// Numbers of own addresses that are gone, of which the peer was not told yet.
+    removed: VecDeque<u8>,
     events: VecDeque<Event>,
     stats: MptcpStats,
 }
@@ -163,6 +165,7 @@ impl MptcpConnection {
             waiting: false,
             connected: false,
             peer_closed: false,
+            removed: VecDeque::new(),
             events: VecDeque::new(),
             stats: MptcpStats::default(),
             config,
@@ -201,6 +204,8 @@ impl MptcpConnection {
         backup: bool,
     ) -> Option<SubflowId> {
         let (token, nonce) = (token(self.peer_key?), self.isn);
+        // A join says itself that what was there before is gone.
+        self.removed.retain(|id| *id != address_id);
         self.open(local, remote, MptcpOption::Join { address_id, backup, token, nonce }, address_id, backup);
         Some(SubflowId(self.subflows.len() - 1))
     }
@@ -211,9 +216,16 @@ impl MptcpConnection {
         subflow.endpoint.abort();
         let address_id = subflow.address_id;
         self.lose_subflow(id.0);
+        self.removed.push_back(address_id);
+        self.tell_removed();
+    }
+
+    /// Tells the peer of addresses that are gone, as soon as a subflow can.
+    fn tell_removed(&mut self) {
         let other = self.subflows.iter_mut().find(|s| s.is_usable());
         if let Some(part) = other.and_then(|s| s.endpoint.subflow.as_mut()) {
-            part.once.push_back(MptcpOption::RemoveAddress { address_id });
+            let gone = self.removed.drain(..).map(|address_id| MptcpOption::RemoveAddress { address_id });
+            part.once.extend(gone);
         }
     }
 
@@ -233,6 +245,10 @@ impl MptcpConnection {
         let Some(index) = self.subflows.iter().position(|s| is_of(s) && !s.gone) else {
             return self.on_join(now, segment);
         };
+        if self.begins_anew(index, segment) {
+            self.lose_subflow(index);
+            return self.on_join(now, segment);
+        }
         self.tell_siblings(index);
         (self.subflows[index].stale_at, self.subflows[index].stale) = (None, false);
         self.subflows[index].endpoint.on_segment(now, segment);
@@ -240,6 +256,18 @@ impl MptcpConnection {
         self.take_data(now, index);
         self.take_events(index);
         true
+    }
+
+    /// The peer lost a subflow, and joins again between the same addresses and ports.
+    fn begins_anew(&self, index: usize, segment: &Segment) -> bool {
+        let Some(MptcpOption::Join { nonce, .. }) = segment.options.mptcp else { return false };
+        let part = self.subflows[index].endpoint.subflow.as_ref();
+        let had = match part.and_then(|part| part.peer_handshake) {
+            Some(MptcpOption::Join { nonce, .. }) => Some(nonce),
+            _ => None,
+        };
+        let is_syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
+        is_syn && had != Some(nonce)
     }
 
     fn on_join(&mut self, now: Time, segment: &Segment) -> bool {
@@ -343,7 +371,8 @@ impl MptcpConnection {
                     self.events.push_back(Event::Connected);
                 }
                 Event::Failed(failure) => self.on_failure(index, failure),
-                Event::Connected | Event::PeerClosed | Event::Closed => {}
+                Event::Connected => self.tell_removed(),
+                Event::PeerClosed | Event::Closed => {}
             }
         }
         let closed = |s: &Subflow| s.gone || s.endpoint.rx.is_finished();

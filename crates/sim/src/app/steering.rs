@@ -97,8 +97,7 @@ impl Steering {
         };
         subflow.packets += u64::from(segment.payload_bytes > 0);
         let is_ect = matches!(segment.ecn, Ecn::Ect0 | Ecn::Ect1);
-        let marked =
-            self.law.is_some() && subflow.marker.marks(is_ect, self.rng.random(), since_start(now));
+        let marked = self.law.is_some() && subflow.marker.marks(is_ect, self.rng.random(), since_start(now));
         Segment { ecn: if marked { Ecn::Ce } else { segment.ecn }, ..segment }
     }
 
@@ -128,13 +127,9 @@ impl Steering {
             subflow.marker.update(time(subflow), best, &subflow.trips);
         }
         let Some(priorities) = &mut self.priorities else { return };
-        let path = |s: &Subflow| Path {
-            packet_time: time(s),
-            least_rtt: s.trips.least(),
-            packets: s.packets,
-        };
-        let mut joined: Vec<&mut Subflow> =
-            self.subflows.iter_mut().filter(|s| s.joined.is_some()).collect();
+        let path =
+            |s: &Subflow| Path { packet_time: time(s), least_rtt: s.trips.least(), packets: s.packets };
+        let mut joined: Vec<&mut Subflow> = self.subflows.iter_mut().filter(|s| s.joined.is_some()).collect();
         let paths: Vec<Path> = joined.iter().map(|s| path(s)).collect();
         let backups = priorities.decide(&paths, since_start(now));
         for (subflow, backup) in joined.iter_mut().zip(backups) {

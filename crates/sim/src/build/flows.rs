@@ -2,8 +2,8 @@
 
 use super::{Action, BuildError, Built, steering};
 use crate::app::{
-    BulkReceiver, BulkSender, Caller, Orders, Pace, Ping, Player, Requester, Roaming, Server, Steering, StreamApp,
-    StreamConfig, SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource, VideoSink, VideoSource,
+    BulkReceiver, BulkSender, Caller, Orders, Pace, Ping, Player, Requester, Roaming, Server, Steering,
+    StreamApp, StreamConfig, SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource, VideoSink, VideoSource,
 };
 use crate::mptcp::{MptcpConfig, SchedulerKind};
 use crate::net::{Attach, NodeId, Room};

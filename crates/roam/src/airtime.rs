@@ -12,6 +12,10 @@ use std::collections::{BTreeMap, VecDeque};
 const WINDOW: Duration = Duration::from_millis(500);
 /// Frames kept of a link, as many as its counts keep.
 const MOST_RECORDS: usize = 32_768;
+/// Packet times are smoothed over this time.
+const SMOOTHED: Duration = Duration::from_secs(2);
+/// A packet time is forgotten after this time: the client may be elsewhere.
+const REMEMBERED: Duration = Duration::from_secs(10);
 /// Links kept; of more, the one that was silent longest goes.
 const MOST_LINKS: usize = 256;
 
@@ -148,9 +152,52 @@ impl Airtimes {
     }
 }
 
+/// A measured packet time for decisions that last: where two access points are alike, fading makes
+/// now one, now the other the better for half a second.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PacketTime {
+    mean_s: Option<f64>,
+    at: Duration,
+}
+
+impl PacketTime {
+    /// A measurement, seconds.
+    pub fn on_sample(&mut self, packet_s: f64, now: Duration) {
+        let since = now.saturating_sub(self.at);
+        let share = since.as_secs_f64() / (since + SMOOTHED).as_secs_f64();
+        let mean = self.mean_s.filter(|_| since < REMEMBERED);
+        self.mean_s = Some(mean.map_or(packet_s, |mean| mean + share * (packet_s - mean)));
+        self.at = now;
+    }
+
+    /// The mean; none if nothing was measured for long.
+    pub fn get(&self, now: Duration) -> Option<Duration> {
+        let mean_s = self.mean_s.filter(|_| now.saturating_sub(self.at) < REMEMBERED)?;
+        Duration::try_from_secs_f64(mean_s).ok()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_packet_time_follows_in_seconds_and_is_forgotten() {
+        let mut time = PacketTime::default();
+        let ms = Duration::from_millis;
+        assert_eq!(time.get(ms(0)), None);
+        time.on_sample(1e-3, ms(0));
+        assert_eq!(time.get(ms(0)), Some(us(1000)));
+        // Half a second at twice the time moves it by a fifth, and five seconds nearly wholly.
+        (1..=5).for_each(|n| time.on_sample(2e-3, ms(n * 100)));
+        let half = time.get(ms(500)).unwrap();
+        assert!((us(1150)..us(1300)).contains(&half), "{half:?}");
+        (6..=50).for_each(|n| time.on_sample(2e-3, ms(n * 100)));
+        assert!(time.get(ms(5000)).unwrap() > us(1850));
+        assert_eq!(time.get(ms(15_000)), None);
+        time.on_sample(5e-4, ms(16_000));
+        assert_eq!(time.get(ms(16_000)), Some(us(500)));
+    }
 
     const A: Mac = [2, 0, 0, 0, 0, 1];
     const B: Mac = [2, 0, 0, 0, 0, 2];

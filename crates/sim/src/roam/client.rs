@@ -114,7 +114,8 @@ impl Client {
 
     /// Air of a packet by the access point of a station.
     pub fn packet_time(&self, address: Ipv4Addr, now: Time) -> Option<Duration> {
-        self.stations.iter().find(|s| s.address == address).and_then(|s| s.packet_time(now))
+        let station = self.stations.iter().find(|s| s.address == address);
+        station.and_then(|s| s.packet_time.get(since_start(now)))
     }
 
     /// Its radio has captured a frame.
@@ -168,7 +169,7 @@ impl Client {
         for (index, counters) in counters.iter().enumerate() {
             let estimate = self.estimate(index, now);
             if let Some((_, packet_s, _)) = estimate {
-                self.stations[index].set_packet_time(Duration::from_secs_f64(packet_s), now);
+                self.stations[index].packet_time.on_sample(packet_s, since_start(now));
             }
             if compares {
                 self.stations[index].compare(estimate, *counters);
@@ -200,7 +201,7 @@ impl Client {
                 id: index as u32,
                 signal_dbm: s.signal_dbm?,
                 missed: s.missed(now),
-                packet_time: s.packet_time(now),
+                packet_time: s.packet_time.get(since_start(now)),
                 joined: s.wanted,
             })
         };

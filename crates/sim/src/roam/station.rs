@@ -3,11 +3,10 @@
 use crate::packet::IfIndex;
 use ropewalk_air::Time;
 use ropewalk_air::wifi::{IfaceId, PeerStats};
+use ropewalk_roam::airtime::PacketTime;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// A measured packet time is forgotten after this time: the client may be elsewhere.
-const REMEMBERED: Duration = Duration::from_secs(10);
 /// A beacon's weight in the mean signal.
 const SIGNAL_SHARE: f64 = 0.2;
 /// Beacons come this often, unless told otherwise.
@@ -61,7 +60,7 @@ pub struct Station {
     pub(super) generation: u32,
     pub(super) signal_dbm: Option<f64>,
     pub(super) beacon: Time,
-    packet_time: Option<(Duration, Time)>,
+    pub(super) packet_time: PacketTime,
     /// The transmitter's counters half a second ago.
     pub(super) before: PeerStats,
 }
@@ -90,7 +89,7 @@ impl Station {
             generation: 0,
             signal_dbm: None,
             beacon: Time::ZERO,
-            packet_time: None,
+            packet_time: PacketTime::default(),
             before: PeerStats::default(),
         }
     }
@@ -106,21 +105,12 @@ impl Station {
         ((now - self.beacon).as_nanos() / BEACON.as_nanos()) as u32
     }
 
-    pub(super) fn set_packet_time(&mut self, time: Duration, now: Time) {
-        self.packet_time = Some((time, now));
-    }
-
-    /// Air of a packet by its access point, if that was measured lately.
-    pub(super) fn packet_time(&self, now: Time) -> Option<Duration> {
-        self.packet_time.filter(|(_, at)| now - *at < REMEMBERED).map(|(time, _)| time)
-    }
-
     /// It is with nobody any more.
     pub(super) fn part(&mut self, now: Time) {
         if let Some(since) = self.ready.take() {
             self.figures.joined_ns += (now - since).as_nanos() as u64;
         }
-        (self.joined, self.packet_time) = (None, None);
+        (self.joined, self.packet_time) = (None, PacketTime::default());
     }
 
     /// An address has come.

@@ -7,6 +7,7 @@ mod blockage;
 mod common;
 mod flapping;
 mod multifacet;
+mod roaming;
 mod rule;
 mod scenarios;
 mod standstill;

@@ -7,7 +7,7 @@ use super::transport::{Stream, StreamConfig, SubflowCounts};
 use super::{Context, Endpoint};
 use crate::measure::FlowCounts;
 use crate::packet::{Body, FlowId, Packet, PacketRef};
-use crate::tcp::{Event, Segment};
+use crate::tcp::{Event, Flags, Segment};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_air::Time;
@@ -39,6 +39,8 @@ pub struct TcpHost {
     /// Its client's stations, which its subflows follow.
     roaming: Option<Roaming>,
     started: bool,
+    /// The sequence number of the SYN that was answered.
+    answered: Option<u32>,
     /// How it steers, as a receiver.
     steering: Option<Steering>,
     app: Box<dyn StreamApp>,
@@ -84,6 +86,7 @@ impl TcpHost {
             more: Vec::new(),
             roaming: None,
             started: false,
+            answered: None,
             steering: None,
             app,
             established: false,
@@ -132,6 +135,12 @@ impl TcpHost {
         let local = SocketAddrV4::new(local, cx.port);
         let config = self.config_for(cx, *to.ip());
         self.stream = Some(Stream::connect(config, local, to, self.rng.random()));
+    }
+
+    /// The other end gave its first try up before the handshake was over, and opens again.
+    fn begins_anew(&self, segment: &Segment) -> bool {
+        let is_syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
+        is_syn && self.answered.is_some_and(|seq| seq != segment.seq)
     }
 
     /// Brings subflows in line with the client's stations.
@@ -237,6 +246,9 @@ impl Endpoint for TcpHost {
             Some(steering) => steering.mark(now, segment),
             None => segment,
         };
+        if !self.established && self.begins_anew(&segment) {
+            self.stream = None;
+        }
         match &mut self.stream {
             Some(stream) => {
                 stream.on_segment(now, &segment);
@@ -251,6 +263,7 @@ impl Endpoint for TcpHost {
                 }
             }
             None => {
+                self.answered = Some(segment.seq);
                 let config = self.config_for(cx, *segment.source.ip());
                 self.stream = Stream::accept(config, self.rng.random(), now, &segment);
             }

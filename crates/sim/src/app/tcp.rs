@@ -7,7 +7,7 @@ use super::transport::{Stream, StreamConfig, SubflowCounts};
 use super::{Context, Endpoint};
 use crate::measure::FlowCounts;
 use crate::packet::{Body, FlowId, Packet, PacketRef};
-use crate::tcp::{Event, Flags, Segment};
+use crate::tcp::{Event, Flags, MptcpOption, Segment};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_air::Time;
@@ -137,10 +137,12 @@ impl TcpHost {
         self.stream = Some(Stream::connect(config, local, to, self.rng.random()));
     }
 
-    /// The other end gave its first try up before the handshake was over, and opens again.
+    /// The other end gave its first try up before the handshake was over, and opens again. A
+    /// subflow that joins may overtake the end of the handshake.
     fn begins_anew(&self, segment: &Segment) -> bool {
         let is_syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
-        is_syn && self.answered.is_some_and(|seq| seq != segment.seq)
+        let joins = matches!(segment.options.mptcp, Some(MptcpOption::Join { .. }));
+        is_syn && !joins && self.answered.is_some_and(|seq| seq != segment.seq)
     }
 
     /// Brings subflows in line with the client's stations.

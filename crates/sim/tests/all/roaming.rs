@@ -7,7 +7,8 @@ use ropewalk_scenario::report::{Report, RoamRow};
 
 /// Two access points, 40 m apart; the client walks from the first to the second in 20 s.
 fn walk(roam: &str, more: &str) -> String {
-    let radio = "radio.r0 = { standard = \"11n\", channel = 6, tx-power = \"8dBm\", rate-control = \"minstrel-ht\" }";
+    let radio =
+        "radio.r0 = { standard = \"11n\", channel = 6, tx-power = \"8dBm\", rate-control = \"minstrel-ht\" }";
     let ap = |n: u32| {
         format!(
             "[node.ap{n}]\nposition = [{}.0, 0.0]\nforward = true\n{radio}\n\
@@ -117,6 +118,9 @@ fn settings_that_would_do_nothing_are_refused() {
     assert!(refused(walk("policy = \"handover\", most = 2", "")).contains("means nothing"));
     assert!(refused(walk("policy = \"fixed\", lease = \"1s\"", "")).contains("means nothing"));
     assert!(refused(walk("", "").replace("join = \"idle\"", "join = \"scan\"")).contains("join = \"idle\""));
-    assert!(refused(walk("", "").replace("\"mptcp\"", "\"tcp\"").replace("\"olia\"", "\"cubic\"")).contains("only mptcp"));
+    assert!(
+        refused(walk("", "").replace("\"mptcp\"", "\"tcp\"").replace("\"olia\"", "\"cubic\""))
+            .contains("only mptcp")
+    );
     assert!(refused(walk("", "paths = [\"client:wlan1\"]\n")).contains("decides which access points"));
 }

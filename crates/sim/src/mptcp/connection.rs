@@ -1,5 +1,7 @@
 //! One end of an MPTCP connection.
 
+mod addresses;
+
 use super::scheduler::{self, Choice, Ready, SchedulerKind};
 use super::subflow::{Subflow, SubflowState};
 use crate::tcp::receive::reassembly::{Arrival, Reassembly};
@@ -210,25 +212,6 @@ impl MptcpConnection {
         Some(SubflowId(self.subflows.len() - 1))
     }
 
-    /// Ends a subflow, and tells the peer on another; what it had on the way goes to the others.
-    pub fn remove_subflow(&mut self, id: SubflowId) {
-        let Some(subflow) = self.subflows.get_mut(id.0).filter(|s| !s.gone) else { return };
-        subflow.endpoint.abort();
-        let address_id = subflow.address_id;
-        self.lose_subflow(id.0);
-        self.removed.push_back(address_id);
-        self.tell_removed();
-    }
-
-    /// Tells the peer of addresses that are gone, as soon as a subflow can.
-    fn tell_removed(&mut self) {
-        let other = self.subflows.iter_mut().find(|s| s.is_usable());
-        if let Some(part) = other.and_then(|s| s.endpoint.subflow.as_mut()) {
-            let gone = self.removed.drain(..).map(|address_id| MptcpOption::RemoveAddress { address_id });
-            part.once.extend(gone);
-        }
-    }
-
     /// Makes a subflow a backup, or no backup, and asks the peer to do the same (MP_PRIO, RFC 8684 §3.3.8).
     pub fn set_backup(&mut self, id: SubflowId, backup: bool) {
         let Some(subflow) = self.subflows.get_mut(id.0) else { return };
@@ -255,31 +238,6 @@ impl MptcpConnection {
         self.take_options(now, index);
         self.take_data(now, index);
         self.take_events(index);
-        true
-    }
-
-    /// The peer lost a subflow, and joins again between the same addresses and ports.
-    fn begins_anew(&self, index: usize, segment: &Segment) -> bool {
-        let Some(MptcpOption::Join { nonce, .. }) = segment.options.mptcp else { return false };
-        let part = self.subflows[index].endpoint.subflow.as_ref();
-        let had = match part.and_then(|part| part.peer_handshake) {
-            Some(MptcpOption::Join { nonce, .. }) => Some(nonce),
-            _ => None,
-        };
-        let is_syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
-        is_syn && had != Some(nonce)
-    }
-
-    fn on_join(&mut self, now: Time, segment: &Segment) -> bool {
-        let Some(MptcpOption::Join { address_id, backup, token: named, nonce }) = segment.options.mptcp
-        else {
-            return false;
-        };
-        if !segment.flags.has(Flags::SYN) || segment.flags.has(Flags::ACK) || named != token(self.key) {
-            return false;
-        }
-        let option = MptcpOption::Join { address_id, backup, token: named, nonce };
-        self.answer(now, segment, option, address_id, backup);
         true
     }
 
@@ -334,14 +292,6 @@ impl MptcpConnection {
         if let Some(mapping) = mapping {
             let place = (mapping.data_sequence, u64::from(mapping.length));
             self.subflows[index].arrived.insert(at, place);
-        }
-    }
-
-    fn drop_address(&mut self, address_id: u8) {
-        let gone = self.subflows.iter().position(|s| s.address_id == address_id && !s.gone);
-        if let Some(index) = gone {
-            self.subflows[index].endpoint.abort();
-            self.lose_subflow(index);
         }
     }
 

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `estimate` | how much air a delivered packet takes by an access point |
 //! | `rate` | the same before anything was sent, by its signal |
+//! | `airtime` | what a try costs by an access point |
 //! | `choose` | which access points are joined |
 //! | `mark` | which arriving packets get a mark (ECN) |
 //! | `priority` | which subflows rest as backups (MP_PRIO) |
@@ -20,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod airtime;
 pub mod choose;
 pub mod estimate;
 pub mod handover;

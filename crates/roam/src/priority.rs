@@ -4,8 +4,8 @@
 //! A sender keeps two segments on the way whatever the marks say (RFC 5681 §3.1). Where packets
 //! take long and the path is short, those two take much of the channel's air. Such a subflow rests,
 //! and so does a worse one whose sender does not answer marks, while better ones of its channel use
-//! the air. When they leave much of it, since their bottleneck is elsewhere, it is tried, and stays
-//! while the connection as a whole is faster with it.
+//! the air. When they carry less than it could alone, since their bottleneck is elsewhere, it is
+//! tried, and stays while the connection as a whole is faster with it.
 
 use core::time::Duration;
 
@@ -18,8 +18,8 @@ const WORSE: f64 = 1.2;
 /// A worse subflow that uses more of the air although it is marked has a sender that does not
 /// answer, or not yet.
 const UNANSWERED: f64 = 0.15;
-/// The others leave much of the air if they use less.
-const LEFT: f64 = 0.70;
+/// What the others carried at most is remembered, less by this factor with each measurement.
+const FADES: f64 = 0.95;
 /// What is compared is measured for this long.
 const MEASURE: Duration = Duration::from_secs(2);
 /// Windows take this long to settle after a change of roles.
@@ -66,8 +66,8 @@ enum State {
     Resting,
     /// It is tried, against this many packets a second without it.
     Trial(f64),
-    /// It paid.
-    Kept,
+    /// It paid, against this many packets a second without it.
+    Kept(f64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +87,9 @@ pub struct Priorities {
     began: Duration,
     /// Windows have settled.
     settled: Duration,
+    /// Packets a second in the last measurement, and the most of any, since roles changed.
+    last: f64,
+    most: f64,
 }
 
 impl Priorities {
@@ -128,6 +131,7 @@ impl Priorities {
 
     /// Measures from the time on when windows have settled.
     fn measure(&mut self, paths: &[Path], now: Duration) {
+        (self.last, self.most) = (0.0, 0.0);
         self.begin(paths, now);
         self.settled = now + SETTLE;
     }
@@ -147,9 +151,12 @@ impl Priorities {
     fn compare(&mut self, paths: &[Path], now: Duration) {
         let rates = self.measured(paths, now);
         let air: Vec<f64> = paths.iter().zip(&rates).map(|(p, r)| p.packet_time.as_secs_f64() * r).collect();
-        let (packets_s, used) = (rates.iter().sum::<f64>(), air.iter().sum::<f64>());
+        let packets_s = rates.iter().sum::<f64>();
         self.begin(paths, now);
-        let is_used = |role: &Role| matches!(role.state, State::Trial(_) | State::Kept);
+        let is_used = |role: &Role| matches!(role.state, State::Trial(_) | State::Kept(_));
+        // A trial against a rate that still grows would seem to pay.
+        let still_grows = packets_s > GAIN * self.last;
+        (self.last, self.most) = (packets_s, packets_s.max(FADES * self.most));
         if let Some(index) = self.roles.iter().position(is_used) {
             return self.judge(index, packets_s, paths, now);
         }
@@ -164,24 +171,31 @@ impl Priorities {
             |role: &Role| role.state == State::Resting && now.saturating_sub(role.since) >= role.wait;
         let due = (0..paths.len()).filter(|index| is_due(&self.roles[*index]));
         let next = due.min_by_key(|index| (paths[*index].packet_time, *index));
-        if let Some(index) = next.filter(|_| used < LEFT) {
-            self.turn(index, State::Trial(packets_s), paths, now);
+        // One that could not carry as much alone would cost the others more than it brings.
+        let alone = |index: &usize| 1.0 / paths[*index].packet_time.as_secs_f64().max(f64::MIN_POSITIVE);
+        if let Some(index) = next.filter(|index| alone(index) >= GAIN * self.most && !still_grows) {
+            self.turn(index, State::Trial(self.most), paths, now);
         }
     }
 
-    /// A subflow on trial stays or goes; one that stayed goes after its term.
+    /// A subflow on trial stays or goes; one that stayed goes when it pays no more, or after its
+    /// term.
     fn judge(&mut self, index: usize, packets_s: f64, paths: &[Path], now: Duration) {
         let role = &mut self.roles[index];
         let rests = match role.state {
-            State::Trial(without) if packets_s < GAIN * without => {
+            State::Trial(without) | State::Kept(without) if packets_s < GAIN * without => {
                 role.wait = (role.wait * 2).clamp(WAITS.0, WAITS.1);
                 true
             }
-            State::Trial(_) => {
-                (role.state, role.wait) = (State::Kept, Duration::ZERO);
+            State::Trial(without) => {
+                role.state = State::Kept(without);
                 false
             }
-            _ => now.saturating_sub(role.since) >= TERM,
+            _ => {
+                let over = now.saturating_sub(role.since) >= TERM;
+                role.wait = if over { Duration::ZERO } else { role.wait };
+                over
+            }
         };
         if rests {
             self.turn(index, State::Resting, paths, now);
@@ -265,6 +279,39 @@ mod tests {
         let free = |rests: bool| if rests { [0, 1_900] } else { [150, 950] };
         rested(&mut rule, &mut paths, 220..290, free);
         assert_eq!(rested(&mut rule, &mut paths, 290..340, free), 1.0);
+    }
+
+    #[test]
+    fn one_that_could_not_carry_as_much_alone_is_not_tried() {
+        // Packets of the first take 6 ms: 167 a second at best, and the second carries 400 of 2000.
+        let mut rule = Priorities::new();
+        let mut paths = [path(6_000, 25), path(500, 25)];
+        let busy = |rests: bool| if rests { [0, 400] } else { [150, 80] };
+        assert_eq!(rested(&mut rule, &mut paths, 0..300, busy), 1.0);
+    }
+
+    #[test]
+    fn nothing_is_tried_against_a_rate_that_still_grows() {
+        // The second climbs by 50 packets a second in each second.
+        let mut rule = Priorities::new();
+        let mut paths = [path(1_000, 25), path(500, 25)];
+        for step in 0..180_u64 {
+            assert!(rule.decide(&paths, ms(step * 100))[0], "at step {step}");
+            paths[1].packets += (50 * (step / 10)) / 10;
+        }
+    }
+
+    #[test]
+    fn one_that_stayed_goes_when_it_pays_no_more() {
+        let mut rule = Priorities::new();
+        let mut paths = [path(3_000, 25), path(500, 25)];
+        let pays = |rests: bool| if rests { [0, 200] } else { [300, 190] };
+        rested(&mut rule, &mut paths, 0..20, pays);
+        assert_eq!(rested(&mut rule, &mut paths, 20..30, pays), 0.0);
+        // It crowds the second out.
+        let crowds = |rests: bool| if rests { [0, 200] } else { [150, 20] };
+        rested(&mut rule, &mut paths, 30..34, crowds);
+        assert!(rule.decide(&paths, ms(34_100))[0]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod measure;
 pub mod mptcp;
 pub mod net;
 pub mod packet;
+pub mod roam;
 pub mod run;
 pub mod seed;
 pub mod tcp;

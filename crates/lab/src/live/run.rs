@@ -24,6 +24,11 @@ const DAEMONS_AT_MOST: Duration = Duration::from_millis(50);
 /// Everything of a scenario that the simulator can do and this machine cannot, with keys and remedies; empty: it runs in the lab.
 pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
     let mut all: Vec<BuildError> = refused_medium(scenario).into_iter().collect();
+    let roams = scenario.node.iter().filter(|(_, node)| node.roam.is_some());
+    all.extend(roams.map(|(name, _)| {
+        let sentence = "the lab's stations stay with their access points; run this with `ropewalk sim`";
+        BuildError::new(format!("node.{name}.roam"), sentence)
+    }));
     all.extend(transport::refusals(scenario));
     all.extend(flows::refusals(scenario));
     all.extend(bonds::refusals(scenario));

@@ -4,6 +4,7 @@ mod abstract_medium;
 mod figures;
 mod names;
 mod radios;
+mod roam;
 mod traffic;
 mod transport;
 mod wires;
@@ -22,6 +23,7 @@ pub fn check(scenario: &Scenario, point: &[(String, String)]) -> Vec<(String, St
     names::check(&mut judge);
     radios::check(&mut judge);
     abstract_medium::check(&mut judge);
+    roam::check(&mut judge);
     wires::check(&mut judge);
     traffic::check(&mut judge);
     transport::check(&mut judge);

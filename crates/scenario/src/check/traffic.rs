@@ -162,8 +162,13 @@ fn check_steering(judge: &mut Judge, flow: &Flow) {
     judge.fail_if(steering.marks.is_some() && flow.ecn != Some(true), key(".marks"), || {
         "only packets whose sender answers marks may get one; say `ecn = true` for the flow".into()
     });
-    judge.fail_if(judge.scenario.medium.model != MediumModel::WeightedFair, key(""), || {
-        "packet times are not estimated on 802.11 yet; set `medium.model = \"weighted-fair\"`, or take this out".into()
+    let receiver = flow.to.split(':').next().unwrap_or(&flow.to);
+    let measures = judge.scenario.node.get(receiver).is_some_and(|n| n.roam.is_some());
+    let given = judge.scenario.medium.model == MediumModel::WeightedFair;
+    judge.fail_if(!given && !measures, key(""), || {
+        format!(
+            "on 802.11 the receiver has to measure packet times; write `node.{receiver}.roam = {{}}`, or set `medium.model = \"weighted-fair\"`"
+        )
     });
 }
 

@@ -22,7 +22,9 @@ pub use medium::{
     Capture, Fading, FadingModel, Interferer, Medium, MediumModel, PairBlockage, PairLoss, PathLoss,
     PathLossModel,
 };
-pub use node::{Bridge, Interface, Join, Mode, NodePep, NodeSpec, PepPolicy, Route, Waypoint};
+pub use node::{
+    Bridge, Interface, Join, Mode, NodePep, NodeSpec, PepPolicy, Roam, RoamPolicy, Route, Waypoint,
+};
 pub use radio::{
     AccessCategory, Aggregation, Antenna, Edca, GuardInterval, NamedRateControl, Radio, RadioDiscipline,
     RadioQueue, RateControl, Secondary, Slot, Standard,

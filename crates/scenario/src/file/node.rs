@@ -35,6 +35,8 @@ section! {
         mptcp: NodeMptcp,
         /// Its TCP proxy, for connections that it forwards.
         pep: NodePep,
+        /// It is a client of several access points of one channel, in the simulator. If not said, its stations stay with theirs, and it measures nothing.
+        roam: Option<Roam>,
         /// Its radios, by name.
         radio: IndexMap<String, Radio>,
         /// Its interfaces, by name.
@@ -54,6 +56,18 @@ choice! {
     }
 }
 
+choice! {
+    /// How a client of several access points chooses.
+    pub enum RoamPolicy {
+        /// It is with the few best, and measures how much air a packet takes by each.
+        Best = "best",
+        /// It is with one, and moves to another that leads by ten beacons in two seconds: it leaves, scans, then joins.
+        Handover = "handover",
+        /// Its stations stay as they begin; it only measures.
+        Fixed = "fixed",
+    }
+}
+
 section! {
     /// A TCP proxy between the interfaces of a machine that forwards; neither end knows of it. In the simulator only.
     pub struct NodePep {
@@ -64,6 +78,21 @@ section! {
         window: Bytes = Bytes(1 << 20),
         /// Most connections at once; what is too many passes as it came.
         connections: u32 = 1000,
+    }
+}
+
+section! {
+    /// A client of several access points of one channel. It has a station interface for each access point's `ssid`, all on one radio, with `join = "idle"` unless its policy is fixed. MPTCP to it has a subflow by each
+    /// access point from the time on when it has an address there.
+    pub struct Roam {
+        /// How it chooses.
+        policy: RoamPolicy = RoamPolicy::Best,
+        /// best: most access points at once. 3 if not said.
+        most: Option<u16>,
+        /// best, handover: the time from association to an address (DHCP). 1 s if not said.
+        lease: Option<Duration>,
+        /// handover: the time from leaving an access point until it asks the next one. 1 s if not said, for eleven channels.
+        scan: Option<Duration>,
     }
 }
 

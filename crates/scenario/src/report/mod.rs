@@ -7,7 +7,7 @@ mod metric;
 mod rows;
 
 pub use metric::{Aggregate, Metric, MetricError};
-pub use rows::{BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, StationRow, SubflowRow};
+pub use rows::{BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, RoamRow, StationRow, SubflowRow};
 
 use serde::{Deserialize, Serialize};
 
@@ -121,6 +121,9 @@ pub struct Report {
     pub subflow: Vec<SubflowRow>,
     /// Who sent to whom by radio.
     pub station: Vec<StationRow>,
+    /// Stations of clients of several access points.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roam: Vec<RoamRow>,
     /// Radios.
     pub radio: Vec<RadioRow>,
     /// Interfaces.
@@ -162,6 +165,7 @@ impl Report {
         visitor.table(&self.flow);
         visitor.table(&self.subflow);
         visitor.table(&self.station);
+        visitor.table(&self.roam);
         visitor.table(&self.radio);
         visitor.table(&self.interface);
         visitor.table(&self.link);

@@ -181,6 +181,29 @@ rows! {
         }
     }
 
+    /// Stations of clients of several access points (`node.NAME.roam`), as `node:interface`. Estimates are those of the last half second, taken each half second; what they are held against is what the access point's radio counted.
+    pub struct RoamRow as "roam" {
+        texts {}
+        numbers {
+            /// Times that it got an address.
+            joins: u64,
+            /// Time with an address, per cent.
+            joined_percent: f64,
+            /// Half seconds with an estimate: the window had frames enough.
+            windows: u64,
+            /// Chance that a try arrives, per cent, estimated: the mean.
+            delivery_percent: Option<f64>,
+            /// The same as the access point's radio counted it.
+            delivered_percent: Option<f64>,
+            /// Difference of both in a half second, without its sign, percentage points: the mean.
+            error_points: Option<f64>,
+            /// Air of a delivered packet, estimated, ms: the mean.
+            packet_ms: Option<f64>,
+            /// The same by the multi-AP paper's equation 1 as printed, a baseline.
+            printed_ms: Option<f64>,
+        }
+    }
+
     /// Radios, as `node:radio`.
     pub struct RadioRow as "radio" {
         texts {

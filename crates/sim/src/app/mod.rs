@@ -3,6 +3,7 @@
 mod adaptive;
 mod call;
 mod ping;
+mod roaming;
 mod steering;
 mod stream;
 mod tcp;
@@ -13,6 +14,7 @@ mod video;
 pub use adaptive::Player;
 pub use call::{Caller, UNCALLED};
 pub use ping::Ping;
+pub use roaming::Roaming;
 pub use steering::{Steered, Steering};
 pub use stream::{BulkReceiver, BulkSender, Io, Orders, REQUEST_BYTES, Requester, Server, StreamApp};
 pub use tcp::TcpHost;

@@ -2,6 +2,7 @@
 //! subflows of the model.
 
 use super::transport::Stream;
+use crate::roam::Shared;
 use crate::tcp::{Ecn, Segment};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -19,14 +20,16 @@ const EVERY: Duration = Duration::from_millis(100);
 pub struct Steered {
     /// Its address, by which its subflow is known.
     pub address: Ipv4Addr,
-    /// Air of a packet by its access point.
-    pub packet_time: Duration,
+    /// Air of a packet by its access point; none: not measured yet.
+    pub packet_time: Option<Duration>,
 }
 
 /// A subflow, and what is known of it.
 #[derive(Clone, Copy, Debug)]
 struct Subflow {
     of: Steered,
+    /// Its station has an address, and which count of joins that has.
+    joined: Option<u32>,
     trips: RoundTrips,
     samples: u64,
     packets: u64,
@@ -34,12 +37,28 @@ struct Subflow {
     backup: bool,
 }
 
+impl Subflow {
+    fn new(of: Steered, joined: Option<u32>, law: Law) -> Subflow {
+        Subflow {
+            of,
+            joined,
+            trips: RoundTrips::default(),
+            samples: 0,
+            packets: 0,
+            marker: Marker::new(law),
+            backup: false,
+        }
+    }
+}
+
 /// Marks packets that arrive, and makes subflows backups.
 #[derive(Debug)]
 pub struct Steering {
     subflows: Vec<Subflow>,
-    marks: bool,
+    law: Option<Law>,
     priorities: Option<Priorities>,
+    /// Who measures packet times; none where they are given.
+    client: Option<Shared>,
     rng: ChaCha8Rng,
     /// None before the first packet.
     next: Option<Time>,
@@ -53,21 +72,20 @@ fn since_start(now: Time) -> Duration {
 impl Steering {
     /// Of the receiver with these stations, which share a channel.
     pub fn new(stations: &[Steered], marks: Option<Law>, priority: bool, seed: u64) -> Steering {
-        let subflow = |of: &Steered| Subflow {
-            of: *of,
-            trips: RoundTrips::default(),
-            samples: 0,
-            packets: 0,
-            marker: Marker::new(marks.unwrap_or_default()),
-            backup: false,
-        };
+        let subflow = |of: &Steered| Subflow::new(*of, Some(0), marks.unwrap_or_default());
         Steering {
             subflows: stations.iter().map(subflow).collect(),
-            marks: marks.is_some(),
+            law: marks,
             priorities: priority.then(Priorities::new),
+            client: None,
             rng: ChaCha8Rng::seed_from_u64(seed),
             next: None,
         }
+    }
+
+    /// The same by packet times that this client measures.
+    pub fn measured_by(self, client: Shared) -> Steering {
+        Steering { client: Some(client), ..self }
     }
 
     /// The segment as the receiver sees it: with a mark, if it gets one.
@@ -79,7 +97,7 @@ impl Steering {
         };
         subflow.packets += u64::from(segment.payload_bytes > 0);
         let is_ect = matches!(segment.ecn, Ecn::Ect0 | Ecn::Ect1);
-        let marked = self.marks && subflow.marker.marks(is_ect, self.rng.random(), since_start(now));
+        let marked = self.law.is_some() && subflow.marker.marks(is_ect, self.rng.random(), since_start(now));
         Segment { ecn: if marked { Ecn::Ce } else { segment.ecn }, ..segment }
     }
 
@@ -100,22 +118,44 @@ impl Steering {
             return;
         }
         self.next = Some(now + EVERY);
-        let best = self.subflows.iter().map(|s| s.of.packet_time).min().unwrap_or_default();
+        self.ask_client(now);
+        let times = self.subflows.iter().filter(|s| s.joined.is_some()).filter_map(|s| s.of.packet_time);
+        let Some(best) = times.min() else { return };
+        // One that was not measured yet is left alone, as one that is as good as the best.
+        let time = |s: &Subflow| s.of.packet_time.unwrap_or(best);
         for subflow in &mut self.subflows {
-            subflow.marker.update(subflow.of.packet_time, best, &subflow.trips);
+            subflow.marker.update(time(subflow), best, &subflow.trips);
         }
         let Some(priorities) = &mut self.priorities else { return };
-        let path = |s: &Subflow| Path {
-            packet_time: s.of.packet_time,
-            least_rtt: s.trips.least(),
-            packets: s.packets,
-        };
-        let paths: Vec<Path> = self.subflows.iter().map(path).collect();
+        let path =
+            |s: &Subflow| Path { packet_time: time(s), least_rtt: s.trips.least(), packets: s.packets };
+        let mut joined: Vec<&mut Subflow> = self.subflows.iter_mut().filter(|s| s.joined.is_some()).collect();
+        let paths: Vec<Path> = joined.iter().map(|s| path(s)).collect();
         let backups = priorities.decide(&paths, since_start(now));
-        for (subflow, backup) in self.subflows.iter_mut().zip(backups) {
+        for (subflow, backup) in joined.iter_mut().zip(backups) {
             if subflow.backup != backup && stream.set_backup(subflow.of.address, backup) {
                 subflow.backup = backup;
             }
+        }
+    }
+
+    /// What the client has measured, and which of its stations have come or gone: nothing is known
+    /// of a subflow that is new.
+    fn ask_client(&mut self, now: Time) {
+        let Some(client) = &self.client else { return };
+        let client = client.borrow();
+        let mut others = false;
+        for subflow in &mut self.subflows {
+            let link = client.links().find(|link| link.1 == subflow.of.address).map(|link| link.2);
+            let packet_time = client.packet_time(subflow.of.address, now);
+            if link != subflow.joined {
+                others = true;
+                *subflow = Subflow::new(subflow.of, link, self.law.unwrap_or_default());
+            }
+            subflow.of.packet_time = packet_time;
+        }
+        if others && self.priorities.is_some() {
+            self.priorities = Some(Priorities::new());
         }
     }
 

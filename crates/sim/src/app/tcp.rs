@@ -1,12 +1,13 @@
 //! TCP and MPTCP as a host: one connection of [`crate::tcp`] or [`crate::mptcp`], and the application on it.
 
+use super::roaming::Roaming;
 use super::steering::Steering;
 use super::stream::{Io, StreamApp};
 use super::transport::{Stream, StreamConfig, SubflowCounts};
 use super::{Context, Endpoint};
 use crate::measure::FlowCounts;
 use crate::packet::{Body, FlowId, Packet, PacketRef};
-use crate::tcp::{Event, Segment};
+use crate::tcp::{Event, Flags, MptcpOption, Segment};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_air::Time;
@@ -35,6 +36,11 @@ pub struct TcpHost {
     stream: Option<Stream>,
     /// Further subflows of a connection that this end opens: own address, and the other's.
     more: Vec<(Ipv4Addr, Ipv4Addr)>,
+    /// Its client's stations, which its subflows follow.
+    roaming: Option<Roaming>,
+    started: bool,
+    /// The sequence number of the SYN that was answered.
+    answered: Option<u32>,
     /// How it steers, as a receiver.
     steering: Option<Steering>,
     app: Box<dyn StreamApp>,
@@ -78,6 +84,9 @@ impl TcpHost {
             rng: ChaCha8Rng::seed_from_u64(seed),
             stream: None,
             more: Vec::new(),
+            roaming: None,
+            started: false,
+            answered: None,
             steering: None,
             app,
             established: false,
@@ -98,6 +107,11 @@ impl TcpHost {
         TcpHost { more, ..self }
     }
 
+    /// The same, with subflows that follow a client's stations.
+    pub fn roams(self, roaming: Option<Roaming>) -> TcpHost {
+        TcpHost { roaming, ..self }
+    }
+
     /// The same, steering the other end.
     pub fn steers(self, steering: Option<Steering>) -> TcpHost {
         TcpHost { steering, ..self }
@@ -111,10 +125,35 @@ impl TcpHost {
 
     fn open(&mut self, cx: &mut Context<'_>) {
         let Side::Opens(to) = self.side else { return };
+        if let Some(roaming) = &mut self.roaming {
+            self.local = roaming.first();
+            if self.local.is_none() {
+                return;
+            }
+        }
         let local = self.local.unwrap_or_else(|| cx.net.source_towards(cx.node, *to.ip()));
         let local = SocketAddrV4::new(local, cx.port);
         let config = self.config_for(cx, *to.ip());
         self.stream = Some(Stream::connect(config, local, to, self.rng.random()));
+    }
+
+    /// The other end gave its first try up before the handshake was over, and opens again. A
+    /// subflow that joins may overtake the end of the handshake.
+    fn begins_anew(&self, segment: &Segment) -> bool {
+        let is_syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
+        let joins = matches!(segment.options.mptcp, Some(MptcpOption::Join { .. }));
+        is_syn && !joins && self.answered.is_some_and(|seq| seq != segment.seq)
+    }
+
+    /// Brings subflows in line with the client's stations.
+    fn follow(&mut self, cx: &mut Context<'_>) {
+        let (Some(roaming), Side::Opens(to)) = (&mut self.roaming, self.side) else { return };
+        match &mut self.stream {
+            Some(stream) if self.established => roaming.follow(stream, cx.port, to),
+            Some(_) if !roaming.has_lost_first() => {}
+            _ if self.started => self.open(cx),
+            _ => {}
+        }
     }
 
     /// Lets the application see what there is, and sends what follows.
@@ -189,12 +228,14 @@ fn segment_of(packet: &Packet) -> Option<Segment> {
 
 impl Endpoint for TcpHost {
     fn start(&mut self, cx: &mut Context<'_>) {
+        self.started = true;
         self.open(cx);
         self.pump(cx);
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
         self.app.stop();
+        self.started = false;
         self.pump(cx);
     }
 
@@ -207,6 +248,9 @@ impl Endpoint for TcpHost {
             Some(steering) => steering.mark(now, segment),
             None => segment,
         };
+        if !self.established && self.begins_anew(&segment) {
+            self.stream = None;
+        }
         match &mut self.stream {
             Some(stream) => {
                 stream.on_segment(now, &segment);
@@ -221,6 +265,7 @@ impl Endpoint for TcpHost {
                 }
             }
             None => {
+                self.answered = Some(segment.seq);
                 let config = self.config_for(cx, *segment.source.ip());
                 self.stream = Stream::accept(config, self.rng.random(), now, &segment);
             }
@@ -232,6 +277,7 @@ impl Endpoint for TcpHost {
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
+        self.follow(cx);
         if let Some(stream) = &mut self.stream {
             stream.on_timer(cx.now());
             if let Some(steering) = &mut self.steering {

@@ -63,6 +63,18 @@ pub struct SubflowCounts {
     pub window: u64,
 }
 
+impl SubflowCounts {
+    /// Adds those of a later subflow.
+    fn go_on(&mut self, later: &SubflowCounts) {
+        self.bytes += later.bytes;
+        self.retransmissions += later.retransmissions;
+        self.timeouts += later.timeouts;
+        self.rtt_ns += later.rtt_ns;
+        self.rtts += later.rtts;
+        self.window = later.window;
+    }
+}
+
 /// One end of a connection.
 #[derive(Debug)]
 pub(super) enum Stream {
@@ -101,6 +113,14 @@ impl Stream {
     pub(super) fn add_subflow(&mut self, local: SocketAddrV4, remote: SocketAddrV4, address_id: u8) {
         if let Stream::Mptcp(m) = self {
             m.add_subflow(local, remote, address_id, false);
+        }
+    }
+
+    /// Ends the subflow of an own address.
+    pub(super) fn remove_subflow(&mut self, address: Ipv4Addr) {
+        let Some((id, _)) = self.subflow_at(address) else { return };
+        if let Stream::Mptcp(m) = self {
+            m.remove_subflow(id);
         }
     }
 
@@ -240,6 +260,14 @@ impl Stream {
                 window: s.window_bytes,
             })
         };
-        m.subflows().filter_map(counts).collect()
+        // One that came again between the same addresses goes on with the counts of the last.
+        let mut all: Vec<SubflowCounts> = Vec::new();
+        for counts in m.subflows().filter_map(counts) {
+            match all.iter_mut().find(|c| (c.local, c.remote) == (counts.local, counts.remote)) {
+                Some(former) => former.go_on(&counts),
+                None => all.push(counts),
+            }
+        }
+        all
     }
 }

@@ -31,6 +31,8 @@ struct OnAir<'a> {
     index: IfIndex,
     radio: RadioId,
     spec: &'a Interface,
+    /// It reports beacons of all access points.
+    reports: bool,
 }
 
 pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildError> {
@@ -47,14 +49,19 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
                 made.rts_threshold = Some(RTS_THRESHOLD);
                 made.retry_limit = radio.retry_limit.unwrap_or(RTS_TRIES);
             }
+            // A client of several access points counts what its channel carries.
+            made.monitor |= spec.roam.is_some();
             radios.push(made);
         }
+        let mut reports = spec.roam.is_some();
         for (name, interface) in &spec.interface {
             let Some(radio) = &interface.radio else { continue };
             let key = format!("node.{node}.interface.{name}.radio");
             let radio = self::radio(built, &key, Some(&format!("{node}:{radio}")))?;
             let index = built.interface(&key, &format!("{node}:{name}"))?;
-            on_air.push(OnAir { index, radio, spec: interface });
+            // One station of a radio hears for all.
+            let reports = interface.mode == Some(file::Mode::Station) && std::mem::take(&mut reports);
+            on_air.push(OnAir { index, radio, spec: interface, reports });
         }
     }
     if radios.is_empty() {
@@ -369,7 +376,7 @@ fn iface_spec(of: &OnAir<'_>, all: &[OnAir<'_>], air: &AirSpec) -> IfaceSpec {
                 ssid,
                 start,
                 beacon_loss: of.spec.beacon_loss,
-                ..StationSpec::default()
+                report_beacons: of.reports,
             })
         }
     };

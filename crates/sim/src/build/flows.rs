@@ -2,8 +2,8 @@
 
 use super::{Action, BuildError, Built, steering};
 use crate::app::{
-    BulkReceiver, BulkSender, Caller, Orders, Pace, Ping, Player, Requester, Server, Steering, StreamApp,
-    StreamConfig, SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource, VideoSink, VideoSource,
+    BulkReceiver, BulkSender, Caller, Orders, Pace, Ping, Player, Requester, Roaming, Server, Steering,
+    StreamApp, StreamConfig, SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource, VideoSink, VideoSource,
 };
 use crate::mptcp::{MptcpConfig, SchedulerKind};
 use crate::net::{Attach, NodeId, Room};
@@ -226,8 +226,8 @@ fn algorithm(control: TcpControl) -> Algorithm {
     }
 }
 
-fn tcp_only(scenario: &Scenario, flow: &Flow, from_opens: bool) -> Subflows {
-    (StreamConfig::Tcp(tcp_config(scenario, flow, from_opens)), Vec::new(), None)
+fn tcp_only(scenario: &Scenario, flow: &Flow, from_opens: bool) -> How {
+    How::of(StreamConfig::Tcp(tcp_config(scenario, flow, from_opens)))
 }
 
 /// The machine of a flow's end.
@@ -340,6 +340,9 @@ fn multipath(
     from_opens: bool,
     apps: [Box<dyn StreamApp>; 2],
 ) -> Result<BuiltFlow, BuildError> {
+    if let Some(client) = built.follows(flow) {
+        return follows(built, scenario, flow, ends, client, apps);
+    }
     let (mut pairs, homed) = subflows(built, scenario, flow, ends, from_opens)?;
     let opener = if from_opens { ends.from } else { ends.to };
     let first = pairs.remove(0);
@@ -352,7 +355,8 @@ fn multipath(
         true => Ends { from_address: first.0, to_address: first.1, ..ends },
         false => Ends { to_address: first.0, from_address: first.1, ..ends },
     };
-    let opens = connection(built, (config, pairs, steering), ends, from_opens, apps, ends.seed)?;
+    let how = How { more: pairs, steering, ..How::of(config) };
+    let opens = connection(built, how, ends, from_opens, apps, ends.seed)?;
     // The end that waits was made just before the one that opens.
     let sender = if from_opens { opens } else { EndpointId(opens.0 - 1) };
     Ok(BuiltFlow { id: ends.flow, starts: vec![opens], sender: Some(sender), homed: Some(homed) })
@@ -366,13 +370,52 @@ fn mptcp(built: &mut Built, scenario: &Scenario, flow: &Flow, ends: Ends) -> Res
     multipath(built, scenario, flow, ends, from_opens, apps)
 }
 
-/// What a connection is to be like, its further subflows, and how its receiver steers.
-type Subflows = (StreamConfig, Vec<(Ipv4Addr, Ipv4Addr)>, Option<Steering>);
+/// An MPTCP connection that a client of several access points opens, with a subflow by each of its
+/// stations that has an address.
+fn follows(
+    built: &mut Built,
+    scenario: &Scenario,
+    flow: &Flow,
+    ends: Ends,
+    client: crate::roam::Shared,
+    apps: [Box<dyn StreamApp>; 2],
+) -> Result<BuiltFlow, BuildError> {
+    for station in client.borrow().stations() {
+        let leads = built.world.net.leads_by(ends.to, station.address, ends.from_address);
+        if !leads {
+            let sentence = format!("nothing leads from {} to the sender", station.address);
+            return Err(BuildError::new(format!("flow.{}.from", flow.name), sentence));
+        }
+    }
+    let config = StreamConfig::Mptcp(mptcp_config(tcp_config(scenario, flow, false), flow.scheduler));
+    let steering = steering::of(built, scenario, flow, ends.seed)?;
+    let how = How { roaming: Some(Roaming::new(client.clone())), steering, ..How::of(config) };
+    let opens = connection(built, how, ends, false, apps, ends.seed)?;
+    client.borrow_mut().follow(opens.0 as usize);
+    let sender = Some(EndpointId(opens.0 - 1));
+    Ok(BuiltFlow { id: ends.flow, starts: vec![opens], sender, homed: Some(ends.to) })
+}
+
+/// What a connection is to be like.
+struct How {
+    config: StreamConfig,
+    /// Further subflows.
+    more: Vec<(Ipv4Addr, Ipv4Addr)>,
+    roaming: Option<Roaming>,
+    /// How its receiver steers.
+    steering: Option<Steering>,
+}
+
+impl How {
+    fn of(config: StreamConfig) -> How {
+        How { config, more: Vec::new(), roaming: None, steering: None }
+    }
+}
 
 /// Two ends of a connection; `from` opens it, or, if nothing leads from it to the other (which address translation hides), `to`.
 fn connection(
     built: &mut Built,
-    (config, more, steering): Subflows,
+    How { config, more, roaming, steering }: How,
     ends: Ends,
     from_opens: bool,
     apps: [Box<dyn StreamApp>; 2],
@@ -392,6 +435,7 @@ fn connection(
     let opens = TcpHost::opens(ends.flow, to, config, opening, ends.dscp, seed::of(seed, "opens", 0))
         .from(local)
         .subflows(more)
+        .roams(roaming)
         .steers(at_opener);
     Ok(built.world.add_endpoint(opener, ends.flow, Box::new(opens))?)
 }

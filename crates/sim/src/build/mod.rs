@@ -9,6 +9,7 @@ mod events;
 mod flows;
 mod links;
 mod nodes;
+mod roam;
 mod steering;
 
 pub use events::{Action, Agenda};
@@ -64,6 +65,8 @@ pub struct Built {
     pub radios: Vec<String>,
     /// Flows in the scenario's order.
     pub flows: Vec<BuiltFlow>,
+    /// Clients of several access points, by their nodes.
+    pub roaming: BTreeMap<String, crate::roam::Shared>,
     /// Bonds by name, in the scenario's order.
     pub bonds: Vec<(String, Bond)>,
     /// What the air was made of, and its seed; none without radios.
@@ -81,6 +84,7 @@ impl Built {
         built.world.net.settle();
         nodes::route(&mut built, scenario);
         bonds::route(&mut built, scenario);
+        roam::add(&mut built, scenario)?;
         flows::add(&mut built, scenario)?;
         events::add(&mut built, scenario)?;
         Ok(built)
@@ -106,6 +110,7 @@ impl Built {
             links: Vec::new(),
             radios: Vec::new(),
             flows: Vec::new(),
+            roaming: BTreeMap::new(),
             bonds: Vec::new(),
             air: None,
         };
@@ -144,6 +149,11 @@ impl Built {
     /// The radios of a node.
     pub fn radios_of<'a>(&'a self, node: &'a str) -> impl Iterator<Item = RadioId> + 'a {
         air::radios_of(self, node)
+    }
+
+    /// The client that a flow's subflows follow: a receiver whose stations join and leave.
+    fn follows(&self, flow: &ropewalk_scenario::file::Flow) -> Option<crate::roam::Shared> {
+        self.roaming.get(&flow.to).filter(|client| client.borrow().moves()).cloned()
     }
 
     fn interface(&self, key: &str, name: &str) -> Result<IfIndex, BuildError> {

@@ -2,6 +2,7 @@
 
 use super::{BuildError, Built};
 use crate::app::{Steered, Steering};
+use crate::roam::Station;
 use crate::seed;
 use ropewalk_roam::mark::Law;
 use ropewalk_scenario::Scenario;
@@ -19,12 +20,22 @@ pub(super) fn of(
     let Some(steering) = &flow.steering else { return Ok(None) };
     let name = flow.to.split(':').next().unwrap_or(&flow.to);
     let key = format!("flow.{}.steering", flow.name);
+    let law = steering.marks.map(|law| match law {
+        MarkLaw::Corrected => Law::Corrected,
+        MarkLaw::Printed => Law::Printed,
+    });
+    let seed = seed::of(seed, "steering", 0);
+    if let Some(client) = built.roaming.get(name) {
+        let steered = |s: &Station| Steered { address: s.address, packet_time: None };
+        let stations: Vec<Steered> = client.borrow().stations().iter().map(steered).collect();
+        return Ok(Some(Steering::new(&stations, law, steering.priority, seed).measured_by(client.clone())));
+    }
     let mut by_channel: BTreeMap<u16, Vec<Steered>> = BTreeMap::new();
     for (interface, spec) in scenario.node.get(name).into_iter().flat_map(|node| &node.interface) {
         let Some((channel, packet_time)) = access_point(scenario, spec) else { continue };
         let index = built.interface(&key, &format!("{name}:{interface}"))?;
         let address = built.world.net.interfaces[index.index()].address.map(|a| a.0);
-        let steered = address.map(|address| Steered { address, packet_time });
+        let steered = address.map(|address| Steered { address, packet_time: Some(packet_time) });
         by_channel.entry(channel).or_default().extend(steered);
     }
     let stations = by_channel.pop_first().map(|(_, stations)| stations).unwrap_or_default();
@@ -32,11 +43,7 @@ pub(super) fn of(
         let sentence = "this takes a receiver that is a station of two or more access points, all of one channel; take it out";
         return Err(BuildError::new(key, sentence));
     }
-    let law = steering.marks.map(|law| match law {
-        MarkLaw::Corrected => Law::Corrected,
-        MarkLaw::Printed => Law::Printed,
-    });
-    Ok(Some(Steering::new(&stations, law, steering.priority, seed::of(seed, "steering", 0))))
+    Ok(Some(Steering::new(&stations, law, steering.priority, seed)))
 }
 
 /// Channel and packet time of a station's access point.

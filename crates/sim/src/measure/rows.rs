@@ -5,16 +5,18 @@ use super::{FlowCounts, FlowRecord};
 use crate::app::{SubflowCounts, psnr_db};
 use crate::build::Built;
 use crate::net::{IfCounters, interface_of};
+use crate::packet::IfIndex;
+use crate::roam::Figures;
 use ropewalk_air::wifi::RadioStats;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Flow, FlowKind};
 use ropewalk_scenario::report::{
-    BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, Row, Series, StationRow, SubflowRow,
-    TableVisitor,
+    BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, RoamRow, Row, Series, StationRow,
+    SubflowRow, TableVisitor,
 };
 
 /// Figures that go into the time series: a series of what only a whole run can tell would be of no use.
-const SERIES: [(&str, &str); 16] = [
+const SERIES: [(&str, &str); 18] = [
     ("flow", "goodput_mbps"),
     ("flow", "rtt_ms"),
     ("flow", "delay_ms"),
@@ -25,6 +27,8 @@ const SERIES: [(&str, &str); 16] = [
     ("subflow", "cwnd_bytes"),
     ("station", "goodput_mbps"),
     ("station", "airtime_percent"),
+    ("roam", "joined_percent"),
+    ("roam", "packet_ms"),
     ("radio", "busy_percent"),
     ("link", "carried_mbps"),
     ("link", "wait_ms"),
@@ -63,6 +67,7 @@ pub fn tables(built: &Built, scenario: &Scenario, from: &Snapshot, to: &Snapshot
         flow: scenario.flow.iter().enumerate().map(|(i, f)| flow(&span, i, f)).collect(),
         subflow: subflows(&span, scenario),
         station: stations(&span),
+        roam: roaming(&span),
         radio: radios(&span),
         interface: interfaces(&span),
         link: links(&span),
@@ -212,6 +217,26 @@ pub fn station_row(
         rate_mbps: mean(h.rate_bps - g.rate_bps, acknowledged).map(|bps| bps / 1e6),
         signal_dbm: mean(h.minus_mdbm - g.minus_mdbm, received).map(|mdb| -mdb / 1e3),
     })
+}
+
+fn roaming(span: &Span<'_>) -> Vec<RoamRow> {
+    let all = span.from.roaming.iter().flatten().zip(span.to.roaming.iter().flatten());
+    let row = |((interface, a), (_, b)): (&(IfIndex, Figures), &(IfIndex, Figures))| {
+        let windows = b.windows - a.windows;
+        let mean = |sum: f64, scale: f64| (windows > 0).then(|| scale * sum / windows as f64);
+        RoamRow {
+            name: span.built.names[interface.index()].clone(),
+            joins: b.joins - a.joins,
+            joined_percent: share(b.joined_ns - a.joined_ns, span.seconds),
+            windows,
+            delivery_percent: mean(b.delivery - a.delivery, 100.0),
+            delivered_percent: mean(b.truth - a.truth, 100.0),
+            error_points: mean(b.error - a.error, 100.0),
+            packet_ms: mean(b.packet_s - a.packet_s, 1e3),
+            printed_ms: mean(b.printed_s - a.printed_s, 1e3),
+        }
+    };
+    all.map(row).collect()
 }
 
 fn radios(span: &Span<'_>) -> Vec<RadioRow> {

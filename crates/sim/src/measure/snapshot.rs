@@ -4,7 +4,8 @@ use super::FlowCounts;
 use crate::app::SubflowCounts;
 use crate::build::Built;
 use crate::net::{Heard, IfCounters, Radios, interface_of};
-use crate::tunnel;
+use crate::packet::IfIndex;
+use crate::{roam, tunnel};
 use ropewalk_air::Time;
 use ropewalk_air::wifi::{IfaceId, Mac, PeerStats, RadioId, RadioStats};
 use ropewalk_air::wired;
@@ -84,6 +85,8 @@ pub struct Snapshot {
     pub radios: Vec<RadioStats>,
     /// Interfaces of the air, each towards its neighbours.
     pub stations: Vec<Vec<StationCounts>>,
+    /// Stations of each client of several access points, by their interfaces.
+    pub roaming: Vec<Vec<(IfIndex, roam::Figures)>>,
     /// Client and gateway of each bond.
     pub bonds: Vec<[BondCounts; 2]>,
 }
@@ -109,9 +112,14 @@ impl Snapshot {
                 .collect(),
             radios: radio_counts(built),
             stations: net.radios.as_ref().map(station_counts).unwrap_or_default(),
+            roaming: net.roaming.iter().map(|client| roaming(&client.borrow(), net.now)).collect(),
             bonds: built.bonds.iter().map(|(_, b)| [bond(&b.engines[0]), bond(&b.engines[1])]).collect(),
         }
     }
+}
+
+fn roaming(client: &roam::Client, now: Time) -> Vec<(IfIndex, roam::Figures)> {
+    client.stations().iter().map(|s| (s.interface, s.figures_at(now))).collect()
 }
 
 fn radio_counts(built: &Built) -> Vec<RadioStats> {

@@ -1,5 +1,7 @@
 //! One end of an MPTCP connection.
 
+mod addresses;
+
 use super::scheduler::{self, Choice, Ready, SchedulerKind};
 use super::subflow::{Subflow, SubflowState};
 use crate::tcp::receive::reassembly::{Arrival, Reassembly};
@@ -107,6 +109,8 @@ pub struct MptcpConnection {
     waiting: bool,
     connected: bool,
     peer_closed: bool,
+    /// Numbers of own addresses that are gone, of which the peer was not told yet.
+    removed: VecDeque<u8>,
     events: VecDeque<Event>,
     stats: MptcpStats,
 }
@@ -163,6 +167,7 @@ impl MptcpConnection {
             waiting: false,
             connected: false,
             peer_closed: false,
+            removed: VecDeque::new(),
             events: VecDeque::new(),
             stats: MptcpStats::default(),
             config,
@@ -201,20 +206,10 @@ impl MptcpConnection {
         backup: bool,
     ) -> Option<SubflowId> {
         let (token, nonce) = (token(self.peer_key?), self.isn);
+        // A join says itself that what was there before is gone.
+        self.removed.retain(|id| *id != address_id);
         self.open(local, remote, MptcpOption::Join { address_id, backup, token, nonce }, address_id, backup);
         Some(SubflowId(self.subflows.len() - 1))
-    }
-
-    /// Ends a subflow, and tells the peer on another; what it had on the way goes to the others.
-    pub fn remove_subflow(&mut self, id: SubflowId) {
-        let Some(subflow) = self.subflows.get_mut(id.0).filter(|s| !s.gone) else { return };
-        subflow.endpoint.abort();
-        let address_id = subflow.address_id;
-        self.lose_subflow(id.0);
-        let other = self.subflows.iter_mut().find(|s| s.is_usable());
-        if let Some(part) = other.and_then(|s| s.endpoint.subflow.as_mut()) {
-            part.once.push_back(MptcpOption::RemoveAddress { address_id });
-        }
     }
 
     /// Makes a subflow a backup, or no backup, and asks the peer to do the same (MP_PRIO, RFC 8684 §3.3.8).
@@ -233,25 +228,16 @@ impl MptcpConnection {
         let Some(index) = self.subflows.iter().position(|s| is_of(s) && !s.gone) else {
             return self.on_join(now, segment);
         };
+        if self.begins_anew(index, segment) {
+            self.lose_subflow(index);
+            return self.on_join(now, segment);
+        }
         self.tell_siblings(index);
         (self.subflows[index].stale_at, self.subflows[index].stale) = (None, false);
         self.subflows[index].endpoint.on_segment(now, segment);
         self.take_options(now, index);
         self.take_data(now, index);
         self.take_events(index);
-        true
-    }
-
-    fn on_join(&mut self, now: Time, segment: &Segment) -> bool {
-        let Some(MptcpOption::Join { address_id, backup, token: named, nonce }) = segment.options.mptcp
-        else {
-            return false;
-        };
-        if !segment.flags.has(Flags::SYN) || segment.flags.has(Flags::ACK) || named != token(self.key) {
-            return false;
-        }
-        let option = MptcpOption::Join { address_id, backup, token: named, nonce };
-        self.answer(now, segment, option, address_id, backup);
         true
     }
 
@@ -309,14 +295,6 @@ impl MptcpConnection {
         }
     }
 
-    fn drop_address(&mut self, address_id: u8) {
-        let gone = self.subflows.iter().position(|s| s.address_id == address_id && !s.gone);
-        if let Some(index) = gone {
-            self.subflows[index].endpoint.abort();
-            self.lose_subflow(index);
-        }
-    }
-
     /// What is in order in the subflow goes to the data stream.
     fn take_data(&mut self, now: Time, index: usize) {
         let subflow = &mut self.subflows[index];
@@ -343,7 +321,8 @@ impl MptcpConnection {
                     self.events.push_back(Event::Connected);
                 }
                 Event::Failed(failure) => self.on_failure(index, failure),
-                Event::Connected | Event::PeerClosed | Event::Closed => {}
+                Event::Connected => self.tell_removed(),
+                Event::PeerClosed | Event::Closed => {}
             }
         }
         let closed = |s: &Subflow| s.gone || s.endpoint.rx.is_finished();

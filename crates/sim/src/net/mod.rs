@@ -197,6 +197,8 @@ pub enum Work {
         /// The queue had no room for it.
         dropped: bool,
     },
+    /// What this endpoint follows has changed: its timer is called.
+    Wake(usize),
 }
 
 /// Nodes and what joins them.
@@ -226,6 +228,8 @@ pub struct Net {
     pub captures: Captures,
     /// What the layer above has to do, in order.
     pub work: VecDeque<Work>,
+    /// Clients of several access points, which hear what their radios do.
+    pub(crate) roaming: Vec<crate::roam::Shared>,
     /// The flow of each endpoint, for packets that come out of tunnels.
     pub(crate) flow_of_endpoint: Vec<FlowId>,
     /// Who has an address on a segment.
@@ -236,6 +240,11 @@ impl Net {
     /// An empty world.
     pub fn new() -> Net {
         Net::default()
+    }
+
+    /// Endpoints are to be called.
+    pub(crate) fn wake(&mut self, endpoints: &[usize]) {
+        self.work.extend(endpoints.iter().map(|e| Work::Wake(*e)));
     }
 
     /// A new timer; earlier made ones win ties.

@@ -206,8 +206,16 @@ impl Net {
                         self.work.push_back(Work::Left { endpoint: done.token as usize - 1, dropped });
                     }
                 }
-                Output::Captured(frame) => self.captures.frame(&frame),
-                Output::Event(event) => self.on_radio_event(event),
+                Output::Captured(frame) => {
+                    let hears = |client: &&crate::roam::Shared| client.borrow().radio() == frame.radio;
+                    let clients = self.roaming.iter().filter(hears);
+                    clients.for_each(|client| client.borrow_mut().on_frame(&frame));
+                    self.captures.frame(&frame);
+                }
+                Output::Event(event) => {
+                    self.on_radio_event(event);
+                    self.tell_roaming(&event);
+                }
             }
         }
         if let Some(radios) = &self.radios {
@@ -266,6 +274,23 @@ impl Net {
             return self.transmit(by, packet);
         }
         self.receive(by, packet);
+    }
+
+    /// Tells the client whose station an event is of.
+    fn tell_roaming(&mut self, event: &Event) {
+        let (Event::Associated { iface, .. }
+        | Event::Disassociated { iface, .. }
+        | Event::Beacon { iface, .. }) = *event
+        else {
+            return;
+        };
+        let radio = self.radios.as_ref().and_then(|r| r.radio_of.get(usize::from(iface.0)).copied());
+        for client in self.roaming.iter().filter(|c| Some(c.borrow().radio()) == radio) {
+            let mut client = client.borrow_mut();
+            if client.on_event(event) {
+                self.work.extend(client.followers().iter().map(|e| Work::Wake(*e)));
+            }
+        }
     }
 
     fn on_radio_event(&mut self, event: Event) {
@@ -329,6 +354,11 @@ impl Radios {
             Some(weighted) => weighted.peer_stats(iface).to_vec(),
             None => self.air.peer_stats(iface).map(|(mac, stats)| (mac, *stats)).collect(),
         }
+    }
+
+    /// The radio of an interface of the air.
+    pub fn radio_of_iface(&self, iface: IfaceId) -> RadioId {
+        self.radio_of[usize::from(iface.0)]
     }
 
     /// The channel of the radio of an interface of the air now.

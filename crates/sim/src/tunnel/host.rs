@@ -143,7 +143,7 @@ impl Host {
             Some(Work::Tunnel(to, _)) => *to == slot,
             Some(Work::Deliver(node, packet)) => (*node, packet.dport) == (cx.node, cx.port),
             Some(Work::Left { endpoint, .. }) => *endpoint == slot,
-            None => false,
+            Some(Work::Wake(_)) | None => false,
         };
         if !more || self.taken >= TURN_BYTES || self.reads >= DEVICE_READS {
             self.flush(cx);

@@ -159,6 +159,7 @@ impl World {
                     }
                 }
                 Work::Left { endpoint, dropped } => self.call(endpoint, |e, cx| e.on_left(cx, dropped)),
+                Work::Wake(endpoint) => self.call(endpoint, |e, cx| e.on_timer(cx)),
                 Work::Tunnel(slot, packet) => self.call(slot, |e, cx| e.on_tunnel(cx, packet)),
             }
         }

@@ -8,6 +8,7 @@ mod common;
 mod flapping;
 mod multifacet;
 mod proxy;
+mod roaming;
 mod rule;
 mod scenarios;
 mod standstill;

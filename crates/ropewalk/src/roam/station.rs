@@ -477,9 +477,9 @@ mod tests {
             beacons.silence(ms(to)).as_millis()
         };
         assert_eq!(look(0, 9_000, |_| None), 0);
-        assert_eq!(look(9_000, 10_000, |n| Some(n)), 100);
+        assert_eq!(look(9_000, 10_000, Some), 100);
         assert_eq!(look(10_000, 10_800, |_| Some(99)), 900);
-        assert_eq!(look(10_800, 10_900, |n| Some(n)), 100);
+        assert_eq!(look(10_800, 10_900, Some), 100);
         // Nobody looked for five seconds: the silence of 200 ms goes on.
         assert_eq!(look(10_900, 11_000, |_| Some(108)), 200);
         assert_eq!(look(16_000, 16_100, |_| Some(108)), 200);

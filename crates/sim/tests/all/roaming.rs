@@ -5,7 +5,7 @@ use crate::common::{flow, run};
 use ropewalk_scenario::Document;
 use ropewalk_scenario::report::{Report, RoamRow};
 
-/// Two access points, 40 m apart; the client walks from the first to the second in 20 s.
+/// Two access points, 25 m apart; the client walks from the first to the second in 20 s.
 fn walk(roam: &str, more: &str) -> String {
     let radio =
         "radio.r0 = { standard = \"11n\", channel = 6, tx-power = \"8dBm\", rate-control = \"minstrel-ht\" }";
@@ -14,7 +14,7 @@ fn walk(roam: &str, more: &str) -> String {
             "[node.ap{n}]\nposition = [{}.0, 0.0]\nforward = true\n{radio}\n\
              interface.wlan0 = {{ radio = \"r0\", mode = \"ap\", ssid = \"{n}\" }}\n\
              [[link]]\nends = [\"router:eth{n}\", \"ap{n}:eth0\"]\nrate = \"1Gbit/s\"\n",
-            40 * (n - 1)
+            25 * (n - 1)
         )
     };
     let station = |n: u32| {
@@ -26,7 +26,7 @@ fn walk(roam: &str, more: &str) -> String {
         "duration = \"25s\"\nmedium.path-loss = {{ exponent = 4.0, reference-loss = \"40.05dB\" }}\n\
          [node.server]\n[node.router]\nforward = true\n\
          [[link]]\nends = [\"server:eth0\", \"router:eth0\"]\nrate = \"1Gbit/s\"\ndelay = \"10ms\"\n{}{}\
-         [node.client]\nposition = [0.0, 3.0]\nwalk = [{{ at = \"20s\", position = [40.0, 3.0] }}]\n\
+         [node.client]\nposition = [0.0, 3.0]\nwalk = [{{ at = \"20s\", position = [25.0, 3.0] }}]\n\
          roam = {{ {roam} }}\n{radio}\n{}{}\
          [[flow]]\nname = \"f\"\nkind = \"mptcp\"\nfrom = \"server\"\nto = \"client\"\n\
          congestion = \"olia\"\necn = true\n{more}",
@@ -45,8 +45,9 @@ fn station<'a>(report: &'a Report, name: &str) -> &'a RoamRow {
 fn a_walking_client_joins_the_next_access_point_before_it_loses_the_last() {
     let report = run(&walk("", "steering = { marks = \"corrected\", priority = true }\n"));
     let (first, second) = (station(&report, "client:wlan1"), station(&report, "client:wlan2"));
-    assert_eq!((first.joins, second.joins), (1, 1));
-    assert!(first.joined_percent > 40.0 && second.joined_percent > 40.0, "{first:?} {second:?}");
+    assert!(first.joins == 1 && second.joins >= 1, "{first:?} {second:?}");
+    // For a while it is with both.
+    assert!(first.joined_percent + second.joined_percent > 100.0, "{first:?} {second:?}");
     let by = |name: &str| report.subflow.iter().find(|s| s.name == name).map_or(0, |s| s.bytes);
     assert!(by("f:client:wlan1") > 10_000_000 && by("f:client:wlan2") > 10_000_000, "{:?}", report.subflow);
 }
@@ -61,9 +62,12 @@ fn a_handover_client_has_nothing_while_it_scans_and_asks_for_an_address() {
 
 #[test]
 fn a_client_that_stands_joins_once_and_a_single_place_is_the_best_ones() {
-    let stands = |roam: &str| run(&walk(roam, "").replace("[40.0, 3.0]", "[0.0, 3.1]"));
+    let stands = |roam: &str| {
+        let text = walk(roam, "").replace("[25.0, 3.0]", "[0.0, 3.1]").replace("[25.0, 0.0]", "[15.0, 0.0]");
+        run(&text)
+    };
     let both = stands("");
-    assert_eq!(station(&both, "client:wlan1").joins, 1);
+    assert_eq!((station(&both, "client:wlan1").joins, station(&both, "client:wlan2").joins), (1, 1));
     let one = stands("most = 1");
     assert_eq!((station(&one, "client:wlan1").joins, station(&one, "client:wlan2").joins), (1, 0));
     assert!(flow(&one, "f").goodput_mbps > 30.0, "{:?}", flow(&one, "f"));
@@ -74,7 +78,7 @@ fn a_connection_outlives_its_only_access_point_and_comes_back_by_the_same_addres
     // The second is never heard; the first is off from 8 to 12 s.
     let events = "[[event]]\nat = \"8s\"\nwhat = \"radio-down\"\nradio = \"ap1:r0\"\n\
                   [[event]]\nat = \"12s\"\nwhat = \"radio-up\"\nradio = \"ap1:r0\"\n";
-    let text = walk("", events).replace("[40.0, 3.0]", "[0.0, 3.1]").replace("[40.0, 0.0]", "[4000.0, 0.0]");
+    let text = walk("", events).replace("[25.0, 3.0]", "[0.0, 3.1]").replace("[25.0, 0.0]", "[4000.0, 0.0]");
     let report = run(&text);
     assert_eq!(station(&report, "client:wlan1").joins, 2);
     let flow = flow(&report, "f");

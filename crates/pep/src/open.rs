@@ -3,7 +3,7 @@
 use crate::custody::Custody;
 use crate::onward::{Onward, Piece};
 use crate::opening::{Agreed, agree};
-use crate::{Config, Holder, Input, Output, Policy, Time, Why};
+use crate::{Config, Holder, Input, MAX_RANGES, Output, Policy, Time, Why};
 use core::ops::Range;
 use ropewalk_packet::{Ecn, Flags, Options, Segment, Timestamps, seq};
 use std::collections::VecDeque;
@@ -23,6 +23,8 @@ struct SenderSide {
     /// Start of its newest segment: an acknowledgement in the receiver's name goes no further.
     newest_start: u64,
     newest_end: u64,
+    /// Start of the segment that came last.
+    latest: u64,
     /// The right edge that it was last told.
     offered: u64,
     /// Its latest acknowledgement, window and timestamps.
@@ -101,6 +103,7 @@ impl Open {
             told: 1,
             newest_start: 1,
             newest_end: 1,
+            latest: 1,
             offered: edge,
             ack: next_seq,
             window: syn.window,
@@ -275,6 +278,7 @@ impl Open {
         let range = at..end + u64::from(fin);
         let safe = self.custody.safe_until(self.sender.acked, &self.onward.have, self.enough(config));
         let new = self.onward.insert(&Piece::new(range, flags, s.urgent, s.ecn), self.receiver.acked);
+        self.sender.latest = at;
         if end > at {
             self.note(&(at..end), stamp.map(|t| t.value));
         }
@@ -373,10 +377,7 @@ impl Open {
                 Some(Timestamps { value: self.receiver.timestamp, echo: self.sender.recent });
         }
         if self.agreed.sack {
-            let limit = if self.agreed.timestamps { 3 } else { 4 };
-            let from = self.sender.acked;
-            let safe = self.custody.safe_above(from, &self.onward.have, self.enough(config), limit);
-            for r in safe.into_iter().filter(|_| self.sender.gap_since.is_some()) {
+            for r in self.blocks(config) {
                 options.sack.push((seq::wire(isn, r.start), seq::wire(isn, r.end)));
             }
         }
@@ -393,6 +394,21 @@ impl Open {
             options,
             payload_bytes: 0,
         }
+    }
+
+    /// What is safe above the acknowledgement, while there is a gap: first the range of the segment that came
+    /// last, so that the sender learns of every range in turn (RFC 2018 §4).
+    fn blocks(&self, config: &Config) -> Vec<Range<u64>> {
+        if self.sender.gap_since.is_none() {
+            return Vec::new();
+        }
+        let (from, enough) = (self.sender.acked, self.enough(config));
+        let mut all = self.custody.safe_above(from, &self.onward.have, enough, MAX_RANGES);
+        if let Some(i) = all.iter().position(|r| r.contains(&self.sender.latest)) {
+            all[..=i].rotate_right(1);
+        }
+        all.truncate(if self.agreed.timestamps { 3 } else { 4 });
+        all
     }
 
     /// An empty segment to the receiver, in the sender's name.

@@ -237,10 +237,21 @@ fn gaps_are_told_by_true_blocks_or_three_duplicates() {
         assert_eq!(out.len(), 3);
         for s in out {
             let block = |a: u32, b: u32| (S_ISN.wrapping_add(a), S_ISN.wrapping_add(b));
-            let all = [block(11, 21), block(31, 41)];
+            let all = [block(31, 41), block(11, 21)];
             assert_eq!(s.options.sack.as_slice(), if sack { &all[..] } else { &[] });
             assert_eq!(offset(&s), 1);
         }
+    }
+}
+
+#[test]
+fn every_range_is_told_in_turn_however_many_there_are() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    for i in 0..8 {
+        let at = 11 + 20 * i;
+        let told = to_sender(&w.sender(data(at, 10)));
+        let first = told.last().and_then(|s| s.options.sack.as_slice().first().copied());
+        assert_eq!(first, Some((S_ISN.wrapping_add(at), S_ISN.wrapping_add(at + 10))));
     }
 }
 

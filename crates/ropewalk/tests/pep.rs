@@ -52,8 +52,8 @@ fn net(name: &str) -> Net {
         router.sysctl(key, "1").unwrap();
     }
     for (host, net) in [(&client, 1), (&server, 2)] {
-        let via = |v6: &str, gateway: String| format!("{v6}route add default via {gateway}");
-        host.ip(&[via("", format!("10.{net}.0.1")), via("-6 ", format!("fd0{net}::1"))]).unwrap();
+        let routes = [("0.0.0.0/0", format!("10.{net}.0.1")), ("::/0", format!("fd0{net}::1"))];
+        host.ip(&routes.map(|(to, via)| format!("route add {to} via {via}"))).unwrap();
     }
     Net { client, router, server, states: States::new(name), _cables: cables, _topology: topology }
 }
@@ -214,6 +214,7 @@ fn a_daemon_that_is_killed_leaves_no_wrong_byte_and_lets_others_pass() {
             // Snoop keeps nothing that anybody was told of: its connections go on.
             assert!(policy == "split" || came.len() == BYTES, "{policy}: {} of {BYTES}", came.len());
         });
+        drop(listener);
         both_ways(&net, SERVERS[0]);
         assert_ne!(net.rules(), before, "the rules are still there, and send nobody anywhere");
         let state = net.states.of("pep");

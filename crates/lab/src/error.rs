@@ -139,6 +139,21 @@ pub enum LabError {
         "/dev/net/tun may not be opened: run as root, or have root allow it with `chmod 0666 /dev/net/tun`"
     )]
     TunForbidden,
+    /// No kernel for a machine.
+    #[error(
+        "there is no kernel with its modules under {}: unpack one there (`apt-get download linux-image-…; dpkg -x linux-image-….deb DIR`), \
+         and say where with --kernel DIR",
+        .0.display()
+    )]
+    NoImage(PathBuf),
+    /// A machine that left nothing.
+    #[error("the machine left no results{late}; the end of its console:\n{said}")]
+    Machine {
+        /// " within …", or nothing if it ended by itself.
+        late: String,
+        /// The end of what its console said.
+        said: String,
+    },
     /// The emulator's thread is gone.
     #[error("the emulator has stopped; its panic is on standard error")]
     EmulatorGone,

@@ -7,7 +7,8 @@ use crate::problem::{Problem, Problems, remedy};
 use crate::tree::{self, Node, Origin, Table, Value};
 use crate::{address, expand, place};
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// Largest file that is read. A thousand nodes written one by one take a tenth of it.
@@ -67,6 +68,33 @@ impl Document {
     /// The directory that file names in it are relative to.
     pub fn directory(&self) -> PathBuf {
         Path::new(&self.file).parent().map(Path::to_path_buf).unwrap_or_default()
+    }
+
+    /// The document as a file that says the same, with what was set: each key of its root in one line.
+    pub fn text(&self) -> String {
+        let Value::Table(table) = &self.root.value else { return String::new() };
+        table.iter().map(|(key, node)| format!("{} = {node}\n", tree::written_key(key))).collect()
+    }
+
+    /// The files that it names, by the names that stand in it: texts that are the name of a file below its directory.
+    pub fn files(&self) -> BTreeMap<String, PathBuf> {
+        fn visit(node: &Node, directory: &Path, found: &mut BTreeMap<String, PathBuf>) {
+            match &node.value {
+                Value::Text(text) => {
+                    let is_below = Path::new(text).components().all(|c| matches!(c, Component::Normal(_)));
+                    let path = directory.join(text);
+                    if is_below && !text.is_empty() && path.is_file() {
+                        found.insert(text.clone(), path);
+                    }
+                }
+                Value::List(list) => list.iter().for_each(|n| visit(n, directory, found)),
+                Value::Table(table) => table.values().for_each(|n| visit(n, directory, found)),
+                _ => {}
+            }
+        }
+        let mut found = BTreeMap::new();
+        visit(&self.root, &self.directory(), &mut found);
+        found
     }
 
     /// Sets a key from a text as of the command line: `medium.path-loss.exponent=2.5`.

@@ -95,6 +95,7 @@ impl Run {
         let begin = self.lab.begin()?;
         self.traffic.begin(begin)?;
         let mut base = self.snapshot()?;
+        let mut processors = Processors::now();
         let mut sampler = Sampler::new(&self, &scenario, &base);
         let (warm, end) = (begin + scenario.warmup, begin + scenario.duration);
         let (mut cold, mut told) = (!scenario.warmup.is_zero(), Duration::ZERO);
@@ -108,6 +109,7 @@ impl Run {
                 self.lab.start_measuring()?;
                 self.traffic.begin_measuring();
                 base = self.snapshot()?;
+                processors = Processors::now();
             }
             sampler.step(&self, begin, now.min(end))?;
             if now >= end {
@@ -123,11 +125,15 @@ impl Run {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
         }
         let mut last = self.snapshot()?;
+        let idle = idle_since(&processors);
         self.traffic.end();
         self.traffic.judge(&mut last.traffic);
         let mut report = self.tables(&base, &last);
         let summary = self.lab.summary()?;
         report.provenance = provenance(&scenario, &summary, self.forecast, self.traffic.faults());
+        if let Some(lab) = &mut report.provenance.lab {
+            lab.idle = idle;
+        }
         report.bands = Band::of(&scenario);
         report.series = sampler.series;
         Ok(Some(report))
@@ -169,6 +175,7 @@ fn provenance(
         load: summary.load,
         forecast,
         invalid: summary.invalid().into_iter().chain(faults).collect(),
+        ..LabTime::default()
     };
     Provenance {
         title: scenario.title.clone(),
@@ -180,6 +187,28 @@ fn provenance(
         lab: Some(lab),
         ..Provenance::default()
     }
+}
+
+/// What all processors did so far, in the kernel's ticks.
+struct Processors {
+    idle: u64,
+    all: u64,
+}
+
+impl Processors {
+    /// From /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal (proc(5)).
+    fn now() -> Option<Processors> {
+        let text = std::fs::read_to_string("/proc/stat").ok()?;
+        let ticks: Vec<u64> = text.lines().next()?.split_whitespace().skip(1).take(8).flat_map(str::parse).collect();
+        Some(Processors { idle: ticks.get(3)? + ticks.get(4)?, all: ticks.iter().sum() })
+    }
+}
+
+/// Share of the time since `from` in which processors did nothing, and nobody else had them.
+fn idle_since(from: &Option<Processors>) -> Option<f64> {
+    let (from, now) = (from.as_ref()?, Processors::now()?);
+    let all = now.all.saturating_sub(from.all);
+    (all > 0).then(|| now.idle.saturating_sub(from.idle) as f64 / all as f64)
 }
 
 /// Takes a row of the time series each so often.

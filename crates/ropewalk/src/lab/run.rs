@@ -1,5 +1,6 @@
-//! `ropewalk lab run`: a scenario's own flows and events on real kernels in real time, and the report that `sim run` prints.
+//! `ropewalk lab run`: a scenario's own flows and events on real kernels in real or virtual time, and the report that `sim run` prints.
 
+use super::machine;
 use super::up::no_namespaces;
 use crate::exit::{Code, failure, kind_of};
 use crate::sim::driver::Driver;
@@ -10,6 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ropewalk_lab::LabError;
 use ropewalk_lab::live::daemon::own_namespaces;
 use ropewalk_lab::live::{self, Forecast, Options};
+use ropewalk_lab::machine::Source;
 use ropewalk_scenario::report::Report;
 use ropewalk_scenario::{Document, Scenario, verdict};
 use std::os::unix::process::CommandExt;
@@ -31,6 +33,14 @@ pub(crate) struct Run {
     /// Refuse a scenario that is too fast for this machine, instead of warning of it
     #[arg(long)]
     pub strict: bool,
+    /// In virtual time: in an emulated machine with a kernel of its own, which a busy host makes slower and not wrong.
+    /// Needs no root
+    #[arg(long = "virtual", conflicts_with = "strict")]
+    pub in_virtual_time: bool,
+    /// With `--virtual`: where the machine's kernel is, a directory with boot/vmlinuz-* and lib/modules
+    /// [default: VM_ROOT, or /]
+    #[arg(long, value_name = "DIR", requires = "in_virtual_time")]
+    pub kernel: Option<PathBuf>,
 }
 
 /// `ropewalk lab check`.
@@ -45,7 +55,7 @@ pub(crate) struct Check {
 pub(crate) fn run(args: &Run) -> Result<()> {
     let document = args.which.document()?;
     let scenario = document.scenario()?;
-    if !rustix::process::geteuid().is_root() {
+    if !args.in_virtual_time && !rustix::process::geteuid().is_root() {
         refuse(&document, &scenario)?;
         return again_inside();
     }
@@ -53,7 +63,13 @@ pub(crate) fn run(args: &Run) -> Result<()> {
         output::prepare(directory)?;
     }
     let interrupted = interrupt::watch()?;
-    let report = report_of(&document, &scenario, &interrupted, args.strict)?;
+    let report = match args.in_virtual_time {
+        true => {
+            let kernel = Source::find(args.kernel.as_deref())?;
+            machine::report_of(&document, &scenario, &kernel, &interrupted)?
+        }
+        false => report_of(&document, &scenario, &interrupted, args.strict)?,
+    };
     let Some(report) = report else {
         return Err(failure(Code::Interrupted, "interrupted; nothing is written of an unfinished run"));
     };
@@ -183,7 +199,7 @@ impl Driver for Live {
     }
 }
 
-fn invalid_run(why: &[String]) -> anyhow::Error {
+pub(super) fn invalid_run(why: &[String]) -> anyhow::Error {
     failure(Code::Invalid, format!("the figures may not be used\n{}", why.join("\n")))
 }
 

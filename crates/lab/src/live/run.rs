@@ -95,7 +95,7 @@ impl Run {
         let begin = self.lab.begin()?;
         self.traffic.begin(begin)?;
         let mut base = self.snapshot()?;
-        let mut processors = Processors::now();
+        let mut processors = Idle::now();
         let mut sampler = Sampler::new(&self, &scenario, &base);
         let (warm, end) = (begin + scenario.warmup, begin + scenario.duration);
         let (mut cold, mut told) = (!scenario.warmup.is_zero(), Duration::ZERO);
@@ -109,7 +109,7 @@ impl Run {
                 self.lab.start_measuring()?;
                 self.traffic.begin_measuring();
                 base = self.snapshot()?;
-                processors = Processors::now();
+                processors = Idle::now();
             }
             sampler.step(&self, begin, now.min(end))?;
             if now >= end {
@@ -125,7 +125,7 @@ impl Run {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
         }
         let mut last = self.snapshot()?;
-        let idle = idle_since(&processors);
+        let idle = Idle::now().zip(processors).map(|(now, from)| now.share_since(&from));
         self.traffic.end();
         self.traffic.judge(&mut last.traffic);
         let mut report = self.tables(&base, &last);
@@ -189,26 +189,29 @@ fn provenance(
     }
 }
 
-/// What all processors did so far, in the kernel's ticks.
-struct Processors {
-    idle: u64,
-    all: u64,
+/// For how long processors had nothing to do, since the machine started.
+struct Idle {
+    idle: Duration,
+    at: Instant,
 }
 
-impl Processors {
-    /// From /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal (proc(5)).
-    fn now() -> Option<Processors> {
+impl Idle {
+    /// From /proc/stat: user, nice, system, idle, iowait, in hundredths of a second (proc(5)). The kernel counts the last two exactly, and
+    /// work only where its clock ticks.
+    fn now() -> Option<Idle> {
         let text = std::fs::read_to_string("/proc/stat").ok()?;
-        let ticks: Vec<u64> = text.lines().next()?.split_whitespace().skip(1).take(8).flat_map(str::parse).collect();
-        Some(Processors { idle: ticks.get(3)? + ticks.get(4)?, all: ticks.iter().sum() })
+        let ticks: Vec<u64> =
+            text.lines().next()?.split_whitespace().skip(4).take(2).flat_map(str::parse).collect();
+        (ticks.len() == 2)
+            .then(|| Idle { idle: Duration::from_millis(10 * ticks.iter().sum::<u64>()), at: Instant::now() })
     }
-}
 
-/// Share of the time since `from` in which processors did nothing, and nobody else had them.
-fn idle_since(from: &Option<Processors>) -> Option<f64> {
-    let (from, now) = (from.as_ref()?, Processors::now()?);
-    let all = now.all.saturating_sub(from.all);
-    (all > 0).then(|| now.idle.saturating_sub(from.idle) as f64 / all as f64)
+    /// Share of all processors' time since `from`.
+    fn share_since(&self, from: &Idle) -> f64 {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let whole = (self.at - from.at).as_secs_f64() * processors;
+        (self.idle.saturating_sub(from.idle).as_secs_f64() / whole.max(1e-3)).min(1.0)
+    }
 }
 
 /// Takes a row of the time series each so often.

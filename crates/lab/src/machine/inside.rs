@@ -1,5 +1,5 @@
-//! The first process of a machine: it makes the usual directories, loads modules, runs the program that it was given, and
-//! sends out what that left.
+//! The first process of a machine: it makes the usual directories, loads modules, runs its own program with the words that it was
+//! given, and sends out what that left.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -48,17 +48,12 @@ fn work() -> io::Result<()> {
     send(Path::new(OUT))
 }
 
+/// The program of this process once more, with words of its own.
 fn run_program(words: &[String]) -> io::Result<i32> {
     let [out, err] = SAID.map(|name| File::create(Path::new(OUT).join(name)));
-    let [program, words @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
-    let path = [("PATH", "/bin"), ("HOME", "/tmp")];
-    let command = |program: &str| {
-        let mut command = Command::new(program);
-        command.envs(path).current_dir("/").stdin(Stdio::null());
-        command
-    };
-    command("/bin/ip").args(["link", "set", "lo", "up"]).status()?;
-    let child = command(&format!("/bin/{program}")).args(words).stdout(out?).stderr(err?).spawn()?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(words).env_clear().envs([("PATH", "/bin"), ("HOME", "/tmp")]).current_dir("/");
+    let child = command.stdin(Stdio::null()).stdout(out?).stderr(err?).spawn()?;
     let child = Pid::from_raw(child.id() as i32);
     // Whoever loses his parent is the first process's to bury.
     loop {

@@ -1,10 +1,11 @@
 //! `ropewalk lab run --virtual`: a live scenario on a real kernel whose time is counted in instructions.
 
-use super::run::invalid_run;
+use super::run::{invalid_run, refuse};
 use crate::exit::{Code, failure};
 use crate::sim::driver::Driver;
 use anyhow::{Context, Result};
-use ropewalk_lab::machine::{self, Machine, Source};
+use indicatif::{ProgressBar, ProgressStyle};
+use ropewalk_lab::machine::{self, Ended, Machine, Source};
 use ropewalk_scenario::report::Report;
 use ropewalk_scenario::{Document, Scenario};
 use std::path::Path;
@@ -27,7 +28,7 @@ pub(crate) struct Virtual(pub(crate) Source);
 
 impl Driver for Virtual {
     fn name(&self) -> &'static str {
-        "virtual"
+        ropewalk_scenario::paper::VIRTUAL
     }
 
     fn jobs(&self) -> usize {
@@ -49,58 +50,78 @@ impl Driver for Virtual {
     }
 }
 
+/// The same, and a line on the terminal that says for how long it has been at it.
+pub(crate) fn shown_report_of(
+    document: &Document,
+    scenario: &Scenario,
+    source: &Source,
+    interrupted: &AtomicBool,
+) -> Result<Option<Report>> {
+    let line = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template(
+        "{spinner} in virtual time, for {elapsed}; an idle host takes about half a minute and 10 s a second",
+    ) {
+        line.set_style(style);
+    }
+    line.enable_steady_tick(Duration::from_millis(200));
+    let report = report_of(document, scenario, source, interrupted);
+    line.finish_and_clear();
+    report
+}
+
 /// Runs a checked scenario in a machine of its own; none: it was interrupted.
 ///
 /// # Errors
-/// The emulator or a kernel is not there; what the lab inside says.
+/// What cannot run live, with file and line; the emulator or a kernel is not there; what the lab inside says.
 pub(crate) fn report_of(
     document: &Document,
     scenario: &Scenario,
     source: &Source,
     interrupted: &AtomicBool,
 ) -> Result<Option<Report>> {
+    refuse(document, scenario)?;
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
-    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut files = vec![(SCENARIO.to_owned(), document.text().into_bytes())];
     for (name, path) in document.files() {
         let bytes = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         files.push((name, bytes));
     }
-    let words = ["lab", "run", &format!("{}/{SCENARIO}", machine::FILES), "--out"].map(str::to_owned);
-    let words = [name].into_iter().chain(words).chain([format!("{}/{RESULTS}", machine::OUT)]).collect();
+    let (file, out) = (format!("{}/{SCENARIO}", machine::FILES), format!("{}/{RESULTS}", machine::OUT));
+    let words = ["lab", "run", &file, "--strict", "--out", &out].map(str::to_owned).to_vec();
     let patience = PATIENCE[0].mul_f64(scenario.duration.as_secs_f64()) + PATIENCE[1];
-    let machine =
-        Machine { source: source.clone(), programs: vec![program], files, words, seed: scenario.seed, patience };
+    let machine = Machine { source: source.clone(), program, files, words, seed: scenario.seed, patience };
     let Some(ended) = machine.run(interrupted)? else { return Ok(None) };
-    let Some(bytes) = ended.files.get(&Path::new(RESULTS).join("report.json")) else {
-        let said = ended.said.map(|said| said.trim().to_owned()).join("\n");
-        return Err(failure(Code::Failure, format!("the lab in the machine ended with {}:\n{said}", ended.status)));
-    };
-    let mut report: Report =
-        serde_json::from_slice(bytes).context("the machine's report cannot be read")?;
+    let mut report = read(&ended)?;
     report.provenance.file = document.file().to_owned();
     if let Some(lab) = &mut report.provenance.lab {
-        lab.machine = Some(format!("Linux {}, {}", ended.kernel, machine::PROCESSOR));
-        lab.invalid.extend(too_slow(lab.idle, lab.forecast));
+        lab.invalid.extend(too_slow(lab.idle));
+        lab.machine = Some(ended.machine);
     }
     Ok(Some(report))
 }
 
+/// The report that a machine left, or what it said instead.
+fn read(ended: &Ended) -> Result<Report> {
+    if let Some(bytes) = ended.files.get(&Path::new(RESULTS).join("report.json")) {
+        return serde_json::from_slice(bytes).context("the machine's report cannot be read");
+    }
+    let [_, said] = &ended.said;
+    let said = said.trim().trim_start_matches("ropewalk: ");
+    let code = u8::try_from(ended.status).map_or(Code::Failure, Code::from_number);
+    Err(failure(code, format!("in the machine: {said} (exit code {})", ended.status)))
+}
+
 /// Why figures may not be used although packets were in time.
-fn too_slow(idle: Option<f64>, forecast: Option<f64>) -> Option<String> {
-    match (idle, forecast) {
-        (_, Some(load)) if load > 1.0 => Some(format!(
-            "the machine is too slow: moving packets alone would take {load:.1} times what its processor can do; lower the \
-             rates, or run this with `ropewalk sim`"
-        )),
-        (Some(idle), _) if idle < IDLE => Some(format!(
-            "the machine is too slow: {:.0} % of its processor's time was left, and {:.0} % are asked; lower the rates, or run \
-             this with `ropewalk sim`",
+fn too_slow(idle: Option<f64>) -> Option<String> {
+    match idle {
+        Some(idle) if idle >= IDLE => None,
+        Some(idle) => Some(format!(
+            "the machine is too slow: {:.0} % of its processor's time was left, and {:.0} % are asked; lower the rates (it carries some 0.5 Gb/s), or \
+             run this with `ropewalk sim`",
             idle * 100.0,
             IDLE * 100.0
         )),
-        (None, _) => Some("the machine does not say how busy it was".to_owned()),
-        _ => None,
+        None => Some("the machine does not say how busy it was".to_owned()),
     }
 }
 
@@ -110,10 +131,20 @@ mod tests {
 
     #[test]
     fn a_machine_that_is_full_gives_no_figures() {
-        assert_eq!(too_slow(Some(0.3), Some(0.6)), None);
-        assert_eq!(too_slow(Some(0.3), None), None);
-        assert!(too_slow(Some(0.05), Some(0.6)).unwrap().contains("5 % of its processor"));
-        assert!(too_slow(Some(0.3), Some(1.2)).unwrap().contains("1.2 times"));
-        assert!(too_slow(None, Some(0.1)).is_some());
+        assert_eq!(too_slow(Some(0.3)), None);
+        assert!(too_slow(Some(0.05)).unwrap().contains("5 % of its processor"));
+        assert!(too_slow(None).is_some());
+    }
+
+    #[test]
+    fn a_machine_without_a_report_fails_as_the_lab_inside_did() {
+        let said = [String::new(), "ropewalk: this scenario is too fast for this machine\n".to_owned()];
+        let ended = Ended { status: 10, machine: String::new(), files: Default::default(), said };
+        let error = read(&ended).unwrap_err();
+        assert_eq!(crate::exit::kind_of(&error), Code::Invalid);
+        assert_eq!(
+            error.to_string(),
+            "in the machine: this scenario is too fast for this machine (exit code 10)"
+        );
     }
 }

@@ -169,8 +169,9 @@ pub(crate) fn run(args: &Lab) -> anyhow::Result<()> {
         LabCommand::Radio(args) => inside::radio(args),
         LabCommand::Capture(args) => inside::capture(args),
         LabCommand::Machine if ropewalk_lab::machine::is_inside() => ropewalk_lab::machine::inside::run(),
-        LabCommand::Machine => {
-            Err(failure(Code::Usage, "this is for the first process of a machine; see `ropewalk lab run --virtual`"))
-        }
+        LabCommand::Machine => Err(failure(
+            Code::Usage,
+            "this is for the first process of a machine; see `ropewalk lab run --virtual`",
+        )),
     }
 }

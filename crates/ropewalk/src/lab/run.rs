@@ -33,8 +33,8 @@ pub(crate) struct Run {
     /// Refuse a scenario that is too fast for this machine, instead of warning of it
     #[arg(long)]
     pub strict: bool,
-    /// In virtual time: in an emulated machine with a kernel of its own, which a busy host makes slower and not wrong.
-    /// Needs no root
+    /// Run it in virtual time: in an emulated machine with a kernel of its own, which a busy host makes slower and not wrong;
+    /// needs QEMU and no root
     #[arg(long = "virtual", conflicts_with = "strict")]
     pub in_virtual_time: bool,
     /// With `--virtual`: where the machine's kernel is, a directory with boot/vmlinuz-* and lib/modules
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Run) -> Result<()> {
     let report = match args.in_virtual_time {
         true => {
             let kernel = Source::find(args.kernel.as_deref())?;
-            machine::report_of(&document, &scenario, &kernel, &interrupted)?
+            machine::shown_report_of(&document, &scenario, &kernel, &interrupted)?
         }
         false => report_of(&document, &scenario, &interrupted, args.strict)?,
     };
@@ -204,7 +204,7 @@ pub(super) fn invalid_run(why: &[String]) -> anyhow::Error {
 }
 
 /// Says all that cannot run live, with file and line.
-fn refuse(document: &Document, scenario: &Scenario) -> Result<()> {
+pub(super) fn refuse(document: &Document, scenario: &Scenario) -> Result<()> {
     let mut problems = live::refusals(scenario).into_iter().map(|e| document.problem(&e.key, e.sentence));
     let Some(mut first) = problems.next() else { return Ok(()) };
     problems.for_each(|more| first.list.extend(more.list));

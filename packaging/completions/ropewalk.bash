@@ -175,6 +175,9 @@ _ropewalk() {
             ropewalk__subcmd__help__subcmd__lab,exec)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__exec"
                 ;;
+            ropewalk__subcmd__help__subcmd__lab,machine)
+                cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__machine"
+                ;;
             ropewalk__subcmd__help__subcmd__lab,map)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__map"
                 ;;
@@ -241,6 +244,9 @@ _ropewalk() {
             ropewalk__subcmd__lab,help)
                 cmd="ropewalk__subcmd__lab__subcmd__help"
                 ;;
+            ropewalk__subcmd__lab,machine)
+                cmd="ropewalk__subcmd__lab__subcmd__machine"
+                ;;
             ropewalk__subcmd__lab,map)
                 cmd="ropewalk__subcmd__lab__subcmd__map"
                 ;;
@@ -276,6 +282,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__lab__subcmd__help,help)
                 cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__lab__subcmd__help,machine)
+                cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__machine"
                 ;;
             ropewalk__subcmd__lab__subcmd__help,map)
                 cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__map"
@@ -668,7 +677,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__lab)
-            opts="run check up down shell exec map set top radio capture"
+            opts="run check up down shell exec map set top radio capture machine"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -724,6 +733,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__lab__subcmd__exec)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__lab__subcmd__machine)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1208,7 +1231,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab)
-            opts="-h --help run check up down shell exec map set top radio capture help"
+            opts="-h --help run check up down shell exec map set top radio capture machine help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1302,7 +1325,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__help)
-            opts="run check up down shell exec map set top radio capture help"
+            opts="run check up down shell exec map set top radio capture machine help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1372,6 +1395,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__lab__subcmd__help__subcmd__machine)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1483,6 +1520,20 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__lab__subcmd__machine)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__lab__subcmd__map)
             opts="-h --lab --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1520,7 +1571,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__run)
-            opts="-h --seed --set --out --json --strict --help"
+            opts="-h --seed --set --out --json --strict --virtual --kernel --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1535,6 +1586,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2146,12 +2201,16 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__reproduce)
-            opts="-h --sim --lab --both --quick --out --runs --resume --check --help"
+            opts="-h --sim --lab --both --virtual --kernel --quick --out --runs --resume --check --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --out)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

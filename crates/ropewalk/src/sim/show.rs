@@ -26,7 +26,9 @@ pub(crate) fn render(report: &Report, verdicts: &[Verdict]) -> String {
             out,
             "the thread that moves packets worked {:.0} % of the time{forecast}{}",
             lab.load * 100.0,
-            lab.idle.map(|idle| format!("; {:.0} % of the processors' time was left", idle * 100.0)).unwrap_or_default()
+            lab.idle
+                .map(|idle| format!("; {:.0} % of the processors' time was left", idle * 100.0))
+                .unwrap_or_default()
         );
         if let Some(machine) = &lab.machine {
             let _ = writeln!(out, "{machine}");

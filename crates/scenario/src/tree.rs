@@ -86,20 +86,11 @@ impl fmt::Display for Node {
             Value::Table(table) => {
                 f.write_str("{ ")?;
                 for (i, (key, node)) in table.iter().enumerate() {
-                    write!(f, "{}{} = {node}", if i == 0 { "" } else { ", " }, written_key(key))?;
+                    write!(f, "{}{key} = {node}", if i == 0 { "" } else { ", " })?;
                 }
                 f.write_str(" }")
             }
         }
-    }
-}
-
-/// A key as it stands in a file: in quotes where it is more than a word.
-pub(crate) fn written_key(key: &str) -> String {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    match !key.is_empty() && key.chars().all(is_word) {
-        true => key.to_owned(),
-        false => toml::Value::String(key.to_owned()).to_string(),
     }
 }
 

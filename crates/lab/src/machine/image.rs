@@ -3,6 +3,7 @@
 //! The same programs and the same task give the same bytes: files are in the order of their names and have no times.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -63,9 +64,8 @@ fn programs(own: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
         let name = program.file_name().unwrap_or_default().to_string_lossy();
         contents.insert(format!("bin/{name}"), read(&program)?);
         for library in libraries(&program)? {
-            let name = library.to_string_lossy()[1..].to_owned();
-            if !contents.contains_key(&name) {
-                contents.insert(name, read(&library)?);
+            if let Entry::Vacant(place) = contents.entry(library.to_string_lossy()[1..].to_owned()) {
+                place.insert(read(&library)?);
             }
         }
     }

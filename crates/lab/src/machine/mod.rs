@@ -134,7 +134,7 @@ impl Machine {
             return Ok(None);
         }
         read_ended(&mut wires.out, &version).map(Some).ok_or_else(|| LabError::Machine {
-            late: ended.is_none().then(|| format!(" within {:?}", self.patience)).unwrap_or_default(),
+            late: if ended.is_none() { format!(" within {:?}", self.patience) } else { String::new() },
             said: [tail(&mut wires.console), tail(&mut wires.complaints)].concat().trim().to_owned(),
         })
     }

@@ -81,7 +81,8 @@ pub(crate) fn report_of(
 ) -> Result<Option<Report>> {
     refuse(document, scenario)?;
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
-    let mut files = vec![(SCENARIO.to_owned(), document.text().into_bytes())];
+    // What is run is the scenario: a point of a sweep, say, of which the document has the base only.
+    let mut files = vec![(SCENARIO.to_owned(), scenario.canonical().into_bytes())];
     for (name, path) in document.files() {
         let bytes = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         files.push((name, bytes));

@@ -3,6 +3,7 @@
 use super::machine;
 use super::up::no_namespaces;
 use crate::exit::{Code, failure, kind_of};
+use crate::reproduce::origin::BUILD;
 use crate::sim::driver::Driver;
 use crate::sim::{Which, figure, interrupt, once, output, show};
 use anyhow::{Context, Result};
@@ -131,6 +132,8 @@ pub(crate) fn report_of(
     bar.finish_and_clear();
     let report = report?.map(|mut report| {
         report.provenance.file = document.file().to_owned();
+        // By the build a paper's page and a sweep know their runs.
+        report.provenance.version = BUILD.to_owned();
         report
     });
     Ok(report)

@@ -125,3 +125,31 @@ fn without_a_kernel_it_says_where_to_get_one() {
     assert_eq!(run.status.code(), Some(1), "{said}");
     assert!(said.contains("apt-get download") && said.contains("--kernel DIR"), "{said}");
 }
+
+/// Each point of a sweep is run, not its base, and a page has a column of it.
+#[test]
+fn a_paper_has_a_column_of_a_kernel_in_virtual_time() {
+    if !possible() {
+        return;
+    }
+    let scratch = Scratch::new("paper");
+    lossy(&scratch);
+    let mut scenario = fs::read_to_string(scratch.path("cable.toml")).unwrap();
+    scenario =
+        scenario.replace("kind = \"tcp\"", "kind = \"udp\"\nrate = \"1Mbit/s\"").replace("\"2%\"", "\"0%\"");
+    scenario += "[sweep]\nseeds = 1\n[[sweep.axis]]\nname = \"load\"\n[sweep.axis.cases]\n2 = { \"flow.up.rate\" = \"2Mbit/s\" }\n4 = { \"flow.up.rate\" = \"4Mbit/s\" }\n";
+    let paper = "title = \"On cables\"\ncitation = \"Nobody, 1999.\"\n[[run]]\nname = \"cable\"\nscenario = \"cable.toml\"\n\
+                 [[series]]\nname = \"udp\"\nrun = \"cable\"\nmetric = \"flow.up.goodput_mbps\"\nover = \"load\"\n\
+                 [[claim]]\nid = \"C-1\"\nplace = \"here\"\nwhat = \"twice the load\"\nreported = 2\nvalue = \"udp[4] / udp[2]\"\ntolerance = \"2%\"\n";
+    fs::write(scratch.path("cable.toml"), scenario).unwrap();
+    fs::write(scratch.path("paper.toml"), paper).unwrap();
+    let (directory, out, runs) = (scratch.path(""), scratch.path("out"), scratch.path("runs"));
+    let run = ropewalk(&["reproduce", &directory, "--virtual", "--out", &out, "--runs", &runs]);
+    assert_eq!(run.status.code(), Some(0), "{}{}", text(&run.stdout), text(&run.stderr));
+    let page = files(&out).into_iter().find(|(name, _)| name.ends_with(".md")).unwrap().1;
+    let page = text(&page);
+    let row = page.lines().find(|line| line.starts_with("| C-1 |")).unwrap();
+    assert!(page.contains("| simulator | lab | kernel, virtual time |"), "{page}");
+    assert!(row.contains("| not run | not run | 2.0") && row.ends_with("| reproduced |"), "{row}");
+    assert!(page.contains("in QEMU "), "{page}");
+}

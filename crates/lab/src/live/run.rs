@@ -192,24 +192,25 @@ fn provenance(
 /// For how long processors had nothing to do, since the machine started.
 struct Idle {
     idle: Duration,
+    processors: usize,
     at: Instant,
 }
 
 impl Idle {
-    /// From /proc/stat: user, nice, system, idle, iowait, in hundredths of a second (proc(5)). The kernel counts the last two exactly, and
-    /// work only where its clock ticks.
+    /// From /proc/stat: user, nice, system, idle, iowait, in hundredths of a second, then a line for each processor (proc(5)).
+    /// The kernel counts the last two exactly, and work only where its clock ticks.
     fn now() -> Option<Idle> {
         let text = std::fs::read_to_string("/proc/stat").ok()?;
+        let processors = text.lines().filter(|line| line.starts_with("cpu")).count().checked_sub(1)?;
         let ticks: Vec<u64> =
             text.lines().next()?.split_whitespace().skip(4).take(2).flat_map(str::parse).collect();
-        (ticks.len() == 2)
-            .then(|| Idle { idle: Duration::from_millis(10 * ticks.iter().sum::<u64>()), at: Instant::now() })
+        let idle = Duration::from_millis(10 * ticks.iter().sum::<u64>());
+        (ticks.len() == 2).then(|| Idle { idle, processors, at: Instant::now() })
     }
 
     /// Share of all processors' time since `from`.
     fn share_since(&self, from: &Idle) -> f64 {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        let whole = (self.at - from.at).as_secs_f64() * processors;
+        let whole = (self.at - from.at).as_secs_f64() * self.processors as f64;
         (self.idle.saturating_sub(from.idle).as_secs_f64() / whole.max(1e-3)).min(1.0)
     }
 }

@@ -21,8 +21,8 @@ const PROGRAM: &str = "qemu-system-x86_64";
 /// Memory, MiB. Nothing is swapped or written to a disk.
 const MEMORY_MIB: u32 = 1024;
 
-/// The files through which a machine and its host speak. They are memory without names.
-pub(super) struct Wires {
+/// The files of the host through which a machine is fed and heard. They are memory without names.
+pub(super) struct HostFiles {
     /// The machine's first file system.
     pub(super) image: File,
     /// What comes back.
@@ -33,14 +33,14 @@ pub(super) struct Wires {
     pub(super) complaints: File,
 }
 
-impl Wires {
-    pub(super) fn new() -> Result<Wires> {
+impl HostFiles {
+    pub(super) fn new() -> Result<HostFiles> {
         let file = |name: &str| -> Result<File> {
             let made = memfd_create(name, MemfdFlags::CLOEXEC);
             made.map(File::from).map_err(LabError::kernel("make a file in memory"))
         };
         let [image, out] = [file("image")?, file("out")?];
-        Ok(Wires { image, out, console: file("console")?, complaints: file("complaints")? })
+        Ok(HostFiles { image, out, console: file("console")?, complaints: file("complaints")? })
     }
 }
 
@@ -62,15 +62,15 @@ pub(super) fn version() -> Result<String> {
 }
 
 /// Starts a machine with its image.
-pub(super) fn start(machine: &Machine, wires: &Wires) -> Result<Child> {
+pub(super) fn start(machine: &Machine, host_files: &HostFiles) -> Result<Child> {
     let mut command = Command::new(PROGRAM);
-    command.args(arguments(machine, wires));
-    let complaints = wires.complaints.try_clone().map_err(LabError::kernel("copy a descriptor"))?;
+    command.args(arguments(machine, host_files));
+    let complaints = host_files.complaints.try_clone().map_err(LabError::kernel("copy a descriptor"))?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
-    let given = [wires.image.as_raw_fd(), wires.out.as_raw_fd(), wires.console.as_raw_fd()];
+    let given = [host_files.image.as_raw_fd(), host_files.out.as_raw_fd(), host_files.console.as_raw_fd()];
     let parent = getpid();
     // SAFETY: between fork and exec the closure does system calls, and neither allocates nor locks. The descriptors are those of
-    // `wires`, which is borrowed until the child is there.
+    // `host_files`, which is borrowed until the child is there.
     unsafe {
         command.pre_exec(move || {
             for fd in given {
@@ -84,7 +84,7 @@ pub(super) fn start(machine: &Machine, wires: &Wires) -> Result<Child> {
     command.spawn().map_err(|source| LabError::Run { program: PROGRAM.to_owned(), source })
 }
 
-fn arguments(machine: &Machine, wires: &Wires) -> Vec<OsString> {
+fn arguments(machine: &Machine, host_files: &HostFiles) -> Vec<OsString> {
     let seed = machine.seed;
     let program = machine.program.file_name().unwrap_or_default().to_string_lossy();
     // A record of what is not in the image is kept nowhere. That it is asked for makes the emulator's threads take turns, and
@@ -102,9 +102,9 @@ fn arguments(machine: &Machine, wires: &Wires) -> Vec<OsString> {
          -initrd {}",
         // The emulator takes no larger one.
         seed % (1 << 63),
-        name(&wires.console),
-        name(&wires.out),
-        name(&wires.image),
+        name(&host_files.console),
+        name(&host_files.out),
+        name(&host_files.image),
     );
     let mut all: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
     all.extend(["-kernel".into(), machine.source.kernel.clone().into(), "-append".into(), line.into()]);

@@ -162,11 +162,11 @@ mod tests {
             patience: std::time::Duration::ZERO,
         };
         let image = |files: &[(&str, &str)]| {
-            let mut wires = super::super::emulator::Wires::new().unwrap();
-            write(&machine(files), &mut wires.image).unwrap();
-            std::io::Seek::rewind(&mut wires.image).unwrap();
+            let mut host_files = super::super::emulator::HostFiles::new().unwrap();
+            write(&machine(files), &mut host_files.image).unwrap();
+            std::io::Seek::rewind(&mut host_files.image).unwrap();
             let mut bytes = Vec::new();
-            std::io::Read::read_to_end(&mut wires.image, &mut bytes).unwrap();
+            std::io::Read::read_to_end(&mut host_files.image, &mut bytes).unwrap();
             bytes
         };
         let ab = [("a", "1"), ("b/c", "2")];

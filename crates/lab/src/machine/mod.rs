@@ -113,9 +113,9 @@ impl Machine {
     /// The emulator, a program or a module is not there; it did not end in time, or left nothing.
     pub fn run(&self, interrupted: &AtomicBool) -> Result<Option<Ended>> {
         let version = emulator::version()?;
-        let mut wires = emulator::Wires::new()?;
-        image::write(self, &mut wires.image)?;
-        let mut child = emulator::start(self, &wires)?;
+        let mut host_files = emulator::HostFiles::new()?;
+        image::write(self, &mut host_files.image)?;
+        let mut child = emulator::start(self, &host_files)?;
         let until = Instant::now() + self.patience;
         let ended = loop {
             let ended = child.try_wait().map_err(LabError::kernel("wait for the emulator"))?;
@@ -133,9 +133,12 @@ impl Machine {
         if interrupted.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        read_ended(&mut wires.out, &version).map(Some).ok_or_else(|| LabError::Machine {
+        read_ended(&mut host_files.out, &version).map(Some).ok_or_else(|| LabError::Machine {
             late: if ended.is_none() { format!(" within {:?}", self.patience) } else { String::new() },
-            said: [tail(&mut wires.console), tail(&mut wires.complaints)].concat().trim().to_owned(),
+            said: [tail(&mut host_files.console), tail(&mut host_files.complaints)]
+                .concat()
+                .trim()
+                .to_owned(),
         })
     }
 }

@@ -181,6 +181,9 @@ _ropewalk() {
             ropewalk__subcmd__help__subcmd__lab,exec)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__exec"
                 ;;
+            ropewalk__subcmd__help__subcmd__lab,machine)
+                cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__machine"
+                ;;
             ropewalk__subcmd__help__subcmd__lab,map)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__map"
                 ;;
@@ -253,6 +256,9 @@ _ropewalk() {
             ropewalk__subcmd__lab,help)
                 cmd="ropewalk__subcmd__lab__subcmd__help"
                 ;;
+            ropewalk__subcmd__lab,machine)
+                cmd="ropewalk__subcmd__lab__subcmd__machine"
+                ;;
             ropewalk__subcmd__lab,map)
                 cmd="ropewalk__subcmd__lab__subcmd__map"
                 ;;
@@ -288,6 +294,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__lab__subcmd__help,help)
                 cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__lab__subcmd__help,machine)
+                cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__machine"
                 ;;
             ropewalk__subcmd__lab__subcmd__help,map)
                 cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__map"
@@ -698,7 +707,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__lab)
-            opts="run check up down shell exec map set top radio capture"
+            opts="run check up down shell exec map set top radio capture machine"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -754,6 +763,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__lab__subcmd__exec)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__lab__subcmd__machine)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1280,7 +1303,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab)
-            opts="-h --help run check up down shell exec map set top radio capture help"
+            opts="-h --help run check up down shell exec map set top radio capture machine help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1374,7 +1397,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__help)
-            opts="run check up down shell exec map set top radio capture help"
+            opts="run check up down shell exec map set top radio capture machine help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1444,6 +1467,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__lab__subcmd__help__subcmd__machine)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1555,6 +1592,20 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__lab__subcmd__machine)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__lab__subcmd__map)
             opts="-h --lab --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1592,7 +1643,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__run)
-            opts="-h --seed --set --out --json --strict --help"
+            opts="-h --seed --set --out --json --strict --virtual --kernel --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1607,6 +1658,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2218,12 +2273,16 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__reproduce)
-            opts="-h --sim --lab --both --quick --out --runs --resume --check --help"
+            opts="-h --sim --lab --both --virtual --kernel --quick --out --runs --resume --check --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --out)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

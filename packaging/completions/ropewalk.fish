@@ -204,33 +204,38 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l window -d 'G
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l serve -d 'Be the other end: listen, and serve who knows the key'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l json -d 'Print JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l kernel -d 'With `--virtual`: where the machine\'s kernel is, a directory with boot/vmlinuz-* and lib/modules [default: VM_ROOT, or /]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l out -d 'Directory for the page and its charts; made if it is not there [default: docs/papers beside `scenarios`, or here]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l runs -d 'Directory for finished runs [default: reproduce-PAPER]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l sim -d 'Run the scenarios in the simulator (if neither is said, this)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l lab -d 'Run the scenarios in the live lab'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l both -d 'Run the scenarios in both'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l virtual -d 'Run the scenarios on a kernel in virtual time, too or alone, as `ropewalk lab run --virtual` does'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l quick -d 'Shorter runs, as the paper\'s file says: rough figures'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l resume -d 'Keep what is finished, and run the rest'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -l check -d 'Run nothing: fail if the page that is there was made by another build or from other rows'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand reproduce" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "check" -d 'Say which scenario files this machine can run live, and what keeps it from the others'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "up" -d 'Make a scenario live and keep it up'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "down" -d 'Take a lab down'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "shell" -d 'Open a shell inside a node'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "exec" -d 'Run a program inside a node'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "map" -d 'Draw who is where and who hears whom'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "set" -d 'Move a station, cut a link, change a radio, start an interferer'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "top" -d 'Watch stations, radios, paths of bonds and links'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "radio" -d 'Say what a node\'s radios say of themselves: queues, completions, stations, channel'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "capture" -d 'Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "check" -d 'Say which scenario files this machine can run live, and what keeps it from the others'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "up" -d 'Make a scenario live and keep it up'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "down" -d 'Take a lab down'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "shell" -d 'Open a shell inside a node'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "exec" -d 'Run a program inside a node'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "map" -d 'Draw who is where and who hears whom'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "set" -d 'Move a station, cut a link, change a radio, start an interferer'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "top" -d 'Watch stations, radios, paths of bonds and links'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "radio" -d 'Say what a node\'s radios say of themselves: queues, completions, stations, channel'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "capture" -d 'Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "machine" -d 'The first process of a machine in virtual time'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l set -d 'Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l out -d 'Write report.json, a CSV file for each table, and charts into this directory; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l kernel -d 'With `--virtual`: where the machine\'s kernel is, a directory with boot/vmlinuz-* and lib/modules [default: VM_ROOT, or /]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l json -d 'Print the report as JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l strict -d 'Refuse a scenario that is too fast for this machine, instead of warning of it'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l virtual -d 'Run it in virtual time: in an emulated machine with a kernel of its own, which a busy host makes slower and not wrong; needs QEMU and no root'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from up" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
@@ -259,6 +264,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from capture" -s w -l write -d 'The file [default: standard output, for `| wireshark -k -i -`]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from capture" -l device -d 'Instead of a file, a radiotap monitor interface of this name in the node, for `ropewalk lab exec NODE -- tcpdump -i NAME`; it is there until Ctrl-C, or until the lab ends' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from capture" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from machine" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "check" -d 'Say which scenario files this machine can run live, and what keeps it from the others'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "up" -d 'Make a scenario live and keep it up'
@@ -270,6 +276,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "top" -d 'Watch stations, radios, paths of bonds and links'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "radio" -d 'Say what a node\'s radios say of themselves: queues, completions, stations, channel'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "capture" -d 'Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "machine" -d 'The first process of a machine in virtual time'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand mptcp; and not __fish_seen_subcommand_from cc help" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand mptcp; and not __fish_seen_subcommand_from cc help" -f -a "cc" -d 'Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP'
@@ -328,4 +335,5 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "top" -d 'Watch stations, radios, paths of bonds and links'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "radio" -d 'Say what a node\'s radios say of themselves: queues, completions, stations, channel'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "capture" -d 'Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "machine" -d 'The first process of a machine in virtual time'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from mptcp" -f -a "cc" -d 'Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP'

@@ -454,6 +454,7 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 ':first -- The first report\: report.json, or the directory that `--out` wrote it to:_files' \
 ':second -- The second; it is judged by the bands that A'\''s scenario gives:_files' \
+'::third -- A third, judged in the same way:_files' \
 && ret=0
 ;;
 (probe)
@@ -473,14 +474,16 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (reproduce)
 _arguments "${_arguments_options[@]}" : \
+'--kernel=[With \`--virtual\`\: where the machine'\''s kernel is, a directory with boot/vmlinuz-* and lib/modules \[default\: VM_ROOT, or /\]]:DIR:_files' \
 '--out=[Directory for the page and its charts; made if it is not there \[default\: docs/papers beside \`scenarios\`, or here\]]:DIR:_files' \
 '--runs=[Directory for finished runs \[default\: reproduce-PAPER\]]:DIR:_files' \
 '--sim[Run the scenarios in the simulator (if neither is said, this)]' \
 '(--both)--lab[Run the scenarios in the live lab]' \
 '(--sim)--both[Run the scenarios in both]' \
+'--virtual[Run the scenarios on a kernel in virtual time, too or alone, as \`ropewalk lab run --virtual\` does]' \
 '--quick[Shorter runs, as the paper'\''s file says\: rough figures]' \
 '--resume[Keep what is finished, and run the rest]' \
-'(--lab --both --sim --runs --resume)--check[Run nothing\: fail if the page that is there was made by another build or from other rows]' \
+'(--lab --both --sim --virtual --runs --resume)--check[Run nothing\: fail if the page that is there was made by another build or from other rows]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':paper -- The paper\: a directory with a paper.toml, or the name of one below `scenarios`, here or further up:_files' \
@@ -505,8 +508,10 @@ _arguments "${_arguments_options[@]}" : \
 '--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
 '*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
 '--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
+'--kernel=[With \`--virtual\`\: where the machine'\''s kernel is, a directory with boot/vmlinuz-* and lib/modules \[default\: VM_ROOT, or /\]]:DIR:_files' \
 '--json[Print the report as JSON]' \
 '--strict[Refuse a scenario that is too fast for this machine, instead of warning of it]' \
+'(--strict)--virtual[Run it in virtual time\: in an emulated machine with a kernel of its own, which a busy host makes slower and not wrong; needs QEMU and no root]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':file -- The scenario file (TOML):_files' \
@@ -601,6 +606,12 @@ _arguments "${_arguments_options[@]}" : \
 ':iface -- Its interface, or its radio:_default' \
 && ret=0
 ;;
+(machine)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_ropewalk__subcmd__lab__subcmd__help_commands" \
@@ -654,6 +665,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (capture)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(machine)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1060,6 +1075,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(machine)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -1294,6 +1313,7 @@ _ropewalk__subcmd__help__subcmd__lab_commands() {
 'top:Watch stations, radios, paths of bonds and links' \
 'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
 'capture:Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for' \
+'machine:The first process of a machine in virtual time' \
     )
     _describe -t commands 'ropewalk help lab commands' commands "$@"
 }
@@ -1316,6 +1336,11 @@ _ropewalk__subcmd__help__subcmd__lab__subcmd__down_commands() {
 _ropewalk__subcmd__help__subcmd__lab__subcmd__exec_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help lab exec commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__machine_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__machine_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab machine commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__map_commands] )) ||
 _ropewalk__subcmd__help__subcmd__lab__subcmd__map_commands() {
@@ -1533,6 +1558,7 @@ _ropewalk__subcmd__lab_commands() {
 'top:Watch stations, radios, paths of bonds and links' \
 'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
 'capture:Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for' \
+'machine:The first process of a machine in virtual time' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk lab commands' commands "$@"
@@ -1571,6 +1597,7 @@ _ropewalk__subcmd__lab__subcmd__help_commands() {
 'top:Watch stations, radios, paths of bonds and links' \
 'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
 'capture:Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for' \
+'machine:The first process of a machine in virtual time' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk lab help commands' commands "$@"
@@ -1599,6 +1626,11 @@ _ropewalk__subcmd__lab__subcmd__help__subcmd__exec_commands() {
 _ropewalk__subcmd__lab__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk lab help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__machine_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__machine_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help machine commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__map_commands] )) ||
 _ropewalk__subcmd__lab__subcmd__help__subcmd__map_commands() {
@@ -1634,6 +1666,11 @@ _ropewalk__subcmd__lab__subcmd__help__subcmd__top_commands() {
 _ropewalk__subcmd__lab__subcmd__help__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk lab help up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__machine_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__machine_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab machine commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__lab__subcmd__map_commands] )) ||
 _ropewalk__subcmd__lab__subcmd__map_commands() {

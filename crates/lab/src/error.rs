@@ -139,6 +139,29 @@ pub enum LabError {
         "/dev/net/tun may not be opened: run as root, or have root allow it with `chmod 0666 /dev/net/tun`"
     )]
     TunForbidden,
+    /// No kernel for a machine.
+    #[error(
+        "there is no kernel with its modules that you may read under {} (boot/vmlinuz-VERSION, lib/modules/VERSION). Unpack one, which needs no root: \
+         `apt-get download $(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: //p')`, then `dpkg -x linux-image-*.deb DIR`; and say --kernel DIR",
+        .0.display()
+    )]
+    NoImage(PathBuf),
+    /// No emulator for a machine.
+    #[error("virtual time needs QEMU, which is not installed: `apt-get install qemu-system-x86`")]
+    NoEmulator,
+    /// A processor whose programs the emulated one cannot run.
+    #[error(
+        "the machine in virtual time is an x86-64 that runs this very program, and this one is built for another processor"
+    )]
+    NoMachineHere,
+    /// A machine that left nothing.
+    #[error("the machine in virtual time left no results{late}. The end of what it said:\n{said}")]
+    Machine {
+        /// " within …", or nothing if it ended by itself.
+        late: String,
+        /// The end of what its kernel and its emulator said.
+        said: String,
+    },
     /// The emulator's thread is gone.
     #[error("the emulator has stopped; its panic is on standard error")]
     EmulatorGone,

@@ -43,6 +43,7 @@ mod interrupt;
 mod iperf;
 mod lateness;
 pub mod live;
+pub mod machine;
 mod namespace;
 mod ping;
 mod process;

@@ -1,4 +1,4 @@
-//! `ropewalk compare`: two reports of a scenario side by side, and whether they agree.
+//! `ropewalk compare`: two or three reports of a scenario side by side, and whether they agree.
 
 use crate::exit::{Code, failure};
 use crate::sim::show::aligned;
@@ -18,27 +18,68 @@ pub(crate) struct Compare {
     /// The second; it is judged by the bands that A's scenario gives
     #[arg(value_name = "B")]
     pub second: PathBuf,
+    /// A third, judged in the same way
+    #[arg(value_name = "C")]
+    pub third: Option<PathBuf>,
     /// Show also figures that no band is about
     #[arg(long)]
     pub all: bool,
 }
 
+/// What reports are called.
+const NAMES: [&str; 3] = ["A", "B", "C"];
+
 /// Prints the comparison.
 pub(crate) fn run(args: &Compare) -> Result<()> {
-    let (first, second) = (read(&args.first)?, read(&args.second)?);
-    let pairs = pairs(&first, &second);
-    print!("{}", render([&first, &second], &pairs, args.all));
-    let invalid = [&first, &second].into_iter().filter_map(|r| r.provenance.lab.as_ref());
+    let paths = [&args.first, &args.second].into_iter().chain(&args.third);
+    let reports: Vec<Report> = paths.map(|path| read(path)).collect::<Result<_>>()?;
+    let rows = rows(&reports);
+    print!("{}", render(&reports, &rows, args.all));
+    let invalid = reports.iter().filter_map(|r| r.provenance.lab.as_ref());
     let invalid: Vec<&str> = invalid.flat_map(|lab| lab.invalid.iter().map(String::as_str)).collect();
     if !invalid.is_empty() {
         return Err(failure(Code::Invalid, format!("figures that may not be used\n{}", invalid.join("\n"))));
     }
-    let apart: Vec<&str> =
-        pairs.iter().filter(|p| p.agrees() == Some(false)).map(|p| p.metric.as_str()).collect();
+    let apart: Vec<&str> = rows.iter().filter(|r| !r.apart().is_empty()).map(|r| r.metric.as_str()).collect();
     match apart.len() {
         0 => Ok(()),
         n => Err(failure(Code::Unexpected, format!("{n} of the figures are apart: {}", apart.join(", ")))),
     }
+}
+
+/// A figure of the first report beside that of each other one; none where neither of the two has it.
+struct Row {
+    metric: String,
+    pairs: Vec<Option<Pair>>,
+}
+
+impl Row {
+    /// The reports that are farther from the first than the band allows.
+    fn apart(&self) -> Vec<&'static str> {
+        let is_apart = |pair: &Option<Pair>| pair.as_ref().and_then(Pair::agrees) == Some(false);
+        NAMES[1..].iter().zip(&self.pairs).filter(|(_, p)| is_apart(p)).map(|(name, _)| *name).collect()
+    }
+
+    fn is_judged(&self) -> bool {
+        self.pairs.iter().flatten().any(|pair| pair.agrees().is_some())
+    }
+}
+
+/// All figures of the first two, then what only the third has.
+fn rows(reports: &[Report]) -> Vec<Row> {
+    let [first, others @ ..] = reports else { return Vec::new() };
+    let mut rows: Vec<Row> = Vec::new();
+    for (place, other) in others.iter().enumerate() {
+        for pair in pairs(first, other) {
+            let known = rows.iter().position(|row| row.metric == pair.metric);
+            let known = known.unwrap_or_else(|| {
+                rows.push(Row { metric: pair.metric.clone(), pairs: vec![None; others.len()] });
+                rows.len() - 1
+            });
+            rows[known].pairs[place] = Some(pair);
+        }
+    }
+    rows
 }
 
 /// A report from its file or its directory.
@@ -53,34 +94,58 @@ fn read(path: &Path) -> Result<Report> {
 /// How a report is called: what made it, and of which seed.
 fn name(report: &Report) -> String {
     let p = &report.provenance;
-    format!("{}, seed {}", if p.lab.is_some() { "lab" } else { "simulator" }, p.seed)
+    let driver = match &p.lab {
+        None => "simulator",
+        Some(lab) if lab.machine.is_some() => "lab in virtual time",
+        Some(_) => "lab",
+    };
+    format!("{driver}, seed {}", p.seed)
 }
 
-fn render(reports: [&Report; 2], pairs: &[Pair], all: bool) -> String {
-    let [a, b] = reports.map(|r| &r.provenance);
-    let title = if a.title.is_empty() { &a.file } else { &a.title };
-    let mut out = format!("{title}: A is {}; B is {}\n", name(reports[0]), name(reports[1]));
-    if a.scenario != b.scenario {
-        out.push_str("A and B are not of the same scenario, or of other settings of it.\n");
+fn render(reports: &[Report], rows: &[Row], all: bool) -> String {
+    let first = &reports[0].provenance;
+    let title = if first.title.is_empty() { &first.file } else { &first.title };
+    let is = |(letter, report): (&&str, &Report)| format!("{letter} is {}", name(report));
+    let names: Vec<String> = NAMES.iter().zip(reports).map(is).collect();
+    let mut out = format!("{title}: {}\n", names.join("; "));
+    for (letter, report) in NAMES.iter().zip(reports).skip(1) {
+        if report.provenance.scenario != first.scenario {
+            out.push_str(&format!(
+                "A and {letter} are not of the same scenario, or of other settings of it.\n"
+            ));
+        }
     }
-    let head = ["figure", "A", "B", "B/A", "band", ""].map(str::to_owned).to_vec();
-    let shown = pairs.iter().filter(|p| all || p.agrees().is_some());
+    let letters = &NAMES[..reports.len()];
+    let ratios = letters[1..].iter().map(|letter| format!("{letter}/A"));
+    let head =
+        std::iter::once("figure".to_owned()).chain(letters.iter().map(|l| (*l).to_owned())).chain(ratios);
+    let head: Vec<String> = head.chain(["band".to_owned(), String::new()]).collect();
+    let shown = rows.iter().filter(|row| all || row.is_judged());
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(shown.map(line)).collect();
     out.push('\n');
     out.push_str(&aligned(&lines));
     out
 }
 
-fn line(pair: &Pair) -> Vec<String> {
+fn line(row: &Row) -> Vec<String> {
     let value = |v: Option<f64>| v.map_or("-".to_owned(), round);
-    let verdict = match pair.agrees() {
-        Some(true) => "agrees",
-        Some(false) => "APART",
-        None => "",
+    let apart = row.apart();
+    let verdict = match (row.is_judged(), &apart[..]) {
+        (false, _) => String::new(),
+        (_, []) => "agrees".to_owned(),
+        (_, _) if row.pairs.len() == 1 => "APART".to_owned(),
+        (_, some) => format!("{} APART", some.join(", ")),
     };
-    let ratio = pair.ratio().map_or(String::new(), |r| format!("{r:.3}"));
-    let [a, b] = pair.values.map(value);
-    vec![pair.metric.clone(), a, b, ratio, pair.band_text(), verdict.to_owned()]
+    let first = row.pairs.iter().flatten().next();
+    let second = |pair: &Option<Pair>| value(pair.as_ref().and_then(|p| p.values[1]));
+    let ratio = |pair: &Option<Pair>| {
+        pair.as_ref().and_then(Pair::ratio).map_or(String::new(), |r| format!("{r:.3}"))
+    };
+    let mut cells = vec![row.metric.clone(), value(first.and_then(|p| p.values[0]))];
+    cells.extend(row.pairs.iter().map(second));
+    cells.extend(row.pairs.iter().map(ratio));
+    cells.extend([first.map(Pair::band_text).unwrap_or_default(), verdict]);
+    cells
 }
 
 #[cfg(test)]
@@ -104,8 +169,8 @@ mod tests {
 
     #[test]
     fn a_comparison_reads_like_this() {
-        let (a, b) = (report(20.0, None), report(17.5, Some(LabTime::default())));
-        let text = render([&a, &b], &pairs(&a, &b), true);
+        let reports = [report(20.0, None), report(17.5, Some(LabTime::default()))];
+        let text = render(&reports, &rows(&reports), true);
         let want = "\
 two: A is simulator, seed 7; B is lab, seed 7
 
@@ -113,7 +178,29 @@ figure                   A      B    B/A      band
 flow.down.goodput_mbps  20  17.50  0.875  18 to 22  APART
 flow.down.rtt_ms         4      4  1.000
 ";
-        let trimmed = |t: &str| t.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        assert_eq!(trimmed(&text), trimmed(want), "\n{text}");
+    }
+
+    fn trimmed(text: &str) -> String {
+        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_third_report_is_held_against_the_first() {
+        let machine = LabTime { machine: Some("Linux 6.1".into()), ..LabTime::default() };
+        let mut reports =
+            [report(20.0, None), report(17.5, Some(LabTime::default())), report(19.0, Some(machine))];
+        // What only the third has.
+        reports[2].flow[0].stalls = Some(2);
+        let text = render(&reports, &rows(&reports), true);
+        let want = "\
+two: A is simulator, seed 7; B is lab, seed 7; C is lab in virtual time, seed 7
+
+figure                   A      B   C    B/A    C/A      band
+flow.down.goodput_mbps  20  17.50  19  0.875  0.950  18 to 22  B APART
+flow.down.rtt_ms         4      4   4  1.000  1.000
+flow.down.stalls         -      -   2
+";
         assert_eq!(trimmed(&text), trimmed(want), "\n{text}");
     }
 }

@@ -7,7 +7,8 @@ use crate::problem::{Problem, Problems, remedy};
 use crate::tree::{self, Node, Origin, Table, Value};
 use crate::{address, expand, place};
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// Largest file that is read. A thousand nodes written one by one take a tenth of it.
@@ -67,6 +68,27 @@ impl Document {
     /// The directory that file names in it are relative to.
     pub fn directory(&self) -> PathBuf {
         Path::new(&self.file).parent().map(Path::to_path_buf).unwrap_or_default()
+    }
+
+    /// The files that it names, by the names that stand in it: texts that are the name of a file below its directory.
+    pub fn files(&self) -> BTreeMap<String, PathBuf> {
+        fn visit(node: &Node, directory: &Path, found: &mut BTreeMap<String, PathBuf>) {
+            match &node.value {
+                Value::Text(text) => {
+                    let is_below = Path::new(text).components().all(|c| matches!(c, Component::Normal(_)));
+                    let path = directory.join(text);
+                    if is_below && !text.is_empty() && path.is_file() {
+                        found.insert(text.clone(), path);
+                    }
+                }
+                Value::List(list) => list.iter().for_each(|n| visit(n, directory, found)),
+                Value::Table(table) => table.values().for_each(|n| visit(n, directory, found)),
+                _ => {}
+            }
+        }
+        let mut found = BTreeMap::new();
+        visit(&self.root, &self.directory(), &mut found);
+        found
     }
 
     /// Sets a key from a text as of the command line: `medium.path-loss.exponent=2.5`.
@@ -263,4 +285,48 @@ fn table_of(node: &mut Node) -> &mut Table {
 fn entry<'a>(table: &'a mut Table, key: &str, value: &Node) -> &'a mut Node {
     let empty = || Node { value: Value::Table(Table::new()), origin: value.origin.clone() };
     table.entry(key.to_owned()).or_insert_with(empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn toml_below(directory: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(directory).unwrap().flatten() {
+            let path = entry.path();
+            match path.is_dir() {
+                true => toml_below(&path, found),
+                false if path.extension().is_some_and(|e| e == "toml") => found.push(path),
+                false => {}
+            }
+        }
+    }
+
+    /// A file that another machine runs: all of a scenario, with what an option or a sweep set.
+    #[test]
+    fn what_is_canonical_reads_as_the_same() {
+        let mut files = Vec::new();
+        toml_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"), &mut files);
+        assert!(files.len() > 20, "{files:?}");
+        for file in files {
+            let mut document = Document::read(&file).unwrap();
+            document.set_text("seed=77").unwrap_or_default();
+            let Ok(scenario) = document.scenario() else { continue };
+            let read = Document::parse("again", &scenario.canonical()).unwrap().scenario();
+            let read = read.unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            assert_eq!(read, scenario, "{}", file.display());
+        }
+    }
+
+    #[test]
+    fn its_files_are_those_below_its_directory_only() {
+        let directory = std::env::temp_dir().join(format!("ropewalk-files-{}", std::process::id()));
+        std::fs::create_dir_all(directory.join("traces")).unwrap();
+        std::fs::write(directory.join("traces/lte.csv"), "").unwrap();
+        let text = "title = \"traces\"\na = { b = [\"traces/lte.csv\", \"/etc/passwd\", \"../x\", \"none.csv\", \"\"] }\n";
+        let document = Document::parse(&directory.join("f.toml").display().to_string(), text).unwrap();
+        let found = document.files();
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["traces/lte.csv"]);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }

@@ -100,6 +100,7 @@ impl Run {
         let begin = self.lab.begin()?;
         self.traffic.begin(begin)?;
         let mut base = self.snapshot()?;
+        let mut processors = Idle::now();
         let mut sampler = Sampler::new(&self, &scenario, &base);
         let (warm, end) = (begin + scenario.warmup, begin + scenario.duration);
         let (mut cold, mut told) = (!scenario.warmup.is_zero(), Duration::ZERO);
@@ -113,6 +114,7 @@ impl Run {
                 self.lab.start_measuring()?;
                 self.traffic.begin_measuring();
                 base = self.snapshot()?;
+                processors = Idle::now();
             }
             sampler.step(&self, begin, now.min(end))?;
             if now >= end {
@@ -128,11 +130,15 @@ impl Run {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
         }
         let mut last = self.snapshot()?;
+        let idle = Idle::now().zip(processors).map(|(now, from)| now.share_since(&from));
         self.traffic.end();
         self.traffic.judge(&mut last.traffic);
         let mut report = self.tables(&base, &last);
         let summary = self.lab.summary()?;
         report.provenance = provenance(&scenario, &summary, self.forecast, self.traffic.faults());
+        if let Some(lab) = &mut report.provenance.lab {
+            lab.idle = idle;
+        }
         report.bands = Band::of(&scenario);
         report.series = sampler.series;
         Ok(Some(report))
@@ -174,6 +180,7 @@ fn provenance(
         load: summary.load,
         forecast,
         invalid: summary.invalid().into_iter().chain(faults).collect(),
+        ..LabTime::default()
     };
     Provenance {
         title: scenario.title.clone(),
@@ -184,6 +191,32 @@ fn provenance(
         warmup_s: scenario.warmup.as_secs_f64(),
         lab: Some(lab),
         ..Provenance::default()
+    }
+}
+
+/// For how long processors had nothing to do, since the machine started.
+struct Idle {
+    idle: Duration,
+    processors: usize,
+    at: Instant,
+}
+
+impl Idle {
+    /// From /proc/stat: user, nice, system, idle, iowait, in hundredths of a second, then a line for each processor (proc(5)).
+    /// The kernel counts the last two exactly, and work only where its clock ticks.
+    fn now() -> Option<Idle> {
+        let text = std::fs::read_to_string("/proc/stat").ok()?;
+        let processors = text.lines().filter(|line| line.starts_with("cpu")).count().checked_sub(1)?;
+        let ticks: Vec<u64> =
+            text.lines().next()?.split_whitespace().skip(4).take(2).flat_map(str::parse).collect();
+        let idle = Duration::from_millis(10 * ticks.iter().sum::<u64>());
+        (ticks.len() == 2).then(|| Idle { idle, processors, at: Instant::now() })
+    }
+
+    /// Share of all processors' time since `from`.
+    fn share_since(&self, from: &Idle) -> f64 {
+        let whole = (self.at - from.at).as_secs_f64() * self.processors as f64;
+        (self.idle.saturating_sub(from.idle).as_secs_f64() / whole.max(1e-3)).min(1.0)
     }
 }
 

@@ -3,6 +3,7 @@
 //! The lab itself is `ropewalk-lab`: its daemon holds a scenario up, and the commands here talk to it.
 
 mod inside;
+pub(crate) mod machine;
 mod map;
 pub(crate) mod run;
 mod set;
@@ -10,6 +11,7 @@ mod top;
 mod up;
 
 use crate::cli::Show;
+use crate::exit::{Code, failure};
 use crate::sim::Which;
 use clap::{Args, Subcommand};
 use ropewalk_lab::live::daemon::{Client, Request};
@@ -49,6 +51,9 @@ pub(crate) enum LabCommand {
     Radio(Radio),
     /// Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for
     Capture(Capture),
+    /// The first process of a machine in virtual time
+    #[command(hide = true)]
+    Machine,
 }
 
 /// Which lab.
@@ -163,5 +168,10 @@ pub(crate) fn run(args: &Lab) -> anyhow::Result<()> {
         LabCommand::Top(name) => top::run(name),
         LabCommand::Radio(args) => inside::radio(args),
         LabCommand::Capture(args) => inside::capture(args),
+        LabCommand::Machine if ropewalk_lab::machine::is_inside() => ropewalk_lab::machine::inside::run(),
+        LabCommand::Machine => Err(failure(
+            Code::Usage,
+            "this is for the first process of a machine; see `ropewalk lab run --virtual`",
+        )),
     }
 }

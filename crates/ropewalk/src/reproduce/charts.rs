@@ -1,10 +1,10 @@
-//! The charts of a paper: what was reported beside what came out, the simulator and the lab each in a stroke of its own.
+//! The charts of a paper: what was reported beside what came out, each driver in a stroke of its own.
 
 use super::{Results, page};
 use crate::sim::figure::{self, Chart, Dot, Line, Stroke};
 use anyhow::Result;
 use ropewalk_scenario::paper::formula::{self, Value, label_number};
-use ropewalk_scenario::paper::{Paper, file};
+use ropewalk_scenario::paper::{LAB, Paper, VIRTUAL, file};
 use std::path::Path;
 
 /// Draws all charts.
@@ -17,7 +17,11 @@ pub(super) fn write(paper: &Paper, results: &Results, directory: &Path) -> Resul
                 let series =
                     |name: &str| paper.series(name, driver.name, &|run| results.of(driver.name, run));
                 if let Ok(Value::Many(values)) = formula::evaluate(&line.value, &series) {
-                    let stroke = if driver.name == "lab" { Stroke::Long } else { Stroke::Solid };
+                    let stroke = match driver.name {
+                        LAB => Stroke::Long,
+                        VIRTUAL => Stroke::Crossed,
+                        _ => Stroke::Solid,
+                    };
                     drawing.line(format!("{}, {}", line.title, driver.title), &values, colour, stroke);
                 }
             }

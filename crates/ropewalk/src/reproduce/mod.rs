@@ -1,4 +1,4 @@
-//! `ropewalk reproduce`: a paper's claims beside what the simulator and the lab give.
+//! `ropewalk reproduce`: a paper's claims beside what the simulator, the lab, and the lab in virtual time give.
 //!
 //! A directory holds the paper's claims and scenarios (`ropewalk_scenario::paper`). Here they are run, and the page is written: nothing on it
 //! is typed but the explanations, which stand beside the claims.
@@ -8,6 +8,7 @@ pub(crate) mod origin;
 mod page;
 
 use crate::exit::{Code, failure};
+use crate::lab::machine::Virtual;
 use crate::lab::run::Live;
 use crate::sim::driver::{Driver, Simulator};
 use crate::sim::store::Store;
@@ -16,6 +17,7 @@ use crate::sim::{interrupt, output};
 use anyhow::Result;
 use clap::Args;
 use origin::Origin;
+use ropewalk_lab::machine::Source;
 use ropewalk_scenario::paper::{FILE_NAME, Outcome, Paper};
 use ropewalk_scenario::report::Report;
 use std::collections::BTreeMap;
@@ -36,6 +38,12 @@ pub(crate) struct Reproduce {
     /// Run the scenarios in both
     #[arg(long, conflicts_with = "sim")]
     pub both: bool,
+    /// Run the scenarios on a kernel in virtual time, too or alone, as `ropewalk lab run --virtual` does
+    #[arg(long = "virtual")]
+    pub in_virtual_time: bool,
+    /// With `--virtual`: where the machine's kernel is, a directory with boot/vmlinuz-* and lib/modules [default: VM_ROOT, or /]
+    #[arg(long, value_name = "DIR", requires = "in_virtual_time")]
+    pub kernel: Option<PathBuf>,
     /// Shorter runs, as the paper's file says: rough figures
     #[arg(long)]
     pub quick: bool,
@@ -49,7 +57,7 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     pub resume: bool,
     /// Run nothing: fail if the page that is there was made by another build or from other rows
-    #[arg(long, conflicts_with_all = ["lab", "both", "sim", "runs", "resume"])]
+    #[arg(long, conflicts_with_all = ["lab", "both", "sim", "in_virtual_time", "runs", "resume"])]
     pub check: bool,
 }
 
@@ -64,6 +72,12 @@ impl Results {
 
     fn any(&self, driver: &str) -> bool {
         self.0.iter().any(|((d, _), reports)| *d == driver && !reports.is_empty())
+    }
+
+    /// The machine whose time was virtual, if one was run.
+    fn machine(&self) -> Option<&str> {
+        let reports = self.0.values().flatten();
+        reports.filter_map(|r| r.provenance.lab.as_ref()).find_map(|lab| lab.machine.as_deref())
     }
 }
 
@@ -81,8 +95,8 @@ pub(crate) fn run(args: &Reproduce) -> Result<()> {
     output::prepare(&charts)?;
     let runs = args.runs.clone().unwrap_or_else(|| PathBuf::from(format!("reproduce-{name}")));
     let interrupted = interrupt::watch()?;
-    for driver in drivers {
-        work(&paper, driver, &runs, args.resume, &interrupted)?;
+    for driver in &drivers {
+        work(&paper, &**driver, &runs, args.resume, &interrupted)?;
     }
     let results = collect(&paper, &runs)?;
     if interrupted.load(Ordering::Relaxed) {
@@ -119,12 +133,18 @@ fn check(paper: &Paper, directory: &Path, path: &Path) -> Result<()> {
 }
 
 /// The drivers that the command line asks for.
-fn drivers(args: &Reproduce) -> Result<Vec<&'static dyn Driver>> {
-    Ok(match (args.both, args.lab) {
-        (true, _) => vec![&Simulator, &Live],
-        (_, true) => vec![&Live],
-        _ => vec![&Simulator],
-    })
+fn drivers(args: &Reproduce) -> Result<Vec<Box<dyn Driver>>> {
+    let mut drivers: Vec<Box<dyn Driver>> = Vec::new();
+    if args.sim || args.both || !args.lab && !args.in_virtual_time {
+        drivers.push(Box::new(Simulator));
+    }
+    if args.lab || args.both {
+        drivers.push(Box::new(Live));
+    }
+    if args.in_virtual_time {
+        drivers.push(Box::new(Virtual(Source::find(args.kernel.as_deref())?)));
+    }
+    Ok(drivers)
 }
 
 /// The directory of a paper.
@@ -223,7 +243,7 @@ fn outcomes(paper: &Paper, results: &Results, driver: &'static str) -> Vec<Outco
 /// Says where the page is; a claim that differs without a reason is a failure.
 fn conclude(paper: &Paper, results: &Results, path: &Path) -> Result<()> {
     let mut open = Vec::new();
-    for driver in page::DRIVERS {
+    for driver in page::columns(results) {
         for (claim, outcome) in paper.file.claim.iter().zip(outcomes(paper, results, driver.name)) {
             if claim.is_arithmetic() && driver.name != page::DRIVERS[0].name {
                 // What is worked out is said once.

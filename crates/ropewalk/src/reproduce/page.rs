@@ -4,7 +4,7 @@ use super::origin::Origin;
 use super::{Results, outcomes};
 use ropewalk_scenario::paper::file::{Claim, ClaimKind, Run};
 use ropewalk_scenario::paper::formula::{self, Value};
-use ropewalk_scenario::paper::{LAB, Outcome, Paper, Reported};
+use ropewalk_scenario::paper::{LAB, Outcome, Paper, Reported, VIRTUAL};
 use ropewalk_scenario::sweep::label_of;
 use std::fmt::Write;
 
@@ -14,11 +14,21 @@ pub(super) struct Column {
     pub name: &'static str,
     /// What the page calls it.
     pub title: &'static str,
+    /// Where its figures are from, in a sentence.
+    pub place: &'static str,
 }
 
 /// What can make figures.
-pub(super) const DRIVERS: [Column; 2] =
-    [Column { name: "sim", title: "simulator" }, Column { name: "lab", title: "lab" }];
+pub(super) const DRIVERS: [Column; 3] = [
+    Column { name: "sim", title: "simulator", place: "in the simulator" },
+    Column { name: LAB, title: "lab", place: "in the lab" },
+    Column { name: VIRTUAL, title: "kernel, virtual time", place: "on a kernel in virtual time" },
+];
+
+/// The columns of a page: virtual time has one only where it was run.
+pub(super) fn columns(results: &Results) -> Vec<&'static Column> {
+    DRIVERS.iter().filter(|column| column.name != VIRTUAL || results.any(VIRTUAL)).collect()
+}
 
 /// Who made a page, when, where, and whether in a hurry.
 pub(super) struct Made {
@@ -95,12 +105,18 @@ pub(super) fn render(paper: &Paper, name: &str, results: &Results, made: &Made) 
     out
 }
 
-/// How the lab's runs were set.
+/// How the lab's runs were set, and in what machine its time was virtual.
 fn lab(paper: &Paper, results: &Results) -> String {
-    if paper.file.lab.is_empty() || !results.any(LAB) {
-        return String::new();
+    let mut said = String::new();
+    if !paper.file.lab.is_empty() && (results.any(LAB) || results.any(VIRTUAL)) {
+        let settings = paper.file.lab.join("`, `");
+        let _ = write!(said, " Runs of the lab take real time: they had `{settings}`");
+        said.push_str(if results.any(VIRTUAL) { ", and so had those in virtual time." } else { "." });
     }
-    format!(" Runs of the lab take real time: they had `{}`.", paper.file.lab.join("`, `"))
+    if let Some(machine) = results.machine() {
+        let _ = write!(said, " Virtual time is that of {machine}.");
+    }
+    said
 }
 
 fn rough(quick: bool) -> &'static str {
@@ -109,7 +125,7 @@ fn rough(quick: bool) -> &'static str {
 
 /// How many of the paper's claims turned out how, a sentence for each driver.
 pub(super) fn summary(paper: &Paper, results: &Results) -> String {
-    let sentence = |column: &Column| {
+    let sentence = |column: &&Column| {
         if !results.any(column.name) {
             return format!("The {} was not run.", column.title);
         }
@@ -140,9 +156,9 @@ pub(super) fn summary(paper: &Paper, results: &Results) -> String {
             0 => String::new(),
             n => format!(" ({n} more rows repeat a formula)"),
         };
-        format!("Of {} claims{repeated}, in the {}: {}.", all.len(), column.title, parts.join(", "))
+        format!("Of {} claims{repeated}, {}: {}.", all.len(), column.place, parts.join(", "))
     };
-    DRIVERS.iter().map(sentence).collect::<Vec<_>>().join(" ")
+    columns(results).iter().map(sentence).collect::<Vec<_>>().join(" ")
 }
 
 const REPRODUCED: &str = "reproduced";
@@ -220,7 +236,7 @@ fn reported(claim: &Claim) -> String {
 
 /// All claims with the outcome under each driver.
 fn each<'a>(paper: &'a Paper, results: &Results) -> Vec<(&'a Claim, Vec<Outcome>)> {
-    let by: Vec<Vec<Outcome>> = DRIVERS.iter().map(|d| outcomes(paper, results, d.name)).collect();
+    let by: Vec<Vec<Outcome>> = columns(results).iter().map(|d| outcomes(paper, results, d.name)).collect();
     let claims = paper.file.claim.iter().enumerate();
     claims.map(|(i, claim)| (claim, by.iter().map(|all| all[i].clone()).collect())).collect()
 }
@@ -260,10 +276,8 @@ fn tables(out: &mut String, paper: &Paper, results: &Results) {
 }
 
 fn claims(out: &mut String, paper: &Paper, results: &Results) {
-    out.push_str(
-        "\n## Claims\n\nA figure in bold is outside its band.\n\n\
-         | claim | where | what | reported | band | simulator | lab | verdict |\n|---|---|---|---|---|---|---|---|\n",
-    );
+    out.push_str("\n## Claims\n\nA figure in bold is outside its band.\n\n");
+    head(out, results, ["where", "reported"]);
     rows(out, paper, results, false);
 }
 
@@ -271,11 +285,19 @@ fn claims(out: &mut String, paper: &Paper, results: &Results) {
 fn past(out: &mut String, paper: &Paper, results: &Results) {
     if paper.file.claim.iter().any(|c| c.own) {
         out.push_str(
-            "\n## Past the paper\n\nWhat the paper does not say, and is asked of what is built here.\n\n\
-             | claim | asked by | what | asked | band | simulator | lab | verdict |\n|---|---|---|---|---|---|---|---|\n",
+            "\n## Past the paper\n\nWhat the paper does not say, and is asked of what is built here.\n\n",
         );
+        head(out, results, ["asked by", "asked"]);
         rows(out, paper, results, true);
     }
+}
+
+/// The head of a table of claims; `words` say where a claim stands and what a figure is held against.
+fn head(out: &mut String, results: &Results, [place, reported]: [&str; 2]) {
+    let columns: Vec<&str> = columns(results).iter().map(|column| column.title).collect();
+    let _ =
+        writeln!(out, "| claim | {place} | what | {reported} | band | {} | verdict |", columns.join(" | "));
+    let _ = writeln!(out, "|{}", "---|".repeat(6 + columns.len()));
 }
 
 fn rows(out: &mut String, paper: &Paper, results: &Results, own: bool) {
@@ -283,25 +305,22 @@ fn rows(out: &mut String, paper: &Paper, results: &Results, own: bool) {
         if claim.setting.is_some() || claim.own != own {
             continue;
         }
-        let arithmetic = claim.is_arithmetic();
-        if arithmetic {
+        let mut cells: Vec<String> = outcomes.iter().map(cell).collect();
+        if claim.is_arithmetic() {
             // What is worked out is no figure of the lab.
-            outcomes[1] = Outcome::NotRun;
+            outcomes[1..].fill(Outcome::NotRun);
+            cells[0].push_str(" (worked out)");
+            cells[1..].fill("–".to_owned());
         }
-        let cells: Vec<String> = outcomes.iter().map(cell).collect();
-        let (sim, lab) = if arithmetic {
-            (format!("{} (worked out)", cells[0]), "–".into())
-        } else {
-            (cells[0].clone(), cells[1].clone())
-        };
         let reported = reported(claim);
         let band = claim.band().map(|b| b.to_string()).unwrap_or_default();
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {reported} | {band} | {sim} | {lab} | {} |",
+            "| {} | {} | {} | {reported} | {band} | {} | {} |",
             claim.id,
             safe(&claim.place),
             safe(&claim.what),
+            cells.join(" | "),
             verdict(claim, &outcomes)
         );
     }
@@ -315,7 +334,7 @@ fn reasons(out: &mut String, paper: &Paper, results: &Results) {
         for (column, outcome) in DRIVERS.iter().zip(&outcomes).take(drivers) {
             let (said, reason) = match outcome {
                 Outcome::Differs(value, reason) => (
-                    format!("{} in the {}", figure(*value), column.title),
+                    format!("{} {}", figure(*value), column.place),
                     reason.as_deref().unwrap_or("Nobody knows yet."),
                 ),
                 Outcome::Missing(what) if column.name == "sim" => {

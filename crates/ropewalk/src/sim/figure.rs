@@ -58,6 +58,8 @@ pub(crate) enum Stroke {
     Solid,
     /// In long dashes, with triangles: the lab's.
     Long,
+    /// In long dashes, with crosses: a kernel's in virtual time.
+    Crossed,
     /// In short dashes, with open circles: not measured here.
     Short,
 }
@@ -206,6 +208,11 @@ fn draw_line(graph: &mut Graph<'_, '_>, line: &Line) -> Drawn {
             let drawn = graph.draw_series(DashedLineSeries::new(places, 10, 5, thick))?.label(&line.name);
             drawn.legend(move |(x, y)| TriangleMarker::new((x + 9, y), 5, colour.filled()));
             graph.draw_series(marked.map(|at| TriangleMarker::new(at, 5, colour.filled())))?;
+        }
+        Stroke::Crossed => {
+            let drawn = graph.draw_series(DashedLineSeries::new(places, 10, 5, thin))?.label(&line.name);
+            drawn.legend(move |(x, y)| Cross::new((x + 9, y), 4, thick));
+            graph.draw_series(marked.map(|at| Cross::new(at, 4, thick)))?;
         }
         Stroke::Short => {
             let drawn = graph.draw_series(DashedLineSeries::new(places, 5, 4, thin))?.label(&line.name);

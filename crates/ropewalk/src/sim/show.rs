@@ -16,16 +16,23 @@ pub(crate) fn render(report: &Report, verdicts: &[Verdict]) -> String {
         let [p50, p99, p999, latest] = lab.late_us.map(round);
         let _ = writeln!(
             out,
-            "in real time: late by p50 {p50} µs, p99 {p99} µs, p99.9 {p999} µs, max {latest} µs ({} packets); {}",
+            "in {} time: late by p50 {p50} µs, p99 {p99} µs, p99.9 {p999} µs, max {latest} µs ({} packets); {}",
+            if lab.machine.is_some() { "virtual" } else { "real" },
             lab.packets,
             if lab.invalid.is_empty() { "valid" } else { "NOT VALID" }
         );
         let forecast = lab.forecast.map(|f| format!(", {:.0} % forecast", f * 100.0)).unwrap_or_default();
         let _ = writeln!(
             out,
-            "the thread that moves packets worked {:.0} % of the time{forecast}",
-            lab.load * 100.0
+            "the thread that moves packets worked {:.0} % of the time{forecast}{}",
+            lab.load * 100.0,
+            lab.idle
+                .map(|idle| format!("; {:.0} % of the processors' time was left", idle * 100.0))
+                .unwrap_or_default()
         );
+        if let Some(machine) = &lab.machine {
+            let _ = writeln!(out, "{machine}");
+        }
     }
     report.visit(&mut Printer { out: &mut out });
     if !verdicts.is_empty() {

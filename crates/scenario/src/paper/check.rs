@@ -198,8 +198,9 @@ fn check_claim(found: &mut Found, paper: &Paper, key: &str, claim: &Claim) {
             Some(_) => {}
         }
     }
-    for driver in claim.because.keys().filter(|k| !["sim", "lab"].contains(&k.as_str())) {
-        fail(".because", format!("there is no driver `{driver}`; known are sim, lab"));
+    for driver in claim.because.keys().filter(|k| !["sim", super::LAB, super::VIRTUAL].contains(&k.as_str()))
+    {
+        fail(".because", format!("there is no driver `{driver}`; known are sim, lab, virtual"));
     }
 }
 

@@ -141,7 +141,7 @@ section! {
         min: Option<f64>,
         /// It is at most this.
         max: Option<f64>,
-        /// Why it differs, by `sim` and `lab`; needed for a figure outside its band.
+        /// Why it differs, by `sim`, `lab` and `virtual`; needed for a figure outside its band.
         because: IndexMap<String, String>,
         /// It is no result but part of the setup: where it is set here.
         setting: Option<String>,

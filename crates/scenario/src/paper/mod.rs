@@ -23,6 +23,8 @@ use std::path::Path;
 
 /// The driver whose runs are set as [`File::lab`] says.
 pub const LAB: &str = "lab";
+/// The lab in virtual time, whose runs are the lab's.
+pub const VIRTUAL: &str = "virtual";
 
 /// What a paper's file is called.
 pub const FILE_NAME: &str = "paper.toml";
@@ -89,7 +91,7 @@ impl Paper {
 
     /// The scenarios as `driver` runs them.
     pub fn runs_of(&self, driver: &str) -> &[PaperRun] {
-        if driver == LAB { &self.live } else { &self.runs }
+        if [LAB, VIRTUAL].contains(&driver) { &self.live } else { &self.runs }
     }
 
     /// The values of a series under `driver`; `reports` gives what is finished of a run.

@@ -81,6 +81,12 @@ pub struct LabTime {
     /// What was forecast of that before the run, if it was.
     #[serde(default)]
     pub forecast: Option<f64>,
+    /// Share of the machine's processor time that nobody used while the run counted.
+    #[serde(default)]
+    pub idle: Option<f64>,
+    /// The machine, if its time was virtual.
+    #[serde(default)]
+    pub machine: Option<String>,
     /// Why the figures may not be used, a sentence each; none if they may.
     pub invalid: Vec<String>,
 }

@@ -2,7 +2,7 @@
 //! nanosecond.
 //!
 //! The host's noise does not reach it: a busy host makes it slower, and its clock with it. While its processor idles, time
-//! jumps to the next timer. It boots an [`image`] that holds this program, the programs that this one runs, and kernel modules;
+//! jumps to the next timer. It boots an image that holds this program, the programs that this one runs, and kernel modules;
 //! [`inside::run`] is its first process. What the program leaves in [`OUT`] comes back when it has ended.
 //!
 //! ```no_run

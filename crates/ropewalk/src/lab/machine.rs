@@ -117,7 +117,7 @@ fn too_slow(idle: Option<f64>) -> Option<String> {
     match idle {
         Some(idle) if idle >= IDLE => None,
         Some(idle) => Some(format!(
-            "the machine is too slow: {:.0} % of its processor's time was left, and {:.0} % are asked; lower the rates (it carries some 0.5 Gb/s), or \
+            "the machine is too slow: {:.0} % of its processor's time was left, and {:.0} % are asked; lower the rates (one TCP flow over a cable may have some 200 Mbit/s), or \
              run this with `ropewalk sim`",
             idle * 100.0,
             IDLE * 100.0

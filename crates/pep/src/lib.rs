@@ -82,6 +82,8 @@ pub struct Config {
     pub fetch_timeout: Duration,
     /// How long a gap may stay before the sender is told of it.
     pub gap_timeout: Duration,
+    /// Whether [`Output::Fetch`] asks for bytes. A driver that schedules holders itself says no.
+    pub fetches: bool,
 }
 
 impl Config {
@@ -94,6 +96,7 @@ impl Config {
             grace: Duration::from_secs(3),
             fetch_timeout: Duration::from_millis(500),
             gap_timeout: Duration::from_millis(20),
+            fetches: true,
         }
     }
 }
@@ -116,6 +119,10 @@ pub enum Input {
     },
     /// A holder is dead, with all that it held.
     HolderGone(Holder),
+    /// A holder that was dead is there anew, and holds nothing yet.
+    HolderBack(Holder),
+    /// The sender repeats bytes that were reported before: it missed the acknowledgement.
+    Repeated,
     /// The time of [`Output::Timeout`] has come.
     Timer,
 }

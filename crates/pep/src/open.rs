@@ -158,6 +158,8 @@ impl Open {
                 self.custody.remove(holder);
                 self.asked.retain(|a| a.holder != holder);
             }
+            Input::HolderBack(holder) => self.custody.restore(holder),
+            Input::Repeated => answer = true,
             Input::Timer => {
                 if self.onward.on_timer(now) {
                     out.push_back(Output::ToReceiver(self.probe()));
@@ -407,7 +409,7 @@ impl Open {
     /// Asks for each range that is held and not here: the first reporter, then another.
     fn fetch(&mut self, config: &Config, now: Time, out: &mut VecDeque<Output>) {
         let mut at = self.receiver.acked;
-        while at < self.sender.newest_end {
+        while config.fetches && at < self.sender.newest_end {
             if let Some(end) = self.onward.have.end_from(at) {
                 at = end;
                 continue;

@@ -1,6 +1,7 @@
 //! What types cannot say: names that nothing has, settings that contradict each other or that no radio can have.
 
 mod abstract_medium;
+mod bunch;
 mod figures;
 mod names;
 mod radios;
@@ -23,6 +24,7 @@ pub fn check(scenario: &Scenario, point: &[(String, String)]) -> Vec<(String, St
     radios::check(&mut judge);
     abstract_medium::check(&mut judge);
     wires::check(&mut judge);
+    bunch::check(&mut judge);
     traffic::check(&mut judge);
     transport::check(&mut judge);
     figures::check(&mut judge);

@@ -7,7 +7,7 @@ mod metric;
 mod rows;
 
 pub use metric::{Aggregate, Metric, MetricError};
-pub use rows::{BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, StationRow, SubflowRow};
+pub use rows::{BondRow, BunchRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, StationRow, SubflowRow};
 
 use serde::{Deserialize, Serialize};
 
@@ -131,6 +131,8 @@ pub struct Report {
     pub bond: Vec<BondRow>,
     /// Paths of bonds.
     pub path: Vec<PathRow>,
+    /// Access points of bunches.
+    pub bunch: Vec<BunchRow>,
     /// The time series, if one was asked for.
     pub series: Series,
 }
@@ -167,6 +169,7 @@ impl Report {
         visitor.table(&self.link);
         visitor.table(&self.bond);
         visitor.table(&self.path);
+        visitor.table(&self.bunch);
     }
 }
 

@@ -176,7 +176,7 @@ impl Open {
             out.push_back(Output::ToSender(self.acknowledge(config)));
         }
         self.fetch(config, now, out);
-        self.send(now, out);
+        self.send(config, now, out);
         self.verdict(config, now).map(|why| {
             let both = self.resets();
             out.extend([Output::ToSender(both.0), Output::ToReceiver(both.1)]);
@@ -391,8 +391,16 @@ impl Open {
         Segment { seq, ..self.bare() }
     }
 
-    fn send(&mut self, now: Time, out: &mut VecDeque<Output>) {
-        while let Some((piece, again)) = self.onward.next(self.receiver.edge, now) {
+    fn send(&mut self, config: &Config, now: Time, out: &mut VecDeque<Output>) {
+        // Holders bring bytes in any order. What lies beyond a gap waits here: at the receiver it
+        // would fill the window, and repairs of it would go before what fills the gap.
+        let edge = match config.policy {
+            Policy::ProactiveAck { .. } => {
+                self.onward.have.end_from(self.receiver.acked).unwrap_or(self.receiver.acked)
+            }
+            _ => u64::MAX,
+        };
+        while let Some((piece, again)) = self.onward.next(self.receiver.edge.min(edge), now) {
             let fin = piece.flags.has(Flags::FIN);
             out.push_back(Output::ToReceiver(Segment {
                 // RFC 3168 §6.1.5: what is sent again is not marked.

@@ -18,8 +18,6 @@ mod member;
 mod schedule;
 mod session;
 mod stream;
-#[cfg(test)]
-mod tests;
 
 pub use schedule::Scheduling;
 

@@ -44,7 +44,7 @@ pub type Time = Duration;
 /// Holders that one connection believes, the dead included: a bound of its memory.
 pub const MAX_HOLDERS: usize = 32;
 /// Separate ranges of one holder, and of the copy: a bound of memory.
-pub const MAX_RANGES: usize = 1024;
+pub const MAX_RANGES: usize = 4096;
 
 /// Who captured bytes and holds them until they are released: an access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

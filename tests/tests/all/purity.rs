@@ -33,14 +33,25 @@ const FORBIDDEN: [(&str, &str); 22] = [
 ];
 
 /// Which members of the workspace a crate may depend on, outside tests.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("bond", &[]),
     ("air", &[]),
     ("scenario", &[]),
     ("packet", &[]),
     ("pep", &["ropewalk-packet"]),
     ("roam", &[]),
-    ("sim", &["ropewalk-bond", "ropewalk-air", "ropewalk-packet", "ropewalk-roam", "ropewalk-scenario"]),
+    ("bunch", &["ropewalk-packet", "ropewalk-pep"]),
+    (
+        "sim",
+        &[
+            "ropewalk-bond",
+            "ropewalk-bunch",
+            "ropewalk-air",
+            "ropewalk-packet",
+            "ropewalk-roam",
+            "ropewalk-scenario",
+        ],
+    ),
     ("net", &["ropewalk-bond"]),
     ("kern", &[]),
     ("lab", &["ropewalk-air", "ropewalk-scenario", "ropewalk-sim"]),
@@ -99,7 +110,7 @@ fn test_modules(text: &str) -> Vec<String> {
 #[test]
 fn pure_crates_name_no_socket_clock_thread_file_or_hash_map() {
     let mut found = Vec::new();
-    for krate in ["bond", "air", "packet", "pep", "roam"] {
+    for krate in ["bond", "air", "packet", "pep", "roam", "bunch"] {
         let mut files = Vec::new();
         sources(&root().join("crates").join(krate).join("src"), &mut files);
         assert!(files.len() > 4, "the sources of {krate}");
@@ -123,7 +134,7 @@ fn pure_crates_name_no_socket_clock_thread_file_or_hash_map() {
 
 #[test]
 fn pure_crates_forbid_unsafe_code() {
-    for krate in ["bond", "air", "packet", "pep", "roam"] {
+    for krate in ["bond", "air", "packet", "pep", "roam", "bunch"] {
         let lib =
             std::fs::read_to_string(root().join("crates").join(krate).join("src/lib.rs")).expect("lib.rs");
         assert!(lib.contains("#![forbid(unsafe_code)]"), "{krate}");

@@ -10,8 +10,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const UNMATCHED: usize = 64;
 /// A number is believed when a mark no further away was right: half a lap of 802.11.
 const TRUST: u64 = 2048;
-/// An access point that brings nothing for so long is asked no more; two long round trips.
-const PATIENCE_MIN: Time = Time::from_millis(500);
+/// An access point that brings nothing for so long is not waited for; less than four of its round
+/// trips are no failure either.
+const PATIENCE_MIN: Time = Time::from_millis(200);
+/// Before the first packet came.
+const PATIENCE_FIRST: Time = Time::from_secs(1);
+/// Failures within this time are one.
+const ONE_FAILURE: Time = Time::from_secs(1);
 /// How long the highest delivery rate is remembered: twice this at most.
 const RATE_MEMORY: Time = Time::from_secs(1);
 /// The shortest round trip is measured anew, with half the window, each so often.
@@ -50,8 +55,9 @@ pub(super) struct Delivery {
     smoothed: Option<Time>,
     /// Startup ends when three round trips bring no quarter more.
     startup: Option<(f64, u8, u64)>,
-    /// 1/16 to 1: what is left of the window after failures.
+    /// 1/8 to 1: what is left of the window after failures.
     pub(super) score: f64,
+    failed_at: Option<Time>,
 }
 
 impl Delivery {
@@ -68,6 +74,7 @@ impl Delivery {
             smoothed: None,
             startup: Some((0.0, 0, 0)),
             score,
+            failed_at: None,
         }
     }
 
@@ -95,7 +102,7 @@ impl Delivery {
 
     /// After so long it is taken to have failed.
     pub(super) fn patience(&self) -> Time {
-        self.smoothed.map_or(PATIENCE_MIN * 4, |s| (s * 4).max(PATIENCE_MIN))
+        self.smoothed.map_or(PATIENCE_FIRST, |s| (s * 4).max(PATIENCE_MIN))
     }
 
     pub(super) fn ask(&mut self, number: u64, bytes: u64, more: bool, now: Time) {
@@ -119,7 +126,7 @@ impl Delivery {
         self.outstanding -= asked.bytes;
         self.delivered += asked.bytes;
         self.delivered_at = now;
-        self.score = (self.score * 1.02).min(1.0);
+        self.score = (self.score * 1.05).min(1.0);
         let took = now.saturating_sub(asked.at);
         self.smoothed = Some(self.smoothed.map_or(took, |s| (s * 7 + took) / 8));
         let renewed = now >= self.least_at + REFRESH + took * 2;
@@ -165,13 +172,15 @@ impl Delivery {
             self.outstanding -= self.asked.remove(n).map_or(0, |a| a.bytes);
         }
         if !late.is_empty() {
-            self.failed();
+            self.failed(now);
         }
         late
     }
 
-    pub(super) fn failed(&mut self) {
-        self.score = (self.score * 0.5).max(1.0 / 16.0);
+    pub(super) fn failed(&mut self, now: Time) {
+        if self.failed_at.is_none_or(|at| now >= at + ONE_FAILURE) {
+            (self.score, self.failed_at) = ((self.score * 0.5).max(1.0 / 8.0), Some(now));
+        }
     }
 
     /// Somebody else brought it, or it is not wanted any more.

@@ -143,7 +143,7 @@ pub struct Account {
     pub late: u64,
     /// Packets that were not what the home access point captured.
     pub damaged: u64,
-    /// 1/16 to 1: how much of its window it is trusted with.
+    /// 1/8 to 1: how much of its window it is trusted with.
     pub score: f64,
 }
 

@@ -16,8 +16,10 @@ use std::net::SocketAddrV4;
 const MAX_ENTRIES: usize = 1 << 16;
 /// Nobody but the home access point hears the sender, if nobody said so for this long.
 const ALONE: Time = Time::from_secs(2);
-/// A datagram that did not come in this time is given up.
+/// A datagram that was asked for and did not come in this time is given up; its holders forget it then.
 const STALE: Time = Time::from_secs(2);
+/// One that nobody had room for in this time is dropped, as a router's queue would drop it.
+const QUEUE: Time = Time::from_millis(200);
 /// A connection that was reset, or a flow without packets, is forgotten.
 const DEAD: Time = Time::from_secs(10);
 const IDLE: Time = Time::from_secs(300);
@@ -351,7 +353,7 @@ impl Session {
         };
         let Some(mut packet) = packet.filter(right) else {
             account.damaged += 1;
-            self.members[i].delivery.failed();
+            self.members[i].delivery.failed(cx.now);
             self.again(number, Some(apid));
             return self.plan(cx, None);
         };
@@ -359,6 +361,11 @@ impl Session {
             account.late += 1;
         }
         if done {
+            return self.plan(cx, None);
+        }
+        let range = self.entries.get(&number).map_or(0..0, Entry::range);
+        if self.stream.as_ref().is_some_and(|s| s.is_crowded(&range)) {
+            self.again(number, None);
             return self.plan(cx, None);
         }
         account.packets += 1;
@@ -469,7 +476,11 @@ impl Session {
         let acked = self.stream.as_ref().map(|s| s.acked);
         let kept = |e: &Entry| match acked {
             Some(acked) => e.range().end > acked,
-            None => e.state != State::Done && now < e.listed + STALE,
+            None => match e.state {
+                State::Pending => now < e.listed + QUEUE,
+                State::Asked(_) => now < e.listed + STALE,
+                State::Done => false,
+            },
         };
         let gone: Vec<u64> = self.entries.iter().filter(|(_, e)| !kept(e)).map(|(n, _)| *n).collect();
         for number in gone {

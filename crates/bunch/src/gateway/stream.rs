@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 /// Most bytes of payload that are kept for the receiver.
 pub(super) const MEMORY: u64 = 4 << 20;
+/// Pieces of it out of order.
+const MAX_PIECES: usize = ropewalk_pep::MAX_RANGES;
 
 /// What follows at the ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +86,12 @@ impl Stream {
             }
         }
         true
+    }
+
+    /// There are so many pieces already that only what comes next in order is taken: the proxy's
+    /// bounds would drop another one.
+    pub(super) fn is_crowded(&self, range: &Range<u64>) -> bool {
+        self.store.len() >= MAX_PIECES && !self.has(&(self.acked..range.start))
     }
 
     pub(super) fn is_proxied(&self) -> bool {

@@ -304,7 +304,8 @@ impl Gateway {
     fn session_of(&mut self, packet: &[u8], now: Time) -> Option<u32> {
         let inner = inner::parse(packet)?;
         let to = inner.destination;
-        let served = self.config.serve.iter().any(|(ip, port)| ip == to.ip() && port.is_none_or(|p| p == to.port()));
+        let served =
+            self.config.serve.iter().any(|(ip, port)| ip == to.ip() && port.is_none_or(|p| p == to.port()));
         if served { self.session_with(&inner, now) } else { None }
     }
 
@@ -342,8 +343,13 @@ impl Gateway {
             None if m.home => {
                 let source = m.outer.unwrap_or(m.flow.source);
                 let (protocol, destination) = (m.flow.protocol, m.flow.destination);
-                let inner = Inner { protocol, source, destination, seq: 0, flags: 0, stamp: None, payload: 0..0 };
-                let served = self.config.serve.iter().any(|(ip, p)| ip == destination.ip() && p.is_none_or(|p| p == destination.port()));
+                let inner =
+                    Inner { protocol, source, destination, seq: 0, flags: 0, stamp: None, payload: 0..0 };
+                let served = self
+                    .config
+                    .serve
+                    .iter()
+                    .any(|(ip, p)| ip == destination.ip() && p.is_none_or(|p| p == destination.port()));
                 let Some(id) = served.then(|| self.session_with(&inner, now)).flatten() else {
                     return;
                 };

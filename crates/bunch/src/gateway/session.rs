@@ -205,9 +205,11 @@ impl Session {
         for m in self.members.iter_mut().filter(|m| !m.is_home()) {
             m.align(&[], &self.marks);
         }
-        let heard: Vec<(u8, Vec<u64>)> = self.members.iter().map(|m| {
-            (m.apid, fresh.iter().copied().filter(|n| m.held.contains(n)).collect())
-        }).collect();
+        let heard: Vec<(u8, Vec<u64>)> = self
+            .members
+            .iter()
+            .map(|m| (m.apid, fresh.iter().copied().filter(|n| m.held.contains(n)).collect()))
+            .collect();
         for (apid, numbers) in heard {
             self.tell_numbers(cx, apid, &numbers);
         }
@@ -289,7 +291,8 @@ impl Session {
         member.room = heard.room;
         member.align(&heard.marks, &self.marks);
         let lowest = self.entries.first_key_value().map_or(0, |e| *e.0);
-        let numbers: Vec<u64> = member.believed(&heard.numbers).into_iter().filter(|n| *n >= lowest).collect();
+        let numbers: Vec<u64> =
+            member.believed(&heard.numbers).into_iter().filter(|n| *n >= lowest).collect();
         let space = MAX_ENTRIES.saturating_sub(member.held.len());
         member.held.extend(numbers.iter().take(space));
         let apid = member.apid;
@@ -451,10 +454,14 @@ impl Session {
 
     /// What is done by the clock, each tick.
     pub(super) fn on_tick(&mut self, cx: &mut Context<'_>) {
-        let late: Vec<(u64, u8)> = self.members.iter_mut().flat_map(|m| {
-            let apid = m.apid;
-            m.delivery.overdue(cx.now).into_iter().map(move |n| (n, apid))
-        }).collect();
+        let late: Vec<(u64, u8)> = self
+            .members
+            .iter_mut()
+            .flat_map(|m| {
+                let apid = m.apid;
+                m.delivery.overdue(cx.now).into_iter().map(move |n| (n, apid))
+            })
+            .collect();
         for (number, apid) in late {
             let who = self.members.iter().find(|m| m.apid == apid).map(|m| m.who);
             who.into_iter().for_each(|w| cx.accounts.entry(w).or_default().failed += 1);

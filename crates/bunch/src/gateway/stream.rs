@@ -177,7 +177,13 @@ impl Stream {
     }
 
     /// A live holder has these bytes.
-    pub(super) fn held(&mut self, range: Range<u64>, apid: u8, timestamp: Option<u32>, now: Time) -> Vec<Act> {
+    pub(super) fn held(
+        &mut self,
+        range: Range<u64>,
+        apid: u8,
+        timestamp: Option<u32>,
+        now: Time,
+    ) -> Vec<Act> {
         self.ask(Input::Held { range, holder: Holder(apid), timestamp }, None, now)
     }
 

@@ -275,7 +275,9 @@ fn schedule(r: &mut Reader<'_>) -> Option<Message> {
 
 /// The stream is no stream of messages: the tunnel has to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a message of {0} bytes, where {MAX_MESSAGE} are the most: the other end speaks something else; see that both run the same version")]
+#[error(
+    "a message of {0} bytes, where {MAX_MESSAGE} are the most: the other end speaks something else; see that both run the same version"
+)]
 pub struct TooLong(pub u64);
 
 /// Cuts a stream of bytes into messages.

@@ -182,7 +182,8 @@ impl Heard {
             0 => {
                 let len = r.number().filter(|n| *n <= MAX_SPAN / 8)?;
                 let bits = r.take(len as usize)?.iter().zip(0u64..);
-                let places = bits.flat_map(|(byte, i)| (0..8).filter(move |b| byte >> b & 1 == 1).map(move |b| i * 8 + b));
+                let places = bits
+                    .flat_map(|(byte, i)| (0..8).filter(move |b| byte >> b & 1 == 1).map(move |b| i * 8 + b));
                 numbers.extend(places.map(|i| base + i));
             }
             count if count <= MAX_SPAN => {

@@ -38,11 +38,19 @@ fn from_access_point(out: &mut String) {
     let runs = vec![run(5000, 20, 1000, Some(70)), run(5021, 3, 28_000, Some(95))];
     let marks = vec![(5012, 0xDEAD_BEEF)];
     let list = List { session: 1, room: 64 << 10, runs, marks };
-    message(out, "LIST: numbers 5000 to 5019 and 5021 to 5023, 1350 bytes each, one mark", Message::List(list));
+    message(
+        out,
+        "LIST: numbers 5000 to 5019 and 5021 to 5023, 1350 bytes each, one mark",
+        Message::List(list),
+    );
     let heard = |numbers: Vec<u64>| Heard { session: 1, room: 64 << 10, numbers, marks: vec![] };
     message(out, "HEARD: 5000 to 5019, as lengths", Message::Heard(heard((5000..5020).collect())));
     let some = (5000..5020).filter(|n| n % 3 != 1).collect();
-    message(out, "HEARD: of 5000 to 5019 those that leave no 1 by 3, as a bitmap", Message::Heard(heard(some)));
+    message(
+        out,
+        "HEARD: of 5000 to 5019 those that leave no 1 by 3, as a bitmap",
+        Message::Heard(heard(some)),
+    );
     let data = Data { session: 1, number: 5000, elided: vec![0xAA; 2] };
     message(out, "DATA: number 5000, two bytes of an elided packet", Message::Data(data));
     message(out, "ALIVE: room of 70000 bytes", Message::Alive { room: 70_000 });

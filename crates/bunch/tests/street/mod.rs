@@ -127,14 +127,8 @@ impl Street {
         let serve = vec![(*addresses()[1].ip(), None)];
         let broadcast = spec.custody == ap::Custody::UntilScheduled;
         let config = gateway::Config { grace: spec.grace, broadcast, ..gateway::Config::new(serve, [9; 16]) };
-        let point = || Point {
-            ap: None,
-            tunnel: 0,
-            connected: false,
-            free_at: Time::ZERO,
-            queued: 0,
-            timer: None,
-        };
+        let point =
+            || Point { ap: None, tunnel: 0, connected: false, free_at: Time::ZERO, queued: 0, timer: None };
         let mut street = Street {
             now: Time::ZERO,
             points: (0..spec.points).map(|_| point()).collect(),
@@ -253,7 +247,9 @@ impl Street {
                     let at = self.occupy(i, packet.len() as f64 + 14.0);
                     self.at(at, Event::ToGateway(packet.to_vec()));
                 }
-                ap::Output::ToSender(packet) => self.at(self.now + Time::from_millis(1), Event::ToSender(packet)),
+                ap::Output::ToSender(packet) => {
+                    self.at(self.now + Time::from_millis(1), Event::ToSender(packet))
+                }
                 ap::Output::Timeout(at, _) => {
                     if let Some(at) = at.filter(|at| self.points[i].timer.is_none_or(|t| *at < t)) {
                         self.points[i].timer = Some(at);
@@ -296,7 +292,9 @@ impl Street {
                         self.at(self.now + self.spec.delay, Event::Hangup(i, tunnel));
                     }
                 }
-                gateway::Output::ToReceiver(p) => self.at(self.now + Time::from_micros(100), Event::ToReceiver(p)),
+                gateway::Output::ToReceiver(p) => {
+                    self.at(self.now + Time::from_micros(100), Event::ToReceiver(p))
+                }
                 gateway::Output::ToSender(p) => {
                     if self.points[0].ap.is_some() {
                         self.at(self.now + self.spec.delay, Event::ToSender(p));
@@ -419,7 +417,8 @@ impl Street {
             // From there again, a few at first.
             (self.sender.window, self.sender.next) = (FIRST_WINDOW, self.sender.acked);
             if self.sender.acked >= self.sender.edge {
-                let s = self.segment(Flags::ACK, self.sender.acked, MSS.min(end - 1 - self.sender.acked) as u32);
+                let s =
+                    self.segment(Flags::ACK, self.sender.acked, MSS.min(end - 1 - self.sender.acked) as u32);
                 self.transmit(s);
             }
         }
@@ -442,7 +441,9 @@ impl Street {
             let end = at + u64::from(s.sequence_bytes());
             if end > at && !s.flags.has(Flags::SYN) {
                 self.receiver.ahead.insert(at, end);
-                while let Some(e) = self.receiver.ahead.first_entry().filter(|e| *e.key() <= self.receiver.next) {
+                while let Some(e) =
+                    self.receiver.ahead.first_entry().filter(|e| *e.key() <= self.receiver.next)
+                {
                     let end = e.remove();
                     if end > self.receiver.next {
                         (self.receiver.next, self.receiver.progress_at) = (end, self.now);
@@ -453,7 +454,11 @@ impl Street {
         self.receiver.closed |= self.receiver.next == 2 + self.spec.upload;
         let [source, destination] = addresses();
         let syn = s.flags.has(Flags::SYN);
-        if !syn && s.payload_bytes == 0 && !s.flags.has(Flags::FIN) && s.seq == seq::wire(ISN, self.receiver.next) {
+        if !syn
+            && s.payload_bytes == 0
+            && !s.flags.has(Flags::FIN)
+            && s.seq == seq::wire(ISN, self.receiver.next)
+        {
             return;
         }
         let reply = Segment {

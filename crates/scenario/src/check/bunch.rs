@@ -26,7 +26,9 @@ fn check_nodes<'a>(judge: &mut Judge, key: &str, bunch: &'a Bunch, used: &mut BT
         if !judge.known(&key, "node", node, nodes) {
             continue;
         }
-        judge.fail_if(!used.insert(node), &key, || format!("`{node}` has a part in a bunch already; name another"));
+        judge.fail_if(!used.insert(node), &key, || {
+            format!("`{node}` has a part in a bunch already; name another")
+        });
         let routes = matches!(below, "gateway" | "home");
         judge.fail_if(routes && !judge.scenario.node[node].forward, &key, || {
             format!("`{node}` passes nothing on; write node.{node}.forward = true")
@@ -38,7 +40,9 @@ fn check_nodes<'a>(judge: &mut Judge, key: &str, bunch: &'a Bunch, used: &mut BT
 }
 
 fn check_values(judge: &mut Judge, key: &str, bunch: &Bunch) {
-    judge.fail_if(bunch.custody == 0, format!("{key}.custody"), || "somebody has to hold a packet; write 1 or more".into());
+    judge.fail_if(bunch.custody == 0, format!("{key}.custody"), || {
+        "somebody has to hold a packet; write 1 or more".into()
+    });
     judge.fail_if(bunch.send_buffer.0 < 4096, format!("{key}.send-buffer"), || {
         "a send buffer has at least 4096B".into()
     });
@@ -46,9 +50,11 @@ fn check_values(judge: &mut Judge, key: &str, bunch: &Bunch) {
     judge.fail_if(!interval.contains(&bunch.report_interval), format!("{key}.report-interval"), || {
         "reports are made each 1ms to 1s".into()
     });
-    judge.fail_if(bunch.churn.is_some_and(|c| c < Duration::from_millis(100)), format!("{key}.churn"), || {
-        "an access point is there for 100ms at least".into()
-    });
+    judge.fail_if(
+        bunch.churn.is_some_and(|c| c < Duration::from_millis(100)),
+        format!("{key}.churn"),
+        || "an access point is there for 100ms at least".into(),
+    );
     judge.fail_if(bunch.grace > Duration::from_secs(3600), format!("{key}.grace"), || {
         "a run is over before that; write 1h at most".into()
     });
@@ -58,6 +64,7 @@ fn check_values(judge: &mut Judge, key: &str, bunch: &Bunch) {
     });
     let scheduled = bunch.release == crate::file::BunchRelease::Scheduled;
     judge.fail_if(scheduled && bunch.variant != BunchVariant::ProactiveAck, format!("{key}.release"), || {
-        "only proactive-ack acknowledges what could then be lost; take it, or release = \"acknowledged\"".into()
+        "only proactive-ack acknowledges what could then be lost; take it, or release = \"acknowledged\""
+            .into()
     });
 }

@@ -7,7 +7,9 @@ mod metric;
 mod rows;
 
 pub use metric::{Aggregate, Metric, MetricError};
-pub use rows::{BondRow, BunchRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, StationRow, SubflowRow};
+pub use rows::{
+    BondRow, BunchRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, StationRow, SubflowRow,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -32,7 +32,13 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
 }
 
 /// Neighbours with an odd number are switched off first, those with an even one a spell later.
-fn come_and_go(built: &mut Built, e: EndpointId, every: std::time::Duration, n: usize, end: std::time::Duration) {
+fn come_and_go(
+    built: &mut Built,
+    e: EndpointId,
+    every: std::time::Duration,
+    n: usize,
+    end: std::time::Duration,
+) {
     let (mut at, mut down) = (if n % 2 == 1 { every } else { every * 2 }, true);
     while at < end {
         let action = if down { Action::Stop(e) } else { Action::Start(e, FlowId::NONE) };
@@ -63,17 +69,27 @@ fn one(built: &mut Built, name: &str, spec: &file::Bunch, seed: u64) -> Result<B
     });
     let who: BTreeMap<_, _> = who.collect();
     let config = gateway_config(spec, &serve, seed);
-    let host =
-        GatewayHost::new(config, pipes.clone(), counts[0].clone(), who, spec.send_buffer.0, seed::of(seed, "gateway", 0));
+    let host = GatewayHost::new(
+        config,
+        pipes.clone(),
+        counts[0].clone(),
+        who,
+        spec.send_buffer.0,
+        seed::of(seed, "gateway", 0),
+    );
     let port = built.world.next_endpoint().port();
     let endpoint = built.world.add_endpoint(gateway, FlowId::NONE, Box::new(host))?;
     built.world.net.nodes[gateway.index()].transit = Some(endpoint.0 as usize);
     let first = built.world.next_endpoint().0 as usize;
     let mut points = Vec::new();
     for (i, (node, name)) in nodes.iter().zip(names()).enumerate() {
-        let there = addresses(built, gateway).into_iter().find(|a| built.world.net.route(*node, *a, None).is_some());
+        let there =
+            addresses(built, gateway).into_iter().find(|a| built.world.net.route(*node, *a, None).is_some());
         let there = there.ok_or_else(|| {
-            BuildError::new(format!("{key}.gateway"), format!("`{name}` has no way to `{}`; wire or route it", spec.gateway))
+            BuildError::new(
+                format!("{key}.gateway"),
+                format!("`{name}` has no way to `{}`; wire or route it", spec.gateway),
+            )
         })?;
         let point = Spec {
             config: ap_config(spec, &serve),

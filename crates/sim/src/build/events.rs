@@ -171,7 +171,8 @@ pub(super) fn actions(
         What::ApDown | What::ApUp => {
             let node = event.node.as_deref().unwrap_or_default();
             let endpoint = built.bunches.iter().find_map(|b| b.endpoint_of(node));
-            let act = |e| if event.what == What::ApUp { Action::Start(e, FlowId::NONE) } else { Action::Stop(e) };
+            let act =
+                |e| if event.what == What::ApUp { Action::Start(e, FlowId::NONE) } else { Action::Stop(e) };
             Ok(endpoint.map(act).into_iter().collect())
         }
         What::Blockage => Ok(vec![blockage(built, key, event, event.loss.map_or(0.0, |l| l.0))?]),

@@ -138,7 +138,12 @@ impl Endpoint for GatewayHost {
         let segment = Segment { source: from, destination: to, ecn: packet.ecn, ..segment };
         let known = self.by_remote.get(&from).copied();
         let tunnel = match known {
-            Some(t) if !segment.flags.has(Flags::SYN) || self.links.get(&t).is_some_and(|l| l.is_of(&segment)) => t,
+            Some(t)
+                if !segment.flags.has(Flags::SYN)
+                    || self.links.get(&t).is_some_and(|l| l.is_of(&segment)) =>
+            {
+                t
+            }
             _ => {
                 // A new connection from the same place: the old one's access point has started anew.
                 if let Some(old) = known {
@@ -175,9 +180,11 @@ impl Endpoint for GatewayHost {
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         let now = cx.now();
-        let due = self.by_remote.iter().map(|(from, t)| (*t, *from.ip())).filter(|(t, _)| {
-            self.links.get(t).and_then(Link::next_timeout).is_some_and(|at| at <= now)
-        });
+        let due = self
+            .by_remote
+            .iter()
+            .map(|(from, t)| (*t, *from.ip()))
+            .filter(|(t, _)| self.links.get(t).and_then(Link::next_timeout).is_some_and(|at| at <= now));
         for (tunnel, from) in due.collect::<Vec<_>>() {
             self.links.get_mut(&tunnel).into_iter().for_each(|l| l.on_timer(now));
             self.look(cx, tunnel, from);

@@ -56,7 +56,13 @@ fn config(buffer: u64) -> TcpConfig {
 }
 
 impl Link {
-    pub(super) fn connect(pipes: Shared, local: SocketAddrV4, remote: SocketAddrV4, isn: u32, buffer: u64) -> Link {
+    pub(super) fn connect(
+        pipes: Shared,
+        local: SocketAddrV4,
+        remote: SocketAddrV4,
+        isn: u32,
+        buffer: u64,
+    ) -> Link {
         let tcp = TcpEndpoint::connect(config(buffer), local, remote, isn);
         let key = (local, isn);
         pipes.borrow_mut().0.insert(key, Default::default());

@@ -9,8 +9,8 @@ use ropewalk_air::wifi::RadioStats;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Flow, FlowKind};
 use ropewalk_scenario::report::{
-    BondRow, BunchRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, Row, Series, StationRow, SubflowRow,
-    TableVisitor,
+    BondRow, BunchRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, Row, Series, StationRow,
+    SubflowRow, TableVisitor,
 };
 
 /// Figures that go into the time series: a series of what only a whole run can tell would be of no use.

@@ -204,7 +204,7 @@ impl Elision {
         if tcp {
             p[24..28].copy_from_slice(&seq.to_be_bytes());
             p[28..32].copy_from_slice(&last.ack);
-            p[32] = ((header - 20) / 4 << 4) as u8;
+            p[32] = (((header - 20) / 4) << 4) as u8;
             p[33] = last.flags;
             p[34..36].copy_from_slice(&last.window);
             p[36..38].copy_from_slice(&sum);

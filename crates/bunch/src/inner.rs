@@ -76,7 +76,7 @@ pub fn parse(packet: &[u8]) -> Option<Inner> {
 /// The sum of the internet protocols over `bytes`, added to `sum` (RFC 1071).
 fn add(sum: u32, bytes: &[u8]) -> u32 {
     let pairs = bytes.chunks(2).map(|c| u32::from(c[0]) << 8 | u32::from(*c.get(1).unwrap_or(&0)));
-    pairs.fold(sum, |all, pair| (all + pair & 0xFFFF) + (all + pair >> 16))
+    pairs.fold(sum, |all, pair| ((all + pair) & 0xFFFF) + ((all + pair) >> 16))
 }
 
 /// Whether the checksum of TCP or UDP fits; a UDP checksum of 0 is none (RFC 768).

@@ -118,7 +118,7 @@ fn without_memory_nothing_is_reported_and_home_sends_it_on() {
     let mut s = Street::new(300);
     s.open(true);
     let outs: Vec<_> = (0..4).map(|i| s.capture(segment(100 * i, 100, None), true)).collect();
-    assert!(outs[1] == [] && matches!(outs[3][..], [Output::Forward(_)]), "{outs:?}");
+    assert!(outs[1].is_empty() && matches!(outs[3][..], [Output::Forward(_)]), "{outs:?}");
     assert!(s.ap.held_bytes() <= 300);
     let [Message::List(List { runs, .. })] = &s.report()[..] else { panic!() };
     assert_eq!(runs.iter().map(|r| r.count).sum::<u64>(), 2);

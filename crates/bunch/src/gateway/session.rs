@@ -396,7 +396,7 @@ impl Session {
     fn deliver(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
         let Some(inner) = inner::parse(&packet) else { return };
         let acts = match &mut self.stream {
-            Some(stream) if !self.bypassed => stream.from_sender(packet, &inner, cx.now),
+            Some(stream) if !self.bypassed => stream.on_sender(packet, &inner, cx.now),
             _ => vec![Act::ToReceiver(packet)],
         };
         self.act(cx, acts);
@@ -412,7 +412,7 @@ impl Session {
     pub(super) fn on_receiver(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
         self.active_at = cx.now;
         let acts = match &mut self.stream {
-            Some(stream) if !self.bypassed => stream.from_receiver(packet, cx.now),
+            Some(stream) if !self.bypassed => stream.on_receiver(packet, cx.now),
             _ => vec![Act::ToSender(packet)],
         };
         self.act(cx, acts);
@@ -422,7 +422,7 @@ impl Session {
         for act in acts {
             match act {
                 Act::ToReceiver(packet) => cx.out.push_back(Output::ToReceiver(packet)),
-                Act::ToSender(packet) => self.to_sender(cx, packet),
+                Act::ToSender(packet) => self.send_back(cx, packet),
                 Act::LeaveAlone => {
                     self.bypassed = true;
                     self.tell_mode(cx);
@@ -439,7 +439,7 @@ impl Session {
 
     /// By the home access point's tunnel, so that no address translation on the way wonders at an
     /// acknowledgement of what it has not seen (T-7); else as a router would.
-    fn to_sender(&mut self, cx: &mut Context<'_>, mut packet: Vec<u8>) {
+    fn send_back(&mut self, cx: &mut Context<'_>, mut packet: Vec<u8>) {
         let inside = self.flow.map_or(self.outer, |f| f.source);
         match self.members.iter().find(|m| m.is_home() && !self.bypassed).map(|m| m.tunnel) {
             Some(tunnel) => {

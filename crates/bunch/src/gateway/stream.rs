@@ -99,7 +99,7 @@ impl Stream {
     }
 
     /// A packet of the sender, by a tunnel or on its ordinary way.
-    pub(super) fn from_sender(&mut self, packet: Vec<u8>, inner: &Inner, now: Time) -> Vec<Act> {
+    pub(super) fn on_sender(&mut self, packet: Vec<u8>, inner: &Inner, now: Time) -> Vec<Act> {
         if inner.flags & Flags::SYN.0 != 0 {
             self.isn = Some(inner.seq);
         }
@@ -151,7 +151,7 @@ impl Stream {
     }
 
     /// A packet of the receiver.
-    pub(super) fn from_receiver(&mut self, packet: Vec<u8>, now: Time) -> Vec<Act> {
+    pub(super) fn on_receiver(&mut self, packet: Vec<u8>, now: Time) -> Vec<Act> {
         let Ok((segment, _)) = wire::decode(&packet) else {
             return Vec::new();
         };

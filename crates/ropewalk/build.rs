@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates whose sources decide what a run gives.
-const MODEL: [&str; 7] = ["air", "bond", "lab", "packet", "roam", "scenario", "sim"];
+const MODEL: [&str; 9] = ["air", "bond", "bunch", "lab", "packet", "pep", "roam", "scenario", "sim"];
 
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

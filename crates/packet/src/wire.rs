@@ -59,23 +59,31 @@ fn place(segment: &Segment) -> u32 {
 /// # Panics
 /// If the options are longer than 40 bytes or the packet longer than 65535, which no endpoint makes.
 pub fn encode(segment: &Segment, payload: Payload, out: &mut Vec<u8>) {
-    let mut tcp = tcp_header(segment);
     let first = place(segment);
     let len = segment.payload_bytes as usize;
     let data: Vec<u8> = match payload {
         Payload::Zeros => vec![0; len],
         Payload::Pattern => (0..len as u32).map(|i| pattern(first.wrapping_add(i))).collect(),
     };
+    encode_with(segment, &data, out);
+}
+
+/// The same with these bytes as payload, whatever length `segment` says.
+///
+/// # Panics
+/// As [`encode`].
+pub fn encode_with(segment: &Segment, data: &[u8], out: &mut Vec<u8>) {
+    let (mut tcp, len) = (tcp_header(segment), data.len());
     let (source, destination) = (segment.source.ip().octets(), segment.destination.ip().octets());
     let total = u16::try_from(tcp.header_len() + len).expect("segments are shorter than 64 KiB");
     let mut ip = Ipv4Header::new(total, TTL, IpNumber::TCP, source, destination).expect("checked above");
     ip.ecn = IpEcn::try_new(segment.ecn.bits()).expect("two bits");
     ip.dont_fragment = true;
     ip.header_checksum = ip.calc_header_checksum();
-    tcp.checksum = tcp.calc_checksum_ipv4_raw(source, destination, &data).expect("checked above");
+    tcp.checksum = tcp.calc_checksum_ipv4_raw(source, destination, data).expect("checked above");
     out.extend_from_slice(&ip.to_bytes());
     out.extend_from_slice(&tcp.to_bytes());
-    out.extend_from_slice(&data);
+    out.extend_from_slice(data);
 }
 
 fn tcp_header(segment: &Segment) -> TcpHeader {

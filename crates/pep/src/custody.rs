@@ -38,6 +38,11 @@ impl Custody {
         }
     }
 
+    /// `holder` is there anew: its reports count again.
+    pub(crate) fn restore(&mut self, holder: Holder) {
+        self.gone.retain(|h| *h != holder);
+    }
+
     pub(crate) fn remove_below(&mut self, offset: u64) {
         self.holders.iter_mut().for_each(|(_, ranges)| ranges.remove_below(offset));
     }
@@ -112,6 +117,8 @@ mod tests {
         custody.remove(Holder(2));
         assert_eq!(custody.safe_until(1, &none, 2), 1);
         assert!(!custody.add(1..10, Holder(2)), "a late report of the dead");
+        custody.restore(Holder(2));
+        assert!(custody.add(1..10, Holder(2)), "it is there anew");
     }
 
     #[test]
@@ -136,6 +143,6 @@ mod tests {
         for i in 1..MAX_RANGES as u64 {
             assert!(custody.add(3 * i..3 * i + 1, Holder(1)));
         }
-        assert!(!custody.add(9_000..9_001, Holder(1)));
+        assert!(!custody.add(90_000..90_001, Holder(1)));
     }
 }

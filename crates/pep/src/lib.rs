@@ -52,7 +52,7 @@ pub type Time = Duration;
 /// Holders that one connection believes, the dead included: a bound of its memory.
 pub const MAX_HOLDERS: usize = 32;
 /// Separate ranges of one holder, and of the copy: a bound of memory.
-pub const MAX_RANGES: usize = 1024;
+pub const MAX_RANGES: usize = 4096;
 
 /// Who captured bytes and holds them until they are released: an access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,6 +94,8 @@ pub struct Config {
     pub fetch_timeout: Duration,
     /// How long a gap may stay before the sender is told of it.
     pub gap_timeout: Duration,
+    /// Whether [`Output::Fetch`] asks for bytes. A driver that schedules holders itself says no.
+    pub fetches: bool,
 }
 
 impl Config {
@@ -106,6 +108,7 @@ impl Config {
             grace: Duration::from_secs(3),
             fetch_timeout: Duration::from_millis(500),
             gap_timeout: Duration::from_millis(20),
+            fetches: true,
         }
     }
 }
@@ -128,6 +131,10 @@ pub enum Input {
     },
     /// A holder is dead, with all that it held.
     HolderGone(Holder),
+    /// A holder that was dead is there anew, and holds nothing yet.
+    HolderBack(Holder),
+    /// The sender repeats bytes that were reported before: it missed the acknowledgement.
+    Repeated,
     /// The time of [`Output::Timeout`] has come.
     Timer,
 }

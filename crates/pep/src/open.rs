@@ -166,6 +166,8 @@ impl Open {
                 self.custody.remove(holder);
                 self.asked.retain(|a| a.holder != holder);
             }
+            Input::HolderBack(holder) => self.custody.restore(holder),
+            Input::Repeated => answer = true,
             Input::Timer => {
                 if self.onward.on_timer(now) {
                     out.push_back(Output::ToReceiver(self.probe()));
@@ -182,7 +184,7 @@ impl Open {
             out.push_back(Output::ToSender(self.acknowledge(config)));
         }
         self.fetch(config, now, out);
-        let sent = self.send(now, out);
+        let sent = self.send(config, now, out);
         // Data that wait here carried an acknowledgement of the other direction.
         if carried && !sent && self.sender.ack != before_ack {
             out.push_back(Output::ToReceiver(self.bare()));
@@ -439,9 +441,17 @@ impl Open {
     }
 
     /// True if something went.
-    fn send(&mut self, now: Time, out: &mut VecDeque<Output>) -> bool {
+    fn send(&mut self, config: &Config, now: Time, out: &mut VecDeque<Output>) -> bool {
         let before = out.len();
-        while let Some((piece, again)) = self.onward.next(self.receiver.edge, now) {
+        // Holders bring bytes in any order. What lies beyond a gap waits here: at the receiver it
+        // would fill the window, and repairs of it would go before what fills the gap.
+        let edge = match config.policy {
+            Policy::ProactiveAck { .. } => {
+                self.onward.have.end_from(self.receiver.acked).unwrap_or(self.receiver.acked)
+            }
+            _ => u64::MAX,
+        };
+        while let Some((piece, again)) = self.onward.next(self.receiver.edge.min(edge), now) {
             let fin = piece.flags.has(Flags::FIN);
             out.push_back(Output::ToReceiver(Segment {
                 // RFC 3168 §6.1.5: what is sent again is not marked.
@@ -459,7 +469,7 @@ impl Open {
     /// Asks for each range that is held and not here: the first reporter, then another.
     fn fetch(&mut self, config: &Config, now: Time, out: &mut VecDeque<Output>) {
         let mut at = self.receiver.acked;
-        while at < self.sender.newest_end {
+        while config.fetches && at < self.sender.newest_end {
             if let Some(end) = self.onward.have.end_from(at) {
                 at = end;
                 continue;

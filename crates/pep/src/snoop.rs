@@ -84,7 +84,7 @@ impl Snoop {
                 self.repair(now, out);
                 self.on_timeout(now, out);
             }
-            Input::Held { .. } | Input::HolderGone(_) => {}
+            Input::Held { .. } | Input::HolderGone(_) | Input::HolderBack(_) | Input::Repeated => {}
         }
     }
 

@@ -8,6 +8,7 @@
 
 pub mod app;
 pub mod build;
+pub mod bunch;
 pub mod clock;
 pub mod measure;
 pub mod mptcp;

@@ -33,10 +33,10 @@ const FORBIDDEN: [(&str, &str); 22] = [
 ];
 
 /// The pure crates.
-const PURE: [&str; 8] = ["time", "cc", "session", "bond", "air", "packet", "pep", "roam"];
+const PURE: [&str; 9] = ["time", "cc", "session", "bond", "air", "packet", "pep", "roam", "bunch"];
 
 /// Which members of the workspace a crate may depend on, outside tests.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("time", &[]),
     ("cc", &["ropewalk-time"]),
     ("session", &["ropewalk-time"]),
@@ -46,6 +46,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("packet", &[]),
     ("pep", &["ropewalk-packet"]),
     ("roam", &[]),
+    ("bunch", &["ropewalk-packet", "ropewalk-pep"]),
     (
         "sim",
         &[
@@ -53,6 +54,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "ropewalk-cc",
             "ropewalk-session",
             "ropewalk-time",
+            "ropewalk-bunch",
             "ropewalk-air",
             "ropewalk-packet",
             "ropewalk-pep",

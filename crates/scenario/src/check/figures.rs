@@ -192,6 +192,7 @@ impl Judge<'_> {
             "interface" => self.names.interfaces.clone(),
             "link" => self.names.links.iter().flat_map(|l| both(l, ["forward", "back"])).collect(),
             "bond" => s.bond.keys().flat_map(|b| both(b, ["client", "gateway"])).collect(),
+            "bunch" => s.bunch.iter().flat_map(|(name, b)| bunch_rows(name, b)).collect(),
             "station" => self.stations(),
             _ => return None,
         })
@@ -219,4 +220,10 @@ impl Judge<'_> {
         }
         out
     }
+}
+
+/// The rows of a bunch: its own, and one for each of its access points.
+fn bunch_rows(name: &str, bunch: &crate::file::Bunch) -> Vec<String> {
+    let points = [&bunch.home].into_iter().chain(&bunch.neighbours);
+    core::iter::once(name.to_owned()).chain(points.map(|p| format!("{name}:{p}"))).collect()
 }

@@ -1,6 +1,7 @@
 //! What types cannot say: names that nothing has, settings that contradict each other or that no radio can have.
 
 mod abstract_medium;
+mod bunch;
 mod figures;
 mod names;
 mod radios;
@@ -25,6 +26,7 @@ pub fn check(scenario: &Scenario, point: &[(String, String)]) -> Vec<(String, St
     abstract_medium::check(&mut judge);
     roam::check(&mut judge);
     wires::check(&mut judge);
+    bunch::check(&mut judge);
     traffic::check(&mut judge);
     transport::check(&mut judge);
     figures::check(&mut judge);

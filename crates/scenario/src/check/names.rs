@@ -63,6 +63,7 @@ pub(super) fn check(judge: &mut Judge) {
         }
     }
     s.bond.keys().for_each(|b| name(judge, format!("bond.{b}"), b, 15));
+    s.bunch.keys().for_each(|b| name(judge, format!("bunch.{b}"), b, 15));
     let flows: Vec<(String, &str)> =
         s.flow.iter().map(|f| (format!("flow.{}.name", f.name), f.name.as_str())).collect();
     flows.iter().for_each(|(key, flow)| name(judge, key.clone(), flow, 64));

@@ -249,6 +249,7 @@ fn event_keys(what: What) -> (&'static [&'static str], &'static [&'static str]) 
             (&["interface"], &[])
         }
         What::Blockage => (&["between", "loss"], &["duration"]),
+        What::ApDown | What::ApUp => (&["node"], &[]),
     }
 }
 
@@ -301,6 +302,11 @@ fn event_names(judge: &mut Judge, key: &str, event: &Event) {
     if let Some(node) = &event.node {
         let all = judge.names.nodes.clone();
         judge.known(&format!("{key}.node"), "node", node, all);
+        let access_point = matches!(event.what, What::ApDown | What::ApUp);
+        let of_bunch = judge.scenario.bunch.values().any(|b| b.home == *node || b.neighbours.contains(node));
+        judge.fail_if(access_point && !of_bunch, format!("{key}.node"), || {
+            format!("`{node}` is no access point of a bunch; name a `home` or one of `neighbours`")
+        });
     }
     if let Some(radio) = &event.radio {
         judge.radio(&format!("{key}.radio"), radio);

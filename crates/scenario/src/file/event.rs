@@ -37,6 +37,10 @@ choice! {
         PowerSaveOff = "power-save-off",
         /// Something stands between two radios, 60 GHz most of all.
         Blockage = "blockage",
+        /// An access point of a bunch is switched off, with all that it holds.
+        ApDown = "ap-down",
+        /// It is switched on again.
+        ApUp = "ap-up",
     }
 }
 
@@ -49,7 +53,7 @@ section! {
         what: What,
         /// link-…: the link's name.
         link: Option<String>,
-        /// move: the machine.
+        /// move, ap-down, ap-up: the machine.
         node: Option<String>,
         /// tx-power, tune, radio-…: the radio, as `node:radio`.
         radio: Option<String>,

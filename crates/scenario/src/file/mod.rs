@@ -1,6 +1,7 @@
 //! The tables of a scenario file. Each key's comment is its entry in the reference (`docs/guide/scenario.md`).
 
 mod bond;
+mod bunch;
 mod compare;
 mod event;
 mod expect;
@@ -13,6 +14,7 @@ mod sweep;
 mod transport;
 
 pub use bond::{Bond, BondPath, CongestionControl, Migrate, PathClass, Scheduler, Search};
+pub use bunch::{Bunch, BunchRelease, BunchScheduling, BunchVariant};
 pub use compare::Compare;
 pub use event::{Event, What};
 pub use expect::{Expect, Over, Ratio, Within};
@@ -55,6 +57,8 @@ section! {
         link: Vec<Link>,
         /// The bonding tunnels, by name.
         bond: IndexMap<String, Bond>,
+        /// Bunches of uplinks, by name.
+        bunch: IndexMap<String, Bunch>,
         /// The traffic.
         flow: Vec<Flow>,
         /// What changes on the way.

@@ -7,7 +7,9 @@ mod metric;
 mod rows;
 
 pub use metric::{Aggregate, Metric, MetricError};
-pub use rows::{BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, RoamRow, StationRow, SubflowRow};
+pub use rows::{
+    BondRow, BunchRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, RoamRow, StationRow, SubflowRow,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -140,6 +142,8 @@ pub struct Report {
     pub bond: Vec<BondRow>,
     /// Paths of bonds.
     pub path: Vec<PathRow>,
+    /// Access points of bunches.
+    pub bunch: Vec<BunchRow>,
     /// The time series, if one was asked for.
     pub series: Series,
 }
@@ -177,6 +181,7 @@ impl Report {
         visitor.table(&self.link);
         visitor.table(&self.bond);
         visitor.table(&self.path);
+        visitor.table(&self.bunch);
     }
 }
 

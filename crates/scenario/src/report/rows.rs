@@ -339,4 +339,40 @@ rows! {
             client_queue: Option<f64>,
         }
     }
+
+    /// Access points of bunches, as `BUNCH:node`; the gateway's row is `BUNCH`.
+    pub struct BunchRow as "bunch" {
+        texts {
+            /// The bunch.
+            bunch,
+            /// The machine.
+            node,
+        }
+        numbers {
+            /// Packets that it brought first; the gateway's: all, those that came their ordinary way included.
+            packets: u64,
+            /// Their bytes.
+            bytes: u64,
+            /// The same as a rate over the time that counts, Mbit/s.
+            carried_mbps: f64,
+            /// Its reports and signs of life, Mbit/s in its tunnel, headers below not counted.
+            report_mbps: f64,
+            /// Packets that it was asked for and did not bring in time.
+            failed: u64,
+            /// Packets that it brought when they were no longer needed.
+            late: u64,
+            /// Packets whose content was not what the sender sent.
+            damaged: u64,
+            /// Packets that it captured.
+            captured: u64,
+            /// Repetitions on the air that it knew as such.
+            repeated: u64,
+            /// Packets for which it had no memory.
+            refused: u64,
+            /// Bytes of packets that it held at the end.
+            held_bytes: u64,
+            /// The gateway's: connections of which both ends were told that they are lost.
+            resets: u64,
+        }
+    }
 }

@@ -22,9 +22,10 @@ pub use transport::{StreamConfig, StreamFigures, SubflowCounts};
 pub use udp::{Pace, UdpSink, UdpSource};
 pub use video::{VideoFrames, VideoJudge, VideoPacket, VideoSink, VideoSource, psnr_db};
 
+use crate::bunch::Overheard;
 use crate::measure::{FlowCounts, FlowRecord};
 use crate::net::{Net, NodeId, SendError};
-use crate::packet::{FlowId, Packet, PacketRef};
+use crate::packet::{FlowId, IfIndex, Packet, PacketRef};
 use ropewalk_air::Time;
 use std::fmt::Debug;
 
@@ -76,6 +77,12 @@ pub trait Endpoint: Debug {
     fn on_packet(&mut self, cx: &mut Context<'_>, packet: PacketRef);
     /// A packet was routed into the tunnel that it is the end of.
     fn on_tunnel(&mut self, _cx: &mut Context<'_>, _packet: PacketRef) {}
+    /// Its node would pass a packet on that came by this interface.
+    fn on_transit(&mut self, cx: &mut Context<'_>, by: IfIndex, packet: PacketRef) {
+        cx.net.pass(cx.node, by, packet);
+    }
+    /// It heard a frame of somebody else's.
+    fn on_overheard(&mut self, _cx: &mut Context<'_>, _heard: Overheard) {}
     /// A packet that it had sent has left its radio's queue; `dropped` if that had no room for it.
     fn on_left(&mut self, _cx: &mut Context<'_>, _dropped: bool) {}
     /// The time that it asked for has come.

@@ -168,6 +168,13 @@ pub(super) fn actions(
             let mode = if event.what == What::PowerSaveOn { PowerSave::Doze } else { PowerSave::Off };
             one(Command::PowerSave { iface, mode })
         }
+        What::ApDown | What::ApUp => {
+            let node = event.node.as_deref().unwrap_or_default();
+            let endpoint = built.bunches.iter().find_map(|b| b.endpoint_of(node));
+            let act =
+                |e| if event.what == What::ApUp { Action::Start(e, FlowId::NONE) } else { Action::Stop(e) };
+            Ok(endpoint.map(act).into_iter().collect())
+        }
         What::Blockage => Ok(vec![blockage(built, key, event, event.loss.map_or(0.0, |l| l.0))?]),
     }
 }

@@ -5,6 +5,7 @@
 
 mod air;
 mod bonds;
+mod bunches;
 mod events;
 mod flows;
 mod links;
@@ -16,6 +17,7 @@ pub use events::{Action, Agenda};
 pub use flows::{BuiltFlow, FULL_PACKET, PING_PACKET, QUALITIES, SEGMENT, dscp};
 pub use links::link_specs;
 
+use crate::bunch::Bunch;
 use crate::net::NodeId;
 use crate::packet::IfIndex;
 use crate::seed;
@@ -69,6 +71,8 @@ pub struct Built {
     pub roaming: BTreeMap<String, crate::roam::Shared>,
     /// Bonds by name, in the scenario's order.
     pub bonds: Vec<(String, Bond)>,
+    /// Bunches, in the scenario's order.
+    pub bunches: Vec<Bunch>,
     /// What the air was made of, and its seed; none without radios.
     pub air: Option<(AirSpec, u64)>,
 }
@@ -85,6 +89,7 @@ impl Built {
         nodes::route(&mut built, scenario);
         bonds::route(&mut built, scenario);
         roam::add(&mut built, scenario)?;
+        bunches::add(&mut built, scenario)?;
         flows::add(&mut built, scenario)?;
         events::add(&mut built, scenario)?;
         Ok(built)
@@ -112,6 +117,7 @@ impl Built {
             flows: Vec::new(),
             roaming: BTreeMap::new(),
             bonds: Vec::new(),
+            bunches: Vec::new(),
             air: None,
         };
         nodes::add(&mut built, scenario);

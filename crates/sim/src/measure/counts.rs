@@ -66,6 +66,50 @@ counters! {
     }
 }
 
+counters! {
+    /// What a part of a bunch did since the start; those of an access point that was switched off go on.
+    pub struct BunchCounts {
+        /// Packets that it brought first, or that the gateway delivered.
+        packets,
+        /// Their bytes.
+        bytes,
+        /// Packets that it did not bring in time.
+        failed,
+        /// Packets that it brought too late.
+        late,
+        /// Packets with wrong content.
+        damaged,
+        /// Packets captured.
+        captured,
+        /// Repetitions on the air.
+        repeated,
+        /// Packets without memory for them.
+        refused,
+        /// Bytes of its reports.
+        report_bytes,
+        /// Bytes that it holds now.
+        held_bytes,
+        /// The gateway's: connections that were reset.
+        resets,
+    }
+}
+
+impl BunchCounts {
+    /// What an access point says of itself, on top of what it had counted when it was switched off.
+    pub(crate) fn on_ap(&mut self, base: &BunchCounts, now: &ropewalk_bunch::ap::Counts, held_bytes: u64) {
+        self.captured = base.captured + now.captured;
+        self.repeated = base.repeated + now.repeated;
+        self.refused = base.refused + now.refused;
+        (self.report_bytes, self.held_bytes) = (base.report_bytes + now.report_bytes, held_bytes);
+    }
+
+    /// What the gateway says of an access point.
+    pub(crate) fn on_account(&mut self, account: &ropewalk_bunch::gateway::Account) {
+        (self.packets, self.bytes, self.failed) = (account.packets, account.bytes, account.failed);
+        (self.late, self.damaged) = (account.late, account.damaged);
+    }
+}
+
 impl FlowCounts {
     /// Mean one-way delay, ms.
     pub fn delay_ms(&self) -> Option<f64> {

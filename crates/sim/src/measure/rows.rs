@@ -11,8 +11,8 @@ use ropewalk_air::wifi::RadioStats;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Flow, FlowKind};
 use ropewalk_scenario::report::{
-    BondRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, RoamRow, Row, Series, StationRow,
-    SubflowRow, TableVisitor,
+    BondRow, BunchRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, RoamRow, Row, Series,
+    StationRow, SubflowRow, TableVisitor,
 };
 
 /// Figures that go into the time series: a series of what only a whole run can tell would be of no use.
@@ -73,6 +73,7 @@ pub fn tables(built: &Built, scenario: &Scenario, from: &Snapshot, to: &Snapshot
         link: links(&span),
         bond: bonds(&span, scenario),
         path: paths(&span, scenario),
+        bunch: bunches(&span),
         ..Report::default()
     }
 }
@@ -371,6 +372,36 @@ fn paths(span: &Span<'_>, scenario: &Scenario) -> Vec<PathRow> {
                     client_queue: p.client_queue.map(f64::from),
                 });
             }
+        }
+    }
+    rows
+}
+
+fn bunches(span: &Span<'_>) -> Vec<BunchRow> {
+    let mut rows = Vec::new();
+    for (i, bunch) in span.built.bunches.iter().enumerate() {
+        let points = bunch.points.iter().map(|p| (format!("{}:{}", bunch.name, p.0), &p.0));
+        let all = core::iter::once((bunch.name.clone(), &bunch.gateway.0)).chain(points);
+        for (k, (name, node)) in all.enumerate() {
+            let now = &span.to.bunches[i][k];
+            let c = now.since(&span.from.bunches[i][k]);
+            rows.push(BunchRow {
+                name,
+                bunch: bunch.name.clone(),
+                node: node.clone(),
+                packets: c.packets,
+                bytes: c.bytes,
+                carried_mbps: span.mbps(c.bytes),
+                report_mbps: span.mbps(c.report_bytes),
+                failed: c.failed,
+                late: c.late,
+                damaged: c.damaged,
+                captured: c.captured,
+                repeated: c.repeated,
+                refused: c.refused,
+                held_bytes: now.held_bytes,
+                resets: c.resets,
+            });
         }
     }
     rows

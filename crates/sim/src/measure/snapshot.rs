@@ -1,6 +1,6 @@
 //! All counters of a world at one time, so that figures of any span are differences.
 
-use super::FlowCounts;
+use super::{BunchCounts, FlowCounts};
 use crate::app::SubflowCounts;
 use crate::build::Built;
 use crate::net::{Heard, IfCounters, Radios, interface_of};
@@ -87,6 +87,8 @@ pub struct Snapshot {
     pub stations: Vec<Vec<StationCounts>>,
     /// Stations of each client of several access points, by their interfaces.
     pub roaming: Vec<Vec<(IfIndex, roam::Figures)>>,
+    /// The gateway of each bunch, then its access points.
+    pub bunches: Vec<Vec<BunchCounts>>,
     /// Client and gateway of each bond.
     pub bonds: Vec<[BondCounts; 2]>,
 }
@@ -113,6 +115,7 @@ impl Snapshot {
             radios: radio_counts(built),
             stations: net.radios.as_ref().map(station_counts).unwrap_or_default(),
             roaming: net.roaming.iter().map(|client| roaming(&client.borrow(), net.now)).collect(),
+            bunches: built.bunches.iter().map(bunch_counts).collect(),
             bonds: built.bonds.iter().map(|(_, b)| [bond(&b.engines[0]), bond(&b.engines[1])]).collect(),
         }
     }
@@ -120,6 +123,11 @@ impl Snapshot {
 
 fn roaming(client: &roam::Client, now: Time) -> Vec<(IfIndex, roam::Figures)> {
     client.stations().iter().map(|s| (s.interface, s.figures_at(now))).collect()
+}
+
+fn bunch_counts(bunch: &crate::bunch::Bunch) -> Vec<BunchCounts> {
+    let all = [&bunch.gateway.1].into_iter().chain(bunch.points.iter().map(|p| &p.2));
+    all.map(|c| *c.borrow()).collect()
 }
 
 fn radio_counts(built: &Built) -> Vec<RadioStats> {

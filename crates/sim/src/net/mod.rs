@@ -22,6 +22,7 @@ pub use route::{Route, Table, same_prefix};
 pub use segments::Prefix;
 pub use walk::SendError;
 
+use crate::bunch::Overheard;
 use crate::clock::{TimerId, Timers};
 use crate::measure::{Captures, Spans, Trace};
 use crate::packet::{FlowId, IfIndex, PacketRef};
@@ -166,6 +167,8 @@ pub struct Node {
     pub nat: Nat,
     /// Its TCP proxy, through which goes what it forwards.
     pub proxy: Option<NodeProxy>,
+    /// The endpoint that is asked about packets that the node would pass on.
+    pub transit: Option<usize>,
     /// Counters.
     pub counters: NodeCounters,
 }
@@ -190,6 +193,22 @@ pub enum Work {
     Deliver(NodeId, PacketRef),
     /// A packet was routed into this tunnel.
     Tunnel(usize, PacketRef),
+    /// A packet that a node would pass on, for the endpoint that its node asks.
+    Transit {
+        /// The endpoint.
+        endpoint: usize,
+        /// The interface by which it came.
+        by: IfIndex,
+        /// The packet.
+        packet: PacketRef,
+    },
+    /// A frame of somebody else's that an access point of a bunch heard, or was handed.
+    Overheard {
+        /// The endpoint.
+        endpoint: usize,
+        /// What it heard.
+        heard: Overheard,
+    },
     /// A datagram of an endpoint that wants to know has left its radio's queue.
     Left {
         /// The endpoint.
@@ -263,6 +282,7 @@ impl Net {
             finds_routes: true,
             nat: Nat::default(),
             proxy: None,
+            transit: None,
             counters: NodeCounters::default(),
         });
         NodeId(self.nodes.len() as u32 - 1)

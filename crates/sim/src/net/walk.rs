@@ -133,7 +133,7 @@ impl Net {
         self.receive(device, PacketRef::new(packet));
     }
 
-    fn flow_of(&self, port: u16) -> Option<FlowId> {
+    pub(crate) fn flow_of(&self, port: u16) -> Option<FlowId> {
         let endpoint = usize::from(port.checked_sub(crate::app::FIRST_PORT)?);
         self.flow_of_endpoint.get(endpoint).copied().filter(|f| *f != FlowId::NONE)
     }
@@ -254,6 +254,14 @@ impl Net {
             self.nodes[node.index()].counters.not_mine += 1;
             return;
         }
+        match self.nodes[node.index()].transit {
+            Some(endpoint) => self.work.push_back(Work::Transit { endpoint, by, packet }),
+            None => self.pass(node, by, packet),
+        }
+    }
+
+    /// The rest of it, when nobody on the node wants the packet.
+    pub(crate) fn pass(&mut self, node: NodeId, by: IfIndex, packet: PacketRef) {
         if packet.ttl <= 1 {
             self.nodes[node.index()].counters.expired += 1;
             return;

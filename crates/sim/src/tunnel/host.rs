@@ -143,6 +143,7 @@ impl Host {
             Some(Work::Tunnel(to, _)) => *to == slot,
             Some(Work::Deliver(node, packet)) => (*node, packet.dport) == (cx.node, cx.port),
             Some(Work::Left { endpoint, .. }) => *endpoint == slot,
+            Some(Work::Transit { endpoint, .. } | Work::Overheard { endpoint, .. }) => *endpoint == slot,
             Some(Work::Wake(_)) | None => false,
         };
         if !more || self.taken >= TURN_BYTES || self.reads >= DEVICE_READS {

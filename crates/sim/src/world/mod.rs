@@ -160,6 +160,10 @@ impl World {
                 }
                 Work::Left { endpoint, dropped } => self.call(endpoint, |e, cx| e.on_left(cx, dropped)),
                 Work::Wake(endpoint) => self.call(endpoint, |e, cx| e.on_timer(cx)),
+                Work::Transit { endpoint, by, packet } => {
+                    self.call(endpoint, |e, cx| e.on_transit(cx, by, packet));
+                }
+                Work::Overheard { endpoint, heard } => self.call(endpoint, |e, cx| e.on_overheard(cx, heard)),
                 Work::Tunnel(slot, packet) => self.call(slot, |e, cx| e.on_tunnel(cx, packet)),
             }
         }

@@ -1,0 +1,435 @@
+//! An access point: what it captures, holds, reports and forwards.
+//!
+//! ```text
+//!  captured ─▶ repetition? ─▶ held ─▶ report ─▶ tunnel
+//!                              │ ▲
+//!              schedule ─▶ forwarded    release ─▶ forgotten
+//! ```
+//!
+//! A copy is forgotten when the gateway says that the receiver has acknowledged it, and for no other
+//! reason. What there is no memory for is not reported, so nobody counts on it.
+
+mod session;
+
+use crate::inner::{self, TCP};
+use crate::wire::{Data, Message, Share, Splitter};
+use crate::{Flow, Mac, Time};
+use session::{Held, Session};
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+
+/// A whole IPv4 packet. Access points that overhear the same one may share it.
+pub type Packet = Arc<[u8]>;
+
+/// Sessions at once: one a flow, and a home uploads few.
+pub const MAX_SESSIONS: usize = 64;
+/// A sign of life after so long without another message.
+const ALIVE: Time = Time::from_millis(250);
+/// A session of which so long nothing was heard is forgotten, unless it holds something.
+const IDLE: Time = Time::from_secs(300);
+
+/// When a copy is forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Custody {
+    /// When the receiver has acknowledged it.
+    #[default]
+    UntilAcknowledged,
+    /// When somebody is told to forward it: as paper 002 §3.1 allows. It loses data; here to show
+    /// that.
+    UntilScheduled,
+}
+
+/// How an access point is set.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Drawn anew at each start.
+    pub boot: u64,
+    /// Destinations that are helped, with their ports; none: all ports.
+    pub serve: Vec<(Ipv4Addr, Option<u16>)>,
+    /// Most bytes of captured packets; 32 MB was all that the paper's routers had.
+    pub memory_bytes: usize,
+    /// Time between reports. 20 ms: a report is then 1 % of a 2 Mb/s uplink, and a tenth of a long round trip.
+    pub report_every: Time,
+    /// When a copy is forgotten.
+    pub custody: Custody,
+    /// Neighbours cannot overhear: hand them what was captured.
+    pub share: bool,
+}
+
+impl Config {
+    /// An access point that helps uploads to `serve`.
+    pub fn new(boot: u64, serve: Vec<(Ipv4Addr, Option<u16>)>) -> Config {
+        Config {
+            boot,
+            serve,
+            memory_bytes: 32_000_000,
+            report_every: Time::from_millis(20),
+            custody: Custody::UntilAcknowledged,
+            share: false,
+        }
+    }
+}
+
+/// The 802.11 header of a captured frame, as far as it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Its cell.
+    pub bssid: Mac,
+    /// Its transmitter.
+    pub station: Mac,
+    /// Traffic identifier.
+    pub tid: u8,
+    /// Sequence number, 12 bits.
+    pub sequence: u16,
+    /// It was sent to this access point; else it was overheard.
+    pub home: bool,
+}
+
+/// What a driver tells.
+#[derive(Clone, Debug)]
+pub enum Input<'a> {
+    /// The tunnel is there, and takes so many bytes at once.
+    TunnelUp {
+        /// Bytes.
+        room: u64,
+    },
+    /// The tunnel is gone.
+    TunnelDown,
+    /// Bytes of the tunnel's stream.
+    FromTunnel(&'a [u8]),
+    /// The tunnel's send buffer has room for so many bytes.
+    Room(u64),
+    /// A packet of a station.
+    Captured(Frame, Packet),
+    /// A message of a neighbour, with its length, over a network that keeps it whole.
+    FromNeighbour(&'a [u8]),
+    /// The home's address translation sends packets of this flow as from here.
+    Outer(Flow, SocketAddrV4),
+    /// The time of [`Output::Timeout`] has come.
+    Timer,
+}
+
+/// What a driver is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Write all of this into the tunnel.
+    ToTunnel(Vec<u8>),
+    /// Send this packet as a router would.
+    Forward(Packet),
+    /// Send this packet to the sender, in the home.
+    ToSender(Vec<u8>),
+    /// Give this message to each neighbour.
+    ToNeighbours(Vec<u8>),
+    /// End the tunnel: the other end speaks something else.
+    Hangup,
+    /// Nothing more now: call with [`Input::Timer`] at this time, if there is one.
+    Timeout(Option<Time>, &'static str),
+}
+
+/// What an access point did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets captured and held.
+    pub captured: u64,
+    /// Repetitions on the air.
+    pub repeated: u64,
+    /// Packets for which there was no memory.
+    pub refused: u64,
+    /// Bytes of reports.
+    pub report_bytes: u64,
+    /// Packets forwarded.
+    pub forwarded: u64,
+    /// Bytes of messages with packets.
+    pub data_bytes: u64,
+    /// Payload in them, bytes.
+    pub payload_bytes: u64,
+}
+
+/// An access point.
+#[derive(Debug)]
+pub struct Ap {
+    config: Config,
+    /// The tunnel's room, while there is one.
+    room: Option<u64>,
+    splitter: Splitter,
+    sessions: Vec<Session>,
+    next_id: u8,
+    held_bytes: usize,
+    report_at: Option<Time>,
+    said_at: Time,
+    counts: Counts,
+    out: VecDeque<Output>,
+}
+
+impl Ap {
+    /// An access point without a tunnel yet.
+    pub fn new(config: Config) -> Ap {
+        Ap {
+            config,
+            room: None,
+            splitter: Splitter::default(),
+            sessions: Vec::new(),
+            next_id: 0,
+            held_bytes: 0,
+            report_at: None,
+            said_at: Time::ZERO,
+            counts: Counts::default(),
+            out: VecDeque::new(),
+        }
+    }
+
+    /// What it did so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Bytes of packets that it holds.
+    pub fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// Takes in. Time never goes back.
+    pub fn handle(&mut self, input: Input<'_>, now: Time) {
+        match input {
+            Input::TunnelUp { room } => self.on_tunnel_up(room, now),
+            Input::TunnelDown => {
+                self.room = None;
+                self.sessions.iter_mut().for_each(Session::unregister);
+            }
+            Input::FromTunnel(bytes) => match self.splitter.push(bytes) {
+                Ok(messages) => messages.into_iter().for_each(|m| self.on_message(m, now)),
+                Err(_) => self.out.push_back(Output::Hangup),
+            },
+            Input::Room(room) => self.room = self.room.map(|_| room),
+            Input::Captured(frame, packet) => self.on_captured(frame, packet, now),
+            Input::FromNeighbour(bytes) => {
+                let messages = Splitter::default().push(bytes).unwrap_or_default();
+                for m in messages {
+                    if let Message::Share(share) = m {
+                        self.on_shared(*share, now);
+                    }
+                }
+            }
+            Input::Outer(flow, outer) => self.on_outer(flow, outer, now),
+            Input::Timer => self.on_timer(now),
+        }
+        self.forward(now);
+    }
+
+    /// Gives out.
+    pub fn poll_output(&mut self) -> Output {
+        if let Some(next) = self.out.pop_front() {
+            return next;
+        }
+        let alive = self.room.map(|_| self.said_at + ALIVE);
+        match (self.report_at.filter(|_| self.room.is_some()), alive) {
+            (Some(at), Some(alive)) if at <= alive => Output::Timeout(Some(at), "a report"),
+            (_, Some(at)) => Output::Timeout(Some(at), "a sign of life"),
+            _ => Output::Timeout(None, "no tunnel"),
+        }
+    }
+
+    fn say(&mut self, message: &Message, now: Time) -> u64 {
+        let mut bytes = Vec::new();
+        message.write(&mut bytes);
+        let len = bytes.len() as u64;
+        self.room = self.room.map(|room| room.saturating_sub(len));
+        self.said_at = now;
+        self.out.push_back(Output::ToTunnel(bytes));
+        len
+    }
+
+    fn on_tunnel_up(&mut self, room: u64, now: Time) {
+        (self.room, self.splitter) = (Some(room), Splitter::default());
+        for i in 0..self.sessions.len() {
+            self.sessions[i].unregister();
+            self.register(i, now);
+        }
+        self.say(&Message::Alive { room }, now);
+    }
+
+    fn register(&mut self, i: usize, now: Time) {
+        if self.room.is_some() {
+            let message = Message::Register(self.sessions[i].register(self.config.boot));
+            self.say(&message, now);
+        }
+    }
+
+    fn serves(&self, to: SocketAddrV4) -> bool {
+        self.config.serve.iter().any(|(ip, port)| ip == to.ip() && port.is_none_or(|p| p == to.port()))
+    }
+
+    /// The session of a flow; a new one if there is room.
+    fn session(&mut self, flow: Flow, home: bool, now: Time) -> Option<usize> {
+        if let Some(i) = self.sessions.iter().position(|s| s.flow == flow) {
+            return Some(i);
+        }
+        self.sessions.retain(|s| now < s.heard_at + IDLE || !s.held.is_empty());
+        if self.sessions.len() >= MAX_SESSIONS {
+            return None;
+        }
+        while self.sessions.iter().any(|s| s.id == self.next_id) {
+            self.next_id = self.next_id.wrapping_add(1);
+        }
+        self.sessions.push(Session::new(self.next_id, flow, home, now));
+        self.next_id = self.next_id.wrapping_add(1);
+        let i = self.sessions.len() - 1;
+        self.register(i, now);
+        Some(i)
+    }
+
+    fn on_captured(&mut self, frame: Frame, packet: Packet, now: Time) {
+        let inner = inner::parse(&packet).filter(|i| self.serves(i.destination));
+        let flow = inner.as_ref().map(|i| Flow {
+            bssid: frame.bssid,
+            station: frame.station,
+            tid: frame.tid & 7,
+            protocol: i.protocol,
+            source: i.source,
+            destination: i.destination,
+        });
+        let session = flow.and_then(|f| self.session(f, frame.home, now));
+        let (Some(inner), Some(i)) = (inner, session) else {
+            return self.natively(frame.home, packet);
+        };
+        let session = &mut self.sessions[i];
+        let fresh = core::mem::replace(&mut session.heard_at, now) == now && session.is_new();
+        let Some(number) = session.numbers.take(frame.sequence, now) else {
+            self.counts.repeated += 1;
+            return;
+        };
+        // SYN, FIN, RST and URG, what has no payload, and a flow's first datagram open and close
+        // mappings on their ordinary way (paper 002 §3.1, steps 1 and 3).
+        let ordinary = match inner.protocol {
+            TCP => inner.flags & 0x27 != 0 || inner.payload.is_empty(),
+            _ => fresh,
+        };
+        if ordinary || (frame.home && session.goes_natively()) {
+            return self.natively(frame.home, packet);
+        }
+        self.hold(i, number, &inner, packet, now);
+    }
+
+    fn natively(&mut self, home: bool, packet: Packet) {
+        if home {
+            self.out.push_back(Output::Forward(packet));
+        }
+    }
+
+    fn hold(&mut self, i: usize, number: u64, inner: &inner::Inner, packet: Packet, now: Time) {
+        if self.held_bytes + packet.len() > self.config.memory_bytes {
+            self.counts.refused += 1;
+            return self.natively(self.sessions[i].home, packet);
+        }
+        let session = &mut self.sessions[i];
+        if session.home && self.config.share {
+            let share = Share { flow: session.flow, number, packet: packet.to_vec() };
+            let mut bytes = Vec::new();
+            Message::Share(Box::new(share)).write(&mut bytes);
+            self.out.push_back(Output::ToNeighbours(bytes));
+        }
+        self.held_bytes += packet.len();
+        self.counts.captured += 1;
+        let len = inner.payload.len() as u32;
+        session.hold(number, Held { packet, seq: inner.seq, len, stamp: inner.stamp, at: now });
+        self.report_at.get_or_insert(now + self.config.report_every);
+    }
+
+    /// A neighbour that hears the sender hands a packet on, with its number.
+    fn on_shared(&mut self, share: Share, now: Time) {
+        let Some(inner) = inner::parse(&share.packet).filter(|i| self.serves(i.destination)) else {
+            return;
+        };
+        let Some(i) = self.session(share.flow, false, now) else {
+            return;
+        };
+        let session = &mut self.sessions[i];
+        session.heard_at = now;
+        if !session.home && !session.held.contains_key(&share.number) {
+            self.hold(i, share.number, &inner, share.packet.into(), now);
+        }
+    }
+
+    fn on_outer(&mut self, flow: Flow, outer: SocketAddrV4, now: Time) {
+        let same = |s: &Session| s.home && s.flow == flow && s.outer != Some(outer);
+        if let Some(i) = self.sessions.iter().position(same) {
+            self.sessions[i].outer = Some(outer);
+            self.register(i, now);
+        }
+    }
+
+    fn on_message(&mut self, message: Message, now: Time) {
+        let (id, found) = match &message {
+            Message::Registered { session, .. }
+            | Message::Schedule { session, .. }
+            | Message::Release { session, .. }
+            | Message::Native { session, .. }
+            | Message::Close { session } => (*session, true),
+            _ => (0, false),
+        };
+        if let Message::Down { packet } = message {
+            return self.out.push_back(Output::ToSender(packet));
+        }
+        let Some(i) = self.sessions.iter().position(|s| found && s.id == id) else {
+            return;
+        };
+        let session = &mut self.sessions[i];
+        let freed = match message {
+            Message::Registered { apid, key, audit, .. } => {
+                session.registered(apid, key, audit);
+                self.report_at.get_or_insert(now);
+                0
+            }
+            Message::Schedule { apid, ranges, .. } => session.schedule(apid, &ranges, self.config.custody),
+            Message::Release { below, .. } => session.release(below),
+            Message::Native { on, .. } => {
+                session.native = on;
+                0
+            }
+            _ => self.sessions.remove(i).held_bytes(),
+        };
+        self.held_bytes -= freed;
+    }
+
+    /// Writes what is scheduled while there is room.
+    fn forward(&mut self, now: Time) {
+        for i in 0..self.sessions.len() {
+            while self.room.is_some_and(|room| room > 0) {
+                let session = &mut self.sessions[i];
+                let Some((number, held)) = session.next_scheduled() else { break };
+                let mut elided = Vec::with_capacity(held.packet.len());
+                session.elision.encode(&session.flow, number, &held.packet, &mut elided);
+                let id = session.id;
+                if self.config.custody == Custody::UntilScheduled {
+                    self.held_bytes -= session.forget(number);
+                }
+                let data = Message::Data(Data { session: id, number, elided });
+                self.counts.data_bytes += self.say(&data, now);
+                self.counts.forwarded += 1;
+                self.counts.payload_bytes += u64::from(held.len);
+            }
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        let Some(room) = self.room else {
+            return;
+        };
+        if self.report_at.is_some_and(|at| at <= now) {
+            self.report_at = None;
+            for i in 0..self.sessions.len() {
+                self.held_bytes -= self.sessions[i].expire(now);
+                while let Some(report) = self.sessions[i].report(room) {
+                    self.counts.report_bytes += self.say(&report, now);
+                }
+            }
+        }
+        if now >= self.said_at + ALIVE {
+            self.counts.report_bytes += self.say(&Message::Alive { room }, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

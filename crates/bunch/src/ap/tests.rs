@@ -1,0 +1,178 @@
+use super::*;
+use crate::inner::tests::{datagram, segment};
+use crate::wire::{Heard, List, Run};
+
+const KEY: [u8; 16] = [5; 16];
+
+struct Street {
+    ap: Ap,
+    now: Time,
+    sequence: u16,
+}
+
+fn frame(sequence: u16, home: bool) -> Frame {
+    Frame { bssid: [1; 6], station: [2; 6], tid: 0, sequence, home }
+}
+
+impl Street {
+    fn new(memory_bytes: usize) -> Street {
+        let serve = vec![("10.9.0.2".parse().unwrap(), Some(5201))];
+        let ap = Ap::new(Config { memory_bytes, ..Config::new(7, serve) });
+        Street { ap, now: Time::ZERO, sequence: 0 }
+    }
+
+    fn put(&mut self, input: Input<'_>) -> Vec<Output> {
+        self.ap.handle(input, self.now);
+        core::iter::from_fn(|| Some(self.ap.poll_output()))
+            .take_while(|o| !matches!(o, Output::Timeout(..)))
+            .collect()
+    }
+
+    /// Captures, and what came out of it.
+    fn capture(&mut self, packet: Vec<u8>, home: bool) -> Vec<Output> {
+        self.sequence += 1;
+        self.put(Input::Captured(frame(self.sequence, home), packet.into()))
+    }
+
+    fn tell(&mut self, m: Message) -> Vec<Message> {
+        let mut bytes = Vec::new();
+        m.write(&mut bytes);
+        let out = self.put(Input::FromTunnel(&bytes));
+        messages(&out)
+    }
+
+    /// Opened by a SYN, registered, and no longer native.
+    fn open(&mut self, home: bool) {
+        self.put(Input::TunnelUp { room: 100_000 });
+        let mut syn = segment(0, 0, None);
+        syn[33] = 2;
+        self.capture(syn, home);
+        let audit = home.then_some([6; 16]);
+        self.tell(Message::Registered { session: 0, apid: 3, key: KEY, audit });
+        self.report();
+        self.tell(Message::Native { session: 0, on: false });
+    }
+
+    fn report(&mut self) -> Vec<Message> {
+        self.now += Time::from_millis(20);
+        let out = self.put(Input::Timer);
+        messages(&out)
+    }
+}
+
+fn messages(out: &[Output]) -> Vec<Message> {
+    let bytes = |o: &Output| if let Output::ToTunnel(b) = o { b.clone() } else { Vec::new() };
+    Splitter::default().push(&out.iter().flat_map(bytes).collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn registers_with_the_first_packet_and_keeps_to_the_ordinary_way() {
+    let mut s = Street::new(1 << 20);
+    s.put(Input::TunnelUp { room: 1000 });
+    let out = s.capture(segment(0, 10, None), true);
+    let [Message::Register(register)] = &messages(&out)[..] else { panic!("{out:?}") };
+    assert!(register.home && register.boot == 7);
+    assert!(matches!(&out[1], Output::Forward(_)), "nobody hears it yet");
+    let mut other = segment(0, 10, None);
+    other[23] = 9;
+    assert!(matches!(&s.capture(other, true)[..], [Output::Forward(_)]), "a port that is not served");
+}
+
+#[test]
+fn lists_runs_and_forgets_when_the_receiver_has_it() {
+    let mut s = Street::new(1 << 20);
+    s.open(true);
+    for i in 0..3 {
+        assert_eq!(s.capture(segment(100 * i, 100, None), true), []);
+    }
+    let [Message::List(List { runs, .. })] = &s.report()[..] else { panic!() };
+    let first = runs[0].first;
+    assert_eq!(runs[..], [Run { first, count: 3, seq: 0, len: 100, stamp: None }]);
+    let schedule = |apid| Message::Schedule { session: 0, apid, ranges: vec![(first, 2)] };
+    assert_eq!(s.tell(schedule(9)), [], "another's");
+    let held = s.ap.held_bytes();
+    let sent = s.tell(schedule(3));
+    assert!(matches!(&sent[..], [Message::Data(a), Message::Data(b)] if a.number + 1 == b.number));
+    assert_eq!(s.ap.held_bytes(), held, "a schedule and a write release nothing");
+    s.tell(Message::Release { session: 0, below: 150 });
+    assert_eq!(s.ap.held_bytes(), 2 * held / 3, "one whole segment lies below");
+    s.tell(Message::Close { session: 0 });
+    assert_eq!(s.ap.held_bytes(), 0);
+}
+
+#[test]
+fn a_repetition_on_the_air_is_held_once() {
+    let mut s = Street::new(1 << 20);
+    s.open(false);
+    let packet: Packet = segment(5, 50, None).into();
+    for _ in 0..3 {
+        s.put(Input::Captured(frame(77, false), packet.clone()));
+    }
+    assert_eq!((s.ap.counts().captured, s.ap.counts().repeated), (1, 2));
+    let [Message::Heard(Heard { numbers, .. })] = &s.report()[..] else { panic!() };
+    assert_eq!(numbers.len(), 1);
+}
+
+#[test]
+fn without_memory_nothing_is_reported_and_home_sends_it_on() {
+    let mut s = Street::new(300);
+    s.open(true);
+    let outs: Vec<_> = (0..4).map(|i| s.capture(segment(100 * i, 100, None), true)).collect();
+    assert!(outs[1].is_empty() && matches!(outs[3][..], [Output::Forward(_)]), "{outs:?}");
+    assert!(s.ap.held_bytes() <= 300);
+    let [Message::List(List { runs, .. })] = &s.report()[..] else { panic!() };
+    assert_eq!(runs.iter().map(|r| r.count).sum::<u64>(), 2);
+}
+
+#[test]
+fn a_new_tunnel_hears_of_all_that_is_held() {
+    let mut s = Street::new(1 << 20);
+    s.open(true);
+    s.capture(segment(0, 100, None), true);
+    assert_eq!(s.report().len(), 1);
+    s.put(Input::TunnelDown);
+    assert!(matches!(s.capture(segment(100, 100, None), true)[..], [Output::Forward(_)]), "no tunnel");
+    s.put(Input::TunnelUp { room: 1000 });
+    s.tell(Message::Registered { session: 0, apid: 4, key: KEY, audit: None });
+    let again = s.report();
+    assert!(matches!(&again[..], [Message::List(l)] if l.runs[0].count == 1), "{again:?}");
+}
+
+#[test]
+fn datagrams_go_stale_and_the_first_opens_the_way() {
+    let mut s = Street::new(1 << 20);
+    s.put(Input::TunnelUp { room: 1000 });
+    let out = s.capture(datagram(1, 40), true);
+    assert!(out.iter().any(|o| matches!(o, Output::Forward(_))));
+    s.tell(Message::Registered { session: 0, apid: 1, key: KEY, audit: None });
+    s.tell(Message::Native { session: 0, on: false });
+    assert_eq!(s.capture(datagram(2, 40), true), []);
+    s.report();
+    s.now += Time::from_secs(3);
+    s.capture(datagram(3, 40), true);
+    s.report();
+    assert_eq!(s.ap.held_bytes(), 68, "the old one is gone");
+}
+
+#[test]
+fn a_neighbour_that_cannot_hear_is_handed_packets() {
+    let mut home = Street::new(1 << 20);
+    home.ap.config.share = true;
+    home.open(true);
+    let out = home.capture(segment(0, 100, None), true);
+    let [Output::ToNeighbours(bytes)] = &out[..] else { panic!("{out:?}") };
+    let mut other = Street::new(1 << 20);
+    other.put(Input::TunnelUp { room: 1000 });
+    other.put(Input::FromNeighbour(bytes));
+    other.tell(Message::Registered { session: 0, apid: 1, key: KEY, audit: None });
+    let [Message::Heard(heard)] = &other.report()[..] else { panic!() };
+    let [Message::List(list)] = &home.report()[..] else { panic!() };
+    assert_eq!(heard.numbers, [list.runs[0].first], "by the home access point's number");
+}
+
+#[test]
+fn nonsense_ends_the_tunnel() {
+    let mut s = Street::new(1 << 20);
+    s.put(Input::TunnelUp { room: 1000 });
+    assert_eq!(s.put(Input::FromTunnel(&[0xFF, 0xFF, 0xFF, 0x7F])), [Output::Hangup]);
+}

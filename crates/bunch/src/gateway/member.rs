@@ -1,0 +1,347 @@
+//! One access point's part in a session: what it holds, and how much it may be asked for.
+
+use super::Tunnel;
+use crate::Time;
+use crate::elide::Elision;
+use crate::wire::report::Mark;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Marks that wait for the home access point's.
+const UNMATCHED: usize = 64;
+/// A number is believed when a mark no further away was right: half a lap of 802.11.
+const TRUST: u64 = 2048;
+/// An access point that brings nothing for so long is not waited for; less than four of its round
+/// trips are no failure either.
+const PATIENCE_MIN: Time = Time::from_millis(200);
+/// Before the first packet came.
+const PATIENCE_FIRST: Time = Time::from_secs(1);
+/// Failures within this time are one.
+const ONE_FAILURE: Time = Time::from_secs(1);
+/// How long the highest delivery rate is remembered: twice this at most.
+const RATE_MEMORY: Time = Time::from_secs(1);
+/// The shortest round trip is measured anew, with half the window, each so often.
+const REFRESH: Time = Time::from_secs(15);
+/// Packets beyond the product of rate and delay, so that whole ones fit.
+const SLACK: f64 = 4.0 * 1400.0;
+/// As BBR has it: enough to find more bandwidth, and a short queue.
+const GAIN: f64 = 1.25;
+/// While the rate is not known.
+const STARTUP_GAIN: f64 = 2.0;
+
+/// A packet that was asked for.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    at: Time,
+    bytes: u64,
+    delivered: u64,
+    delivered_at: Time,
+    /// There was less to ask for than the window: the sample says less than the rate.
+    limited: bool,
+}
+
+/// How fast an access point delivers, from what it was asked for and brought.
+#[derive(Clone, Debug)]
+pub(super) struct Delivery {
+    asked: BTreeMap<u64, Asked>,
+    pub(super) outstanding: u64,
+    delivered: u64,
+    delivered_at: Time,
+    /// Highest rates of this spell and the one before, bytes a second.
+    rates: [f64; 2],
+    spell_from: Time,
+    /// Shortest time from asking to having.
+    least: Option<Time>,
+    least_at: Time,
+    smoothed: Option<Time>,
+    /// Startup ends when three round trips bring no quarter more.
+    startup: Option<(f64, u8, u64)>,
+    /// 1/8 to 1: what is left of the window after failures.
+    pub(super) score: f64,
+    failed_at: Option<Time>,
+}
+
+impl Delivery {
+    fn new(score: f64, now: Time) -> Delivery {
+        Delivery {
+            asked: BTreeMap::new(),
+            outstanding: 0,
+            delivered: 0,
+            delivered_at: now,
+            rates: [0.0; 2],
+            spell_from: now,
+            least: None,
+            least_at: now,
+            smoothed: None,
+            startup: Some((0.0, 0, 0)),
+            score,
+            failed_at: None,
+        }
+    }
+
+    fn rate(&self) -> f64 {
+        self.rates[0].max(self.rates[1])
+    }
+
+    /// Bytes that it may be asked for at once.
+    pub(super) fn window(&self, now: Time) -> f64 {
+        let Some(least) = self.least else {
+            return 10.0 * 1400.0 * self.score;
+        };
+        let gain = if self.startup.is_some() { STARTUP_GAIN } else { GAIN };
+        let refresh = if now >= self.least_at + REFRESH { 0.5 } else { 1.0 };
+        let whole = (self.rate() * least.as_secs_f64() * gain + SLACK).max(10.0 * 1400.0 * refresh);
+        whole * refresh * self.score
+    }
+
+    /// When what it is asked for now would be here.
+    pub(super) fn expected(&self, bytes: u64, now: Time) -> Time {
+        let rate = self.rate().max(10_000.0);
+        let least = self.least.unwrap_or(Time::from_millis(100));
+        now + least.max(Time::from_secs_f64((self.outstanding + bytes) as f64 / rate))
+    }
+
+    /// After so long it is taken to have failed.
+    pub(super) fn patience(&self) -> Time {
+        self.smoothed.map_or(PATIENCE_FIRST, |s| (s * 4).max(PATIENCE_MIN))
+    }
+
+    pub(super) fn ask(&mut self, number: u64, bytes: u64, more: bool, now: Time) {
+        if self.outstanding == 0 {
+            self.delivered_at = now;
+        }
+        let limited = !more && (self.outstanding + bytes) as f64 + SLACK < self.window(now);
+        self.outstanding += bytes;
+        let (delivered, delivered_at) = (self.delivered, self.delivered_at);
+        let asked = Asked { at: now, bytes, delivered, delivered_at, limited };
+        if let Some(old) = self.asked.insert(number, asked) {
+            self.outstanding -= old.bytes;
+        }
+    }
+
+    /// It brought a number. False if it was not asked for it.
+    pub(super) fn brought(&mut self, number: u64, now: Time) -> bool {
+        let Some(asked) = self.asked.remove(&number) else {
+            return false;
+        };
+        self.outstanding -= asked.bytes;
+        self.delivered += asked.bytes;
+        self.delivered_at = now;
+        self.score = (self.score * 1.05).min(1.0);
+        let took = now.saturating_sub(asked.at);
+        self.smoothed = Some(self.smoothed.map_or(took, |s| (s * 7 + took) / 8));
+        let renewed = now >= self.least_at + REFRESH + took * 2;
+        if renewed || self.least.is_none_or(|l| took <= l) {
+            (self.least, self.least_at) = (Some(took.max(Time::from_micros(100))), now);
+        }
+        self.sample(&asked, now);
+        true
+    }
+
+    fn sample(&mut self, asked: &Asked, now: Time) {
+        let span = now.saturating_sub(asked.delivered_at).as_secs_f64();
+        if now >= self.spell_from + RATE_MEMORY.max(self.smoothed.unwrap_or_default() * 4) {
+            // A spell in which there was too little to do says nothing.
+            if self.rates[0] > 0.0 {
+                self.rates = [0.0, self.rates[0]];
+            }
+            self.spell_from = now;
+        }
+        let rate = (self.delivered - asked.delivered) as f64 / span.max(1e-4);
+        if span > 0.0 && (!asked.limited || rate > self.rate()) && span >= 0.002 {
+            self.rates[0] = self.rates[0].max(rate);
+        }
+        if let Some((full, rounds, until)) = &mut self.startup
+            && asked.delivered >= *until
+            && !asked.limited
+        {
+            *until = self.delivered;
+            let best = self.rates[0].max(self.rates[1]);
+            (*full, *rounds) = if best > *full * 1.25 { (best, 0) } else { (*full, *rounds + 1) };
+            if *rounds >= 3 {
+                self.startup = None;
+            }
+        }
+    }
+
+    /// Numbers that it was asked for and that are overdue: it is asked for less from now on.
+    pub(super) fn overdue(&mut self, now: Time) -> Vec<u64> {
+        let patience = self.patience();
+        let late: Vec<u64> =
+            self.asked.iter().filter(|(_, a)| now >= a.at + patience).map(|(n, _)| *n).collect();
+        for n in &late {
+            self.outstanding -= self.asked.remove(n).map_or(0, |a| a.bytes);
+        }
+        if !late.is_empty() {
+            self.failed(now);
+        }
+        late
+    }
+
+    pub(super) fn failed(&mut self, now: Time) {
+        if self.failed_at.is_none_or(|at| now >= at + ONE_FAILURE) {
+            (self.score, self.failed_at) = ((self.score * 0.5).max(1.0 / 8.0), Some(now));
+        }
+    }
+
+    /// Somebody else brought it, or it is not wanted any more.
+    pub(super) fn forget(&mut self, number: u64) {
+        self.outstanding -= self.asked.remove(&number).map_or(0, |a| a.bytes);
+    }
+
+    pub(super) fn asked_for(&self) -> impl Iterator<Item = u64> + '_ {
+        self.asked.keys().copied()
+    }
+}
+
+/// A member of a session.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) tunnel: Tunnel,
+    /// Whose account it is.
+    pub(super) who: u64,
+    /// Its number for the session, in its tunnel.
+    pub(super) wire: u8,
+    /// Its number in the session; 0 is the home access point.
+    pub(super) apid: u8,
+    /// Added to its numbers, they are the session's; none while that is not known.
+    pub(super) shift: Option<i64>,
+    /// A number whose mark was right.
+    confirmed: u64,
+    unmatched: VecDeque<Mark>,
+    pub(super) held: BTreeSet<u64>,
+    pub(super) room: u64,
+    pub(super) elision: Elision,
+    pub(super) delivery: Delivery,
+    pub(super) told_native: bool,
+    pub(super) released: u64,
+}
+
+impl Member {
+    pub(super) fn new(tunnel: Tunnel, who: u64, wire: u8, apid: u8, score: f64, now: Time) -> Member {
+        Member {
+            tunnel,
+            who,
+            wire,
+            apid,
+            shift: None,
+            confirmed: 0,
+            unmatched: VecDeque::new(),
+            held: BTreeSet::new(),
+            room: 0,
+            elision: Elision::default(),
+            delivery: Delivery::new(score, now),
+            told_native: true,
+            released: 0,
+        }
+    }
+
+    pub(super) fn is_home(&self) -> bool {
+        self.apid == 0
+    }
+
+    /// The session's number of one of its own.
+    pub(super) fn session_number(&self, own: u64) -> Option<u64> {
+        own.checked_add_signed(self.shift?)
+    }
+
+    /// Its own number of one of the session's.
+    pub(super) fn own_number(&self, number: u64) -> Option<u64> {
+        number.checked_add_signed(self.shift?.checked_neg()?)
+    }
+
+    /// Marks of packets that it heard, beside those of the home access point: they say which of its
+    /// numbers is which, and whether it still counts right.
+    pub(super) fn align(&mut self, marks: &[Mark], home: &BTreeMap<u64, u32>) {
+        self.unmatched.extend(marks);
+        for (own, hash) in core::mem::take(&mut self.unmatched) {
+            match self.session_number(own) {
+                Some(number) => match home.get(&number) {
+                    Some(right) if *right == hash => self.confirmed = number,
+                    // It has lost count: what it says means nothing until another mark fits.
+                    Some(_) => (self.shift, _) = (None, self.held.clear()),
+                    None => self.unmatched.push_back((own, hash)),
+                },
+                None => {
+                    let same = |(n, h): &(&u64, &u32)| **h == hash && (**n ^ own) & 4095 == 0;
+                    match home.iter().rev().find(same) {
+                        Some((n, _)) => {
+                            (self.shift, self.confirmed) = (Some(*n as i64 - own as i64), *n);
+                        }
+                        None => self.unmatched.push_back((own, hash)),
+                    }
+                }
+            }
+        }
+        let excess = self.unmatched.len().saturating_sub(UNMATCHED);
+        self.unmatched.drain(..excess);
+    }
+
+    /// Of its own numbers those that can be believed, as the session's.
+    pub(super) fn believed(&self, own: &[u64]) -> Vec<u64> {
+        let near = |n: &u64| n.abs_diff(self.confirmed) < TRUST;
+        own.iter().filter_map(|n| self.session_number(*n)).filter(near).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A link of this rate (bytes a second) and delay, always asked for as much as it may be.
+    fn run(rate: f64, delay: Time, seconds: u64) -> (f64, Time) {
+        let mut d = Delivery::new(1.0, Time::ZERO);
+        let (mut now, mut number, mut free, mut carried) = (Time::ZERO, 0, Time::ZERO, 0u64);
+        let mut arrivals: VecDeque<(Time, u64)> = VecDeque::new();
+        let (end, mut took) = (Time::from_secs(seconds), Time::ZERO);
+        while now < end {
+            while (d.outstanding + 1400) as f64 <= d.window(now) {
+                d.ask(number, 1400, true, now);
+                free = free.max(now + delay / 2) + Time::from_secs_f64(1400.0 / rate);
+                arrivals.push_back((free + delay / 2, number));
+                number += 1;
+            }
+            let (at, n) = arrivals.pop_front().unwrap();
+            now = at;
+            d.brought(n, now);
+            carried += u64::from(now > end / 2) * 1400;
+            took = d.smoothed.unwrap();
+        }
+        (carried as f64 / (seconds as f64 / 2.0) / rate, took)
+    }
+
+    #[test]
+    fn keeps_a_link_busy_and_its_queue_short() {
+        for (rate, delay) in [(250e3, 32), (250e3, 192), (1250e3, 80), (2500e3, 20), (125e3, 20)] {
+            let (used, took) = run(rate, Time::from_millis(delay), 60);
+            assert!(used > 0.98, "{rate} {delay}: {used}");
+            let packets = Time::from_secs_f64(10.0 * 1400.0 / rate);
+            assert!(took < Time::from_millis(delay) * 3 / 2 + packets, "{rate} {delay}: {took:?}");
+        }
+    }
+
+    #[test]
+    fn one_that_brings_nothing_is_asked_for_less_and_forgiven() {
+        let mut d = Delivery::new(1.0, Time::ZERO);
+        let window = d.window(Time::ZERO);
+        d.ask(1, 1400, true, Time::ZERO);
+        assert_eq!(d.overdue(Time::from_secs(3)), [1]);
+        assert_eq!((d.outstanding, d.window(Time::ZERO)), (0, window / 2.0));
+        for n in 2..60 {
+            d.ask(n, 1400, true, Time::from_secs(4));
+            assert!(d.brought(n, Time::from_secs(4) + Time::from_millis(n)));
+        }
+        assert_eq!(d.score, 1.0);
+    }
+
+    #[test]
+    fn numbers_are_put_side_by_side_by_marks_and_a_wrong_one_ends_belief() {
+        let mut m = Member::new(Tunnel(1), 1, 0, 2, 1.0, Time::ZERO);
+        let home = BTreeMap::from([(10_048, 77), (10_112, 78), (10_176, 79)]);
+        assert_eq!(m.believed(&[10_050 - 8192]), [0u64; 0], "nothing is known yet");
+        m.align(&[(10_048 - 8192, 77)], &home);
+        assert_eq!(m.believed(&[10_050 - 8192, 10_050]), [10_050]);
+        m.align(&[(10_112 - 8192, 78)], &home);
+        m.align(&[(10_176 - 8192, 1)], &home);
+        assert_eq!(m.believed(&[10_050 - 8192]), [0u64; 0]);
+    }
+}

@@ -1,0 +1,434 @@
+//! The gateway: reports in, schedules out, the connection put together again.
+//!
+//! ```text
+//!  reports ─▶ session ─▶ schedule ─▶ tunnels
+//!               │
+//!  packets ─▶ order, custody (pep) ─▶ receiver
+//!               └── acknowledgements ─▶ home AP ─▶ sender
+//! ```
+//!
+//! | file | question |
+//! |---|---|
+//! | `session` | what the members' reports say together |
+//! | `member` | what one access point holds, and how fast it delivers |
+//! | `schedule` | who forwards what |
+//! | `stream` | what of a TCP connection goes on, and what is acknowledged |
+
+mod member;
+mod schedule;
+mod session;
+mod stream;
+
+pub use schedule::Scheduling;
+
+use crate::hash::Key;
+use crate::inner::{self, Inner};
+use crate::wire::{Message, Register, Splitter};
+use crate::{Flow, Time};
+use session::{Context, Session};
+use siphasher::sip::SipHasher24;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+/// Sessions at once.
+pub const MAX_SESSIONS: usize = 1024;
+/// Registrations of neighbours that came before their home access point's.
+const MAX_WAITING: usize = 256;
+/// Contributors whose account is kept.
+const MAX_ACCOUNTS: usize = 4096;
+/// Releases, timeouts and modes are looked at each so often.
+const TICK: Time = Time::from_millis(50);
+/// A tunnel in which so long nothing came is dead; signs of life come each 250 ms.
+const SILENCE: Time = Time::from_millis(1500);
+
+/// A tunnel, by the driver's number. A number is never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tunnel(pub u32);
+
+/// What is done for TCP (paper 002 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Nothing: packets go on as they come.
+    Plain,
+    /// They go on in order.
+    SimpleBuffer,
+    /// They are acknowledged when the home access point, or so many live holders, have them.
+    ProactiveAck {
+        /// How many.
+        custody: u8,
+    },
+}
+
+/// How a gateway is set.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Destinations that are helped, with their ports; none: all ports.
+    pub serve: Vec<(Ipv4Addr, Option<u16>)>,
+    /// What is done for TCP.
+    pub variant: Variant,
+    /// Who forwards.
+    pub scheduling: Scheduling,
+    /// Where the keys of sessions come from; random.
+    pub secret: Key,
+    /// Every member is told every schedule, as in the paper. Ours need not know: a schedule
+    /// releases nothing.
+    pub broadcast: bool,
+    /// How long acknowledged bytes may have no holder, or not come, before both ends are reset.
+    pub grace: Time,
+}
+
+impl Config {
+    /// ProactiveAck by expected delivery, one holder beside the home access point not needed.
+    pub fn new(serve: Vec<(Ipv4Addr, Option<u16>)>, secret: Key) -> Config {
+        Config {
+            serve,
+            variant: Variant::ProactiveAck { custody: 2 },
+            scheduling: Scheduling::ExpectedDelivery,
+            secret,
+            broadcast: false,
+            grace: Time::from_secs(3),
+        }
+    }
+}
+
+/// What a driver tells.
+#[derive(Clone, Debug)]
+pub enum Input<'a> {
+    /// A tunnel of this contributor is there.
+    TunnelUp(Tunnel, u64),
+    /// It is gone.
+    TunnelDown(Tunnel),
+    /// Bytes of its stream.
+    FromTunnel(Tunnel, &'a [u8]),
+    /// A packet for a receiver that is helped, on its ordinary way.
+    FromSender(&'a [u8]),
+    /// A packet of a receiver that is helped.
+    FromReceiver(&'a [u8]),
+    /// The time of [`Output::Timeout`] has come.
+    Timer,
+}
+
+/// What a driver is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Write all of this into a tunnel.
+    ToTunnel(Tunnel, Vec<u8>),
+    /// End a tunnel: it is silent, or speaks something else.
+    Hangup(Tunnel),
+    /// Send this packet to the receiver.
+    ToReceiver(Vec<u8>),
+    /// Send this packet to the sender as a router would.
+    ToSender(Vec<u8>),
+    /// Both ends of a connection were reset.
+    Ended {
+        /// The receiver.
+        destination: SocketAddrV4,
+        /// Why.
+        why: ropewalk_pep::Why,
+    },
+    /// Nothing more now: call with [`Input::Timer`] at this time, if there is one.
+    Timeout(Option<Time>, &'static str),
+}
+
+/// What a contributor did: the record by which it can be thanked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Account {
+    /// Packets that it brought first.
+    pub packets: u64,
+    /// Their bytes, headers included.
+    pub bytes: u64,
+    /// Packets that it was asked for and did not bring in time.
+    pub failed: u64,
+    /// Packets that came when they were no longer needed.
+    pub late: u64,
+    /// Packets that were not what the home access point captured.
+    pub damaged: u64,
+    /// 1/8 to 1: how much of its window it is trusted with.
+    pub score: f64,
+}
+
+impl Default for Account {
+    fn default() -> Account {
+        Account { packets: 0, bytes: 0, failed: 0, late: 0, damaged: 0, score: 1.0 }
+    }
+}
+
+#[derive(Debug)]
+struct Peer {
+    who: u64,
+    splitter: Splitter,
+    heard_at: Time,
+    /// Its sessions, by its own numbers.
+    sessions: BTreeMap<u8, u32>,
+}
+
+type Ends = (u8, SocketAddrV4, SocketAddrV4);
+
+/// A gateway.
+#[derive(Debug)]
+pub struct Gateway {
+    config: Config,
+    peers: BTreeMap<Tunnel, Peer>,
+    sessions: BTreeMap<u32, Session>,
+    by_ends: BTreeMap<Ends, u32>,
+    by_flow: BTreeMap<Flow, u32>,
+    waiting: VecDeque<(Tunnel, Register)>,
+    accounts: BTreeMap<u64, Account>,
+    next: u32,
+    tick: Option<Time>,
+    out: VecDeque<Output>,
+}
+
+impl Gateway {
+    /// A gateway without tunnels yet.
+    pub fn new(config: Config) -> Gateway {
+        Gateway {
+            config,
+            peers: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            by_ends: BTreeMap::new(),
+            by_flow: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            accounts: BTreeMap::new(),
+            next: 0,
+            tick: None,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// What each contributor did.
+    pub fn accounts(&self) -> impl Iterator<Item = (u64, &Account)> {
+        self.accounts.iter().map(|(who, account)| (*who, account))
+    }
+
+    /// Takes in. Time never goes back.
+    pub fn handle(&mut self, input: Input<'_>, now: Time) {
+        match input {
+            Input::TunnelUp(tunnel, who) => self.on_tunnel_up(tunnel, who, now),
+            Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
+            Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
+            Input::FromSender(packet) => match self.session_of(packet, now) {
+                Some(id) => self.with(id, now, |s, cx| s.on_native(cx, packet.to_vec())),
+                None => self.out.push_back(Output::ToReceiver(packet.to_vec())),
+            },
+            Input::FromReceiver(packet) => {
+                let ends = inner::parse(packet).map(|i| (i.protocol, i.destination, i.source));
+                match ends.and_then(|e| self.by_ends.get(&e).copied()) {
+                    Some(id) => self.with(id, now, |s, cx| s.on_receiver(cx, packet.to_vec())),
+                    None => self.out.push_back(Output::ToSender(packet.to_vec())),
+                }
+            }
+            Input::Timer => self.on_timer(now),
+        }
+        if self.tick.is_none() && !(self.sessions.is_empty() && self.peers.is_empty()) {
+            self.tick = Some(now + TICK);
+        }
+    }
+
+    /// Gives out.
+    pub fn poll_output(&mut self) -> Output {
+        if let Some(next) = self.out.pop_front() {
+            return next;
+        }
+        let proxies = self.sessions.values().filter_map(Session::timeout).map(|at| (at, "a proxy's clock"));
+        match proxies.chain(self.tick.map(|at| (at, "releases and timeouts"))).min() {
+            Some((at, why)) => Output::Timeout(Some(at), why),
+            None => Output::Timeout(None, "nobody is there"),
+        }
+    }
+
+    fn with(&mut self, id: u32, now: Time, what: impl FnOnce(&mut Session, &mut Context<'_>)) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            let (config, out, accounts) = (&self.config, &mut self.out, &mut self.accounts);
+            what(session, &mut Context { config, out, accounts, now });
+        }
+    }
+
+    fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, now: Time) {
+        let peer = Peer { who, splitter: Splitter::default(), heard_at: now, sessions: BTreeMap::new() };
+        self.peers.insert(tunnel, peer);
+        if self.accounts.len() < MAX_ACCOUNTS {
+            self.accounts.entry(who).or_default();
+        }
+    }
+
+    fn on_tunnel_down(&mut self, tunnel: Tunnel, now: Time) {
+        self.waiting.retain(|(t, _)| *t != tunnel);
+        let Some(peer) = self.peers.remove(&tunnel) else {
+            return;
+        };
+        for id in peer.sessions.into_values() {
+            self.with(id, now, |s, cx| s.leave(cx, tunnel));
+        }
+    }
+
+    fn on_bytes(&mut self, tunnel: Tunnel, bytes: &[u8], now: Time) {
+        let Some(peer) = self.peers.get_mut(&tunnel) else {
+            return;
+        };
+        peer.heard_at = now;
+        let Ok(messages) = peer.splitter.push(bytes) else {
+            self.out.push_back(Output::Hangup(tunnel));
+            return self.on_tunnel_down(tunnel, now);
+        };
+        for message in messages {
+            self.on_message(tunnel, message, now);
+        }
+    }
+
+    fn on_message(&mut self, tunnel: Tunnel, message: Message, now: Time) {
+        let session = |me: &Gateway, n: u8| me.peers.get(&tunnel).and_then(|p| p.sessions.get(&n)).copied();
+        match message {
+            Message::Register(m) => self.on_register(tunnel, m, now),
+            Message::List(m) => {
+                if let Some(id) = session(self, m.session) {
+                    self.with(id, now, |s, cx| s.on_list(cx, tunnel, &m));
+                }
+            }
+            Message::Heard(m) => {
+                if let Some(id) = session(self, m.session) {
+                    self.with(id, now, |s, cx| s.on_heard(cx, tunnel, &m));
+                }
+            }
+            Message::Data(m) => {
+                if let Some(id) = session(self, m.session) {
+                    self.with(id, now, |s, cx| s.on_data(cx, tunnel, &m));
+                }
+            }
+            // What only a gateway says, and signs of life, of which the time was noted.
+            _ => {}
+        }
+    }
+
+    /// The session of a packet of a sender; a new one if it is for a receiver that is helped.
+    fn session_of(&mut self, packet: &[u8], now: Time) -> Option<u32> {
+        let inner = inner::parse(packet)?;
+        let to = inner.destination;
+        let served =
+            self.config.serve.iter().any(|(ip, port)| ip == to.ip() && port.is_none_or(|p| p == to.port()));
+        if served { self.session_with(&inner, now) } else { None }
+    }
+
+    fn session_with(&mut self, inner: &Inner, now: Time) -> Option<u32> {
+        let ends = (inner.protocol, inner.source, inner.destination);
+        if let Some(id) = self.by_ends.get(&ends) {
+            return Some(*id);
+        }
+        if self.sessions.len() >= MAX_SESSIONS {
+            return None;
+        }
+        let id = self.next;
+        self.next = self.next.wrapping_add(1);
+        let keys = (self.key(id, 0), self.key(id, 1));
+        self.sessions.insert(id, Session::new(inner, keys, &self.config, now));
+        self.by_ends.insert(ends, id);
+        Some(id)
+    }
+
+    fn key(&self, id: u32, which: u8) -> Key {
+        let half = |part: u8| {
+            let [a, b, c, d] = id.to_be_bytes();
+            SipHasher24::new_with_key(&self.config.secret).hash(&[a, b, c, d, which, part]).to_be_bytes()
+        };
+        let mut key = [0; 16];
+        key[..8].copy_from_slice(&half(0));
+        key[8..].copy_from_slice(&half(1));
+        key
+    }
+
+    fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {
+        let known = self.by_flow.get(&m.flow).copied();
+        let id = match known {
+            Some(id) => id,
+            None if m.home => {
+                let source = m.outer.unwrap_or(m.flow.source);
+                let (protocol, destination) = (m.flow.protocol, m.flow.destination);
+                let inner =
+                    Inner { protocol, source, destination, seq: 0, flags: 0, stamp: None, payload: 0..0 };
+                let served = self
+                    .config
+                    .serve
+                    .iter()
+                    .any(|(ip, p)| ip == destination.ip() && p.is_none_or(|p| p == destination.port()));
+                let Some(id) = served.then(|| self.session_with(&inner, now)).flatten() else {
+                    return;
+                };
+                self.by_flow.insert(m.flow, id);
+                id
+            }
+            None => {
+                self.waiting.push_back((tunnel, m));
+                if self.waiting.len() > MAX_WAITING {
+                    self.waiting.pop_front();
+                }
+                return;
+            }
+        };
+        self.join(id, tunnel, &m, now);
+        for (tunnel, m) in core::mem::take(&mut self.waiting) {
+            if self.by_flow.get(&m.flow) == Some(&id) {
+                self.join(id, tunnel, &m, now);
+            } else {
+                self.waiting.push_back((tunnel, m));
+            }
+        }
+    }
+
+    fn join(&mut self, id: u32, tunnel: Tunnel, m: &Register, now: Time) {
+        let Some(peer) = self.peers.get_mut(&tunnel) else {
+            return;
+        };
+        peer.sessions.insert(m.session, id);
+        let who = peer.who;
+        let mut moved = None;
+        self.with(id, now, |s, cx| {
+            s.flow = Some(m.flow);
+            if let Some(outer) = m.outer.filter(|o| m.home && *o != s.outer) {
+                moved = Some((m.flow.protocol, s.outer, s.destination));
+                s.outer = outer;
+            }
+            s.register(cx, tunnel, who, m);
+        });
+        // The translation was told after the flow was known by its inner address.
+        if let (Some(old), Some(outer)) = (moved, m.outer) {
+            self.by_ends.remove(&old);
+            self.by_ends.insert((m.flow.protocol, outer, m.flow.destination), id);
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        let ids: Vec<u32> = self.sessions.keys().copied().collect();
+        for id in &ids {
+            self.with(*id, now, |s, cx| s.on_timer(cx));
+        }
+        if self.tick.is_none_or(|at| now < at) {
+            return;
+        }
+        self.tick = None;
+        let silent = self.peers.iter().filter(|(_, p)| now >= p.heard_at + SILENCE).map(|(t, _)| *t);
+        for tunnel in silent.collect::<Vec<_>>() {
+            self.out.push_back(Output::Hangup(tunnel));
+            self.on_tunnel_down(tunnel, now);
+        }
+        for id in ids {
+            self.with(id, now, |s, cx| s.on_tick(cx));
+            if self.sessions.get(&id).is_some_and(|s| s.is_over(now)) {
+                self.forget(id);
+            }
+        }
+    }
+
+    fn forget(&mut self, id: u32) {
+        let Some(session) = self.sessions.remove(&id) else {
+            return;
+        };
+        for m in &session.members {
+            let mut bytes = Vec::new();
+            Message::Close { session: m.wire }.write(&mut bytes);
+            self.out.push_back(Output::ToTunnel(m.tunnel, bytes));
+        }
+        self.by_ends.retain(|_, i| *i != id);
+        self.by_flow.retain(|_, i| *i != id);
+        self.peers.values_mut().for_each(|p| p.sessions.retain(|_, i| *i != id));
+    }
+}

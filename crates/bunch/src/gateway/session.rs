@@ -1,0 +1,514 @@
+//! One session: the members' reports put together, what is to be forwarded, what has come.
+
+use super::member::Member;
+use super::schedule::{Plan, Scheduling, Table, ranges};
+use super::stream::{Act, Stream};
+use super::{Account, Config, Output, Tunnel};
+use crate::hash::{self, Key};
+use crate::inner::{self, Inner, TCP};
+use crate::wire::{Data, Heard, List, Message, Register};
+use crate::{Flow, Time};
+use core::ops::Range;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddrV4;
+
+/// Packets that are known and not done: a bound of memory. 4 MiB of stream are 3000.
+const MAX_ENTRIES: usize = 1 << 16;
+/// Nobody but the home access point hears the sender, if nobody said so for this long.
+const ALONE: Time = Time::from_secs(2);
+/// A datagram that was asked for and did not come in this time is given up; its holders forget it then.
+const STALE: Time = Time::from_secs(2);
+/// One that nobody had room for in this time is dropped, as a router's queue would drop it.
+const QUEUE: Time = Time::from_millis(200);
+/// A connection that was reset, or a flow without packets, is forgotten.
+const DEAD: Time = Time::from_secs(10);
+const IDLE: Time = Time::from_secs(300);
+
+/// Where a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// To be forwarded by somebody.
+    Pending,
+    /// A member was asked for it.
+    Asked(u8),
+    /// It came, or is not needed.
+    Done,
+}
+
+/// A packet that the home access point listed.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// TCP: the place of its payload in the stream.
+    pub(super) at: u64,
+    pub(super) seq: u32,
+    pub(super) len: u32,
+    pub(super) state: State,
+    /// The home access point holds it.
+    pub(super) at_home: bool,
+    /// The member that was asked and did not bring it.
+    pub(super) avoid: Option<u8>,
+    listed: Time,
+}
+
+impl Entry {
+    fn range(&self) -> Range<u64> {
+        self.at..self.at + u64::from(self.len)
+    }
+}
+
+/// One session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) flow: Option<Flow>,
+    /// The sender, as its packets say here.
+    pub(super) outer: SocketAddrV4,
+    pub(super) destination: SocketAddrV4,
+    stream: Option<Stream>,
+    pub(super) members: Vec<Member>,
+    entries: BTreeMap<u64, Entry>,
+    pending: BTreeSet<u64>,
+    /// Hashes that the home access point told.
+    marks: BTreeMap<u64, u32>,
+    keys: (Key, Key),
+    boot: Option<u64>,
+    /// Last time that a neighbour heard something.
+    heard_at: Option<Time>,
+    active_at: Time,
+    pub(super) bypassed: bool,
+}
+
+/// What a session may use of the gateway while it is called.
+pub(super) struct Context<'a> {
+    pub(super) config: &'a Config,
+    pub(super) out: &'a mut VecDeque<Output>,
+    pub(super) accounts: &'a mut BTreeMap<u64, Account>,
+    pub(super) now: Time,
+}
+
+impl Context<'_> {
+    fn tell(&mut self, tunnel: Tunnel, message: &Message) {
+        let mut bytes = Vec::new();
+        message.write(&mut bytes);
+        self.out.push_back(Output::ToTunnel(tunnel, bytes));
+    }
+}
+
+impl Session {
+    pub(super) fn new(inner: &Inner, keys: (Key, Key), config: &Config, now: Time) -> Session {
+        let stream = (inner.protocol == TCP).then(|| Stream::new(config.variant, config.grace));
+        Session {
+            flow: None,
+            outer: inner.source,
+            destination: inner.destination,
+            stream,
+            members: Vec::new(),
+            entries: BTreeMap::new(),
+            pending: BTreeSet::new(),
+            marks: BTreeMap::new(),
+            keys,
+            boot: None,
+            heard_at: None,
+            active_at: now,
+            bypassed: false,
+        }
+    }
+
+    /// When its proxy wants to be called.
+    pub(super) fn timeout(&self) -> Option<Time> {
+        self.stream.as_ref().and_then(|s| s.timeout)
+    }
+
+    /// Whether it can be forgotten.
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        let over = self.stream.as_ref().is_some_and(|s| s.over);
+        now >= self.active_at + if over { DEAD } else { IDLE }
+    }
+
+    pub(super) fn register(&mut self, cx: &mut Context<'_>, tunnel: Tunnel, who: u64, m: &Register) {
+        self.members.retain(|old| (old.tunnel, old.wire) != (tunnel, m.session));
+        let free = |n: &u8| self.members.iter().all(|other| other.apid != *n);
+        let apid = if m.home { Some(0) } else { (1..32).find(free) };
+        let Some(apid) = apid.filter(free) else {
+            return;
+        };
+        let score = cx.accounts.get(&who).map_or(1.0, |a| a.score);
+        let mut member = Member::new(tunnel, who, m.session, apid, score, cx.now);
+        if m.home {
+            // One that has started anew counts anew: its numbers go on above all there were.
+            let highest = self.entries.last_key_value().map_or(0, |e| e.0 & !4095);
+            let anew = self.boot.is_some_and(|b| b != m.boot);
+            member.shift = Some(if anew { highest as i64 + 4096 } else { 0 });
+            if anew {
+                self.members.iter_mut().for_each(|other| other.shift = None);
+            }
+            self.boot = Some(m.boot);
+        }
+        self.members.push(member);
+        let audit = m.home.then_some(self.keys.1);
+        let registered = Message::Registered { session: m.session, apid, key: self.keys.0, audit };
+        cx.tell(tunnel, &registered);
+        let acts = self.stream.as_mut().map(|s| s.back(apid, cx.now)).unwrap_or_default();
+        self.act(cx, acts);
+        self.tell_mode(cx);
+    }
+
+    /// A member's tunnel is gone, and all that it held.
+    pub(super) fn leave(&mut self, cx: &mut Context<'_>, tunnel: Tunnel) {
+        while let Some(i) = self.members.iter().position(|m| m.tunnel == tunnel) {
+            let member = self.members.remove(i);
+            if let Some(account) = cx.accounts.get_mut(&member.who) {
+                account.score = member.delivery.score;
+            }
+            for number in member.delivery.asked_for() {
+                self.again(number, None);
+            }
+            if member.is_home() {
+                self.entries.values_mut().for_each(|e| e.at_home = false);
+            }
+            let acts = self.stream.as_mut().map(|s| s.gone(member.apid, cx.now)).unwrap_or_default();
+            self.act(cx, acts);
+        }
+        self.tell_mode(cx);
+        self.plan(cx, None);
+    }
+
+    fn again(&mut self, number: u64, avoid: Option<u8>) {
+        if let Some(entry) = self.entries.get_mut(&number).filter(|e| matches!(e.state, State::Asked(_))) {
+            (entry.state, entry.avoid) = (State::Pending, avoid);
+            self.pending.insert(number);
+        }
+    }
+
+    /// The home access point says what it holds.
+    pub(super) fn on_list(&mut self, cx: &mut Context<'_>, tunnel: Tunnel, list: &List) {
+        self.active_at = cx.now;
+        let Some(i) = self.members.iter().position(|m| m.tunnel == tunnel && m.is_home()) else {
+            return;
+        };
+        self.members[i].room = list.room;
+        let Some(shift) = self.members[i].shift else { return };
+        let session_number = |n: u64| n.checked_add_signed(shift);
+        let mut fresh = Vec::new();
+        for run in &list.runs {
+            for k in 0..run.count {
+                let seq = run.seq.wrapping_add(run.len.wrapping_mul(k as u32));
+                let Some(number) = session_number(run.first + k) else { continue };
+                if self.enter(cx, number, seq, run.len) {
+                    fresh.push(number);
+                }
+            }
+            if let Some(first) = session_number(run.first) {
+                self.tell_held(cx, 0, first..first + run.count, run.stamp);
+            }
+        }
+        self.marks.extend(list.marks.iter().filter_map(|(n, h)| Some((session_number(*n)?, *h))));
+        for m in self.members.iter_mut().filter(|m| !m.is_home()) {
+            m.align(&[], &self.marks);
+        }
+        let heard: Vec<(u8, Vec<u64>)> = self
+            .members
+            .iter()
+            .map(|m| (m.apid, fresh.iter().copied().filter(|n| m.held.contains(n)).collect()))
+            .collect();
+        for (apid, numbers) in heard {
+            self.tell_numbers(cx, apid, &numbers);
+        }
+        self.plan(cx, Some(0));
+    }
+
+    /// Notes a listed packet. False if it was known.
+    fn enter(&mut self, cx: &mut Context<'_>, number: u64, seq: u32, len: u32) -> bool {
+        if let Some(entry) = self.entries.get_mut(&number) {
+            entry.at_home = true;
+            return false;
+        }
+        if self.entries.len() >= MAX_ENTRIES {
+            return false;
+        }
+        let at = match &self.stream {
+            None => 0,
+            Some(stream) => match stream.offset(seq) {
+                Some(at) => at,
+                // Without the SYN its place is not known: it goes as a plain packet would.
+                None => return false,
+            },
+        };
+        let mut entry =
+            Entry { at, seq, len, state: State::Pending, at_home: true, avoid: None, listed: cx.now };
+        if self.stream.as_ref().is_some_and(|s| s.is_proxied()) && self.is_known(&entry) {
+            entry.state = State::Done;
+            let acts = self.stream.as_mut().map(|s| s.repeated(cx.now)).unwrap_or_default();
+            self.act(cx, acts);
+        }
+        if entry.state == State::Pending {
+            self.pending.insert(number);
+        }
+        self.entries.insert(number, entry);
+        true
+    }
+
+    /// The same bytes are here, or on their way: the sender repeats them.
+    fn is_known(&self, entry: &Entry) -> bool {
+        let here = self.stream.as_ref().is_some_and(|s| s.has(&entry.range()));
+        let same = |e: &Entry| e.state != State::Done && e.range() == entry.range();
+        here || (entry.at < self.edge() && self.entries.values().any(same))
+    }
+
+    /// One past the highest place that was listed.
+    fn edge(&self) -> u64 {
+        self.entries.last_key_value().map_or(0, |(_, e)| e.range().end)
+    }
+
+    /// Tells the proxy who holds which bytes, as ranges.
+    fn tell_held(&mut self, cx: &mut Context<'_>, apid: u8, numbers: Range<u64>, stamp: Option<u32>) {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for entry in self.entries.range(numbers).map(|e| e.1).filter(|e| e.len > 0) {
+            match ranges.last_mut() {
+                Some(r) if r.end == entry.at => r.end = entry.range().end,
+                _ => ranges.push(entry.range()),
+            }
+        }
+        for range in ranges {
+            let acts = self.stream.as_mut().map(|s| s.held(range, apid, stamp, cx.now)).unwrap_or_default();
+            self.act(cx, acts);
+        }
+    }
+
+    fn tell_numbers(&mut self, cx: &mut Context<'_>, apid: u8, numbers: &[u64]) {
+        if self.stream.as_ref().is_some_and(Stream::is_proxied) {
+            for (first, count) in ranges(numbers.iter().copied()) {
+                self.tell_held(cx, apid, first..first + count, None);
+            }
+        }
+    }
+
+    /// Another access point says what it holds.
+    pub(super) fn on_heard(&mut self, cx: &mut Context<'_>, tunnel: Tunnel, heard: &Heard) {
+        let Some(i) = self.members.iter().position(|m| m.tunnel == tunnel && m.wire == heard.session) else {
+            return;
+        };
+        let member = &mut self.members[i];
+        member.room = heard.room;
+        member.align(&heard.marks, &self.marks);
+        let lowest = self.entries.first_key_value().map_or(0, |e| *e.0);
+        let numbers: Vec<u64> =
+            member.believed(&heard.numbers).into_iter().filter(|n| *n >= lowest).collect();
+        let space = MAX_ENTRIES.saturating_sub(member.held.len());
+        member.held.extend(numbers.iter().take(space));
+        let apid = member.apid;
+        if !heard.numbers.is_empty() {
+            self.heard_at = Some(cx.now);
+            self.tell_mode(cx);
+        }
+        self.tell_numbers(cx, apid, &numbers);
+        self.plan(cx, Some(apid));
+    }
+
+    /// Packets go their ordinary way while nobody else hears the sender.
+    fn tell_mode(&mut self, cx: &mut Context<'_>) {
+        let alone = self.members.len() < 2 || self.heard_at.is_none_or(|at| cx.now >= at + ALONE);
+        let native = alone || self.bypassed;
+        if let Some(home) = self.members.iter_mut().find(|m| m.is_home() && m.told_native != native) {
+            home.told_native = native;
+            cx.tell(home.tunnel, &Message::Native { session: home.wire, on: native });
+        }
+    }
+
+    /// Chooses who forwards what; `reporter` has just reported.
+    fn plan(&mut self, cx: &mut Context<'_>, reporter: Option<u8>) {
+        let mut table =
+            Table { members: &mut self.members, entries: &mut self.entries, pending: &mut self.pending };
+        let plan = match (cx.config.scheduling, reporter) {
+            (Scheduling::ExpectedDelivery, _) => table.expected(cx.now),
+            (Scheduling::FirstCome, Some(apid)) => table.first_come(apid, cx.now),
+            (Scheduling::FirstCome, None) => Plan::new(),
+        };
+        for (apid, numbers) in plan {
+            let told = self.members.iter().filter(|m| m.apid == apid || cx.config.broadcast);
+            for m in told.collect::<Vec<_>>() {
+                let own: Vec<u64> = numbers.iter().filter_map(|n| m.own_number(*n)).collect();
+                for part in ranges(own.into_iter()).chunks(1024) {
+                    let (session, ranges) = (m.wire, part.to_vec());
+                    cx.tell(m.tunnel, &Message::Schedule { session, apid, ranges });
+                }
+            }
+        }
+    }
+
+    /// A member brings a packet.
+    pub(super) fn on_data(&mut self, cx: &mut Context<'_>, tunnel: Tunnel, data: &Data) {
+        self.active_at = cx.now;
+        let Some(i) = self.members.iter().position(|m| m.tunnel == tunnel && m.wire == data.session) else {
+            return;
+        };
+        let (Some(flow), member) = (self.flow, &mut self.members[i]) else { return };
+        let number = member.session_number(data.number);
+        let entry = number.and_then(|n| self.entries.get(&n));
+        let seq = entry.map_or(0, |e| e.seq);
+        let packet = member.elision.decode(&flow, data.number, seq, &data.elided);
+        let (Some(number), Some(entry)) = (number, entry) else { return };
+        let (who, apid, done) = (member.who, member.apid, entry.state == State::Done);
+        let asked = member.delivery.brought(number, cx.now);
+        let account = cx.accounts.entry(who).or_default();
+        let right = |p: &Vec<u8>| {
+            let told = self.marks.get(&number);
+            inner::is_intact(p) && told.is_none_or(|h| hash::packet(&self.keys.0, p) == *h)
+        };
+        let Some(mut packet) = packet.filter(right) else {
+            account.damaged += 1;
+            self.members[i].delivery.failed(cx.now);
+            self.again(number, Some(apid));
+            return self.plan(cx, None);
+        };
+        if done || !asked {
+            account.late += 1;
+        }
+        if done {
+            return self.plan(cx, None);
+        }
+        let range = self.entries.get(&number).map_or(0..0, Entry::range);
+        if self.stream.as_ref().is_some_and(|s| s.is_crowded(&range)) {
+            self.again(number, None);
+            return self.plan(cx, None);
+        }
+        account.packets += 1;
+        account.bytes += packet.len() as u64;
+        self.finish(number);
+        if self.outer != flow.source {
+            inner::readdress(&mut packet, true, self.outer);
+        }
+        self.deliver(cx, packet);
+        self.plan(cx, None);
+    }
+
+    /// A packet came: nobody need bring it any more.
+    fn finish(&mut self, number: u64) {
+        self.pending.remove(&number);
+        if let Some(entry) = self.entries.get_mut(&number) {
+            if let State::Asked(apid) = entry.state {
+                let other = self.members.iter_mut().find(|m| m.apid == apid);
+                other.into_iter().for_each(|m| m.delivery.forget(number));
+            }
+            entry.state = State::Done;
+        }
+    }
+
+    fn deliver(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
+        let Some(inner) = inner::parse(&packet) else { return };
+        let acts = match &mut self.stream {
+            Some(stream) if !self.bypassed => stream.on_sender(packet, &inner, cx.now),
+            _ => vec![Act::ToReceiver(packet)],
+        };
+        self.act(cx, acts);
+    }
+
+    /// A packet of the sender that came its ordinary way.
+    pub(super) fn on_native(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
+        self.active_at = cx.now;
+        self.deliver(cx, packet);
+    }
+
+    /// A packet of the receiver.
+    pub(super) fn on_receiver(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
+        self.active_at = cx.now;
+        let acts = match &mut self.stream {
+            Some(stream) if !self.bypassed => stream.on_receiver(packet, cx.now),
+            _ => vec![Act::ToSender(packet)],
+        };
+        self.act(cx, acts);
+    }
+
+    fn act(&mut self, cx: &mut Context<'_>, acts: Vec<Act>) {
+        for act in acts {
+            match act {
+                Act::ToReceiver(packet) => cx.out.push_back(Output::ToReceiver(packet)),
+                Act::ToSender(packet) => self.send_back(cx, packet),
+                Act::LeaveAlone => {
+                    self.bypassed = true;
+                    self.tell_mode(cx);
+                }
+                Act::Over(why) => {
+                    cx.out.push_back(Output::Ended { destination: self.destination, why });
+                    for m in core::mem::take(&mut self.members) {
+                        cx.tell(m.tunnel, &Message::Close { session: m.wire });
+                    }
+                }
+            }
+        }
+    }
+
+    /// By the home access point's tunnel, so that no address translation on the way wonders at an
+    /// acknowledgement of what it has not seen (T-7); else as a router would.
+    fn send_back(&mut self, cx: &mut Context<'_>, mut packet: Vec<u8>) {
+        let inside = self.flow.map_or(self.outer, |f| f.source);
+        match self.members.iter().find(|m| m.is_home() && !self.bypassed).map(|m| m.tunnel) {
+            Some(tunnel) => {
+                if inside != self.outer {
+                    inner::readdress(&mut packet, false, inside);
+                }
+                cx.tell(tunnel, &Message::Down { packet });
+            }
+            None => cx.out.push_back(Output::ToSender(packet)),
+        }
+    }
+
+    /// What is done by the clock, each tick.
+    pub(super) fn on_tick(&mut self, cx: &mut Context<'_>) {
+        let late: Vec<(u64, u8)> = self
+            .members
+            .iter_mut()
+            .flat_map(|m| {
+                let apid = m.apid;
+                m.delivery.overdue(cx.now).into_iter().map(move |n| (n, apid))
+            })
+            .collect();
+        for (number, apid) in late {
+            let who = self.members.iter().find(|m| m.apid == apid).map(|m| m.who);
+            who.into_iter().for_each(|w| cx.accounts.entry(w).or_default().failed += 1);
+            self.again(number, Some(apid));
+        }
+        self.release(cx);
+        self.tell_mode(cx);
+        self.plan(cx, None);
+    }
+
+    pub(super) fn on_timer(&mut self, cx: &mut Context<'_>) {
+        let acts = self.stream.as_mut().map(|s| s.on_timer(cx.now)).unwrap_or_default();
+        self.act(cx, acts);
+    }
+
+    /// Holders forget what the receiver has acknowledged (T-2).
+    fn release(&mut self, cx: &mut Context<'_>) {
+        let now = cx.now;
+        let acked = self.stream.as_ref().map(|s| s.acked);
+        let kept = |e: &Entry| match acked {
+            Some(acked) => e.range().end > acked,
+            None => match e.state {
+                State::Pending => now < e.listed + QUEUE,
+                State::Asked(_) => now < e.listed + STALE,
+                State::Done => false,
+            },
+        };
+        let gone: Vec<u64> = self.entries.iter().filter(|(_, e)| !kept(e)).map(|(n, _)| *n).collect();
+        for number in gone {
+            self.finish(number);
+            self.entries.remove(&number);
+        }
+        let newest = self.members.iter().filter_map(|m| m.held.last()).max().copied().unwrap_or(0);
+        let lowest = self.entries.first_key_value().map_or(newest, |e| *e.0);
+        let below = match &self.stream {
+            Some(s) => s.number(s.acked).map(u64::from),
+            None => Some(lowest),
+        };
+        self.marks.retain(|n, _| *n + 4096 > lowest);
+        let tcp = self.stream.is_some();
+        for m in &mut self.members {
+            m.held = m.held.split_off(&lowest);
+            let own = if tcp { below } else { below.and_then(|n| m.own_number(n)) };
+            if let Some(below) = own.filter(|b| *b != m.released) {
+                m.released = below;
+                cx.tell(m.tunnel, &Message::Release { session: m.wire, below });
+            }
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Messages between access points and the gateway. The page is `docs/bunch-protocol.md`; its test
+//! vectors are compared with this reader and writer.
+
+pub mod report;
+pub mod varint;
+#[cfg(test)]
+mod vectors;
+
+pub use report::{Heard, List, Run};
+
+use crate::{Flow, Mac, hash::Key};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use varint::Reader;
+
+/// The longest message, bytes: a packet of 64 KiB and its head. Longer ones end the tunnel.
+pub const MAX_MESSAGE: usize = 66_000;
+/// Ranges of numbers in one SCHEDULE.
+pub const MAX_RANGES: u64 = 1024;
+
+/// An access point takes part in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Register {
+    /// The access point's own number for the session, in this tunnel.
+    pub session: u8,
+    /// It is the home access point.
+    pub home: bool,
+    /// What the session is for.
+    pub flow: Flow,
+    /// Home: the sender's address and port behind the home's address translation; none without one.
+    pub outer: Option<SocketAddrV4>,
+    /// What it drew when it started: another one means that what it held is gone.
+    pub boot: u64,
+}
+
+/// A packet on its way to the gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// The session, as the access point numbers it.
+    pub session: u8,
+    /// The packet's number.
+    pub number: u64,
+    /// What [`crate::elide`] leaves of it.
+    pub elided: Vec<u8>,
+}
+
+/// What access points and gateway tell each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// AP: it takes part.
+    Register(Register),
+    /// Home AP: which number is which part of the stream, and that it holds them.
+    List(List),
+    /// Other APs: which numbers they hold.
+    Heard(Heard),
+    /// AP: a packet.
+    Data(Data),
+    /// AP: a sign of life; bytes that its tunnel's send buffer has room for.
+    Alive {
+        /// Bytes.
+        room: u64,
+    },
+    /// Gateway: answer to REGISTER.
+    Registered {
+        /// The session.
+        session: u8,
+        /// Number of the access point in the session.
+        apid: u8,
+        /// For anchors.
+        key: Key,
+        /// Home AP: chooses what is audited.
+        audit: Option<Key>,
+    },
+    /// Gateway: who forwards these numbers, as first and count.
+    Schedule {
+        /// The session.
+        session: u8,
+        /// The chosen access point.
+        apid: u8,
+        /// Numbers in the order in which they are to leave.
+        ranges: Vec<(u64, u64)>,
+    },
+    /// Gateway: the receiver has acknowledged all below this. TCP: number of a byte. UDP: of a packet.
+    Release {
+        /// The session.
+        session: u8,
+        /// The first that is to be kept.
+        below: u64,
+    },
+    /// Gateway: a packet for the sender.
+    Down {
+        /// The whole packet.
+        packet: Vec<u8>,
+    },
+    /// Gateway: nobody else hears the sender, so packets go their ordinary way; or no longer.
+    Native {
+        /// The session.
+        session: u8,
+        /// Their ordinary way.
+        on: bool,
+    },
+    /// Gateway: the session is over; all of it may be forgotten.
+    Close {
+        /// The session.
+        session: u8,
+    },
+    /// Home AP to a neighbour, over their own network: a packet that it holds, for those that
+    /// cannot overhear it.
+    Share(Box<Share>),
+}
+
+/// A captured packet, handed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The session.
+    pub flow: Flow,
+    /// The packet's number at the home access point.
+    pub number: u64,
+    /// The whole packet.
+    pub packet: Vec<u8>,
+}
+
+fn put_address(out: &mut Vec<u8>, a: SocketAddrV4) {
+    out.extend_from_slice(&a.ip().octets());
+    out.extend_from_slice(&a.port().to_be_bytes());
+}
+
+fn address(r: &mut Reader<'_>) -> Option<SocketAddrV4> {
+    Some(SocketAddrV4::new(Ipv4Addr::from(r.array::<4>()?), u16::from_be_bytes(r.array()?)))
+}
+
+fn put_flow(out: &mut Vec<u8>, flow: &Flow) {
+    out.extend_from_slice(&flow.bssid);
+    out.extend_from_slice(&flow.station);
+    out.extend_from_slice(&[flow.tid, flow.protocol]);
+    put_address(out, flow.source);
+    put_address(out, flow.destination);
+}
+
+fn flow(r: &mut Reader<'_>) -> Option<Flow> {
+    let (bssid, station): (Mac, Mac) = (r.array()?, r.array()?);
+    let [tid, protocol] = r.array()?;
+    let (source, destination) = (address(r)?, address(r)?);
+    let known = tid < 8 && matches!(protocol, 6 | 17);
+    known.then_some(Flow { bssid, station, tid, protocol, source, destination })
+}
+
+fn put_register(out: &mut Vec<u8>, m: &Register) {
+    let flags = u8::from(m.home) | u8::from(m.outer.is_some()) << 1;
+    out.extend_from_slice(&[m.session, flags]);
+    put_flow(out, &m.flow);
+    m.outer.into_iter().for_each(|a| put_address(out, a));
+    out.extend_from_slice(&m.boot.to_be_bytes());
+}
+
+fn register(r: &mut Reader<'_>) -> Option<Register> {
+    let [session, flags] = r.array()?;
+    let flow = flow(r)?;
+    let outer = if flags & 2 != 0 { Some(address(r)?) } else { None };
+    let boot = u64::from_be_bytes(r.array()?);
+    (flags <= 3).then_some(Register { session, home: flags & 1 != 0, flow, outer, boot })
+}
+
+impl Message {
+    /// Appends the message with its length, as it goes into a tunnel.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let mut body = Vec::with_capacity(64);
+        self.write_body(&mut body);
+        varint::put(out, body.len() as u64);
+        out.extend_from_slice(&body);
+    }
+
+    fn write_body(&self, out: &mut Vec<u8>) {
+        match self {
+            Message::Register(m) => {
+                out.push(1);
+                put_register(out, m);
+            }
+            Message::List(m) => {
+                out.push(2);
+                m.write(out);
+            }
+            Message::Heard(m) => {
+                out.push(3);
+                m.write(out);
+            }
+            Message::Data(m) => {
+                out.extend_from_slice(&[4, m.session]);
+                varint::put(out, m.number);
+                out.extend_from_slice(&m.elided);
+            }
+            Message::Alive { room } => {
+                out.push(5);
+                varint::put(out, *room);
+            }
+            Message::Registered { session, apid, key, audit } => {
+                out.extend_from_slice(&[16, *session, *apid, u8::from(audit.is_some())]);
+                out.extend_from_slice(key);
+                audit.iter().for_each(|a| out.extend_from_slice(a));
+            }
+            Message::Schedule { session, apid, ranges } => {
+                out.extend_from_slice(&[17, *session, *apid]);
+                varint::put(out, ranges.len() as u64);
+                let mut last = 0;
+                for (first, count) in ranges {
+                    varint::put_signed(out, first.wrapping_sub(last) as i64);
+                    varint::put(out, *count);
+                    last = first.wrapping_add(*count);
+                }
+            }
+            Message::Release { session, below } => {
+                out.extend_from_slice(&[18, *session]);
+                varint::put(out, *below);
+            }
+            Message::Down { packet } => {
+                out.push(19);
+                out.extend_from_slice(packet);
+            }
+            Message::Native { session, on } => out.extend_from_slice(&[20, *session, u8::from(*on)]),
+            Message::Close { session } => out.extend_from_slice(&[21, *session]),
+            Message::Share(m) => {
+                out.push(32);
+                put_flow(out, &m.flow);
+                varint::put(out, m.number);
+                out.extend_from_slice(&m.packet);
+            }
+        }
+    }
+
+    /// Reads a message without its length. None if it is none that this version knows, or damaged.
+    pub fn read(body: &[u8]) -> Option<Message> {
+        let mut r = Reader::new(body);
+        let m = match r.byte()? {
+            1 => Message::Register(register(&mut r)?),
+            2 => Message::List(List::read(&mut r)?),
+            3 => Message::Heard(Heard::read(&mut r)?),
+            4 => {
+                let (session, number) = (r.byte()?, r.number()?);
+                Message::Data(Data { session, number, elided: r.rest().to_vec() })
+            }
+            5 => Message::Alive { room: r.number()? },
+            16 => {
+                let [session, apid, audits] = r.array()?;
+                let key = r.array()?;
+                let audit = if audits != 0 { Some(r.array()?) } else { None };
+                Message::Registered { session, apid, key, audit }
+            }
+            17 => schedule(&mut r)?,
+            18 => Message::Release { session: r.byte()?, below: r.number()? },
+            19 => Message::Down { packet: r.rest().to_vec() },
+            20 => Message::Native { session: r.byte()?, on: r.byte()? != 0 },
+            21 => Message::Close { session: r.byte()? },
+            32 => {
+                let (flow, number) = (flow(&mut r)?, r.number()?);
+                Message::Share(Box::new(Share { flow, number, packet: r.rest().to_vec() }))
+            }
+            _ => return None,
+        };
+        r.is_empty().then_some(m)
+    }
+}
+
+fn schedule(r: &mut Reader<'_>) -> Option<Message> {
+    let [session, apid] = r.array()?;
+    let count = r.number().filter(|n| *n <= MAX_RANGES)?;
+    let mut last = 0u64;
+    let mut ranges = Vec::new();
+    for _ in 0..count {
+        let first = last.checked_add_signed(r.signed()?)?;
+        let count = r.number().filter(|n| *n <= 1 << 16)?;
+        last = first.checked_add(count)?;
+        ranges.push((first, count));
+    }
+    Some(Message::Schedule { session, apid, ranges })
+}
+
+/// The stream is no stream of messages: the tunnel has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a message of {0} bytes, where {MAX_MESSAGE} are the most: the other end speaks something else; see that both run the same version"
+)]
+pub struct TooLong(pub u64);
+
+/// Cuts a stream of bytes into messages.
+#[derive(Clone, Debug, Default)]
+pub struct Splitter(Vec<u8>);
+
+impl Splitter {
+    /// Takes bytes of the stream and gives the messages that they end. Unknown ones are left out.
+    ///
+    /// # Errors
+    /// A length that no message has.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Message>, TooLong> {
+        self.0.extend_from_slice(bytes);
+        let (mut out, mut used) = (Vec::new(), 0);
+        loop {
+            let mut r = Reader::new(&self.0[used..]);
+            let Some(len) = r.number() else {
+                if self.0.len() - used > 9 {
+                    return Err(TooLong(u64::MAX));
+                }
+                break;
+            };
+            if len > MAX_MESSAGE as u64 {
+                return Err(TooLong(len));
+            }
+            let Some(body) = r.take(len as usize) else { break };
+            out.extend(Message::read(body));
+            used = self.0.len() - r.rest().len();
+        }
+        self.0.drain(..used);
+        Ok(out)
+    }
+}

@@ -29,7 +29,7 @@ fn seven_uplinks_carry_seven_times_one() {
 fn one_access_point_alone_goes_its_ordinary_way() {
     let (rate, street) = goodput(Spec::new(1, 2e6, u64::MAX >> 8), 10, 30);
     // The packet's own headers and Ethernet's: what a path without any bunch carries.
-    let plain = 2e6 * 1350.0 / (1350.0 + 40.0 + 14.0);
+    let plain = 2e6 * 1350.0 / (1350.0 + 52.0 + 14.0);
     assert!((rate / plain - 1.0).abs() < 0.01, "{rate} of {plain}");
     assert_eq!(street.counts()[0].forwarded, 0, "nothing goes by the tunnel");
 }
@@ -38,7 +38,7 @@ fn one_access_point_alone_goes_its_ordinary_way() {
 fn neighbours_that_hear_nothing_change_nothing() {
     let spec = Spec { monitor_loss: 1.0, ..Spec::new(3, 2e6, u64::MAX >> 8) };
     let (rate, street) = goodput(spec, 10, 30);
-    let plain = 2e6 * 1350.0 / (1350.0 + 40.0 + 14.0);
+    let plain = 2e6 * 1350.0 / (1350.0 + 52.0 + 14.0);
     assert!((rate / plain - 1.0).abs() < 0.01, "{rate} of {plain}");
     assert!(street.counts().iter().all(|c| c.forwarded == 0));
 }
@@ -164,4 +164,17 @@ fn copies_that_go_with_the_schedule_are_found_to_lie() {
     let lies = (1..=seeds()).filter(|s| upload(*s, false, Custody::UntilScheduled, hour) == End::Lie).count();
     assert!(lies > 0, "the test cannot see a lie");
     println!("{lies} of {} uploads were acknowledged and lost", seeds());
+}
+
+#[test]
+fn a_neighbour_that_was_away_for_long_comes_back() {
+    let mut street = Street::new(Spec::new(7, 2e6, u64::MAX >> 8));
+    street.switch(2, false, Time::from_secs(8));
+    street.switch(2, true, Time::from_secs(14));
+    street.run_until(Time::from_secs(14));
+    let before = street.receiver.next;
+    street.run_until(Time::from_secs(25));
+    assert_eq!((street.sender.reset, street.receiver.reset), (None, None), "{before}");
+    let rate = (street.receiver.next - before) as f64 * 8.0 / 11.0;
+    assert!(rate > 0.9 * 7.0 * 1.9e6, "{rate}");
 }

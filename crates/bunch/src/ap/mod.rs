@@ -305,7 +305,9 @@ impl Ap {
             TCP => inner.flags & 0x27 != 0 || inner.payload.is_empty(),
             _ => fresh,
         };
-        if ordinary || (frame.home && session.goes_natively()) {
+        // Neighbours that cannot hear the sender show up only when they are handed something.
+        let natively = session.goes_natively() && !(self.config.share && session.is_registered());
+        if ordinary || (frame.home && natively) {
             return self.natively(frame.home, packet);
         }
         self.hold(i, number, &inner, packet, now);

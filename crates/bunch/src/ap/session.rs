@@ -95,6 +95,10 @@ impl Session {
         self.registration = Some(Registration { apid, key, audit });
     }
 
+    pub(super) fn is_registered(&self) -> bool {
+        self.registration.is_some()
+    }
+
     pub(super) fn goes_natively(&self) -> bool {
         self.native || self.registration.is_none()
     }

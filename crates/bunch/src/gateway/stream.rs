@@ -34,6 +34,8 @@ pub(super) struct Stream {
     /// Payload by its place, until the receiver has acknowledged it.
     store: BTreeMap<u64, Vec<u8>>,
     stored: u64,
+    /// The newest timestamp of the sender's data, seen or reported.
+    newest: Option<u32>,
     pub(super) timeout: Option<Time>,
     pub(super) over: bool,
 }
@@ -63,7 +65,16 @@ impl Stream {
                 Kind::Proxy(Box::new(Pep::new(config)))
             }
         };
-        Stream { kind, isn: None, acked: 1, store: BTreeMap::new(), stored: 0, timeout: None, over: false }
+        Stream {
+            kind,
+            isn: None,
+            acked: 1,
+            store: BTreeMap::new(),
+            stored: 0,
+            newest: None,
+            timeout: None,
+            over: false,
+        }
     }
 
     /// The place of a byte in the stream.
@@ -107,16 +118,18 @@ impl Stream {
         let len = inner.payload.len() as u64;
         match (&mut self.kind, at) {
             (Kind::Proxy(_), at) => {
-                let Ok((segment, _)) = wire::decode(&packet) else {
+                let Ok((mut segment, _)) = wire::decode(&packet) else {
                     return Vec::new();
                 };
+                let raised = len > 0 && raise(&mut segment, &mut self.newest);
                 if let Some(at) = at.filter(|_| len > 0) {
                     let too_much = self.stored + len > 2 * MEMORY;
                     if too_much || !self.keep(at, &packet[inner.payload.clone()]) {
                         return Vec::new();
                     }
                 }
-                self.ask(Input::FromSender(segment), Some((segment, packet)), now)
+                let came = (!raised).then_some((segment, packet));
+                self.ask(Input::FromSender(segment), came, now)
             }
             (Kind::Ordered(next, waiting), Some(at)) if len > 0 && at > *next && waiting.len() < 4096 => {
                 waiting.insert(at, packet);
@@ -184,6 +197,9 @@ impl Stream {
         timestamp: Option<u32>,
         now: Time,
     ) -> Vec<Act> {
+        // The proxy judges by reported timestamps too, and a report may be ahead of its packet.
+        let later = |t: &u32| self.newest.is_none_or(|n| (t.wrapping_sub(n) as i32) > 0);
+        self.newest = timestamp.filter(later).or(self.newest);
         self.ask(Input::Held { range, holder: Holder(apid), timestamp }, None, now)
     }
 
@@ -262,6 +278,19 @@ impl Stream {
         wire::encode_with(s, &data, &mut out);
         Some(Act::ToReceiver(out))
     }
+}
+
+/// A holder may bring what was sent before something that the receiver has already, such as a
+/// repetition with a newer timestamp: neither the proxy nor the receiver may take it for a packet of
+/// long ago (PAWS, RFC 7323 §5). True if the timestamp was raised.
+fn raise(segment: &mut Segment, newest: &mut Option<u32>) -> bool {
+    let Some(stamp) = &mut segment.options.timestamps else {
+        return false;
+    };
+    let old = newest.is_some_and(|n| (stamp.value.wrapping_sub(n) as i32) < 0);
+    stamp.value = newest.filter(|_| old).unwrap_or(stamp.value);
+    *newest = Some(stamp.value);
+    old
 }
 
 fn packet_to_sender(s: &Segment, came: Option<&(Segment, Vec<u8>)>) -> Vec<u8> {

@@ -3,7 +3,7 @@
 
 use ropewalk_bunch::ap::{self, Ap, Frame};
 use ropewalk_bunch::gateway::{self, Gateway, Tunnel};
-use ropewalk_packet::{Ecn, Flags, Options, Segment, seq, wire};
+use ropewalk_packet::{Ecn, Flags, Options, Segment, Timestamps, seq, wire};
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::sync::Arc;
@@ -312,6 +312,10 @@ impl Street {
         }
     }
 
+    fn stamp(&self, echo: u32) -> Option<Timestamps> {
+        Some(Timestamps { value: self.now.as_millis() as u32 + 1, echo })
+    }
+
     fn segment(&self, flags: Flags, at: u64, payload_bytes: u32) -> Segment {
         let [source, destination] = addresses();
         Segment {
@@ -323,7 +327,7 @@ impl Street {
             ack: self.sender.peer,
             window: 1000,
             urgent: 0,
-            options: Options::default(),
+            options: Options { timestamps: self.stamp(0), ..Options::default() },
             payload_bytes,
         }
     }
@@ -402,8 +406,8 @@ impl Street {
         let end = 2 + self.spec.upload;
         if self.sender.acked == 0 {
             self.sender.progress_at = self.now;
-            let options = Options { mss: Some(MSS as u16), window_scale: Some(7), ..Options::default() };
             let s = self.segment(Flags::SYN, 0, 0);
+            let options = Options { mss: Some(MSS as u16), window_scale: Some(7), ..s.options };
             self.transmit(Segment { options, ack: 0, ..s });
         } else if self.sender.acked < end {
             // What is not acknowledged, or a probe of a closed window.
@@ -471,6 +475,7 @@ impl Street {
             options: Options {
                 mss: syn.then_some(MSS as u16),
                 window_scale: syn.then_some(6),
+                timestamps: self.stamp(s.options.timestamps.map_or(0, |t| t.value)),
                 ..Options::default()
             },
             payload_bytes: 0,

@@ -184,7 +184,7 @@ impl Open {
             out.push_back(Output::ToSender(self.acknowledge(config)));
         }
         self.fetch(config, now, out);
-        let sent = self.send(config, now, out);
+        let sent = self.send(now, out);
         // Data that wait here carried an acknowledgement of the other direction.
         if carried && !sent && self.sender.ack != before_ack {
             out.push_back(Output::ToReceiver(self.bare()));
@@ -441,17 +441,12 @@ impl Open {
     }
 
     /// True if something went.
-    fn send(&mut self, config: &Config, now: Time, out: &mut VecDeque<Output>) -> bool {
+    fn send(&mut self, now: Time, out: &mut VecDeque<Output>) -> bool {
         let before = out.len();
-        // Holders bring bytes in any order. What lies beyond a gap waits here: at the receiver it
-        // would fill the window, and repairs of it would go before what fills the gap.
-        let edge = match config.policy {
-            Policy::ProactiveAck { .. } => {
-                self.onward.have.end_from(self.receiver.acked).unwrap_or(self.receiver.acked)
-            }
-            _ => u64::MAX,
-        };
-        while let Some((piece, again)) = self.onward.next(self.receiver.edge.min(edge), now) {
+        // What lies beyond a gap waits here. At the receiver it would fill a window of one segment
+        // and be acknowledged by nobody, and then what fills the gap could not go.
+        let here = self.onward.have.end_from(self.receiver.acked).unwrap_or(self.receiver.acked);
+        while let Some((piece, again)) = self.onward.next(self.receiver.edge.min(here), now) {
             let fin = piece.flags.has(Flags::FIN);
             out.push_back(Output::ToReceiver(Segment {
                 // RFC 3168 §6.1.5: what is sent again is not marked.

@@ -303,9 +303,7 @@ impl Model for Relay {
 }
 
 fn explore(policy: Policy, depth: usize) {
-    // With two timeouts in a row a lost FIN of `Split` is not repaired in time: docs/next.md.
-    let timers = if policy == Policy::Split { 0 } else { 2 };
-    let relay = Relay { policy, rule: Rule::Ours, faults: 2, timers, only: None };
+    let relay = Relay { policy, rule: Rule::Ours, faults: 2, timers: 2, only: None };
     let checker = relay.checker().threads(2).target_max_depth(depth).spawn_bfs().join();
     println!(
         "{policy:?}: {} states to depth {depth}, {} of them different",

@@ -49,6 +49,9 @@ _ropewalk() {
             ropewalk,path)
                 cmd="ropewalk__subcmd__path"
                 ;;
+            ropewalk,pep)
+                cmd="ropewalk__subcmd__pep"
+                ;;
             ropewalk,probe)
                 cmd="ropewalk__subcmd__probe"
                 ;;
@@ -129,6 +132,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help,path)
                 cmd="ropewalk__subcmd__help__subcmd__path"
+                ;;
+            ropewalk__subcmd__help,pep)
+                cmd="ropewalk__subcmd__help__subcmd__pep"
                 ;;
             ropewalk__subcmd__help,probe)
                 cmd="ropewalk__subcmd__help__subcmd__probe"
@@ -437,7 +443,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up ap repeater roam status top path link revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
+            opts="-h -V --help --version serve invite up ap repeater roam status top path link pep revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -595,7 +601,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="serve invite up ap repeater roam status top path link revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
+            opts="serve invite up ap repeater roam status top path link pep revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1031,6 +1037,20 @@ _ropewalk() {
         ropewalk__subcmd__help__subcmd__path__subcmd__set)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__pep)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2165,6 +2185,48 @@ _ropewalk() {
                     ;;
                 --weight)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__pep)
+            opts="-h --state --policy --window --connections --tun --log --log-format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -W "split snoop" -- "${cur}"))
+                    return 0
+                    ;;
+                --window)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --connections)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tun)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
                 *)

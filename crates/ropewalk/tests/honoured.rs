@@ -12,7 +12,7 @@ use std::path::Path;
 const CASES: &str = include_str!("honoured.txt");
 
 /// Keys that do not change a run, and who honours them.
-const ELSEWHERE: [(&str, &str); 10] = [
+const ELSEWHERE: [(&str, &str); 11] = [
     ("title", "the head of what is printed; tests/sim.rs"),
     ("measure", "the time series; tests/sim.rs"),
     ("sweep", "which runs there are; crates/scenario/tests/sweeps.rs"),
@@ -23,6 +23,7 @@ const ELSEWHERE: [(&str, &str); 10] = [
     ("node.*.interface.*.ssid", "who belongs together; crates/scenario/tests/problems.rs"),
     ("bond.*.address", "what the ends are called inside; seen in captures"),
     ("interferer.*.name", "what keys and messages call it"),
+    ("bunch.*.custody", "who has to hold what is acknowledged; tests of ropewalk-pep"),
 ];
 
 fn keys(form: &Form, path: &str, out: &mut BTreeSet<String>) {

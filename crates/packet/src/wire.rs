@@ -131,7 +131,8 @@ pub fn decode(packet: &[u8]) -> Result<(Segment, bool), WireError> {
     Ok((segment, intact))
 }
 
-fn flags(tcp: &TcpHeader) -> Flags {
+/// The flags of a header (RFC 9293 §3.1).
+pub fn flags(tcp: &TcpHeader) -> Flags {
     let bits = [
         (tcp.fin, Flags::FIN),
         (tcp.syn, Flags::SYN),

@@ -1,7 +1,7 @@
 //! TCP segments in IPv4 and IPv6 packets, and back.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
-use ropewalk_packet::{Ecn, Flags, Options, Segment};
+use ropewalk_packet::{Ecn, Flags, Options, Segment, wire};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 /// The proxy looks at no address, and `Segment` has none of IPv6.
@@ -66,21 +66,11 @@ fn parse_v6(packet: &[u8]) -> Option<Parsed<'_>> {
 }
 
 fn segment(tcp: &TcpHeader, ecn: Ecn, payload: &[u8]) -> Option<Segment> {
-    let bits = [
-        (tcp.fin, Flags::FIN),
-        (tcp.syn, Flags::SYN),
-        (tcp.rst, Flags::RST),
-        (tcp.psh, Flags::PSH),
-        (tcp.ack, Flags::ACK),
-        (tcp.urg, Flags::URG),
-        (tcp.ece, Flags::ECE),
-        (tcp.cwr, Flags::CWR),
-    ];
     Some(Segment {
         source: NOBODY,
         destination: NOBODY,
         ecn,
-        flags: bits.into_iter().filter(|(set, _)| *set).fold(Flags::default(), |all, (_, flag)| all | flag),
+        flags: wire::flags(tcp),
         seq: tcp.sequence_number,
         ack: tcp.acknowledgment_number,
         window: tcp.window_size,

@@ -139,6 +139,8 @@ pub(crate) struct Path {
     pub status_seen: Option<u16>,
     /// Newest timestamp of the peer that arrived here.
     pub newest_timestamp: Option<Timestamp>,
+    /// No path in use has a clearly shorter delay.
+    pub is_fastest: bool,
     /// Counts.
     pub traffic: Traffic,
     /// Share of datagrams lost lately.
@@ -176,6 +178,7 @@ impl Path {
             control: Control::default(),
             status_seen: None,
             newest_timestamp: None,
+            is_fastest: false,
             traffic: Traffic::default(),
             loss: 0.0,
             ce_seen: 0,
@@ -216,9 +219,10 @@ impl Path {
         queue < Duration::from_millis(2).max(self.rtt.min() / 16) + self.rtt.deviation()
     }
 
-    /// Rate at which it is paced, bits per second.
+    /// Rate at which it is paced, bits per second. Of the fastest path nothing is known at first, and the first window
+    /// leaves at once; a slower one, which takes what that has no room for, is paced even then.
     pub(crate) fn pacing_bps(&self) -> Option<u64> {
-        self.cc.pacing_rate_bps()
+        self.cc.pacing_rate_bps().filter(|_| !self.is_fastest || self.cc.has_rate())
     }
 
     /// Bytes on the wire that may leave now, by window and pacing; under one datagram counts as none.
@@ -434,16 +438,19 @@ impl Path {
         self.rtt.smoothed().max(self.rtt.latest()) + self.rtt.deviation()
     }
 
+    /// What its datagrams take, microseconds, with the session's clock offset in it; half a round trip before the
+    /// first was acknowledged.
+    pub(crate) fn one_way_us(&self, now: Time) -> f64 {
+        let is_idle = self.sent.inflight() == 0;
+        self.rtt.one_way_us(now, is_idle).unwrap_or(self.rtt.smoothed().as_micros() as f64 / 2.0)
+    }
+
     /// What schedulers see of this path.
     pub(crate) fn info(&mut self, now: Time, weight: u32) -> PathInfo {
-        let is_idle = self.sent.inflight() == 0;
         PathInfo {
             id: self.id,
             has_room: self.is_ready(now),
-            one_way_us: self
-                .rtt
-                .one_way_us(now, is_idle)
-                .unwrap_or(self.rtt.smoothed().as_micros() as f64 / 2.0),
+            one_way_us: self.one_way_us(now),
             jitter: self.rtt.one_way_deviation(),
             srtt: self.rtt.smoothed(),
             rate_bps: self.cc.bandwidth_bps(),

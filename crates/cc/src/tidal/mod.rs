@@ -273,6 +273,11 @@ impl Tidal {
             if over { Phase::Steady(Steady::new(report.now, self.rate)) } else { Phase::Competition(c) };
     }
 
+    /// The first window in each round trip, bytes per second: the least that a path is taken to carry.
+    fn first_rate(&self) -> f64 {
+        INITIAL_DATAGRAMS * self.mtu / self.min_rtt.max(1e-6)
+    }
+
     /// Bytes that may be in flight at `gain` times the rate.
     fn flight(&self, gain: f64) -> f64 {
         let rate = self.rate;
@@ -370,7 +375,7 @@ impl Controller for Tidal {
             // An app-limited trickle says nothing of the path: at least the initial window may leave per round trip.
             Phase::Startup(_) => {
                 let gain = if self.app_limited { startup::GAIN_SPARSE } else { startup::GAIN };
-                (self.rate * gain).max(INITIAL_DATAGRAMS * self.mtu / self.min_rtt.max(1e-6))
+                (self.rate * gain).max(self.first_rate())
             }
             Phase::Steady(s) => self.rate * s.gain(),
             Phase::Competition(c) => c.pace().unwrap_or(self.rate),
@@ -380,11 +385,20 @@ impl Controller for Tidal {
     }
 
     fn bandwidth_bps(&self) -> u64 {
-        (self.rate * 8.0) as u64
+        // In startup the rate doubles while a slower path's bytes are on their way: it is more than it was, in the mean.
+        let rate = match &self.phase {
+            Phase::Startup(_) => (startup::GAIN.sqrt() * self.rate).max(self.first_rate()),
+            Phase::Steady(_) | Phase::Competition(_) => self.rate,
+        };
+        (rate * 8.0) as u64
     }
 
     fn is_starting(&self) -> bool {
         matches!(self.phase, Phase::Startup(_))
+    }
+
+    fn has_rate(&self) -> bool {
+        !self.is_starting() || startup::GAIN_SPARSE * self.rate >= self.first_rate()
     }
 
     fn allow_probe(&mut self, allowed: bool) {

@@ -15,6 +15,7 @@ mod copies;
 mod fill;
 mod side;
 
+use super::paths::PathSet;
 use super::{Peer, Shared};
 use crate::api::BATCH_BYTES;
 use crate::inner::{Inner, edit};
@@ -33,6 +34,8 @@ pub(crate) use side::SendSide;
 const FRAGMENTS: usize = 64;
 /// A lost fragment goes out on the fastest path, or on one that is slower by no more than this.
 const RESEND_SLACK_US: f64 = 5_000.0;
+/// A path is faster than another if its delay is shorter by this, microseconds: delays are noisy.
+const FASTEST_MARGIN_US: f64 = 2_000.0;
 /// IPv4 and TCP headers, as MSS counts them (RFC 9293 §3.7.1); 20 more for IPv6.
 const TCP_HEADERS: u16 = 40;
 
@@ -110,9 +113,11 @@ impl Peer {
         let usable = || paths.iter().filter(|p| p.is_usable() && Some(rank(p)) == best);
         let unlimited = backhaul.as_ref().is_some_and(|b| b.is_unlimited(usable()));
         let taking_part: ArrayVec<PathId, MAX_PATHS> = usable().map(|p| p.id).collect();
+        let fastest = fastest_of(paths, &taking_part, now);
         for id in taking_part {
             let weight = paths.weight(id);
             let p = &mut paths[id];
+            p.is_fastest = Some(id) == fastest;
             let mut info = p.info(now, weight);
             info.nothing_to_send = send.nothing_to_send & id.bit() != 0;
             if let Some(b) = backhaul {
@@ -447,6 +452,14 @@ impl Peer {
     fn slots_of(&self, path: PathId) -> usize {
         self.send.info(path).map_or(usize::MAX, |v| v.slots as usize)
     }
+}
+
+/// Of these paths the one with the least delay; the one of before, if it is hardly slower.
+fn fastest_of(paths: &PathSet, ids: &[PathId], now: Time) -> Option<PathId> {
+    let delay = |id: &PathId| paths[*id].one_way_us(now);
+    let least = ids.iter().copied().min_by(|a, b| delay(a).total_cmp(&delay(b)))?;
+    let before = ids.iter().copied().find(|id| paths[*id].is_fastest);
+    Some(before.filter(|id| delay(id) <= delay(&least) + FASTEST_MARGIN_US).unwrap_or(least))
 }
 
 /// Lowers the MSS of a SYN to what the bond carries; `packet` is a copy that may be changed.

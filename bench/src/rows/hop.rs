@@ -1,16 +1,11 @@
 //! `hop`: two Wi-Fi links between an access point and a repeater under backpressure, over the sum of each alone (Multifacet, section 5.4, figure 10). In
 //! simulated time: the figures are the same on every machine.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use anyhow::{Context, Result, anyhow, ensure};
-use ropewalk_scenario::Document;
-use ropewalk_scenario::report::{Metric, Report};
-use ropewalk_scenario::sweep::{Plan as Points, Point};
+use anyhow::Result;
 
 use super::Outcome;
 use super::compare::ratio;
+use super::simulated::Simulated;
 use crate::bench::Bench;
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
@@ -32,36 +27,9 @@ fn systems(plan: &Plan) -> &'static [(&'static str, &'static str)] {
     &SYSTEMS[if plan.alone { 2 } else { 0 }..]
 }
 
-struct Hop {
-    file: PathBuf,
-    points: Points,
-    metric: Metric,
-}
+struct Hop(Simulated);
 
 impl Hop {
-    fn read() -> Result<Hop> {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/000/desktop.toml");
-        let document = Document::read(&file).map_err(|problems| anyhow!("{problems}"))?;
-        let points = Points::of(&document).map_err(|problems| anyhow!("{problems}"))?;
-        let metric = "flow.down.goodput_mbps".parse().map_err(|e| anyhow!("{e}"))?;
-        Ok(Hop { file, points, metric })
-    }
-
-    /// Goodput, Mb/s, by `ropewalk sim run`: the binary that is measured simulates its own engine.
-    fn goodput(&self, bench: &Bench, labels: [&str; 3], seed: u64) -> Result<f64> {
-        let is = |p: &&Point| labels.iter().all(|label| p.labels.iter().any(|(_, l)| l == label));
-        let point = self.points.points.iter().find(is).context("the scenario has no such point")?;
-        let program = bench.programs.ropewalk.as_ref().context("there is no ropewalk binary")?;
-        let mut command = Command::new(program);
-        command.args(["sim", "run", "--json", "--seed", &seed.to_string()]);
-        command.args(point.options().flat_map(|option| ["--set".to_owned(), option])).arg(&self.file);
-        let said = command.output().context("cannot run ropewalk")?;
-        ensure!(said.status.success(), "ropewalk sim: {}", String::from_utf8_lossy(&said.stderr).trim());
-        let report: Report =
-            serde_json::from_slice(&said.stdout).context("ropewalk sim printed no report")?;
-        self.metric.value(&report).context("the report has no goodput")
-    }
-
     fn case(&self, bench: &Bench, radios: (&str, &str), traffic: (&str, &str)) -> Case {
         let name = format!("{}, {}", radios.1, traffic.1);
         let systems = systems(&bench.plan);
@@ -69,7 +37,7 @@ impl Hop {
         for (value, system) in values.iter_mut().zip(systems) {
             for round in bench.plan.rounds(bench.plan.repeats(SEEDS)) {
                 bench.progress.begin(&format!("hop: {name}, {}", system.1));
-                let goodput = self.goodput(bench, [radios.0, traffic.0, system.0], round);
+                let goodput = self.0.value(bench, &[radios.0, traffic.0, system.0], round);
                 let sample = goodput.map_or_else(|e| Sample::none(format!("{e:#}")), Sample::of);
                 let line = format!("hop: {name}, {}: {:.1} Mb/s", system.1, sample.value.unwrap_or(f64::NAN));
                 bench.progress.end(&line);
@@ -84,7 +52,7 @@ impl Hop {
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
-    let hop = Hop::read()?;
+    let hop = Hop(Simulated::read("000/desktop.toml", "flow.down.goodput_mbps")?);
     let each = RADIOS.into_iter().flat_map(|radios| TRAFFIC.map(|traffic| (radios, traffic)));
     let cases = each.map(|(radios, traffic)| hop.case(bench, radios, traffic)).collect();
     let method = format!(

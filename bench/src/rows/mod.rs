@@ -8,7 +8,9 @@ mod failover;
 mod flapping;
 mod hop;
 mod latency;
+mod short;
 mod sim;
+mod simulated;
 mod sums;
 mod throughput;
 mod udp;
@@ -42,7 +44,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 15] = [
+pub const ALL: [Row; 16] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -105,6 +107,13 @@ pub const ALL: [Row; 15] = [
         by_binary: true,
         measurements: flapping::blockage_measurements,
         run: flapping::blockage,
+    },
+    Row {
+        name: "short",
+        what: "downloads of 10 kB to 10 MB in sixteen environments, simulated",
+        by_binary: true,
+        measurements: short::measurements,
+        run: short::run,
     },
     Row {
         name: "udp",

@@ -1,0 +1,43 @@
+//! A scenario with a sweep, run by `ropewalk sim run`: the binary that is measured simulates its own engine. The figures are the same on every machine.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use ropewalk_scenario::Document;
+use ropewalk_scenario::report::{Metric, Report};
+use ropewalk_scenario::sweep::{Plan as Points, Point};
+
+use crate::bench::Bench;
+
+pub(super) struct Simulated {
+    file: PathBuf,
+    points: Points,
+    metric: Metric,
+}
+
+impl Simulated {
+    /// The scenario `file`, below `scenarios/`, and the figure of its report that is looked at.
+    pub(super) fn read(file: &str, metric: &str) -> Result<Simulated> {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios").join(file);
+        let document = Document::read(&file).map_err(|problems| anyhow!("{problems}"))?;
+        let points = Points::of(&document).map_err(|problems| anyhow!("{problems}"))?;
+        let metric = metric.parse().map_err(|e| anyhow!("{e}"))?;
+        Ok(Simulated { file, points, metric })
+    }
+
+    /// The figure at the point that has these labels.
+    pub(super) fn value(&self, bench: &Bench, labels: &[&str], seed: u64) -> Result<f64> {
+        let is = |p: &&Point| labels.iter().all(|label| p.labels.iter().any(|(_, l)| l == label));
+        let point = self.points.points.iter().find(is).context("the scenario has no such point")?;
+        let program = bench.programs.ropewalk.as_ref().context("there is no ropewalk binary")?;
+        let mut command = Command::new(program);
+        command.args(["sim", "run", "--json", "--seed", &seed.to_string()]);
+        command.args(point.options().flat_map(|option| ["--set".to_owned(), option])).arg(&self.file);
+        let said = command.output().context("cannot run ropewalk")?;
+        ensure!(said.status.success(), "ropewalk sim: {}", String::from_utf8_lossy(&said.stderr).trim());
+        let report: Report =
+            serde_json::from_slice(&said.stdout).context("ropewalk sim printed no report")?;
+        self.metric.value(&report).context("the report lacks the figure")
+    }
+}

@@ -17,6 +17,26 @@ use std::time::{Duration, Instant};
 /// The longest that anything may take: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// `ropewalk roam`, as far as it is asked here.
+fn roaming(states: &States) {
+    let dir = states.of("state");
+    std::fs::create_dir_all(&dir).unwrap();
+    let listener = UnixListener::bind(Path::new(&dir).join("control.sock")).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            let mut writer = stream.try_clone().unwrap();
+            for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                let refused =
+                    json!({"answer": "refused", "code": 2, "sentence": "ask `ropewalk roam status`"});
+                let status = json!({"version": 1, "radio": "phy0", "channel": "6", "stations": 3, "uptime_s": 5.0, "access_points": [], "notes": []});
+                let roam = json!({"answer": "roam", "status": status});
+                let _ = writeln!(writer, "{}", if line.contains("\"roam\"") { roam } else { refused });
+            }
+        }
+    });
+}
+
 /// A daemon that answers, and writes down what it is asked to change.
 fn daemon(states: &States, peers: usize) -> Arc<Mutex<Vec<String>>> {
     let dir = states.of("state");
@@ -366,6 +386,20 @@ fn live_news_come_each_second() {
     let rate = path["up_bps"].as_f64().unwrap();
     assert!((7e6..9e6).contains(&rate), "{path}");
     assert_eq!((&path["state"], &path["queue_ms"]), (&json!("active"), &json!(1.0)));
+}
+
+#[test]
+fn a_daemon_that_roams_is_shown_too() {
+    let states = States::new("web-roam");
+    roaming(&states);
+    let web = Web::on_a_port(&states);
+    let session = web.open();
+    let mut stream = web.connect();
+    write!(stream, "GET /api/live HTTP/1.1\r\nhost: {}\r\n{}\r\n", web.address, session.cookie).unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let view = lines.find_map(|l| l.strip_prefix("data: {").map(|v| format!("{{{v}"))).unwrap();
+    let view: Value = serde_json::from_str(&view).unwrap();
+    assert_eq!((&view["role"], &view["roam"]["radio"]), (&json!("roam"), &json!("phy0")), "{view}");
 }
 
 #[test]

@@ -131,6 +131,11 @@ fn a_client_as_it_is_seen() {
     }
     assert_eq!(browser.eval("location.hash"), "", "the token does not stay in the address");
     assert_eq!(browser.eval("document.cookie"), "", "no script reads the cookie");
+    for span in [900, 86_400, 300] {
+        browser.eval(&format!("document.querySelector('[data-span=\"{span}\"]').click()"));
+        browser.wait_for(&format!("document.querySelector('[aria-pressed=true]').dataset.span === '{span}'"));
+        browser.wait_for("document.querySelectorAll('figure canvas').length === 4");
+    }
     if screenshots().is_some() {
         std::thread::sleep(COURSE);
     }

@@ -88,6 +88,9 @@ _ropewalk() {
             ropewalk,up)
                 cmd="ropewalk__subcmd__up"
                 ;;
+            ropewalk,web)
+                cmd="ropewalk__subcmd__web"
+                ;;
             ropewalk__subcmd__ap,help)
                 cmd="ropewalk__subcmd__ap__subcmd__help"
                 ;;
@@ -171,6 +174,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help,up)
                 cmd="ropewalk__subcmd__help__subcmd__up"
+                ;;
+            ropewalk__subcmd__help,web)
+                cmd="ropewalk__subcmd__help__subcmd__web"
                 ;;
             ropewalk__subcmd__help__subcmd__ap,invite)
                 cmd="ropewalk__subcmd__help__subcmd__ap__subcmd__invite"
@@ -443,7 +449,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up ap repeater roam status top path link pep revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
+            opts="-h -V --help --version serve invite up ap repeater roam status top web path link pep revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -601,7 +607,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="serve invite up ap repeater roam status top path link pep revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
+            opts="serve invite up ap repeater roam status top web path link pep revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1287,6 +1293,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__up)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__web)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2846,6 +2866,32 @@ _ropewalk() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__web)
+            opts="-h --state --listen --socket --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -240,6 +240,15 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(web)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--listen=[Address of the page, on this machine only]:ADDR:PORT:_default' \
+'(--listen)--socket=[Serve the page at this unix socket instead, which only this user can open]:PATH:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
 (path)
 _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
@@ -935,6 +944,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(web)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (path)
 _arguments "${_arguments_options[@]}" : \
 ":: :_ropewalk__subcmd__help__subcmd__path_commands" \
@@ -1167,6 +1180,7 @@ _ropewalk_commands() {
 'roam:Be a station of several access points at once' \
 'status:Say how the running bond does' \
 'top:Watch the running bond' \
+'web:Serve a page that shows the running bond, and changes it' \
 'path:Change the paths of the running bond' \
 'link:Say how long interfaces'\'' queues are, what became of packets, and how radios hear their neighbours' \
 'pep:Help TCP connections that this router forwards\: split them, or repair loss behind it' \
@@ -1243,6 +1257,7 @@ _ropewalk__subcmd__help_commands() {
 'roam:Be a station of several access points at once' \
 'status:Say how the running bond does' \
 'top:Watch the running bond' \
+'web:Serve a page that shows the running bond, and changes it' \
 'path:Change the paths of the running bond' \
 'link:Say how long interfaces'\'' queues are, what became of packets, and how radios hear their neighbours' \
 'pep:Help TCP connections that this router forwards\: split them, or repair loss behind it' \
@@ -1538,6 +1553,11 @@ _ropewalk__subcmd__help__subcmd__top_commands() {
 _ropewalk__subcmd__help__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__web_commands] )) ||
+_ropewalk__subcmd__help__subcmd__web_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help web commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__invite_commands] )) ||
 _ropewalk__subcmd__invite_commands() {
@@ -2024,6 +2044,11 @@ _ropewalk__subcmd__top_commands() {
 _ropewalk__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__web_commands] )) ||
+_ropewalk__subcmd__web_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk web commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_ropewalk" ]; then

@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Status(Status),
     /// Watch the running bond
     Top(Top),
+    /// Serve a page that shows the running bond, and changes it
+    Web(crate::web::Web),
     /// Change the paths of the running bond
     Path(PathArgs),
     /// Say how long interfaces' queues are, what became of packets, and how radios hear their neighbours

@@ -10,6 +10,7 @@
 //!   papers, claim by claim.
 //! * `roam`: a station of several access points.
 //! * `probe`: what limits a path.
+//! * `web`: a page to look at, in a process of its own.
 //! * `control`: the socket by which other commands talk to a running daemon; `report`: what it says of itself.
 //!
 //! It is a library only so that the fuzzer reaches what it reads ([`fuzzing`]).
@@ -40,6 +41,7 @@ mod roam;
 mod sim;
 mod state;
 mod top;
+mod web;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 use super::Client;
 use crate::daemon::Running;
+use crate::report::history::What;
 use crate::state::usage::Ledger;
 use jiff::Zoned;
 use jiff::civil::Date;
@@ -70,6 +71,7 @@ impl Client {
         let Some(cap) = uplink.settings.allowance() else { return };
         if self.meter.told.insert(uplink.name.interface.clone()) {
             let reset_day = cap.reset_day;
+            running.history.note(now, What::Exhausted { name: uplink.name.to_string() });
             tracing::warn!(path = %uplink.name, reset_day, "the path's allowance is used up; it rests until its day comes");
         }
     }

@@ -20,6 +20,7 @@ use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::exit::{Code, failure};
 use crate::report;
+use crate::report::history::What;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::path::State;
 use ropewalk_net::links::{Change, Follower, Link};
@@ -181,6 +182,11 @@ impl Client {
         Ok(())
     }
 
+    /// What the other end is called.
+    fn other(&self) -> &'static str {
+        if self.repeater.is_some() { "ap" } else { "gateway" }
+    }
+
     fn queue_due(&self) -> Time {
         self.repeater.as_ref().and_then(|r| r.queue.as_ref()).map_or(Time::NEVER, ClientsQueue::due)
     }
@@ -201,9 +207,14 @@ impl Client {
     }
 
     fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) {
+        let other = self.other();
         for uplink in &mut self.uplinks {
             if uplink.on_state(running, path, state, now) {
                 tracing::info!(path = %uplink.name, state = state.name(), "path");
+                let name = uplink.name.to_string();
+                running
+                    .history
+                    .note(now, What::Path { peer: other.into(), name, state: state.name().into() });
                 return;
             }
         }
@@ -213,8 +224,14 @@ impl Client {
 impl Role for Client {
     fn on_event(&mut self, running: &mut Running, event: Event, now: Time) -> anyhow::Result<Flow> {
         match event {
-            Event::Connected(accept) => self.on_connected(running, &accept)?,
-            Event::Refused(refusal) if refusal.is_temporary() => tracing::warn!("{refusal}"),
+            Event::Connected(accept) => {
+                self.on_connected(running, &accept)?;
+                running.history.note(now, What::Connected {});
+            }
+            Event::Refused(refusal) if refusal.is_temporary() => {
+                tracing::warn!("{refusal}");
+                running.history.note(now, What::Refused { why: refusal.to_string() });
+            }
             Event::Refused(refusal) => return Err(refusal.into()),
             Event::Unreachable => {
                 let tried: Vec<String> =
@@ -223,6 +240,7 @@ impl Role for Client {
                 let other = if self.repeater.is_some() { "access point" } else { "gateway" };
                 let words = format!("the {other} does not answer on any path; trying on");
                 tracing::warn!(tried = tried.join(" "), "{words}. If it runs, is the token its own?");
+                running.history.note(now, What::Unreachable {});
                 service::status(&words);
             }
             Event::Path { path, state, .. } => self.on_state(running, path, state, now),
@@ -235,11 +253,12 @@ impl Role for Client {
     fn on_request(&mut self, running: &mut Running, request: Request, now: Time) -> Response {
         match request {
             Request::Status {} => {
-                let (own, other) =
-                    if self.repeater.is_some() { ("repeater", "ap") } else { ("client", "gateway") };
-                let status = report::take(own, &running.core, self.started, now, |_| other.into());
+                let own = if self.repeater.is_some() { "repeater" } else { "client" };
+                let mut status = report::take(own, &running.core, self.started, now, |_| self.other().into());
+                status.uplinks = self.uplinks.iter().map(Uplink::report).collect();
                 Response::Status { status: Box::new(status) }
             }
+            Request::History { since } => running.history.since(since, now),
             Request::Resolved { endpoint, addresses } => {
                 self.uplinks.iter_mut().for_each(|w| w.on_resolved(&endpoint, &addresses, now));
                 Response::Done { said: String::new() }

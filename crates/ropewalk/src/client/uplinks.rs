@@ -10,6 +10,7 @@ use super::settings::Settings;
 use crate::cli::PathName;
 use crate::config::ClassName;
 use crate::daemon::Running;
+use crate::report;
 use ropewalk_bond::api::PathSpec;
 use ropewalk_bond::engine::Status;
 use ropewalk_bond::path::{Class, Route, State};
@@ -99,6 +100,20 @@ impl Uplink {
     /// What the engine knows of it.
     pub(crate) fn attempts(&self) -> &[Attempt] {
         &self.attempts
+    }
+
+    /// What it says of itself.
+    pub(crate) fn report(&self) -> report::Uplink {
+        report::Uplink {
+            name: self.name.to_string(),
+            class: self.class().name().into(),
+            cap: self.settings.allowance().map(|cap| cap.bytes),
+            left: self.settings.allowance().and(self.left),
+            reset_day: self.settings.reset_day,
+            weight: self.settings.weight,
+            paths: self.attempts.iter().map(|a| a.path).collect(),
+            obstacle: self.obstacle(),
+        }
     }
 
     fn class(&self) -> Class {

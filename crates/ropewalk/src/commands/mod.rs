@@ -29,6 +29,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Roam(args) => crate::roam::run(args),
         Command::Status(args) => status::run(&args),
         Command::Top(args) => crate::top::run(&args),
+        Command::Web(args) => crate::web::run(&args),
         Command::Path(args) => path::run(args),
         Command::Link(args) => link::run(&args),
         Command::Pep(args) => pep::run(&args),

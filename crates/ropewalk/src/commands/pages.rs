@@ -167,6 +167,7 @@ fn status() -> anyhow::Result<String> {
     page(&mut out, "`peers`, `paths`", schemars::schema_for!(report::Path))?;
     page(&mut out, "`peers`, `paths`, `link`", schemars::schema_for!(report::link::Link))?;
     page(&mut out, "`peers`, `paths`, `link`, `stations`", schemars::schema_for!(report::link::LinkStation))?;
+    page(&mut out, "`uplinks`", schemars::schema_for!(report::Uplink))?;
     page(&mut out, "`channel_switcher`", schemars::schema_for!(report::backhaul::ChannelSwitcher))?;
     page(&mut out, "`drops`", schemars::schema_for!(report::Drops))?;
     page(&mut out, "`io`", schemars::schema_for!(report::Io))?;

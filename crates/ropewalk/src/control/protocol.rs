@@ -3,7 +3,9 @@
 use crate::cli::PathOptions;
 use crate::exit::{self, Code};
 use crate::report::Snapshot;
+use crate::report::history::Happened;
 use crate::roam::report::RoamStatus;
+use crate::state::clients::KnownClient;
 use ropewalk_session::{Endpoint, PublicKey};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -21,6 +23,13 @@ pub(crate) enum Request {
     Status {},
     /// How a client of several access points does.
     Roam {},
+    /// What happened since the event with this number.
+    History {
+        /// The last one that is known already; 0 for none.
+        since: u64,
+    },
+    /// Gateway: who may come in.
+    Clients {},
     /// Gateway: let a device in.
     Invite {
         /// What to call it.
@@ -81,6 +90,18 @@ pub(crate) enum Response {
     Roam {
         /// All of it.
         status: Box<RoamStatus>,
+    },
+    /// What happened, the oldest first.
+    History {
+        /// The daemon's clock, nanoseconds.
+        clock_ns: u64,
+        /// What is still known of it.
+        events: Vec<Happened>,
+    },
+    /// Who may come in.
+    Clients {
+        /// All of them.
+        clients: Vec<KnownClient>,
     },
     /// A token for a new client.
     Token {

@@ -5,6 +5,7 @@ use super::handshakes::Worker;
 use super::mailbox::Mailbox;
 use super::watchdog::Watchdog;
 use crate::control::protocol::{Request, Response};
+use crate::report::history::History;
 use anyhow::Context;
 use ropewalk_bond::api::Event;
 use ropewalk_net::clock;
@@ -66,6 +67,8 @@ pub(crate) struct Running {
     handshakes: Option<Worker>,
     /// How long to look for work before going to sleep.
     busy_poll: Duration,
+    /// What happened, for whoever asks.
+    pub history: History,
 }
 
 impl Running {
@@ -83,7 +86,8 @@ impl Running {
         poller.add(mailbox.waker(), MAIL, Interest::Read)?;
         poller.add(&signals, SIGNALS, Interest::Read)?;
         let watchdog = Watchdog::new(clock::now());
-        Ok(Running { core, poller, mailbox, signals, watchdog, handshakes: None, busy_poll })
+        let history = History::default();
+        Ok(Running { core, poller, mailbox, signals, watchdog, handshakes: None, busy_poll, history })
     }
 
     /// The engine's handshakes are worked on by another thread.

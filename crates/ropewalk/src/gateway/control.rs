@@ -26,6 +26,7 @@ impl ControlHandler for GatewayControl {
         let outcome = match request {
             Request::Invite { name, endpoints } => self.invite(&name, &endpoints),
             Request::Revoke { name } => self.revoke(&name),
+            Request::Clients {} => Ok(Response::Clients { clients: self.clients.read(Clients::known) }),
             other => self.loop_.ask(other),
         };
         outcome.unwrap_or_else(|error| Response::refused(&error))

@@ -13,6 +13,7 @@ use crate::config::Migrate;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::report;
+use crate::report::history::What;
 use channel_switcher::ChannelSwitcher;
 use ports::Ports;
 use radios::Radios;
@@ -110,6 +111,7 @@ impl Role for Gateway {
         match event {
             Event::ClientUp { client, remote, device } => {
                 tracing::info!(client = self.name(&client), %remote, "client connected");
+                running.history.note(now, What::ClientUp { peer: self.name(&client) });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.plug(running, client, device)) {
                     tracing::error!(
                         client = self.name(&client),
@@ -119,12 +121,15 @@ impl Role for Gateway {
             }
             Event::ClientDown { client, why } => {
                 tracing::info!(client = self.name(&client), why, "client disconnected");
+                running.history.note(now, What::ClientDown { peer: self.name(&client), why: why.into() });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.unplug(running, &client)) {
                     tracing::warn!(client = self.name(&client), "{error:#}");
                 }
             }
             Event::Path { peer, path, remote, state } => {
                 tracing::info!(client = self.name(&peer), path, %remote, state = state.name(), "path");
+                let (peer, name) = (self.name(&peer), remote.to_string());
+                running.history.note(now, What::Path { peer, name, state: state.name().into() });
             }
             Event::Exhausted { .. } | Event::Connected(_) | Event::Refused(_) | Event::Unreachable => {}
         }
@@ -140,6 +145,7 @@ impl Role for Gateway {
                 status.channel_switcher = self.channel_switcher.as_ref().map(ChannelSwitcher::report);
                 Response::Status { status: Box::new(status) }
             }
+            Request::History { since } => running.history.since(since, now),
             Request::Expel { client } => {
                 running.core.engine.revoke(&client);
                 self.ports.iter_mut().for_each(|p| p.remove(running, &client));

@@ -1,6 +1,7 @@
 //! What a daemon says of itself: one snapshot, for `status`, `top` and metrics. Its JSON is stable: fields are added, never changed.
 
 pub(crate) mod backhaul;
+pub(crate) mod history;
 pub(crate) mod link;
 pub(crate) mod table;
 
@@ -43,6 +44,30 @@ pub(crate) struct Snapshot {
     /// Access point: the radio that may leave its channel, if one may.
     #[serde(default)]
     pub channel_switcher: Option<backhaul::ChannelSwitcher>,
+    /// Client: what is to carry paths, as `ropewalk path` names it.
+    #[serde(default)]
+    pub uplinks: Vec<Uplink>,
+}
+
+/// What is to carry a path, whether or not it can just now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Uplink {
+    /// `IFACE` or `IFACE@HOST:PORT`.
+    pub name: String,
+    /// `active`, `backup` or `metered`.
+    pub class: String,
+    /// What a metered one may carry in a month, bytes.
+    pub cap: Option<u64>,
+    /// What of it is left, bytes.
+    pub left: Option<u64>,
+    /// The day of the month on which a new allowance begins.
+    pub reset_day: u8,
+    /// Its share under the weighted scheduler.
+    pub weight: u32,
+    /// The paths that it carries, by `id`.
+    pub paths: Vec<u8>,
+    /// Why it carries none, if that is known.
+    pub obstacle: Option<String>,
 }
 
 /// One session.
@@ -274,6 +299,7 @@ pub(crate) fn take(
     let (d, c) = (status.drops, core.counters);
     Snapshot {
         channel_switcher: None,
+        uplinks: Vec::new(),
         version: 1,
         role: role.into(),
         device: core.devices.name().into(),

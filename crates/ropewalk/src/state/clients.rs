@@ -12,7 +12,7 @@ use ropewalk_bond::api::Admission;
 use ropewalk_session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeSet;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The file in the state directory.
 pub(crate) const FILE: &str = "clients.json";
@@ -52,6 +52,17 @@ pub(crate) struct Client {
     /// It may not come in any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     revoked: bool,
+}
+
+/// A client as others may see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KnownClient {
+    /// What it is called.
+    pub name: String,
+    /// It has used its invite.
+    pub came: bool,
+    /// Its addresses inside.
+    pub inside: Vec<IpAddr>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +150,22 @@ impl Clients {
             self.clients.remove(oldest);
         }
         Ok(key)
+    }
+
+    /// Who may come in.
+    pub(crate) fn known(&self) -> Vec<KnownClient> {
+        let known = |c: &Client| KnownClient {
+            name: c.name.clone(),
+            came: c.key.is_some(),
+            inside: c
+                .ipv4
+                .map(IpAddr::from)
+                .into_iter()
+                .chain(c.ipv6.map(IpAddr::from))
+                .filter(|a| !a.is_unspecified())
+                .collect(),
+        };
+        self.clients.iter().filter(|c| !c.revoked).map(known).collect()
     }
 
     /// The name of the client with this key.

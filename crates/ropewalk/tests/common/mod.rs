@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub(crate) mod backhaul;
+pub(crate) mod browser;
 pub(crate) mod flow;
 
 use std::path::PathBuf;

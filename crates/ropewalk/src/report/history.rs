@@ -1,0 +1,106 @@
+//! What happened to a bond, for whoever asks later: the last events with their times.
+
+use crate::control::protocol::Response;
+use ropewalk_time::Time;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Events that are kept; the oldest go first.
+const KEPT: usize = 256;
+
+/// The last events.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    events: VecDeque<Happened>,
+    last: u64,
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Happened {
+    /// Its number; each event has the next.
+    pub seq: u64,
+    /// When, on the daemon's clock, nanoseconds.
+    pub at_ns: u64,
+    /// What.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What can happen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub(crate) enum What {
+    /// Client: the session is up.
+    Connected {},
+    /// Client: the gateway refused, for now.
+    Refused {
+        /// Its reason.
+        why: String,
+    },
+    /// Client: no path leads to the gateway.
+    Unreachable {},
+    /// Gateway: a client came in.
+    ClientUp {
+        /// What it is called.
+        peer: String,
+    },
+    /// Gateway: a client is gone.
+    ClientDown {
+        /// What it is called.
+        peer: String,
+        /// Why.
+        why: String,
+    },
+    /// A path has another state.
+    Path {
+        /// Whose.
+        peer: String,
+        /// Client: the interface as `ropewalk path` names it. Gateway: the client's address.
+        name: String,
+        /// `validating`, `active`, `suspect` or `down`.
+        state: String,
+    },
+    /// A metered path has used its allowance up.
+    Exhausted {
+        /// As `ropewalk path` names it.
+        name: String,
+    },
+}
+
+impl History {
+    /// Keeps an event.
+    pub(crate) fn note(&mut self, now: Time, what: What) {
+        if self.events.len() >= KEPT {
+            self.events.pop_front();
+        }
+        self.last += 1;
+        self.events.push_back(Happened { seq: self.last, at_ns: now.as_nanos(), what });
+    }
+
+    /// The events after the one with this number.
+    pub(crate) fn since(&self, seq: u64, now: Time) -> Response {
+        let events = self.events.iter().filter(|e| e.seq > seq).cloned().collect();
+        Response::History { clock_ns: now.as_nanos(), events }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_events_are_kept_and_numbered() {
+        let mut history = History::default();
+        for _ in 0..1000 {
+            history.note(Time::ZERO, What::Connected {});
+        }
+        let of = |since| match history.since(since, Time::ZERO) {
+            Response::History { events, .. } => events,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((of(0).len(), of(0)[0].seq, of(998).len(), of(1000).len()), (KEPT, 745, 2, 0));
+        let line = serde_json::to_string(&of(999)[0]).unwrap();
+        assert_eq!(line, r#"{"seq":1000,"at_ns":0,"what":"connected"}"#);
+    }
+}

@@ -1,0 +1,181 @@
+//! What a page may ask of the daemon: what `ropewalk path`, `invite` and `revoke` ask.
+
+use super::feed::Shared;
+use crate::cli::PathOptions;
+use crate::control::ask;
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Code, Failure, failure};
+use crate::state::clients::KnownClient;
+use qrcode::{Color, EcLevel, QrCode};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// A change.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum Action {
+    /// `ropewalk path add`.
+    PathAdd {
+        /// `IFACE` or `IFACE@HOST:PORT`.
+        name: String,
+        /// What it may be used for.
+        #[serde(default)]
+        options: PathOptions,
+    },
+    /// `ropewalk path remove`.
+    PathRemove {
+        /// As above.
+        name: String,
+    },
+    /// `ropewalk path set`.
+    PathSet {
+        /// As above.
+        name: String,
+        /// What it may be used for.
+        options: PathOptions,
+    },
+    /// `ropewalk invite`.
+    Invite {
+        /// What to call the device.
+        name: String,
+        /// Where it reaches the gateway.
+        #[serde(default)]
+        endpoints: Vec<String>,
+    },
+    /// `ropewalk revoke`.
+    Revoke {
+        /// What the device is called.
+        name: String,
+    },
+}
+
+/// What came of it.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Outcome {
+    /// What there is to say; may be empty.
+    said: String,
+    /// The token of an invite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    /// The same for a camera.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qr: Option<Qr>,
+}
+
+/// A QR code: the dark modules as the `d` of an SVG path, in a square of so many modules.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Qr {
+    size: usize,
+    d: String,
+}
+
+/// The ranges that the command line has for them.
+fn check(options: &PathOptions) -> anyhow::Result<()> {
+    if options.reset_day.is_some_and(|day| !(1..=31).contains(&day)) {
+        return Err(failure(Code::Usage, "the day on which an allowance begins is 1 to 31"));
+    }
+    if options.weight.is_some_and(|weight| !(1..=1000).contains(&weight)) {
+        return Err(failure(Code::Usage, "a weight is 1 to 1000"));
+    }
+    Ok(())
+}
+
+/// Does it. Waits for the daemon.
+pub(super) fn act(shared: &Shared, action: Action) -> anyhow::Result<Outcome> {
+    if let Action::PathAdd { options, .. } | Action::PathSet { options, .. } = &action {
+        check(options)?;
+    }
+    let (request, note) = match action {
+        // What changes with paths is seen by the next look, whoever did it.
+        Action::PathAdd { name, options } => (Request::PathAdd { name, options }, None),
+        Action::PathRemove { name } => (Request::PathRemove { name }, None),
+        Action::PathSet { name, options } => (Request::PathSet { name, options }, None),
+        Action::Invite { name, endpoints } => {
+            let note = format!("{name} was invited");
+            (Request::Invite { name, endpoints }, Some(note))
+        }
+        Action::Revoke { name } => {
+            let note = format!("{name} was revoked");
+            (Request::Revoke { name }, Some(note))
+        }
+    };
+    let outcome = match ask(&shared.dir, &request)? {
+        Response::Done { said } => Outcome { said, ..Outcome::default() },
+        Response::Token { token } => {
+            let qr = qr(&token);
+            Outcome { token: Some(token), qr, ..Outcome::default() }
+        }
+        other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+    };
+    if let Some(note) = note {
+        shared.note(note);
+    }
+    Ok(outcome)
+}
+
+/// Who may come in.
+pub(super) fn clients(shared: &Shared) -> anyhow::Result<Vec<KnownClient>> {
+    match ask(&shared.dir, &Request::Clients {})? {
+        Response::Clients { clients } => Ok(clients),
+        _ => Err(failure(Code::Failure, "the daemon gave an answer to another question")),
+    }
+}
+
+/// Whether the daemon refused, rather than something broke.
+pub(super) fn is_refusal(error: &anyhow::Error) -> bool {
+    error.chain().any(|e| e.is::<Failure>())
+}
+
+/// `None` where the token is too long for one: many endpoints.
+fn qr(token: &str) -> Option<Qr> {
+    let code = QrCode::with_error_correction_level(token, EcLevel::L).ok()?;
+    let (size, modules) = (code.width(), code.to_colors());
+    let mut d = String::new();
+    for (y, row) in modules.chunks(size).enumerate() {
+        let mut x = 0;
+        for run in row.chunk_by(|a, b| a == b) {
+            if run[0] == Color::Dark {
+                let _ = write!(d, "M{x} {y}h{n}v1h-{n}z", n = run.len());
+            }
+            x += run.len();
+        }
+    }
+    Some(Qr { size, d })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_has_its_finder_patterns() {
+        let code = qr(&"rw1_".repeat(40)).unwrap();
+        assert!(code.size > 21 && code.d.starts_with("M0 0h7v1h-7z"), "{code:?}");
+        assert!(qr(&"x".repeat(10_000)).is_none());
+    }
+
+    #[test]
+    fn only_known_actions_are_read() {
+        let read = |text: &str| serde_json::from_str::<Action>(text);
+        assert!(
+            read(
+                r#"{"do":"path-set","name":"wan1","options":{"class":"metered","cap":"10GB","reset_day":3}}"#
+            )
+            .is_ok()
+        );
+        for wrong in [
+            r#"{"do":"expel","name":"x"}"#,
+            r#"{"do":"revoke","name":"x","more":1}"#,
+            r#"{"do":"path-set","name":"wan1","options":{"class":"best"}}"#,
+            r#"{"do":"path-set","name":"wan1","options":{"cap":"lots"}}"#,
+            "[]",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        let with = |reset_day, weight| check(&PathOptions { reset_day, weight, ..PathOptions::default() });
+        assert!(with(Some(31), Some(1)).is_ok());
+        assert!(
+            with(Some(0), None).is_err() && with(Some(32), None).is_err() && with(None, Some(0)).is_err()
+        );
+    }
+}

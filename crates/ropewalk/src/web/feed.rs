@@ -1,0 +1,227 @@
+//! Looks at the daemon again and again, on a thread of its own, and keeps what pages ask for.
+
+use super::rings::{Point, Rings};
+use super::timeline::Timeline;
+use super::view::{Looks, States, View};
+use crate::commands::snapshot;
+use crate::control::ask::Line;
+use crate::control::protocol::{Request, Response};
+use crate::exit::{Code, kind_of};
+use crate::state::StateDir;
+use bytes::Bytes;
+use serde::Serialize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::watch;
+
+/// Between two looks while somebody watches.
+const WATCHED: Duration = Duration::from_millis(250);
+/// The same while nobody does.
+const UNWATCHED: Duration = Duration::from_secs(1);
+/// A gateway with thousands of clients takes its time for an answer: it is not asked for more than this share of it.
+const SHARE: u32 = 10;
+
+/// What goes to each page: events as they are written to it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Published {
+    /// How the daemon does, or that it does not.
+    pub now: Bytes,
+    /// What happened.
+    pub timeline: Bytes,
+    /// Another number than before: the timeline is another.
+    pub version: u64,
+}
+
+/// What the thread and the server share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// The daemon's directory.
+    pub dir: StateDir,
+    /// Pages that watch.
+    pub watchers: AtomicUsize,
+    rings: Mutex<Rings>,
+    timeline: Mutex<Timeline>,
+    published: watch::Sender<Published>,
+}
+
+impl Shared {
+    /// Nothing is known yet.
+    pub(super) fn new(dir: StateDir) -> Arc<Shared> {
+        let (published, _) = watch::channel(Published::default());
+        let (rings, timeline) = (Mutex::default(), Mutex::default());
+        Arc::new(Shared { dir, watchers: AtomicUsize::new(0), rings, timeline, published })
+    }
+
+    /// The news, as they come.
+    pub(super) fn subscribe(&self) -> watch::Receiver<Published> {
+        self.published.subscribe()
+    }
+
+    /// The past.
+    pub(super) fn rings(&self) -> MutexGuard<'_, Rings> {
+        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a line into the timeline.
+    pub(super) fn note(&self, text: String) {
+        self.timeline().add(wall(), "plain", text);
+    }
+
+    fn timeline(&self) -> MutexGuard<'_, Timeline> {
+        self.timeline.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who looks.
+pub(super) struct Feed {
+    shared: Arc<Shared>,
+    line: Option<Line>,
+    looks: Looks,
+    /// The daemon answers no more.
+    gone: bool,
+    /// The daemon is no bond.
+    roams: bool,
+    uptime: f64,
+    states: States,
+    /// The second that was published and put into the rings last.
+    second: u64,
+}
+
+impl Feed {
+    /// Opens the conversation; fails where no daemon runs.
+    pub(super) fn open(shared: Arc<Shared>) -> anyhow::Result<Feed> {
+        let line = Some(Line::open(&shared.dir)?);
+        let (looks, states) = (Looks::default(), Vec::new());
+        let mut feed =
+            Feed { shared, line, looks, gone: false, roams: false, uptime: 0.0, states, second: 0 };
+        let view = feed.look()?;
+        feed.take(view);
+        Ok(feed)
+    }
+
+    /// Looks until the process ends.
+    pub(super) fn run(mut self) {
+        loop {
+            let began = Instant::now();
+            match self.look() {
+                Ok(view) => self.take(view),
+                Err(error) => self.lose(&error),
+            }
+            let watched = self.shared.watchers.load(Ordering::Relaxed) > 0;
+            let pause = if watched { WATCHED } else { UNWATCHED };
+            std::thread::sleep(pause.max(began.elapsed() * SHARE).saturating_sub(began.elapsed()));
+        }
+    }
+
+    fn look(&mut self) -> anyhow::Result<View> {
+        let line = match &mut self.line {
+            Some(line) => line,
+            None => self.line.insert(Line::open(&self.shared.dir)?),
+        };
+        if self.roams {
+            return roam(line);
+        }
+        let now = match snapshot(line) {
+            // `ropewalk roam` refuses to be asked for a bond.
+            Err(error) if self.uptime == 0.0 && kind_of(&error) == Code::Usage => {
+                self.roams = true;
+                return roam(line);
+            }
+            other => other?,
+        };
+        let at = wall();
+        let mut timeline = self.shared.timeline();
+        if now.uptime_s < self.uptime {
+            timeline.daemon_ended(at, "the daemon started again");
+        }
+        self.uptime = now.uptime_s.max(f64::MIN_POSITIVE);
+        let many = now.role == "gateway" || now.role == "ap";
+        // A daemon of an earlier version keeps no events.
+        if let Ok(Response::History { clock_ns, events }) =
+            line.ask(&Request::History { since: timeline.seen() })
+        {
+            timeline.take(&events, many, |ns| at - clock_ns.saturating_sub(ns) as f64 / 1e9);
+        }
+        timeline.compare(&now, at);
+        Ok(self.looks.view(&now, at))
+    }
+
+    /// Publishes a view if a second has passed or a state has changed.
+    fn take(&mut self, view: View) {
+        self.gone = false;
+        let (second, states) = (view.at as u64, view.states());
+        if second != self.second {
+            self.remember(&view, second as u32);
+        } else if states == self.states {
+            return;
+        }
+        (self.second, self.states) = (second, states);
+        self.publish(event("now", &view));
+    }
+
+    fn lose(&mut self, error: &anyhow::Error) {
+        (self.line, self.roams) = (None, false);
+        let at = wall();
+        if !self.gone {
+            (self.gone, self.uptime) = (true, 0.0);
+            self.shared.timeline().daemon_ended(at, "the daemon does not answer");
+        }
+        #[derive(Serialize)]
+        struct Gone {
+            at: f64,
+            why: String,
+        }
+        self.publish(event("gone", &Gone { at, why: format!("{error:#}") }));
+    }
+
+    fn publish(&self, now: Bytes) {
+        let timeline = self.shared.timeline();
+        let version = timeline.version();
+        self.shared.published.send_modify(|p| {
+            p.now = now;
+            if p.version != version || p.timeline.is_empty() {
+                (p.version, p.timeline) = (version, event("timeline", &timeline.entries()));
+            }
+        });
+    }
+
+    fn remember(&self, view: &View, second: u32) {
+        let mut rings = self.shared.rings();
+        for peer in &view.peers {
+            for path in &peer.paths {
+                // Where an interface tries several addresses, the one that works.
+                let better = peer.paths.iter().any(|p| p.series == path.series && p.state == "active");
+                if better && path.state != "active" {
+                    continue;
+                }
+                let number = |n: Option<f64>| n.map_or(f32::NAN, |n| n as f32);
+                let point = Point {
+                    up: number(path.up_bps),
+                    down: number(path.down_bps),
+                    rtt: number(path.rtt_ms.filter(|_| path.state == "active")),
+                    loss: number(path.loss_now),
+                };
+                rings.add(&peer.name, &path.series, second, point);
+            }
+        }
+    }
+}
+
+fn roam(line: &mut Line) -> anyhow::Result<View> {
+    match line.ask(&Request::Roam {})? {
+        Response::Roam { status } => Ok(View::of_roam(*status, wall())),
+        other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+    }
+}
+
+/// An event as a page reads it.
+fn event(name: &str, data: &impl Serialize) -> Bytes {
+    let data = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
+    format!("event: {name}\ndata: {data}\n\n").into()
+}
+
+/// Seconds since 1970.
+fn wall() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
+}

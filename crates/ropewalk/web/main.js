@@ -1,0 +1,287 @@
+// The page: takes what the server tells, and shows it.
+
+import { get, listen, open } from "./api.js";
+import { Charts, COLOURS } from "./charts.js";
+import { addPath, changePath, invite, revoke } from "./dialogs.js";
+import { $, Table, make, setText, show } from "./dom.js";
+import { bits, bytes, clock, ms, percent, time } from "./format.js";
+
+const TONES = { active: "good", suspect: "warn", validating: "warn", backup: "good", joining: "warn" };
+const LINES = 12;
+
+const page = { view: null, peer: null, span: 300, known: [], tables: {}, all: false, timeline: [], heard: 0 };
+const charts = new Charts($("charts"));
+
+const isGateway = () => page.view.role === "gateway" || page.view.role === "ap";
+const sum = (paths, key) => paths.reduce((all, p) => (p[key] == null ? all : (all ?? 0) + p[key]), null);
+
+// Rows of the table of paths: at a client one for each interface that is to be used, whether it can be or not.
+function pathRows(peer) {
+  const paths = peer?.paths ?? [];
+  const colours = [...new Set(paths.map((p) => p.series))];
+  const mark = (path) => (path ? colours.indexOf(path.series) % COLOURS : -1);
+  const row = (key, name, path, uplink) => ({ key, name, path, uplink, mark: mark(path) });
+  const uplinks = page.view.uplinks;
+  if (!uplinks.length) return paths.map((p) => row(`${p.series} ${p.remote}`, p.name, p, null));
+  return uplinks.map((uplink) => {
+    const mine = paths.filter((p) => uplink.paths.includes(p.id));
+    const path = mine.find((p) => p.state === "active") ?? mine[0] ?? null;
+    return row(uplink.name, uplink.name, path, uplink);
+  });
+}
+
+const stateOf = ({ path }) => path?.state ?? "waits";
+
+function classOf({ path, uplink }) {
+  const name = uplink?.class ?? path.class;
+  const left = path?.allowance ?? uplink?.left;
+  if (left == null) return name;
+  return uplink?.cap ? `${name}, ${bytes(left)} of ${bytes(uplink.cap)} left` : `${name}, ${bytes(left)} left`;
+}
+
+function pathColumns() {
+  const of = (f) => (row) => (row.path ? f(row.path) : "-");
+  const columns = [
+    { title: "path", text: (r) => r.name, mark: (r) => r.mark },
+    { title: "state", text: stateOf, tone: (r) => (r.path ? (TONES[r.path.state] ?? "bad") : "bad") },
+    { title: "class", text: classOf },
+    { title: "rtt", numeric: true, text: of((p) => ms(p.rtt_ms)) },
+    { title: "queue", numeric: true, text: of((p) => ms(p.queue_ms)) },
+    { title: "up", numeric: true, text: of((p) => bits(p.up_bps)) },
+    { title: "down", numeric: true, text: of((p) => bits(p.down_bps)) },
+    { title: "loss", numeric: true, text: of((p) => percent(p.loss)) },
+    { title: "carried", text: of((p) => `${bytes(p.sent_bytes)} out, ${bytes(p.received_bytes)} in`) },
+  ];
+  const button = (row, now) => [make("button", { type: "button", "aria-label": `Change path ${row.name}`, onClick: () => changePath(now().uplink) }, "Change\u2026")];
+  if (page.view.uplinks.length) columns.push({ label: "actions", action: button });
+  return columns;
+}
+
+function clientRows() {
+  const rows = page.view.peers.map((p) => ({
+    key: p.name,
+    name: p.name,
+    state: p.up ? "connected" : "not connected",
+    tone: p.up ? "good" : "idle",
+    inside: p.inside.join(" "),
+    paths: String(p.paths.length),
+    up: sum(p.paths, "up_bps"),
+    down: sum(p.paths, "down_bps"),
+    heard: p.up ? `${time(p.silent_s)} ago` : "-",
+    peer: p,
+  }));
+  const there = new Set(rows.map((r) => r.name));
+  const others = page.known.filter((c) => !there.has(c.name));
+  return rows.concat(others.map((c) => ({
+    key: c.name,
+    name: c.name,
+    state: c.came ? "not connected" : "invited",
+    tone: c.came ? "idle" : "warn",
+    inside: c.inside.join(" ") || "-",
+    paths: "-",
+    up: null,
+    down: null,
+    heard: "-",
+    peer: null,
+  })));
+}
+
+function clientColumns() {
+  const buttons = (row, now) => [
+    make("button", { type: "button", class: "select", "aria-label": `Show ${row.name}`, onClick: () => select(now().name) }, "Show"),
+    make("button", { type: "button", "aria-label": `Revoke ${row.name}`, onClick: () => revoke(now().name, learnClients) }, "Revoke\u2026"),
+  ];
+  return [
+    { title: "client", text: (r) => r.name },
+    { title: "state", text: (r) => r.state, tone: (r) => r.tone },
+    { title: "address", text: (r) => r.inside },
+    { title: "paths", numeric: true, text: (r) => r.paths },
+    { title: "up", numeric: true, text: (r) => bits(r.up) },
+    { title: "down", numeric: true, text: (r) => bits(r.down) },
+    { title: "heard", text: (r) => r.heard },
+    { label: "actions", action: buttons },
+  ];
+}
+
+function roamColumns() {
+  return [
+    { title: "interface", text: (a) => a.interface },
+    { title: "state", text: (a) => `${a.state} ${time(a.for_s)}`, tone: (a) => TONES[a.state] ?? "bad" },
+    { title: "access point", text: (a) => a.bssid },
+    { title: "network", text: (a) => a.ssid },
+    { title: "signal", numeric: true, text: (a) => (a.signal_dbm == null ? "-" : `${a.signal_dbm.toFixed(0)} dBm`) },
+    { title: "rate", numeric: true, text: (a) => bits(a.rate_bps) },
+    { title: "packet", numeric: true, text: (a) => (a.packet_time_us == null ? "-" : `${a.measured ? "" : "~"}${a.packet_time_us} us`) },
+    { title: "address", text: (a) => a.address ?? "-" },
+    { title: "why", text: (a) => a.why },
+  ];
+}
+
+// A table is made once, and again where its columns are others.
+function table(place, label, columns, rows) {
+  const titles = columns.map((c) => c.title).join();
+  if (page.tables[place]?.titles !== titles) page.tables[place] = { titles, table: new Table($(place), label, columns) };
+  page.tables[place].table.update(rows);
+}
+
+function showSums(peer) {
+  const values = [
+    ["up", bits(sum(peer.paths, "up_bps")), "big"],
+    ["down", bits(sum(peer.paths, "down_bps")), "big"],
+    ["queue, and its wait", `${bytes(peer.queue_bytes)}, ${ms(peer.queue_wait_ms)}`],
+    ["dropped, marked", `${peer.dropped}, ${peer.marked}`],
+    ["held for order", bytes(peer.held_bytes)],
+    ["sent again, late", `${peer.resent}, ${peer.late}`],
+  ];
+  if (peer.backhaul) values.push(["clients behind it", peer.backhaul, "wide"]);
+  const place = $("sums");
+  if (place.children.length !== values.length) {
+    place.replaceChildren(...values.map(([name, , size]) => make("div", { class: size ?? null }, make("dt", {}, name), make("dd"))));
+  }
+  values.forEach(([, text], i) => setText(place.children[i].lastChild, text));
+}
+
+function showSession(peer) {
+  const state = peer.up ? "connected" : "not connected";
+  const parts = [state, peer.inside.join(" and "), peer.cipher, peer.silent_s >= 1 && peer.up ? `last heard ${time(peer.silent_s)} ago` : ""];
+  setText($("session-title"), isGateway() ? peer.name : "Session");
+  setText($("session-line"), parts.filter(Boolean).join(", "));
+  showSums(peer);
+  const rows = pathRows(peer);
+  table("paths-table", "Paths", pathColumns(), rows);
+  charts.add(page.view.at, peer.paths);
+}
+
+function current() {
+  const { peers } = page.view;
+  return peers.find((p) => p.name === page.peer) ?? peers.find((p) => p.up) ?? peers[0] ?? null;
+}
+
+async function select(name) {
+  page.peer = name;
+  charts.forget();
+  if (page.view) now(page.view);
+  await learnPast();
+}
+
+async function learnPast() {
+  const peer = page.view && current();
+  if (!peer) return;
+  const span = page.span < 86400 ? "seconds" : "minutes";
+  charts.load(await get(`/api/history?span=${span}&peer=${peer.name}`).catch(() => []));
+}
+
+async function learnClients() {
+  if (!page.view || !isGateway()) return;
+  page.known = await get("/api/clients").catch(() => page.known);
+  now(page.view);
+}
+
+function now(view) {
+  const first = !page.view || page.view.role !== view.role;
+  page.view = view;
+  setState("live", "good");
+  show($("trouble"), false);
+  setText($("who"), `${view.role} ${view.device}, up ${time(view.uptime_s)}`);
+  document.title = `${view.device} \u2013 Ropewalk`;
+  const roams = view.role === "roam";
+  show($("roam"), roams);
+  show($("past"), !roams);
+  if (roams) table("roam-table", "Access points", roamColumns(), view.roam.access_points.map((a) => ({ ...a, key: a.interface })));
+  show($("clients"), isGateway());
+  show($("add-path"), !roams && !isGateway());
+  if (isGateway()) {
+    table("clients-table", "Clients", clientColumns(), clientRows());
+    markSelected();
+  }
+  const peer = current();
+  show($("bond"), !roams && (peer || isGateway()));
+  for (const section of document.querySelectorAll("#bond > section:not(#clients)")) show(section, peer);
+  if (peer) showSession(peer);
+  const notes = [...view.notes];
+  notes.push(...view.uplinks.filter((u) => u.obstacle).map((u) => `${u.name} waits: ${u.obstacle}`));
+  if (view.radio) notes.unshift(`dedicated radio: ${view.radio}`);
+  if (view.left_out) notes.unshift(`${view.left_out} sessions more are not shown`);
+  show($("notes"), notes.length > 0);
+  if (page.notes !== notes.join("\n")) {
+    page.notes = notes.join("\n");
+    $("notes-list").replaceChildren(...notes.map((n) => make("li", {}, n)));
+  }
+  if (first) {
+    learnPast();
+    learnClients();
+  }
+}
+
+function markSelected() {
+  const name = current()?.name;
+  for (const line of $("clients-table").querySelectorAll("tbody tr")) {
+    const button = line.querySelector(".select");
+    const there = page.view.peers.some((p) => p.name === line.dataset.key);
+    button.disabled = !there;
+    button.setAttribute("aria-pressed", line.dataset.key === name);
+  }
+}
+
+function setState(text, tone) {
+  setText($("link-state"), text);
+  $("link-state").dataset.tone = tone;
+}
+
+function trouble(text) {
+  setText($("trouble"), text);
+  show($("trouble"), true);
+}
+
+function timeline(entries) {
+  page.timeline = entries;
+  const shown = page.all ? entries : entries.slice(0, LINES);
+  show($("earlier"), shown.length < entries.length);
+  const line = (e) => make("li", { "data-tone": e.tone, "data-lasts": e.lasts },
+    make("time", { datetime: new Date(e.at * 1000).toISOString() }, clock(e.at)), make("span", {}, e.text));
+  const empty = make("li", { class: "quiet" }, "Nothing yet.");
+  $("timeline").replaceChildren(...(shown.length ? shown.map(line) : [empty]));
+  // What is new is also told to those who listen.
+  const last = Math.max(0, ...entries.map((e) => e.id));
+  const news = entries.filter((e) => e.id > page.heard).map((e) => e.text);
+  if (page.heard) setText($("heard"), news.slice(0, 3).join("; "));
+  page.heard = Math.max(page.heard, last);
+  if (news.length) learnClients();
+}
+
+async function start() {
+  try {
+    await open();
+  } catch (error) {
+    trouble(error.message);
+  }
+  $("add-path").addEventListener("click", addPath);
+  $("invite").addEventListener("click", () => invite(page.view.role, learnClients));
+  $("earlier").addEventListener("click", () => {
+    page.all = true;
+    timeline(page.timeline);
+  });
+  $("span").addEventListener("click", (event) => {
+    const span = Number(event.target.dataset.span);
+    if (!span) return;
+    for (const b of $("span").children) b.setAttribute("aria-pressed", b === event.target);
+    page.span = span;
+    charts.setSpan(span);
+    learnPast();
+  });
+  setInterval(() => page.span >= 86400 && learnPast(), 30000);
+  listen({
+    now,
+    timeline,
+    gone: ({ why }) => {
+      setState("no daemon", "bad");
+      trouble(why);
+    },
+    lost: (why, forGood) => {
+      setState(forGood ? "closed" : "not reached", "bad");
+      trouble(why?.startsWith("open the link") ? why : "`ropewalk web` does not answer; it is tried again");
+    },
+  });
+}
+
+start();

@@ -24,7 +24,7 @@ pub use schedule::Scheduling;
 use crate::hash::Key;
 use crate::inner::{self, Inner};
 use crate::wire::{Message, Register, Splitter};
-use crate::{Flow, Time};
+use crate::{Flow, Served, Time, is_served};
 use session::{Context, Session};
 use siphasher::sip::SipHasher24;
 use std::collections::{BTreeMap, VecDeque};
@@ -62,8 +62,8 @@ pub enum Variant {
 /// How a gateway is set.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Destinations that are helped, with their ports; none: all ports.
-    pub serve: Vec<(Ipv4Addr, Option<u16>)>,
+    /// Destinations that are helped.
+    pub serve: Served,
     /// What is done for TCP.
     pub variant: Variant,
     /// Who forwards.
@@ -79,7 +79,7 @@ pub struct Config {
 
 impl Config {
     /// ProactiveAck by expected delivery, one holder beside the home access point not needed.
-    pub fn new(serve: Vec<(Ipv4Addr, Option<u16>)>, secret: Key) -> Config {
+    pub fn new(serve: Served, secret: Key) -> Config {
         Config {
             serve,
             variant: Variant::ProactiveAck { custody: 2 },
@@ -96,6 +96,9 @@ impl Config {
 pub enum Input<'a> {
     /// A tunnel of this contributor is there.
     TunnelUp(Tunnel, u64),
+    /// The same, of one whose senders have this address here: it is the home access point of no
+    /// others, whatever it says.
+    TunnelUpBehind(Tunnel, u64, Ipv4Addr),
     /// It is gone.
     TunnelDown(Tunnel),
     /// Bytes of its stream.
@@ -156,6 +159,8 @@ impl Default for Account {
 #[derive(Debug)]
 struct Peer {
     who: u64,
+    /// The only address of senders whose home access point it may be, if there is such a rule.
+    behind: Option<Ipv4Addr>,
     splitter: Splitter,
     heard_at: Time,
     /// Its sessions, by its own numbers.
@@ -196,6 +201,11 @@ impl Gateway {
         }
     }
 
+    /// Sessions at present.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
     /// What each contributor did.
     pub fn accounts(&self) -> impl Iterator<Item = (u64, &Account)> {
         self.accounts.iter().map(|(who, account)| (*who, account))
@@ -204,7 +214,10 @@ impl Gateway {
     /// Takes in. Time never goes back.
     pub fn handle(&mut self, input: Input<'_>, now: Time) {
         match input {
-            Input::TunnelUp(tunnel, who) => self.on_tunnel_up(tunnel, who, now),
+            Input::TunnelUp(tunnel, who) => self.on_tunnel_up(tunnel, who, None, now),
+            Input::TunnelUpBehind(tunnel, who, address) => {
+                self.on_tunnel_up(tunnel, who, Some(address), now);
+            }
             Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
             Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
             Input::FromSender(packet) => match self.session_of(packet, now) {
@@ -244,8 +257,9 @@ impl Gateway {
         }
     }
 
-    fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, now: Time) {
-        let peer = Peer { who, splitter: Splitter::default(), heard_at: now, sessions: BTreeMap::new() };
+    fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Ipv4Addr>, now: Time) {
+        let peer =
+            Peer { who, behind, splitter: Splitter::default(), heard_at: now, sessions: BTreeMap::new() };
         self.peers.insert(tunnel, peer);
         if self.accounts.len() < MAX_ACCOUNTS {
             self.accounts.entry(who).or_default();
@@ -303,10 +317,7 @@ impl Gateway {
     /// The session of a packet of a sender; a new one if it is for a receiver that is helped.
     fn session_of(&mut self, packet: &[u8], now: Time) -> Option<u32> {
         let inner = inner::parse(packet)?;
-        let to = inner.destination;
-        let served =
-            self.config.serve.iter().any(|(ip, port)| ip == to.ip() && port.is_none_or(|p| p == to.port()));
-        if served { self.session_with(&inner, now) } else { None }
+        if is_served(&self.config.serve, inner.destination) { self.session_with(&inner, now) } else { None }
     }
 
     fn session_with(&mut self, inner: &Inner, now: Time) -> Option<u32> {
@@ -337,6 +348,10 @@ impl Gateway {
     }
 
     fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {
+        let behind = self.peers.get(&tunnel).and_then(|p| p.behind);
+        if behind.is_some_and(|a| m.home && m.outer.is_none_or(|o| *o.ip() != a)) {
+            return;
+        }
         let known = self.by_flow.get(&m.flow).copied();
         let id = match known {
             Some(id) => id,
@@ -345,11 +360,7 @@ impl Gateway {
                 let (protocol, destination) = (m.flow.protocol, m.flow.destination);
                 let inner =
                     Inner { protocol, source, destination, seq: 0, flags: 0, stamp: None, payload: 0..0 };
-                let served = self
-                    .config
-                    .serve
-                    .iter()
-                    .any(|(ip, p)| ip == destination.ip() && p.is_none_or(|p| p == destination.port()));
+                let served = is_served(&self.config.serve, destination);
                 let Some(id) = served.then(|| self.session_with(&inner, now)).flatten() else {
                     return;
                 };

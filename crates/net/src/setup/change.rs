@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SetupError;
+use super::capture::Capture;
 use super::firewall::{Guard, KillSwitch};
 use super::rts::{RtsThreshold, Tries};
 use super::rule::Rule;
@@ -34,6 +35,8 @@ pub enum Change {
     SwitchedOn(crate::wifi::SwitchedOn),
     /// What NetworkManager keeps off.
     Unmanaged(crate::wifi::Unmanaged),
+    /// Connections that go through a device of ours.
+    Capture(Capture),
     /// A table of the firewall.
     Guard(Guard),
     /// Another.
@@ -54,6 +57,7 @@ impl Change {
             Change::StationInterface(station) => station.add(),
             Change::SwitchedOn(interface) => interface.set(),
             Change::Unmanaged(interfaces) => interfaces.add(),
+            Change::Capture(capture) => capture.add(),
             Change::Guard(guard) => guard.add(),
             Change::KillSwitch(switch) => switch.add(),
         }
@@ -72,6 +76,7 @@ impl Change {
             Change::StationInterface(station) => station.delete(),
             Change::SwitchedOn(interface) => interface.restore(),
             Change::Unmanaged(interfaces) => interfaces.delete(),
+            Change::Capture(capture) => capture.delete(),
             Change::Guard(guard) => guard.delete(),
             Change::KillSwitch(switch) => switch.delete(),
         }

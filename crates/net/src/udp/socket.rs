@@ -158,7 +158,7 @@ fn set_buffers(fd: &OwnedFd, bytes: usize) {
     }
 }
 
-pub(super) fn bind_to_device(fd: &OwnedFd, device: &str) -> Result<(), OpenError> {
+pub(crate) fn bind_to_device(fd: &OwnedFd, device: &str) -> Result<(), OpenError> {
     // SAFETY: the pointer and the length describe `device`, which lives across the call; the kernel copies
     // it.
     let set = unsafe {

@@ -1,5 +1,6 @@
 //! What can be asked, and what is answered.
 
+use crate::bunch::report::BunchStatus;
 use crate::cli::PathOptions;
 use crate::exit::{self, Code};
 use crate::report::Snapshot;
@@ -21,6 +22,8 @@ pub(crate) enum Request {
     Status {},
     /// How a client of several access points does.
     Roam {},
+    /// How a part of a bunch does.
+    Bunch {},
     /// Gateway: let a device in.
     Invite {
         /// What to call it.
@@ -81,6 +84,11 @@ pub(crate) enum Response {
     Roam {
         /// All of it.
         status: Box<RoamStatus>,
+    },
+    /// How a part of a bunch does.
+    Bunch {
+        /// All of it.
+        status: Box<BunchStatus>,
     },
     /// A token for a new client.
     Token {

@@ -537,6 +537,9 @@ pub(crate) struct BunchAp {
     /// The network of the neighbours: hand them the home's packets, and help with theirs
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub share: Option<String>,
+    /// For experiments: leave out so many of 100 packets that a neighbour would be handed
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub miss: u8,
     /// Name of the network device [default: the first free of bunch0, bunch1, …]
     #[arg(long, value_name = "NAME")]
     pub tun: Option<String>,

@@ -194,7 +194,7 @@ fn help(
     journal: &mut Journal,
 ) -> anyhow::Result<()> {
     let key = identity::load_or_make(dir)?;
-    let share = args.share.as_deref().map(share::Share::open).transpose()?;
+    let share = args.share.as_deref().map(|i| share::Share::open(i, args.miss)).transpose()?;
     let signals = Signals::new().context("signals cannot be caught")?;
     let tun = open_device(args.tun.as_deref(), &[], journal)?;
     liberal_tracking(journal)?;

@@ -10,6 +10,7 @@
 use super::words::{NEIGHBOURS, Neighbour};
 use anyhow::Context;
 use ipnet::Ipv4Net;
+use rand::Rng;
 use ropewalk_net::links;
 use ropewalk_session::{Cipher, Opener, ReplayWindow, Sealer, SessionKeys, TAG_LEN};
 use std::collections::BTreeMap;
@@ -48,12 +49,14 @@ pub(super) struct Share {
     socket: UdpSocket,
     network: Ipv4Net,
     pairs: BTreeMap<u32, Pair>,
+    /// Of 100 packets so many are left out, as if they had not been heard.
+    miss: u8,
     pub(super) counts: ShareCounts,
 }
 
 impl Share {
     /// Listens on an interface, at its first IPv4 address.
-    pub(super) fn open(interface: &str) -> anyhow::Result<Share> {
+    pub(super) fn open(interface: &str, miss: u8) -> anyhow::Result<Share> {
         let all = links::list()?;
         let link = all.iter().find(|l| l.name == interface);
         let link = link.ok_or_else(|| links::LinkError::NoSuchInterface(interface.to_owned()))?;
@@ -64,7 +67,7 @@ impl Share {
         let (ip, prefix) = address.with_context(|| {
             format!("{interface} has no IPv4 address: give it one of the network that the neighbours share")
         })?;
-        Share::at(ip, prefix, PORT)
+        Ok(Share { miss, ..Share::at(ip, prefix, PORT)? })
     }
 
     fn at(ip: Ipv4Addr, prefix: u8, port: u16) -> anyhow::Result<Share> {
@@ -72,7 +75,7 @@ impl Share {
         let socket = socket.with_context(|| format!("{ip} port {port} cannot be listened at"))?;
         socket.set_nonblocking(true)?;
         let network = Ipv4Net::new(ip, prefix)?;
-        Ok(Share { socket, network, pairs: BTreeMap::new(), counts: ShareCounts::default() })
+        Ok(Share { socket, network, pairs: BTreeMap::new(), miss: 0, counts: ShareCounts::default() })
     }
 
     /// Its address with the network, and the port.
@@ -103,6 +106,9 @@ impl Share {
     /// Gives a message to each neighbour. What the network does not take is not heard, as on the air.
     pub(super) fn send(&mut self, message: &[u8]) {
         for (id, pair) in &mut self.pairs {
+            if self.miss > 0 && rand::rng().random_range(0..100) < self.miss {
+                continue;
+            }
             let mut datagram = Vec::with_capacity(HEAD + message.len() + TAG_LEN);
             datagram.push(KIND);
             datagram.extend_from_slice(&id.to_be_bytes());

@@ -630,7 +630,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__ap)
-            opts="-h --token-file --state --uplink --home --share --miss --tun --memory --send-buffer --report-interval --log --log-format --help"
+            opts="-h --token-file --state --uplink --uplink-rate --home --share --miss --tun --memory --send-buffer --report-interval --log --log-format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -645,6 +645,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --uplink)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --uplink-rate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

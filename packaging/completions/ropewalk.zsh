@@ -386,6 +386,7 @@ _arguments "${_arguments_options[@]}" : \
 '()--token-file=[Read the token from this file]:FILE:_files' \
 '--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
 '--uplink=[Reach the gateway by this interface only \[default\: as routes lead\]]:IFACE:_default' \
+'--uplink-rate=[What the uplink carries, Mbit/s\: the home'\''s own traffic then goes before the tunnel'\''s, which keeps half a megabit (HTB); with --uplink]:MBPS:_default' \
 '--home=[Help the uploads of devices at this interface]:IFACE:_default' \
 '--share=[The network of the neighbours\: hand them the home'\''s packets, and help with theirs]:IFACE:_default' \
 '--miss=[For experiments\: leave out so many of 100 packets that a neighbour would be handed]:PERCENT:_default' \

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
-use crate::udp::bind_to_device;
+use crate::udp::{bind_to_device, set_int};
 
 /// A tunnel whose other end has acknowledged nothing for so long is dead.
 const DEAD: Duration = Duration::from_secs(4);
@@ -56,6 +56,15 @@ pub fn tune(stream: &TcpStream, buffer: u64) -> io::Result<()> {
     let _ = sockopt::set_tcp_user_timeout(stream, DEAD.as_millis() as u32);
     let _ = sockopt::set_socket_send_buffer_size(stream, (buffer as usize).saturating_mul(2));
     Ok(())
+}
+
+/// Makes what the stream sends the background of its uplink, in the classes of [`crate::setup::classes`].
+///
+/// # Errors
+/// CAP_NET_ADMIN is missing.
+pub fn background(stream: &TcpStream) -> io::Result<()> {
+    let class = crate::setup::BACKGROUND as libc::c_int;
+    Ok(set_int(stream, libc::SOL_SOCKET, libc::SO_PRIORITY, class)?)
 }
 
 /// Makes the end of the stream a reset: what waits in it is of no use any more.

@@ -531,6 +531,9 @@ pub(crate) struct BunchAp {
     /// Reach the gateway by this interface only [default: as routes lead]
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub uplink: Option<String>,
+    /// What the uplink carries, Mbit/s: the home's own traffic then goes before the tunnel's, which keeps half a megabit (HTB); with --uplink
+    #[arg(long, value_name = "MBPS", requires = "uplink")]
+    pub uplink_rate: Option<f64>,
     /// Help the uploads of devices at this interface
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub home: Option<String>,
@@ -769,7 +772,7 @@ mod tests {
             "ropewalk bunch gateway --state d --listen 0.0.0.0:4520",
             "ropewalk bunch gateway --state d --listen [::]:4520 --deliver eth0 --serve 203.0.113.0/24 --udp --variant plain --scheduling first-come",
             "ropewalk bunch invite anna --state d --endpoint gw.example.org:4520",
-            "ropewalk bunch ap - --state d --uplink wan0 --home lan0 --share mesh0 --memory 8MB",
+            "ropewalk bunch ap - --state d --uplink wan0 --uplink-rate 1.9 --home lan0 --share mesh0 --memory 8MB",
             "ropewalk bunch ap --token-file f --state d --share mesh0",
             "ropewalk bunch status --state d --json --watch",
             "ropewalk bunch revoke anna --state d",

@@ -32,6 +32,10 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Sessions at once.
 pub const MAX_SESSIONS: usize = 1024;
+/// Of these, sessions whose sender has one address here: an access point's share.
+const MAX_OF_ONE: usize = 256;
+/// A session that has less is given more, even where all together have too much.
+const MODEST: u64 = 64 << 10;
 /// Registrations of neighbours that came before their home access point's.
 const MAX_WAITING: usize = 256;
 /// Contributors whose account is kept.
@@ -73,6 +77,9 @@ pub struct Config {
     /// Every member is told every schedule, as in the paper. Ours need not know: a schedule
     /// releases nothing.
     pub broadcast: bool,
+    /// Most bytes of payload that are kept for receivers, all sessions together. Beyond, sessions that
+    /// have much are given nothing more.
+    pub memory_bytes: u64,
     /// How long acknowledged bytes may have no holder, or not come, before both ends are reset.
     pub grace: Time,
 }
@@ -86,6 +93,7 @@ impl Config {
             scheduling: Scheduling::ExpectedDelivery,
             secret,
             broadcast: false,
+            memory_bytes: 512 << 20,
             grace: Time::from_secs(3),
         }
     }
@@ -181,6 +189,8 @@ pub struct Gateway {
     accounts: BTreeMap<u64, Account>,
     next: u32,
     tick: Option<Time>,
+    /// Bytes of payload that all sessions keep.
+    stored: u64,
     out: VecDeque<Output>,
 }
 
@@ -197,6 +207,7 @@ impl Gateway {
             accounts: BTreeMap::new(),
             next: 0,
             tick: None,
+            stored: 0,
             out: VecDeque::new(),
         }
     }
@@ -221,6 +232,7 @@ impl Gateway {
             Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
             Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
             Input::FromSender(packet) => match self.session_of(packet, now) {
+                Some(id) if self.is_full(id) => {}
                 Some(id) => self.with(id, now, |s, cx| s.on_native(cx, packet.to_vec())),
                 None => self.out.push_back(Output::ToReceiver(packet.to_vec())),
             },
@@ -253,8 +265,16 @@ impl Gateway {
     fn with(&mut self, id: u32, now: Time, what: impl FnOnce(&mut Session, &mut Context<'_>)) {
         if let Some(session) = self.sessions.get_mut(&id) {
             let (config, out, accounts) = (&self.config, &mut self.out, &mut self.accounts);
+            let before = session.stored();
             what(session, &mut Context { config, out, accounts, now });
+            self.stored = (self.stored + session.stored()).saturating_sub(before);
         }
+    }
+
+    /// A session of which nothing more is taken: what it would bring is asked for again.
+    fn is_full(&self, id: u32) -> bool {
+        let much = |s: &Session| s.stored() >= MODEST;
+        self.stored >= self.config.memory_bytes && self.sessions.get(&id).is_some_and(much)
     }
 
     fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Ipv4Addr>, now: Time) {
@@ -305,7 +325,7 @@ impl Gateway {
                 }
             }
             Message::Data(m) => {
-                if let Some(id) = session(self, m.session) {
+                if let Some(id) = session(self, m.session).filter(|id| !self.is_full(*id)) {
                     self.with(id, now, |s, cx| s.on_data(cx, tunnel, &m));
                 }
             }
@@ -325,7 +345,8 @@ impl Gateway {
         if let Some(id) = self.by_ends.get(&ends) {
             return Some(*id);
         }
-        if self.sessions.len() >= MAX_SESSIONS {
+        let same = |s: &&Session| s.outer.ip() == inner.source.ip();
+        if self.sessions.len() >= MAX_SESSIONS || self.sessions.values().filter(same).count() >= MAX_OF_ONE {
             return None;
         }
         let id = self.next;
@@ -433,6 +454,7 @@ impl Gateway {
         let Some(session) = self.sessions.remove(&id) else {
             return;
         };
+        self.stored = self.stored.saturating_sub(session.stored());
         for m in &session.members {
             let mut bytes = Vec::new();
             Message::Close { session: m.wire }.write(&mut bytes);

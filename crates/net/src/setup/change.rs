@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SetupError;
 use super::capture::Capture;
+use super::classes::Classes;
 use super::firewall::{Guard, KillSwitch};
 use super::rts::{RtsThreshold, Tries};
 use super::rule::Rule;
@@ -37,6 +38,8 @@ pub enum Change {
     Unmanaged(crate::wifi::Unmanaged),
     /// Connections that go through a device of ours.
     Capture(Capture),
+    /// Classes of an uplink.
+    Classes(Classes),
     /// A table of the firewall.
     Guard(Guard),
     /// Another.
@@ -58,6 +61,7 @@ impl Change {
             Change::SwitchedOn(interface) => interface.set(),
             Change::Unmanaged(interfaces) => interfaces.add(),
             Change::Capture(capture) => capture.add(),
+            Change::Classes(classes) => classes.add(),
             Change::Guard(guard) => guard.add(),
             Change::KillSwitch(switch) => switch.add(),
         }
@@ -77,6 +81,7 @@ impl Change {
             Change::SwitchedOn(interface) => interface.restore(),
             Change::Unmanaged(interfaces) => interfaces.delete(),
             Change::Capture(capture) => capture.delete(),
+            Change::Classes(classes) => classes.delete(),
             Change::Guard(guard) => guard.delete(),
             Change::KillSwitch(switch) => switch.delete(),
         }

@@ -8,6 +8,7 @@
 mod bridge;
 mod capture;
 mod change;
+mod classes;
 mod device;
 mod divert;
 mod firewall;
@@ -21,6 +22,8 @@ mod sysctl;
 pub use bridge::{find_bridge, join_bridge};
 pub use capture::{CAPTURE_MARK, CAPTURE_PRIORITY, CAPTURE_TABLE, Capture, capture, release};
 pub use change::Change;
+pub(crate) use classes::BACKGROUND;
+pub use classes::{Classes, classes};
 pub use device::{DeviceConfig, configure, remove_address};
 pub use divert::{DIVERT_PRIORITY, DIVERT_TABLE, divert, is_forwarding, translates_addresses};
 pub use firewall::{Guard, KillSwitch, guard, kill_switch};

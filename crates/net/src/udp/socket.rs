@@ -178,8 +178,8 @@ pub(crate) fn bind_to_device(fd: &OwnedFd, device: &str) -> Result<(), OpenError
 }
 
 /// Sets an option that is one int.
-pub(super) fn set_int(
-    fd: &OwnedFd,
+pub(crate) fn set_int(
+    fd: &impl AsRawFd,
     level: libc::c_int,
     name: libc::c_int,
     value: libc::c_int,

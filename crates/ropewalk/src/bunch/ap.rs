@@ -206,7 +206,7 @@ impl Daemon<'_> {
             match self.ap.poll_output() {
                 Output::ToTunnel(bytes) => self.tunnel.iter_mut().for_each(|t| t.write(&bytes, now)),
                 Output::Forward(packet) => self.up(packet.to_vec()),
-                Output::ToSender(packet) => self.to_home(&packet)?,
+                Output::ToSender(packet) => self.send_home(&packet)?,
                 Output::ToNeighbours(message) => {
                     self.parts.share.iter_mut().for_each(|s| s.send(&message));
                 }
@@ -242,7 +242,7 @@ impl Daemon<'_> {
             return Ok(());
         };
         if flow.dead {
-            return flows::answer(packet, &inner).map_or(Ok(()), |reset| self.to_home(&reset));
+            return flows::answer(packet, &inner).map_or(Ok(()), |reset| self.send_home(&reset));
         }
         if !flow.is_worth_help() {
             self.up(packet.to_vec());
@@ -282,7 +282,7 @@ impl Daemon<'_> {
         }
     }
 
-    fn to_home(&mut self, packet: &[u8]) -> anyhow::Result<()> {
+    fn send_home(&mut self, packet: &[u8]) -> anyhow::Result<()> {
         match self.parts.tun.send(&Vnet::default(), &[packet]) {
             // One packet is lost, as on any link.
             Ok(()) | Err(TunError::Refused | TunError::Segment(_)) => Ok(()),
@@ -294,7 +294,7 @@ impl Daemon<'_> {
     fn on_packet(&mut self, packet: Vec<u8>) -> anyhow::Result<()> {
         let Some((inner, flows)) = inner::parse(&packet).zip(self.flows.as_ref()) else { return Ok(()) };
         match flows.back(&inner) {
-            Some((source, true)) => self.to_home(&flows::translated(packet, false, source)),
+            Some((source, true)) => self.send_home(&flows::translated(packet, false, source)),
             // Nobody has this connection any more, and its receiver should know.
             _ => {
                 if let (Some(reset), Some(tunnel)) = (flows::answer(&packet, &inner), &mut self.tunnel) {
@@ -397,6 +397,9 @@ impl Daemon<'_> {
     fn connected(&mut self, dialled: Dialled) -> anyhow::Result<()> {
         let Dialled { stream, frames, keys, accept, remote } = dialled;
         let buffer = self.parts.args.send_buffer.0;
+        if self.parts.args.uplink_rate.is_some() {
+            ropewalk_net::stream::background(&stream)?;
+        }
         let tunnel = Tunnel::new(stream, frames, Records::new(keys), buffer, true)?;
         self.poller.add(&tunnel, TUNNEL, Interest::Read)?;
         (self.remote, self.pause) = (remote.to_string(), AGAIN);
@@ -495,7 +498,7 @@ impl Daemon<'_> {
         if !home.is_empty() {
             tracing::warn!(connections = home.len(), "connections are reset: {why}");
         }
-        home.iter().try_for_each(|reset| self.to_home(reset))?;
+        home.iter().try_for_each(|reset| self.send_home(reset))?;
         self.owed.extend(away);
         // Who sends still is told by its next packet.
         let excess = self.owed.len().saturating_sub(4096);
@@ -515,7 +518,7 @@ impl Daemon<'_> {
     /// Told to stop: both ends of each connection are told, while there is a tunnel.
     fn finish(&mut self) {
         let resets = self.flows.as_mut().map(Flows::end_all).unwrap_or_default();
-        let told = resets.0.iter().try_for_each(|reset| self.to_home(reset));
+        let told = resets.0.iter().try_for_each(|reset| self.send_home(reset));
         if let Err(error) = told {
             tracing::debug!("the home's connections could not be reset: {error:#}");
         }
@@ -535,6 +538,9 @@ pub(super) fn check(args: &Args) -> anyhow::Result<()> {
         let words =
             "an access point has a home to help (--home IFACE), neighbours to help (--share IFACE), or both";
         return Err(failure(Code::Usage, words));
+    }
+    if args.uplink_rate.is_some_and(|r| !(0.1..=10_000.0).contains(&r)) {
+        return Err(failure(Code::Usage, "--uplink-rate is in Mbit/s, from 0.1 to 10000"));
     }
     Ok(())
 }

@@ -49,15 +49,15 @@ fn word(packet: &[u8], at: usize) -> u32 {
     packet.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_be_bytes)
 }
 
-/// A reset between two ends; `seq` is what the one that gets it waits for.
-fn reset(from: SocketAddrV4, to: SocketAddrV4, seq: u32) -> Vec<u8> {
+/// A segment without data between two ends.
+fn bare(from: SocketAddrV4, to: SocketAddrV4, flags: Flags, seq: u32, ack: u32) -> Vec<u8> {
     let segment = Segment {
         source: from,
         destination: to,
         ecn: ropewalk_packet::Ecn::NotEct,
-        flags: Flags::RST,
+        flags,
         seq,
-        ack: 0,
+        ack,
         window: 0,
         urgent: 0,
         options: Options::default(),
@@ -66,6 +66,16 @@ fn reset(from: SocketAddrV4, to: SocketAddrV4, seq: u32) -> Vec<u8> {
     let mut out = Vec::new();
     wire::encode_with(&segment, &[], &mut out);
     out
+}
+
+/// A reset between two ends; `seq` is what the one that gets it waits for.
+fn reset(from: SocketAddrV4, to: SocketAddrV4, seq: u32) -> Vec<u8> {
+    bare(from, to, Flags::RST, seq, 0)
+}
+
+/// A segment of long ago: who gets it says what it waits for (RFC 9293 §3.10.7.4), and then it can be reset.
+fn question(flow: &Flow, to: SocketAddrV4) -> Vec<u8> {
+    bare(flow.outer, to, Flags::ACK, flow.next.wrapping_sub(1 << 30), flow.acked)
 }
 
 /// The reset that answers a segment, for who sent it; none for a reset.
@@ -147,13 +157,15 @@ impl Flows {
         Some((source, !flow.dead))
     }
 
-    /// Ends all TCP connections: the resets for senders, and those for receivers as packets of the gateway's side.
+    /// Ends all TCP connections: the resets for senders, and what ends them at receivers, as packets of the gateway's side.
     pub(super) fn end_all(&mut self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let (mut home, mut away) = (Vec::new(), Vec::new());
         for ((_, source, destination), flow) in self.all.iter_mut().filter(|(e, f)| e.0 == TCP && !f.dead) {
             flow.dead = true;
             home.push(reset(*destination, *source, flow.acked));
+            // Where bytes are missing, or the window is full, this counts for nothing; the answer to the question does.
             away.push(reset(flow.outer, *destination, flow.next));
+            away.push(question(flow, *destination));
         }
         (home, away)
     }
@@ -244,7 +256,8 @@ mod tests {
         let numbers = |p: &[u8]| (inner::parse(p).unwrap().flags, inner::parse(p).unwrap().seq);
         assert_eq!(numbers(&home[0]), (Flags::RST.0, 77));
         assert_eq!(numbers(&away[0]), (Flags::RST.0, 41_000));
-        assert_eq!(inner::parse(&away[0]).unwrap().source, flow.outer);
+        assert_eq!(numbers(&away[1]), (Flags::ACK.0, 41_000_u32.wrapping_sub(1 << 30)));
+        assert!(away.iter().all(|p| inner::parse(p).unwrap().source == flow.outer));
         assert!(inner::is_intact(&home[0]));
         assert!(sent(&mut flows, &segment(from, Flags::ACK, 1), 2).dead);
         assert!(flows.end_all().0.is_empty(), "once");

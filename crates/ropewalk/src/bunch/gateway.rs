@@ -182,8 +182,8 @@ impl Daemon {
                 Output::Hangup(Tunnel(id)) => {
                     self.drop_conn(id, "it was silent, or speaks something else")?
                 }
-                Output::ToReceiver(packet) => self.to_receiver(&packet)?,
-                Output::ToSender(packet) => self.to_sender(&packet),
+                Output::ToReceiver(packet) => self.deliver(&packet)?,
+                Output::ToSender(packet) => self.send_back(&packet),
                 Output::Ended { destination, why } => {
                     self.counts.resets += 1;
                     tracing::warn!(%destination, ?why, "a connection was lost: both ends are reset");
@@ -204,7 +204,7 @@ impl Daemon {
         })
     }
 
-    fn to_receiver(&mut self, packet: &[u8]) -> anyhow::Result<()> {
+    fn deliver(&mut self, packet: &[u8]) -> anyhow::Result<()> {
         if !self.may_leave(packet) {
             self.counts.refused_packets += 1;
             return Ok(());
@@ -219,7 +219,7 @@ impl Daemon {
     }
 
     /// By the tunnel of the access point whose sender it is for. Without a tunnel it is lost.
-    fn to_sender(&mut self, packet: &[u8]) {
+    fn send_back(&mut self, packet: &[u8]) {
         let id = inner::parse(packet).and_then(|i| self.by_address.get(i.destination.ip()).copied());
         if let Some(conn) = id.and_then(|id| self.conns.get_mut(&id)) {
             conn.packet(packet);

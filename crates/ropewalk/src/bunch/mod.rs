@@ -38,7 +38,9 @@ use crate::{commands, logging};
 use anyhow::Context;
 use ipnet::IpNet;
 use ropewalk_net::poll::Signals;
-use ropewalk_net::setup::{DeviceConfig, Journal, configure, forwarding, liberal_tracking, reverse_path};
+use ropewalk_net::setup::{
+    DeviceConfig, Journal, classes, configure, forwarding, liberal_tracking, reverse_path,
+};
 use ropewalk_net::tun::{Offloads, Tun};
 use ropewalk_net::{nat, privileges, service};
 use ropewalk_session::Layer;
@@ -198,6 +200,9 @@ fn help(
     let signals = Signals::new().context("signals cannot be caught")?;
     let tun = open_device(args.tun.as_deref(), &[], journal)?;
     liberal_tracking(journal)?;
+    if let (Some(uplink), Some(mbps)) = (&args.uplink, args.uplink_rate) {
+        classes(journal, uplink, (mbps * 1e6) as u64)?;
+    }
     privileges::drop_all_but_network()?;
     let (inbox, outbox) = mailbox()?;
     let _server = Server::start(dir, ApControl(outbox))?;

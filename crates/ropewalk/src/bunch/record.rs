@@ -204,6 +204,25 @@ mod tests {
     }
 
     #[test]
+    fn no_bytes_do_harm() {
+        use rand::{Rng, RngCore, SeedableRng};
+        let mut rng = rand::rngs::StdRng::seed_from_u64(2026);
+        for _ in 0..20_000 {
+            let (mut frames, (_, mut far)) = (Frames::default(), pair());
+            let mut bytes = vec![0; rng.random_range(0..80)];
+            rng.fill_bytes(&mut bytes);
+            // Short lengths, so that most are whole.
+            bytes.iter_mut().take(1).for_each(|b| *b = 0);
+            frames.push(&bytes);
+            while let Ok(Some(body)) = frames.next(FRAME_MAX) {
+                assert!(far.open(body.clone()).is_err(), "{bytes:?}");
+                let _ = super::super::words::Word::read(&body);
+            }
+            assert!(frames.0.len() <= bytes.len());
+        }
+    }
+
+    #[test]
     fn a_key_ends_in_time() {
         let (mut near, _) = pair();
         near.most = 3;

@@ -37,6 +37,7 @@ complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "top" -d 'Watch th
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "web" -d 'Serve a page that shows the running bond, and changes it'
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "path" -d 'Change the paths of the running bond'
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "link" -d 'Say how long interfaces\' queues are, what became of packets, and how radios hear their neighbours'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "bunch" -d 'Upload over the neighbours\' uplinks, too'
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "pep" -d 'Help TCP connections that this router forwards: split them, or repair loss behind it'
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "revoke" -d 'Let a device in no more, and end its session'
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "restore" -d 'Take back what a daemon that was killed, or failed under a kill switch, left on this machine: routes, firewall, settings'
@@ -172,6 +173,61 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand link" -l json -d 'Print JSON: one line, and with --watch one each second'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand link" -l watch -d 'Go on until Ctrl-C'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand link" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "gateway" -d 'Run a gateway: it puts uploads together and hands them to receivers'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "invite" -d 'Make a token that lets one access point in, and print it'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "status" -d 'Say how the running gateway or access point does'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "revoke" -d 'Let an access point in no more, and end its tunnel'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l listen -d 'TCP address at which access points find it' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l deliver -d 'Uploads leave by this interface only [default: as routes lead]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l serve -d 'Help uploads to this network; give it again for more [default: 0.0.0.0/0, which is all but private networks]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l address -d 'The gateway\'s address among its access points, with the network that their senders get addresses from' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l tun -d 'Name of the network device [default: the first free of bunch0, bunch1, …]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l variant -d 'What is done for TCP' -r -f -a "plain\t'Nothing: packets go on as they come'
+simple-buffer\t'They go on in order'
+proactive-ack\t'They are acknowledged in the receiver\'s name when they are safe'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l custody -d 'proactive-ack: how many holders are enough where the home access point is not one' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l scheduling -d 'Who forwards a packet' -r -f -a "first-come\t'The first that reports it and whose send buffer has room'
+expected-delivery\t'The one by which it is expected first'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l grace -d 'Acknowledged bytes that nobody has reset both ends after so many milliseconds' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l log-format -d 'How log lines look' -r -f -a "text\t'For people'
+json\t'One JSON object per line'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l udp -d 'Help UDP, too'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l endpoint -d 'Where the device reaches the gateway; give it again for more [default: the addresses that it listens on]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l token-file -d 'Read the token from this file' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l uplink -d 'Reach the gateway by this interface only [default: as routes lead]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l uplink-rate -d 'What the uplink carries, Mbit/s: the home\'s own traffic then goes before the tunnel\'s, which keeps half a megabit (HTB); with --uplink' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l home -d 'Help the uploads of devices at this interface' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l share -d 'The network of the neighbours: hand them the home\'s packets, and help with theirs' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l miss -d 'For experiments: leave out so many of 100 packets that a neighbour would be handed' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l tun -d 'Name of the network device [default: the first free of bunch0, bunch1, …]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l memory -d 'Most bytes of packets to hold' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l send-buffer -d 'Most bytes on the way to the gateway' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l report-interval -d 'Milliseconds between reports' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log-format -d 'How log lines look' -r -f -a "text\t'For people'
+json\t'One JSON object per line'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -l json -d 'Print JSON: one line, and with --watch one each second'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -l watch -d 'Go on until Ctrl-C'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -l state -d 'Directory for keys and state; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "gateway" -d 'Run a gateway: it puts uploads together and hands them to receivers'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "invite" -d 'Make a token that lets one access point in, and print it'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "status" -d 'Say how the running gateway or access point does'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "revoke" -d 'Let an access point in no more, and end its tunnel'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l state -d 'Directory for keys and state; made if it is not there' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l policy -d 'What to do for connections' -r -f -a "split\t'Acknowledge in the receiver\'s name what is here: two connections with a shorter round trip each'
 snoop\t'Acknowledge nothing, and send again what is lost behind this machine'"
@@ -339,6 +395,11 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "add" -d 'Use another interface, or another endpoint by an interface'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "remove" -d 'Use an interface no more, until the daemon starts again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "set" -d 'Say what a path may be used for; it is remembered'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "gateway" -d 'Run a gateway: it puts uploads together and hands them to receivers'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "invite" -d 'Make a token that lets one access point in, and print it'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "status" -d 'Say how the running gateway or access point does'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "revoke" -d 'Let an access point in no more, and end its tunnel'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from sim" -f -a "run" -d 'Run a scenario once and print what every flow and station got'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from sim" -f -a "sweep" -d 'Run a scenario at every point of its sweep, on all cores'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from sim" -f -a "check" -d 'Check scenario files, and say how many runs their sweeps have'

@@ -34,13 +34,22 @@ pub mod numbers;
 pub mod wire;
 
 use core::time::Duration;
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Time since an epoch of the driver's choice. It never goes back.
 pub type Time = Duration;
 
 /// An address below IP, of an access point or of a station.
 pub type Mac = [u8; 6];
+
+/// Destinations that are helped, each with its port; none: all ports. 0.0.0.0 is every address.
+pub type Served = Vec<(Ipv4Addr, Option<u16>)>;
+
+/// Whether packets to `to` are helped.
+fn is_served(served: &Served, to: SocketAddrV4) -> bool {
+    let is_it = |ip: &Ipv4Addr| ip.is_unspecified() || ip == to.ip();
+    served.iter().any(|(ip, port)| is_it(ip) && port.is_none_or(|p| p == to.port()))
+}
 
 /// A stream of packets of one sender: what a session is for (paper 002 §3.1, with the traffic
 /// identifier, since each has its own sequence of numbers on the air).

@@ -42,6 +42,7 @@ pub mod priority;
 pub mod privileges;
 pub mod service;
 pub mod setup;
+pub mod stream;
 pub mod tcp_info;
 pub mod tun;
 pub mod udp;

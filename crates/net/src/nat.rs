@@ -16,6 +16,9 @@ pub struct Table {
     pub device: String,
     /// The clients' networks, as text.
     pub networks: Vec<String>,
+    /// The only interface by which clients may leave, if there is such a rule.
+    #[serde(default)]
+    pub only: Option<String>,
 }
 
 /// Lets clients in `networks`, who come in by the bond's `device`, reach whatever this machine reaches, with
@@ -27,9 +30,26 @@ pub fn masquerade(
     device: &str,
     networks: &[IpNet],
 ) -> Result<Vec<String>, SetupError> {
+    masquerade_by(journal, device, networks, None)
+}
+
+/// As [`masquerade`], where clients may leave by the interface `only`, and by no other.
+///
+/// # Errors
+/// `nft` is not there, or refuses.
+pub fn masquerade_by(
+    journal: &mut Journal,
+    device: &str,
+    networks: &[IpNet],
+    only: Option<&str>,
+) -> Result<Vec<String>, SetupError> {
     let networks: Vec<IpNet> = networks.iter().map(IpNet::trunc).collect();
     let (v4, v6) = (networks.iter().any(|n| n.addr().is_ipv4()), networks.iter().any(|n| n.addr().is_ipv6()));
-    let table = Table { device: device.into(), networks: networks.iter().map(IpNet::to_string).collect() };
+    let table = Table {
+        device: device.into(),
+        networks: networks.iter().map(IpNet::to_string).collect(),
+        only: only.map(str::to_owned),
+    };
     journal.make(Change::NatTable(table))?;
     forwarding(journal, v4, v6)?;
     Ok(obstacles())
@@ -61,9 +81,14 @@ impl Table {
                 format!("    {version} saddr {network} oifname != {device} masquerade\n")
             })
             .collect();
+        let only = self
+            .only
+            .as_ref()
+            .map_or(String::new(), |only| format!("    iifname {device} oifname != {} drop\n", quoted(only)));
         format!(
             "  chain forward {{\n\
              \x20   type filter hook forward priority filter; policy accept;\n\
+             {only}\
              \x20   iifname {device} tcp flags syn tcp option maxseg size set rt mtu\n\
              \x20   oifname {device} tcp flags syn tcp option maxseg size set rt mtu\n\
              \x20   iifname {device} accept\n\
@@ -100,11 +125,17 @@ mod tests {
 
     #[test]
     fn rules_name_the_device_and_each_network() {
-        let table =
-            Table { device: "rw.0".into(), networks: vec!["10.77.0.0/24".into(), "fd77::/64".into()] };
+        let table = Table {
+            device: "rw.0".into(),
+            networks: vec!["10.77.0.0/24".into(), "fd77::/64".into()],
+            only: None,
+        };
         assert_eq!(table.name(), "ropewalk-rw-0");
         let rules = table.rules();
         assert!(rules.contains("    ip saddr 10.77.0.0/24 oifname != \"rw.0\" masquerade\n"), "{rules}");
+        assert!(!rules.contains("drop"), "{rules}");
+        let only = Table { only: Some("wan".into()), ..table };
+        assert!(only.rules().contains("    iifname \"rw.0\" oifname != \"wan\" drop\n"), "{}", only.rules());
         assert!(rules.contains("    ip6 saddr fd77::/64 oifname != \"rw.0\" masquerade\n"), "{rules}");
     }
 }

@@ -8,7 +8,7 @@
 //! * `state`: what is kept on disk: keys, clients, used bytes.
 //! * `sim`: the simulator: runs, sweeps, their results; `lab`: the same scenarios live; `compare`: both side by side; `reproduce`:
 //!   papers, claim by claim.
-//! * `roam`: a station of several access points.
+//! * `roam`: a station of several access points; `bunch`: neighbours' uplinks for one sender.
 //! * `probe`: what limits a path.
 //! * `web`: a page to look at, in a process of its own.
 //! * `control`: the socket by which other commands talk to a running daemon; `report`: what it says of itself.
@@ -20,6 +20,7 @@
 )]
 #![forbid(unsafe_code)]
 
+mod bunch;
 mod cli;
 mod client;
 mod commands;

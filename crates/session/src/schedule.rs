@@ -52,6 +52,16 @@ pub struct SessionKeys {
 }
 
 impl SessionKeys {
+    /// The keys of two ends to which a third, whom both trust, has given one secret. It is for one
+    /// session: whoever starts anew needs another, since packet numbers start anew. `first` is
+    /// true at one of the two ends.
+    pub fn of_shared(secret: &[u8; 32], cipher: Cipher, first: bool) -> SessionKeys {
+        let none = Index::default();
+        let derive = |way: u8| expand(&[way; 32], secret, cipher, none, none);
+        let (send, receive) = if first { (derive(1), derive(2)) } else { (derive(2), derive(1)) };
+        SessionKeys { cipher, local_index: none, peer_index: none, send, receive }
+    }
+
     /// The two working ends of the keys.
     pub fn into_ends(self) -> (Sealer, Opener) {
         (Sealer::new(self.cipher, &self.send), Opener::new(self.cipher, &self.receive))

@@ -13,10 +13,10 @@ mod session;
 
 use crate::inner::{self, TCP};
 use crate::wire::{Data, Message, Share, Splitter};
-use crate::{Flow, Mac, Time};
+use crate::{Flow, Mac, Served, Time, is_served};
 use session::{Held, Session};
 use std::collections::VecDeque;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::sync::Arc;
 
 /// A whole IPv4 packet. Access points that overhear the same one may share it.
@@ -45,8 +45,8 @@ pub enum Custody {
 pub struct Config {
     /// Drawn anew at each start.
     pub boot: u64,
-    /// Destinations that are helped, with their ports; none: all ports.
-    pub serve: Vec<(Ipv4Addr, Option<u16>)>,
+    /// Destinations that are helped.
+    pub serve: Served,
     /// Most bytes of captured packets; 32 MB was all that the paper's routers had.
     pub memory_bytes: usize,
     /// Time between reports. 20 ms: a report is then 1 % of a 2 Mb/s uplink, and a tenth of a long round trip.
@@ -59,7 +59,7 @@ pub struct Config {
 
 impl Config {
     /// An access point that helps uploads to `serve`.
-    pub fn new(boot: u64, serve: Vec<(Ipv4Addr, Option<u16>)>) -> Config {
+    pub fn new(boot: u64, serve: Served) -> Config {
         Config {
             boot,
             serve,
@@ -104,7 +104,8 @@ pub enum Input<'a> {
     Captured(Frame, Packet),
     /// A message of a neighbour, with its length, over a network that keeps it whole.
     FromNeighbour(&'a [u8]),
-    /// The home's address translation sends packets of this flow as from here.
+    /// The home's address translation sends packets of this flow as from here. Before the flow's
+    /// first packet was captured, it makes the session.
     Outer(Flow, SocketAddrV4),
     /// The time of [`Output::Timeout`] has come.
     Timer,
@@ -184,6 +185,16 @@ impl Ap {
         self.counts
     }
 
+    /// Whether there are neighbours to hand packets to, from now on.
+    pub fn set_share(&mut self, share: bool) {
+        self.config.share = share;
+    }
+
+    /// Sessions at present.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
     /// Bytes of packets that it holds.
     pub fn held_bytes(&self) -> usize {
         self.held_bytes
@@ -257,11 +268,21 @@ impl Ap {
     }
 
     fn serves(&self, to: SocketAddrV4) -> bool {
-        self.config.serve.iter().any(|(ip, port)| ip == to.ip() && port.is_none_or(|p| p == to.port()))
+        is_served(&self.config.serve, to)
     }
 
     /// The session of a flow; a new one if there is room.
     fn session(&mut self, flow: Flow, home: bool, now: Time) -> Option<usize> {
+        self.session_behind(flow, home, None, now)
+    }
+
+    fn session_behind(
+        &mut self,
+        flow: Flow,
+        home: bool,
+        outer: Option<SocketAddrV4>,
+        now: Time,
+    ) -> Option<usize> {
         if let Some(i) = self.sessions.iter().position(|s| s.flow == flow) {
             return Some(i);
         }
@@ -272,7 +293,9 @@ impl Ap {
         while self.sessions.iter().any(|s| s.id == self.next_id) {
             self.next_id = self.next_id.wrapping_add(1);
         }
-        self.sessions.push(Session::new(self.next_id, flow, home, now));
+        let mut session = Session::new(self.next_id, flow, home, now);
+        session.outer = outer;
+        self.sessions.push(session);
         self.next_id = self.next_id.wrapping_add(1);
         let i = self.sessions.len() - 1;
         self.register(i, now);
@@ -358,6 +381,8 @@ impl Ap {
         if let Some(i) = self.sessions.iter().position(same) {
             self.sessions[i].outer = Some(outer);
             self.register(i, now);
+        } else if self.serves(flow.destination) {
+            self.session_behind(flow, true, Some(outer), now);
         }
     }
 

@@ -171,6 +171,23 @@ fn a_neighbour_that_cannot_hear_is_handed_packets() {
 }
 
 #[test]
+fn a_translation_that_is_known_first_is_told_first() {
+    let mut s = Street::new(1 << 20);
+    s.put(Input::TunnelUp { room: 100_000 });
+    let inner = inner::parse(&segment(0, 0, None)).unwrap();
+    let (source, destination) = (inner.source, inner.destination);
+    let flow = Flow { bssid: [1; 6], station: [2; 6], tid: 0, protocol: TCP, source, destination };
+    let outer = "10.78.0.2:40000".parse().unwrap();
+    let out = s.put(Input::Outer(flow, outer));
+    let [Message::Register(register)] = &messages(&out)[..] else { panic!("{out:?}") };
+    assert!(register.home && register.outer == Some(outer));
+    s.capture(segment(0, 0, None), true);
+    assert_eq!(s.ap.sessions(), 1, "it is the same session");
+    let elsewhere = Flow { destination: "10.9.0.3:1".parse().unwrap(), ..flow };
+    assert_eq!(s.put(Input::Outer(elsewhere, outer)), [], "nobody is helped there");
+}
+
+#[test]
 fn nonsense_ends_the_tunnel() {
     let mut s = Street::new(1 << 20);
     s.put(Input::TunnelUp { room: 1000 });

@@ -24,7 +24,7 @@ pub use schedule::Scheduling;
 use crate::hash::Key;
 use crate::inner::{self, Inner};
 use crate::wire::{Message, Register, Splitter};
-use crate::{Flow, Time};
+use crate::{Flow, Served, Time, is_served};
 use session::{Context, Session};
 use siphasher::sip::SipHasher24;
 use std::collections::{BTreeMap, VecDeque};
@@ -32,6 +32,10 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Sessions at once.
 pub const MAX_SESSIONS: usize = 1024;
+/// Of these, sessions whose sender has one address here: an access point's share.
+const MAX_OF_ONE: usize = 256;
+/// A session that has less is given more, even where all together have too much.
+const MODEST: u64 = 64 << 10;
 /// Registrations of neighbours that came before their home access point's.
 const MAX_WAITING: usize = 256;
 /// Contributors whose account is kept.
@@ -62,8 +66,8 @@ pub enum Variant {
 /// How a gateway is set.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Destinations that are helped, with their ports; none: all ports.
-    pub serve: Vec<(Ipv4Addr, Option<u16>)>,
+    /// Destinations that are helped.
+    pub serve: Served,
     /// What is done for TCP.
     pub variant: Variant,
     /// Who forwards.
@@ -73,19 +77,23 @@ pub struct Config {
     /// Every member is told every schedule, as in the paper. Ours need not know: a schedule
     /// releases nothing.
     pub broadcast: bool,
+    /// Most bytes of payload that are kept for receivers, all sessions together. Beyond, sessions that
+    /// have much are given nothing more.
+    pub memory_bytes: u64,
     /// How long acknowledged bytes may have no holder, or not come, before both ends are reset.
     pub grace: Time,
 }
 
 impl Config {
     /// ProactiveAck by expected delivery, one holder beside the home access point not needed.
-    pub fn new(serve: Vec<(Ipv4Addr, Option<u16>)>, secret: Key) -> Config {
+    pub fn new(serve: Served, secret: Key) -> Config {
         Config {
             serve,
             variant: Variant::ProactiveAck { custody: 2 },
             scheduling: Scheduling::ExpectedDelivery,
             secret,
             broadcast: false,
+            memory_bytes: 512 << 20,
             grace: Time::from_secs(3),
         }
     }
@@ -96,6 +104,9 @@ impl Config {
 pub enum Input<'a> {
     /// A tunnel of this contributor is there.
     TunnelUp(Tunnel, u64),
+    /// The same, of one whose senders have this address here: it is the home access point of no
+    /// others, whatever it says.
+    TunnelUpBehind(Tunnel, u64, Ipv4Addr),
     /// It is gone.
     TunnelDown(Tunnel),
     /// Bytes of its stream.
@@ -156,6 +167,8 @@ impl Default for Account {
 #[derive(Debug)]
 struct Peer {
     who: u64,
+    /// The only address of senders whose home access point it may be, if there is such a rule.
+    behind: Option<Ipv4Addr>,
     splitter: Splitter,
     heard_at: Time,
     /// Its sessions, by its own numbers.
@@ -176,6 +189,8 @@ pub struct Gateway {
     accounts: BTreeMap<u64, Account>,
     next: u32,
     tick: Option<Time>,
+    /// Bytes of payload that all sessions keep.
+    stored: u64,
     out: VecDeque<Output>,
 }
 
@@ -192,8 +207,14 @@ impl Gateway {
             accounts: BTreeMap::new(),
             next: 0,
             tick: None,
+            stored: 0,
             out: VecDeque::new(),
         }
+    }
+
+    /// Sessions at present.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
     }
 
     /// What each contributor did.
@@ -204,10 +225,14 @@ impl Gateway {
     /// Takes in. Time never goes back.
     pub fn handle(&mut self, input: Input<'_>, now: Time) {
         match input {
-            Input::TunnelUp(tunnel, who) => self.on_tunnel_up(tunnel, who, now),
+            Input::TunnelUp(tunnel, who) => self.on_tunnel_up(tunnel, who, None, now),
+            Input::TunnelUpBehind(tunnel, who, address) => {
+                self.on_tunnel_up(tunnel, who, Some(address), now);
+            }
             Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
             Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
             Input::FromSender(packet) => match self.session_of(packet, now) {
+                Some(id) if self.is_full(id) => {}
                 Some(id) => self.with(id, now, |s, cx| s.on_native(cx, packet.to_vec())),
                 None => self.out.push_back(Output::ToReceiver(packet.to_vec())),
             },
@@ -240,12 +265,21 @@ impl Gateway {
     fn with(&mut self, id: u32, now: Time, what: impl FnOnce(&mut Session, &mut Context<'_>)) {
         if let Some(session) = self.sessions.get_mut(&id) {
             let (config, out, accounts) = (&self.config, &mut self.out, &mut self.accounts);
+            let before = session.stored();
             what(session, &mut Context { config, out, accounts, now });
+            self.stored = (self.stored + session.stored()).saturating_sub(before);
         }
     }
 
-    fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, now: Time) {
-        let peer = Peer { who, splitter: Splitter::default(), heard_at: now, sessions: BTreeMap::new() };
+    /// A session of which nothing more is taken: what it would bring is asked for again.
+    fn is_full(&self, id: u32) -> bool {
+        let much = |s: &Session| s.stored() >= MODEST;
+        self.stored >= self.config.memory_bytes && self.sessions.get(&id).is_some_and(much)
+    }
+
+    fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Ipv4Addr>, now: Time) {
+        let peer =
+            Peer { who, behind, splitter: Splitter::default(), heard_at: now, sessions: BTreeMap::new() };
         self.peers.insert(tunnel, peer);
         if self.accounts.len() < MAX_ACCOUNTS {
             self.accounts.entry(who).or_default();
@@ -291,7 +325,7 @@ impl Gateway {
                 }
             }
             Message::Data(m) => {
-                if let Some(id) = session(self, m.session) {
+                if let Some(id) = session(self, m.session).filter(|id| !self.is_full(*id)) {
                     self.with(id, now, |s, cx| s.on_data(cx, tunnel, &m));
                 }
             }
@@ -303,10 +337,7 @@ impl Gateway {
     /// The session of a packet of a sender; a new one if it is for a receiver that is helped.
     fn session_of(&mut self, packet: &[u8], now: Time) -> Option<u32> {
         let inner = inner::parse(packet)?;
-        let to = inner.destination;
-        let served =
-            self.config.serve.iter().any(|(ip, port)| ip == to.ip() && port.is_none_or(|p| p == to.port()));
-        if served { self.session_with(&inner, now) } else { None }
+        if is_served(&self.config.serve, inner.destination) { self.session_with(&inner, now) } else { None }
     }
 
     fn session_with(&mut self, inner: &Inner, now: Time) -> Option<u32> {
@@ -314,7 +345,8 @@ impl Gateway {
         if let Some(id) = self.by_ends.get(&ends) {
             return Some(*id);
         }
-        if self.sessions.len() >= MAX_SESSIONS {
+        let same = |s: &&Session| s.outer.ip() == inner.source.ip();
+        if self.sessions.len() >= MAX_SESSIONS || self.sessions.values().filter(same).count() >= MAX_OF_ONE {
             return None;
         }
         let id = self.next;
@@ -337,6 +369,10 @@ impl Gateway {
     }
 
     fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {
+        let behind = self.peers.get(&tunnel).and_then(|p| p.behind);
+        if behind.is_some_and(|a| m.home && m.outer.is_none_or(|o| *o.ip() != a)) {
+            return;
+        }
         let known = self.by_flow.get(&m.flow).copied();
         let id = match known {
             Some(id) => id,
@@ -345,11 +381,7 @@ impl Gateway {
                 let (protocol, destination) = (m.flow.protocol, m.flow.destination);
                 let inner =
                     Inner { protocol, source, destination, seq: 0, flags: 0, stamp: None, payload: 0..0 };
-                let served = self
-                    .config
-                    .serve
-                    .iter()
-                    .any(|(ip, p)| ip == destination.ip() && p.is_none_or(|p| p == destination.port()));
+                let served = is_served(&self.config.serve, destination);
                 let Some(id) = served.then(|| self.session_with(&inner, now)).flatten() else {
                     return;
                 };
@@ -422,6 +454,7 @@ impl Gateway {
         let Some(session) = self.sessions.remove(&id) else {
             return;
         };
+        self.stored = self.stored.saturating_sub(session.stored());
         for m in &session.members {
             let mut bytes = Vec::new();
             Message::Close { session: m.wire }.write(&mut bytes);

@@ -113,6 +113,11 @@ impl Session {
         }
     }
 
+    /// Bytes of payload that are kept for the receiver.
+    pub(super) fn stored(&self) -> u64 {
+        self.stream.as_ref().map_or(0, |s| s.stored)
+    }
+
     /// When its proxy wants to be called.
     pub(super) fn timeout(&self) -> Option<Time> {
         self.stream.as_ref().and_then(|s| s.timeout)

@@ -33,7 +33,7 @@ pub(super) struct Stream {
     pub(super) acked: u64,
     /// Payload by its place, until the receiver has acknowledged it.
     store: BTreeMap<u64, Vec<u8>>,
-    stored: u64,
+    pub(super) stored: u64,
     /// The newest timestamp of the sender's data, seen or reported.
     newest: Option<u32>,
     pub(super) timeout: Option<Time>,

@@ -9,6 +9,7 @@ use ropewalk_sim::measure::{LinkCounts, StationCounts};
 use ropewalk_sim::net::{IfCounters, interface_of};
 
 use super::bonds::BondCounts;
+use super::bunches::BunchCounts;
 use super::engine::Engine;
 use super::plan::Plan;
 
@@ -26,6 +27,7 @@ pub struct Counters {
     pub(super) channels: Vec<String>,
     pub(super) stations: Vec<Vec<StationCounts>>,
     pub(super) bonds: BondCounts,
+    pub(super) bunches: BunchCounts,
 }
 
 impl Counters {
@@ -42,6 +44,7 @@ impl Counters {
                 .collect(),
             stations: radios.map_or(Vec::new(), |r| r.station_counts()),
             bonds: BondCounts::default(),
+            bunches: BunchCounts::default(),
         }
     }
 

@@ -22,6 +22,7 @@
 //! A [`Lab`] may be shared between threads by reference. [`Lab::change`] does at once what an event of the file would do.
 
 mod bonds;
+mod bunches;
 mod capture;
 mod counters;
 pub mod daemon;
@@ -64,6 +65,7 @@ use crate::realtime::Keeper;
 use crate::site::Site;
 use crate::{LabError, Lateness, Result, Rounds, Timing};
 use bonds::Bonds;
+use bunches::Bunches;
 use engine::Engine;
 use feedback::Readers;
 use plan::Plan;
@@ -133,6 +135,7 @@ pub struct Lab {
     plan: Arc<Plan>,
     timing: Timing,
     // The order in which they go: daemons, the thread with its devices, who lets readers in, then the nodes.
+    bunches: Bunches,
     bonds: Bonds,
     keeper: Keeper<Engine>,
     doors: feedback::Server,
@@ -168,8 +171,8 @@ impl Lab {
         let doors = feedback::Server::start(site.name(), feedback::sockets(&plan, &nodes)?, joins, bell)?;
         setup::configure(&plan, &nodes)?;
         let (scenario, directory) = (scenario.clone(), options.directory.clone());
-        let (bonds, timing) = (Bonds::default(), options.timing);
-        Ok(Lab { scenario, directory, plan, timing, bonds, keeper, doors, nodes, site })
+        let (bonds, bunches, timing) = (Bonds::default(), Bunches::default(), options.timing);
+        Ok(Lab { scenario, directory, plan, timing, bunches, bonds, keeper, doors, nodes, site })
     }
 
     /// Starts the scenario's bonds with `program` (the `ropewalk` binary) and waits until each carries a ping.
@@ -184,9 +187,21 @@ impl Lab {
         Ok(())
     }
 
-    /// The daemons of the bonds that run: bond, node, and state directory of each.
+    /// Starts the scenario's bunches with `program` (the `ropewalk` binary) and waits until their access points are connected.
+    ///
+    /// # Errors
+    /// What the daemons do not do, with its key; what they say when they do not start.
+    pub fn start_bunches(&mut self, program: &Path) -> Result<()> {
+        if let Some(first) = bunches::refusals(&self.scenario).into_iter().next() {
+            return Err(first.into());
+        }
+        self.bunches = Bunches::start(self, program)?;
+        Ok(())
+    }
+
+    /// The daemons of the bonds and bunches that run: bond or bunch, node, and state directory of each.
     pub fn daemons(&self) -> Vec<(&str, &str, &Path)> {
-        self.bonds.states()
+        [self.bonds.states(), self.bunches.states()].concat()
     }
 
     /// What routes of a node end in, so that they say its congestion control; empty where its default does.
@@ -303,7 +318,7 @@ impl Lab {
             engine.start_measuring();
             Counters::take(engine)
         })?;
-        Ok(Counters { bonds: self.bonds.counts(), ..counters })
+        Ok(Counters { bonds: self.bonds.counts(), bunches: self.bunches.counts(), ..counters })
     }
 
     /// All counters now.
@@ -311,19 +326,24 @@ impl Lab {
     /// # Errors
     /// The thread is gone.
     pub fn counters(&self) -> Result<Counters> {
-        Ok(Counters { bonds: self.bonds.counts(), ..self.counters_without_bonds()? })
+        Ok(Counters {
+            bonds: self.bonds.counts(),
+            bunches: self.bunches.counts(),
+            ..self.counters_without_bonds()?
+        })
     }
 
-    /// The same without those of bonds, of which a report has no rows then.
+    /// The same without those of bonds and bunches, of which a report has no rows then.
     fn counters_without_bonds(&self) -> Result<Counters> {
         self.keeper.ask(|engine| Counters::take(engine))
     }
 
-    /// The tables `station`, `radio`, `interface`, `link`, `bond` and `path` of what happened between two times; those of flows are empty.
+    /// The tables `station`, `radio`, `interface`, `link`, `bond`, `path` and `bunch` of what happened between two times; those of flows are empty.
     pub fn report(&self, from: &Counters, to: &Counters) -> Report {
         let seconds = to.at.saturating_sub(from.at).as_secs_f64();
         let (bond, path) = self.bonds.tables(&from.bonds, &to.bonds, seconds);
-        Report { bond, path, ..to.tables(&self.plan, from) }
+        let bunch = self.bunches.table(&from.bunches, &to.bunches, seconds);
+        Report { bond, path, bunch, ..to.tables(&self.plan, from) }
     }
 
     /// What the radio of an interface on air (`node:interface`, or a radio as `node:radio`) decodes, from now on, whoever it is for.

@@ -12,6 +12,7 @@ use ropewalk_sim::BuildError;
 use ropewalk_sim::measure::rows;
 
 use super::bonds;
+use super::bunches;
 use super::flows::{self, Traffic, TrafficCounts};
 use super::{Counters, Lab, Options, Summary, transport};
 use crate::{LabError, Result};
@@ -32,6 +33,7 @@ pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
     all.extend(transport::refusals(scenario));
     all.extend(flows::refusals(scenario));
     all.extend(bonds::refusals(scenario));
+    all.extend(bunches::refusals(scenario));
     all
 }
 
@@ -83,6 +85,7 @@ impl Run {
         }
         let mut lab = Lab::start(scenario, options)?;
         lab.start_bonds(program)?;
+        lab.start_bunches(program)?;
         let traffic = Traffic::prepare(scenario, &lab)?;
         Ok(Run { traffic, lab, forecast: options.forecast.map(|f| f.load()) })
     }
@@ -234,9 +237,11 @@ impl Sampler {
         let last = Snapshot { lab: base.lab.clone(), traffic: base.traffic.clone() };
         let columns = match every.is_zero() {
             true => Vec::new(),
-            false if every < DAEMONS_AT_MOST => {
-                rows::series_columns(&Report { path: Vec::new(), ..run.tables(base, base) })
-            }
+            false if every < DAEMONS_AT_MOST => rows::series_columns(&Report {
+                path: Vec::new(),
+                bunch: Vec::new(),
+                ..run.tables(base, base)
+            }),
             false => rows::series_columns(&run.tables(base, base)),
         };
         Sampler {

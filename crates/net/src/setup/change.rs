@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::SetupError;
+use super::capture::Capture;
+use super::classes::Classes;
 use super::firewall::{Guard, KillSwitch};
 use super::rts::{RtsThreshold, Tries};
 use super::rule::Rule;
@@ -34,6 +36,10 @@ pub enum Change {
     SwitchedOn(crate::wifi::SwitchedOn),
     /// What NetworkManager keeps off.
     Unmanaged(crate::wifi::Unmanaged),
+    /// Connections that go through a device of ours.
+    Capture(Capture),
+    /// Classes of an uplink.
+    Classes(Classes),
     /// A table of the firewall.
     Guard(Guard),
     /// Another.
@@ -54,6 +60,8 @@ impl Change {
             Change::StationInterface(station) => station.add(),
             Change::SwitchedOn(interface) => interface.set(),
             Change::Unmanaged(interfaces) => interfaces.add(),
+            Change::Capture(capture) => capture.add(),
+            Change::Classes(classes) => classes.add(),
             Change::Guard(guard) => guard.add(),
             Change::KillSwitch(switch) => switch.add(),
         }
@@ -72,6 +80,8 @@ impl Change {
             Change::StationInterface(station) => station.delete(),
             Change::SwitchedOn(interface) => interface.restore(),
             Change::Unmanaged(interfaces) => interfaces.delete(),
+            Change::Capture(capture) => capture.delete(),
+            Change::Classes(classes) => classes.delete(),
             Change::Guard(guard) => guard.delete(),
             Change::KillSwitch(switch) => switch.delete(),
         }

@@ -6,7 +6,9 @@
 //! order at exit, or at the next start if there was no proper exit.
 
 mod bridge;
+mod capture;
 mod change;
+mod classes;
 mod device;
 mod divert;
 mod firewall;
@@ -18,7 +20,10 @@ mod station;
 mod sysctl;
 
 pub use bridge::{find_bridge, join_bridge};
+pub use capture::{CAPTURE_MARK, CAPTURE_PRIORITY, CAPTURE_TABLE, Capture, capture, release};
 pub use change::Change;
+pub(crate) use classes::BACKGROUND;
+pub use classes::{Classes, classes};
 pub use device::{DeviceConfig, configure, remove_address};
 pub use divert::{DIVERT_PRIORITY, DIVERT_TABLE, divert, is_forwarding, translates_addresses};
 pub use firewall::{Guard, KillSwitch, guard, kill_switch};
@@ -28,7 +33,7 @@ pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rts::{RtsThreshold, Tries, is_worth_protecting, protect};
 pub use rule::{Rule, RuleKind};
 pub use station::{StationAddress, StationNetwork};
-pub use sysctl::{Sysctl, forwarding, reverse_path};
+pub use sysctl::{Sysctl, forwarding, liberal_tracking, reverse_path};
 
 use std::io;
 use std::path::PathBuf;

@@ -36,6 +36,13 @@ pub enum RuleKind {
         /// The table.
         table: u32,
     },
+    /// Packets with the mark look into the table.
+    MarkToTable {
+        /// The mark.
+        mark: u32,
+        /// The table.
+        table: u32,
+    },
     /// The main table answers, but not with its default route.
     MainWithoutDefault,
     /// Packets from the address go on at the rule with the given priority.
@@ -105,6 +112,13 @@ impl Rule {
         match &self.does {
             RuleKind::UnmarkedToTable { mark, table } => {
                 header.flags = RuleFlags::Invert;
+                attributes.extend([
+                    RuleAttribute::FwMark(*mark),
+                    RuleAttribute::FwMask(u32::MAX),
+                    RuleAttribute::Table(*table),
+                ]);
+            }
+            RuleKind::MarkToTable { mark, table } => {
                 attributes.extend([
                     RuleAttribute::FwMark(*mark),
                     RuleAttribute::FwMask(u32::MAX),

@@ -76,6 +76,12 @@ pub fn reverse_path(journal: &mut Journal, interface: &str) -> Result<(), SetupE
     Ok(())
 }
 
+/// Connection tracking does not call segments invalid whose numbers it did not expect: a proxy in front of it acknowledges and repeats what it has not seen. Does
+/// nothing where there is no connection tracking.
+pub fn liberal_tracking(journal: &mut Journal) -> Result<(), SetupError> {
+    plan(journal, "netfilter/nf_conntrack_tcp_be_liberal".into(), "1")
+}
+
 /// Gives a setting of a device of ours its value; it ends with the device. Where IPv6 is missing, so are its settings. The engine drops what these settings
 /// are about, too, so a `/proc/sys` that cannot be written stops nothing.
 pub(super) fn insist(key: &str, value: &str) {

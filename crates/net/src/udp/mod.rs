@@ -19,3 +19,4 @@ pub(crate) use recv::read_any;
 pub use recv::{DATAGRAM_BUFFER, Datagrams, RecvBatch};
 pub use send::{MAX_BATCH_BYTES, MAX_SEGMENTS, Transmit};
 pub use socket::{Options, UdpSocket};
+pub(crate) use socket::{bind_to_device, set_int};

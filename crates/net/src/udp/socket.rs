@@ -158,7 +158,7 @@ fn set_buffers(fd: &OwnedFd, bytes: usize) {
     }
 }
 
-pub(super) fn bind_to_device(fd: &OwnedFd, device: &str) -> Result<(), OpenError> {
+pub(crate) fn bind_to_device(fd: &OwnedFd, device: &str) -> Result<(), OpenError> {
     // SAFETY: the pointer and the length describe `device`, which lives across the call; the kernel copies
     // it.
     let set = unsafe {
@@ -178,8 +178,8 @@ pub(super) fn bind_to_device(fd: &OwnedFd, device: &str) -> Result<(), OpenError
 }
 
 /// Sets an option that is one int.
-pub(super) fn set_int(
-    fd: &OwnedFd,
+pub(crate) fn set_int(
+    fd: &impl AsRawFd,
     level: libc::c_int,
     name: libc::c_int,
     value: libc::c_int,

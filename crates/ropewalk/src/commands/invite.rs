@@ -12,7 +12,7 @@ use ropewalk_net::privileges;
 use std::time::{Duration, Instant};
 
 /// Prints one token line.
-pub(super) fn run(args: &Invite) -> anyhow::Result<()> {
+pub(crate) fn run(args: &Invite) -> anyhow::Result<()> {
     privileges::keep_secrets()?;
     let running =
         if args.state.dir.is_dir() { Line::try_open(&StateDir::existing(&args.state.dir)?)? } else { None };

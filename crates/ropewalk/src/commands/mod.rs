@@ -14,7 +14,10 @@ mod serve;
 mod status;
 mod up;
 
+pub(crate) use invite::run as invite;
+pub(crate) use revoke::run as revoke;
 pub(crate) use status::snapshot;
+pub(crate) use up::{read_token, remembered as remembered_token};
 
 use crate::cli::{Cli, Command};
 
@@ -22,7 +25,7 @@ use crate::cli::{Cli, Command};
 pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Serve(args) => serve::run(args),
-        Command::Invite(args) => invite::run(&args),
+        Command::Invite(args) => invite(&args),
         Command::Up(args) => up::run(args),
         Command::Ap(args) => ap::run(args),
         Command::Repeater(args) => repeater::run(args),
@@ -32,8 +35,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Web(args) => crate::web::run(&args),
         Command::Path(args) => path::run(args),
         Command::Link(args) => link::run(&args),
+        Command::Bunch(args) => crate::bunch::run(args),
         Command::Pep(args) => pep::run(&args),
-        Command::Revoke(args) => revoke::run(&args),
+        Command::Revoke(args) => revoke(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Sim(args) => crate::sim::run(&args),
         Command::Lab(args) => crate::lab::run(&args),

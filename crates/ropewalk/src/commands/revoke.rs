@@ -8,7 +8,7 @@ use crate::state::StateDir;
 use crate::state::clients::{Clients, FILE};
 
 /// Ends a device's right to come in, and its session if it has one.
-pub(super) fn run(args: &Revoke) -> anyhow::Result<()> {
+pub(crate) fn run(args: &Revoke) -> anyhow::Result<()> {
     if let Some(mut daemon) = Line::try_open(&StateDir::existing(&args.state.dir)?)? {
         daemon.ask(&Request::Revoke { name: args.name.clone() })?;
     } else {

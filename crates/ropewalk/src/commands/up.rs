@@ -195,8 +195,17 @@ impl ControlHandler for ClientControl {
 
 /// The token on the command line, on standard input, or in a file.
 fn given_token(up: &config::Up, on_command_line: bool) -> anyhow::Result<Option<Token>> {
-    let text = match (up.token.as_deref(), &up.token_file) {
-        (Some("-"), _) if on_command_line => {
+    match up.token.as_deref() {
+        // In a file a dash is no more than a wrong token.
+        Some("-") if !on_command_line => Ok(Some("-".parse()?)),
+        token => read_token(token, up.token_file.as_deref()),
+    }
+}
+
+/// The token itself, or with `-` from standard input, or from a file.
+pub(crate) fn read_token(token: Option<&str>, file: Option<&Path>) -> anyhow::Result<Option<Token>> {
+    let text = match (token, file) {
+        (Some("-"), _) => {
             let mut all = String::new();
             std::io::stdin().take(TOKEN_MAX).read_to_string(&mut all).context("the token cannot be read")?;
             all
@@ -233,7 +242,7 @@ fn check_kill_switch(up: &config::Up, token: &Token) -> Result<(), String> {
 }
 
 /// The token to use: a given one, which is remembered, or the remembered one.
-fn remembered(dir: &StateDir, given: Option<Token>) -> anyhow::Result<Token> {
+pub(crate) fn remembered(dir: &StateDir, given: Option<Token>) -> anyhow::Result<Token> {
     let kept = dir.read(TOKEN_FILE)?;
     if let Some(token) = given {
         let text = token.to_text();

@@ -1,5 +1,6 @@
 //! What can be asked, and what is answered.
 
+use crate::bunch::report::BunchStatus;
 use crate::cli::PathOptions;
 use crate::exit::{self, Code};
 use crate::report::Snapshot;
@@ -30,6 +31,8 @@ pub(crate) enum Request {
     },
     /// Gateway: who may come in.
     Clients {},
+    /// How a part of a bunch does.
+    Bunch {},
     /// Gateway: let a device in.
     Invite {
         /// What to call it.
@@ -102,6 +105,11 @@ pub(crate) enum Response {
     Clients {
         /// All of them.
         clients: Vec<KnownClient>,
+    },
+    /// How a part of a bunch does.
+    Bunch {
+        /// All of it.
+        status: Box<BunchStatus>,
     },
     /// A token for a new client.
     Token {

@@ -37,8 +37,10 @@ choice! {
 }
 
 section! {
-    /// Neighbours' uplinks for one sender (BaPu), in the simulator: packets that the home access point passes on to the receiver are overheard by neighbours, reported to
+    /// Neighbours' uplinks for one sender (BaPu): packets that the home access point passes on to the receiver are overheard by neighbours, reported to
     /// the gateway, and forwarded by whoever it chooses. Sender and receiver know nothing of it. What the neighbours hear is drawn (`monitor-loss`): the air is not modelled for them.
+    /// The lab runs `ropewalk bunch`: all access points share a network, over which the home's hands packets on instead of being overheard, all packets of the receiver go by the gateway's tunnels, and
+    /// the receiver sees the gateway's address.
     pub struct Bunch {
         /// The router in front of the receiver that puts the connection together.
         gateway: String,
@@ -56,7 +58,7 @@ section! {
         scheduling: BunchScheduling = BunchScheduling::ExpectedDelivery,
         /// Share of packets that a neighbour does not hear.
         monitor_loss: Share = Share(0.0),
-        /// Neighbours hear nothing; the home access point hands them what it captured, over a network between them of 1 ms, without loss and without a limit in rate.
+        /// Neighbours hear nothing; the home access point hands them what it captured, over a network between them of 1 ms, without loss and without a limit in rate. In the lab it is always so.
         share: bool = false,
         /// When an access point forgets a packet.
         release: BunchRelease = BunchRelease::Acknowledged,

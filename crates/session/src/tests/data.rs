@@ -91,3 +91,18 @@ fn a_tail_is_sealed_as_if_it_had_been_there() {
         assert_eq!(sealer.seal_with_tail(0, 0, b"", &mut [0; 20], &[0; 5]), Err(SealError::Room));
     }
 }
+
+#[test]
+fn a_secret_that_a_third_has_given_serves_two_ends_and_no_third_role() {
+    let keys = |first| SessionKeys::of_shared(&[9; 32], Cipher::ChaCha20Poly1305, first).into_ends();
+    let ((sealer, _), (other, opener)) = (keys(true), keys(false));
+    let mut sealed = [b"hello".as_slice(), &[0; TAG_LEN]].concat();
+    sealer.seal(0, 7, b"head", &mut sealed).unwrap();
+    let mut own = sealed.clone();
+    assert_eq!(opener.open(0, 7, b"head", &mut sealed).unwrap(), b"hello");
+    let back = keys(true).1;
+    assert!(back.open(0, 7, b"head", &mut own).is_err(), "what one has sent does not come back to it");
+    let mut answer = [b"hi".as_slice(), &[0; TAG_LEN]].concat();
+    other.seal(0, 7, b"head", &mut answer).unwrap();
+    assert_eq!(back.open(0, 7, b"head", &mut answer).unwrap(), b"hi");
+}

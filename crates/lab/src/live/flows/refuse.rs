@@ -12,11 +12,7 @@ pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
 }
 
 pub(crate) fn refused_by(kernel: &Kernel, scenario: &Scenario) -> Vec<BuildError> {
-    let bunch = |name: &String| {
-        BuildError::new(format!("bunch.{name}"), "the lab has no bunches yet; run it in the simulator")
-    };
-    let flows = scenario.flow.iter().flat_map(|flow| of_flow(kernel, scenario, flow));
-    scenario.bunch.keys().map(bunch).chain(flows).collect()
+    scenario.flow.iter().flat_map(|flow| of_flow(kernel, scenario, flow)).collect()
 }
 
 fn of_flow(kernel: &Kernel, scenario: &Scenario, flow: &Flow) -> Vec<BuildError> {

@@ -1,0 +1,325 @@
+//! A scenario's bunches: the real gateway and the real access points in their nodes.
+//!
+//! Overhearing has a stand-in: access points share a network of their own, over which the home's hands packets to the others, and as many are left out as
+//! `monitor-loss` says.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ropewalk_scenario::Scenario;
+use ropewalk_scenario::file::{Bunch, BunchRelease, What};
+use ropewalk_scenario::report::BunchRow;
+use ropewalk_sim::BuildError;
+use serde::Deserialize;
+
+use super::{Lab, Node};
+use crate::{LabError, Process, Result};
+
+/// How long a daemon may take to start, and neighbours to meet.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a daemon may take to answer.
+const ANSWER: Duration = Duration::from_secs(1);
+/// Where gateways listen.
+const PORT: u16 = 4520;
+/// The device of the network of access points.
+const SHARE: &str = "share0";
+
+/// What the daemons do not do as a scenario's bunches ask, with the keys.
+pub(crate) fn refusals(scenario: &Scenario) -> Vec<BuildError> {
+    let of = |(name, bunch): (&String, &Bunch)| {
+        let scheduled = bunch.release == BunchRelease::Scheduled;
+        let wrong = [
+            (
+                scheduled,
+                "release",
+                "the daemons keep packets until they are acknowledged; run this with `ropewalk sim`",
+            ),
+            (
+                bunch.churn.is_some(),
+                "churn",
+                "the lab's access points stay switched on; run this with `ropewalk sim`",
+            ),
+        ];
+        let wrong = wrong.into_iter().filter(|w| w.0);
+        wrong.map(|(_, key, why)| BuildError::new(format!("bunch.{name}.{key}"), why)).collect::<Vec<_>>()
+    };
+    let switched =
+        scenario.event.iter().enumerate().filter(|(_, e)| matches!(e.what, What::ApDown | What::ApUp));
+    let events = switched.map(|(n, _)| {
+        let why = "the lab's access points stay switched on; run this with `ropewalk sim`";
+        BuildError::new(format!("event.{n}.what"), why)
+    });
+    scenario.bunch.iter().flat_map(of).chain(events).collect()
+}
+
+/// Bunches that run. Dropping them ends their daemons.
+#[derive(Default)]
+pub(super) struct Bunches {
+    all: Vec<Running>,
+}
+
+struct Running {
+    name: String,
+    /// Node and state directory: the gateway, then the access points, the home's first.
+    daemons: Vec<(String, PathBuf)>,
+    _processes: Vec<Process>,
+}
+
+impl Bunches {
+    /// Starts all bunches of a scenario and waits until all access points are connected.
+    pub(super) fn start(lab: &Lab, program: &Path) -> Result<Bunches> {
+        let of = |(number, (name, bunch)): (usize, (&String, &Bunch))| {
+            Start { lab, program: program.display().to_string(), number, name, bunch }.run()
+        };
+        let all = lab.scenario().bunch.iter().enumerate().map(of).collect::<Result<_>>()?;
+        Ok(Bunches { all })
+    }
+
+    /// The daemons: bunch, node, and state directory of each.
+    pub(super) fn states(&self) -> Vec<(&str, &str, &Path)> {
+        let all = self.all.iter().flat_map(|r| r.daemons.iter().map(move |(node, state)| (r, node, state)));
+        all.map(|(r, node, state)| (r.name.as_str(), node.as_str(), state.as_path())).collect()
+    }
+
+    /// All counters now. A daemon that does not answer counts as nothing.
+    pub(super) fn counts(&self) -> BunchCounts {
+        let ask =
+            |r: &Running| r.daemons.iter().map(|(_, state)| status(state).unwrap_or_default()).collect();
+        BunchCounts(self.all.iter().map(ask).collect())
+    }
+
+    /// The table `bunch` of what happened between two times, so many seconds apart.
+    pub(super) fn table(&self, from: &BunchCounts, to: &BunchCounts, seconds: f64) -> Vec<BunchRow> {
+        let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e6 } else { 0.0 };
+        let mut rows = Vec::new();
+        for ((running, from), to) in self.all.iter().zip(&from.0).zip(&to.0) {
+            for (i, (node, _)) in running.daemons.iter().enumerate() {
+                let (then, now) = (&from[i], &to[i]);
+                let since = |f: fn(&Status) -> u64| f(now).saturating_sub(f(then));
+                // What an access point brought stands in the gateway's account of it.
+                let account = |all: &[Status]| all[0].contributors.iter().find(|c| c.name == *node).cloned();
+                let (old, new) = (account(from).unwrap_or_default(), account(to).unwrap_or_default());
+                let brought = |f: fn(&Contributor) -> u64| f(&new).saturating_sub(f(&old));
+                let name = if i == 0 { running.name.clone() } else { format!("{}:{node}", running.name) };
+                let (packets, bytes) = match i {
+                    0 => (since(|s| s.delivered_packets), since(|s| s.delivered_bytes)),
+                    _ => (brought(|c| c.packets), brought(|c| c.bytes)),
+                };
+                rows.push(BunchRow {
+                    name,
+                    bunch: running.name.clone(),
+                    node: node.clone(),
+                    packets,
+                    bytes,
+                    carried_mbps: mbps(bytes),
+                    report_mbps: mbps(since(|s| s.report_bytes)),
+                    failed: brought(|c| c.failed),
+                    late: brought(|c| c.late),
+                    damaged: brought(|c| c.damaged),
+                    captured: since(|s| s.captured),
+                    repeated: 0,
+                    refused: since(|s| s.refused),
+                    held_bytes: now.held_bytes,
+                    resets: since(|s| s.resets),
+                });
+            }
+        }
+        rows
+    }
+}
+
+/// What a daemon answers at the socket in its state directory.
+#[derive(Deserialize)]
+struct Answer {
+    status: Status,
+}
+
+/// What `ropewalk bunch status --json` says, as much as a report has of it: a gateway's part and an access point's.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    delivered_packets: u64,
+    delivered_bytes: u64,
+    resets: u64,
+    contributors: Vec<Contributor>,
+    neighbours: usize,
+    captures: bool,
+    captured: u64,
+    refused: u64,
+    held_bytes: u64,
+    report_bytes: u64,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Contributor {
+    name: String,
+    packets: u64,
+    bytes: u64,
+    failed: u64,
+    late: u64,
+    damaged: u64,
+}
+
+/// Counters of all daemons of all bunches.
+#[derive(Clone, Debug, Default)]
+pub(in crate::live) struct BunchCounts(Vec<Vec<Status>>);
+
+fn status(state: &Path) -> Option<Status> {
+    let mut stream = UnixStream::connect(state.join("control.sock")).ok()?;
+    stream.set_read_timeout(Some(ANSWER)).ok()?;
+    stream.write_all(b"{\"ask\":\"bunch\"}\n").ok()?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).ok()?;
+    Some(serde_json::from_str::<Answer>(&line).ok()?.status)
+}
+
+/// What a bunch is started with.
+struct Start<'a> {
+    lab: &'a Lab,
+    program: String,
+    number: usize,
+    name: &'a str,
+    bunch: &'a Bunch,
+}
+
+impl Start<'_> {
+    fn run(&self) -> Result<Running> {
+        let lab = self.lab;
+        let gateway = lab.node(&self.bunch.gateway)?;
+        let mut daemons = vec![(self.bunch.gateway.clone(), self.state("gateway"))];
+        let mut processes = vec![self.start_gateway(gateway)?];
+        let names: Vec<&String> = [&self.bunch.home].into_iter().chain(&self.bunch.neighbours).collect();
+        let aps: Vec<&Node> = names.iter().map(|n| lab.node(n)).collect::<Result<_>>()?;
+        self.wire(&aps)?;
+        for (i, ap) in aps.iter().enumerate() {
+            daemons.push((ap.name().to_owned(), self.state(&format!("ap{i}"))));
+            processes.push(self.start_ap(ap, i, aps.len())?);
+        }
+        let others = aps.len() - 1;
+        let ready = |(i, (_, state)): (usize, &(String, PathBuf))| {
+            status(state).is_some_and(|s| s.neighbours == others && (i > 0 || s.captures))
+        };
+        let until = Instant::now() + PATIENCE;
+        while !daemons[1..].iter().enumerate().all(ready) {
+            if Instant::now() > until {
+                return Err(LabError::Failed {
+                    command: "ropewalk bunch ap".to_owned(),
+                    status: format!("the access points have not met within {PATIENCE:?}"),
+                    said: processes.iter().map(Process::stderr).collect(),
+                });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Running { name: self.name.to_owned(), daemons, _processes: processes })
+    }
+
+    fn state(&self, end: &str) -> PathBuf {
+        self.lab.logs().join(format!("bunch-{}-{end}", self.number))
+    }
+
+    fn start_gateway(&self, node: &Node) -> Result<Process> {
+        let bunch = self.bunch;
+        let mut args: Vec<String> = ["bunch", "gateway", "--udp", "--state"].map(str::to_owned).into();
+        args.extend([
+            self.state("gateway").display().to_string(),
+            "--listen".into(),
+            format!("0.0.0.0:{PORT}"),
+        ]);
+        for (_, address) in self.lab.interfaces_of(&bunch.receiver) {
+            args.extend(["--serve".into(), format!("{address}/32")]);
+        }
+        for (key, value) in [
+            ("--variant", bunch.variant.name().to_owned()),
+            ("--scheduling", bunch.scheduling.name().to_owned()),
+            ("--custody", bunch.custody.to_string()),
+            ("--grace", bunch.grace.as_millis().clamp(100, 60_000).to_string()),
+        ] {
+            args.extend([key.to_owned(), value]);
+        }
+        let mut process = node.namespace().start(&self.program, &args)?;
+        process.wait_for_line("gateway ready", PATIENCE)?;
+        Ok(process)
+    }
+
+    /// The network of the access points: a bridge at the home's, and a cable to each of the others.
+    fn wire(&self, aps: &[&Node]) -> Result<()> {
+        let [home, others @ ..] = aps else { return Ok(()) };
+        if others.is_empty() {
+            return Ok(());
+        }
+        let net = format!("10.253.{}", self.number);
+        let mut commands = vec![
+            format!("link add {SHARE} type bridge"),
+            format!("addr add {net}.1/24 dev {SHARE}"),
+            format!("link set {SHARE} up"),
+        ];
+        for (i, other) in others.iter().enumerate() {
+            let other = other.namespace().name();
+            commands.push(format!("link add {SHARE}p{i} type veth peer name {SHARE} netns {other}"));
+            commands.push(format!("link set {SHARE}p{i} up master {SHARE}"));
+        }
+        home.namespace().ip(&commands)?;
+        for (i, other) in others.iter().enumerate() {
+            let commands =
+                [format!("addr add {net}.{}/24 dev {SHARE}", i + 2), format!("link set {SHARE} up")];
+            other.namespace().ip(&commands)?;
+        }
+        Ok(())
+    }
+
+    fn start_ap(&self, node: &Node, number: usize, count: usize) -> Result<Process> {
+        let (bunch, lab) = (self.bunch, self.lab);
+        let [own, gateway] = lab.addresses(node.name(), &bunch.gateway)?;
+        let endpoint = format!("{gateway}:{PORT}");
+        let state = self.state("gateway").display().to_string();
+        let invite = ["bunch", "invite", node.name(), "--endpoint", &endpoint, "--state", &state];
+        let token = lab.node(&bunch.gateway)?.namespace().exec(&self.program, invite)?;
+        let token = String::from_utf8_lossy(&token.stdout).trim().to_owned();
+        let mut args: Vec<String> = ["bunch", "ap", &token, "--state"].map(str::to_owned).into();
+        args.push(self.state(&format!("ap{number}")).display().to_string());
+        args.extend(["--memory".into(), format!("{}B", bunch.memory.0)]);
+        args.extend(["--send-buffer".into(), format!("{}B", bunch.send_buffer.0)]);
+        args.extend(["--report-interval".into(), bunch.report_interval.as_millis().to_string()]);
+        if count > 1 {
+            let percent = (bunch.monitor_loss.0 * 100.0).round();
+            args.extend(["--share".into(), SHARE.into(), "--miss".into(), percent.to_string()]);
+        }
+        if number == 0 {
+            let all = lab.interfaces_of(node.name());
+            let inner = all.iter().find(|(_, address)| *address != own).map(|(name, _)| *name);
+            let inner = inner.ok_or_else(|| {
+                let why = format!("`{}` has one interface only; wire the sender to another", node.name());
+                BuildError::new(format!("bunch.{}.home", self.name), why)
+            })?;
+            let device = lab.device_of(&format!("{}:{inner}", node.name())).unwrap_or(inner);
+            args.extend(["--home".into(), device.to_owned()]);
+        }
+        node.namespace().start(&self.program, &args)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = "duration = \"1s\"\n[node.a]\n[node.b]\nforward = true\n[node.c]\nforward = true\n[node.d]\n\
+         [bunch.s]\ngateway = \"c\"\nhome = \"b\"\nreceiver = \"d\"\nneighbours = []\n";
+
+    #[test]
+    fn what_the_daemons_cannot_do_is_said_with_the_key() {
+        let keys = |text: &str| -> Vec<String> {
+            let scenario = ropewalk_scenario::Document::parse("test", text).unwrap().scenario().unwrap();
+            refusals(&scenario).into_iter().map(|e| e.key).collect()
+        };
+        assert_eq!(keys(SCENARIO), [""; 0]);
+        assert_eq!(
+            keys(&format!("{SCENARIO}churn = \"1s\"\nrelease = \"scheduled\"\n")),
+            ["bunch.s.release", "bunch.s.churn"]
+        );
+        let event = format!("{SCENARIO}[[event]]\nat = \"0s\"\nwhat = \"ap-down\"\nnode = \"b\"\n");
+        assert_eq!(keys(&event), ["event.0.what"]);
+    }
+}

@@ -1,0 +1,122 @@
+//! TCP connections that are tunnels: by one interface, with a send buffer that is known.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+
+use crate::udp::{bind_to_device, set_int};
+
+/// A tunnel whose other end has acknowledged nothing for so long is dead.
+const DEAD: Duration = Duration::from_secs(4);
+
+/// Connects, by one interface if it is named; the stream blocks.
+///
+/// # Errors
+/// There is no such interface, nobody answers within `patience`, or the other end refuses.
+pub fn connect(to: SocketAddr, device: Option<&str>, patience: Duration) -> io::Result<TcpStream> {
+    let family = if to.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    if let Some(device) = device {
+        bind_to_device(&fd, device).map_err(|e| io::Error::new(io::ErrorKind::NotFound, e.to_string()))?;
+    }
+    match rustix::net::connect(&fd, &to) {
+        Err(Errno::INPROGRESS) => finish(&fd, patience)?,
+        outcome => outcome?,
+    }
+    let stream = TcpStream::from(fd);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+fn finish(fd: &OwnedFd, patience: Duration) -> io::Result<()> {
+    let limit = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: patience.subsec_nanos().into() };
+    let ready = poll(&mut [PollFd::new(fd, PollFlags::OUT)], Some(&limit))?;
+    if ready == 0 {
+        return Err(Errno::TIMEDOUT.into());
+    }
+    Ok(sockopt::socket_error(fd)??)
+}
+
+/// Sets a stream up as a tunnel: nonblocking, without Nagle's delay, with CUBIC (a sender of its own, such as BBR, would take more than one connection's share of an
+/// uplink), and given up when the other end is silent. `buffer` bytes are to be on the way at most; the kernel's own buffer is larger, so that it is never what ends a write.
+///
+/// # Errors
+/// The stream is gone.
+pub fn tune(stream: &TcpStream, buffer: u64) -> io::Result<()> {
+    stream.set_nonblocking(true)?;
+    stream.set_nodelay(true)?;
+    // Without these it works too, only worse.
+    let _ = sockopt::set_tcp_congestion(stream, "cubic");
+    let _ = sockopt::set_tcp_user_timeout(stream, DEAD.as_millis() as u32);
+    let _ = sockopt::set_socket_send_buffer_size(stream, (buffer as usize).saturating_mul(2));
+    Ok(())
+}
+
+/// Makes what the stream sends the background of its uplink, in the classes of [`crate::setup::classes`].
+///
+/// # Errors
+/// CAP_NET_ADMIN is missing.
+pub fn background(stream: &TcpStream) -> io::Result<()> {
+    let class = crate::setup::BACKGROUND as libc::c_int;
+    Ok(set_int(stream, libc::SOL_SOCKET, libc::SO_PRIORITY, class)?)
+}
+
+/// Makes the end of the stream a reset: what waits in it is of no use any more.
+pub fn abort(stream: TcpStream) {
+    // A plain close is as good an end where this fails.
+    let _ = sockopt::set_socket_linger(&stream, Some(Duration::ZERO));
+    drop(stream);
+}
+
+/// Bytes that were written and not acknowledged by the other end (`SIOCOUTQ`, tcp(7)).
+///
+/// # Errors
+/// The stream is gone.
+pub fn unacknowledged(stream: &TcpStream) -> io::Result<u64> {
+    let mut count: libc::c_int = 0;
+    // SAFETY: SIOCOUTQ (TIOCOUTQ) writes one int through the pointer, which lives across the call.
+    let done = unsafe { libc::ioctl(stream.as_raw_fd(), libc::TIOCOUTQ, &raw mut count) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(count.max(0) as u64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    #[test]
+    fn what_waits_is_counted_and_an_abort_is_a_reset() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = listener.local_addr().unwrap();
+        let mut near = connect(to, None, Duration::from_secs(5)).unwrap();
+        let (mut far, _) = listener.accept().unwrap();
+        tune(&near, 20_000).unwrap();
+        assert_eq!(unacknowledged(&near).unwrap(), 0);
+        near.write_all(&[7; 1000]).unwrap();
+        far.read_exact(&mut [0; 1000]).unwrap();
+        while unacknowledged(&near).unwrap() > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        abort(near);
+        let end = far.read(&mut [0]).unwrap_err();
+        assert_eq!(end.kind(), io::ErrorKind::ConnectionReset);
+    }
+
+    #[test]
+    fn nobody_and_no_interface_are_errors() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = listener.local_addr().unwrap();
+        drop(listener);
+        let refused = connect(to, None, Duration::from_secs(5)).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        let missing = connect(to, Some("no-such-if"), Duration::from_secs(5)).unwrap_err();
+        assert!(missing.to_string().contains("no-such-if"), "{missing}");
+    }
+}

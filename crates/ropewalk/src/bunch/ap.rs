@@ -1,0 +1,546 @@
+//! `ropewalk bunch ap`: the access point of `ropewalk-bunch` on a Linux router.
+//!
+//! ```text
+//!  home ─▶ device ─▶ flows ─┬─▶ Ap: held, reported, forwarded ─▶ tunnel ─▶ gateway
+//!                           └─▶ small connections, handshakes ──▶ tunnel
+//!  neighbours ◀─▶ share ◀─▶ Ap
+//! ```
+
+use super::flows::{self, Flows};
+use super::hello::{self, Dialled};
+use super::record::{Broken, Channel, Records};
+use super::report::{ApStatus, BunchStatus};
+use super::share::Share;
+use super::tunnel::Tunnel;
+use super::words::Word;
+use crate::cli::BunchAp as Args;
+use crate::control::protocol::{Request, Response};
+use crate::daemon::{Mailbox, entropy};
+use crate::exit::{Code, failure};
+use anyhow::Context;
+use ipnet::Ipv4Net;
+use rand::Rng;
+use ropewalk_bond::vnet::Vnet;
+use ropewalk_bunch::ap::{Ap, Config, Frame, Input, Output};
+use ropewalk_bunch::{Mac, Time, inner};
+use ropewalk_net::poll::{Events, Interest, Poller, Signals, Waker};
+use ropewalk_net::service;
+use ropewalk_net::setup::{Capture, Journal, capture, release};
+use ropewalk_net::tun::{Tun, TunError};
+use ropewalk_session::{PublicKey, Refusal, StaticKey, Token};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Instant;
+
+/// Packets in a row before anything else is looked at.
+const BATCH: usize = 64;
+/// A tunnel that is lost is dialled again after this, and after twice as long each time, up to the other.
+const AGAIN: Time = Time::from_millis(500);
+const AGAIN_AT_MOST: Time = Time::from_secs(8);
+/// Without a tunnel for so long, connections are given up, and new ones go as if nobody were here.
+const GRACE: Time = Time::from_secs(5);
+/// While the tunnel is as good as full, its room is looked at so often.
+const LOOK: Time = Time::from_millis(2);
+const FULL: u64 = 16 << 10;
+
+const DEVICE: u64 = 0;
+const SIGNALS: u64 = 1;
+const MAIL: u64 = 2;
+const SHARE: u64 = 3;
+const DIALLED: u64 = 4;
+const TUNNEL: u64 = 5;
+
+/// What it is started with.
+pub(super) struct Parts {
+    pub args: Args,
+    pub key: StaticKey,
+    pub token: Token,
+    pub tun: Tun,
+    pub share: Option<Share>,
+    pub mailbox: Mailbox,
+    pub signals: Signals,
+}
+
+struct Daemon<'j> {
+    parts: Parts,
+    journal: &'j mut Journal,
+    poller: Poller,
+    started: Instant,
+    ap: Ap,
+    bssid: Mac,
+    timeout: Option<Time>,
+    flows: Option<Flows>,
+    tunnel: Option<Tunnel>,
+    remote: String,
+    dialling: Option<Receiver<anyhow::Result<Dialled>>>,
+    waker: Arc<Waker>,
+    dial_at: Option<Time>,
+    pause: Time,
+    lost_at: Option<Time>,
+    captures: bool,
+    /// Which gateway knows our connections.
+    boot: Option<u64>,
+    /// Resets for receivers that wait for a tunnel.
+    owed: Vec<Vec<u8>>,
+    native_packets: u64,
+    dropped_packets: u64,
+    end: Option<anyhow::Error>,
+}
+
+/// Runs until told to stop, or refused for good.
+pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
+    let poller = Poller::new().context("epoll")?;
+    let waker = Arc::new(Waker::new()?);
+    poller.add(&parts.tun, DEVICE, Interest::Read).context("watching the device")?;
+    poller.add(&parts.signals, SIGNALS, Interest::Read).context("watching for signals")?;
+    poller.add(parts.mailbox.waker(), MAIL, Interest::Read)?;
+    poller.add(&*waker, DIALLED, Interest::Read)?;
+    if let Some(share) = &parts.share {
+        poller.add(share, SHARE, Interest::Read)?;
+    }
+    let config = Config {
+        memory_bytes: parts.args.memory.0 as usize,
+        report_every: Time::from_millis(parts.args.report_interval),
+        // Until neighbours are there.
+        share: false,
+        ..Config::new(entropy().random(), vec![(Ipv4Addr::UNSPECIFIED, None)])
+    };
+    let mut daemon = Daemon {
+        bssid: cell(&parts.key.public()),
+        parts,
+        journal,
+        poller,
+        started: Instant::now(),
+        ap: Ap::new(config),
+        timeout: None,
+        flows: None,
+        tunnel: None,
+        remote: String::new(),
+        dialling: None,
+        waker,
+        dial_at: Some(Time::ZERO),
+        pause: AGAIN,
+        lost_at: None,
+        captures: false,
+        boot: None,
+        owed: Vec::new(),
+        native_packets: 0,
+        dropped_packets: 0,
+        end: None,
+    };
+    let outcome = daemon.serve();
+    daemon.finish();
+    outcome
+}
+
+/// Stands for the cell's address: the same for as long as the key is.
+fn cell(key: &PublicKey) -> Mac {
+    let mut mac: Mac = key.0[..6].try_into().unwrap_or_default();
+    // A locally administered one of a single station (IEEE 802-2014 §8.4).
+    mac[0] = mac[0] & 0xfc | 2;
+    mac
+}
+
+impl Daemon<'_> {
+    fn now(&self) -> Time {
+        self.started.elapsed()
+    }
+
+    fn serve(&mut self) -> anyhow::Result<()> {
+        let mut events = Events::new(8);
+        loop {
+            let wait = self.next_timeout().map(|at| at.saturating_sub(self.now()));
+            self.poller.wait(&mut events, wait).context("waiting")?;
+            for ready in events.iter().map(|r| r.token).collect::<Vec<_>>() {
+                match ready {
+                    DEVICE => self.on_device()?,
+                    SIGNALS => {
+                        if self.parts.signals.pending().any(|s| s == ropewalk_net::poll::Signal::Stop) {
+                            return Ok(());
+                        }
+                    }
+                    MAIL => self.on_mail(),
+                    SHARE => self.on_share()?,
+                    DIALLED => self.on_dialled()?,
+                    _ => self.on_tunnel()?,
+                }
+            }
+            self.on_time()?;
+            if let Some(error) = self.end.take() {
+                return Err(error);
+            }
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        let grace = self.lost_at.map(|at| at + GRACE);
+        let flush = self.tunnel.as_ref().and_then(Tunnel::flush_at);
+        let look = self.tunnel.as_ref().filter(|t| t.room() < FULL).map(|_| self.now() + LOOK);
+        [self.timeout, self.dial_at, grace, flush, look].into_iter().flatten().min()
+    }
+
+    fn on_time(&mut self) -> anyhow::Result<()> {
+        let now = self.now();
+        if self.dial_at.is_some_and(|at| at <= now) {
+            self.dial()?;
+        }
+        if self.lost_at.is_some_and(|at| at + GRACE <= now) {
+            self.lost_at = None;
+            self.give_up("the gateway was away for too long")?;
+        }
+        if let Some(room) = self.tunnel.as_ref().map(Tunnel::room) {
+            self.put(Input::Room(room))?;
+        }
+        if self.timeout.is_some_and(|at| at <= now) {
+            self.put(Input::Timer)?;
+        }
+        self.flush()
+    }
+
+    /// Hands something to the state machine, and does what it says.
+    fn put(&mut self, input: Input<'_>) -> anyhow::Result<()> {
+        let now = self.now();
+        self.ap.handle(input, now);
+        loop {
+            match self.ap.poll_output() {
+                Output::ToTunnel(bytes) => self.tunnel.iter_mut().for_each(|t| t.write(&bytes, now)),
+                Output::Forward(packet) => self.up(packet.to_vec()),
+                Output::ToSender(packet) => self.send_home(&packet)?,
+                Output::ToNeighbours(message) => {
+                    self.parts.share.iter_mut().for_each(|s| s.send(&message));
+                }
+                Output::Hangup => self.lose("it speaks something else")?,
+                Output::Timeout(at, _) => {
+                    self.timeout = at;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Packets that the home sends to somebody who is helped.
+    fn on_device(&mut self) -> anyhow::Result<()> {
+        let mut buffer = vec![0; 65_535];
+        for _ in 0..BATCH {
+            let Some(received) = self.parts.tun.recv(&mut buffer)? else { break };
+            self.on_home(&buffer[..received.len])?;
+        }
+        self.flush()
+    }
+
+    fn on_home(&mut self, packet: &[u8]) -> anyhow::Result<()> {
+        let now = self.now();
+        let parsed = inner::parse(packet).zip(self.flows.as_mut());
+        let Some((inner, flows)) = parsed else {
+            // Fragments, and what comes before there is a gateway.
+            self.dropped_packets += 1;
+            return Ok(());
+        };
+        let Some(flow) = flows.out(packet, &inner, now) else {
+            self.dropped_packets += 1;
+            return Ok(());
+        };
+        if flow.dead {
+            return flows::answer(packet, &inner).map_or(Ok(()), |reset| self.send_home(&reset));
+        }
+        if !flow.is_worth_help() {
+            self.up(packet.to_vec());
+            return Ok(());
+        }
+        let (outer, first) = (flow.outer, !std::mem::replace(&mut flow.helped, true));
+        flow.sequence = (flow.sequence + 1) % 4096;
+        let [a, b, c, d] = inner.source.ip().octets();
+        let station = [2, 0, a, b, c, d];
+        let frame = Frame { bssid: self.bssid, station, tid: 0, sequence: flow.sequence, home: true };
+        if first {
+            let flow = ropewalk_bunch::Flow {
+                bssid: self.bssid,
+                station,
+                tid: 0,
+                protocol: inner.protocol,
+                source: inner.source,
+                destination: inner.destination,
+            };
+            self.put(Input::Outer(flow, outer))?;
+        }
+        self.put(Input::Captured(frame, packet.into()))
+    }
+
+    /// A packet of the home goes to the gateway on its own.
+    fn up(&mut self, packet: Vec<u8>) {
+        let outer = inner::parse(&packet).zip(self.flows.as_ref());
+        let outer = outer.and_then(|(inner, flows)| flows.outer(&inner));
+        let sent = match (outer, &mut self.tunnel) {
+            (Some(outer), Some(tunnel)) => tunnel.packet(&flows::translated(packet, true, outer)),
+            _ => Ok(false),
+        };
+        match sent {
+            Ok(true) => self.native_packets += 1,
+            // What is broken is found out when it is flushed.
+            Ok(false) | Err(_) => self.dropped_packets += 1,
+        }
+    }
+
+    fn send_home(&mut self, packet: &[u8]) -> anyhow::Result<()> {
+        match self.parts.tun.send(&Vnet::default(), &[packet]) {
+            // One packet is lost, as on any link.
+            Ok(()) | Err(TunError::Refused | TunError::Segment(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A packet of the gateway's side for somebody at home.
+    fn on_packet(&mut self, packet: Vec<u8>) -> anyhow::Result<()> {
+        let Some((inner, flows)) = inner::parse(&packet).zip(self.flows.as_ref()) else { return Ok(()) };
+        match flows.back(&inner) {
+            Some((source, true)) => self.send_home(&flows::translated(packet, false, source)),
+            // Nobody has this connection any more, and its receiver should know.
+            _ => {
+                if let (Some(reset), Some(tunnel)) = (flows::answer(&packet, &inner), &mut self.tunnel) {
+                    let _ = tunnel.packet(&reset);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn on_share(&mut self) -> anyhow::Result<()> {
+        for _ in 0..BATCH {
+            match self.parts.share.as_mut().and_then(Share::receive) {
+                None => break,
+                Some(None) => {}
+                Some(Some(message)) => self.put(Input::FromNeighbour(&message))?,
+            }
+        }
+        self.flush()
+    }
+
+    fn on_mail(&mut self) {
+        self.parts.mailbox.waker().clear();
+        while let Some(post) = self.parts.mailbox.next() {
+            let answer = match post.request {
+                Request::Bunch {} => Response::Bunch { status: Box::new(BunchStatus::Ap(self.status())) },
+                _ => Response::wrong_end("bond, or for the gateway of a bunch"),
+            };
+            // Who asked may be gone.
+            let _ = post.reply.send(answer);
+        }
+    }
+
+    fn status(&self) -> ApStatus {
+        let (counts, share) = (self.ap.counts(), self.parts.share.as_ref());
+        let shares = share.map(|s| s.counts).unwrap_or_default();
+        ApStatus {
+            device: self.parts.tun.name().to_owned(),
+            uptime_s: self.now().as_secs_f64(),
+            gateway: self.tunnel.is_some().then(|| self.remote.clone()),
+            address: self.flows.as_ref().map(Flows::address),
+            captures: self.captures,
+            flows: self.flows.as_ref().map_or(0, Flows::len),
+            helped: self.flows.as_ref().map_or(0, Flows::helped),
+            neighbours: share.map_or(0, Share::neighbours),
+            captured: counts.captured,
+            held_bytes: self.ap.held_bytes() as u64,
+            refused: counts.refused,
+            forwarded: counts.forwarded,
+            data_bytes: counts.data_bytes,
+            report_bytes: counts.report_bytes,
+            native_packets: self.native_packets,
+            dropped_packets: self.dropped_packets,
+            shares_sent: shares.sent,
+            shares_received: shares.received,
+            shares_refused: shares.refused,
+        }
+    }
+
+    /// Connects on a thread of its own: names are resolved and handshakes waited for.
+    fn dial(&mut self) -> anyhow::Result<()> {
+        self.dial_at = None;
+        let (send, receive) = channel();
+        let (token, key) = (self.parts.token.clone(), self.parts.key.clone());
+        let (uplink, waker) = (self.parts.args.uplink.clone(), Arc::clone(&self.waker));
+        let work = move || {
+            let _ = send.send(hello::dial(&token, &key, uplink.as_deref()));
+            waker.wake();
+        };
+        std::thread::Builder::new().name("dial".into()).spawn(work).context("a thread cannot be started")?;
+        self.dialling = Some(receive);
+        Ok(())
+    }
+
+    fn on_dialled(&mut self) -> anyhow::Result<()> {
+        self.waker.clear();
+        let result = match self.dialling.as_ref().map(Receiver::try_recv) {
+            None | Some(Err(TryRecvError::Empty)) => return Ok(()),
+            Some(Ok(result)) => result,
+            Some(Err(TryRecvError::Disconnected)) => Err(anyhow::anyhow!("dialling ended early")),
+        };
+        self.dialling = None;
+        match result.and_then(|dialled| self.connected(dialled)) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let refused = error.downcast_ref::<Refusal>().is_some_and(|r| !r.is_temporary());
+                if refused {
+                    self.give_up("the gateway refuses this access point")?;
+                    self.end = Some(error);
+                    return Ok(());
+                }
+                tracing::warn!("no tunnel: {error:#}; trying again");
+                self.dial_at = Some(self.now() + self.pause);
+                self.pause = (self.pause * 2).min(AGAIN_AT_MOST);
+                Ok(())
+            }
+        }
+    }
+
+    fn connected(&mut self, dialled: Dialled) -> anyhow::Result<()> {
+        let Dialled { stream, frames, keys, accept, remote } = dialled;
+        let buffer = self.parts.args.send_buffer.0;
+        if self.parts.args.uplink_rate.is_some() {
+            ropewalk_net::stream::background(&stream)?;
+        }
+        let tunnel = Tunnel::new(stream, frames, Records::new(keys), buffer, true)?;
+        self.poller.add(&tunnel, TUNNEL, Interest::Read)?;
+        (self.remote, self.pause) = (remote.to_string(), AGAIN);
+        let address = accept.ipv4.client;
+        if self.flows.as_ref().is_none_or(|f| f.address() != address) {
+            self.give_up("the gateway has given another address")?;
+            self.flows = Some(Flows::new(address));
+        }
+        self.tunnel = Some(tunnel);
+        let room = self.tunnel.as_ref().map_or(0, Tunnel::room);
+        // The first record: with it the gateway knows that the handshake was no replay.
+        let place = self.parts.share.as_ref().map(Share::place);
+        if let (Some((network, port)), Some(tunnel)) = (place, &mut self.tunnel) {
+            tunnel.say(&Word::Lan { network, port })?;
+        }
+        self.put(Input::TunnelUp { room })?;
+        self.on_tunnel()
+    }
+
+    fn on_tunnel(&mut self) -> anyhow::Result<()> {
+        let Some(tunnel) = &mut self.tunnel else { return Ok(()) };
+        match tunnel.read() {
+            Ok(records) => {
+                for (channel, payload) in records {
+                    match channel {
+                        Channel::Stream => self.put(Input::FromTunnel(&payload))?,
+                        Channel::Packet => self.on_packet(payload)?,
+                        Channel::Word => self.on_word(&payload)?,
+                    }
+                }
+            }
+            Err(broken) => self.lose(&broken.to_string())?,
+        }
+        self.flush()
+    }
+
+    fn on_word(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        match Word::read(bytes) {
+            Some(Word::Setup { boot, serve, udp }) => self.set_up(boot, serve, udp),
+            Some(Word::Neighbours { all }) => {
+                self.parts.share.iter_mut().for_each(|s| s.set(&all));
+                let there = self.parts.share.as_ref().is_some_and(|s| s.neighbours() > 0);
+                self.ap.set_share(there);
+                tracing::info!(neighbours = all.len(), "neighbours");
+                Ok(())
+            }
+            Some(Word::Lan { .. }) | None => {
+                tracing::debug!("the gateway says something that this version does not know");
+                Ok(())
+            }
+        }
+    }
+
+    fn set_up(&mut self, boot: u64, serve: Vec<Ipv4Net>, udp: bool) -> anyhow::Result<()> {
+        self.lost_at = None;
+        if self.boot.replace(boot).is_some_and(|old| old != boot) {
+            // It knows nothing of what an earlier one has acknowledged.
+            self.give_up("the gateway has started anew")?;
+        }
+        for reset in std::mem::take(&mut self.owed) {
+            self.tunnel.iter_mut().for_each(|t| drop(t.packet(&reset)));
+        }
+        if let Some(home) = self.parts.args.home.clone() {
+            release(self.journal)?;
+            let device = self.parts.tun.name().to_owned();
+            capture(
+                self.journal,
+                self.parts.tun.index(),
+                Capture { device, home, destinations: serve, udp },
+            )?;
+            self.captures = true;
+        }
+        let home = self.parts.args.home.as_deref().unwrap_or("none");
+        tracing::info!(gateway = self.remote, home, "access point ready: connected");
+        service::ready();
+        Ok(())
+    }
+
+    /// The tunnel is gone. Connections may go on if it is back soon.
+    fn lose(&mut self, why: &str) -> anyhow::Result<()> {
+        let Some(tunnel) = self.tunnel.take() else { return Ok(()) };
+        tracing::warn!(gateway = self.remote, "the tunnel is gone: {why}");
+        tunnel.abort();
+        let now = self.now();
+        (self.dial_at, self.lost_at) = (Some(now + self.pause), Some(now));
+        self.put(Input::TunnelDown)
+    }
+
+    /// Ends the home's connections, and lets new ones go as if nobody were here.
+    fn give_up(&mut self, why: &str) -> anyhow::Result<()> {
+        if self.tunnel.is_none() && std::mem::take(&mut self.captures) {
+            release(self.journal)?;
+        }
+        let Some(flows) = &mut self.flows else { return Ok(()) };
+        let (home, away) = flows.end_all();
+        if !home.is_empty() {
+            tracing::warn!(connections = home.len(), "connections are reset: {why}");
+        }
+        home.iter().try_for_each(|reset| self.send_home(reset))?;
+        self.owed.extend(away);
+        // Who sends still is told by its next packet.
+        let excess = self.owed.len().saturating_sub(4096);
+        self.owed.drain(..excess);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        let now = self.now();
+        let Some(tunnel) = &mut self.tunnel else { return Ok(()) };
+        let outcome: Result<(), Broken> = tunnel.flush(now);
+        let interest = if tunnel.waits() { Interest::ReadWrite } else { Interest::Read };
+        self.poller.modify(&*tunnel, TUNNEL, interest)?;
+        outcome.or_else(|broken| self.lose(&broken.to_string()))
+    }
+
+    /// Told to stop: both ends of each connection are told, while there is a tunnel.
+    fn finish(&mut self) {
+        let resets = self.flows.as_mut().map(Flows::end_all).unwrap_or_default();
+        let told = resets.0.iter().try_for_each(|reset| self.send_home(reset));
+        if let Err(error) = told {
+            tracing::debug!("the home's connections could not be reset: {error:#}");
+        }
+        let now = self.now();
+        if let Some(mut tunnel) = self.tunnel.take() {
+            for reset in resets.1 {
+                let _ = tunnel.packet(&reset);
+            }
+            tunnel.close(now);
+        }
+    }
+}
+
+/// What `Args` cannot say by its types.
+pub(super) fn check(args: &Args) -> anyhow::Result<()> {
+    if args.home.is_none() && args.share.is_none() {
+        let words =
+            "an access point has a home to help (--home IFACE), neighbours to help (--share IFACE), or both";
+        return Err(failure(Code::Usage, words));
+    }
+    if args.uplink_rate.is_some_and(|r| !(0.1..=10_000.0).contains(&r)) {
+        return Err(failure(Code::Usage, "--uplink-rate is in Mbit/s, from 0.1 to 10000"));
+    }
+    Ok(())
+}

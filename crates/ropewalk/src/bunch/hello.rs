@@ -1,0 +1,123 @@
+//! The handshake of a tunnel: that of the bond (crate `session`), its datagrams as frames of a TCP connection.
+
+use super::record::{Frames, framed};
+use crate::daemon::entropy;
+use anyhow::Context;
+use rand::Rng;
+use ropewalk_net::{clock, stream};
+use ropewalk_session::{
+    Accept, CipherSet, ClientHello, Endpoint, Extensions, Host, Index, Initiator, MessageType, Outcome,
+    RESPONSE_MAX, SessionKeys, StaticKey, Token,
+};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+/// How long a gateway may take to answer, at each step.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Answers that are none before a gateway is given up.
+const ANSWERS: usize = 4;
+
+/// A connection to a gateway that has let us in.
+pub(super) struct Dialled {
+    pub stream: TcpStream,
+    pub frames: Frames,
+    pub keys: SessionKeys,
+    pub accept: Accept,
+    pub remote: SocketAddr,
+}
+
+/// An index that is nobody else's: there is one session for each connection.
+pub(super) fn index() -> Index {
+    Index::new(entropy_u32() & Index::MAX).unwrap_or_default()
+}
+
+fn entropy_u32() -> u32 {
+    entropy().random()
+}
+
+/// Connects to the first of the token's endpoints that lets us in. A refusal by the true gateway ends the search.
+pub(super) fn dial(token: &Token, key: &StaticKey, device: Option<&str>) -> anyhow::Result<Dialled> {
+    let mut last = anyhow::anyhow!("the token names no endpoint");
+    for endpoint in token.endpoints() {
+        let addresses = match resolve(endpoint) {
+            Ok(addresses) => addresses,
+            Err(error) => {
+                last = error;
+                continue;
+            }
+        };
+        for remote in addresses {
+            match greet(token, key, device, remote) {
+                Ok(dialled) => return Ok(dialled),
+                Err(error) if error.downcast_ref::<ropewalk_session::Refusal>().is_some() => {
+                    return Err(error);
+                }
+                Err(error) => last = error.context(format!("the gateway at {remote}")),
+            }
+        }
+    }
+    Err(last)
+}
+
+fn resolve(endpoint: &Endpoint) -> anyhow::Result<Vec<SocketAddr>> {
+    match &endpoint.host {
+        Host::Address(address) => Ok(vec![SocketAddr::new(*address, endpoint.port)]),
+        Host::Name(name) => {
+            let all = (name.as_str(), endpoint.port).to_socket_addrs();
+            Ok(all.with_context(|| format!("nobody knows where {} is", name.as_str()))?.take(4).collect())
+        }
+    }
+}
+
+fn greet(
+    token: &Token,
+    key: &StaticKey,
+    device: Option<&str>,
+    remote: SocketAddr,
+) -> anyhow::Result<Dialled> {
+    let mut stream = stream::connect(remote, device, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let hello = ClientHello {
+        ciphers: CipherSet::of_this_cpu(),
+        tun_mtu: 1500,
+        resume: None,
+        invite: token.invite,
+        secret: token.secret.clone(),
+        extensions: Extensions::default(),
+    };
+    let now = clock::now();
+    let mut initiator = Initiator::start(&mut entropy(), key, &token.gateway, index(), &hello, None, now)?;
+    stream.write_all(&framed(initiator.datagram()))?;
+    let mut frames = Frames::default();
+    for _ in 0..ANSWERS {
+        let answer = frame(&mut stream, &mut frames)?;
+        match MessageType::of(&answer) {
+            Some(MessageType::Cookie) => {
+                let again = framed(initiator.handle_cookie(&answer, clock::now())?);
+                stream.write_all(&again)?;
+            }
+            _ => match initiator.finish(&answer)? {
+                Outcome::Accepted(accept, keys) => {
+                    return Ok(Dialled { stream, frames, keys, accept, remote });
+                }
+                Outcome::Refused(refusal) => return Err(refusal.into()),
+            },
+        }
+    }
+    anyhow::bail!("it asks for a cookie again and again")
+}
+
+fn frame(stream: &mut TcpStream, frames: &mut Frames) -> anyhow::Result<Vec<u8>> {
+    loop {
+        if let Some(body) = frames.next(RESPONSE_MAX)? {
+            return Ok(body);
+        }
+        let mut part = [0; 512];
+        match stream.read(&mut part).context("it does not answer")? {
+            0 => anyhow::bail!("it has closed the connection: is the token that of this gateway?"),
+            n => frames.push(&part[..n]),
+        }
+    }
+}

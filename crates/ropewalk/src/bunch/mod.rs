@@ -1,0 +1,219 @@
+//! `ropewalk bunch`: neighbours' uplinks for one sender (paper 002; docs/design/bunch.md).
+//!
+//! | file | what |
+//! |---|---|
+//! | `gateway` | the gateway's loop |
+//! | `conn` | a connection at its port: anybody's, then an access point's tunnel |
+//! | `ap` | the access point's loop |
+//! | `flows` | a home's connections, and what they are called at the gateway |
+//! | `share` | what neighbours hand each other |
+//! | `hello` | the access point's end of the handshake |
+//! | `tunnel`, `record` | a tunnel: its TCP connection, and what goes over it |
+//! | `words` | what the daemons tell each other besides the bunch protocol |
+//! | `report` | what they say of themselves |
+
+mod ap;
+mod conn;
+mod flows;
+mod gateway;
+mod hello;
+mod record;
+pub(crate) mod report;
+mod share;
+mod tunnel;
+mod words;
+
+use crate::cli::{Bunch, BunchAp, BunchGateway, BunchStatus, Revoke};
+use crate::control::ask::Line;
+use crate::control::protocol::{Request, Response};
+use crate::control::server::{ControlHandler, Server};
+use crate::daemon::{Outbox, mailbox};
+use crate::exit::{Code, failure};
+use crate::gateway::SharedClients;
+use crate::gateway::control::GatewayControl;
+use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::state::pool::Pool;
+use crate::state::{StateDir, identity};
+use crate::{commands, logging};
+use anyhow::Context;
+use ipnet::IpNet;
+use ropewalk_net::poll::Signals;
+use ropewalk_net::setup::{
+    DeviceConfig, Journal, classes, configure, forwarding, liberal_tracking, reverse_path,
+};
+use ropewalk_net::tun::{Offloads, Tun};
+use ropewalk_net::{nat, privileges, service};
+use ropewalk_session::Layer;
+use std::io::{ErrorKind, IsTerminal};
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+/// Packets that wait in the device for us.
+const QUEUE: u32 = 1000;
+/// Bytes of the longest packet.
+const MTU: u32 = 1500;
+/// Between two looks of `status --watch`.
+const EVERY: Duration = Duration::from_secs(1);
+/// Clears a terminal and goes to its top.
+const CLEAR: &str = "\x1b[2J\x1b[H";
+
+/// Does what the command line says.
+pub(crate) fn run(args: Bunch) -> anyhow::Result<()> {
+    match args {
+        Bunch::Gateway(args) => run_gateway(args),
+        Bunch::Invite(args) => commands::invite(&args),
+        Bunch::Ap(args) => run_ap(args),
+        Bunch::Status(args) => status(&args),
+        Bunch::Revoke(args) => revoke(&args),
+    }
+}
+
+fn revoke(args: &Revoke) -> anyhow::Result<()> {
+    commands::revoke(args)
+}
+
+fn status(args: &BunchStatus) -> anyhow::Result<()> {
+    let dir = StateDir::existing(&args.state.dir)?;
+    let mut daemon = Line::open(&dir)?;
+    loop {
+        let status = match daemon.ask(&Request::Bunch {})? {
+            Response::Bunch { status } => status,
+            other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+        };
+        let clear = if args.show.watch && std::io::stdout().is_terminal() { CLEAR } else { "" };
+        match args.show.json {
+            true => println!("{}", serde_json::to_string(&status)?),
+            false => print!("{clear}{}", report::render(&status)),
+        }
+        if !args.show.watch {
+            return Ok(());
+        }
+        std::thread::sleep(EVERY);
+    }
+}
+
+/// The state directory and its journal, whatever a killed predecessor has left taken back.
+fn open_journal(dir: &StateDir) -> anyhow::Result<Journal> {
+    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    if left_behind > 0 {
+        tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
+    }
+    Ok(journal)
+}
+
+/// A device, up.
+fn open_device(name: Option<&str>, addresses: &[IpNet], journal: &mut Journal) -> anyhow::Result<Tun> {
+    let tun = Tun::open_with(Some(name.unwrap_or("bunch%d")), Offloads::default())?;
+    configure(&DeviceConfig {
+        layer: Layer::Three,
+        index: tun.index(),
+        name: tun.name(),
+        mtu: MTU,
+        queue: Some(QUEUE),
+        addresses,
+    })?;
+    reverse_path(journal, tun.name())?;
+    forwarding(journal, true, false)?;
+    Ok(tun)
+}
+
+fn run_gateway(args: BunchGateway) -> anyhow::Result<()> {
+    logging::start(args.log.log.as_deref(), args.log.log_format)?;
+    privileges::keep_secrets()?;
+    privileges::check()?;
+    let dir = StateDir::open(&args.state.dir)?;
+    let _lock = dir.lock()?;
+    let mut journal = open_journal(&dir)?;
+    let outcome = serve(args, &dir, &mut journal);
+    service::stopping();
+    outcome.and(journal.restore().map_err(Into::into))
+}
+
+fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()> {
+    let IpNet::V4(_) = args.address else {
+        return Err(failure(Code::Usage, "--address takes an IPv4 network: a bunch carries IPv4"));
+    };
+    let pool = Pool::new(&[args.address])?;
+    let key = identity::load_or_make(dir)?;
+    let public = key.public();
+    let listener = listen(args.listen)?;
+    let signals = Signals::new().context("signals cannot be caught")?;
+    let tun = open_device(args.tun.as_deref(), &pool.gateway(), journal)?;
+    for obstacle in nat::masquerade_by(journal, tun.name(), &pool.gateway(), args.deliver.as_deref())? {
+        tracing::warn!("{obstacle}");
+    }
+    liberal_tracking(journal)?;
+    let listening = Listening {
+        listen: vec![listener.local_addr()?],
+        endpoints: Vec::new(),
+        device: tun.name().to_owned(),
+    };
+    dir.write_json(GATEWAY_FILE, &listening)?;
+    privileges::drop_all_but_network()?;
+    let clients = SharedClients::open(dir, pool)?;
+    let (inbox, outbox) = mailbox()?;
+    let handler = GatewayControl { clients: clients.clone(), key: public, listening, loop_: outbox };
+    let _server = Server::start(dir, handler)?;
+    tracing::info!(device = tun.name(), address = %listener.local_addr()?, key = %public, "gateway ready");
+    service::ready();
+    let serve = if args.serve.is_empty() { vec!["0.0.0.0/0".parse()?] } else { args.serve.clone() };
+    gateway::run(gateway::Parts { args, serve, key, clients, listener, tun, mailbox: inbox, signals })
+}
+
+fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(address).map_err(|e| match e.kind() {
+        ErrorKind::AddrInUse => {
+            failure(Code::Taken, format!("{address} is taken: choose another with --listen"))
+        }
+        ErrorKind::AddrNotAvailable => {
+            failure(Code::Usage, format!("this machine has no address {}", address.ip()))
+        }
+        _ => anyhow::Error::from(e).context(format!("{address} cannot be listened at")),
+    })?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn run_ap(args: BunchAp) -> anyhow::Result<()> {
+    logging::start(args.log.log.as_deref(), args.log.log_format)?;
+    privileges::keep_secrets()?;
+    ap::check(&args)?;
+    let given = commands::read_token(args.token.as_deref(), args.token_file.as_deref())?;
+    privileges::check()?;
+    let dir = StateDir::open(&args.state.dir)?;
+    let _lock = dir.lock()?;
+    let token = commands::remembered_token(&dir, given)?;
+    let mut journal = open_journal(&dir)?;
+    let outcome = help(args, &dir, token, &mut journal);
+    service::stopping();
+    outcome.and(journal.restore().map_err(Into::into))
+}
+
+fn help(
+    args: BunchAp,
+    dir: &StateDir,
+    token: ropewalk_session::Token,
+    journal: &mut Journal,
+) -> anyhow::Result<()> {
+    let key = identity::load_or_make(dir)?;
+    let share = args.share.as_deref().map(|i| share::Share::open(i, args.miss)).transpose()?;
+    let signals = Signals::new().context("signals cannot be caught")?;
+    let tun = open_device(args.tun.as_deref(), &[], journal)?;
+    liberal_tracking(journal)?;
+    if let (Some(uplink), Some(mbps)) = (&args.uplink, args.uplink_rate) {
+        classes(journal, uplink, (mbps * 1e6) as u64)?;
+    }
+    privileges::drop_all_but_network()?;
+    let (inbox, outbox) = mailbox()?;
+    let _server = Server::start(dir, ApControl(outbox))?;
+    ap::run(ap::Parts { args, key, token, tun, share, mailbox: inbox, signals }, journal)
+}
+
+/// Answers requests to an access point.
+struct ApControl(Outbox);
+
+impl ControlHandler for ApControl {
+    fn answer(&self, request: Request) -> Response {
+        self.0.ask(request).unwrap_or_else(|error| Response::refused(&error))
+    }
+}

@@ -1,0 +1,180 @@
+//! What the daemons of a bunch say of themselves.
+
+use crate::report::table::bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+
+/// How a daemon of a bunch does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "kebab-case")]
+pub(crate) enum BunchStatus {
+    /// A gateway.
+    Gateway(GatewayStatus),
+    /// An access point.
+    Ap(ApStatus),
+}
+
+/// A gateway.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct GatewayStatus {
+    /// Its device.
+    pub device: String,
+    /// Seconds since its start.
+    pub uptime_s: f64,
+    /// Connections that it knows.
+    pub sessions: usize,
+    /// Connections of which both ends were told that they are lost.
+    pub resets: u64,
+    /// Packets and bytes that it sent to receivers.
+    pub delivered_packets: u64,
+    pub delivered_bytes: u64,
+    /// Packets that an access point may not send: of another's address, or to somebody who is not helped.
+    pub refused_packets: u64,
+    /// Connections at its port that led to no tunnel.
+    pub turned_away: u64,
+    /// Access points that came since its start.
+    pub contributors: Vec<Contributor>,
+}
+
+/// An access point, as the gateway sees it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Contributor {
+    pub name: String,
+    /// Where its tunnel comes from; none: it has none.
+    pub remote: Option<String>,
+    /// What its senders are called here.
+    pub address: Option<Ipv4Addr>,
+    /// Neighbours with which it shares a network.
+    pub neighbours: usize,
+    /// Packets and bytes that it brought first.
+    pub packets: u64,
+    pub bytes: u64,
+    /// Packets that it did not bring in time, brought too late, brought wrong.
+    pub failed: u64,
+    pub late: u64,
+    pub damaged: u64,
+    /// 1/8 to 1: how much of its window it is trusted with.
+    pub score: f64,
+}
+
+/// An access point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ApStatus {
+    /// Its device.
+    pub device: String,
+    /// Seconds since its start.
+    pub uptime_s: f64,
+    /// The gateway's address; none: there is no tunnel.
+    pub gateway: Option<String>,
+    /// What its senders are called there.
+    pub address: Option<Ipv4Addr>,
+    /// Connections of the home go through it.
+    pub captures: bool,
+    /// Connections that it knows, and those that are handed to the bunch.
+    pub flows: usize,
+    pub helped: usize,
+    /// Neighbours on the shared network.
+    pub neighbours: usize,
+    /// Packets that it held for the gateway so far; bytes that it holds now.
+    pub captured: u64,
+    pub held_bytes: u64,
+    /// Packets for which it had no memory.
+    pub refused: u64,
+    /// Packets that it forwarded when it was asked to, and their bytes in the tunnel.
+    pub forwarded: u64,
+    pub data_bytes: u64,
+    /// Bytes of its reports.
+    pub report_bytes: u64,
+    /// Packets of the home that went their ordinary way, and those that were dropped because the uplink was full or the tunnel gone.
+    pub native_packets: u64,
+    pub dropped_packets: u64,
+    /// Packets handed to neighbours, had from them, and refused from whoever it was.
+    pub shares_sent: u64,
+    pub shares_received: u64,
+    pub shares_refused: u64,
+}
+
+/// For people.
+pub(crate) fn render(status: &BunchStatus) -> String {
+    match status {
+        BunchStatus::Gateway(g) => gateway(g),
+        BunchStatus::Ap(a) => ap(a),
+    }
+}
+
+fn gateway(g: &GatewayStatus) -> String {
+    let mut out = format!(
+        "gateway {}, up {:.0} s: {} connections, {} to receivers, {} resets\n",
+        g.device,
+        g.uptime_s,
+        g.sessions,
+        bytes(g.delivered_bytes),
+        g.resets
+    );
+    if g.turned_away + g.refused_packets > 0 {
+        let _ = writeln!(out, "turned away: {} connections, {} packets", g.turned_away, g.refused_packets);
+    }
+    if g.contributors.is_empty() {
+        out.push_str("no access point has come yet\n");
+    }
+    for c in &g.contributors {
+        let from = c.remote.as_deref().map_or("not connected".into(), |r| format!("from {r}"));
+        let _ = writeln!(
+            out,
+            "{}: {from}, {} neighbours, brought {} in {} packets; failed {}, late {}, damaged {}, trusted {:.0} %",
+            c.name,
+            c.neighbours,
+            bytes(c.bytes),
+            c.packets,
+            c.failed,
+            c.late,
+            c.damaged,
+            c.score * 100.0
+        );
+    }
+    out
+}
+
+fn ap(a: &ApStatus) -> String {
+    let gateway = a.gateway.as_deref().map_or("not connected".into(), |g| format!("connected to {g}"));
+    let home = if a.captures { ", helps its home" } else { "" };
+    let mut out = format!("access point {}, up {:.0} s: {gateway}{home}\n", a.device, a.uptime_s);
+    let _ = writeln!(
+        out,
+        "home: {} connections, {} helped; {} packets their ordinary way, {} dropped",
+        a.flows, a.helped, a.native_packets, a.dropped_packets
+    );
+    let _ = writeln!(
+        out,
+        "held {} packets, now {}; forwarded {} in {} packets, reports {}",
+        a.captured,
+        bytes(a.held_bytes),
+        bytes(a.data_bytes),
+        a.forwarded,
+        bytes(a.report_bytes)
+    );
+    let _ = writeln!(
+        out,
+        "{} neighbours: {} packets handed on, {} had, {} refused",
+        a.neighbours, a.shares_sent, a.shares_received, a.shares_refused
+    );
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_say_what_counts() {
+        let c = Contributor { name: "anna".into(), bytes: 5_000_000, score: 0.5, ..Contributor::default() };
+        let g = GatewayStatus { contributors: vec![c], resets: 3, ..GatewayStatus::default() };
+        let text = render(&BunchStatus::Gateway(g.clone()));
+        assert!(text.contains("anna: not connected") && text.contains("trusted 50 %"), "{text}");
+        let text = render(&BunchStatus::Ap(ApStatus { captures: true, ..ApStatus::default() }));
+        assert!(text.contains("not connected, helps its home"), "{text}");
+        let json = serde_json::to_string(&BunchStatus::Gateway(g)).unwrap();
+        assert!(json.starts_with(r#"{"role":"gateway""#), "{json}");
+    }
+}

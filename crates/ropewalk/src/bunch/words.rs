@@ -1,0 +1,133 @@
+//! What the daemons of a bunch tell each other besides the bunch protocol: JSON in a record of its own.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ipnet::Ipv4Net;
+use serde::{Deserialize, Serialize};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use zeroize::Zeroizing;
+
+/// Most neighbours of an access point: those of a session.
+pub(crate) const NEIGHBOURS: usize = 31;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Word {
+    /// Gateway: what is helped.
+    Setup {
+        /// Drawn when it started: another one knows nothing of connections.
+        boot: u64,
+        /// Destinations.
+        serve: Vec<Ipv4Net>,
+        /// UDP too.
+        udp: bool,
+    },
+    /// Access point: where neighbours on this network reach it.
+    Lan {
+        /// Its address with the network.
+        network: Ipv4Net,
+        /// UDP port.
+        port: u16,
+    },
+    /// Gateway: those that are on the same network.
+    Neighbours {
+        /// All of them; others are none any more.
+        all: Vec<Neighbour>,
+    },
+}
+
+/// Another access point on the same network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Neighbour {
+    /// Names the pair; never used again by a gateway.
+    pub id: u32,
+    /// Where it listens.
+    pub at: SocketAddrV4,
+    /// What the pair's keys are made of.
+    pub secret: Secret,
+    /// Which of the two this access point is.
+    pub first: bool,
+}
+
+/// 32 bytes, wiped when they go, never printed.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Secret(pub Zeroizing<[u8; 32]>);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&Zeroizing::new(STANDARD.encode(*self.0)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Secret, D::Error> {
+        let text = Zeroizing::new(String::deserialize(d)?);
+        let bytes = Zeroizing::new(STANDARD.decode(&*text).map_err(serde::de::Error::custom)?);
+        let secret = bytes.as_slice().try_into().map_err(|_| serde::de::Error::custom("32 bytes"))?;
+        Ok(Secret(Zeroizing::new(secret)))
+    }
+}
+
+impl Word {
+    /// Its bytes.
+    pub(crate) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        // These types have no way to fail.
+        Zeroizing::new(serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    /// Reads one; none if it is none that this version knows.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Word> {
+        serde_json::from_slice(bytes).ok()
+    }
+}
+
+/// Whether uploads to an address are helped. Where everything is, what is near is not: private networks and groups, as in the firewall's rules.
+pub(crate) fn serves(all: &[Ipv4Net], to: Ipv4Addr) -> bool {
+    let shared = to.octets()[0] == 100 && to.octets()[1] & 0xc0 == 64;
+    let near = to.is_private() || to.is_loopback() || to.is_link_local() || shared || to.octets()[0] >= 224;
+    all.iter().any(|net| net.contains(&to) && !(net.prefix_len() == 0 && near))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_and_nonsense_is_none() {
+        let secret = Secret(Zeroizing::new([7; 32]));
+        assert_eq!(format!("{secret:?}"), "Secret(..)");
+        let neighbour = Neighbour { id: 3, at: "10.0.0.2:4521".parse().unwrap(), secret, first: true };
+        for word in [
+            Word::Setup { boot: u64::MAX, serve: vec!["0.0.0.0/0".parse().unwrap()], udp: true },
+            Word::Lan { network: "10.0.0.1/24".parse().unwrap(), port: 4521 },
+            Word::Neighbours { all: vec![neighbour] },
+        ] {
+            assert_eq!(Word::read(&word.to_bytes()), Some(word));
+        }
+        for text in ["", "{}", "[]", r#"{"say":"lan"}"#, r#"{"say":"setup","boot":-1,"serve":[],"udp":1}"#] {
+            assert_eq!(Word::read(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_means_everything_far() {
+        let all = ["0.0.0.0/0".parse().unwrap(), "10.9.0.0/16".parse().unwrap()];
+        let is = |a: &str| serves(&all, a.parse().unwrap());
+        assert!(is("203.0.113.1") && is("10.9.1.1"));
+        assert!(
+            !is("10.8.0.1")
+                && !is("192.168.1.1")
+                && !is("100.64.0.1")
+                && !is("224.0.0.1")
+                && !is("127.0.0.1")
+        );
+    }
+}

@@ -1,0 +1,389 @@
+//! `ropewalk bunch` between real processes, with the kernel's own TCP. Needs root; without it the tests pass and say so.
+//!
+//! ```text
+//!   sender ── home ─── 4 Mbit/s ──┐
+//!              ║ mesh0            │
+//!             anna ─── 4 Mbit/s ── gateway ── server
+//!              ║                  │
+//!             bert ─── 4 Mbit/s ──┘
+//! ```
+
+mod common;
+
+use common::{BINARY, SOON, States, eventually, root, ropewalk};
+use ropewalk_air::wired::LinkSpec;
+use ropewalk_lab::{Cable, CableSpec, End, Namespace, Ping, Process, Topology};
+use rustix::process::Signal;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const SERVER: &str = "10.9.0.2:7000";
+/// Access points, the home's first.
+const APS: [&str; 3] = ["home", "anna", "bert"];
+const MBPS: f64 = 4.0;
+/// How long a socket may stand still. An upload that lost an access point may wait for its grace.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+struct Net {
+    sender: Namespace,
+    aps: Vec<Namespace>,
+    gateway: Namespace,
+    server: Namespace,
+    states: States,
+    tokens: Vec<String>,
+    _cables: Vec<Cable>,
+    _topology: Topology,
+}
+
+fn end(interface: &str, address: &str) -> End {
+    let addresses: Vec<&str> = if address.is_empty() { Vec::new() } else { vec![address] };
+    End::new(interface, addresses)
+}
+
+fn net(name: &str) -> Net {
+    let topology = Topology::new().unwrap();
+    let of = |label: &str| topology.namespace(label).unwrap();
+    let (sender, gateway, server) = (of("sender"), of("gateway"), of("server"));
+    let aps: Vec<Namespace> = APS.iter().map(|ap| of(ap)).collect();
+    topology
+        .veth((&sender, end("eth0", "192.168.1.2/24")), (&aps[0], end("lan0", "192.168.1.1/24")))
+        .unwrap();
+    topology.veth((&gateway, end("eth0", "10.9.0.1/24")), (&server, end("eth0", "10.9.0.2/24"))).unwrap();
+    aps[0]
+        .ip(&["link add mesh0 type bridge", "addr add 10.20.0.1/24 dev mesh0", "link set mesh0 up"])
+        .unwrap();
+    for n in [1, 2] {
+        let port = format!("port{n}");
+        topology
+            .veth((&aps[0], end(&port, "")), (&aps[n], end("mesh0", &format!("10.20.0.{}/24", n + 1))))
+            .unwrap();
+        aps[0].ip(&[format!("link set {port} master mesh0")]).unwrap();
+    }
+    let uplink = |n: usize| {
+        let spec = CableSpec::symmetric(LinkSpec::new(MBPS, Duration::from_millis(5))).seed(n as u64);
+        let near = end("wan0", &format!("10.1{n}.0.2/24"));
+        let far = end(&format!("wan{n}"), &format!("10.1{n}.0.1/24"));
+        topology.cable((&aps[n], near), (&gateway, far), spec).unwrap()
+    };
+    let cables = (0..APS.len()).map(uplink).collect();
+    sender.ip(&["route add 0.0.0.0/0 via 192.168.1.1"]).unwrap();
+    for (n, ap) in aps.iter().enumerate() {
+        ap.ip(&[format!("route add 0.0.0.0/0 via 10.1{n}.0.1")]).unwrap();
+    }
+    // The server knows no way to any home: what reaches it comes from the gateway.
+    let states = States::new(name);
+    let invited = |ap: usize| {
+        let (state, endpoint) = (states.of("gateway"), format!("10.1{ap}.0.1:4520"));
+        let (code, out, err) =
+            ropewalk(&["bunch", "invite", APS[ap], "--state", &state, "--endpoint", &endpoint]);
+        assert_eq!(code, 0, "{err}");
+        out.trim().to_owned()
+    };
+    let tokens = (0..APS.len()).map(invited).collect();
+    Net { sender, aps, gateway, server, states, tokens, _cables: cables, _topology: topology }
+}
+
+impl Net {
+    fn start_gateway(&self) -> Process {
+        let state = self.states.of("gateway");
+        let args = ["bunch", "gateway", "--state", &state, "--listen", "0.0.0.0:4520"];
+        let args = args.into_iter().chain(["--serve", "10.9.0.2/32", "--deliver", "eth0"]);
+        let mut gateway = self.gateway.start(BINARY, args).unwrap();
+        gateway.wait_for_line("gateway ready", SOON).unwrap();
+        gateway
+    }
+
+    fn start_ap(&self, ap: usize) -> Process {
+        let state = self.states.of(APS[ap]);
+        let own: &[&str] = if ap == 0 { &["--home", "lan0"] } else { &[] };
+        let args =
+            ["bunch", "ap", &self.tokens[ap], "--state", &state, "--uplink", "wan0", "--share", "mesh0"];
+        let mut process = self.aps[ap].start(BINARY, args.iter().chain(own)).unwrap();
+        process.wait_for_line("access point ready", SOON).unwrap();
+        process
+    }
+
+    fn start_aps(&self, count: usize) -> Vec<Process> {
+        let all = (0..count).map(|ap| self.start_ap(ap)).collect();
+        eventually("neighbours know each other", || {
+            (0..count).all(|ap| self.status(APS[ap])["neighbours"] == count - 1)
+        });
+        all
+    }
+
+    fn status(&self, who: &str) -> serde_json::Value {
+        let (code, out, err) = ropewalk(&["bunch", "status", "--json", "--state", &self.states.of(who)]);
+        assert_eq!(code, 0, "{err}");
+        serde_json::from_str(&out).unwrap()
+    }
+
+    /// Bytes that left by an access point's uplink so far.
+    fn sent(&self, ap: usize) -> u64 {
+        let text =
+            self.aps[ap].run(|| std::fs::read_to_string("/proc/thread-self/net/dev")).unwrap().unwrap();
+        let line = text.lines().find_map(|l| l.trim().strip_prefix("wan0:")).unwrap().to_owned();
+        line.split_whitespace().nth(8).unwrap().parse().unwrap()
+    }
+
+    fn all_sent(&self) -> Vec<u64> {
+        (0..APS.len()).map(|ap| self.sent(ap)).collect()
+    }
+
+    fn listener(&self) -> TcpListener {
+        self.server.run(|| TcpListener::bind(SERVER)).unwrap().unwrap()
+    }
+
+    fn connect(&self) -> TcpStream {
+        let to: SocketAddr = SERVER.parse().unwrap();
+        let stream = self.sender.run(|| TcpStream::connect_timeout(&to, PATIENCE)).unwrap().unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Connects, and has the server read on a thread.
+    fn upload(&self, bytes: usize) -> Upload {
+        let listener = self.listener();
+        let stream = self.connect();
+        let (into, from) = listener.accept().unwrap();
+        assert_eq!(from.ip().to_string(), "10.9.0.1", "the server sees the gateway");
+        into.set_read_timeout(Some(PATIENCE)).unwrap();
+        let there = std::thread::spawn(move || read_all(into));
+        let here = std::thread::spawn(move || write_all(stream, &pattern(bytes)));
+        Upload { here, there, bytes }
+    }
+
+    /// A neighbour carries for the home.
+    fn is_helped(&self) -> bool {
+        self.status("home")["forwarded"].as_u64() > Some(50)
+            && self.status("anna")["forwarded"].as_u64() > Some(20)
+    }
+}
+
+struct Upload {
+    here: JoinHandle<std::io::Result<()>>,
+    there: JoinHandle<(Vec<u8>, Option<ErrorKind>)>,
+    bytes: usize,
+}
+
+impl Upload {
+    /// Every byte has come, or both ends were told that not. True: every byte.
+    fn ends(self) -> bool {
+        let (came, error) = self.there.join().unwrap();
+        let sent = self.here.join().unwrap();
+        let expected = pattern(self.bytes);
+        assert!(expected.starts_with(&came), "a wrong byte among {}", came.len());
+        let whole = came.len() == self.bytes && error.is_none();
+        let silent = |kind: ErrorKind| matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut);
+        assert!(error.is_none_or(|k| !silent(k)), "the server waits in silence after {} bytes", came.len());
+        match &sent {
+            Ok(()) => assert!(whole, "acknowledged and lost: {} of {}, {error:?}", came.len(), self.bytes),
+            Err(e) => assert!(!silent(e.kind()), "the sender waits in silence"),
+        }
+        whole
+    }
+}
+
+fn pattern(bytes: usize) -> Vec<u8> {
+    (0..bytes as u32).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 24) as u8).collect()
+}
+
+fn read_all(mut from: TcpStream) -> (Vec<u8>, Option<ErrorKind>) {
+    let (mut all, mut part) = (Vec::new(), vec![0; 65_536]);
+    loop {
+        match from.read(&mut part) {
+            Ok(0) => {
+                // The sender waits for this: a close that is answered says that all has come.
+                let _ = from.write_all(b"!");
+                return (all, None);
+            }
+            Ok(n) => all.extend_from_slice(&part[..n]),
+            Err(e) => return (all, Some(e.kind())),
+        }
+    }
+}
+
+/// Ok: the server says that it has all.
+fn write_all(mut to: TcpStream, bytes: &[u8]) -> std::io::Result<()> {
+    to.write_all(bytes)?;
+    to.shutdown(Shutdown::Write)?;
+    to.read_exact(&mut [0])
+}
+
+/// Waits for something that the machine's load may delay.
+fn in_time(what: &str, mut so: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !so() {
+        assert!(Instant::now() < until, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn one_upload_takes_all_uplinks_and_nothing_is_left() {
+    if !root() {
+        return;
+    }
+    let net = net("bunch-all");
+    let rules = || net.aps[0].shell("ip rule; nft list ruleset; sysctl -n net.ipv4.ip_forward").unwrap();
+    let before = rules();
+    let mut gateway = net.start_gateway();
+    let mut aps = net.start_aps(3);
+    let start = net.all_sent();
+    let bytes = 6_000_000;
+    assert!(net.upload(bytes).ends());
+    let carried: Vec<u64> = net.all_sent().iter().zip(start).map(|(now, then)| now - then).collect();
+    println!("{bytes} bytes over uplinks: {carried:?}; {}", net.status("gateway"));
+    assert!(carried.iter().all(|c| *c > bytes as u64 / 10), "{carried:?}");
+    assert_eq!(net.status("gateway")["resets"], 0);
+    eventually("nobody holds what was delivered", || net.status("anna")["held_bytes"] == 0);
+    for mut ap in aps.drain(..).rev() {
+        ap.signal(Signal::TERM).unwrap();
+        assert!(ap.wait(SOON).unwrap().success());
+    }
+    assert_eq!(rules(), before);
+    gateway.signal(Signal::TERM).unwrap();
+    assert!(gateway.wait(SOON).unwrap().success());
+}
+
+#[test]
+fn alone_the_home_carries_it_and_small_connections_are_not_helped() {
+    if !root() {
+        return;
+    }
+    let net = net("bunch-alone");
+    let _gateway = net.start_gateway();
+    let _ap = net.start_aps(1);
+    assert!(net.upload(5_000).ends());
+    assert_eq!(net.status("home")["helped"], 0);
+    let start = net.all_sent();
+    assert!(net.upload(1_000_000).ends());
+    let carried: Vec<u64> = net.all_sent().iter().zip(start).map(|(now, then)| now - then).collect();
+    assert!(carried[0] > 1_000_000 && carried[1] < 50_000 && carried[2] < 50_000, "{carried:?}");
+}
+
+/// Bytes that a class of an access point's uplink has sent.
+fn class(net: &Net, ap: usize, class: &str) -> u64 {
+    let text = net.aps[ap].shell("tc -s class show dev wan0").unwrap();
+    let (_, rest) = text.split_once(&format!("class htb {class} ")).unwrap();
+    let word = rest.split_whitespace().skip_while(|w| *w != "Sent").nth(1).unwrap();
+    word.parse().unwrap()
+}
+
+#[test]
+fn what_is_carried_for_others_is_the_background_of_an_uplink() {
+    if !root() {
+        return;
+    }
+    let net = net("bunch-classes");
+    let _gateway = net.start_gateway();
+    let before = net.aps[1].shell("tc qdisc show dev wan0").unwrap();
+    let _home = net.start_ap(0);
+    let state = net.states.of(APS[1]);
+    let args = ["bunch", "ap", &net.tokens[1], "--state", &state, "--share", "mesh0", "--uplink", "wan0"];
+    let mut anna = net.aps[1].start(BINARY, args.into_iter().chain(["--uplink-rate", "3.8"])).unwrap();
+    anna.wait_for_line("access point ready", SOON).unwrap();
+    eventually("neighbours know each other", || net.status("home")["neighbours"] == 1);
+    assert!(net.upload(2_000_000).ends());
+    assert!(Ping::new("10.11.0.1".parse().unwrap()).count(3).run(&net.aps[1]).unwrap().received > 0);
+    let [own, background] = ["627:1", "627:2"].map(|c| class(&net, 1, c));
+    println!("own {own}, background {background}");
+    assert!(background > 500_000 && (3 * 84..20_000).contains(&own), "{own} {background}");
+    anna.signal(Signal::TERM).unwrap();
+    assert!(anna.wait(SOON).unwrap().success());
+    assert_eq!(net.aps[1].shell("tc qdisc show dev wan0").unwrap(), before);
+}
+
+#[test]
+fn a_neighbour_that_is_killed_costs_no_byte() {
+    if !root() {
+        return;
+    }
+    let net = net("bunch-neighbour");
+    let _gateway = net.start_gateway();
+    let mut aps = net.start_aps(3);
+    let upload = net.upload(8_000_000);
+    in_time("a neighbour helps", || net.is_helped());
+    aps[1].kill();
+    // The home access point holds all: neighbours alone cost nothing but time.
+    assert!(upload.ends(), "the upload was reset");
+    // It comes again, and what it had left behind is taken back.
+    aps[1] = net.start_ap(1);
+}
+
+#[test]
+fn a_home_that_is_killed_is_no_silence() {
+    if !root() {
+        return;
+    }
+    let net = net("bunch-home");
+    let _gateway = net.start_gateway();
+    let mut aps = net.start_aps(2);
+    let upload = net.upload(8_000_000);
+    in_time("a neighbour helps", || net.is_helped());
+    aps[0].kill();
+    // Its sender is somebody else's at once, for the rules that are left lead nowhere. Here nobody else reaches the server, so it is a start that tells it.
+    aps[0] = net.start_ap(0);
+    println!("whole: {}", upload.ends());
+    assert!(net.upload(200_000).ends());
+}
+
+#[test]
+fn a_gateway_that_is_killed_is_told_to_both_ends() {
+    if !root() {
+        return;
+    }
+    let net = net("bunch-gateway");
+    let mut gateway = net.start_gateway();
+    let _aps = net.start_aps(2);
+    let upload = net.upload(8_000_000);
+    in_time("a neighbour helps", || net.is_helped());
+    gateway.kill();
+    in_time("the sender is told", || upload.here.is_finished());
+    let _gateway = net.start_gateway();
+    assert!(!upload.ends(), "nobody could have delivered it");
+    in_time("the tunnel is back", || net.status("home")["captures"] == true);
+    in_time("the neighbour is back", || net.status("home")["neighbours"] == 1);
+    assert!(net.upload(1_000_000).ends());
+}
+
+#[test]
+fn who_is_revoked_is_out_and_garbage_does_no_harm() {
+    if !root() {
+        return;
+    }
+    let net = net("bunch-revoked");
+    let _gateway = net.start_gateway();
+    let mut aps = net.start_aps(3);
+    let upload = net.upload(4_000_000);
+    let to: SocketAddr = "10.12.0.1:4520".parse().unwrap();
+    let mut strangers = Vec::new();
+    for n in 0u32..300 {
+        let mut stranger = net.aps[2].run(|| TcpStream::connect_timeout(&to, PATIENCE)).unwrap().unwrap();
+        let length = [0u8, 80, 255][n as usize % 3];
+        let garbage: Vec<u8> = [length, length].into_iter().chain((0..400).map(|i| (i * n) as u8)).collect();
+        // The gateway may hang up in the middle of it.
+        let _ = stranger.write_all(&garbage);
+        strangers.push(stranger);
+    }
+    let (code, _, err) = ropewalk(&["bunch", "revoke", "bert", "--state", &net.states.of("gateway")]);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(aps[2].wait(PATIENCE).unwrap().code(), Some(5), "{}", aps[2].stderr());
+    assert!(aps[2].stderr().contains("revoked"), "{}", aps[2].stderr());
+    let bert = net.status("gateway")["contributors"].as_array().unwrap().clone();
+    assert!(bert.iter().any(|c| c["name"] == "bert" && c["remote"].is_null()), "{bert:?}");
+    assert!(upload.ends(), "the others carry on");
+    in_time("strangers are turned away", || net.status("gateway")["turned_away"].as_u64() >= Some(290));
+    let (code, _, err) = ropewalk(&[
+        "bunch",
+        "invite",
+        "bert",
+        "--state",
+        &net.states.of("gateway"),
+        "--endpoint",
+        "10.12.0.1:4520",
+    ]);
+    assert_eq!(code, 0, "{err}");
+}

@@ -1,7 +1,8 @@
 //! What a user may do with paths while the client runs.
 
 use super::{Client, Uplink};
-use crate::cli::{PathName, PathOptions};
+use crate::cli::PathName;
+use crate::commands::PathOptions;
 use crate::daemon::Running;
 use crate::exit::{Code, failure};
 use ropewalk_time::Time;

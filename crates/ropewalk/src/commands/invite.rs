@@ -1,6 +1,6 @@
 //! `ropewalk invite`.
 
-use crate::cli::Invite;
+use crate::cli::State;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, failure};
@@ -8,8 +8,22 @@ use crate::gateway::control;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::state::clients::{Clients, FILE};
 use crate::state::{StateDir, identity};
+use clap::Args;
 use ropewalk_net::privileges;
+use ropewalk_session::Endpoint;
 use std::time::{Duration, Instant};
+
+/// `ropewalk invite`.
+#[derive(Debug, Args)]
+pub(crate) struct Invite {
+    /// What to call the device
+    pub name: String,
+    #[command(flatten)]
+    pub state: State,
+    /// Where the device reaches the gateway; give it again for more [default: the addresses that it listens on]
+    #[arg(long = "endpoint", value_name = "HOST:PORT")]
+    pub endpoints: Vec<Endpoint>,
+}
 
 /// Prints one token line.
 pub(super) fn run(args: &Invite) -> anyhow::Result<()> {

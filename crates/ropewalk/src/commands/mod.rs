@@ -14,7 +14,19 @@ mod serve;
 mod status;
 mod up;
 
-pub(crate) use status::snapshot;
+pub(crate) use ap::Ap;
+pub(crate) use invite::Invite;
+pub(crate) use link::LinkArgs;
+pub(crate) use mptcp::Mptcp;
+pub(crate) use pages::{Check, Completions, Pages};
+pub(crate) use path::{PathArgs, PathOptions};
+pub(crate) use pep::PepArgs;
+pub(crate) use repeater::Repeater;
+pub(crate) use restore::Restore;
+pub(crate) use revoke::Revoke;
+pub(crate) use serve::Serve;
+pub(crate) use status::{Status, snapshot};
+pub(crate) use up::Up;
 
 use crate::cli::{Cli, Command};
 

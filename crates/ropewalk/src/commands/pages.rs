@@ -1,15 +1,36 @@
 //! What is generated: manual pages, completions, reference pages. `packaging/` and `docs/guide/` hold copies, and a test says when they are stale.
 
-use crate::cli::{Check, Cli, Completions, Pages};
+use crate::cli::Cli;
 use crate::config::File;
 use crate::metrics::{Kind, Metric, PATH, PEER, PROCESS};
 use crate::report::{self, Snapshot};
 use anyhow::Context;
-use clap::CommandFactory;
+use clap::{Args, CommandFactory};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// `ropewalk check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The file
+    pub file: PathBuf,
+}
+
+/// `ropewalk completions`.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// Which shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Where pages go.
+#[derive(Debug, Args)]
+pub(crate) struct Pages {
+    /// The directory
+    pub directory: PathBuf,
+}
 
 /// `ropewalk check`: says that a file is well, or what is wrong with it.
 pub(super) fn check(args: &Check) -> anyhow::Result<()> {

@@ -1,8 +1,16 @@
 //! `ropewalk restore`.
 
-use crate::cli::Restore;
+use crate::cli::State;
 use crate::state::StateDir;
+use clap::Args;
 use ropewalk_net::setup::Journal;
+
+/// `ropewalk restore`.
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    pub state: State,
+}
 
 /// Takes back what a daemon left behind that did not end in good order.
 pub(super) fn run(args: &Restore) -> anyhow::Result<()> {

@@ -1,11 +1,21 @@
 //! `ropewalk revoke`.
 
 use super::invite::lock;
-use crate::cli::Revoke;
+use crate::cli::State;
 use crate::control::ask::Line;
 use crate::control::protocol::Request;
 use crate::state::StateDir;
 use crate::state::clients::{Clients, FILE};
+use clap::Args;
+
+/// `ropewalk revoke`.
+#[derive(Debug, Args)]
+pub(crate) struct Revoke {
+    /// What the device is called
+    pub name: String,
+    #[command(flatten)]
+    pub state: State,
+}
 
 /// Ends a device's right to come in, and its session if it has one.
 pub(super) fn run(args: &Revoke) -> anyhow::Result<()> {

@@ -1,11 +1,22 @@
 //! `ropewalk status`.
 
-use crate::cli::Status;
+use crate::cli::State;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::report::{Snapshot, table};
 use crate::state::StateDir;
+use clap::Args;
 use std::time::Duration;
+
+/// `ropewalk status`.
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub state: State,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Rates are measured over this long.
 const APART: Duration = Duration::from_millis(250);

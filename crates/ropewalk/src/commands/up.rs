@@ -1,6 +1,6 @@
 //! `ropewalk up`.
 
-use crate::cli::{LogFormat, PathName, Up};
+use crate::cli::{Daemon, LogFormat, PathName, State};
 use crate::client::{Client, ClientOptions, Meter, Network, Parts, PathSettings, RepeaterPart, Resolver};
 use crate::config::{self, File as Settings, Name, PathEntry};
 use crate::control::protocol::{Request, Response};
@@ -13,6 +13,8 @@ use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
 use crate::{logging, metrics};
 use anyhow::Context;
+use clap::Args;
+use ipnet::IpNet;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_net::links::Follower;
@@ -24,7 +26,39 @@ use ropewalk_session::{BackhaulEnd, CipherSet, Host, Layer, Token};
 use ropewalk_time::Duration;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// `ropewalk up`.
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    /// What `ropewalk invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the one used last with this state]
+    #[arg(value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// Read the token from this file
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    pub token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub state: State,
+    #[command(flatten)]
+    pub daemon: Daemon,
+    /// Use this interface, to this endpoint if one is given; give it again for more [default: every usable interface]
+    #[arg(long = "path", value_name = "IFACE[@HOST:PORT]")]
+    pub paths: Vec<PathName>,
+    /// Send this network through the bond; 0.0.0.0/0 and ::/0 are everything
+    #[arg(long = "route", value_name = "CIDR")]
+    pub routes: Vec<IpNet>,
+    /// Ask this name server, through the bond
+    #[arg(long = "dns", value_name = "ADDR")]
+    pub dns: Vec<IpAddr>,
+    /// Let nothing leave this machine but through the bond, until the client is told to stop; with --route 0.0.0.0/0. `ropewalk restore` takes it back where
+    /// the client was killed
+    #[arg(long)]
+    pub kill_switch: bool,
+    /// Give up if there is no connection after this long
+    #[arg(long, value_name = "SECS")]
+    pub timeout: Option<u64>,
+}
 
 const TOKEN_FILE: &str = "token";
 /// Bytes; a token has 4096 at most.

@@ -1,6 +1,6 @@
 //! What can be asked, and what is answered.
 
-use crate::cli::PathOptions;
+use crate::commands::PathOptions;
 use crate::exit::{self, Code};
 use crate::report::Snapshot;
 use crate::roam::report::RoamStatus;

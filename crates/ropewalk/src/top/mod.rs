@@ -2,15 +2,23 @@
 
 mod view;
 
-use crate::cli::Top;
+use crate::cli::State;
 use crate::commands::snapshot;
 use crate::control::ask::Line;
 use crate::report::{Path, Peer, Snapshot};
 use crate::state::StateDir;
 use anyhow::Context;
+use clap::Args;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
+
+/// `ropewalk top`.
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    #[command(flatten)]
+    pub state: State,
+}
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(500);

@@ -5,11 +5,15 @@ use crate::commands::{
     Serve, Status, Up,
 };
 use crate::config::File;
+use crate::doctor::Doctor;
+use crate::exit::{Code, failure};
 use crate::roam::Roam;
+use crate::setup::Setup;
 use crate::top::Top;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use ropewalk_session::Endpoint;
 use serde::Deserialize;
+use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -22,50 +26,85 @@ pub(crate) struct Cli {
     pub command: Command,
 }
 
+/// The commands by what they are for; those that a newcomer needs first.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Start here", &["setup", "invite", "up", "status", "path", "doctor"]),
+    ("Run and manage a bond", &["serve", "revoke", "top", "restore", "check"]),
+    ("Wi-Fi and other links", &["ap", "repeater", "roam", "link", "pep", "mptcp", "probe"]),
+    ("Simulate and compare", &["sim", "lab", "compare", "reproduce"]),
+    ("Other", &["completions", "help"]),
+];
+
+/// The command line, its commands in groups.
+pub(crate) fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    let mut all = String::new();
+    for (title, names) in GROUPS {
+        let _ = writeln!(all, "{title}:");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let _ = writeln!(all, "  {name:<11}  {}", about.map_or_else(String::new, ToString::to_string));
+        }
+        all.push('\n');
+    }
+    let template = "{about-with-newline}\n{usage-heading} {usage}\n\n";
+    Cli::command().help_template(format!("{template}{all}Options:\n{{options}}"))
+}
+
+/// What the command line says; where it is wrong, or asks for help, the program ends.
+pub(crate) fn parse() -> Cli {
+    Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit())
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a gateway: the end that clients reach
-    Serve(Serve),
-    /// Make a token that lets one device in, and print it
+    /// Set up a gateway or a client on this machine, step by step
+    Setup(Setup),
+    /// Create a token that lets one device in
     Invite(Invite),
-    /// Connect this machine to a gateway over every link it has
+    /// Connect this machine to a gateway over all of its links
     Up(Up),
-    /// Run the access point of a repeater with two radios
+    /// Show the state of the running bond
+    Status(Status),
+    /// Add, remove or change paths of the running bond
+    Path(PathArgs),
+    /// Check this machine and its bond, and say what to mend
+    Doctor(Doctor),
+    /// Run a gateway
+    Serve(Serve),
+    /// Remove a device: end its session and keep it out
+    Revoke(Revoke),
+    /// Watch the running bond live
+    Top(Top),
+    /// Restore routes, firewall and settings after a crash
+    Restore(Restore),
+    /// Check a configuration file
+    Check(Check),
+    /// Run an access point with two radios
     Ap(Ap),
     /// Run a repeater with two radios
     Repeater(Repeater),
-    /// Be a station of several access points at once
+    /// Connect to several access points at once
     Roam(Roam),
-    /// Say how the running bond does
-    Status(Status),
-    /// Watch the running bond
-    Top(Top),
-    /// Change the paths of the running bond
-    Path(PathArgs),
-    /// Say how long interfaces' queues are, what became of packets, and how radios hear their neighbours
+    /// Show queues, completions and stations of interfaces
     Link(LinkArgs),
-    /// Help TCP connections that this router forwards: split them, or repair loss behind it
+    /// Split or repair TCP connections that this router forwards
     Pep(PepArgs),
-    /// Let a device in no more, and end its session
-    Revoke(Revoke),
-    /// Take back what a daemon that was killed, or failed under a kill switch, left on this machine: routes, firewall, settings
-    Restore(Restore),
-    /// Simulate a scenario: radios, links, TCP and bonds in virtual time
-    Sim(crate::sim::Sim),
-    /// Put two reports of a scenario side by side, and say whether they agree
-    Compare(crate::compare::Compare),
-    /// Measure a path: what limits it, what to set, and what that would give
-    Probe(crate::probe::Probe),
-    /// Run the scenarios of a paper and write what it reported beside what came out
-    Reproduce(crate::reproduce::Reproduce),
-    /// Make a scenario live: network namespaces whose radios and cables are models
-    Lab(crate::lab::Lab),
-    /// Coupled congestion control for the kernel's own MPTCP
+    /// Manage congestion control of the kernel's MPTCP
     Mptcp(Mptcp),
-    /// Check a configuration file
-    Check(Check),
-    /// Print the completions for a shell
+    /// Measure a path and find what limits it
+    Probe(crate::probe::Probe),
+    /// Simulate a scenario in virtual time
+    Sim(crate::sim::Sim),
+    /// Run a scenario live, in network namespaces
+    Lab(crate::lab::Lab),
+    /// Compare two or three reports of a scenario
+    Compare(crate::compare::Compare),
+    /// Run the scenarios of a paper and compare with its figures
+    Reproduce(crate::reproduce::Reproduce),
+    /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages into a directory
     #[command(hide = true)]
@@ -78,9 +117,45 @@ pub(crate) enum Command {
 /// Where the daemon keeps what it must not forget.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct State {
-    /// Directory for keys and state; made if it is not there
+    /// State directory (keys, token, clients); created if missing
     #[arg(long = "state", value_name = "DIR")]
     pub dir: PathBuf,
+}
+
+/// Which daemon a command is about.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Which {
+    /// State directory of the daemon [default: the only one in /var/lib/ropewalk]
+    #[arg(long = "state", value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// Where services have their state directories.
+const STATES: &str = "/var/lib/ropewalk";
+
+impl Which {
+    /// The directory that is named, or the only one that there is.
+    pub(crate) fn find(&self) -> anyhow::Result<PathBuf> {
+        if let Some(dir) = &self.dir {
+            return Ok(dir.clone());
+        }
+        let entries = std::fs::read_dir(STATES).into_iter().flatten().flatten();
+        let mut all: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| p.is_dir()).collect();
+        all.sort();
+        match &all[..] {
+            [one] => Ok(one.clone()),
+            [] => Err(failure(
+                Code::NotRunning,
+                format!(
+                    "there is no state directory in {STATES}: name one with --state DIR, or begin with `ropewalk setup`"
+                ),
+            )),
+            many => {
+                let names: Vec<String> = many.iter().map(|p| p.display().to_string()).collect();
+                Err(failure(Code::Usage, format!("which of {}? Name it with --state DIR", names.join(", "))))
+            }
+        }
+    }
 }
 
 /// How a log line looks.
@@ -99,13 +174,13 @@ pub(crate) struct Daemon {
     /// Read settings from this TOML file; the command line goes before it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Name of the network device [default: the first free of rw0, rw1, …]
+    /// Network device name [default: the first free of rw0, rw1, …]
     #[arg(long, value_name = "NAME")]
     pub tun: Option<String>,
     /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
     /// Serve metrics for Prometheus by HTTP at this address
@@ -128,7 +203,7 @@ pub(crate) struct Show {
     /// Print JSON: one line, and with --watch one each second
     #[arg(long)]
     pub json: bool,
-    /// Go on until Ctrl-C
+    /// Repeat every second until Ctrl-C
     #[arg(long)]
     pub watch: bool,
 }
@@ -182,7 +257,6 @@ impl std::fmt::Display for PathName {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {
         Cli::try_parse_from(line.split_whitespace())
@@ -190,7 +264,21 @@ mod tests {
 
     #[test]
     fn the_definition_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_stands_in_one_group() {
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        listed.sort_unstable();
+        let whole = command();
+        let shown = whole.get_subcommands().filter(|c| !c.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(clap::Command::get_name).chain(["help"]).collect();
+        shown.sort_unstable();
+        assert_eq!(listed, shown);
+        let help = command().render_help().to_string();
+        assert!(help.find("setup").unwrap() < help.find("serve").unwrap(), "{help}");
+        assert!(help.lines().all(|l| l.chars().count() <= 100), "{help}");
     }
 
     #[test]
@@ -213,6 +301,12 @@ mod tests {
             "ropewalk roam --radio phy0 --interface wlan0 --networks f --config g --state d --log debug",
             "ropewalk roam scan --interface wlan0 --json",
             "ropewalk roam status --state d --json",
+            "ropewalk status",
+            "ropewalk invite alice --qr",
+            "ropewalk setup gateway --yes --port 4501 --endpoint gw.example.org --address 10.9.0.1/24 --masquerade no --device phone --root d",
+            "ropewalk setup client --yes --token-file - --full-tunnel yes --kill-switch no --dns 10.77.0.1 --path wan0 --from-wg f",
+            "ropewalk setup undo home --all",
+            "ropewalk doctor --state d --config f --json",
             "ropewalk status --state d --json",
             "ropewalk top --state d",
             "ropewalk path add wan0@gw:1 --state d --class backup",
@@ -259,6 +353,9 @@ mod tests {
             "ropewalk path set wan0 --state d --cap lots",
             "ropewalk invite alice --state d --endpoint 192.0.2.1",
             "ropewalk roam --interface a-name-that-is-too-long",
+            "ropewalk setup client rw1_x",
+            "ropewalk setup gateway --name ../x",
+            "ropewalk setup client --full-tunnel yes --route 10.0.0.0/8",
             "ropewalk mptcp cc load",
             "ropewalk mptcp cc load cubic",
         ] {

@@ -65,6 +65,8 @@ pub(crate) struct Uplink {
     attempts: Vec<Attempt>,
     /// The attempt that was answered, by its path.
     chosen: Option<u8>,
+    /// That path carries data.
+    is_up: bool,
     turn: usize,
     next: Time,
     ask_again: Time,
@@ -89,6 +91,7 @@ impl Uplink {
             targets: Vec::new(),
             attempts: Vec::new(),
             chosen: None,
+            is_up: false,
             turn: 0,
             next: Time::ZERO,
             ask_again: Time::ZERO,
@@ -99,6 +102,11 @@ impl Uplink {
     /// What the engine knows of it.
     pub(crate) fn attempts(&self) -> &[Attempt] {
         &self.attempts
+    }
+
+    /// It carries data.
+    pub(crate) fn is_up(&self) -> bool {
+        self.is_up
     }
 
     fn class(&self) -> Class {
@@ -317,6 +325,11 @@ impl Uplink {
     pub(crate) fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) -> bool {
         let Some(attempt) = self.attempts.iter_mut().find(|a| a.path == path) else { return false };
         attempt.dead_since = if state == State::Down { attempt.dead_since.or(Some(now)) } else { None };
+        self.is_up = match state {
+            State::Active => true,
+            State::Down if self.chosen == Some(path) => false,
+            _ => self.is_up,
+        };
         match state {
             State::Active if self.chosen != Some(path) => {
                 self.chosen = Some(path);
@@ -344,7 +357,7 @@ impl Uplink {
         running.core.engine.remove_path(path, now);
         running.remove_socket(attempt.link);
         if self.chosen == Some(path) {
-            self.chosen = None;
+            (self.chosen, self.is_up) = (None, false);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::invite::{self, Invite};
 use super::serve;
-use crate::cli::{Daemon, LogFormat, State};
+use crate::cli::{Daemon, LogFormat, Which};
 use crate::config::{BackhaulLink, File};
 use crate::daemon::Reload;
 use crate::exit::{Code, failure};
@@ -24,13 +24,13 @@ pub(crate) struct BackhaulArgs {
     /// Read settings from this TOML file; the command line goes before it
     #[arg(long, value_name = "FILE", required = true)]
     pub config: Option<PathBuf>,
-    /// Directory for keys and state; made if it is not there [default: the file's `state`]
+    /// State directory (keys, token, clients); created if missing [default: the file's `state`]
     #[arg(long = "state", value_name = "DIR")]
     pub state: Option<PathBuf>,
     /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
     /// Serve metrics for Prometheus by HTTP at this address
@@ -60,14 +60,14 @@ pub(crate) struct Ap {
 /// What else there is to an access point.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApCommand {
-    /// Make a token that lets one repeater in, and print it
+    /// Create a token that lets one repeater in
     Invite {
         /// What to call the repeater, as in [[ap.repeater]]
         name: String,
         /// The access point's file
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// Directory for keys and state [default: the file's `state`]
+        /// State directory [default: the file's `state`]
         #[arg(long = "state", value_name = "DIR")]
         state: Option<PathBuf>,
         /// Where the repeater reaches the access point; give it again for more [default: the addresses of its radios' interfaces]
@@ -82,7 +82,7 @@ pub(super) fn run(args: Ap) -> anyhow::Result<()> {
         let file = read(&config)?;
         let dir = state_dir(state.or_else(|| file.ap.state.clone()), &config)?;
         let endpoints = if endpoints.is_empty() { own_endpoints(&file)? } else { endpoints };
-        return invite::run(&Invite { name, state: State { dir }, endpoints });
+        return invite::run(&Invite { name, state: Which { dir: Some(dir) }, endpoints, qr: false });
     }
     let Some(path) = args.backhaul.config.clone() else {
         return Err(failure(Code::Usage, "--config FILE is missing"));

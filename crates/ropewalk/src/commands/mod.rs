@@ -15,7 +15,7 @@ mod status;
 mod up;
 
 pub(crate) use ap::Ap;
-pub(crate) use invite::Invite;
+pub(crate) use invite::{Invite, create_token};
 pub(crate) use link::LinkArgs;
 pub(crate) use mptcp::Mptcp;
 pub(crate) use pages::{Check, Completions, Pages};
@@ -34,6 +34,8 @@ use crate::cli::{Cli, Command};
 pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Serve(args) => serve::run(args),
+        Command::Setup(args) => crate::setup::run(args),
+        Command::Doctor(args) => crate::doctor::run(&args),
         Command::Invite(args) => invite::run(&args),
         Command::Up(args) => up::run(args),
         Command::Ap(args) => ap::run(args),

@@ -25,19 +25,19 @@ pub(crate) enum MptcpCommand {
 /// What can be done with the kernel's controllers.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CcCommand {
-    /// Load controllers into the kernel, where they stay until `unload` or a reboot
+    /// Load controllers until `unload` or a reboot
     Load {
         /// Which; the kernel lists them as rw_lia, rw_olia, rw_balia, rw_hstcp
         #[arg(value_name = "NAME", required = true)]
         names: Vec<Controller>,
     },
-    /// Say which are loaded, and what they carry
+    /// List loaded controllers and their connections
     Status {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Take controllers out of the kernel; connections on them go on until they are closed
+    /// Unload controllers; open connections keep theirs
     Unload {
         /// Which [default: all]
         #[arg(value_name = "NAME")]

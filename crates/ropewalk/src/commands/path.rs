@@ -1,6 +1,6 @@
 //! `ropewalk path`.
 
-use crate::cli::{PathName, State};
+use crate::cli::{PathName, Which};
 use crate::config::{Amount, ClassName};
 use crate::control::ask;
 use crate::control::protocol::{Request, Response};
@@ -19,31 +19,31 @@ pub(crate) struct PathArgs {
 /// What can be done with paths.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PathCommand {
-    /// Use another interface, or another endpoint by an interface
+    /// Add a path: an interface, or another endpoint by it
     Add {
-        /// Which
+        /// The path
         #[arg(value_name = "IFACE[@HOST:PORT]")]
         name: PathName,
         #[command(flatten)]
-        state: State,
+        state: Which,
         #[command(flatten)]
         options: PathOptions,
     },
-    /// Use an interface no more, until the daemon starts again
+    /// Remove a path until the daemon starts again
     Remove {
-        /// Which
+        /// The path; the interface is enough where only one path uses it
         #[arg(value_name = "IFACE[@HOST:PORT]")]
         name: PathName,
         #[command(flatten)]
-        state: State,
+        state: Which,
     },
-    /// Say what a path may be used for; it is remembered
+    /// Set what a path is used for; it is remembered
     Set {
-        /// Which
+        /// The path; the interface is enough where only one path uses it
         #[arg(value_name = "IFACE[@HOST:PORT]")]
         name: PathName,
         #[command(flatten)]
-        state: State,
+        state: Which,
         #[command(flatten)]
         options: PathOptions,
     },
@@ -78,7 +78,7 @@ pub(super) fn run(args: PathArgs) -> anyhow::Result<()> {
             (state, Request::PathSet { name: name.to_string(), options })
         }
     };
-    if let Response::Done { said } = ask(&StateDir::existing(&state.dir)?, &request)?
+    if let Response::Done { said } = ask(&StateDir::existing(&state.find()?)?, &request)?
         && !said.is_empty()
     {
         eprintln!("{said}");

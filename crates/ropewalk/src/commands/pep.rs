@@ -42,13 +42,13 @@ pub(crate) struct PepArgs {
     /// Most connections at once; what is too many passes as it came
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub connections: u32,
-    /// Name of the network device [default: the first free of pep0, pep1, …]
+    /// Network device name [default: the first free of pep0, pep1, …]
     #[arg(long, value_name = "NAME")]
     pub tun: Option<String>,
     /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
 }

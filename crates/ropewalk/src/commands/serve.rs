@@ -38,11 +38,10 @@ pub(crate) struct Serve {
     /// UDP address to listen on; give it again for more [default: 0.0.0.0:4500 and, with IPv6, [::]:4500]
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Vec<SocketAddr>,
-    /// The gateway's address inside the bond, with the network that clients get theirs from; once for IPv4, once for IPv6
-    /// [default: 10.77.0.1/24]
+    /// Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 [default: 10.77.0.1/24]
     #[arg(long, value_name = "CIDR")]
     pub address: Vec<IpNet>,
-    /// Let clients reach the internet through this machine (nftables and forwarding)
+    /// Let clients reach the internet through this gateway (nftables, forwarding)
     #[arg(long)]
     pub masquerade: bool,
     /// Let clients reach each other through the bond

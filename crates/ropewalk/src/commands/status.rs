@@ -1,6 +1,6 @@
 //! `ropewalk status`.
 
-use crate::cli::State;
+use crate::cli::Which;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::report::{Snapshot, table};
@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub(crate) struct Status {
     #[command(flatten)]
-    pub state: State,
+    pub state: Which,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -23,7 +23,7 @@ const APART: Duration = Duration::from_millis(250);
 
 /// Prints how the daemon does.
 pub(super) fn run(args: &Status) -> anyhow::Result<()> {
-    let mut daemon = Line::open(&StateDir::existing(&args.state.dir)?)?;
+    let mut daemon = Line::open(&StateDir::existing(&args.state.find()?)?)?;
     let first = snapshot(&mut daemon)?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&first)?);

@@ -9,6 +9,7 @@ use crate::daemon::{
     Core, Devices, Links, Outbox, Reload, Running, Tap, entropy, mailbox, run as run_loop, take_precedence,
 };
 use crate::exit::{Code, failure};
+use crate::hooks::Hooks;
 use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
 use crate::{logging, metrics};
@@ -45,16 +46,18 @@ pub(crate) struct Up {
     /// Use this interface, to this endpoint if one is given; give it again for more [default: every usable interface]
     #[arg(long = "path", value_name = "IFACE[@HOST:PORT]")]
     pub paths: Vec<PathName>,
-    /// Send this network through the bond; 0.0.0.0/0 and ::/0 are everything
+    /// Route this network through the bond; 0.0.0.0/0 and ::/0 route everything; give it again for more
     #[arg(long = "route", value_name = "CIDR")]
     pub routes: Vec<IpNet>,
-    /// Ask this name server, through the bond
+    /// Use this name server through the bond; give it again for more
     #[arg(long = "dns", value_name = "ADDR")]
     pub dns: Vec<IpAddr>,
-    /// Let nothing leave this machine but through the bond, until the client is told to stop; with --route 0.0.0.0/0. `ropewalk restore` takes it back where
-    /// the client was killed
+    /// Block all traffic outside the bond until the client is stopped; needs --route 0.0.0.0/0. `ropewalk restore` unblocks after a crash
     #[arg(long)]
     pub kill_switch: bool,
+    /// Run the programs of this directory when paths and the connection come and go
+    #[arg(long, value_name = "DIR")]
+    pub hooks: Option<PathBuf>,
     /// Give up if there is no connection after this long
     #[arg(long, value_name = "SECS")]
     pub timeout: Option<u64>,
@@ -119,6 +122,7 @@ fn merge(args: Up, mut file: Settings) -> Settings {
     up.kill_switch |= args.kill_switch;
     up.tun = args.daemon.tun.or(up.tun.take());
     up.timeout_s = args.timeout.or(up.timeout_s);
+    up.hooks = args.hooks.or(up.hooks.take());
     if !args.routes.is_empty() {
         up.route = args.routes;
     }
@@ -163,6 +167,7 @@ fn connect(
     privileges::drop_all_but_network()?;
 
     let (inbox, outbox) = mailbox()?;
+    let hooks = file.up.hooks.as_deref().map(|dir| Hooks::start(dir, tun.name())).transpose()?;
     let (routes, dns) = (file.up.route.clone(), file.up.dns.clone());
     let parts = Parts {
         follower,
@@ -172,6 +177,7 @@ fn connect(
         meter: Meter::new(Ledger::open(dir)?),
         reload,
         repeater: part,
+        hooks,
     };
     let now = clock::now();
     let who = ClientConfig {

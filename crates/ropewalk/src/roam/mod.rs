@@ -55,13 +55,13 @@ pub(crate) struct RoamArgs {
     /// wpa_supplicant's file with the networks to join [default: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there]
     #[arg(long, value_name = "FILE")]
     pub networks: Option<PathBuf>,
-    /// Directory for what is noted to be taken back [default: /run/ropewalk/roam]
+    /// State directory [default: /run/ropewalk/roam]
     #[arg(long = "state", value_name = "DIR")]
     pub state: Option<PathBuf>,
     /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
 }
@@ -69,7 +69,7 @@ pub(crate) struct RoamArgs {
 /// What else there is to roaming.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RoamCommand {
-    /// Listen, and print what would be joined and why
+    /// Show which access points would be joined, and why
     Scan {
         #[command(flatten)]
         run: RoamArgs,
@@ -77,9 +77,9 @@ pub(crate) enum RoamCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Say how the running `ropewalk roam` does
+    /// Show the state of the running `ropewalk roam`
     Status {
-        /// Directory that it was started with [default: /run/ropewalk/roam]
+        /// State directory [default: /run/ropewalk/roam]
         #[arg(long = "state", value_name = "DIR")]
         state: Option<PathBuf>,
         /// Print JSON

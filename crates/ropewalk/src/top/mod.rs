@@ -2,7 +2,7 @@
 
 mod view;
 
-use crate::cli::State;
+use crate::cli::Which;
 use crate::commands::snapshot;
 use crate::control::ask::Line;
 use crate::report::{Path, Peer, Snapshot};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Args)]
 pub(crate) struct Top {
     #[command(flatten)]
-    pub state: State,
+    pub state: Which,
 }
 
 /// Between two looks.
@@ -46,7 +46,7 @@ struct App {
 
 /// Shows it until `q` is pressed.
 pub(crate) fn run(args: &Top) -> anyhow::Result<()> {
-    let mut daemon = Line::open(&StateDir::existing(&args.state.dir)?)?;
+    let mut daemon = Line::open(&StateDir::existing(&args.state.find()?)?)?;
     let mut app = App::default();
     app.take(snapshot(&mut daemon)?);
     // Also restores the terminal when something panics.

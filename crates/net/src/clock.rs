@@ -26,7 +26,7 @@ pub fn is_synchronised() -> Option<bool> {
     let mut state: libc::timex = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a structure of the kernel's layout that lives across the call.
     let said = unsafe { libc::adjtimex(&raw mut state) };
-    (said >= 0).then(|| said != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0)
+    (said >= 0).then_some(said != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0)
 }
 
 #[cfg(test)]

@@ -338,6 +338,23 @@ mod tests {
         }
     }
 
+    /// What a user copies out of the guide is taken, whatever has changed since it was written.
+    #[test]
+    fn the_commands_of_the_guide_are_taken() {
+        let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
+        let mut count = 0;
+        for page in ["start.md", "gateway.md", "paths.md", "trouble.md", "repeater.md", "roam.md"] {
+            let text = std::fs::read_to_string(guide.join(page)).unwrap();
+            let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+            for line in blocks.flat_map(str::lines).filter(|l| l.starts_with("ropewalk ")) {
+                let line = line.split(['#', '<', '>', '|']).next().unwrap_or(line);
+                assert!(parse(line).is_ok(), "{page}: {line}: {}", parse(line).unwrap_err());
+                count += 1;
+            }
+        }
+        assert!(count > 20, "{count}");
+    }
+
     #[test]
     fn what_cannot_be_is_refused() {
         for line in [

@@ -42,7 +42,7 @@ mod tests {
         let rows: Vec<Vec<char>> = drawn.lines().map(|l| l.chars().collect()).collect();
         let dark = |x: usize, y: usize| match rows[y / 2][x] {
             '█' => true,
-            '▀' => y % 2 == 0,
+            '▀' => y.is_multiple_of(2),
             '▄' => y % 2 == 1,
             _ => false,
         };

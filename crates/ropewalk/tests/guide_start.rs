@@ -136,3 +136,17 @@ fn the_page_s_commands_do_what_it_says() {
     }
     assert!(seen.len() >= 10 && seen.iter().any(|c| c.starts_with("ping ")), "{seen:?}");
 }
+
+#[test]
+fn the_readme_shows_no_other_commands() {
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let known = commands();
+    let shown: Vec<&str> = text
+        .lines()
+        .filter_map(|l| l.strip_prefix("gateway$ ").or_else(|| l.strip_prefix("client$  ")))
+        .map(|l| l.split(" #").next().unwrap_or(l).trim())
+        .collect();
+    assert_eq!(shown.len(), 3, "{shown:?}");
+    assert!(shown.iter().all(|s| known.iter().any(|(_, c)| c == s)), "{shown:?}");
+}

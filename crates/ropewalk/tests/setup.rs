@@ -120,7 +120,12 @@ fn both_ends_by_setup_and_back() {
         |at: &Namespace, root: &str, more: &str| run(at, &format!("setup undo --root {root} {more}"), "");
     let early = undo(&net.client, &client_root, "");
     assert!(!early.status.success() && text(&early.stderr).contains("stop it first"), "{early:?}");
-    up.stop();
+    up.kill();
+    up.wait(SOON).unwrap();
+    // Nor is the list thrown away of what a killed one left on the machine.
+    let early = undo(&net.client, &client_root, "--all");
+    assert!(!early.status.success() && text(&early.stderr).contains("ropewalk restore"), "{early:?}");
+    said(&run(&net.client, &format!("restore --state {client_root}/var/lib/ropewalk/home"), ""));
     said(&undo(&net.client, &client_root, ""));
     assert_eq!(files(&client_root), Vec::<String>::new());
     serving.stop();
@@ -230,30 +235,88 @@ fn a_file_of_wg_quick_becomes_routes() {
     serving.stop();
 }
 
-/// Programs that stand for systemd's and the users': they note what they are told, and `systemctl` starts and stops the daemon.
-fn fake_systemd(root: &Path, daemon: &str) -> PathBuf {
-    let bin = root.join("programs");
+/// Programs that stand for the system's: they note what they are told, and do what their body says.
+fn fake(root: &Path, programs: &[(&str, &str)]) -> PathBuf {
+    let (bin, log) = (root.join("programs"), root.join("log"));
     std::fs::create_dir_all(&bin).unwrap();
-    std::fs::create_dir_all(root.join("run/systemd/system")).unwrap();
-    let (log, pid) = (root.join("log"), root.join("pid"));
-    let (log, pid) = (log.display(), pid.display());
-    let program = |name: &str, body: &str| {
+    for (name, body) in programs {
         let path = bin.join(name);
-        let text = format!("#!/bin/sh\necho \"{name} $*\" >>{log}\n{body}\n");
+        let text = format!("#!/bin/sh\necho \"{name} $*\" >>{}\n{body}\n", log.display());
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    };
-    program(
-        "systemctl",
-        &format!(
-            "case \"$*\" in\n'start --no-block '*) {daemon} >/dev/null 2>&1 & echo $! >{pid};;\n'disable --now '*) kill $(cat {pid}); while kill -0 $(cat {pid}) 2>/dev/null; do sleep 0.05; done;;\nesac"
-        ),
-    );
-    for name in ["useradd", "userdel", "chgrp"] {
-        program(name, "");
     }
-    program("id", "exit 1");
     bin
+}
+
+/// systemd's and the users': `systemctl` starts and stops the daemon.
+fn fake_systemd(root: &Path, daemon: &str) -> PathBuf {
+    std::fs::create_dir_all(root.join("run/systemd/system")).unwrap();
+    let pid = root.join("pid");
+    let pid = pid.display();
+    let systemctl = format!(
+        "case \"$*\" in\n'start --no-block '*) {daemon} >/dev/null 2>&1 & echo $! >{pid};;\n'disable --now '*) kill $(cat {pid}); while kill -0 $(cat {pid}) 2>/dev/null; do sleep 0.05; done;;\nesac"
+    );
+    fake(
+        root,
+        &[("systemctl", &systemctl), ("useradd", ""), ("userdel", ""), ("chgrp", ""), ("id", "exit 1")],
+    )
+}
+
+#[test]
+fn a_firewall_is_spoken_of_and_told_only_when_asked() {
+    if !root() {
+        return;
+    }
+    let net = net("firewall");
+    let place = net.states.of("gateway");
+    std::fs::create_dir_all(&place).unwrap();
+    let programs = fake(Path::new(&place), &[("ufw", "[ \"$1\" != status ] || echo 'Status: active'")]);
+    let line = format!("setup gateway --yes --root {place} --endpoint 10.1.1.2");
+    let undo = format!("setup undo --root {place}");
+    let log = || std::fs::read_to_string(Path::new(&place).join("log")).unwrap();
+    let words = said(&run_with(&net.gateway, &line, "", Some(&programs)));
+    assert!(words.contains("Open the port:\n  ufw allow 4500/udp"), "{words}");
+    said(&run_with(&net.gateway, &undo, "", Some(&programs)));
+    assert!(!log().contains("allow"), "{}", log());
+    said(&run_with(&net.gateway, &format!("{line} --open-firewall yes"), "", Some(&programs)));
+    assert!(log().contains("ufw allow 4500/udp"), "{}", log());
+    said(&run_with(&net.gateway, &undo, "", Some(&programs)));
+    assert!(log().contains("ufw delete allow 4500/udp"), "{}", log());
+    // Rules of somebody's own are not touched.
+    let block =
+        "nft add table inet f; nft 'add chain inet f in { type filter hook input priority 0; policy drop; }'";
+    net.gateway.shell(block).unwrap();
+    let before = net.gateway.shell("nft list ruleset").unwrap();
+    let quiet = fake(Path::new(&place), &[("ufw", "exit 1")]);
+    let words = said(&run_with(&net.gateway, &format!("{line} --open-firewall yes"), "", Some(&quiet)));
+    assert!(words.contains("nft add rule inet"), "{words}");
+    assert_eq!(net.gateway.shell("nft list ruleset").unwrap(), before);
+}
+
+#[test]
+fn a_setup_that_fails_on_the_way_leaves_nothing() {
+    if !root() {
+        return;
+    }
+    let net = net("fails");
+    let place = net.states.of("gateway");
+    let root = Path::new(&place);
+    std::fs::create_dir_all(root.join("run/systemd/system")).unwrap();
+    let systemctl = "case \"$1\" in start) echo 'the unit is masked' >&2; exit 1;; esac";
+    let programs = fake(
+        root,
+        &[("systemctl", systemctl), ("useradd", ""), ("userdel", ""), ("chgrp", ""), ("id", "exit 1")],
+    );
+    let before = files(&place);
+    let line = format!("setup gateway --yes --root {place} --endpoint 10.1.1.2");
+    let out = run_with(&net.gateway, &line, "", Some(&programs));
+    let words = text(&out.stderr);
+    assert!(!out.status.success() && words.contains("the unit is masked"), "{words}");
+    assert!(out.stdout.is_empty() && words.contains("taking back what was done"), "{words}");
+    let left: Vec<String> = files(&place).into_iter().filter(|f| !before.contains(f)).collect();
+    assert_eq!(left, [format!("{place}/log")]);
+    let log = std::fs::read_to_string(root.join("log")).unwrap();
+    assert!(log.contains("systemctl disable --now") && log.contains("userdel ropewalk"), "{log}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::cli::Which;
 use crate::commands::snapshot;
 use crate::config::File;
 use crate::control::ask::Line;
-use crate::exit::{Code, failure};
+use crate::exit::{Code, failure, kind_of};
 use crate::report::Snapshot;
 use crate::state::StateDir;
 use anyhow::Context;
@@ -140,8 +140,8 @@ fn meet(args: &Doctor) -> anyhow::Result<(Patient, Vec<Finding>)> {
     match args.state.find() {
         Ok(dir) => patient.state = Some(dir),
         // Before anything was set up there is none.
-        Err(_) if args.state.dir.is_none() => {}
-        Err(error) => return Err(error),
+        Err(error) if kind_of(&error) == Code::NotRunning => {}
+        Err(error) => findings.push(Finding::warning("state", error.to_string(), "look at one at a time")),
     }
     let by_name = patient
         .state

@@ -211,6 +211,9 @@ fn set_up(plan: &Plan, places: &Places, record: &mut Record) -> anyhow::Result<(
     File::parse(&places.config(), &text)?;
     if plan.service {
         Systemd::install(places, record, End::Client)?;
+        if !plan.dns.is_empty() {
+            Systemd::allow_dns(places, record)?;
+        }
     }
     record.write(&places.config(), &text, 0o640)?;
     record.write_secret(&places.token(), &plan.token.to_text(), 0o640)?;

@@ -194,9 +194,9 @@ impl Record {
 fn is_shared(step: &Step, places: &Places) -> bool {
     match step {
         Step::User | Step::Directory { .. } => true,
-        Step::File { path, .. } => {
-            ["usr/local", "etc/systemd"].iter().any(|place| path.starts_with(places.at(place)))
-        }
+        Step::File { path, .. } => ["usr/local", "etc/systemd", "etc/polkit-1"]
+            .iter()
+            .any(|place| path.starts_with(places.at(place))),
         _ => false,
     }
 }
@@ -233,6 +233,12 @@ fn check(step: &Step, places: &Places, all: bool, has_unit: bool) -> anyhow::Res
             anyhow::ensure!(
                 !is_running || has_unit,
                 "a ropewalk runs with {}: stop it first",
+                path.display()
+            );
+            // Without its list nobody could take back a kill switch that a killed client left.
+            anyhow::ensure!(
+                is_running || !path.join("changes.json").exists(),
+                "a daemon left changes on this machine: `ropewalk restore --state {}` first",
                 path.display()
             );
             if let (false, Some(device)) = (all, device) {

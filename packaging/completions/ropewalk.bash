@@ -19,9 +19,6 @@ _ropewalk() {
             ropewalk,ap)
                 cmd="ropewalk__subcmd__ap"
                 ;;
-            ropewalk,bunch)
-                cmd="ropewalk__subcmd__bunch"
-                ;;
             ropewalk,check)
                 cmd="ropewalk__subcmd__check"
                 ;;
@@ -30,6 +27,9 @@ _ropewalk() {
                 ;;
             ropewalk,completions)
                 cmd="ropewalk__subcmd__completions"
+                ;;
+            ropewalk,doctor)
+                cmd="ropewalk__subcmd__doctor"
                 ;;
             ropewalk,help)
                 cmd="ropewalk__subcmd__help"
@@ -79,6 +79,9 @@ _ropewalk() {
             ropewalk,serve)
                 cmd="ropewalk__subcmd__serve"
                 ;;
+            ropewalk,setup)
+                cmd="ropewalk__subcmd__setup"
+                ;;
             ropewalk,sim)
                 cmd="ropewalk__subcmd__sim"
                 ;;
@@ -90,9 +93,6 @@ _ropewalk() {
                 ;;
             ropewalk,up)
                 cmd="ropewalk__subcmd__up"
-                ;;
-            ropewalk,web)
-                cmd="ropewalk__subcmd__web"
                 ;;
             ropewalk__subcmd__ap,help)
                 cmd="ropewalk__subcmd__ap__subcmd__help"
@@ -106,47 +106,8 @@ _ropewalk() {
             ropewalk__subcmd__ap__subcmd__help,invite)
                 cmd="ropewalk__subcmd__ap__subcmd__help__subcmd__invite"
                 ;;
-            ropewalk__subcmd__bunch,ap)
-                cmd="ropewalk__subcmd__bunch__subcmd__ap"
-                ;;
-            ropewalk__subcmd__bunch,gateway)
-                cmd="ropewalk__subcmd__bunch__subcmd__gateway"
-                ;;
-            ropewalk__subcmd__bunch,help)
-                cmd="ropewalk__subcmd__bunch__subcmd__help"
-                ;;
-            ropewalk__subcmd__bunch,invite)
-                cmd="ropewalk__subcmd__bunch__subcmd__invite"
-                ;;
-            ropewalk__subcmd__bunch,revoke)
-                cmd="ropewalk__subcmd__bunch__subcmd__revoke"
-                ;;
-            ropewalk__subcmd__bunch,status)
-                cmd="ropewalk__subcmd__bunch__subcmd__status"
-                ;;
-            ropewalk__subcmd__bunch__subcmd__help,ap)
-                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__ap"
-                ;;
-            ropewalk__subcmd__bunch__subcmd__help,gateway)
-                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway"
-                ;;
-            ropewalk__subcmd__bunch__subcmd__help,help)
-                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__help"
-                ;;
-            ropewalk__subcmd__bunch__subcmd__help,invite)
-                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__invite"
-                ;;
-            ropewalk__subcmd__bunch__subcmd__help,revoke)
-                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__revoke"
-                ;;
-            ropewalk__subcmd__bunch__subcmd__help,status)
-                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__status"
-                ;;
             ropewalk__subcmd__help,ap)
                 cmd="ropewalk__subcmd__help__subcmd__ap"
-                ;;
-            ropewalk__subcmd__help,bunch)
-                cmd="ropewalk__subcmd__help__subcmd__bunch"
                 ;;
             ropewalk__subcmd__help,check)
                 cmd="ropewalk__subcmd__help__subcmd__check"
@@ -156,6 +117,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help,completions)
                 cmd="ropewalk__subcmd__help__subcmd__completions"
+                ;;
+            ropewalk__subcmd__help,doctor)
+                cmd="ropewalk__subcmd__help__subcmd__doctor"
                 ;;
             ropewalk__subcmd__help,help)
                 cmd="ropewalk__subcmd__help__subcmd__help"
@@ -205,6 +169,9 @@ _ropewalk() {
             ropewalk__subcmd__help,serve)
                 cmd="ropewalk__subcmd__help__subcmd__serve"
                 ;;
+            ropewalk__subcmd__help,setup)
+                cmd="ropewalk__subcmd__help__subcmd__setup"
+                ;;
             ropewalk__subcmd__help,sim)
                 cmd="ropewalk__subcmd__help__subcmd__sim"
                 ;;
@@ -217,26 +184,8 @@ _ropewalk() {
             ropewalk__subcmd__help,up)
                 cmd="ropewalk__subcmd__help__subcmd__up"
                 ;;
-            ropewalk__subcmd__help,web)
-                cmd="ropewalk__subcmd__help__subcmd__web"
-                ;;
             ropewalk__subcmd__help__subcmd__ap,invite)
                 cmd="ropewalk__subcmd__help__subcmd__ap__subcmd__invite"
-                ;;
-            ropewalk__subcmd__help__subcmd__bunch,ap)
-                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__ap"
-                ;;
-            ropewalk__subcmd__help__subcmd__bunch,gateway)
-                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__gateway"
-                ;;
-            ropewalk__subcmd__help__subcmd__bunch,invite)
-                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__invite"
-                ;;
-            ropewalk__subcmd__help__subcmd__bunch,revoke)
-                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__revoke"
-                ;;
-            ropewalk__subcmd__help__subcmd__bunch,status)
-                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__status"
                 ;;
             ropewalk__subcmd__help__subcmd__lab,capture)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__capture"
@@ -300,6 +249,15 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__roam,status)
                 cmd="ropewalk__subcmd__help__subcmd__roam__subcmd__status"
+                ;;
+            ropewalk__subcmd__help__subcmd__setup,client)
+                cmd="ropewalk__subcmd__help__subcmd__setup__subcmd__client"
+                ;;
+            ropewalk__subcmd__help__subcmd__setup,gateway)
+                cmd="ropewalk__subcmd__help__subcmd__setup__subcmd__gateway"
+                ;;
+            ropewalk__subcmd__help__subcmd__setup,undo)
+                cmd="ropewalk__subcmd__help__subcmd__setup__subcmd__undo"
                 ;;
             ropewalk__subcmd__help__subcmd__sim,check)
                 cmd="ropewalk__subcmd__help__subcmd__sim__subcmd__check"
@@ -475,6 +433,30 @@ _ropewalk() {
             ropewalk__subcmd__roam__subcmd__help,status)
                 cmd="ropewalk__subcmd__roam__subcmd__help__subcmd__status"
                 ;;
+            ropewalk__subcmd__setup,client)
+                cmd="ropewalk__subcmd__setup__subcmd__client"
+                ;;
+            ropewalk__subcmd__setup,gateway)
+                cmd="ropewalk__subcmd__setup__subcmd__gateway"
+                ;;
+            ropewalk__subcmd__setup,help)
+                cmd="ropewalk__subcmd__setup__subcmd__help"
+                ;;
+            ropewalk__subcmd__setup,undo)
+                cmd="ropewalk__subcmd__setup__subcmd__undo"
+                ;;
+            ropewalk__subcmd__setup__subcmd__help,client)
+                cmd="ropewalk__subcmd__setup__subcmd__help__subcmd__client"
+                ;;
+            ropewalk__subcmd__setup__subcmd__help,gateway)
+                cmd="ropewalk__subcmd__setup__subcmd__help__subcmd__gateway"
+                ;;
+            ropewalk__subcmd__setup__subcmd__help,help)
+                cmd="ropewalk__subcmd__setup__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__setup__subcmd__help,undo)
+                cmd="ropewalk__subcmd__setup__subcmd__help__subcmd__undo"
+                ;;
             ropewalk__subcmd__sim,check)
                 cmd="ropewalk__subcmd__sim__subcmd__check"
                 ;;
@@ -506,7 +488,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version serve invite up ap repeater roam status top web path link pep revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
+            opts="-h -V --help --version setup invite up status path doctor serve revoke top restore check ap repeater roam link pep mptcp probe sim lab compare reproduce completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -621,304 +603,6 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        ropewalk__subcmd__bunch)
-            opts="-h --help gateway invite ap status revoke help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__ap)
-            opts="-h --token-file --state --uplink --uplink-rate --home --share --miss --tun --memory --send-buffer --report-interval --log --log-format --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --token-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --uplink)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --uplink-rate)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --home)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --share)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --miss)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --tun)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --memory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --send-buffer)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --report-interval)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --log)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --log-format)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__gateway)
-            opts="-h --state --listen --deliver --serve --udp --address --tun --variant --custody --scheduling --grace --log --log-format --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --listen)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --deliver)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --serve)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --address)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --tun)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --variant)
-                    COMPREPLY=($(compgen -W "plain simple-buffer proactive-ack" -- "${cur}"))
-                    return 0
-                    ;;
-                --custody)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --scheduling)
-                    COMPREPLY=($(compgen -W "first-come expected-delivery" -- "${cur}"))
-                    return 0
-                    ;;
-                --grace)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --log)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --log-format)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__help)
-            opts="gateway invite ap status revoke help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__help__subcmd__ap)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__help__subcmd__help)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__help__subcmd__invite)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__help__subcmd__revoke)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__help__subcmd__status)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__invite)
-            opts="-h --state --endpoint --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --endpoint)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__revoke)
-            opts="-h --state --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__bunch__subcmd__status)
-            opts="-h --state --json --watch --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         ropewalk__subcmd__check)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -961,8 +645,34 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__doctor)
+            opts="-h --state --config --token-file --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__help)
-            opts="serve invite up ap repeater roam status top web path link pep revoke restore sim compare probe reproduce lab mptcp check completions man reference help"
+            opts="setup invite up status path doctor serve revoke top restore check ap repeater roam link pep mptcp probe sim lab compare reproduce completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -990,90 +700,6 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__ap__subcmd__invite)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__help__subcmd__bunch)
-            opts="gateway invite ap status revoke"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__help__subcmd__bunch__subcmd__ap)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__help__subcmd__bunch__subcmd__gateway)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__help__subcmd__bunch__subcmd__invite)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__help__subcmd__bunch__subcmd__revoke)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__help__subcmd__bunch__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1116,6 +742,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__completions)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1647,6 +1287,62 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__help__subcmd__setup)
+            opts="gateway client undo"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__setup__subcmd__client)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__setup__subcmd__gateway)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__setup__subcmd__undo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__help__subcmd__sim)
             opts="run sweep check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1745,22 +1441,8 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        ropewalk__subcmd__help__subcmd__web)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         ropewalk__subcmd__invite)
-            opts="-h --state --endpoint --help"
+            opts="-h --state --endpoint --qr --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3059,6 +2741,212 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__setup)
+            opts="-h --help gateway client undo help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__setup__subcmd__client)
+            opts="-y -h --name --yes --service --root --token-file --path --full-tunnel --route --kill-switch --dns --from-wg --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --service)
+                    COMPREPLY=($(compgen -W "yes no" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --path)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --full-tunnel)
+                    COMPREPLY=($(compgen -W "yes no" -- "${cur}"))
+                    return 0
+                    ;;
+                --route)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kill-switch)
+                    COMPREPLY=($(compgen -W "yes no" -- "${cur}"))
+                    return 0
+                    ;;
+                --dns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from-wg)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__setup__subcmd__gateway)
+            opts="-y -h --name --yes --service --root --port --endpoint --address --masquerade --open-firewall --device --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --service)
+                    COMPREPLY=($(compgen -W "yes no" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --masquerade)
+                    COMPREPLY=($(compgen -W "yes no" -- "${cur}"))
+                    return 0
+                    ;;
+                --open-firewall)
+                    COMPREPLY=($(compgen -W "yes no" -- "${cur}"))
+                    return 0
+                    ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__setup__subcmd__help)
+            opts="gateway client undo help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__setup__subcmd__help__subcmd__client)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__setup__subcmd__help__subcmd__gateway)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__setup__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__setup__subcmd__help__subcmd__undo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__setup__subcmd__undo)
+            opts="-h --all --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__sim)
             opts="-h --help run sweep check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -3258,7 +3146,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__up)
-            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --kill-switch --timeout --help"
+            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --kill-switch --hooks --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3304,33 +3192,11 @@ _ropewalk() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --hooks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        ropewalk__subcmd__web)
-            opts="-h --state --listen --socket --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --listen)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --socket)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -28,223 +28,141 @@ _ropewalk() {
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:ropewalk-command-$line[1]:"
         case $line[1] in
-            (serve)
+            (setup)
 _arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
-'--tun=[Name of the network device \[default\: the first free of rw0, rw1, …\]]:NAME:_default' \
-'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
-'--log-format=[How log lines look]:FORMAT:((text\:"For people"
-json\:"One JSON object per line"))' \
-'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
-'*--listen=[UDP address to listen on; give it again for more \[default\: 0.0.0.0\:4500 and, with IPv6, \[\:\:\]\:4500\]]:ADDR:PORT:_default' \
-'*--address=[The gateway'\''s address inside the bond, with the network that clients get theirs from; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
-'--masquerade[Let clients reach the internet through this machine (nftables and forwarding)]' \
-'--client-to-client[Let clients reach each other through the bond]' \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__setup_commands" \
+"*::: :->setup" \
+&& ret=0
+
+    case $state in
+    (setup)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-setup-command-$line[1]:"
+        case $line[1] in
+            (gateway)
+_arguments "${_arguments_options[@]}" : \
+'--name=[Name of the setup\: its files are /etc/ropewalk/NAME.toml and /var/lib/ropewalk/NAME]:NAME:_default' \
+'--service=[Start by systemd, and with the machine \[default\: yes where systemd runs\]]:ANSWER:((yes\:"Do it"
+no\:"Do not"))' \
+'--root=[Work below this directory instead of / (for images and tests)]:DIR:_files' \
+'--port=[UDP port to listen on \[default\: 4500, or the next that is free\]]:PORT:_default' \
+'--endpoint=[Address or name of this machine from outside \[default\: its first public address\]]:HOST[:PORT]:_default' \
+'--address=[Inner address of the gateway, with the network of its clients \[default\: 10.77.0.1/24, or one that is free\]]:CIDR:_default' \
+'--masquerade=[Let clients reach the internet through this gateway \[default\: yes where nftables is\]]:ANSWER:((yes\:"Do it"
+no\:"Do not"))' \
+'--open-firewall=[Open the port in the firewall (ufw, firewalld) \[default\: no, the command is printed\]]:ANSWER:((yes\:"Do it"
+no\:"Do not"))' \
+'--device=[Name of the first device to invite]:NAME:_default' \
+'-y[Ask nothing\: take the default wherever no option answers]' \
+'--yes[Ask nothing\: take the default wherever no option answers]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
-(invite)
+(client)
 _arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'*--endpoint=[Where the device reaches the gateway; give it again for more \[default\: the addresses that it listens on\]]:HOST:PORT:_default' \
+'--name=[Name of the setup\: its files are /etc/ropewalk/NAME.toml and /var/lib/ropewalk/NAME]:NAME:_default' \
+'--service=[Start by systemd, and with the machine \[default\: yes where systemd runs\]]:ANSWER:((yes\:"Do it"
+no\:"Do not"))' \
+'--root=[Work below this directory instead of / (for images and tests)]:DIR:_files' \
+'--token-file=[Read the token from this file, or with \`-\` from standard input \[default\: it is asked for\]]:FILE:_files' \
+'*--path=[Use only this interface; give it again for more \[default\: every usable interface\]]:IFACE:_default' \
+'(--route)--full-tunnel=[Send everything through the bond \[default\: no, only the gateway'\''s network\]]:ANSWER:((yes\:"Do it"
+no\:"Do not"))' \
+'*--route=[Route this network through the bond; give it again for more]:CIDR:_default' \
+'--kill-switch=[Block all traffic outside the bond until the client is stopped; needs a full tunnel \[default\: no\]]:ANSWER:((yes\:"Do it"
+no\:"Do not"))' \
+'*--dns=[Use this name server through the bond; give it again for more \[default\: none\]]:ADDR:_default' \
+'--from-wg=[Take routes, name servers, MTU and keepalive from this file of wg-quick]:FILE:_files' \
+'-y[Ask nothing\: take the default wherever no option answers]' \
+'--yes[Ask nothing\: take the default wherever no option answers]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(undo)
+_arguments "${_arguments_options[@]}" : \
+'--root=[The directory that was given to \`setup\`]:DIR:_files' \
+'--all[Remove the state directory too if devices have been invited or connected since]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':name -- What to call the device:_default' \
+'::name -- Name of the setup:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__setup__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-setup-help-command-$line[1]:"
+        case $line[1] in
+            (gateway)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(client)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(undo)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(invite)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'*--endpoint=[Outside address of the gateway; give it again for more \[default\: the addresses it listens on\]]:HOST:PORT:_default' \
+'--qr[Print the token as a QR code, too]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- Name for the device:_default' \
 && ret=0
 ;;
 (up)
 _arguments "${_arguments_options[@]}" : \
 '()--token-file=[Read the token from this file]:FILE:_files' \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
 '--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
-'--tun=[Name of the network device \[default\: the first free of rw0, rw1, …\]]:NAME:_default' \
+'--tun=[Network device name \[default\: the first free of rw0, rw1, …\]]:NAME:_default' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
-'--log-format=[How log lines look]:FORMAT:((text\:"For people"
+'--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
 '--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
 '*--path=[Use this interface, to this endpoint if one is given; give it again for more \[default\: every usable interface\]]:IFACE[@HOST:PORT]:_default' \
-'*--route=[Send this network through the bond; 0.0.0.0/0 and \:\:/0 are everything]:CIDR:_default' \
-'*--dns=[Ask this name server, through the bond]:ADDR:_default' \
+'*--route=[Route this network through the bond; 0.0.0.0/0 and \:\:/0 route everything; give it again for more]:CIDR:_default' \
+'*--dns=[Use this name server through the bond; give it again for more]:ADDR:_default' \
+'--hooks=[Run the programs of this directory when paths and the connection come and go]:DIR:_files' \
 '--timeout=[Give up if there is no connection after this long]:SECS:_default' \
-'--kill-switch[Let nothing leave this machine but through the bond, until the client is told to stop; with --route 0.0.0.0/0. \`ropewalk restore\` takes it back where the client was killed]' \
+'--kill-switch[Block all traffic outside the bond until the client is stopped; needs --route 0.0.0.0/0. \`ropewalk restore\` unblocks after a crash]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::token -- What `ropewalk invite` printed; `-` reads it from standard input, where no list of processes shows it \[default\: the one used last with this state\]:_default' \
 && ret=0
 ;;
-(ap)
-_arguments "${_arguments_options[@]}" : \
-'--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
-'--state=[Directory for keys and state; made if it is not there \[default\: the file'\''s \`state\`\]]:DIR:_files' \
-'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
-'--log-format=[How log lines look]:FORMAT:((text\:"For people"
-json\:"One JSON object per line"))' \
-'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-":: :_ropewalk__subcmd__ap_commands" \
-"*::: :->ap" \
-&& ret=0
-
-    case $state in
-    (ap)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-ap-command-$line[1]:"
-        case $line[1] in
-            (invite)
-_arguments "${_arguments_options[@]}" : \
-'--config=[The access point'\''s file]:FILE:_files' \
-'--state=[Directory for keys and state \[default\: the file'\''s \`state\`\]]:DIR:_files' \
-'*--endpoint=[Where the repeater reaches the access point; give it again for more \[default\: the addresses of its radios'\'' interfaces\]]:HOST:PORT:_default' \
-'-h[Print help]' \
-'--help[Print help]' \
-':name -- What to call the repeater, as in \[\[ap.repeater\]\]:_default' \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-":: :_ropewalk__subcmd__ap__subcmd__help_commands" \
-"*::: :->help" \
-&& ret=0
-
-    case $state in
-    (help)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-ap-help-command-$line[1]:"
-        case $line[1] in
-            (invite)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-        esac
-    ;;
-esac
-;;
-        esac
-    ;;
-esac
-;;
-(repeater)
-_arguments "${_arguments_options[@]}" : \
-'()--token-file=[Read the token from this file]:FILE:_files' \
-'--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
-'--state=[Directory for keys and state; made if it is not there \[default\: the file'\''s \`state\`\]]:DIR:_files' \
-'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
-'--log-format=[How log lines look]:FORMAT:((text\:"For people"
-json\:"One JSON object per line"))' \
-'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
-'--lan=[The clients are on this cable\: no radio is shared with them, nothing is limited]:IFACE:_default' \
-'--timeout=[Give up if there is no connection after this long]:SECS:_default' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-'::token -- What `ropewalk ap invite` printed; `-` reads it from standard input, where no list of processes shows it \[default\: the file'\''s, or the one used last with this state\]:_default' \
-&& ret=0
-;;
-(roam)
-_arguments "${_arguments_options[@]}" : \
-'--config=[Read settings from this TOML file, section \[roam\]; the command line goes before it]:FILE:_files' \
-'--radio=[The radio, as \`iw list\` names it \[default\: the only one\]]:PHY:_default' \
-'--interface=[A station interface of the radio, to listen with \[default\: its first\]]:IFACE:_default' \
-'--networks=[wpa_supplicant'\''s file with the networks to join \[default\: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there\]]:FILE:_files' \
-'--state=[Directory for what is noted to be taken back \[default\: /run/ropewalk/roam\]]:DIR:_files' \
-'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
-'--log-format=[How log lines look]:FORMAT:((text\:"For people"
-json\:"One JSON object per line"))' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-":: :_ropewalk__subcmd__roam_commands" \
-"*::: :->roam" \
-&& ret=0
-
-    case $state in
-    (roam)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-roam-command-$line[1]:"
-        case $line[1] in
-            (scan)
-_arguments "${_arguments_options[@]}" : \
-'--config=[Read settings from this TOML file, section \[roam\]; the command line goes before it]:FILE:_files' \
-'--radio=[The radio, as \`iw list\` names it \[default\: the only one\]]:PHY:_default' \
-'--interface=[A station interface of the radio, to listen with \[default\: its first\]]:IFACE:_default' \
-'--networks=[wpa_supplicant'\''s file with the networks to join \[default\: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there\]]:FILE:_files' \
-'--state=[Directory for what is noted to be taken back \[default\: /run/ropewalk/roam\]]:DIR:_files' \
-'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
-'--log-format=[How log lines look]:FORMAT:((text\:"For people"
-json\:"One JSON object per line"))' \
-'--json[Print JSON]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-&& ret=0
-;;
 (status)
 _arguments "${_arguments_options[@]}" : \
-'--state=[Directory that it was started with \[default\: /run/ropewalk/roam\]]:DIR:_files' \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
 '--json[Print JSON]' \
-'-h[Print help]' \
-'--help[Print help]' \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-":: :_ropewalk__subcmd__roam__subcmd__help_commands" \
-"*::: :->help" \
-&& ret=0
-
-    case $state in
-    (help)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-roam-help-command-$line[1]:"
-        case $line[1] in
-            (scan)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(status)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-        esac
-    ;;
-esac
-;;
-        esac
-    ;;
-esac
-;;
-(status)
-_arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'--json[Print JSON]' \
-'-h[Print help]' \
-'--help[Print help]' \
-&& ret=0
-;;
-(top)
-_arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'-h[Print help]' \
-'--help[Print help]' \
-&& ret=0
-;;
-(web)
-_arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'--listen=[Address of the page, on this machine only]:ADDR:PORT:_default' \
-'(--listen)--socket=[Serve the page at this unix socket instead, which only this user can open]:PATH:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -265,7 +183,7 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (add)
 _arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
 '--class=[active\: always used; backup\: while no other works; metered\: until its cap is used up]:CLASS:((active\:"Always"
 backup\:"While no other path works"
 metered\:"Until its allowance is used up"))' \
@@ -274,20 +192,20 @@ metered\:"Until its allowance is used up"))' \
 '--weight=[Its share under the weighted scheduler]:N:_default' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':name -- Which:_default' \
+':name -- The path:_default' \
 && ret=0
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
-':name -- Which:_default' \
+':name -- The path; the interface is enough where only one path uses it:_default' \
 && ret=0
 ;;
 (set)
 _arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
 '--class=[active\: always used; backup\: while no other works; metered\: until its cap is used up]:CLASS:((active\:"Always"
 backup\:"While no other path works"
 metered\:"Until its allowance is used up"))' \
@@ -296,7 +214,7 @@ metered\:"Until its allowance is used up"))' \
 '--weight=[Its share under the weighted scheduler]:N:_default' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':name -- Which:_default' \
+':name -- The path; the interface is enough where only one path uses it:_default' \
 && ret=0
 ;;
 (help)
@@ -335,491 +253,236 @@ esac
     ;;
 esac
 ;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--config=[Configuration file \[default\: /etc/ropewalk/NAME.toml for the state directory /var/lib/ropewalk/NAME\]]:FILE:_files' \
+'--token-file=[Ask the gateway of this token, which is not used up; \`-\` reads standard input \[default\: the one that the state directory remembers\]]:FILE:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(serve)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
+'--tun=[Network device name \[default\: the first free of rw0, rw1, …\]]:NAME:_default' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[Format of log lines]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
+'*--listen=[UDP address to listen on; give it again for more \[default\: 0.0.0.0\:4500 and, with IPv6, \[\:\:\]\:4500\]]:ADDR:PORT:_default' \
+'*--address=[Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
+'--masquerade[Let clients reach the internet through this gateway (nftables, forwarding)]' \
+'--client-to-client[Let clients reach each other through the bond]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(revoke)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- Name of the device:_default' \
+&& ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(restore)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The file:_files' \
+&& ret=0
+;;
+(ap)
+_arguments "${_arguments_options[@]}" : \
+'--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
+'--state=[State directory (keys, token, clients); created if missing \[default\: the file'\''s \`state\`\]]:DIR:_files' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[Format of log lines]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_ropewalk__subcmd__ap_commands" \
+"*::: :->ap" \
+&& ret=0
+
+    case $state in
+    (ap)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-ap-command-$line[1]:"
+        case $line[1] in
+            (invite)
+_arguments "${_arguments_options[@]}" : \
+'--config=[The access point'\''s file]:FILE:_files' \
+'--state=[State directory \[default\: the file'\''s \`state\`\]]:DIR:_files' \
+'*--endpoint=[Where the repeater reaches the access point; give it again for more \[default\: the addresses of its radios'\'' interfaces\]]:HOST:PORT:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- What to call the repeater, as in \[\[ap.repeater\]\]:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__ap__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-ap-help-command-$line[1]:"
+        case $line[1] in
+            (invite)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(repeater)
+_arguments "${_arguments_options[@]}" : \
+'()--token-file=[Read the token from this file]:FILE:_files' \
+'--config=[Read settings from this TOML file; the command line goes before it]:FILE:_files' \
+'--state=[State directory (keys, token, clients); created if missing \[default\: the file'\''s \`state\`\]]:DIR:_files' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[Format of log lines]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
+'--lan=[The clients are on this cable\: no radio is shared with them, nothing is limited]:IFACE:_default' \
+'--timeout=[Give up if there is no connection after this long]:SECS:_default' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::token -- What `ropewalk ap invite` printed; `-` reads it from standard input, where no list of processes shows it \[default\: the file'\''s, or the one used last with this state\]:_default' \
+&& ret=0
+;;
+(roam)
+_arguments "${_arguments_options[@]}" : \
+'--config=[Read settings from this TOML file, section \[roam\]; the command line goes before it]:FILE:_files' \
+'--radio=[The radio, as \`iw list\` names it \[default\: the only one\]]:PHY:_default' \
+'--interface=[A station interface of the radio, to listen with \[default\: its first\]]:IFACE:_default' \
+'--networks=[wpa_supplicant'\''s file with the networks to join \[default\: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there\]]:FILE:_files' \
+'--state=[State directory \[default\: /run/ropewalk/roam\]]:DIR:_files' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[Format of log lines]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_ropewalk__subcmd__roam_commands" \
+"*::: :->roam" \
+&& ret=0
+
+    case $state in
+    (roam)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-roam-command-$line[1]:"
+        case $line[1] in
+            (scan)
+_arguments "${_arguments_options[@]}" : \
+'--config=[Read settings from this TOML file, section \[roam\]; the command line goes before it]:FILE:_files' \
+'--radio=[The radio, as \`iw list\` names it \[default\: the only one\]]:PHY:_default' \
+'--interface=[A station interface of the radio, to listen with \[default\: its first\]]:IFACE:_default' \
+'--networks=[wpa_supplicant'\''s file with the networks to join \[default\: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there\]]:FILE:_files' \
+'--state=[State directory \[default\: /run/ropewalk/roam\]]:DIR:_files' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[Format of log lines]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'--json[Print JSON]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory \[default\: /run/ropewalk/roam\]]:DIR:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__roam__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-roam-help-command-$line[1]:"
+        case $line[1] in
+            (scan)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (link)
 _arguments "${_arguments_options[@]}" : \
 '--json[Print JSON\: one line, and with --watch one each second]' \
-'--watch[Go on until Ctrl-C]' \
+'--watch[Repeat every second until Ctrl-C]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::interfaces -- The interfaces \[default\: all that have something to say\]:_default' \
 && ret=0
 ;;
-(bunch)
-_arguments "${_arguments_options[@]}" : \
-'-h[Print help]' \
-'--help[Print help]' \
-":: :_ropewalk__subcmd__bunch_commands" \
-"*::: :->bunch" \
-&& ret=0
-
-    case $state in
-    (bunch)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-bunch-command-$line[1]:"
-        case $line[1] in
-            (gateway)
-_arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'--listen=[TCP address at which access points find it]:ADDR:PORT:_default' \
-'--deliver=[Uploads leave by this interface only \[default\: as routes lead\]]:IFACE:_default' \
-'*--serve=[Help uploads to this network; give it again for more \[default\: 0.0.0.0/0, which is all but private networks\]]:CIDR:_default' \
-'--address=[The gateway'\''s address among its access points, with the network that their senders get addresses from]:CIDR:_default' \
-'--tun=[Name of the network device \[default\: the first free of bunch0, bunch1, …\]]:NAME:_default' \
-'--variant=[What is done for TCP]:VARIANT:((plain\:"Nothing\: packets go on as they come"
-simple-buffer\:"They go on in order"
-proactive-ack\:"They are acknowledged in the receiver'\''s name when they are safe"))' \
-'--custody=[proactive-ack\: how many holders are enough where the home access point is not one]:N:_default' \
-'--scheduling=[Who forwards a packet]:SCHEDULING:((first-come\:"The first that reports it and whose send buffer has room"
-expected-delivery\:"The one by which it is expected first"))' \
-'--grace=[Acknowledged bytes that nobody has reset both ends after so many milliseconds]:MS:_default' \
-'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
-'--log-format=[How log lines look]:FORMAT:((text\:"For people"
-json\:"One JSON object per line"))' \
-'--udp[Help UDP, too]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-&& ret=0
-;;
-(invite)
-_arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'*--endpoint=[Where the device reaches the gateway; give it again for more \[default\: the addresses that it listens on\]]:HOST:PORT:_default' \
-'-h[Print help]' \
-'--help[Print help]' \
-':name -- What to call the device:_default' \
-&& ret=0
-;;
-(ap)
-_arguments "${_arguments_options[@]}" : \
-'()--token-file=[Read the token from this file]:FILE:_files' \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'--uplink=[Reach the gateway by this interface only \[default\: as routes lead\]]:IFACE:_default' \
-'--uplink-rate=[What the uplink carries, Mbit/s\: the home'\''s own traffic then goes before the tunnel'\''s, which keeps half a megabit (HTB); with --uplink]:MBPS:_default' \
-'--home=[Help the uploads of devices at this interface]:IFACE:_default' \
-'--share=[The network of the neighbours\: hand them the home'\''s packets, and help with theirs]:IFACE:_default' \
-'--miss=[For experiments\: leave out so many of 100 packets that a neighbour would be handed]:PERCENT:_default' \
-'--tun=[Name of the network device \[default\: the first free of bunch0, bunch1, …\]]:NAME:_default' \
-'--memory=[Most bytes of packets to hold]:AMOUNT:_default' \
-'--send-buffer=[Most bytes on the way to the gateway]:AMOUNT:_default' \
-'--report-interval=[Milliseconds between reports]:MS:_default' \
-'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
-'--log-format=[How log lines look]:FORMAT:((text\:"For people"
-json\:"One JSON object per line"))' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-'::token -- What `ropewalk bunch invite` printed; `-` reads it from standard input, where no list of processes shows it \[default\: the one used last with this state\]:_default' \
-&& ret=0
-;;
-(status)
-_arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'--json[Print JSON\: one line, and with --watch one each second]' \
-'--watch[Go on until Ctrl-C]' \
-'-h[Print help]' \
-'--help[Print help]' \
-&& ret=0
-;;
-(revoke)
-_arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'-h[Print help]' \
-'--help[Print help]' \
-':name -- What the device is called:_default' \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-":: :_ropewalk__subcmd__bunch__subcmd__help_commands" \
-"*::: :->help" \
-&& ret=0
-
-    case $state in
-    (help)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-bunch-help-command-$line[1]:"
-        case $line[1] in
-            (gateway)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(invite)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(ap)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(status)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(revoke)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-        esac
-    ;;
-esac
-;;
-        esac
-    ;;
-esac
-;;
 (pep)
 _arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
+'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
 '--policy=[What to do for connections]:POLICY:((split\:"Acknowledge in the receiver'\''s name what is here\: two connections with a shorter round trip each"
 snoop\:"Acknowledge nothing, and send again what is lost behind this machine"))' \
 '--window=[Most kilobytes (1024 bytes) to keep of each direction of a connection]:KIB:_default' \
 '--connections=[Most connections at once; what is too many passes as it came]:N:_default' \
-'--tun=[Name of the network device \[default\: the first free of pep0, pep1, …\]]:NAME:_default' \
+'--tun=[Network device name \[default\: the first free of pep0, pep1, …\]]:NAME:_default' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
-'--log-format=[How log lines look]:FORMAT:((text\:"For people"
+'--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
-;;
-(revoke)
-_arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'-h[Print help]' \
-'--help[Print help]' \
-':name -- What the device is called:_default' \
-&& ret=0
-;;
-(restore)
-_arguments "${_arguments_options[@]}" : \
-'--state=[Directory for keys and state; made if it is not there]:DIR:_files' \
-'-h[Print help]' \
-'--help[Print help]' \
-&& ret=0
-;;
-(sim)
-_arguments "${_arguments_options[@]}" : \
-'-h[Print help]' \
-'--help[Print help]' \
-":: :_ropewalk__subcmd__sim_commands" \
-"*::: :->sim" \
-&& ret=0
-
-    case $state in
-    (sim)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-sim-command-$line[1]:"
-        case $line[1] in
-            (run)
-_arguments "${_arguments_options[@]}" : \
-'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
-'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
-'(--out --pcap --json)--seeds=[Run it with so many seeds, from the scenario'\''s or \`--seed\` on, and print the mean and standard error of each figure]:N:_default' \
-'--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
-'*--pcap=[Write what an interface carries, or all that a radio hears, to NODE-NAME.pcap, in the output directory or here; give it again for more]:NODE:NAME:_default' \
-'--json[Print the report as JSON]' \
-'-h[Print help]' \
-'--help[Print help]' \
-':file -- The scenario file (TOML):_files' \
-&& ret=0
-;;
-(sweep)
-_arguments "${_arguments_options[@]}" : \
-'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
-'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
-'--jobs=[How many runs at once \[default\: one for each core\]]:N:_default' \
-'--out=[Directory for results; made if it is not there \[default\: FILE without its ending, and -sweep\]]:DIR:_files' \
-'--resume[Keep what is finished in the directory, and run the rest]' \
-'-h[Print help]' \
-'--help[Print help]' \
-':file -- The scenario file (TOML):_files' \
-&& ret=0
-;;
-(check)
-_arguments "${_arguments_options[@]}" : \
-'-h[Print help]' \
-'--help[Print help]' \
-'*::files -- The scenario files:_files' \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-":: :_ropewalk__subcmd__sim__subcmd__help_commands" \
-"*::: :->help" \
-&& ret=0
-
-    case $state in
-    (help)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-sim-help-command-$line[1]:"
-        case $line[1] in
-            (run)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(sweep)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(check)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-        esac
-    ;;
-esac
-;;
-        esac
-    ;;
-esac
-;;
-(compare)
-_arguments "${_arguments_options[@]}" : \
-'--all[Show also figures that no band is about]' \
-'-h[Print help]' \
-'--help[Print help]' \
-':first -- The first report\: report.json, or the directory that `--out` wrote it to:_files' \
-':second -- The second; it is judged by the bands that A'\''s scenario gives:_files' \
-'::third -- A third, judged in the same way:_files' \
-&& ret=0
-;;
-(probe)
-_arguments "${_arguments_options[@]}" : \
-'--listen=[Where to listen, TCP and UDP \[default\: 0.0.0.0\:4510\]]:ADDR:PORT:_default' \
-'--key=[The key that both ends share \[default with --serve\: a new one, which is printed\]]:KEY:_default' \
-'(--key)--key-file=[Read the key from this file]:FILE:_files' \
-'--seconds=[How long each of the five tests takes, seconds]:SECS:_default' \
-'--streams=[How many connections the tests with several have]:N:_default' \
-'--window=[Give receivers of the tests a buffer of this size, such as 16KiB\: what would a program with it get?]:SIZE:_default' \
-'--serve[Be the other end\: listen, and serve who knows the key]' \
-'--json[Print JSON]' \
-'-h[Print help]' \
-'--help[Print help]' \
-'::host -- The machine at the other end, where `ropewalk probe --serve` runs:_default' \
-&& ret=0
-;;
-(reproduce)
-_arguments "${_arguments_options[@]}" : \
-'--kernel=[With \`--virtual\`\: where the machine'\''s kernel is, a directory with boot/vmlinuz-* and lib/modules \[default\: VM_ROOT, or /\]]:DIR:_files' \
-'--out=[Directory for the page and its charts; made if it is not there \[default\: docs/papers beside \`scenarios\`, or here\]]:DIR:_files' \
-'--runs=[Directory for finished runs \[default\: reproduce-PAPER\]]:DIR:_files' \
-'--sim[Run the scenarios in the simulator (if neither is said, this)]' \
-'(--both)--lab[Run the scenarios in the live lab]' \
-'(--sim)--both[Run the scenarios in both]' \
-'--virtual[Run the scenarios on a kernel in virtual time, too or alone, as \`ropewalk lab run --virtual\` does]' \
-'--quick[Shorter runs, as the paper'\''s file says\: rough figures]' \
-'--resume[Keep what is finished, and run the rest]' \
-'(--lab --both --sim --virtual --runs --resume)--check[Run nothing\: fail if the page that is there was made by another build or from other rows]' \
-'-h[Print help]' \
-'--help[Print help]' \
-':paper -- The paper\: a directory with a paper.toml, or the name of one below `scenarios`, here or further up:_files' \
-&& ret=0
-;;
-(lab)
-_arguments "${_arguments_options[@]}" : \
-'-h[Print help]' \
-'--help[Print help]' \
-":: :_ropewalk__subcmd__lab_commands" \
-"*::: :->lab" \
-&& ret=0
-
-    case $state in
-    (lab)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-lab-command-$line[1]:"
-        case $line[1] in
-            (run)
-_arguments "${_arguments_options[@]}" : \
-'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
-'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
-'--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
-'--kernel=[With \`--virtual\`\: where the machine'\''s kernel is, a directory with boot/vmlinuz-* and lib/modules \[default\: VM_ROOT, or /\]]:DIR:_files' \
-'--json[Print the report as JSON]' \
-'--strict[Refuse a scenario that is too fast for this machine, instead of warning of it]' \
-'(--strict)--virtual[Run it in virtual time\: in an emulated machine with a kernel of its own, which a busy host makes slower and not wrong; needs QEMU and no root]' \
-'-h[Print help]' \
-'--help[Print help]' \
-':file -- The scenario file (TOML):_files' \
-&& ret=0
-;;
-(check)
-_arguments "${_arguments_options[@]}" : \
-'-h[Print help]' \
-'--help[Print help]' \
-'*::files -- The scenario files:_files' \
-&& ret=0
-;;
-(up)
-_arguments "${_arguments_options[@]}" : \
-'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
-'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
-'--name=[What to call the lab \[default\: the file'\''s name without its ending\]]:NAME:_default' \
-'--foreground[Stay in the foreground until Ctrl-C]' \
-'--strict[Refuse a scenario whose own flows are too fast for this machine, instead of warning of it]' \
-'-h[Print help]' \
-'--help[Print help]' \
-':file -- The scenario file (TOML):_files' \
-&& ret=0
-;;
-(down)
-_arguments "${_arguments_options[@]}" : \
-'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
-'-h[Print help]' \
-'--help[Print help]' \
-&& ret=0
-;;
-(shell)
-_arguments "${_arguments_options[@]}" : \
-'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
-'-h[Print help]' \
-'--help[Print help]' \
-':node -- The node:_default' \
-&& ret=0
-;;
-(exec)
-_arguments "${_arguments_options[@]}" : \
-'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
-'-h[Print help]' \
-'--help[Print help]' \
-':node -- The node:_default' \
-'*::words -- The program and its arguments:_default' \
-&& ret=0
-;;
-(map)
-_arguments "${_arguments_options[@]}" : \
-'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
-'-h[Print help]' \
-'--help[Print help]' \
-&& ret=0
-;;
-(set)
-_arguments "${_arguments_options[@]}" : \
-'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-':what -- What to change\: a node, `node\:radio`, `node\:interface`, a link, an interferer, or two radios with a comma between:_default' \
-'*::changes -- How\: up, down, on, off, associate, disassociate, doze, awake, or KEY=VALUE with the keys of a scenario'\''s events:_default' \
-&& ret=0
-;;
-(top)
-_arguments "${_arguments_options[@]}" : \
-'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
-'-h[Print help]' \
-'--help[Print help]' \
-&& ret=0
-;;
-(radio)
-_arguments "${_arguments_options[@]}" : \
-'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
-'--json[Print JSON\: one line, and with --watch one each second]' \
-'--watch[Go on until Ctrl-C]' \
-'-h[Print help]' \
-'--help[Print help]' \
-':node -- The node:_default' \
-'::iface -- Its interface \[default\: all on air\]:_default' \
-&& ret=0
-;;
-(capture)
-_arguments "${_arguments_options[@]}" : \
-'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
-'-w+[The file \[default\: standard output, for \`| wireshark -k -i -\`\]]:FILE:_files' \
-'--write=[The file \[default\: standard output, for \`| wireshark -k -i -\`\]]:FILE:_files' \
-'(-w --write)--device=[Instead of a file, a radiotap monitor interface of this name in the node, for \`ropewalk lab exec NODE -- tcpdump -i NAME\`; it is there until Ctrl-C, or until the lab ends]:NAME:_default' \
-'-h[Print help]' \
-'--help[Print help]' \
-':node -- The node:_default' \
-':iface -- Its interface, or its radio:_default' \
-&& ret=0
-;;
-(machine)
-_arguments "${_arguments_options[@]}" : \
-'-h[Print help]' \
-'--help[Print help]' \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-":: :_ropewalk__subcmd__lab__subcmd__help_commands" \
-"*::: :->help" \
-&& ret=0
-
-    case $state in
-    (help)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-lab-help-command-$line[1]:"
-        case $line[1] in
-            (run)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(check)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(up)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(down)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(shell)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(exec)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(map)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(set)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(top)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(radio)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(capture)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(machine)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-        esac
-    ;;
-esac
-;;
-        esac
-    ;;
-esac
 ;;
 (mptcp)
 _arguments "${_arguments_options[@]}" : \
@@ -964,11 +627,323 @@ esac
     ;;
 esac
 ;;
+(probe)
+_arguments "${_arguments_options[@]}" : \
+'--listen=[Where to listen, TCP and UDP \[default\: 0.0.0.0\:4510\]]:ADDR:PORT:_default' \
+'--key=[The key that both ends share \[default with --serve\: a new one, which is printed\]]:KEY:_default' \
+'(--key)--key-file=[Read the key from this file]:FILE:_files' \
+'--seconds=[How long each of the five tests takes, seconds]:SECS:_default' \
+'--streams=[How many connections the tests with several have]:N:_default' \
+'--window=[Give receivers of the tests a buffer of this size, such as 16KiB\: what would a program with it get?]:SIZE:_default' \
+'--serve[Be the other end\: listen, and serve who knows the key]' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'::host -- The machine at the other end, where `ropewalk probe --serve` runs:_default' \
+&& ret=0
+;;
+(sim)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__sim_commands" \
+"*::: :->sim" \
+&& ret=0
+
+    case $state in
+    (sim)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-sim-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
+'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'(--out --pcap --json)--seeds=[Run it with so many seeds, from the scenario'\''s or \`--seed\` on, and print the mean and standard error of each figure]:N:_default' \
+'--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
+'*--pcap=[Write what an interface carries, or all that a radio hears, to NODE-NAME.pcap, in the output directory or here; give it again for more]:NODE:NAME:_default' \
+'--json[Print the report as JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The scenario file (TOML):_files' \
+&& ret=0
+;;
+(sweep)
+_arguments "${_arguments_options[@]}" : \
+'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
+'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'--jobs=[How many runs at once \[default\: one for each core\]]:N:_default' \
+'--out=[Directory for results; made if it is not there \[default\: FILE without its ending, and -sweep\]]:DIR:_files' \
+'--resume[Keep what is finished in the directory, and run the rest]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The scenario file (TOML):_files' \
+&& ret=0
+;;
 (check)
 _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
 '--help[Print help]' \
-':file -- The file:_files' \
+'*::files -- The scenario files:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__sim__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-sim-help-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(sweep)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(lab)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__lab_commands" \
+"*::: :->lab" \
+&& ret=0
+
+    case $state in
+    (lab)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-lab-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
+'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
+'--kernel=[With \`--virtual\`\: where the machine'\''s kernel is, a directory with boot/vmlinuz-* and lib/modules \[default\: VM_ROOT, or /\]]:DIR:_files' \
+'--json[Print the report as JSON]' \
+'--strict[Refuse a scenario that is too fast for this machine, instead of warning of it]' \
+'(--strict)--virtual[Run it in virtual time\: in an emulated machine with a kernel of its own, which a busy host makes slower and not wrong; needs QEMU and no root]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The scenario file (TOML):_files' \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::files -- The scenario files:_files' \
+&& ret=0
+;;
+(up)
+_arguments "${_arguments_options[@]}" : \
+'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
+'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'--name=[What to call the lab \[default\: the file'\''s name without its ending\]]:NAME:_default' \
+'--foreground[Stay in the foreground until Ctrl-C]' \
+'--strict[Refuse a scenario whose own flows are too fast for this machine, instead of warning of it]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The scenario file (TOML):_files' \
+&& ret=0
+;;
+(down)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(shell)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+':node -- The node:_default' \
+&& ret=0
+;;
+(exec)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+':node -- The node:_default' \
+'*::words -- The program and its arguments:_default' \
+&& ret=0
+;;
+(map)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':what -- What to change\: a node, `node\:radio`, `node\:interface`, a link, an interferer, or two radios with a comma between:_default' \
+'*::changes -- How\: up, down, on, off, associate, disassociate, doze, awake, or KEY=VALUE with the keys of a scenario'\''s events:_default' \
+&& ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(radio)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'--json[Print JSON\: one line, and with --watch one each second]' \
+'--watch[Repeat every second until Ctrl-C]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':node -- The node:_default' \
+'::iface -- Its interface \[default\: all on air\]:_default' \
+&& ret=0
+;;
+(capture)
+_arguments "${_arguments_options[@]}" : \
+'--lab=[The lab'\''s name; not needed if only one is up]:NAME:_default' \
+'-w+[The file \[default\: standard output, for \`| wireshark -k -i -\`\]]:FILE:_files' \
+'--write=[The file \[default\: standard output, for \`| wireshark -k -i -\`\]]:FILE:_files' \
+'(-w --write)--device=[Instead of a file, a radiotap monitor interface of this name in the node, for \`ropewalk lab exec NODE -- tcpdump -i NAME\`; it is there until Ctrl-C, or until the lab ends]:NAME:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+':node -- The node:_default' \
+':iface -- Its interface, or its radio:_default' \
+&& ret=0
+;;
+(machine)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__lab__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-lab-help-command-$line[1]:"
+        case $line[1] in
+            (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(up)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(down)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(shell)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(exec)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(map)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(radio)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(capture)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(machine)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+'--all[Show also figures that no band is about]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':first -- The first report\: report.json, or the directory that `--out` wrote it to:_files' \
+':second -- The second; it is judged by the bands that A'\''s scenario gives:_files' \
+'::third -- A third, judged in the same way:_files' \
+&& ret=0
+;;
+(reproduce)
+_arguments "${_arguments_options[@]}" : \
+'--kernel=[With \`--virtual\`\: where the machine'\''s kernel is, a directory with boot/vmlinuz-* and lib/modules \[default\: VM_ROOT, or /\]]:DIR:_files' \
+'--out=[Directory for the page and its charts; made if it is not there \[default\: docs/papers beside \`scenarios\`, or here\]]:DIR:_files' \
+'--runs=[Directory for finished runs \[default\: reproduce-PAPER\]]:DIR:_files' \
+'--sim[Run the scenarios in the simulator (if neither is said, this)]' \
+'(--both)--lab[Run the scenarios in the live lab]' \
+'(--sim)--both[Run the scenarios in both]' \
+'--virtual[Run the scenarios on a kernel in virtual time, too or alone, as \`ropewalk lab run --virtual\` does]' \
+'--quick[Shorter runs, as the paper'\''s file says\: rough figures]' \
+'--resume[Keep what is finished, and run the rest]' \
+'(--lab --both --sim --virtual --runs --resume)--check[Run nothing\: fail if the page that is there was made by another build or from other rows]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':paper -- The paper\: a directory with a paper.toml, or the name of one below `scenarios`, here or further up:_files' \
 && ret=0
 ;;
 (completions)
@@ -1004,15 +979,95 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:ropewalk-help-command-$line[1]:"
         case $line[1] in
-            (serve)
+            (setup)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__setup_commands" \
+"*::: :->setup" \
+&& ret=0
+
+    case $state in
+    (setup)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-setup-command-$line[1]:"
+        case $line[1] in
+            (gateway)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
+;;
+(client)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(undo)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (invite)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (up)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(path)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__path_commands" \
+"*::: :->path" \
+&& ret=0
+
+    case $state in
+    (path)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-path-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(serve)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(revoke)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(restore)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1064,95 +1119,59 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
-(status)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(top)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(web)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(path)
-_arguments "${_arguments_options[@]}" : \
-":: :_ropewalk__subcmd__help__subcmd__path_commands" \
-"*::: :->path" \
-&& ret=0
-
-    case $state in
-    (path)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-help-path-command-$line[1]:"
-        case $line[1] in
-            (add)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(remove)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(set)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-        esac
-    ;;
-esac
-;;
 (link)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
-;;
-(bunch)
-_arguments "${_arguments_options[@]}" : \
-":: :_ropewalk__subcmd__help__subcmd__bunch_commands" \
-"*::: :->bunch" \
-&& ret=0
-
-    case $state in
-    (bunch)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-help-bunch-command-$line[1]:"
-        case $line[1] in
-            (gateway)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(invite)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(ap)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(status)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(revoke)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-        esac
-    ;;
-esac
 ;;
 (pep)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
-(revoke)
+(mptcp)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__mptcp_commands" \
+"*::: :->mptcp" \
+&& ret=0
+
+    case $state in
+    (mptcp)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-mptcp-command-$line[1]:"
+        case $line[1] in
+            (cc)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc_commands" \
+"*::: :->cc" \
+&& ret=0
+
+    case $state in
+    (cc)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-mptcp-cc-command-$line[1]:"
+        case $line[1] in
+            (load)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
-(restore)
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unload)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(probe)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1183,18 +1202,6 @@ _arguments "${_arguments_options[@]}" : \
         esac
     ;;
 esac
-;;
-(compare)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(probe)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(reproduce)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
 ;;
 (lab)
 _arguments "${_arguments_options[@]}" : \
@@ -1260,51 +1267,11 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
-(mptcp)
-_arguments "${_arguments_options[@]}" : \
-":: :_ropewalk__subcmd__help__subcmd__mptcp_commands" \
-"*::: :->mptcp" \
-&& ret=0
-
-    case $state in
-    (mptcp)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-help-mptcp-command-$line[1]:"
-        case $line[1] in
-            (cc)
-_arguments "${_arguments_options[@]}" : \
-":: :_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc_commands" \
-"*::: :->cc" \
-&& ret=0
-
-    case $state in
-    (cc)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:ropewalk-help-mptcp-cc-command-$line[1]:"
-        case $line[1] in
-            (load)
+(compare)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
-(status)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(unload)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-        esac
-    ;;
-esac
-;;
-        esac
-    ;;
-esac
-;;
-(check)
+(reproduce)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1336,29 +1303,29 @@ esac
 (( $+functions[_ropewalk_commands] )) ||
 _ropewalk_commands() {
     local commands; commands=(
-'serve:Run a gateway\: the end that clients reach' \
-'invite:Make a token that lets one device in, and print it' \
-'up:Connect this machine to a gateway over every link it has' \
-'ap:Run the access point of a repeater with two radios' \
-'repeater:Run a repeater with two radios' \
-'roam:Be a station of several access points at once' \
-'status:Say how the running bond does' \
-'top:Watch the running bond' \
-'web:Serve a page that shows the running bond, and changes it' \
-'path:Change the paths of the running bond' \
-'link:Say how long interfaces'\'' queues are, what became of packets, and how radios hear their neighbours' \
-'bunch:Upload over the neighbours'\'' uplinks, too' \
-'pep:Help TCP connections that this router forwards\: split them, or repair loss behind it' \
-'revoke:Let a device in no more, and end its session' \
-'restore:Take back what a daemon that was killed, or failed under a kill switch, left on this machine\: routes, firewall, settings' \
-'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
-'compare:Put two reports of a scenario side by side, and say whether they agree' \
-'probe:Measure a path\: what limits it, what to set, and what that would give' \
-'reproduce:Run the scenarios of a paper and write what it reported beside what came out' \
-'lab:Make a scenario live\: network namespaces whose radios and cables are models' \
-'mptcp:Coupled congestion control for the kernel'\''s own MPTCP' \
+'setup:Set up a gateway or a client on this machine, step by step' \
+'invite:Create a token that lets one device in' \
+'up:Connect this machine to a gateway over all of its links' \
+'status:Show the state of the running bond' \
+'path:Add, remove or change paths of the running bond' \
+'doctor:Check this machine and its bond, and say what to mend' \
+'serve:Run a gateway' \
+'revoke:Remove a device\: end its session and keep it out' \
+'top:Watch the running bond live' \
+'restore:Restore routes, firewall and settings after a crash' \
 'check:Check a configuration file' \
-'completions:Print the completions for a shell' \
+'ap:Run an access point with two radios' \
+'repeater:Run a repeater with two radios' \
+'roam:Connect to several access points at once' \
+'link:Show queues, completions and stations of interfaces' \
+'pep:Split or repair TCP connections that this router forwards' \
+'mptcp:Manage congestion control of the kernel'\''s MPTCP' \
+'probe:Measure a path and find what limits it' \
+'sim:Simulate a scenario in virtual time' \
+'lab:Run a scenario live, in network namespaces' \
+'compare:Compare two or three reports of a scenario' \
+'reproduce:Run the scenarios of a paper and compare with its figures' \
+'completions:Print completions for a shell' \
 'man:Write the manual pages into a directory' \
 'reference:Write the reference pages into a directory' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -1368,7 +1335,7 @@ _ropewalk_commands() {
 (( $+functions[_ropewalk__subcmd__ap_commands] )) ||
 _ropewalk__subcmd__ap_commands() {
     local commands; commands=(
-'invite:Make a token that lets one repeater in, and print it' \
+'invite:Create a token that lets one repeater in' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk ap commands' commands "$@"
@@ -1376,7 +1343,7 @@ _ropewalk__subcmd__ap_commands() {
 (( $+functions[_ropewalk__subcmd__ap__subcmd__help_commands] )) ||
 _ropewalk__subcmd__ap__subcmd__help_commands() {
     local commands; commands=(
-'invite:Make a token that lets one repeater in, and print it' \
+'invite:Create a token that lets one repeater in' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk ap help commands' commands "$@"
@@ -1396,85 +1363,6 @@ _ropewalk__subcmd__ap__subcmd__invite_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk ap invite commands' commands "$@"
 }
-(( $+functions[_ropewalk__subcmd__bunch_commands] )) ||
-_ropewalk__subcmd__bunch_commands() {
-    local commands; commands=(
-'gateway:Run a gateway\: it puts uploads together and hands them to receivers' \
-'invite:Make a token that lets one access point in, and print it' \
-'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
-'status:Say how the running gateway or access point does' \
-'revoke:Let an access point in no more, and end its tunnel' \
-'help:Print this message or the help of the given subcommand(s)' \
-    )
-    _describe -t commands 'ropewalk bunch commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__ap_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__ap_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch ap commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__gateway_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__gateway_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch gateway commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__help_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__help_commands() {
-    local commands; commands=(
-'gateway:Run a gateway\: it puts uploads together and hands them to receivers' \
-'invite:Make a token that lets one access point in, and print it' \
-'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
-'status:Say how the running gateway or access point does' \
-'revoke:Let an access point in no more, and end its tunnel' \
-'help:Print this message or the help of the given subcommand(s)' \
-    )
-    _describe -t commands 'ropewalk bunch help commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__ap_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__help__subcmd__ap_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch help ap commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch help gateway commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__help_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__help__subcmd__help_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch help help commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__invite_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__help__subcmd__invite_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch help invite commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__revoke_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__help__subcmd__revoke_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch help revoke commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__status_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__help__subcmd__status_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch help status commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__invite_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__invite_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch invite commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__revoke_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__revoke_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch revoke commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__bunch__subcmd__status_commands] )) ||
-_ropewalk__subcmd__bunch__subcmd__status_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk bunch status commands' commands "$@"
-}
 (( $+functions[_ropewalk__subcmd__check_commands] )) ||
 _ropewalk__subcmd__check_commands() {
     local commands; commands=()
@@ -1490,32 +1378,37 @@ _ropewalk__subcmd__completions_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk completions commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__doctor_commands] )) ||
+_ropewalk__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk doctor commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__help_commands] )) ||
 _ropewalk__subcmd__help_commands() {
     local commands; commands=(
-'serve:Run a gateway\: the end that clients reach' \
-'invite:Make a token that lets one device in, and print it' \
-'up:Connect this machine to a gateway over every link it has' \
-'ap:Run the access point of a repeater with two radios' \
-'repeater:Run a repeater with two radios' \
-'roam:Be a station of several access points at once' \
-'status:Say how the running bond does' \
-'top:Watch the running bond' \
-'web:Serve a page that shows the running bond, and changes it' \
-'path:Change the paths of the running bond' \
-'link:Say how long interfaces'\'' queues are, what became of packets, and how radios hear their neighbours' \
-'bunch:Upload over the neighbours'\'' uplinks, too' \
-'pep:Help TCP connections that this router forwards\: split them, or repair loss behind it' \
-'revoke:Let a device in no more, and end its session' \
-'restore:Take back what a daemon that was killed, or failed under a kill switch, left on this machine\: routes, firewall, settings' \
-'sim:Simulate a scenario\: radios, links, TCP and bonds in virtual time' \
-'compare:Put two reports of a scenario side by side, and say whether they agree' \
-'probe:Measure a path\: what limits it, what to set, and what that would give' \
-'reproduce:Run the scenarios of a paper and write what it reported beside what came out' \
-'lab:Make a scenario live\: network namespaces whose radios and cables are models' \
-'mptcp:Coupled congestion control for the kernel'\''s own MPTCP' \
+'setup:Set up a gateway or a client on this machine, step by step' \
+'invite:Create a token that lets one device in' \
+'up:Connect this machine to a gateway over all of its links' \
+'status:Show the state of the running bond' \
+'path:Add, remove or change paths of the running bond' \
+'doctor:Check this machine and its bond, and say what to mend' \
+'serve:Run a gateway' \
+'revoke:Remove a device\: end its session and keep it out' \
+'top:Watch the running bond live' \
+'restore:Restore routes, firewall and settings after a crash' \
 'check:Check a configuration file' \
-'completions:Print the completions for a shell' \
+'ap:Run an access point with two radios' \
+'repeater:Run a repeater with two radios' \
+'roam:Connect to several access points at once' \
+'link:Show queues, completions and stations of interfaces' \
+'pep:Split or repair TCP connections that this router forwards' \
+'mptcp:Manage congestion control of the kernel'\''s MPTCP' \
+'probe:Measure a path and find what limits it' \
+'sim:Simulate a scenario in virtual time' \
+'lab:Run a scenario live, in network namespaces' \
+'compare:Compare two or three reports of a scenario' \
+'reproduce:Run the scenarios of a paper and compare with its figures' \
+'completions:Print completions for a shell' \
 'man:Write the manual pages into a directory' \
 'reference:Write the reference pages into a directory' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -1525,7 +1418,7 @@ _ropewalk__subcmd__help_commands() {
 (( $+functions[_ropewalk__subcmd__help__subcmd__ap_commands] )) ||
 _ropewalk__subcmd__help__subcmd__ap_commands() {
     local commands; commands=(
-'invite:Make a token that lets one repeater in, and print it' \
+'invite:Create a token that lets one repeater in' \
     )
     _describe -t commands 'ropewalk help ap commands' commands "$@"
 }
@@ -1533,42 +1426,6 @@ _ropewalk__subcmd__help__subcmd__ap_commands() {
 _ropewalk__subcmd__help__subcmd__ap__subcmd__invite_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help ap invite commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__help__subcmd__bunch_commands] )) ||
-_ropewalk__subcmd__help__subcmd__bunch_commands() {
-    local commands; commands=(
-'gateway:Run a gateway\: it puts uploads together and hands them to receivers' \
-'invite:Make a token that lets one access point in, and print it' \
-'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
-'status:Say how the running gateway or access point does' \
-'revoke:Let an access point in no more, and end its tunnel' \
-    )
-    _describe -t commands 'ropewalk help bunch commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__ap_commands] )) ||
-_ropewalk__subcmd__help__subcmd__bunch__subcmd__ap_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk help bunch ap commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__gateway_commands] )) ||
-_ropewalk__subcmd__help__subcmd__bunch__subcmd__gateway_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk help bunch gateway commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__invite_commands] )) ||
-_ropewalk__subcmd__help__subcmd__bunch__subcmd__invite_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk help bunch invite commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__revoke_commands] )) ||
-_ropewalk__subcmd__help__subcmd__bunch__subcmd__revoke_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk help bunch revoke commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__status_commands] )) ||
-_ropewalk__subcmd__help__subcmd__bunch__subcmd__status_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk help bunch status commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__check_commands] )) ||
 _ropewalk__subcmd__help__subcmd__check_commands() {
@@ -1585,6 +1442,11 @@ _ropewalk__subcmd__help__subcmd__completions_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help completions commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__help__subcmd__doctor_commands] )) ||
+_ropewalk__subcmd__help__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help doctor commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__help__subcmd__help_commands] )) ||
 _ropewalk__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
@@ -1599,16 +1461,16 @@ _ropewalk__subcmd__help__subcmd__invite_commands() {
 _ropewalk__subcmd__help__subcmd__lab_commands() {
     local commands; commands=(
 'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
-'check:Say which scenario files this machine can run live, and what keeps it from the others' \
-'up:Make a scenario live and keep it up' \
-'down:Take a lab down' \
-'shell:Open a shell inside a node' \
-'exec:Run a program inside a node' \
-'map:Draw who is where and who hears whom' \
-'set:Move a station, cut a link, change a radio, start an interferer' \
+'check:Check whether this machine can run scenario files live' \
+'up:Start a lab and keep it running' \
+'down:Stop a lab' \
+'shell:Open a shell in a node' \
+'exec:Run a program in a node' \
+'map:Show where nodes are and which hear each other' \
+'set:Change a running lab\: move a station, cut a link, set a radio, start an interferer' \
 'top:Watch stations, radios, paths of bonds and links' \
-'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
-'capture:Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for' \
+'radio:Show queues, completions, stations and channel of a node'\''s radios' \
+'capture:Capture what a radio hears, as pcapng or by a monitor interface' \
 'machine:The first process of a machine in virtual time' \
     )
     _describe -t commands 'ropewalk help lab commands' commands "$@"
@@ -1693,9 +1555,9 @@ _ropewalk__subcmd__help__subcmd__mptcp_commands() {
 (( $+functions[_ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc_commands] )) ||
 _ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc_commands() {
     local commands; commands=(
-'load:Load controllers into the kernel, where they stay until \`unload\` or a reboot' \
-'status:Say which are loaded, and what they carry' \
-'unload:Take controllers out of the kernel; connections on them go on until they are closed' \
+'load:Load controllers until \`unload\` or a reboot' \
+'status:List loaded controllers and their connections' \
+'unload:Unload controllers; open connections keep theirs' \
     )
     _describe -t commands 'ropewalk help mptcp cc commands' commands "$@"
 }
@@ -1717,9 +1579,9 @@ _ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc__subcmd__unload_commands() {
 (( $+functions[_ropewalk__subcmd__help__subcmd__path_commands] )) ||
 _ropewalk__subcmd__help__subcmd__path_commands() {
     local commands; commands=(
-'add:Use another interface, or another endpoint by an interface' \
-'remove:Use an interface no more, until the daemon starts again' \
-'set:Say what a path may be used for; it is remembered' \
+'add:Add a path\: an interface, or another endpoint by it' \
+'remove:Remove a path until the daemon starts again' \
+'set:Set what a path is used for; it is remembered' \
     )
     _describe -t commands 'ropewalk help path commands' commands "$@"
 }
@@ -1776,8 +1638,8 @@ _ropewalk__subcmd__help__subcmd__revoke_commands() {
 (( $+functions[_ropewalk__subcmd__help__subcmd__roam_commands] )) ||
 _ropewalk__subcmd__help__subcmd__roam_commands() {
     local commands; commands=(
-'scan:Listen, and print what would be joined and why' \
-'status:Say how the running \`ropewalk roam\` does' \
+'scan:Show which access points would be joined, and why' \
+'status:Show the state of the running \`ropewalk roam\`' \
     )
     _describe -t commands 'ropewalk help roam commands' commands "$@"
 }
@@ -1796,12 +1658,36 @@ _ropewalk__subcmd__help__subcmd__serve_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help serve commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__help__subcmd__setup_commands] )) ||
+_ropewalk__subcmd__help__subcmd__setup_commands() {
+    local commands; commands=(
+'gateway:Set up a gateway on this machine and create its first token' \
+'client:Set up this machine as a client of a gateway' \
+'undo:Undo what \`setup\` did, and nothing else' \
+    )
+    _describe -t commands 'ropewalk help setup commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__setup__subcmd__client_commands] )) ||
+_ropewalk__subcmd__help__subcmd__setup__subcmd__client_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help setup client commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__setup__subcmd__gateway_commands] )) ||
+_ropewalk__subcmd__help__subcmd__setup__subcmd__gateway_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help setup gateway commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__setup__subcmd__undo_commands] )) ||
+_ropewalk__subcmd__help__subcmd__setup__subcmd__undo_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help setup undo commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__help__subcmd__sim_commands] )) ||
 _ropewalk__subcmd__help__subcmd__sim_commands() {
     local commands; commands=(
-'run:Run a scenario once and print what every flow and station got' \
-'sweep:Run a scenario at every point of its sweep, on all cores' \
-'check:Check scenario files, and say how many runs their sweeps have' \
+'run:Run a scenario once and print its results' \
+'sweep:Run a scenario at every point of its sweep' \
+'check:Check scenario files and count the runs of their sweeps' \
     )
     _describe -t commands 'ropewalk help sim commands' commands "$@"
 }
@@ -1835,11 +1721,6 @@ _ropewalk__subcmd__help__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help up commands' commands "$@"
 }
-(( $+functions[_ropewalk__subcmd__help__subcmd__web_commands] )) ||
-_ropewalk__subcmd__help__subcmd__web_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk help web commands' commands "$@"
-}
 (( $+functions[_ropewalk__subcmd__invite_commands] )) ||
 _ropewalk__subcmd__invite_commands() {
     local commands; commands=()
@@ -1849,16 +1730,16 @@ _ropewalk__subcmd__invite_commands() {
 _ropewalk__subcmd__lab_commands() {
     local commands; commands=(
 'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
-'check:Say which scenario files this machine can run live, and what keeps it from the others' \
-'up:Make a scenario live and keep it up' \
-'down:Take a lab down' \
-'shell:Open a shell inside a node' \
-'exec:Run a program inside a node' \
-'map:Draw who is where and who hears whom' \
-'set:Move a station, cut a link, change a radio, start an interferer' \
+'check:Check whether this machine can run scenario files live' \
+'up:Start a lab and keep it running' \
+'down:Stop a lab' \
+'shell:Open a shell in a node' \
+'exec:Run a program in a node' \
+'map:Show where nodes are and which hear each other' \
+'set:Change a running lab\: move a station, cut a link, set a radio, start an interferer' \
 'top:Watch stations, radios, paths of bonds and links' \
-'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
-'capture:Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for' \
+'radio:Show queues, completions, stations and channel of a node'\''s radios' \
+'capture:Capture what a radio hears, as pcapng or by a monitor interface' \
 'machine:The first process of a machine in virtual time' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -1888,16 +1769,16 @@ _ropewalk__subcmd__lab__subcmd__exec_commands() {
 _ropewalk__subcmd__lab__subcmd__help_commands() {
     local commands; commands=(
 'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
-'check:Say which scenario files this machine can run live, and what keeps it from the others' \
-'up:Make a scenario live and keep it up' \
-'down:Take a lab down' \
-'shell:Open a shell inside a node' \
-'exec:Run a program inside a node' \
-'map:Draw who is where and who hears whom' \
-'set:Move a station, cut a link, change a radio, start an interferer' \
+'check:Check whether this machine can run scenario files live' \
+'up:Start a lab and keep it running' \
+'down:Stop a lab' \
+'shell:Open a shell in a node' \
+'exec:Run a program in a node' \
+'map:Show where nodes are and which hear each other' \
+'set:Change a running lab\: move a station, cut a link, set a radio, start an interferer' \
 'top:Watch stations, radios, paths of bonds and links' \
-'radio:Say what a node'\''s radios say of themselves\: queues, completions, stations, channel' \
-'capture:Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for' \
+'radio:Show queues, completions, stations and channel of a node'\''s radios' \
+'capture:Capture what a radio hears, as pcapng or by a monitor interface' \
 'machine:The first process of a machine in virtual time' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -2029,9 +1910,9 @@ _ropewalk__subcmd__mptcp_commands() {
 (( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc_commands] )) ||
 _ropewalk__subcmd__mptcp__subcmd__cc_commands() {
     local commands; commands=(
-'load:Load controllers into the kernel, where they stay until \`unload\` or a reboot' \
-'status:Say which are loaded, and what they carry' \
-'unload:Take controllers out of the kernel; connections on them go on until they are closed' \
+'load:Load controllers until \`unload\` or a reboot' \
+'status:List loaded controllers and their connections' \
+'unload:Unload controllers; open connections keep theirs' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk mptcp cc commands' commands "$@"
@@ -2039,9 +1920,9 @@ _ropewalk__subcmd__mptcp__subcmd__cc_commands() {
 (( $+functions[_ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help_commands] )) ||
 _ropewalk__subcmd__mptcp__subcmd__cc__subcmd__help_commands() {
     local commands; commands=(
-'load:Load controllers into the kernel, where they stay until \`unload\` or a reboot' \
-'status:Say which are loaded, and what they carry' \
-'unload:Take controllers out of the kernel; connections on them go on until they are closed' \
+'load:Load controllers until \`unload\` or a reboot' \
+'status:List loaded controllers and their connections' \
+'unload:Unload controllers; open connections keep theirs' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk mptcp cc help commands' commands "$@"
@@ -2092,9 +1973,9 @@ _ropewalk__subcmd__mptcp__subcmd__help_commands() {
 (( $+functions[_ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc_commands] )) ||
 _ropewalk__subcmd__mptcp__subcmd__help__subcmd__cc_commands() {
     local commands; commands=(
-'load:Load controllers into the kernel, where they stay until \`unload\` or a reboot' \
-'status:Say which are loaded, and what they carry' \
-'unload:Take controllers out of the kernel; connections on them go on until they are closed' \
+'load:Load controllers until \`unload\` or a reboot' \
+'status:List loaded controllers and their connections' \
+'unload:Unload controllers; open connections keep theirs' \
     )
     _describe -t commands 'ropewalk mptcp help cc commands' commands "$@"
 }
@@ -2121,9 +2002,9 @@ _ropewalk__subcmd__mptcp__subcmd__help__subcmd__help_commands() {
 (( $+functions[_ropewalk__subcmd__path_commands] )) ||
 _ropewalk__subcmd__path_commands() {
     local commands; commands=(
-'add:Use another interface, or another endpoint by an interface' \
-'remove:Use an interface no more, until the daemon starts again' \
-'set:Say what a path may be used for; it is remembered' \
+'add:Add a path\: an interface, or another endpoint by it' \
+'remove:Remove a path until the daemon starts again' \
+'set:Set what a path is used for; it is remembered' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk path commands' commands "$@"
@@ -2136,9 +2017,9 @@ _ropewalk__subcmd__path__subcmd__add_commands() {
 (( $+functions[_ropewalk__subcmd__path__subcmd__help_commands] )) ||
 _ropewalk__subcmd__path__subcmd__help_commands() {
     local commands; commands=(
-'add:Use another interface, or another endpoint by an interface' \
-'remove:Use an interface no more, until the daemon starts again' \
-'set:Say what a path may be used for; it is remembered' \
+'add:Add a path\: an interface, or another endpoint by it' \
+'remove:Remove a path until the daemon starts again' \
+'set:Set what a path is used for; it is remembered' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk path help commands' commands "$@"
@@ -2211,8 +2092,8 @@ _ropewalk__subcmd__revoke_commands() {
 (( $+functions[_ropewalk__subcmd__roam_commands] )) ||
 _ropewalk__subcmd__roam_commands() {
     local commands; commands=(
-'scan:Listen, and print what would be joined and why' \
-'status:Say how the running \`ropewalk roam\` does' \
+'scan:Show which access points would be joined, and why' \
+'status:Show the state of the running \`ropewalk roam\`' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk roam commands' commands "$@"
@@ -2220,8 +2101,8 @@ _ropewalk__subcmd__roam_commands() {
 (( $+functions[_ropewalk__subcmd__roam__subcmd__help_commands] )) ||
 _ropewalk__subcmd__roam__subcmd__help_commands() {
     local commands; commands=(
-'scan:Listen, and print what would be joined and why' \
-'status:Say how the running \`ropewalk roam\` does' \
+'scan:Show which access points would be joined, and why' \
+'status:Show the state of the running \`ropewalk roam\`' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk roam help commands' commands "$@"
@@ -2256,12 +2137,67 @@ _ropewalk__subcmd__serve_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk serve commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__setup_commands] )) ||
+_ropewalk__subcmd__setup_commands() {
+    local commands; commands=(
+'gateway:Set up a gateway on this machine and create its first token' \
+'client:Set up this machine as a client of a gateway' \
+'undo:Undo what \`setup\` did, and nothing else' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk setup commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__setup__subcmd__client_commands] )) ||
+_ropewalk__subcmd__setup__subcmd__client_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk setup client commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__setup__subcmd__gateway_commands] )) ||
+_ropewalk__subcmd__setup__subcmd__gateway_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk setup gateway commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__setup__subcmd__help_commands] )) ||
+_ropewalk__subcmd__setup__subcmd__help_commands() {
+    local commands; commands=(
+'gateway:Set up a gateway on this machine and create its first token' \
+'client:Set up this machine as a client of a gateway' \
+'undo:Undo what \`setup\` did, and nothing else' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk setup help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__setup__subcmd__help__subcmd__client_commands] )) ||
+_ropewalk__subcmd__setup__subcmd__help__subcmd__client_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk setup help client commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__setup__subcmd__help__subcmd__gateway_commands] )) ||
+_ropewalk__subcmd__setup__subcmd__help__subcmd__gateway_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk setup help gateway commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__setup__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__setup__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk setup help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__setup__subcmd__help__subcmd__undo_commands] )) ||
+_ropewalk__subcmd__setup__subcmd__help__subcmd__undo_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk setup help undo commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__setup__subcmd__undo_commands] )) ||
+_ropewalk__subcmd__setup__subcmd__undo_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk setup undo commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__sim_commands] )) ||
 _ropewalk__subcmd__sim_commands() {
     local commands; commands=(
-'run:Run a scenario once and print what every flow and station got' \
-'sweep:Run a scenario at every point of its sweep, on all cores' \
-'check:Check scenario files, and say how many runs their sweeps have' \
+'run:Run a scenario once and print its results' \
+'sweep:Run a scenario at every point of its sweep' \
+'check:Check scenario files and count the runs of their sweeps' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk sim commands' commands "$@"
@@ -2274,9 +2210,9 @@ _ropewalk__subcmd__sim__subcmd__check_commands() {
 (( $+functions[_ropewalk__subcmd__sim__subcmd__help_commands] )) ||
 _ropewalk__subcmd__sim__subcmd__help_commands() {
     local commands; commands=(
-'run:Run a scenario once and print what every flow and station got' \
-'sweep:Run a scenario at every point of its sweep, on all cores' \
-'check:Check scenario files, and say how many runs their sweeps have' \
+'run:Run a scenario once and print its results' \
+'sweep:Run a scenario at every point of its sweep' \
+'check:Check scenario files and count the runs of their sweeps' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk sim help commands' commands "$@"
@@ -2325,11 +2261,6 @@ _ropewalk__subcmd__top_commands() {
 _ropewalk__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk up commands' commands "$@"
-}
-(( $+functions[_ropewalk__subcmd__web_commands] )) ||
-_ropewalk__subcmd__web_commands() {
-    local commands; commands=()
-    _describe -t commands 'ropewalk web commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_ropewalk" ]; then

@@ -1,11 +1,21 @@
 //! The command line.
 
-use crate::config::{Amount, ClassName, File};
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use ipnet::{IpNet, Ipv4Net};
+use crate::bunch::Bunch;
+use crate::commands::{
+    Ap, Check, Completions, Invite, LinkArgs, Mptcp, Pages, PathArgs, PepArgs, Repeater, Restore, Revoke,
+    Serve, Status, Up,
+};
+use crate::config::File;
+use crate::doctor::Doctor;
+use crate::exit::{Code, failure};
+use crate::roam::Roam;
+use crate::setup::Setup;
+use crate::top::Top;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use ropewalk_session::Endpoint;
-use serde::{Deserialize, Serialize};
-use std::net::{IpAddr, SocketAddr};
+use serde::Deserialize;
+use std::fmt::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// One encrypted link out of every link in reach.
@@ -17,55 +27,90 @@ pub(crate) struct Cli {
     pub command: Command,
 }
 
+/// The commands by what they are for; those that a newcomer needs first.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Start here", &["setup", "invite", "up", "status", "path", "doctor"]),
+    ("Run and manage a bond", &["serve", "revoke", "top", "web", "restore", "check"]),
+    ("Wi-Fi and other links", &["ap", "repeater", "roam", "bunch", "link", "pep", "mptcp", "probe"]),
+    ("Simulate and compare", &["sim", "lab", "compare", "reproduce"]),
+    ("Other", &["completions", "help"]),
+];
+
+/// The command line, its commands in groups.
+pub(crate) fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    let mut all = String::new();
+    for (title, names) in GROUPS {
+        let _ = writeln!(all, "{title}:");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let _ = writeln!(all, "  {name:<11}  {}", about.map_or_else(String::new, ToString::to_string));
+        }
+        all.push('\n');
+    }
+    let template = "{about-with-newline}\n{usage-heading} {usage}\n\n";
+    Cli::command().help_template(format!("{template}{all}Options:\n{{options}}"))
+}
+
+/// What the command line says; where it is wrong, or asks for help, the program ends.
+pub(crate) fn parse() -> Cli {
+    Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit())
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a gateway: the end that clients reach
-    Serve(Serve),
-    /// Make a token that lets one device in, and print it
+    /// Set up a gateway or a client on this machine, step by step
+    Setup(Setup),
+    /// Create a token that lets one device in
     Invite(Invite),
-    /// Connect this machine to a gateway over every link it has
+    /// Connect this machine to a gateway over all of its links
     Up(Up),
-    /// Run the access point of a repeater with two radios
+    /// Show the state of the running bond
+    Status(Status),
+    /// Serve a page that shows the running bond, and changes it
+    Web(crate::web::Web),
+    /// Add, remove or change paths of the running bond
+    Path(PathArgs),
+    /// Check this machine and its bond, and say what to mend
+    Doctor(Doctor),
+    /// Run a gateway
+    Serve(Serve),
+    /// Remove a device: end its session and keep it out
+    Revoke(Revoke),
+    /// Watch the running bond live
+    Top(Top),
+    /// Restore routes, firewall and settings after a crash
+    Restore(Restore),
+    /// Check a configuration file
+    Check(Check),
+    /// Run an access point with two radios
     Ap(Ap),
     /// Run a repeater with two radios
     Repeater(Repeater),
-    /// Be a station of several access points at once
+    /// Connect to several access points at once
     Roam(Roam),
-    /// Say how the running bond does
-    Status(Status),
-    /// Watch the running bond
-    Top(Top),
-    /// Serve a page that shows the running bond, and changes it
-    Web(crate::web::Web),
-    /// Change the paths of the running bond
-    Path(PathArgs),
-    /// Say how long interfaces' queues are, what became of packets, and how radios hear their neighbours
-    Link(Link),
+    /// Show queues, completions and stations of interfaces
+    Link(LinkArgs),
     /// Upload over the neighbours' uplinks, too
     #[command(subcommand)]
     Bunch(Bunch),
-    /// Help TCP connections that this router forwards: split them, or repair loss behind it
-    Pep(Pep),
-    /// Let a device in no more, and end its session
-    Revoke(Revoke),
-    /// Take back what a daemon that was killed, or failed under a kill switch, left on this machine: routes, firewall, settings
-    Restore(Restore),
-    /// Simulate a scenario: radios, links, TCP and bonds in virtual time
-    Sim(crate::sim::Sim),
-    /// Put two reports of a scenario side by side, and say whether they agree
-    Compare(crate::compare::Compare),
-    /// Measure a path: what limits it, what to set, and what that would give
-    Probe(crate::probe::Probe),
-    /// Run the scenarios of a paper and write what it reported beside what came out
-    Reproduce(crate::reproduce::Reproduce),
-    /// Make a scenario live: network namespaces whose radios and cables are models
-    Lab(crate::lab::Lab),
-    /// Coupled congestion control for the kernel's own MPTCP
+    /// Split or repair TCP connections that this router forwards
+    Pep(PepArgs),
+    /// Manage congestion control of the kernel's MPTCP
     Mptcp(Mptcp),
-    /// Check a configuration file
-    Check(Check),
-    /// Print the completions for a shell
+    /// Measure a path and find what limits it
+    Probe(crate::probe::Probe),
+    /// Simulate a scenario in virtual time
+    Sim(crate::sim::Sim),
+    /// Run a scenario live, in network namespaces
+    Lab(crate::lab::Lab),
+    /// Compare two or three reports of a scenario
+    Compare(crate::compare::Compare),
+    /// Run the scenarios of a paper and compare with its figures
+    Reproduce(crate::reproduce::Reproduce),
+    /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages into a directory
     #[command(hide = true)]
@@ -78,9 +123,45 @@ pub(crate) enum Command {
 /// Where the daemon keeps what it must not forget.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct State {
-    /// Directory for keys and state; made if it is not there
+    /// State directory (keys, token, clients); created if missing
     #[arg(long = "state", value_name = "DIR")]
     pub dir: PathBuf,
+}
+
+/// Which daemon a command is about.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Which {
+    /// State directory of the daemon [default: the only one in /var/lib/ropewalk]
+    #[arg(long = "state", value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// Where services have their state directories.
+const STATES: &str = "/var/lib/ropewalk";
+
+impl Which {
+    /// The directory that is named, or the only one that there is.
+    pub(crate) fn find(&self) -> anyhow::Result<PathBuf> {
+        if let Some(dir) = &self.dir {
+            return Ok(dir.clone());
+        }
+        let entries = std::fs::read_dir(STATES).into_iter().flatten().flatten();
+        let mut all: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| p.is_dir()).collect();
+        all.sort();
+        match &all[..] {
+            [one] => Ok(one.clone()),
+            [] => Err(failure(
+                Code::NotRunning,
+                format!(
+                    "there is no state directory in {STATES}: name one with --state DIR, or begin with `ropewalk setup`"
+                ),
+            )),
+            many => {
+                let names: Vec<String> = many.iter().map(|p| p.display().to_string()).collect();
+                Err(failure(Code::Usage, format!("which of {}? Name it with --state DIR", names.join(", "))))
+            }
+        }
+    }
 }
 
 /// How a log line looks.
@@ -99,13 +180,13 @@ pub(crate) struct Daemon {
     /// Read settings from this TOML file; the command line goes before it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Name of the network device [default: the first free of rw0, rw1, …]
+    /// Network device name [default: the first free of rw0, rw1, …]
     #[arg(long, value_name = "NAME")]
     pub tun: Option<String>,
     /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
     /// Serve metrics for Prometheus by HTTP at this address
@@ -122,578 +203,20 @@ impl Daemon {
     }
 }
 
-/// `ropewalk serve`.
-#[derive(Debug, Args)]
-pub(crate) struct Serve {
-    #[command(flatten)]
-    pub state: State,
-    #[command(flatten)]
-    pub daemon: Daemon,
-    /// UDP address to listen on; give it again for more [default: 0.0.0.0:4500 and, with IPv6, [::]:4500]
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub listen: Vec<SocketAddr>,
-    /// The gateway's address inside the bond, with the network that clients get theirs from; once for IPv4, once for IPv6
-    /// [default: 10.77.0.1/24]
-    #[arg(long, value_name = "CIDR")]
-    pub address: Vec<IpNet>,
-    /// Let clients reach the internet through this machine (nftables and forwarding)
-    #[arg(long)]
-    pub masquerade: bool,
-    /// Let clients reach each other through the bond
-    #[arg(long)]
-    pub client_to_client: bool,
-}
-
-/// `ropewalk invite`.
-#[derive(Debug, Args)]
-pub(crate) struct Invite {
-    /// What to call the device
-    pub name: String,
-    #[command(flatten)]
-    pub state: State,
-    /// Where the device reaches the gateway; give it again for more [default: the addresses that it listens on]
-    #[arg(long = "endpoint", value_name = "HOST:PORT")]
-    pub endpoints: Vec<Endpoint>,
-}
-
-/// `ropewalk link`.
-#[derive(Debug, Args)]
-pub(crate) struct Link {
-    /// The interfaces [default: all that have something to say]
-    #[arg(value_name = "IFACE")]
-    pub interfaces: Vec<String>,
-    #[command(flatten)]
-    pub show: Show,
-}
-
 /// How something that changes is shown.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Show {
     /// Print JSON: one line, and with --watch one each second
     #[arg(long)]
     pub json: bool,
-    /// Go on until Ctrl-C
+    /// Repeat every second until Ctrl-C
     #[arg(long)]
     pub watch: bool,
 }
 
-/// `ropewalk up`.
-#[derive(Debug, Args)]
-pub(crate) struct Up {
-    /// What `ropewalk invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the one used last with this state]
-    #[arg(value_name = "TOKEN")]
-    pub token: Option<String>,
-    /// Read the token from this file
-    #[arg(long, value_name = "FILE", conflicts_with = "token")]
-    pub token_file: Option<PathBuf>,
-    #[command(flatten)]
-    pub state: State,
-    #[command(flatten)]
-    pub daemon: Daemon,
-    /// Use this interface, to this endpoint if one is given; give it again for more [default: every usable interface]
-    #[arg(long = "path", value_name = "IFACE[@HOST:PORT]")]
-    pub paths: Vec<PathName>,
-    /// Send this network through the bond; 0.0.0.0/0 and ::/0 are everything
-    #[arg(long = "route", value_name = "CIDR")]
-    pub routes: Vec<IpNet>,
-    /// Ask this name server, through the bond
-    #[arg(long = "dns", value_name = "ADDR")]
-    pub dns: Vec<IpAddr>,
-    /// Let nothing leave this machine but through the bond, until the client is told to stop; with --route 0.0.0.0/0. `ropewalk restore` takes it back where
-    /// the client was killed
-    #[arg(long)]
-    pub kill_switch: bool,
-    /// Give up if there is no connection after this long
-    #[arg(long, value_name = "SECS")]
-    pub timeout: Option<u64>,
-}
-
-/// What both ends of a backhaul take.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct BackhaulArgs {
-    /// Read settings from this TOML file; the command line goes before it
-    #[arg(long, value_name = "FILE", required = true)]
-    pub config: Option<PathBuf>,
-    /// Directory for keys and state; made if it is not there [default: the file's `state`]
-    #[arg(long = "state", value_name = "DIR")]
-    pub state: Option<PathBuf>,
-    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
-    #[arg(long, value_name = "LEVEL")]
-    pub log: Option<String>,
-    /// How log lines look
-    #[arg(long, value_name = "FORMAT")]
-    pub log_format: Option<LogFormat>,
-    /// Serve metrics for Prometheus by HTTP at this address
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub metrics: Option<SocketAddr>,
-}
-
-impl BackhaulArgs {
-    /// As other daemons take it.
-    pub(crate) fn daemon(&self) -> Daemon {
-        let BackhaulArgs { config, log, log_format, metrics, .. } = self.clone();
-        Daemon { config, tun: None, log, log_format, metrics }
-    }
-}
-
-/// `ropewalk ap`.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub(crate) struct Ap {
-    /// Something else than to run it.
-    #[command(subcommand)]
-    pub command: Option<ApCommand>,
-    #[command(flatten)]
-    pub backhaul: BackhaulArgs,
-}
-
-/// What else there is to an access point.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ApCommand {
-    /// Make a token that lets one repeater in, and print it
-    Invite {
-        /// What to call the repeater, as in [[ap.repeater]]
-        name: String,
-        /// The access point's file
-        #[arg(long, value_name = "FILE")]
-        config: PathBuf,
-        /// Directory for keys and state [default: the file's `state`]
-        #[arg(long = "state", value_name = "DIR")]
-        state: Option<PathBuf>,
-        /// Where the repeater reaches the access point; give it again for more [default: the addresses of its radios' interfaces]
-        #[arg(long = "endpoint", value_name = "HOST:PORT")]
-        endpoints: Vec<Endpoint>,
-    },
-}
-
-/// `ropewalk repeater`.
-#[derive(Debug, Args)]
-pub(crate) struct Repeater {
-    /// What `ropewalk ap invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the file's, or the one used last
-    /// with this state]
-    #[arg(value_name = "TOKEN")]
-    pub token: Option<String>,
-    /// Read the token from this file
-    #[arg(long, value_name = "FILE", conflicts_with = "token")]
-    pub token_file: Option<PathBuf>,
-    #[command(flatten)]
-    pub backhaul: BackhaulArgs,
-    /// The clients are on this cable: no radio is shared with them, nothing is limited
-    #[arg(long, value_name = "IFACE", value_parser = interface)]
-    pub lan: Option<String>,
-    /// Give up if there is no connection after this long
-    #[arg(long, value_name = "SECS")]
-    pub timeout: Option<u64>,
-}
-
-fn interface(name: &str) -> Result<String, String> {
+/// An interface's name.
+pub(crate) fn interface(name: &str) -> Result<String, String> {
     check_interface(name).map(|()| name.to_owned())
-}
-
-/// `ropewalk roam`.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Roam {
-    /// Something else than to run it.
-    #[command(subcommand)]
-    pub command: Option<RoamCommand>,
-    #[command(flatten)]
-    pub run: RoamArgs,
-}
-
-/// What `ropewalk roam` takes.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct RoamArgs {
-    /// Read settings from this TOML file, section [roam]; the command line goes before it
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// The radio, as `iw list` names it [default: the only one]
-    #[arg(long, value_name = "PHY")]
-    pub radio: Option<String>,
-    /// A station interface of the radio, to listen with [default: its first]
-    #[arg(long, value_name = "IFACE", value_parser = interface)]
-    pub interface: Option<String>,
-    /// wpa_supplicant's file with the networks to join [default: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there]
-    #[arg(long, value_name = "FILE")]
-    pub networks: Option<PathBuf>,
-    /// Directory for what is noted to be taken back [default: /run/ropewalk/roam]
-    #[arg(long = "state", value_name = "DIR")]
-    pub state: Option<PathBuf>,
-    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
-    #[arg(long, value_name = "LEVEL")]
-    pub log: Option<String>,
-    /// How log lines look
-    #[arg(long, value_name = "FORMAT")]
-    pub log_format: Option<LogFormat>,
-}
-
-/// What else there is to roaming.
-#[derive(Debug, Subcommand)]
-pub(crate) enum RoamCommand {
-    /// Listen, and print what would be joined and why
-    Scan {
-        #[command(flatten)]
-        run: RoamArgs,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Say how the running `ropewalk roam` does
-    Status {
-        /// Directory that it was started with [default: /run/ropewalk/roam]
-        #[arg(long = "state", value_name = "DIR")]
-        state: Option<PathBuf>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-/// `ropewalk status`.
-#[derive(Debug, Args)]
-pub(crate) struct Status {
-    #[command(flatten)]
-    pub state: State,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `ropewalk top`.
-#[derive(Debug, Args)]
-pub(crate) struct Top {
-    #[command(flatten)]
-    pub state: State,
-}
-
-/// `ropewalk path`.
-#[derive(Debug, Args)]
-pub(crate) struct PathArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: PathCommand,
-}
-
-/// What can be done with paths.
-#[derive(Debug, Subcommand)]
-pub(crate) enum PathCommand {
-    /// Use another interface, or another endpoint by an interface
-    Add {
-        /// Which
-        #[arg(value_name = "IFACE[@HOST:PORT]")]
-        name: PathName,
-        #[command(flatten)]
-        state: State,
-        #[command(flatten)]
-        options: PathOptions,
-    },
-    /// Use an interface no more, until the daemon starts again
-    Remove {
-        /// Which
-        #[arg(value_name = "IFACE[@HOST:PORT]")]
-        name: PathName,
-        #[command(flatten)]
-        state: State,
-    },
-    /// Say what a path may be used for; it is remembered
-    Set {
-        /// Which
-        #[arg(value_name = "IFACE[@HOST:PORT]")]
-        name: PathName,
-        #[command(flatten)]
-        state: State,
-        #[command(flatten)]
-        options: PathOptions,
-    },
-}
-
-/// What a path may be used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PathOptions {
-    /// active: always used; backup: while no other works; metered: until its cap is used up
-    #[arg(long)]
-    pub class: Option<ClassName>,
-    /// What a metered path may carry in a month, both directions together, such as 10GB
-    #[arg(long, value_name = "AMOUNT")]
-    pub cap: Option<Amount>,
-    /// The day of the month on which a new allowance begins
-    #[arg(long, value_name = "DAY", value_parser = clap::value_parser!(u8).range(1..=31))]
-    pub reset_day: Option<u8>,
-    /// Its share under the weighted scheduler
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub weight: Option<u32>,
-}
-
-/// `ropewalk revoke`.
-#[derive(Debug, Args)]
-pub(crate) struct Revoke {
-    /// What the device is called
-    pub name: String,
-    #[command(flatten)]
-    pub state: State,
-}
-
-/// `ropewalk bunch`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Bunch {
-    /// Run a gateway: it puts uploads together and hands them to receivers
-    Gateway(BunchGateway),
-    /// Make a token that lets one access point in, and print it
-    Invite(Invite),
-    /// Run an access point: it helps the uploads of its home, of its neighbours, or both
-    Ap(BunchAp),
-    /// Say how the running gateway or access point does
-    Status(BunchStatus),
-    /// Let an access point in no more, and end its tunnel
-    Revoke(Revoke),
-}
-
-/// How a daemon logs.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Log {
-    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
-    #[arg(long, value_name = "LEVEL")]
-    pub log: Option<String>,
-    /// How log lines look
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub log_format: LogFormat,
-}
-
-/// What is done for TCP by a bunch's gateway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BunchVariant {
-    /// Nothing: packets go on as they come.
-    Plain,
-    /// They go on in order.
-    SimpleBuffer,
-    /// They are acknowledged in the receiver's name when they are safe.
-    ProactiveAck,
-}
-
-/// Who forwards a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BunchScheduling {
-    /// The first that reports it and whose send buffer has room.
-    FirstCome,
-    /// The one by which it is expected first.
-    ExpectedDelivery,
-}
-
-/// `ropewalk bunch gateway`.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct BunchGateway {
-    #[command(flatten)]
-    pub state: State,
-    /// TCP address at which access points find it
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub listen: SocketAddr,
-    /// Uploads leave by this interface only [default: as routes lead]
-    #[arg(long, value_name = "IFACE", value_parser = interface)]
-    pub deliver: Option<String>,
-    /// Help uploads to this network; give it again for more [default: 0.0.0.0/0, which is all but private networks]
-    #[arg(long, value_name = "CIDR")]
-    pub serve: Vec<Ipv4Net>,
-    /// Help UDP, too
-    #[arg(long)]
-    pub udp: bool,
-    /// The gateway's address among its access points, with the network that their senders get addresses from
-    #[arg(long, value_name = "CIDR", default_value = "10.78.0.1/24")]
-    pub address: IpNet,
-    /// Name of the network device [default: the first free of bunch0, bunch1, …]
-    #[arg(long, value_name = "NAME")]
-    pub tun: Option<String>,
-    /// What is done for TCP
-    #[arg(long, default_value = "proactive-ack")]
-    pub variant: BunchVariant,
-    /// proactive-ack: how many holders are enough where the home access point is not one
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=31))]
-    pub custody: u8,
-    /// Who forwards a packet
-    #[arg(long, default_value = "expected-delivery")]
-    pub scheduling: BunchScheduling,
-    /// Acknowledged bytes that nobody has reset both ends after so many milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 3000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
-    pub grace: u64,
-    #[command(flatten)]
-    pub log: Log,
-}
-
-/// `ropewalk bunch ap`.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct BunchAp {
-    /// What `ropewalk bunch invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the one used last with this state]
-    #[arg(value_name = "TOKEN")]
-    pub token: Option<String>,
-    /// Read the token from this file
-    #[arg(long, value_name = "FILE", conflicts_with = "token")]
-    pub token_file: Option<PathBuf>,
-    #[command(flatten)]
-    pub state: State,
-    /// Reach the gateway by this interface only [default: as routes lead]
-    #[arg(long, value_name = "IFACE", value_parser = interface)]
-    pub uplink: Option<String>,
-    /// What the uplink carries, Mbit/s: the home's own traffic then goes before the tunnel's, which keeps half a megabit (HTB); with --uplink
-    #[arg(long, value_name = "MBPS", requires = "uplink")]
-    pub uplink_rate: Option<f64>,
-    /// Help the uploads of devices at this interface
-    #[arg(long, value_name = "IFACE", value_parser = interface)]
-    pub home: Option<String>,
-    /// The network of the neighbours: hand them the home's packets, and help with theirs
-    #[arg(long, value_name = "IFACE", value_parser = interface)]
-    pub share: Option<String>,
-    /// For experiments: leave out so many of 100 packets that a neighbour would be handed
-    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub miss: u8,
-    /// Name of the network device [default: the first free of bunch0, bunch1, …]
-    #[arg(long, value_name = "NAME")]
-    pub tun: Option<String>,
-    /// Most bytes of packets to hold
-    #[arg(long, value_name = "AMOUNT", default_value = "32MB")]
-    pub memory: Amount,
-    /// Most bytes on the way to the gateway
-    #[arg(long, value_name = "AMOUNT", default_value = "64KiB")]
-    pub send_buffer: Amount,
-    /// Milliseconds between reports
-    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1000))]
-    pub report_interval: u64,
-    #[command(flatten)]
-    pub log: Log,
-}
-
-/// `ropewalk bunch status`.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct BunchStatus {
-    #[command(flatten)]
-    pub state: State,
-    #[command(flatten)]
-    pub show: Show,
-}
-
-/// What a TCP proxy does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PepPolicy {
-    /// Acknowledge in the receiver's name what is here: two connections with a shorter round trip each.
-    Split,
-    /// Acknowledge nothing, and send again what is lost behind this machine.
-    Snoop,
-}
-
-/// `ropewalk pep`.
-#[derive(Debug, Args)]
-pub(crate) struct Pep {
-    #[command(flatten)]
-    pub state: State,
-    /// What to do for connections
-    #[arg(long)]
-    pub policy: PepPolicy,
-    /// Most kilobytes (1024 bytes) to keep of each direction of a connection
-    #[arg(long, value_name = "KIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(64..=65_536))]
-    pub window: u64,
-    /// Most connections at once; what is too many passes as it came
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub connections: u32,
-    /// Name of the network device [default: the first free of pep0, pep1, …]
-    #[arg(long, value_name = "NAME")]
-    pub tun: Option<String>,
-    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
-    #[arg(long, value_name = "LEVEL")]
-    pub log: Option<String>,
-    /// How log lines look
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub log_format: LogFormat,
-}
-
-/// `ropewalk restore`.
-#[derive(Debug, Args)]
-pub(crate) struct Restore {
-    #[command(flatten)]
-    pub state: State,
-}
-
-/// `ropewalk mptcp`.
-#[derive(Debug, Args)]
-pub(crate) struct Mptcp {
-    /// What of it.
-    #[command(subcommand)]
-    pub command: MptcpCommand,
-}
-
-/// What there is to MPTCP.
-#[derive(Debug, Subcommand)]
-pub(crate) enum MptcpCommand {
-    /// Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and
-    /// HighSpeed TCP
-    #[command(subcommand)]
-    Cc(CcCommand),
-}
-
-/// What can be done with the kernel's controllers.
-#[derive(Debug, Subcommand)]
-pub(crate) enum CcCommand {
-    /// Load controllers into the kernel, where they stay until `unload` or a reboot
-    Load {
-        /// Which; the kernel lists them as rw_lia, rw_olia, rw_balia, rw_hstcp
-        #[arg(value_name = "NAME", required = true)]
-        names: Vec<Controller>,
-    },
-    /// Say which are loaded, and what they carry
-    Status {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Take controllers out of the kernel; connections on them go on until they are closed
-    Unload {
-        /// Which [default: all]
-        #[arg(value_name = "NAME")]
-        names: Vec<Controller>,
-    },
-}
-
-/// A controller for the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Controller {
-    /// Linked increases, RFC 6356.
-    Lia,
-    /// Opportunistic linked increases.
-    Olia,
-    /// Balanced linked adaptation.
-    Balia,
-    /// HighSpeed TCP, RFC 3649; couples nothing.
-    Hstcp,
-}
-
-impl From<Controller> for ropewalk_kern::Law {
-    fn from(controller: Controller) -> ropewalk_kern::Law {
-        match controller {
-            Controller::Lia => ropewalk_kern::Law::Lia,
-            Controller::Olia => ropewalk_kern::Law::Olia,
-            Controller::Balia => ropewalk_kern::Law::Balia,
-            Controller::Hstcp => ropewalk_kern::Law::Hstcp,
-        }
-    }
-}
-
-/// `ropewalk check`.
-#[derive(Debug, Args)]
-pub(crate) struct Check {
-    /// The file
-    pub file: PathBuf,
-}
-
-/// `ropewalk completions`.
-#[derive(Debug, Args)]
-pub(crate) struct Completions {
-    /// Which shell
-    pub shell: clap_complete::Shell,
-}
-
-/// Where pages go.
-#[derive(Debug, Args)]
-pub(crate) struct Pages {
-    /// The directory
-    pub directory: PathBuf,
 }
 
 /// `IFACE` or `IFACE@HOST:PORT`.
@@ -740,7 +263,6 @@ impl std::fmt::Display for PathName {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {
         Cli::try_parse_from(line.split_whitespace())
@@ -748,7 +270,21 @@ mod tests {
 
     #[test]
     fn the_definition_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_stands_in_one_group() {
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        listed.sort_unstable();
+        let whole = command();
+        let shown = whole.get_subcommands().filter(|c| !c.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(clap::Command::get_name).chain(["help"]).collect();
+        shown.sort_unstable();
+        assert_eq!(listed, shown);
+        let help = command().render_help().to_string();
+        assert!(help.find("setup").unwrap() < help.find("serve").unwrap(), "{help}");
+        assert!(help.lines().all(|l| l.chars().count() <= 100), "{help}");
     }
 
     #[test]
@@ -771,13 +307,12 @@ mod tests {
             "ropewalk roam --radio phy0 --interface wlan0 --networks f --config g --state d --log debug",
             "ropewalk roam scan --interface wlan0 --json",
             "ropewalk roam status --state d --json",
-            "ropewalk bunch gateway --state d --listen 0.0.0.0:4520",
-            "ropewalk bunch gateway --state d --listen [::]:4520 --deliver eth0 --serve 203.0.113.0/24 --udp --variant plain --scheduling first-come",
-            "ropewalk bunch invite anna --state d --endpoint gw.example.org:4520",
-            "ropewalk bunch ap - --state d --uplink wan0 --uplink-rate 1.9 --home lan0 --share mesh0 --memory 8MB",
-            "ropewalk bunch ap --token-file f --state d --share mesh0",
-            "ropewalk bunch status --state d --json --watch",
-            "ropewalk bunch revoke anna --state d",
+            "ropewalk status",
+            "ropewalk invite alice --qr",
+            "ropewalk setup gateway --yes --port 4501 --endpoint gw.example.org --address 10.9.0.1/24 --masquerade no --device phone --root d",
+            "ropewalk setup client --yes --token-file - --full-tunnel yes --kill-switch no --dns 10.77.0.1 --path wan0 --from-wg f",
+            "ropewalk setup undo home --all",
+            "ropewalk doctor --state d --config f --json",
             "ropewalk status --state d --json",
             "ropewalk top --state d",
             "ropewalk path add wan0@gw:1 --state d --class backup",
@@ -809,6 +344,23 @@ mod tests {
         }
     }
 
+    /// What a user copies out of the guide is taken, whatever has changed since it was written.
+    #[test]
+    fn the_commands_of_the_guide_are_taken() {
+        let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
+        let mut count = 0;
+        for page in ["start.md", "gateway.md", "paths.md", "trouble.md", "repeater.md", "roam.md"] {
+            let text = std::fs::read_to_string(guide.join(page)).unwrap();
+            let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+            for line in blocks.flat_map(str::lines).filter(|l| l.starts_with("ropewalk ")) {
+                let line = line.split(['#', '<', '>', '|']).next().unwrap_or(line);
+                assert!(parse(line).is_ok(), "{page}: {line}: {}", parse(line).unwrap_err());
+                count += 1;
+            }
+        }
+        assert!(count > 20, "{count}");
+    }
+
     #[test]
     fn what_cannot_be_is_refused() {
         for line in [
@@ -824,6 +376,9 @@ mod tests {
             "ropewalk path set wan0 --state d --cap lots",
             "ropewalk invite alice --state d --endpoint 192.0.2.1",
             "ropewalk roam --interface a-name-that-is-too-long",
+            "ropewalk setup client rw1_x",
+            "ropewalk setup gateway --name ../x",
+            "ropewalk setup client --full-tunnel yes --route 10.0.0.0/8",
             "ropewalk mptcp cc load",
             "ropewalk mptcp cc load cubic",
         ] {

@@ -8,6 +8,8 @@
 //! * `state`: what is kept on disk: keys, clients, used bytes.
 //! * `sim`: the simulator: runs, sweeps, their results; `lab`: the same scenarios live; `compare`: both side by side; `reproduce`:
 //!   papers, claim by claim.
+//! * `setup`: a gateway or client by a conversation; `doctor`: what is wrong with one.
+//! * `hooks`: programs of the user's that are told what happens.
 //! * `roam`: a station of several access points; `bunch`: neighbours' uplinks for one sender.
 //! * `probe`: what limits a path.
 //! * `web`: a page to look at, in a process of its own.
@@ -28,23 +30,26 @@ mod compare;
 mod config;
 mod control;
 mod daemon;
+mod doctor;
 mod exit;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gateway;
+mod hooks;
 mod lab;
 mod logging;
 mod metrics;
 mod probe;
+mod qr;
 mod report;
 mod reproduce;
 mod roam;
+mod setup;
 mod sim;
 mod state;
 mod top;
 mod web;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 /// What shells say of a program that a closed pipe has ended: 128 and the number of SIGPIPE.
@@ -69,7 +74,7 @@ fn end_where_nothing_can_be_printed() {
 /// The program.
 pub fn main() -> ExitCode {
     end_where_nothing_can_be_printed();
-    let cli = cli::Cli::parse();
+    let cli = cli::parse();
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

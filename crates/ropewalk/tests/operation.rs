@@ -5,7 +5,7 @@ mod common;
 use std::io::{Read, Write};
 
 use common::{BINARY, SOON, States, eventually, invite, lab, root, ropewalk, serve, up};
-use ropewalk_lab::{Namespace, Ping, Process};
+use ropewalk_lab::{Namespace, Paths, Ping, Process};
 use rustix::process::Signal;
 
 const INSIDE: &str = "10.77.0.1";
@@ -73,6 +73,15 @@ fn interfaces_are_found_and_paths_can_be_changed() {
     eventually("the path is back, and is a backup still", || {
         paths(&states) == ["wan1 backup active", "wan2 metered active"]
     });
+    // A path with an endpoint of its own goes by its interface, too.
+    assert_eq!(path(&["remove", "wan1"]).0, 0);
+    let whole = format!("wan1@{}:4500", Paths::SHARED);
+    assert_eq!(path(&["add", &whole]).0, 0);
+    eventually("it works", || paths(&states).contains(&"wan1 backup active".to_owned()));
+    assert_eq!(path(&["remove", "wan1"]).0, 0);
+    assert_eq!(paths(&states), ["wan2 metered active"]);
+    assert_eq!(path(&["add", "wan1"]).0, 0);
+    eventually("the path is back again", || paths(&states).len() == 2);
     lab.client.ip(&["link set wan2 down"]).unwrap();
     eventually("the other path carries on", || pings(&lab.client));
     lab.client.ip(&["link set wan2 up"]).unwrap();

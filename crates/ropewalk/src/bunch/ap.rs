@@ -6,6 +6,7 @@
 //!  neighbours ◀─▶ share ◀─▶ Ap
 //! ```
 
+use super::args::BunchAp as Args;
 use super::flows::{self, Flows};
 use super::hello::{self, Dialled};
 use super::record::{Broken, Channel, Records};
@@ -13,7 +14,6 @@ use super::report::{ApStatus, BunchStatus};
 use super::share::Share;
 use super::tunnel::Tunnel;
 use super::words::Word;
-use crate::cli::BunchAp as Args;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, entropy};
 use crate::exit::{Code, failure};

@@ -6,11 +6,11 @@
 //!
 //! Each access point has an address in the device's network, and its senders appear there as ports of it; the kernel translates that to this machine's own address.
 
+use super::args::{BunchGateway as Args, BunchScheduling, BunchVariant};
 use super::conn::{Conn, Event, Member};
 use super::record::Channel;
 use super::report::{BunchStatus, Contributor, GatewayStatus};
 use super::words::{self, NEIGHBOURS, Neighbour, Secret, Word};
-use crate::cli::BunchGateway as Args;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, entropy};
 use crate::gateway::SharedClients;
@@ -86,13 +86,13 @@ fn config(args: &Args) -> Config {
     entropy().fill_bytes(&mut secret);
     Config {
         variant: match args.variant {
-            crate::cli::BunchVariant::Plain => Variant::Plain,
-            crate::cli::BunchVariant::SimpleBuffer => Variant::SimpleBuffer,
-            crate::cli::BunchVariant::ProactiveAck => Variant::ProactiveAck { custody: args.custody },
+            BunchVariant::Plain => Variant::Plain,
+            BunchVariant::SimpleBuffer => Variant::SimpleBuffer,
+            BunchVariant::ProactiveAck => Variant::ProactiveAck { custody: args.custody },
         },
         scheduling: match args.scheduling {
-            crate::cli::BunchScheduling::FirstCome => Scheduling::FirstCome,
-            crate::cli::BunchScheduling::ExpectedDelivery => Scheduling::ExpectedDelivery,
+            BunchScheduling::FirstCome => Scheduling::FirstCome,
+            BunchScheduling::ExpectedDelivery => Scheduling::ExpectedDelivery,
         },
         grace: Time::from_millis(args.grace),
         // What may really be sent is looked at packet by packet.

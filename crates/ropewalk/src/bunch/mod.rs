@@ -13,6 +13,7 @@
 //! | `report` | what they say of themselves |
 
 mod ap;
+mod args;
 mod conn;
 mod flows;
 mod gateway;
@@ -23,7 +24,7 @@ mod share;
 mod tunnel;
 mod words;
 
-use crate::cli::{Bunch, BunchAp, BunchGateway, BunchStatus, Revoke};
+use crate::commands::Revoke;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};
@@ -36,6 +37,8 @@ use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
 use crate::{commands, logging};
 use anyhow::Context;
+pub(crate) use args::Bunch;
+use args::{BunchAp, BunchGateway, BunchStatus};
 use ipnet::IpNet;
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{

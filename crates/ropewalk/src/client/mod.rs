@@ -19,6 +19,7 @@ use crate::cli::PathName;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::exit::{Code, failure};
+use crate::hooks::Hooks;
 use crate::report;
 use crate::report::history::What;
 use ropewalk_bond::api::Event;
@@ -61,6 +62,8 @@ pub(crate) struct Parts {
     pub reload: Reload,
     /// What a repeater adds.
     pub repeater: Option<RepeaterPart>,
+    /// Programs that are told what happens.
+    pub hooks: Option<Hooks>,
 }
 
 /// A running client.
@@ -76,6 +79,7 @@ pub(crate) struct Client {
     meter: Meter,
     reload: Reload,
     repeater: Option<RepeaterPart>,
+    hooks: Option<Hooks>,
     /// Routes have changed and are to be looked at then.
     routes_due: Time,
     started: Time,
@@ -85,7 +89,7 @@ pub(crate) struct Client {
 impl Client {
     /// A client that has not tried anything yet.
     pub(crate) fn new(options: ClientOptions, parts: Parts, started: Time) -> Client {
-        let Parts { follower, resolver, network, settings, meter, reload, repeater } = parts;
+        let Parts { follower, resolver, network, settings, meter, reload, repeater, hooks } = parts;
         let uplink = |name: &PathName| Uplink::new(name.clone(), &options.endpoints, settings.of(name), true);
         let uplinks = options.paths.iter().map(uplink).collect();
         Client {
@@ -99,6 +103,7 @@ impl Client {
             meter,
             reload,
             repeater,
+            hooks,
             routes_due: Time::NEVER,
             started,
             connected: false,
@@ -122,6 +127,9 @@ impl Client {
     /// Ends the client: what it changed on this machine is taken back, but for the kill switch of a client that failed.
     pub(crate) fn finish(mut self, running: &mut Running, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         self.settle(running, clock::now());
+        if let Some(hooks) = self.hooks.take() {
+            hooks.finish();
+        }
         outcome?;
         Ok(self.network.restore()?)
     }
@@ -143,6 +151,14 @@ impl Client {
         self.settle(running, now);
         if self.connected {
             self.network.follow(&links);
+        }
+        self.tell_hooks();
+    }
+
+    /// Programs of the user's hear which paths work.
+    fn tell_hooks(&mut self) {
+        if let Some(hooks) = &mut self.hooks {
+            hooks.paths(self.uplinks.iter().filter(|u| u.is_up()).map(|u| u.name.to_string()).collect());
         }
     }
 
@@ -197,6 +213,9 @@ impl Client {
         running.core.engine.set_routes(&self.network.behind());
         self.connected = true;
         let inside: Vec<String> = self.network.addresses().iter().map(ToString::to_string).collect();
+        if let Some(hooks) = &mut self.hooks {
+            hooks.connected(self.network.addresses());
+        }
         let words = if again { "connected again" } else { "connected" };
         tracing::info!(device = running.core.devices.name(), address = inside.join(" "), "{words}");
         service::status(&format!("{words}, {}", inside.join(" ")));
@@ -215,9 +234,10 @@ impl Client {
                 running
                     .history
                     .note(now, What::Path { peer: other.into(), name, state: state.name().into() });
-                return;
+                break;
             }
         }
+        self.tell_hooks();
     }
 }
 
@@ -304,6 +324,7 @@ impl Role for Client {
             queue.read(&mut running.core.engine, now);
         }
         self.drive(running, now)?;
+        self.tell_hooks();
         Ok(Flow::Continue)
     }
 

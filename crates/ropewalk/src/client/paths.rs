@@ -1,7 +1,8 @@
 //! What a user may do with paths while the client runs.
 
 use super::{Client, Uplink};
-use crate::cli::{PathName, PathOptions};
+use crate::cli::PathName;
+use crate::commands::PathOptions;
 use crate::daemon::Running;
 use crate::exit::{Code, failure};
 use ropewalk_time::Time;
@@ -46,6 +47,7 @@ impl Client {
         self.uplinks[at].abandon_all(running, now);
         self.settle(running, now);
         let uplink = self.uplinks.remove(at);
+        self.tell_hooks();
         if self.options.paths.is_empty() {
             self.excluded.insert(uplink.name.interface);
         }
@@ -63,7 +65,7 @@ impl Client {
     ) -> anyhow::Result<String> {
         let name = parse(name)?;
         let at = self.find(&name)?;
-        let settings = self.uplinks[at].settings.with(options)?;
+        let (name, settings) = (self.uplinks[at].name.clone(), self.uplinks[at].settings.with(options)?);
         self.settings.say(&name, settings)?;
         self.settle(running, now);
         self.uplinks[at].set(running, settings, 0);
@@ -86,18 +88,47 @@ impl Client {
     }
 
     fn find(&self, name: &PathName) -> anyhow::Result<usize> {
-        self.uplinks.iter().position(|w| w.name == *name).ok_or_else(|| {
-            let names: Vec<String> = self.uplinks.iter().map(|w| w.name.to_string()).collect();
-            let known = if names.is_empty() {
-                "there is none".into()
-            } else {
-                format!("there are {}", names.join(", "))
-            };
-            failure(Code::Usage, format!("there is no path {name}; {known}"))
-        })
+        let names: Vec<&PathName> = self.uplinks.iter().map(|w| &w.name).collect();
+        pick(&names, name).map_err(|words| failure(Code::Usage, words))
+    }
+}
+
+/// Which path is meant: the one of that name, else the only one by that interface.
+fn pick(names: &[&PathName], wanted: &PathName) -> Result<usize, String> {
+    if let Some(at) = names.iter().position(|n| *n == wanted) {
+        return Ok(at);
+    }
+    let joined =
+        |of: &mut dyn Iterator<Item = &&PathName>| of.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let by_interface = |n: &&PathName| wanted.endpoint.is_none() && n.interface == wanted.interface;
+    let mut found = names.iter().enumerate().filter(|(_, n)| by_interface(n));
+    match (found.next(), found.next()) {
+        (Some((at, _)), None) => Ok(at),
+        (Some(_), Some(_)) => {
+            let which = joined(&mut names.iter().filter(|n| by_interface(n)));
+            Err(format!("{} has several paths: say which of {which}", wanted.interface))
+        }
+        (None, _) if names.is_empty() => Err(format!("there is no path {wanted}; there is none")),
+        (None, _) => Err(format!("there is no path {wanted}; there are {}", joined(&mut names.iter()))),
     }
 }
 
 fn parse(name: &str) -> anyhow::Result<PathName> {
     name.parse().map_err(|why: String| failure(Code::Usage, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_enough_where_one_path_is_meant() {
+        let names = ["wan1@gw:1", "wan2@gw:1", "wan2@gw:2", "wan3"].map(|n| n.parse::<PathName>().unwrap());
+        let names: Vec<&PathName> = names.iter().collect();
+        let pick = |wanted: &str| pick(&names, &wanted.parse().unwrap());
+        assert_eq!((pick("wan1"), pick("wan3"), pick("wan2@gw:2")), (Ok(0), Ok(3), Ok(2)));
+        assert_eq!(pick("wan2").unwrap_err(), "wan2 has several paths: say which of wan2@gw:1, wan2@gw:2");
+        assert!(pick("wan1@gw:9").unwrap_err().contains("there are wan1@gw:1, wan2@gw:1"));
+        assert!(pick("wan4").is_err());
+    }
 }

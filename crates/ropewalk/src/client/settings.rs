@@ -1,6 +1,7 @@
 //! What paths may be used for: as the configuration says, or as `ropewalk path set` said last.
 
-use crate::cli::{PathName, PathOptions};
+use crate::cli::PathName;
+use crate::commands::PathOptions;
 use crate::config::{ClassName, PathEntry};
 use crate::exit::{Code, failure};
 use crate::state::StateDir;

@@ -66,6 +66,8 @@ pub(crate) struct Uplink {
     attempts: Vec<Attempt>,
     /// The attempt that was answered, by its path.
     chosen: Option<u8>,
+    /// That path carries data.
+    is_up: bool,
     turn: usize,
     next: Time,
     ask_again: Time,
@@ -90,6 +92,7 @@ impl Uplink {
             targets: Vec::new(),
             attempts: Vec::new(),
             chosen: None,
+            is_up: false,
             turn: 0,
             next: Time::ZERO,
             ask_again: Time::ZERO,
@@ -114,6 +117,11 @@ impl Uplink {
             paths: self.attempts.iter().map(|a| a.path).collect(),
             obstacle: self.obstacle(),
         }
+    }
+
+    /// It carries data.
+    pub(crate) fn is_up(&self) -> bool {
+        self.is_up
     }
 
     fn class(&self) -> Class {
@@ -332,6 +340,11 @@ impl Uplink {
     pub(crate) fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) -> bool {
         let Some(attempt) = self.attempts.iter_mut().find(|a| a.path == path) else { return false };
         attempt.dead_since = if state == State::Down { attempt.dead_since.or(Some(now)) } else { None };
+        self.is_up = match state {
+            State::Active => true,
+            State::Down if self.chosen == Some(path) => false,
+            _ => self.is_up,
+        };
         match state {
             State::Active if self.chosen != Some(path) => {
                 self.chosen = Some(path);
@@ -359,7 +372,7 @@ impl Uplink {
         running.core.engine.remove_path(path, now);
         running.remove_socket(attempt.link);
         if self.chosen == Some(path) {
-            self.chosen = None;
+            (self.chosen, self.is_up) = (None, false);
         }
     }
 }

@@ -1,19 +1,80 @@
 //! `ropewalk ap`: the access point of a repeater with two radios. It is a gateway that listens on its radios' interfaces.
 
-use super::{invite, serve};
-use crate::cli::{Ap, ApCommand, Invite, State};
+use super::invite::{self, Invite};
+use super::serve;
+use crate::cli::{Daemon, LogFormat, Which};
 use crate::config::{BackhaulLink, File};
 use crate::daemon::Reload;
 use crate::exit::{Code, failure};
 use crate::gateway::radios::{Radios, addresses};
 use crate::state::StateDir;
 use crate::state::pool::Pool;
+use clap::{Args, Subcommand};
 use ipnet::IpNet;
 use ropewalk_bond::backhaul::limiter::{RTS_THRESHOLD, RTS_TRIES};
 use ropewalk_net::links;
 use ropewalk_net::setup::{Journal, is_worth_protecting, protect};
 use ropewalk_session::{BackhaulEnd, BackhaulRole, Endpoint, Host, Layer};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+
+/// What both ends of a backhaul take.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BackhaulArgs {
+    /// Read settings from this TOML file; the command line goes before it
+    #[arg(long, value_name = "FILE", required = true)]
+    pub config: Option<PathBuf>,
+    /// State directory (keys, token, clients); created if missing [default: the file's `state`]
+    #[arg(long = "state", value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// Format of log lines
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+    /// Serve metrics for Prometheus by HTTP at this address
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
+}
+
+impl BackhaulArgs {
+    /// As other daemons take it.
+    pub(crate) fn daemon(&self) -> Daemon {
+        let BackhaulArgs { config, log, log_format, metrics, .. } = self.clone();
+        Daemon { config, tun: None, log, log_format, metrics }
+    }
+}
+
+/// `ropewalk ap`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Ap {
+    /// Something else than to run it.
+    #[command(subcommand)]
+    pub command: Option<ApCommand>,
+    #[command(flatten)]
+    pub backhaul: BackhaulArgs,
+}
+
+/// What else there is to an access point.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApCommand {
+    /// Create a token that lets one repeater in
+    Invite {
+        /// What to call the repeater, as in [[ap.repeater]]
+        name: String,
+        /// The access point's file
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// State directory [default: the file's `state`]
+        #[arg(long = "state", value_name = "DIR")]
+        state: Option<PathBuf>,
+        /// Where the repeater reaches the access point; give it again for more [default: the addresses of its radios' interfaces]
+        #[arg(long = "endpoint", value_name = "HOST:PORT")]
+        endpoints: Vec<Endpoint>,
+    },
+}
 
 /// Runs an access point, or makes a token for a repeater.
 pub(super) fn run(args: Ap) -> anyhow::Result<()> {
@@ -21,7 +82,7 @@ pub(super) fn run(args: Ap) -> anyhow::Result<()> {
         let file = read(&config)?;
         let dir = state_dir(state.or_else(|| file.ap.state.clone()), &config)?;
         let endpoints = if endpoints.is_empty() { own_endpoints(&file)? } else { endpoints };
-        return invite::run(&Invite { name, state: State { dir }, endpoints });
+        return invite::run(&Invite { name, state: Which { dir: Some(dir) }, endpoints, qr: false });
     }
     let Some(path) = args.backhaul.config.clone() else {
         return Err(failure(Code::Usage, "--config FILE is missing"));

@@ -1,27 +1,54 @@
 //! `ropewalk invite`.
 
-use crate::cli::Invite;
+use crate::cli::Which;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, failure};
 use crate::gateway::control;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::qr;
 use crate::state::clients::{Clients, FILE};
 use crate::state::{StateDir, identity};
+use clap::Args;
 use ropewalk_net::privileges;
+use ropewalk_session::Endpoint;
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+
+/// `ropewalk invite`.
+#[derive(Debug, Args)]
+pub(crate) struct Invite {
+    /// Name for the device
+    pub name: String,
+    #[command(flatten)]
+    pub state: Which,
+    /// Outside address of the gateway; give it again for more [default: the addresses it listens on]
+    #[arg(long = "endpoint", value_name = "HOST:PORT")]
+    pub endpoints: Vec<Endpoint>,
+    /// Print the token as a QR code, too
+    #[arg(long)]
+    pub qr: bool,
+}
 
 /// Prints one token line.
 pub(crate) fn run(args: &Invite) -> anyhow::Result<()> {
     privileges::keep_secrets()?;
-    let running =
-        if args.state.dir.is_dir() { Line::try_open(&StateDir::existing(&args.state.dir)?)? } else { None };
-    let token = match running {
-        Some(mut daemon) => ask(&mut daemon, args)?,
-        None => on_files(&StateDir::open(&args.state.dir)?, args)?,
-    };
+    let token = create_token(args)?;
     println!("{token}");
+    if args.qr {
+        print!("\n{}", qr::render(&token, std::io::stdout().is_terminal())?);
+    }
     Ok(())
+}
+
+/// A new token.
+pub(crate) fn create_token(args: &Invite) -> anyhow::Result<String> {
+    let state = args.state.find()?;
+    let running = if state.is_dir() { Line::try_open(&StateDir::existing(&state)?)? } else { None };
+    match running {
+        Some(mut daemon) => ask(&mut daemon, args),
+        None => on_files(&StateDir::open(&state)?, args),
+    }
 }
 
 fn ask(daemon: &mut Line, args: &Invite) -> anyhow::Result<String> {

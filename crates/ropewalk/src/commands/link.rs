@@ -1,15 +1,26 @@
 //! `ropewalk link`: what interfaces say of their queues, completions and neighbours.
 
-use crate::cli::Link as Args;
+use crate::cli::Show;
 use crate::exit::{Code, failure};
 use crate::report::link::{Link, LinkStation};
 use crate::report::table::{bits, bytes};
+use clap::Args;
 use ropewalk_net::feedback::{FeedbackError, LinkFeedback, open};
 use ropewalk_net::links;
 use serde::Serialize;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::Duration;
+
+/// `ropewalk link`.
+#[derive(Debug, Args)]
+pub(crate) struct LinkArgs {
+    /// The interfaces [default: all that have something to say]
+    #[arg(value_name = "IFACE")]
+    pub interfaces: Vec<String>,
+    #[command(flatten)]
+    pub show: Show,
+}
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(1);
@@ -33,7 +44,7 @@ struct Watched {
 }
 
 /// Shows it once, or until it is interrupted.
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+pub(super) fn run(args: &LinkArgs) -> anyhow::Result<()> {
     let mut all = watched(&args.interfaces)?;
     if args.show.json {
         loop {

@@ -14,10 +14,19 @@ mod serve;
 mod status;
 mod up;
 
-pub(crate) use invite::run as invite;
-pub(crate) use revoke::run as revoke;
-pub(crate) use status::snapshot;
-pub(crate) use up::{read_token, remembered as remembered_token};
+pub(crate) use ap::Ap;
+pub(crate) use invite::{Invite, create_token, run as invite};
+pub(crate) use link::LinkArgs;
+pub(crate) use mptcp::Mptcp;
+pub(crate) use pages::{Check, Completions, Pages};
+pub(crate) use path::{PathArgs, PathOptions};
+pub(crate) use pep::PepArgs;
+pub(crate) use repeater::Repeater;
+pub(crate) use restore::Restore;
+pub(crate) use revoke::{Revoke, run as revoke};
+pub(crate) use serve::Serve;
+pub(crate) use status::{Status, snapshot};
+pub(crate) use up::{Up, read_token, remembered as remembered_token};
 
 use crate::cli::{Cli, Command};
 
@@ -25,6 +34,8 @@ use crate::cli::{Cli, Command};
 pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Serve(args) => serve::run(args),
+        Command::Setup(args) => crate::setup::run(args),
+        Command::Doctor(args) => crate::doctor::run(&args),
         Command::Invite(args) => invite(&args),
         Command::Up(args) => up::run(args),
         Command::Ap(args) => ap::run(args),

@@ -1,9 +1,73 @@
 //! `ropewalk mptcp`.
 
-use crate::cli::{CcCommand, Controller, Mptcp, MptcpCommand};
+use clap::{Args, Subcommand, ValueEnum};
 use ropewalk_kern::{CONNECTIONS, Law, SLOTS, Status};
 use serde::Serialize;
 use std::fmt::Write;
+
+/// `ropewalk mptcp`.
+#[derive(Debug, Args)]
+pub(crate) struct Mptcp {
+    /// What of it.
+    #[command(subcommand)]
+    pub command: MptcpCommand,
+}
+
+/// What there is to MPTCP.
+#[derive(Debug, Subcommand)]
+pub(crate) enum MptcpCommand {
+    /// Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and
+    /// HighSpeed TCP
+    #[command(subcommand)]
+    Cc(CcCommand),
+}
+
+/// What can be done with the kernel's controllers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CcCommand {
+    /// Load controllers until `unload` or a reboot
+    Load {
+        /// Which; the kernel lists them as rw_lia, rw_olia, rw_balia, rw_hstcp
+        #[arg(value_name = "NAME", required = true)]
+        names: Vec<Controller>,
+    },
+    /// List loaded controllers and their connections
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Unload controllers; open connections keep theirs
+    Unload {
+        /// Which [default: all]
+        #[arg(value_name = "NAME")]
+        names: Vec<Controller>,
+    },
+}
+
+/// A controller for the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Controller {
+    /// Linked increases, RFC 6356.
+    Lia,
+    /// Opportunistic linked increases.
+    Olia,
+    /// Balanced linked adaptation.
+    Balia,
+    /// HighSpeed TCP, RFC 3649; couples nothing.
+    Hstcp,
+}
+
+impl From<Controller> for ropewalk_kern::Law {
+    fn from(controller: Controller) -> ropewalk_kern::Law {
+        match controller {
+            Controller::Lia => ropewalk_kern::Law::Lia,
+            Controller::Olia => ropewalk_kern::Law::Olia,
+            Controller::Balia => ropewalk_kern::Law::Balia,
+            Controller::Hstcp => ropewalk_kern::Law::Hstcp,
+        }
+    }
+}
 
 /// A controller, for a program.
 #[derive(Serialize)]

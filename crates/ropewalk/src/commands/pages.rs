@@ -1,15 +1,36 @@
 //! What is generated: manual pages, completions, reference pages. `packaging/` and `docs/guide/` hold copies, and a test says when they are stale.
 
-use crate::cli::{Check, Cli, Completions, Pages};
+use crate::cli;
 use crate::config::File;
 use crate::metrics::{Kind, Metric, PATH, PEER, PROCESS};
 use crate::report::{self, Snapshot};
 use anyhow::Context;
-use clap::CommandFactory;
+use clap::Args;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// `ropewalk check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The file
+    pub file: PathBuf,
+}
+
+/// `ropewalk completions`.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// Which shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Where pages go.
+#[derive(Debug, Args)]
+pub(crate) struct Pages {
+    /// The directory
+    pub directory: PathBuf,
+}
 
 /// `ropewalk check`: says that a file is well, or what is wrong with it.
 pub(super) fn check(args: &Check) -> anyhow::Result<()> {
@@ -20,7 +41,7 @@ pub(super) fn check(args: &Check) -> anyhow::Result<()> {
 
 /// `ropewalk completions`.
 pub(super) fn completions(args: &Completions) {
-    clap_complete::generate(args.shell, &mut Cli::command(), "ropewalk", &mut std::io::stdout());
+    clap_complete::generate(args.shell, &mut cli::command(), "ropewalk", &mut std::io::stdout());
 }
 
 /// `ropewalk man`.
@@ -44,7 +65,7 @@ fn write_all(directory: &Path, pages: Vec<(String, String)>) -> anyhow::Result<(
 
 /// Manual pages by file name, one for the program and one for each command.
 fn manual() -> anyhow::Result<Vec<(String, String)>> {
-    let mut command = Cli::command();
+    let mut command = cli::command();
     command.build();
     let mut pages = vec![("ropewalk.1".to_owned(), page(command.clone())?)];
     for sub in command.get_subcommands().filter(|s| !s.is_hide_set() && s.get_name() != "help") {
@@ -78,7 +99,7 @@ const MADE: &str = "<!-- Made by `cargo run -p ropewalk -- reference docs/guide`
 
 fn commands() -> String {
     let mut out = format!("{MADE}# Commands\n");
-    let mut command = Cli::command().term_width(100);
+    let mut command = cli::command().term_width(100);
     command.build();
     section(&mut out, &mut command, 2);
     out.push_str(include_str!("exit_codes.md"));
@@ -221,7 +242,7 @@ mod tests {
         for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh, clap_complete::Shell::Fish] {
             let path = root.join(format!("packaging/completions/ropewalk.{shell}"));
             let mut made = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "ropewalk", &mut made);
+            clap_complete::generate(shell, &mut cli::command(), "ropewalk", &mut made);
             let have = std::fs::read(&path).unwrap_or_default();
             assert!(
                 have == made,

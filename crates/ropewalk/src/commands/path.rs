@@ -1,9 +1,71 @@
 //! `ropewalk path`.
 
-use crate::cli::{PathArgs, PathCommand};
+use crate::cli::{PathName, Which};
+use crate::config::{Amount, ClassName};
 use crate::control::ask;
 use crate::control::protocol::{Request, Response};
 use crate::state::StateDir;
+use clap::{Args, Subcommand};
+use serde::{Deserialize, Serialize};
+
+/// `ropewalk path`.
+#[derive(Debug, Args)]
+pub(crate) struct PathArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PathCommand,
+}
+
+/// What can be done with paths.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PathCommand {
+    /// Add a path: an interface, or another endpoint by it
+    Add {
+        /// The path
+        #[arg(value_name = "IFACE[@HOST:PORT]")]
+        name: PathName,
+        #[command(flatten)]
+        state: Which,
+        #[command(flatten)]
+        options: PathOptions,
+    },
+    /// Remove a path until the daemon starts again
+    Remove {
+        /// The path; the interface is enough where only one path uses it
+        #[arg(value_name = "IFACE[@HOST:PORT]")]
+        name: PathName,
+        #[command(flatten)]
+        state: Which,
+    },
+    /// Set what a path is used for; it is remembered
+    Set {
+        /// The path; the interface is enough where only one path uses it
+        #[arg(value_name = "IFACE[@HOST:PORT]")]
+        name: PathName,
+        #[command(flatten)]
+        state: Which,
+        #[command(flatten)]
+        options: PathOptions,
+    },
+}
+
+/// What a path may be used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PathOptions {
+    /// active: always used; backup: while no other works; metered: until its cap is used up
+    #[arg(long)]
+    pub class: Option<ClassName>,
+    /// What a metered path may carry in a month, both directions together, such as 10GB
+    #[arg(long, value_name = "AMOUNT")]
+    pub cap: Option<Amount>,
+    /// The day of the month on which a new allowance begins
+    #[arg(long, value_name = "DAY", value_parser = clap::value_parser!(u8).range(1..=31))]
+    pub reset_day: Option<u8>,
+    /// Its share under the weighted scheduler
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub weight: Option<u32>,
+}
 
 /// Changes the paths of a running client.
 pub(super) fn run(args: PathArgs) -> anyhow::Result<()> {
@@ -16,7 +78,7 @@ pub(super) fn run(args: PathArgs) -> anyhow::Result<()> {
             (state, Request::PathSet { name: name.to_string(), options })
         }
     };
-    if let Response::Done { said } = ask(&StateDir::existing(&state.dir)?, &request)?
+    if let Response::Done { said } = ask(&StateDir::existing(&state.find()?)?, &request)?
         && !said.is_empty()
     {
         eprintln!("{said}");

@@ -1,11 +1,12 @@
 //! `ropewalk pep`: forwarded TCP through the proxies of crate `pep`.
 
-use crate::cli::{Pep as Args, PepPolicy};
+use crate::cli::{LogFormat, State};
 use crate::exit::{Code, failure};
 use crate::logging;
 use crate::report::table::bytes;
 use crate::state::StateDir;
 use anyhow::Context;
+use clap::{Args, ValueEnum};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::pep::Relay;
 use ropewalk_net::poll::{Events, Interest, Poller, Signal, Signals};
@@ -18,6 +19,40 @@ use ropewalk_pep::{Config, Policy};
 use ropewalk_session::Layer;
 use std::time::{Duration, Instant};
 
+/// What a TCP proxy does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PepPolicy {
+    /// Acknowledge in the receiver's name what is here: two connections with a shorter round trip each.
+    Split,
+    /// Acknowledge nothing, and send again what is lost behind this machine.
+    Snoop,
+}
+
+/// `ropewalk pep`.
+#[derive(Debug, Args)]
+pub(crate) struct PepArgs {
+    #[command(flatten)]
+    pub state: State,
+    /// What to do for connections
+    #[arg(long)]
+    pub policy: PepPolicy,
+    /// Most kilobytes (1024 bytes) to keep of each direction of a connection
+    #[arg(long, value_name = "KIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(64..=65_536))]
+    pub window: u64,
+    /// Most connections at once; what is too many passes as it came
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub connections: u32,
+    /// Network device name [default: the first free of pep0, pep1, …]
+    #[arg(long, value_name = "NAME")]
+    pub tun: Option<String>,
+    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// Format of log lines
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub log_format: LogFormat,
+}
+
 /// Packets that wait in the device for us.
 const QUEUE: u32 = 1000;
 /// Packets in a row before timers and signals are looked at.
@@ -26,7 +61,7 @@ const DEVICE: u64 = 0;
 const SIGNALS: u64 = 1;
 
 /// Runs until told to stop.
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+pub(super) fn run(args: &PepArgs) -> anyhow::Result<()> {
     logging::start(args.log.as_deref(), args.log_format)?;
     privileges::check()?;
     let versions: Vec<bool> = [false, true].into_iter().filter(|v6| is_forwarding(*v6)).collect();
@@ -65,7 +100,7 @@ fn refuse_translation() -> anyhow::Result<()> {
     }
 }
 
-fn work(args: &Args, versions: &[bool], journal: &mut Journal) -> anyhow::Result<()> {
+fn work(args: &PepArgs, versions: &[bool], journal: &mut Journal) -> anyhow::Result<()> {
     let mut signals = Signals::new().context("signals cannot be caught")?;
     let tun = Tun::open_with(Some(args.tun.as_deref().unwrap_or("pep%d")), Offloads::default())?;
     // What passes an interface passes the device too.

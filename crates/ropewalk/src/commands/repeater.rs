@@ -1,17 +1,39 @@
 //! `ropewalk repeater`: a repeater with two radios. It is a client whose paths are the stations on the access point's radios.
 
-use super::{ap, up};
-use crate::cli::Repeater;
+use super::ap::{self, BackhaulArgs};
+use super::up;
+use crate::cli::interface;
 use crate::client::{ClientsQueue, RepeaterPart};
 use crate::config::{File, PathEntry};
 use crate::daemon::Reload;
 use crate::exit::{Code, failure};
 use crate::gateway::endpoints::FILE as GATEWAY_FILE;
 use crate::state::StateDir;
+use clap::Args;
 use ropewalk_net::feedback::Radio;
 use ropewalk_net::links::{self, LinkError};
 use ropewalk_session::{BackhaulEnd, BackhaulRole, Endpoint, Host, Layer, Token};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// `ropewalk repeater`.
+#[derive(Debug, Args)]
+pub(crate) struct Repeater {
+    /// What `ropewalk ap invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the file's, or the one used last
+    /// with this state]
+    #[arg(value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// Read the token from this file
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    pub token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub backhaul: BackhaulArgs,
+    /// The clients are on this cable: no radio is shared with them, nothing is limited
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub lan: Option<String>,
+    /// Give up if there is no connection after this long
+    #[arg(long, value_name = "SECS")]
+    pub timeout: Option<u64>,
+}
 
 /// Runs a repeater until it is told to stop.
 pub(super) fn run(args: Repeater) -> anyhow::Result<()> {

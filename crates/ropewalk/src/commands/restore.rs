@@ -1,13 +1,21 @@
 //! `ropewalk restore`.
 
-use crate::cli::Restore;
+use crate::cli::Which;
 use crate::state::StateDir;
+use clap::Args;
 use ropewalk_net::setup::Journal;
+
+/// `ropewalk restore`.
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    pub state: Which,
+}
 
 /// Takes back what a daemon left behind that did not end in good order.
 pub(super) fn run(args: &Restore) -> anyhow::Result<()> {
-    StateDir::existing(&args.state.dir)?;
-    let dir = StateDir::open(&args.state.dir)?;
+    StateDir::existing(&args.state.find()?)?;
+    let dir = StateDir::open(&args.state.find()?)?;
     let _lock = dir.lock()?;
     let (journal, changes) = Journal::open_in(dir.handle()?, dir.path(), false)?;
     journal.restore()?;

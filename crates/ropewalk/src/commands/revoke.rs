@@ -1,18 +1,28 @@
 //! `ropewalk revoke`.
 
 use super::invite::lock;
-use crate::cli::Revoke;
+use crate::cli::Which;
 use crate::control::ask::Line;
 use crate::control::protocol::Request;
 use crate::state::StateDir;
 use crate::state::clients::{Clients, FILE};
+use clap::Args;
+
+/// `ropewalk revoke`.
+#[derive(Debug, Args)]
+pub(crate) struct Revoke {
+    /// Name of the device
+    pub name: String,
+    #[command(flatten)]
+    pub state: Which,
+}
 
 /// Ends a device's right to come in, and its session if it has one.
 pub(crate) fn run(args: &Revoke) -> anyhow::Result<()> {
-    if let Some(mut daemon) = Line::try_open(&StateDir::existing(&args.state.dir)?)? {
+    if let Some(mut daemon) = Line::try_open(&StateDir::existing(&args.state.find()?)?)? {
         daemon.ask(&Request::Revoke { name: args.name.clone() })?;
     } else {
-        let dir = StateDir::open(&args.state.dir)?;
+        let dir = StateDir::open(&args.state.find()?)?;
         let _lock = lock(&dir)?;
         let mut clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
         clients.revoke(&args.name)?;

@@ -1,6 +1,6 @@
 //! `ropewalk serve`.
 
-use crate::cli::{LogFormat, Serve};
+use crate::cli::{Daemon, LogFormat, State};
 use crate::config::{File, dedicated};
 use crate::control::server::Server;
 use crate::daemon::{
@@ -15,6 +15,7 @@ use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
 use crate::{logging, metrics};
 use anyhow::Context;
+use clap::Args;
 use ipnet::IpNet;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
@@ -26,6 +27,27 @@ use ropewalk_net::{clock, nat, privileges, service};
 use ropewalk_session::{BackhaulEnd, Layer};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+
+/// `ropewalk serve`.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub state: State,
+    #[command(flatten)]
+    pub daemon: Daemon,
+    /// UDP address to listen on; give it again for more [default: 0.0.0.0:4500 and, with IPv6, [::]:4500]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Vec<SocketAddr>,
+    /// Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 [default: 10.77.0.1/24]
+    #[arg(long, value_name = "CIDR")]
+    pub address: Vec<IpNet>,
+    /// Let clients reach the internet through this gateway (nftables, forwarding)
+    #[arg(long)]
+    pub masquerade: bool,
+    /// Let clients reach each other through the bond
+    #[arg(long)]
+    pub client_to_client: bool,
+}
 
 const PORT: u16 = 4500;
 

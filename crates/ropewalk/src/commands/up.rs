@@ -1,6 +1,6 @@
 //! `ropewalk up`.
 
-use crate::cli::{LogFormat, PathName, Up};
+use crate::cli::{Daemon, LogFormat, PathName, State};
 use crate::client::{Client, ClientOptions, Meter, Network, Parts, PathSettings, RepeaterPart, Resolver};
 use crate::config::{self, File as Settings, Name, PathEntry};
 use crate::control::protocol::{Request, Response};
@@ -9,10 +9,13 @@ use crate::daemon::{
     Core, Devices, Links, Outbox, Reload, Running, Tap, entropy, mailbox, run as run_loop, take_precedence,
 };
 use crate::exit::{Code, failure};
+use crate::hooks::Hooks;
 use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
 use crate::{logging, metrics};
 use anyhow::Context;
+use clap::Args;
+use ipnet::IpNet;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_net::links::Follower;
@@ -24,7 +27,41 @@ use ropewalk_session::{BackhaulEnd, CipherSet, Host, Layer, Token};
 use ropewalk_time::Duration;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// `ropewalk up`.
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    /// What `ropewalk invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the one used last with this state]
+    #[arg(value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// Read the token from this file
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    pub token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub state: State,
+    #[command(flatten)]
+    pub daemon: Daemon,
+    /// Use this interface, to this endpoint if one is given; give it again for more [default: every usable interface]
+    #[arg(long = "path", value_name = "IFACE[@HOST:PORT]")]
+    pub paths: Vec<PathName>,
+    /// Route this network through the bond; 0.0.0.0/0 and ::/0 route everything; give it again for more
+    #[arg(long = "route", value_name = "CIDR")]
+    pub routes: Vec<IpNet>,
+    /// Use this name server through the bond; give it again for more
+    #[arg(long = "dns", value_name = "ADDR")]
+    pub dns: Vec<IpAddr>,
+    /// Block all traffic outside the bond until the client is stopped; needs --route 0.0.0.0/0. `ropewalk restore` unblocks after a crash
+    #[arg(long)]
+    pub kill_switch: bool,
+    /// Run the programs of this directory when paths and the connection come and go
+    #[arg(long, value_name = "DIR")]
+    pub hooks: Option<PathBuf>,
+    /// Give up if there is no connection after this long
+    #[arg(long, value_name = "SECS")]
+    pub timeout: Option<u64>,
+}
 
 const TOKEN_FILE: &str = "token";
 /// Bytes; a token has 4096 at most.
@@ -85,6 +122,7 @@ fn merge(args: Up, mut file: Settings) -> Settings {
     up.kill_switch |= args.kill_switch;
     up.tun = args.daemon.tun.or(up.tun.take());
     up.timeout_s = args.timeout.or(up.timeout_s);
+    up.hooks = args.hooks.or(up.hooks.take());
     if !args.routes.is_empty() {
         up.route = args.routes;
     }
@@ -129,6 +167,7 @@ fn connect(
     privileges::drop_all_but_network()?;
 
     let (inbox, outbox) = mailbox()?;
+    let hooks = file.up.hooks.as_deref().map(|dir| Hooks::start(dir, tun.name())).transpose()?;
     let (routes, dns) = (file.up.route.clone(), file.up.dns.clone());
     let parts = Parts {
         follower,
@@ -138,6 +177,7 @@ fn connect(
         meter: Meter::new(Ledger::open(dir)?),
         reload,
         repeater: part,
+        hooks,
     };
     let now = clock::now();
     let who = ClientConfig {

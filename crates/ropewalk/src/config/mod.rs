@@ -91,6 +91,8 @@ pub(crate) struct Up {
     /// Let nothing leave this machine but through the bond, from the start until the client is told to stop: also while the bond is down, or was killed. It
     /// needs a default route into the bond and nftables. Default: `false`, because the machine is cut off while the bond is.
     pub kill_switch: bool,
+    /// A directory of programs that are run when paths and the connection come and go. Default: none. Not changed by a reload.
+    pub hooks: Option<PathBuf>,
     /// Give up if there is no connection after so many seconds. Default: never.
     pub timeout_s: Option<u64>,
     /// Seal with ChaCha20-Poly1305 even where both ends have instructions for AES. Default: `false`, because AES-128-GCM is faster there.

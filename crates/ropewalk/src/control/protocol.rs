@@ -1,7 +1,7 @@
 //! What can be asked, and what is answered.
 
 use crate::bunch::report::BunchStatus;
-use crate::cli::PathOptions;
+use crate::commands::PathOptions;
 use crate::exit::{self, Code};
 use crate::report::Snapshot;
 use crate::report::history::Happened;

@@ -31,25 +31,25 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     /// Run a scenario's own flows and events in real time, and print what every flow and station got, as `sim run` does
     Run(run::Run),
-    /// Say which scenario files this machine can run live, and what keeps it from the others
+    /// Check whether this machine can run scenario files live
     Check(run::Check),
-    /// Make a scenario live and keep it up
+    /// Start a lab and keep it running
     Up(Up),
-    /// Take a lab down
+    /// Stop a lab
     Down(Name),
-    /// Open a shell inside a node
+    /// Open a shell in a node
     Shell(Shell),
-    /// Run a program inside a node
+    /// Run a program in a node
     Exec(Exec),
-    /// Draw who is where and who hears whom
+    /// Show where nodes are and which hear each other
     Map(Name),
-    /// Move a station, cut a link, change a radio, start an interferer
+    /// Change a running lab: move a station, cut a link, set a radio, start an interferer
     Set(Set),
     /// Watch stations, radios, paths of bonds and links
     Top(Name),
-    /// Say what a node's radios say of themselves: queues, completions, stations, channel
+    /// Show queues, completions, stations and channel of a node's radios
     Radio(Radio),
-    /// Write what a radio hears as pcapng, or make a monitor interface of it, whoever it is for
+    /// Capture what a radio hears, as pcapng or by a monitor interface
     Capture(Capture),
     /// The first process of a machine in virtual time
     #[command(hide = true)]

@@ -1,12 +1,13 @@
 //! The loop: listens, joins, leaves.
 
+use super::RoamArgs;
 use super::listener::Listener;
 use super::plan::{Bounds, Candidate, Verdict, plan, shortage};
 use super::radio::{Chosen, Others, is_on, networks};
 use super::report::{AccessPoint, RoamStatus};
 use super::station::{Station, World};
 use super::{settings, state_dir, text};
-use crate::cli::{LogFormat, RoamArgs};
+use crate::cli::LogFormat;
 use crate::config;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};

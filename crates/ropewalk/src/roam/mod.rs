@@ -21,12 +21,72 @@ mod scan;
 mod station;
 mod text;
 
-use crate::cli::{Roam, RoamArgs, RoamCommand};
+use crate::cli::{LogFormat, interface};
 use crate::config::{self, File};
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::state::StateDir;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
+
+/// `ropewalk roam`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Roam {
+    /// Something else than to run it.
+    #[command(subcommand)]
+    pub command: Option<RoamCommand>,
+    #[command(flatten)]
+    pub run: RoamArgs,
+}
+
+/// What `ropewalk roam` takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RoamArgs {
+    /// Read settings from this TOML file, section [roam]; the command line goes before it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The radio, as `iw list` names it [default: the only one]
+    #[arg(long, value_name = "PHY")]
+    pub radio: Option<String>,
+    /// A station interface of the radio, to listen with [default: its first]
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub interface: Option<String>,
+    /// wpa_supplicant's file with the networks to join [default: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there]
+    #[arg(long, value_name = "FILE")]
+    pub networks: Option<PathBuf>,
+    /// State directory [default: /run/ropewalk/roam]
+    #[arg(long = "state", value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// Format of log lines
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+}
+
+/// What else there is to roaming.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RoamCommand {
+    /// Show which access points would be joined, and why
+    Scan {
+        #[command(flatten)]
+        run: RoamArgs,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the state of the running `ropewalk roam`
+    Status {
+        /// State directory [default: /run/ropewalk/roam]
+        #[arg(long = "state", value_name = "DIR")]
+        state: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
 
 /// Where the state is if nobody says.
 const STATE: &str = "/run/ropewalk/roam";

@@ -30,11 +30,11 @@ pub(crate) struct Sim {
 /// What can be done with scenarios.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimCommand {
-    /// Run a scenario once and print what every flow and station got
+    /// Run a scenario once and print its results
     Run(Run),
-    /// Run a scenario at every point of its sweep, on all cores
+    /// Run a scenario at every point of its sweep
     Sweep(Sweep),
-    /// Check scenario files, and say how many runs their sweeps have
+    /// Check scenario files and count the runs of their sweeps
     Check(Check),
 }
 

@@ -103,7 +103,19 @@ pub(crate) enum ClientsError {
     BadName,
 }
 
+impl Client {
+    /// The device has connected at least once.
+    pub(crate) fn has_come(&self) -> bool {
+        self.key.is_some()
+    }
+}
+
 impl Clients {
+    /// Everybody who was invited and not forgotten.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Client> {
+        self.clients.iter()
+    }
+
     /// Adds an invite under a name that no client has who may still come in.
     pub(crate) fn invite(
         &mut self,

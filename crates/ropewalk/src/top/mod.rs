@@ -2,15 +2,23 @@
 
 mod view;
 
-use crate::cli::Top;
+use crate::cli::Which;
 use crate::commands::snapshot;
 use crate::control::ask::Line;
 use crate::report::{Path, Peer, Snapshot};
 use crate::state::StateDir;
 use anyhow::Context;
+use clap::Args;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
+
+/// `ropewalk top`.
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    #[command(flatten)]
+    pub state: Which,
+}
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(500);
@@ -38,7 +46,7 @@ struct App {
 
 /// Shows it until `q` is pressed.
 pub(crate) fn run(args: &Top) -> anyhow::Result<()> {
-    let mut daemon = Line::open(&StateDir::existing(&args.state.dir)?)?;
+    let mut daemon = Line::open(&StateDir::existing(&args.state.find()?)?)?;
     let mut app = App::default();
     app.take(snapshot(&mut daemon)?);
     // Also restores the terminal when something panics.

@@ -1,7 +1,7 @@
 //! What a page may ask of the daemon: what `ropewalk path`, `invite` and `revoke` ask.
 
 use super::feed::Shared;
-use crate::cli::PathOptions;
+use crate::commands::PathOptions;
 use crate::control::ask;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, Failure, failure};

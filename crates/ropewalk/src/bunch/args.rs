@@ -1,0 +1,145 @@
+//! The arguments of `ropewalk bunch`.
+
+use crate::cli::{LogFormat, Show, State, interface};
+use crate::commands::{Invite, Revoke};
+use crate::config::Amount;
+use clap::{Args, Subcommand, ValueEnum};
+use ipnet::{IpNet, Ipv4Net};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// `ropewalk bunch`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bunch {
+    /// Run a gateway: it puts uploads together and hands them to receivers
+    Gateway(BunchGateway),
+    /// Create a token that lets one access point in
+    Invite(Invite),
+    /// Run an access point: it helps the uploads of its home, of its neighbours, or both
+    Ap(BunchAp),
+    /// Show the state of the running gateway or access point
+    Status(BunchStatus),
+    /// Remove an access point: end its tunnel and keep it out
+    Revoke(Revoke),
+}
+
+/// How a daemon logs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Log {
+    /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// Format of log lines
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub log_format: LogFormat,
+}
+
+/// What is done for TCP by a bunch's gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BunchVariant {
+    /// Nothing: packets go on as they come.
+    Plain,
+    /// They go on in order.
+    SimpleBuffer,
+    /// They are acknowledged in the receiver's name when they are safe.
+    ProactiveAck,
+}
+
+/// Who forwards a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BunchScheduling {
+    /// The first that reports it and whose send buffer has room.
+    FirstCome,
+    /// The one by which it is expected first.
+    ExpectedDelivery,
+}
+
+/// `ropewalk bunch gateway`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BunchGateway {
+    #[command(flatten)]
+    pub state: State,
+    /// TCP address at which access points find it
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: SocketAddr,
+    /// Uploads leave by this interface only [default: as routes lead]
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub deliver: Option<String>,
+    /// Help uploads to this network; give it again for more [default: 0.0.0.0/0, which is all but private networks]
+    #[arg(long, value_name = "CIDR")]
+    pub serve: Vec<Ipv4Net>,
+    /// Help UDP, too
+    #[arg(long)]
+    pub udp: bool,
+    /// The gateway's address among its access points, with the network that their senders get addresses from
+    #[arg(long, value_name = "CIDR", default_value = "10.78.0.1/24")]
+    pub address: IpNet,
+    /// Name of the network device [default: the first free of bunch0, bunch1, …]
+    #[arg(long, value_name = "NAME")]
+    pub tun: Option<String>,
+    /// What is done for TCP
+    #[arg(long, default_value = "proactive-ack")]
+    pub variant: BunchVariant,
+    /// proactive-ack: how many holders are enough where the home access point is not one
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=31))]
+    pub custody: u8,
+    /// Who forwards a packet
+    #[arg(long, default_value = "expected-delivery")]
+    pub scheduling: BunchScheduling,
+    /// Acknowledged bytes that nobody has reset both ends after so many milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 3000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
+    pub grace: u64,
+    #[command(flatten)]
+    pub log: Log,
+}
+
+/// `ropewalk bunch ap`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BunchAp {
+    /// What `ropewalk bunch invite` printed; `-` reads it from standard input, where no list of processes shows it [default: the one used last with this state]
+    #[arg(value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// Read the token from this file
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    pub token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub state: State,
+    /// Reach the gateway by this interface only [default: as routes lead]
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub uplink: Option<String>,
+    /// What the uplink carries, Mbit/s: the home's own traffic then goes before the tunnel's, which keeps half a megabit (HTB); with --uplink
+    #[arg(long, value_name = "MBPS", requires = "uplink")]
+    pub uplink_rate: Option<f64>,
+    /// Help the uploads of devices at this interface
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub home: Option<String>,
+    /// The network of the neighbours: hand them the home's packets, and help with theirs
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub share: Option<String>,
+    /// For experiments: leave out so many of 100 packets that a neighbour would be handed
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub miss: u8,
+    /// Name of the network device [default: the first free of bunch0, bunch1, …]
+    #[arg(long, value_name = "NAME")]
+    pub tun: Option<String>,
+    /// Most bytes of packets to hold
+    #[arg(long, value_name = "AMOUNT", default_value = "32MB")]
+    pub memory: Amount,
+    /// Most bytes on the way to the gateway
+    #[arg(long, value_name = "AMOUNT", default_value = "64KiB")]
+    pub send_buffer: Amount,
+    /// Milliseconds between reports
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub report_interval: u64,
+    #[command(flatten)]
+    pub log: Log,
+}
+
+/// `ropewalk bunch status`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BunchStatus {
+    #[command(flatten)]
+    pub state: State,
+    #[command(flatten)]
+    pub show: Show,
+}

@@ -1,0 +1,215 @@
+//! `ropewalk doctor`: what is wrong with this machine or its bond, in one line each.
+//!
+//! | file | what |
+//! |---|---|
+//! | `host` | the kernel, rights, nftables, the clock |
+//! | `files` | the state directory and the configuration file |
+//! | `network` | ports, other tunnels, routes, reverse path filters |
+//! | `reach` | whether the gateway answers on each path |
+
+mod files;
+mod host;
+mod network;
+mod reach;
+
+use crate::cli::Which;
+use crate::commands::snapshot;
+use crate::config::File;
+use crate::control::ask::Line;
+use crate::exit::{Code, failure, kind_of};
+use crate::report::Snapshot;
+use crate::state::StateDir;
+use anyhow::Context;
+use clap::Args;
+use ropewalk_session::Token;
+use serde::Serialize;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Bytes; a token has 4096 at most.
+const TOKEN_MAX: u64 = 8192;
+
+/// `ropewalk doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    state: Which,
+    /// Configuration file [default: /etc/ropewalk/NAME.toml for the state directory /var/lib/ropewalk/NAME]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Ask the gateway of this token, which is not used up; `-` reads standard input [default: the one that the state directory remembers]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a check went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Level {
+    Ok,
+    Warning,
+    Failed,
+}
+
+/// One check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Finding {
+    check: String,
+    level: Level,
+    /// What was found.
+    found: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+impl Finding {
+    fn ok(check: impl Into<String>, found: impl Into<String>) -> Finding {
+        Finding { check: check.into(), level: Level::Ok, found: found.into(), advice: None }
+    }
+
+    fn warning(check: impl Into<String>, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+        let advice = Some(advice.into());
+        Finding { check: check.into(), level: Level::Warning, found: found.into(), advice }
+    }
+
+    fn failed(check: impl Into<String>, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+        Finding { level: Level::Failed, ..Finding::warning(check, found, advice) }
+    }
+}
+
+/// What is known of the bond that is looked at.
+#[derive(Default)]
+struct Patient {
+    /// The state directory, if there is one.
+    state: Option<PathBuf>,
+    /// The configuration file, and what it says.
+    config: Option<PathBuf>,
+    file: Option<File>,
+    /// The token that leads to the gateway.
+    token: Option<Token>,
+    /// What the daemon says, if it runs.
+    status: Option<Snapshot>,
+}
+
+impl Patient {
+    /// It is a gateway, or is to be one.
+    fn is_gateway(&self) -> bool {
+        let state = self.state.as_deref();
+        let served = |dir: &Path| dir.join("gateway.json").exists() || dir.join("clients.json").exists();
+        match &self.status {
+            Some(status) => matches!(status.role.as_str(), "gateway" | "ap"),
+            None => {
+                state.is_some_and(served) || self.file.as_ref().is_some_and(|f| !f.serve.address.is_empty())
+            }
+        }
+    }
+
+    fn device(&self) -> &str {
+        self.status.as_ref().map_or("", |s| s.device.as_str())
+    }
+}
+
+/// Checks, and prints a line for each.
+pub(crate) fn run(args: &Doctor) -> anyhow::Result<()> {
+    ropewalk_net::privileges::keep_secrets()?;
+    let (patient, mut findings) = meet(args)?;
+    findings.extend(host::check(&patient));
+    findings.extend(network::check(&patient)?);
+    findings.extend(reach::check(&patient)?);
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&findings)?);
+    } else {
+        print!("{}", render(&findings));
+    }
+    let failed = findings.iter().filter(|f| f.level == Level::Failed).count();
+    match failed {
+        0 => Ok(()),
+        1 => Err(failure(Code::Failure, "one check failed")),
+        n => Err(failure(Code::Failure, format!("{n} checks failed"))),
+    }
+}
+
+/// Finds out whom this is about.
+fn meet(args: &Doctor) -> anyhow::Result<(Patient, Vec<Finding>)> {
+    let mut patient = Patient::default();
+    let mut findings = Vec::new();
+    match args.state.find() {
+        Ok(dir) => patient.state = Some(dir),
+        // Before anything was set up there is none.
+        Err(error) if kind_of(&error) == Code::NotRunning => {}
+        Err(error) => findings.push(Finding::warning("state", error.to_string(), "look at one at a time")),
+    }
+    let by_name = patient
+        .state
+        .as_deref()
+        .and_then(Path::file_name)
+        .map(|name| Path::new("/etc/ropewalk").join(name).with_extension("toml"));
+    patient.config = args.config.clone().or_else(|| by_name.filter(|p| p.exists()));
+    findings.extend(files::check_config(&mut patient));
+    findings.extend(files::check_state(&patient));
+    if let Some(dir) = patient.state.as_deref().filter(|d| d.is_dir()) {
+        patient.status = StateDir::existing(dir).ok().and_then(|dir| {
+            let mut daemon = Line::try_open(&dir).ok()??;
+            snapshot(&mut daemon).ok()
+        });
+    }
+    patient.token = token(args, &patient)?;
+    Ok((patient, findings))
+}
+
+fn token(args: &Doctor, patient: &Patient) -> anyhow::Result<Option<Token>> {
+    let text = match (args.token_file.as_deref(), &patient.state) {
+        (Some(path), _) => {
+            let unreadable = || format!("the token file {} cannot be read", path.display());
+            let mut text = String::new();
+            if path == Path::new("-") {
+                std::io::stdin().take(TOKEN_MAX).read_to_string(&mut text).with_context(unreadable)?;
+            } else {
+                let file = std::fs::File::open(path).with_context(unreadable)?;
+                file.take(TOKEN_MAX).read_to_string(&mut text).with_context(unreadable)?;
+            }
+            Some(text)
+        }
+        (None, state) => {
+            let kept = state.as_deref().and_then(|dir| StateDir::existing(dir).ok()?.read("token").ok()?);
+            let up = patient.file.as_ref().map(|f| &f.up);
+            let named = up.and_then(|up| {
+                up.token.clone().or_else(|| std::fs::read_to_string(up.token_file.as_deref()?).ok())
+            });
+            kept.or(named)
+        }
+    };
+    Ok(text.map(|text| text.parse::<Token>()).transpose()?)
+}
+
+/// One line each: how it went, what was looked at, what was found and what to do.
+fn render(findings: &[Finding]) -> String {
+    let width = findings.iter().map(|f| f.check.chars().count()).max().unwrap_or(0);
+    let mut out = String::new();
+    for f in findings {
+        let level = match f.level {
+            Level::Ok => "ok",
+            Level::Warning => "warning",
+            Level::Failed => "FAILED",
+        };
+        let advice = f.advice.as_ref().map_or_else(String::new, |a| format!(" → {a}"));
+        out.push_str(&format!("{level:<7}  {:<width$}  {}{advice}\n", f.check, f.found));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_it_went_what_was_found_and_what_to_do() {
+        let all = [Finding::ok("kernel", "Linux 6.1"), Finding::failed("tun", "not there", "modprobe tun")];
+        assert_eq!(render(&all), "ok       kernel  Linux 6.1\nFAILED   tun     not there → modprobe tun\n");
+        assert!(Level::Failed > Level::Warning && Level::Warning > Level::Ok);
+    }
+}

@@ -1,0 +1,177 @@
+//! Ports, other tunnels, routes and filters.
+
+use super::{Finding, Patient};
+use ipnet::IpNet;
+use ropewalk_net::links::{self, Link, interface_towards};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+/// Kinds of interface that are tunnels; the kernel's words.
+const TUNNELS: [&str; 8] = ["tun", "wireguard", "ipip", "gre", "sit", "xfrm", "vti", "ip6tnl"];
+/// Stands for the internet in a lookup of routes (RFC 5737, RFC 3849); nothing is sent.
+const WORLD: [&str; 2] = ["192.0.2.1", "2001:db8::1"];
+
+pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
+    let links = links::list()?;
+    let others: Vec<&Link> = links.iter().filter(|l| l.name != patient.device()).collect();
+    let mut all = Vec::new();
+    if patient.is_gateway() {
+        all.push(ports(patient));
+        all.extend(forwarding(patient));
+    }
+    all.push(other_tunnel(&others)?);
+    all.push(filters(patient, &others));
+    all.extend(conflicts(patient, &others));
+    Ok(all)
+}
+
+/// Whether the gateway's ports can be had, where it does not have them itself.
+fn ports(patient: &Patient) -> Finding {
+    let listen = patient.file.as_ref().map(|f| f.serve.listen.clone()).unwrap_or_default();
+    let listen = if listen.is_empty() { vec![SocketAddr::from(([0, 0, 0, 0], 4500))] } else { listen };
+    let named: Vec<String> = listen.iter().map(ToString::to_string).collect();
+    if patient.status.is_some() {
+        return Finding::ok("port", format!("the gateway runs and has UDP {}", named.join(", ")));
+    }
+    // Those of the other IP version too, so each is closed before the next.
+    let taken = listen.iter().find_map(|a| UdpSocket::bind(a).err().map(|e| (a, e)));
+    match taken {
+        None => Finding::ok("port", format!("UDP {} is free", named.join(", "))),
+        Some((address, e)) if e.kind() == std::io::ErrorKind::AddrInUse => Finding::failed(
+            "port",
+            format!("UDP {address} is taken by another program"),
+            format!(
+                "`ss -ulpn 'sport = {}'` names it; stop it, or choose another with --listen",
+                address.port()
+            ),
+        ),
+        Some((address, e)) => {
+            Finding::failed("port", format!("UDP {address}: {e}"), "choose another with --listen")
+        }
+    }
+}
+
+fn forwarding(patient: &Patient) -> Option<Finding> {
+    let wanted = patient.file.as_ref().is_some_and(|f| f.serve.masquerade) && patient.status.is_some();
+    let now = std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward").unwrap_or_default();
+    wanted.then(|| match now.trim() {
+        "1" => Finding::ok("forwarding", "on"),
+        _ => Finding::failed(
+            "forwarding",
+            "something turned it off again",
+            "sysctl -w net.ipv4.ip_forward=1, and find out who",
+        ),
+    })
+}
+
+/// Another VPN that has the default route carries the bond's programs, or the bond itself.
+fn other_tunnel(links: &[&Link]) -> anyhow::Result<Finding> {
+    for world in WORLD {
+        let Some(name) = interface_towards(world.parse()?)? else { continue };
+        let Some(link) = links.iter().find(|l| l.name == name) else { continue };
+        if link.kind.as_deref().is_some_and(|k| TUNNELS.contains(&k)) {
+            return Ok(Finding::warning(
+                "other VPN",
+                format!("the default route leads into {name}, another tunnel"),
+                format!(
+                    "stop it, or leave it: the bond's paths go around it by the real interfaces; a full tunnel here would fight it for the default route, and with --path {name} the bond would be a tunnel in a tunnel"
+                ),
+            ));
+        }
+    }
+    Ok(Finding::ok("other VPN", "no other tunnel has the default route"))
+}
+
+/// A strict filter drops answers on all paths but one. The client loosens it while it runs.
+fn filters(patient: &Patient, links: &[&Link]) -> Finding {
+    let value = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{name}/rp_filter"));
+        text.ok().and_then(|t| t.trim().parse::<u8>().ok()).unwrap_or(0)
+    };
+    let usable = links.iter().filter(|l| l.unusable(&[]).is_none());
+    let strict: Vec<&str> =
+        usable.filter(|l| value("all").max(value(&l.name)) == 1).map(|l| l.name.as_str()).collect();
+    let Some(first) = strict.first() else {
+        return Finding::ok("rp_filter", "no interface filters strictly");
+    };
+    let found = format!("strict on {}", strict.join(", "));
+    let advice = format!("sysctl -w net.ipv4.conf.{first}.rp_filter=2, and the same for the others");
+    match &patient.status {
+        Some(status) if status.role == "client" => Finding::failed(
+            "rp_filter",
+            format!("{found}, though a client runs: answers on a path may be dropped"),
+            advice,
+        ),
+        Some(_) => Finding::ok("rp_filter", format!("{found}; a gateway does not mind")),
+        None if patient.is_gateway() => Finding::ok("rp_filter", format!("{found}; a gateway does not mind")),
+        None => Finding::warning(
+            "rp_filter",
+            format!("{found}; a client loosens it while it runs"),
+            format!("nothing, unless /proc/sys cannot be written here: then {advice}"),
+        ),
+    }
+}
+
+/// Networks of the configuration that this machine has elsewhere.
+fn conflicts(patient: &Patient, links: &[&Link]) -> Vec<Finding> {
+    let Some(file) = &patient.file else { return Vec::new() };
+    let own = |l: &Link| -> Vec<(String, IpNet)> {
+        let nets = l.addresses.iter().filter_map(|a| IpNet::new(a.ip, a.prefix_len).ok());
+        nets.map(|n| (l.name.clone(), n.trunc())).collect()
+    };
+    let used: Vec<(String, IpNet)> =
+        links.iter().filter(|l| l.unusable(&[]).is_none()).flat_map(|l| own(l)).collect();
+    let clash = |net: &IpNet| {
+        let mut all = used.iter();
+        all.find(|(_, other)| other.contains(&net.network()) || net.contains(&other.network())).cloned()
+    };
+    let mut out = Vec::new();
+    for address in &file.serve.address {
+        if let Some((name, net)) = clash(address) {
+            out.push(Finding::failed(
+                "routes",
+                format!("the network inside, {address}, is also {net} of {name}"),
+                "choose another address under [serve]",
+            ));
+        }
+    }
+    for route in file.up.route.iter().filter(|r| r.prefix_len() > 0) {
+        if let Some((name, net)) = clash(route) {
+            out.push(Finding::warning(
+                "routes",
+                format!("the route {route} collides with {net} of {name}"),
+                "the longer prefix wins: take the route away, or make it smaller",
+            ));
+        }
+    }
+    if out.is_empty() {
+        out.push(Finding::ok("routes", "no network of the configuration is one of this machine's"));
+    }
+    out
+}
+
+/// What an address of this machine says of the network in front.
+pub(super) fn nat(own: IpAddr, remote: IpAddr) -> Option<&'static str> {
+    let IpAddr::V4(own) = own else { return None };
+    if crate::setup::is_private(remote) {
+        return None;
+    }
+    if own.octets()[0] == 100 && own.octets()[1] & 0xc0 == 64 {
+        return Some("behind the provider's NAT (RFC 6598)");
+    }
+    own.is_private().then_some("behind a NAT")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nat_is_seen_by_a_private_address_towards_a_public_one() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(nat(ip("192.168.1.2"), ip("198.51.100.1")), Some("behind a NAT"));
+        assert!(nat(ip("100.64.1.2"), ip("198.51.100.1")).unwrap().contains("provider"));
+        assert_eq!(nat(ip("10.1.1.1"), ip("10.1.1.2")), None, "both ends are private");
+        assert_eq!(nat(ip("203.0.113.9"), ip("198.51.100.1")), None);
+        assert_eq!(nat(ip("2001:db8::1"), ip("2001:db8::2")), None);
+    }
+}

@@ -1,0 +1,283 @@
+//! Whether the gateway answers on each path.
+//!
+//! While the daemon runs, it knows. While it does not, a handshake is begun with a key and an invite made up for it: a gateway that the token is of answers
+//! that it does not know the invite, and so shows that it is there and has the key. The token is not used up, and nothing changes at the gateway.
+
+use super::network::nat;
+use super::{Finding, Patient};
+use crate::daemon::entropy;
+use crate::report::{Path, Peer, Snapshot};
+use ropewalk_net::clock;
+use ropewalk_net::links::{self, Link, route_via};
+use ropewalk_net::setup::MARK;
+use ropewalk_net::udp::{Options, UdpSocket};
+use ropewalk_session::{
+    CipherSet, ClientHello, Endpoint, Extensions, Host, Index, Initiator, InviteId, InviteSecret,
+    MessageType, StaticKey, Token,
+};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+/// After so long an INIT is sent again; after the last one the path is silent.
+const TRIES: [Duration; 3] =
+    [Duration::from_millis(500), Duration::from_millis(1000), Duration::from_millis(1500)];
+/// Pairs of interface and endpoint that are tried, all at once.
+const PAIRS: usize = 32;
+/// The largest datagram that matters here, bytes.
+const ROOM: usize = 2048;
+/// IPv6's least MTU, which a handshake fits.
+const MTU_MIN: u32 = 1280;
+
+pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
+    if let Some(status) = &patient.status {
+        return Ok(by_daemon(status));
+    }
+    let Some(token) = &patient.token else {
+        let advice = "give --token-file FILE to try the gateway of a token";
+        return Ok(if patient.is_gateway() {
+            Vec::new()
+        } else {
+            vec![Finding::warning("gateway", "not tried: no token is known", advice)]
+        });
+    };
+    let remotes: Vec<SocketAddr> = token.endpoints().iter().flat_map(resolve).collect();
+    if remotes.is_empty() {
+        let names: Vec<String> = token.endpoints().iter().map(Endpoint::to_string).collect();
+        let advice = "is this machine online, and its resolver? Is the name right?";
+        return Ok(vec![Finding::failed(
+            "gateway",
+            format!("the name of {} is not known", names.join(", ")),
+            advice,
+        )]);
+    }
+    let wanted: Vec<&str> =
+        patient.file.iter().flat_map(|f| &f.up.path).map(|p| p.interface.as_str()).collect();
+    let links = links::list()?;
+    let chosen = |l: &&Link| {
+        if wanted.is_empty() { l.unusable(&[]).is_none() } else { wanted.contains(&l.name.as_str()) }
+    };
+    let links: Vec<&Link> = links.iter().filter(chosen).collect();
+    if links.is_empty() {
+        let advice = "plug a cable in, join a network: an interface needs an address and a route";
+        return Ok(vec![Finding::failed("gateway", "no interface of this machine can carry a path", advice)]);
+    }
+    Ok(ask_all(token, &links, &remotes))
+}
+
+/// All paths at once.
+fn ask_all(token: &Token, links: &[&Link], remotes: &[SocketAddr]) -> Vec<Finding> {
+    let pairs: Vec<(&Link, SocketAddr)> =
+        links.iter().flat_map(|l| remotes.iter().map(move |r| (*l, *r))).take(PAIRS).collect();
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = pairs
+            .iter()
+            .map(|(link, remote)| scope.spawn(move || (*link, *remote, ask(token, link, *remote))))
+            .collect();
+        let answers: Vec<_> = asked.into_iter().filter_map(|thread| thread.join().ok()).collect();
+        links.iter().map(|link| judge(link, answers.iter().filter(|(l, ..)| l.index == link.index))).collect()
+    })
+}
+
+/// What became of a handshake.
+#[derive(Clone, Debug, PartialEq)]
+enum Answer {
+    /// The gateway answered after so long.
+    Gateway(Duration),
+    /// The machine there says that nobody listens.
+    Closed,
+    /// Nothing came.
+    Silent,
+    /// This machine does not send there.
+    Unsendable(String),
+    /// There is no way by this interface.
+    NoRoute,
+}
+
+fn ask(token: &Token, link: &Link, remote: SocketAddr) -> Answer {
+    if !link.speaks(remote.ip()) || !matches!(route_via(link.index, remote.ip()), Ok(Some(_))) {
+        return Answer::NoRoute;
+    }
+    converse(token, &link.name, remote).unwrap_or_else(|e| match e.downcast_ref::<Errno>() {
+        Some(&Errno::CONNREFUSED) => Answer::Closed,
+        Some(&(Errno::NETUNREACH | Errno::HOSTUNREACH)) => Answer::NoRoute,
+        Some(&Errno::PERM) => {
+            Answer::Unsendable("a firewall of this machine (or a kill switch) does not let it out".into())
+        }
+        _ => Answer::Unsendable(format!("{e:#}")),
+    })
+}
+
+fn converse(token: &Token, interface: &str, remote: SocketAddr) -> anyhow::Result<Answer> {
+    let any: IpAddr =
+        if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let options =
+        Options { device: Some(interface), mark: Some(MARK), ..Options::at(SocketAddr::new(any, 0)) };
+    let socket =
+        UdpSocket::open(&options).or_else(|_| UdpSocket::open(&Options { mark: None, ..options }))?;
+    rustix::net::connect(&socket, &remote)?;
+    let mut rng = entropy();
+    let hello = ClientHello {
+        ciphers: CipherSet::of_this_cpu(),
+        tun_mtu: 1420,
+        resume: None,
+        invite: InviteId::generate(&mut rng),
+        secret: InviteSecret::generate(&mut rng),
+        extensions: Extensions::of_this_version(),
+    };
+    let key = StaticKey::generate(&mut rng)?;
+    let index = Index::new(rand::random::<u32>() >> 8).unwrap_or_default();
+    let mut handshake = Initiator::start(&mut rng, &key, &token.gateway, index, &hello, None, clock::now())?;
+    let began = Instant::now();
+    for wait in TRIES {
+        send(&socket, handshake.datagram())?;
+        let until = Instant::now() + wait;
+        while let Some(datagram) = receive(&socket, until)? {
+            match MessageType::of(&datagram) {
+                Some(MessageType::Cookie) => {
+                    if let Ok(again) = handshake.handle_cookie(&datagram, clock::now()) {
+                        send(&socket, again)?;
+                    }
+                }
+                // Whatever it says, it is said with the gateway's key.
+                _ if handshake.finish(&datagram).is_ok() => return Ok(Answer::Gateway(began.elapsed())),
+                _ => {}
+            }
+        }
+        handshake.retry(&mut rng, clock::now())?;
+    }
+    Ok(Answer::Silent)
+}
+
+fn send(socket: &UdpSocket, datagram: &[u8]) -> anyhow::Result<()> {
+    rustix::net::send(socket, datagram, SendFlags::empty())?;
+    Ok(())
+}
+
+fn receive(socket: &UdpSocket, until: Instant) -> anyhow::Result<Option<Vec<u8>>> {
+    let mut room = [0u8; ROOM];
+    loop {
+        match rustix::net::recv(socket, &mut room[..], RecvFlags::empty()) {
+            Ok((length, _)) => return Ok(Some(room[..length.min(ROOM)].to_vec())),
+            Err(Errno::AGAIN) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+            Err(Errno::AGAIN) => return Ok(None),
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// One line for an interface: the best of its answers.
+fn judge<'a>(link: &Link, answers: impl Iterator<Item = &'a (&'a Link, SocketAddr, Answer)>) -> Finding {
+    let name = format!("path {}", link.name);
+    let answers: Vec<_> = answers.collect();
+    let best = answers.iter().filter_map(|(_, remote, answer)| match answer {
+        Answer::Gateway(after) => Some((*after, *remote)),
+        _ => None,
+    });
+    if let Some((after, remote)) = best.min() {
+        let own = link.addresses.iter().filter(|a| a.usable && a.ip.is_ipv4() == remote.is_ipv4());
+        let behind =
+            own.filter_map(|a| nat(a.ip, remote.ip())).next().map_or_else(String::new, |n| format!(", {n}"));
+        let ms = after.as_secs_f64() * 1000.0;
+        let found = format!("the gateway at {remote} answers in {ms:.0} ms; MTU {}{behind}", link.mtu);
+        if link.mtu < MTU_MIN {
+            return Finding::warning(
+                name,
+                found,
+                format!(
+                    "an MTU below {MTU_MIN} is less than a path needs: raise it (ip link set {} mtu 1500)",
+                    link.name
+                ),
+            );
+        }
+        return Finding::ok(name, found);
+    }
+    let to: Vec<String> = answers.iter().map(|(_, r, _)| r.to_string()).collect();
+    let to = to.join(", ");
+    let has = |wanted: &Answer| answers.iter().any(|(.., a)| a == wanted);
+    if let Some(why) = answers.iter().find_map(|(.., a)| match a {
+        Answer::Unsendable(why) => Some(why),
+        _ => None,
+    }) {
+        return Finding::failed(
+            name,
+            why.clone(),
+            "`nft list ruleset` shows the rules; `ropewalk restore` takes a left kill switch back",
+        );
+    }
+    if has(&Answer::Silent) {
+        return Finding::failed(
+            name,
+            format!("no answer from {to} (UDP)"),
+            "does the gateway run, is its UDP port open and forwarded, and is the token its own? If other paths work, this network blocks UDP",
+        );
+    }
+    if has(&Answer::Closed) {
+        let advice =
+            "start the gateway, or mend the port in the token (`ropewalk invite NAME --endpoint HOST:PORT`)";
+        return Finding::failed(name, format!("nobody listens at {to}"), advice);
+    }
+    Finding::failed(
+        name,
+        format!("no route to {to} by this interface"),
+        format!(
+            "give it one (ip route add default via ROUTER dev {} metric 1000), or leave it out with --path",
+            link.name
+        ),
+    )
+}
+
+fn resolve(endpoint: &Endpoint) -> Vec<SocketAddr> {
+    match &endpoint.host {
+        Host::Address(ip) => vec![SocketAddr::new(*ip, endpoint.port)],
+        Host::Name(name) => {
+            (name.as_str(), endpoint.port).to_socket_addrs().map(Iterator::collect).unwrap_or_default()
+        }
+    }
+}
+
+/// What the running daemon knows of its paths.
+fn by_daemon(status: &Snapshot) -> Vec<Finding> {
+    if matches!(status.role.as_str(), "gateway" | "ap") {
+        let up = status.peers.iter().filter(|p| p.up).count();
+        return vec![Finding::ok("clients", format!("{up} connected"))];
+    }
+    let mut all = Vec::new();
+    for peer in &status.peers {
+        all.push(session(peer));
+        all.extend(peer.paths.iter().map(path));
+    }
+    all.extend(
+        status.notes.iter().map(|note| {
+            Finding::warning("daemon", note.clone(), "see the guide, \"When something is wrong\"")
+        }),
+    );
+    all
+}
+
+fn session(peer: &Peer) -> Finding {
+    let inside: Vec<String> = peer.inside.iter().map(ToString::to_string).collect();
+    if peer.up {
+        return Finding::ok("gateway", format!("connected, {}", inside.join(" ")));
+    }
+    let advice = "is the gateway up, its UDP port open, and the token its own?";
+    Finding::failed("gateway", "not connected", advice)
+}
+
+fn path(path: &Path) -> Finding {
+    let name = format!("path {}", path.name);
+    let remote = path.remote.map_or_else(String::new, |r| format!(" to {r}"));
+    let rtt = path.rtt_ms.map_or_else(String::new, |ms| format!(", {ms:.0} ms"));
+    let found = format!("{}{remote}{rtt}, MTU {} measured", path.state, path.mtu);
+    match path.state.as_str() {
+        "active" => Finding::ok(name, found),
+        "suspect" => Finding::warning(name, found, "it is silent just now; look again"),
+        "down" => Finding::failed(name, found, "is the link up, and does its network let UDP out?"),
+        _ => Finding::failed(
+            name,
+            found,
+            "the gateway does not answer there: route, firewall, or a network that blocks UDP",
+        ),
+    }
+}

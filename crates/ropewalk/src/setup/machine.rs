@@ -1,0 +1,212 @@
+//! What this machine has: addresses, networks, ports, firewalls.
+
+use ipnet::{IpNet, Ipv4Net};
+use ropewalk_net::links::{self, Link};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::process::{Command, Stdio};
+
+/// The port that is offered first, and how many after it are tried.
+const PORTS: std::ops::Range<u16> = 4500..4600;
+/// What a gateway's clients are offered: networks that few others use.
+const INSIDE: [(u8, u8); 3] = [(10, 77), (172, 27), (192, 168)];
+
+/// A port that nobody has, the usual one first.
+pub(super) fn free_port() -> Option<u16> {
+    PORTS.into_iter().find(|port| is_free(*port))
+}
+
+/// Whether a UDP port can be had.
+pub(super) fn is_free(port: u16) -> bool {
+    let v4 = UdpSocket::bind(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port));
+    // One at a time: the second of both families would find the first.
+    drop(match v4 {
+        Ok(socket) => socket,
+        Err(_) => return false,
+    });
+    match UdpSocket::bind(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port)) {
+        Ok(_) => true,
+        Err(error) => error.kind() != std::io::ErrorKind::AddrInUse,
+    }
+}
+
+/// This machine can listen on IPv6.
+pub(super) fn has_ipv6() -> bool {
+    UdpSocket::bind(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)).is_ok()
+}
+
+/// Addresses by which others may reach this machine, public ones first.
+pub(super) fn addresses() -> anyhow::Result<Vec<IpAddr>> {
+    let all = links::list()?;
+    let usable = all.iter().filter(|l| l.unusable(&[]).is_none()).flat_map(|l| &l.addresses);
+    let mut found: Vec<IpAddr> = usable.filter(|a| a.usable).map(|a| a.ip).collect();
+    // A temporary IPv6 address is gone tomorrow, so IPv4 first.
+    found.sort_by_key(|ip| (is_private(*ip), ip.is_ipv6()));
+    Ok(found)
+}
+
+/// Not reachable from the internet (RFC 1918, RFC 6598, RFC 4193).
+pub(crate) fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(a) => {
+            a.is_private() || a.is_loopback() || a.octets()[0] == 100 && a.octets()[1] & 0xc0 == 64
+        }
+        IpAddr::V6(a) => a.is_unique_local() || a.is_loopback(),
+    }
+}
+
+/// Networks that this machine has or has routes to; the default route is none.
+pub(super) fn networks() -> anyhow::Result<Vec<IpNet>> {
+    let links = links::list()?;
+    let own =
+        |l: &Link| l.addresses.iter().filter_map(|a| IpNet::new(a.ip, a.prefix_len).ok()).collect::<Vec<_>>();
+    let mut all: Vec<IpNet> = links.iter().flat_map(own).collect();
+    let routes = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
+    all.extend(routes.lines().filter_map(read_route).filter(|n| n.prefix_len() > 0).map(IpNet::V4));
+    Ok(all)
+}
+
+/// A line of /proc/net/route: addresses are numbers in the machine's own order of bytes.
+fn read_route(line: &str) -> Option<Ipv4Net> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let number =
+        |at: usize| u32::from_str_radix(fields.get(at)?, 16).ok().map(|n| Ipv4Addr::from(n.to_ne_bytes()));
+    Ipv4Net::with_netmask(number(1)?, number(7)?).ok()
+}
+
+/// A network for clients that collides with none of `taken`; its first address is the gateway's.
+pub(super) fn inner_network(taken: &[IpNet]) -> IpNet {
+    let candidates = INSIDE.iter().flat_map(|(a, b)| (0..=255).map(move |c| Ipv4Addr::new(*a, *b, c, 1)));
+    let nets = candidates.filter_map(|a| Ipv4Net::new(a, 24).ok()).map(IpNet::V4);
+    let free = |net: &IpNet| collision(net, taken).is_none();
+    nets.into_iter()
+        .find(free)
+        .unwrap_or_else(|| IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(10, 77, 0, 1), 24)))
+}
+
+/// The network of this machine that overlaps `net`.
+pub(super) fn collision<'a>(net: &IpNet, taken: &'a [IpNet]) -> Option<&'a IpNet> {
+    taken.iter().find(|t| t.contains(&net.network()) || net.contains(&t.network()))
+}
+
+/// A firewall that may be in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Firewall {
+    /// Ubuntu's.
+    Ufw,
+    /// Fedora's, and others'.
+    Firewalld,
+    /// Rules of somebody's own, with an input chain that drops.
+    Nftables,
+}
+
+impl Firewall {
+    /// The one that is in the way.
+    pub(super) fn find() -> Option<Firewall> {
+        if output("ufw", &["status"]).is_some_and(|out| out.contains("Status: active")) {
+            return Some(Firewall::Ufw);
+        }
+        if output("firewall-cmd", &["--state"]).is_some_and(|out| out.trim() == "running") {
+            return Some(Firewall::Firewalld);
+        }
+        let chains = output("nft", &["-j", "list", "chains"])?;
+        drops_input(&chains).then_some(Firewall::Nftables)
+    }
+
+    /// What opens a UDP port, for a shell.
+    pub(super) fn command(self, port: u16) -> String {
+        match self {
+            Firewall::Ufw => format!("ufw allow {port}/udp"),
+            Firewall::Firewalld => format!(
+                "firewall-cmd --permanent --add-port={port}/udp && firewall-cmd --add-port={port}/udp"
+            ),
+            Firewall::Nftables => {
+                format!("nft add rule inet filter input udp dport {port} accept   # your table and chain")
+            }
+        }
+    }
+
+    /// It keeps what it is told, so that it can be told so here. In rules of somebody's own nobody else writes.
+    pub(super) fn can_be_told(self) -> bool {
+        self != Firewall::Nftables
+    }
+
+    /// Opens a UDP port, or closes it again.
+    pub(super) fn set(self, port: u16, open: bool) -> anyhow::Result<()> {
+        let port = format!("{port}/udp");
+        match (self, open) {
+            (Firewall::Ufw, true) => run("ufw", &["allow", &port]),
+            (Firewall::Ufw, false) => run("ufw", &["delete", "allow", &port]),
+            (Firewall::Firewalld, _) => {
+                let change = format!("--{}-port={port}", if open { "add" } else { "remove" });
+                run("firewall-cmd", &["--permanent", &change])?;
+                run("firewall-cmd", &[&change])
+            }
+            (Firewall::Nftables, _) => Ok(()),
+        }
+    }
+}
+
+/// Some chain at the input hook drops what no rule accepts.
+fn drops_input(chains: &str) -> bool {
+    let Ok(json) = serde_json::from_str::<serde_json::Value>(chains) else { return false };
+    let mut all = json["nftables"].as_array().into_iter().flatten().map(|entry| &entry["chain"]);
+    all.any(|chain| chain["hook"] == "input" && chain["policy"] == "drop")
+}
+
+/// What a program prints, if it is there and does well.
+pub(super) fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new(program);
+    let out = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
+/// Runs a program that has to do well.
+pub(super) fn run(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
+    let mut command = Command::new(program);
+    let out = command.args(arguments).stdin(Stdio::null()).output();
+    let line = || format!("`{program} {}`", arguments.join(" "));
+    let out = out.map_err(|e| anyhow::anyhow!("{} cannot be run: {e}", line()))?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    anyhow::ensure!(out.status.success(), "{} failed: {}", line(), said.trim());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inner_network_is_nobody_else_s() {
+        let nets = |all: &[&str]| all.iter().map(|n| n.parse().unwrap()).collect::<Vec<IpNet>>();
+        assert_eq!(inner_network(&[]).to_string(), "10.77.0.1/24");
+        assert_eq!(inner_network(&nets(&["10.77.0.5/24", "10.77.1.128/25"])).to_string(), "10.77.2.1/24");
+        assert_eq!(inner_network(&nets(&["10.0.0.0/8"])).to_string(), "172.27.0.1/24");
+        assert!(collision(&nets(&["10.77.0.1/16"])[0], &nets(&["10.77.9.0/24"])).is_some());
+    }
+
+    #[test]
+    fn routes_of_the_kernel_are_networks() {
+        let line = "eth0\t000A4D0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0";
+        if cfg!(target_endian = "little") {
+            assert_eq!(read_route(line).unwrap().to_string(), "10.77.10.0/24");
+        }
+        assert_eq!(read_route("Iface Destination Gateway Flags RefCnt Use Metric Mask MTU"), None);
+    }
+
+    #[test]
+    fn a_firewall_that_drops_is_seen() {
+        let chain = |policy: &str| {
+            format!(
+                r#"{{"nftables":[{{"metainfo":{{}}}},{{"chain":{{"family":"inet","table":"filter","name":"input","hook":"input","policy":"{policy}"}}}}]}}"#
+            )
+        };
+        assert!(drops_input(&chain("drop")) && !drops_input(&chain("accept")) && !drops_input("x"));
+    }
+
+    #[test]
+    fn a_port_that_somebody_has_is_not_free() {
+        let taken = UdpSocket::bind("0.0.0.0:0").unwrap();
+        assert!(!is_free(taken.local_addr().unwrap().port()));
+    }
+}

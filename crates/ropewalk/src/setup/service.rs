@@ -1,0 +1,115 @@
+//! Units of systemd.
+
+use super::Places;
+use super::machine::{output, run};
+use super::record::Record;
+use std::path::{Path, PathBuf};
+
+/// Where packages and people put units.
+const UNIT_DIRS: [&str; 3] = ["usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"];
+/// Where a program is put that services cannot see where it is (`ProtectHome=yes`, `PrivateTmp=yes`).
+const PROGRAM: &str = "usr/local/bin/ropewalk";
+
+/// systemd, where it runs.
+pub(super) struct Systemd;
+
+/// An end of a bond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Gateway,
+    Client,
+}
+
+impl End {
+    /// The unit of a setup.
+    pub(super) fn unit(self, name: &str) -> String {
+        format!("ropewalk-{}@{name}.service", self.word())
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            End::Gateway => "gateway",
+            End::Client => "client",
+        }
+    }
+
+    fn template(self) -> &'static str {
+        match self {
+            End::Gateway => include_str!("../../../../packaging/systemd/ropewalk-gateway@.service"),
+            End::Client => include_str!("../../../../packaging/systemd/ropewalk-client@.service"),
+        }
+    }
+}
+
+impl Systemd {
+    /// systemd runs this machine (sd_booted(3)).
+    pub(super) fn runs(places: &Places) -> bool {
+        places.at("run/systemd/system").is_dir()
+    }
+
+    /// The user exists that the units name.
+    pub(super) fn has_user() -> bool {
+        output("id", &["-u", "ropewalk"]).is_some()
+    }
+
+    /// Makes the user, and the unit where no package brought it.
+    pub(super) fn install(places: &Places, record: &mut Record, end: End) -> anyhow::Result<()> {
+        if !Systemd::has_user() {
+            record.will_make_user()?;
+            let home = ["--home-dir", "/var/lib/ropewalk", "--no-create-home"];
+            let rest = ["--shell", "/usr/sbin/nologin", "--user-group", "ropewalk"];
+            run("useradd", &[&["--system"][..], &home, &rest].concat())?;
+        }
+        let file = format!("ropewalk-{}@.service", end.word());
+        if UNIT_DIRS.iter().any(|d| places.at(d).join(&file).exists()) {
+            return Ok(());
+        }
+        let program = visible_program(places, record)?;
+        let unit = end.template().replace("/usr/bin/ropewalk", &program.display().to_string());
+        record.write(&places.at("etc/systemd/system").join(file), &unit, 0o644)
+    }
+
+    /// Lets the daemons' user tell systemd-resolved of name servers, where no package did.
+    pub(super) fn allow_dns(places: &Places, record: &mut Record) -> anyhow::Result<()> {
+        const RULES: [&str; 2] = ["etc/polkit-1/rules.d", "usr/share/polkit-1/rules.d"];
+        if RULES.iter().any(|d| places.at(d).join("ropewalk.rules").exists()) {
+            return Ok(());
+        }
+        let rules = include_str!("../../../../packaging/polkit/ropewalk.rules");
+        record.write(&places.at(RULES[0]).join("ropewalk.rules"), rules, 0o644)
+    }
+
+    /// Gives a file to the daemons' group.
+    pub(super) fn hand_over(path: &Path) -> anyhow::Result<()> {
+        run("chgrp", &["ropewalk", &path.display().to_string()])
+    }
+
+    /// Starts the unit, now and with the machine. Does not wait: a client is ready when it is connected.
+    pub(super) fn enable(record: &mut Record, unit: &str) -> anyhow::Result<()> {
+        record.will_enable(unit)?;
+        run("systemctl", &["daemon-reload"])?;
+        run("systemctl", &["enable", unit])?;
+        run("systemctl", &["start", "--no-block", unit])
+    }
+
+    pub(super) fn disable(unit: &str) -> anyhow::Result<()> {
+        run("systemctl", &["disable", "--now", unit])
+    }
+
+    pub(super) fn remove_user() -> anyhow::Result<()> {
+        run("userdel", &["ropewalk"])
+    }
+}
+
+/// This program, at a place that services see.
+fn visible_program(places: &Places, record: &mut Record) -> anyhow::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    if own.starts_with("/usr") || own.starts_with("/opt") {
+        return Ok(own);
+    }
+    let copy = places.at(PROGRAM);
+    if !copy.exists() {
+        record.copy(&own, &copy)?;
+    }
+    Ok(copy)
+}

@@ -8,6 +8,7 @@ mod common;
 mod flapping;
 mod multifacet;
 mod proxy;
+mod returned;
 mod rivals;
 mod roaming;
 mod rule;

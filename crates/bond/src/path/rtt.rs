@@ -132,6 +132,14 @@ impl Rtt {
         Some(o.smooth_us - drained.min(o.queued_us()))
     }
 
+    /// The least one-way delay of late, and what most packets stay below, microseconds, with the
+    /// session's clock offset in them.
+    pub(crate) fn one_way_us_range(&self) -> Option<[i64; 2]> {
+        let o = self.owd.as_ref()?;
+        let most = (o.smooth_us + 2.0 * o.dev_us) as i64;
+        Some([o.min.get().map_or(most, |m| m as i64 - OWD_BIAS), most])
+    }
+
     /// Mean deviation of the one-way delay.
     pub(crate) fn one_way_deviation(&self) -> Duration {
         self.owd.as_ref().map_or(Duration::ZERO, |o| Duration::from_nanos((o.dev_us * 1e3) as u64))

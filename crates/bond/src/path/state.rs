@@ -88,8 +88,8 @@ impl Class {
 }
 
 /// A path that is away for no longer than this may be back at once: somebody stands in the way
-/// (DB-13 has 5 s).
-const BLOCKAGE: Duration = Duration::from_secs(5);
+/// (DB-13 has 5 s), or a train is in a tunnel. So long a flow's own queue keeps its window.
+const BLOCKAGE: Duration = Duration::from_secs(10);
 /// Silence under this means nothing: schedulers and timers of both ends may be that late.
 const MIN_SUSPECT: Duration = Duration::from_millis(15);
 /// The bound for a dead path, together with three round trips.

@@ -175,10 +175,10 @@ impl PathSet {
 
     /// Difference of delay between the slowest and the fastest path in use.
     pub(super) fn spread(&self) -> Duration {
-        let usable = || self.paths.iter().filter(|p| p.is_usable() && p.rtt.is_known());
-        let one_way = |p: &Path| p.rtt.smoothed() / 2 + p.rtt.deviation() * 2;
-        let slowest = usable().map(one_way).max().unwrap_or_default();
-        slowest.saturating_sub(usable().map(|p| p.rtt.min() / 2).min().unwrap_or_default())
+        let usable = || self.paths.iter().filter(|p| p.is_usable()).filter_map(|p| p.rtt.one_way_us_range());
+        let slowest = usable().map(|r| r[1]).max().unwrap_or_default();
+        let fastest = usable().map(|r| r[0]).min().unwrap_or_default();
+        Duration::from_micros(u64::try_from(slowest - fastest).unwrap_or_default())
     }
 
     /// Fills `siblings` for the coupled controllers; `own` is the path that is called.

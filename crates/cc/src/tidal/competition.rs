@@ -4,8 +4,9 @@
 //! queue at all (the route has changed; its delay stands still, whatever we do) or is kept up by a
 //! flow that only yields to loss. Against the latter a delay-aware controller would starve, so
 //! while it lasts the path follows CUBIC, as Copa's competitive mode follows AIMD (Arun and
-//! Balakrishnan, NSDI 2018, §2.2), and every few seconds it sends less for a moment (a *yield
-//! test*) to see whether the queue empties now.
+//! Balakrishnan, NSDI 2018, §2.2). Every few seconds it sends less for a moment (a *yield test*) and
+//! looks how the queue answers: only that ends competitive mode, since a queue that is short for a
+//! while is what a competing flow's own back-off makes.
 
 use super::steady::Inputs;
 use crate::cubic::{Cubic, CubicLaw};
@@ -26,17 +27,26 @@ const UNMOVED: f64 = 0.12;
 /// Time from one yield test to the next.
 const TEST_EVERY: Duration = Duration::from_secs(4);
 /// From the beginning of competitive mode to its first yield test: soon, in case the suspicion was
-/// wrong.
+/// wrong. Also the least time between two tests.
 const FIRST_TEST: Duration = Duration::from_secs(1);
-/// Sending during a yield test, as a part of the delivered rate.
+/// Least sending during a yield test, as a part of the delivered rate.
 const TEST_GAIN: f64 = 0.5;
-/// Longest yield test, intervals.
-const TEST_INTERVALS: u32 = 8;
-/// Part of the queue that may be left when our yield test should have drained all of it, were it
-/// ours alone.
-const TEST_LEFT: f64 = 0.3;
-/// Intervals with an ordinary queue after which competitive mode is over in any case.
-const LOW_INTERVALS: u32 = 3;
+/// A yield test drains so much of the queue in an interval, were it ours alone; and no less than this
+/// part of the interval, or it would not show.
+const TEST_PART: f64 = 0.5;
+const LEAST_PART: f64 = 0.1;
+/// Longest yield test, intervals: long enough for another Tidal to follow.
+const TEST_INTERVALS: u32 = 5;
+/// A queue of our own falls by at least this part of our restraint, interval after interval. Beside a
+/// flow with a window it falls once, by less, and stands: that flow is acknowledged faster.
+const OURS: f64 = 0.8;
+/// So many intervals of that are proof.
+const SURE: u32 = 2;
+/// Somebody else who yields without a loss is another Tidal in a yield test: a fall of this part of
+/// an interval, for no reason of ours. Two that test at once find the queue theirs, and both leave.
+const OTHERS: f64 = 0.04;
+/// Time with an ordinary queue after which competitive mode is over in any case.
+const LOW: Duration = Duration::from_millis(500);
 
 /// A stretch of excessive queue, or a yield test: how the queue answers to our restraint.
 #[derive(Clone, Copy, Debug)]
@@ -114,10 +124,13 @@ impl Suspicion {
 /// Sending less for a moment to see whose queue it is.
 #[derive(Clone, Copy, Debug)]
 struct YieldTest {
-    queue: f64,
+    /// Delivered rate before it.
     rate: f64,
-    drained: f64,
+    /// Sending, as a part of that.
+    gain: f64,
     intervals: u32,
+    /// Intervals running in which the queue fell as one of our own does. From [`SURE`] on it is emptied.
+    ours: u32,
 }
 
 /// Holding our own against a competing flow.
@@ -126,14 +139,28 @@ pub(super) struct Competition {
     cubic: Cubic,
     next_test: Time,
     test: Option<YieldTest>,
-    low: u32,
+    /// When it last was in a test.
+    tested: Time,
+    /// When the queue was last longer than our control would make it.
+    low_since: Time,
+    /// Of the interval before.
+    last_queue: f64,
+    last_lost: bool,
 }
 
 impl Competition {
     pub(super) fn new(now: Time, mtu: u64, rate: f64, rtt: f64) -> Self {
         let mut cubic = Cubic::new(CubicLaw::default(), mtu);
         cubic.start_at((rate * rtt) as u64, Duration::from_secs_f64(rtt));
-        Competition { cubic, next_test: now + FIRST_TEST, test: None, low: 0 }
+        Competition {
+            cubic,
+            next_test: now + FIRST_TEST,
+            test: None,
+            tested: now,
+            low_since: now,
+            last_queue: 0.0,
+            last_lost: true,
+        }
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack) {
@@ -146,26 +173,54 @@ impl Competition {
         self.cubic.on_loss(loss, &[]);
     }
 
-    /// End of a monitor interval; true when the queue is ours again.
+    /// It sends less on purpose, so what it is served is not its share.
+    pub(super) fn is_testing(&self) -> bool {
+        self.test.is_some()
+    }
+
+    /// End of a monitor interval; true when the queue is ours again, and empty.
     pub(super) fn step(&mut self, i: &Inputs<'_>) -> bool {
-        let queue = i.delay.latest();
-        self.low = if i.is_long() { 0 } else { self.low + 1 };
-        if self.low >= LOW_INTERVALS {
-            return true;
+        let (queue, now) = (i.delay.latest(), i.report.now);
+        let fell = core::mem::replace(&mut self.last_queue, queue) - queue;
+        let lost = i.report.lost > 0.0;
+        let no_loss = !core::mem::replace(&mut self.last_lost, lost) && !lost;
+        if i.is_long() {
+            self.low_since = now;
         }
-        if let Some(test) = &mut self.test {
-            test.intervals += 1;
-            test.drained += (1.0 - i.report.sent_rate / test.rate).max(0.0) * i.report.span;
-            let (done, ours) = (test.drained >= test.queue, queue < TEST_LEFT * test.queue + i.base_target);
-            if done || ours || test.intervals > TEST_INTERVALS {
-                self.next_test = i.report.now + TEST_EVERY;
-                self.test = None;
-                return ours;
+        let Some(test) = &mut self.test else {
+            let others = no_loss && fell > OTHERS * i.interval() + 4.0 * i.delay.noise();
+            let follows = others && now.since(self.tested) > FIRST_TEST;
+            if now.since(self.low_since) > LOW {
+                self.test = Some(YieldTest { rate: i.served(), gain: TEST_GAIN, intervals: 0, ours: SURE });
+            } else if (now >= self.next_test || follows) && !lost {
+                self.begin_test(i, queue);
             }
-        } else if i.report.now >= self.next_test {
-            self.test = Some(YieldTest { queue, rate: i.served(), drained: 0.0, intervals: 0 });
+            return false;
+        };
+        self.tested = now;
+        let restraint = (1.0 - i.report.sent_rate / test.rate) * i.report.span;
+        let shows = restraint > 0.5 * (1.0 - test.gain) * i.report.span;
+        if test.ours >= SURE {
+            // The queue is emptied, so that the base delay is known.
+            test.gain = TEST_GAIN;
+            return shows && fell < 0.5 * restraint;
+        }
+        test.intervals += 1;
+        test.ours = if shows && fell > OURS * restraint { test.ours + 1 } else { 0 };
+        if test.intervals >= TEST_INTERVALS && test.ours < SURE {
+            self.test = None;
+            self.next_test = now + TEST_EVERY;
         }
         false
+    }
+
+    /// A queue too short to be drained for two intervals tells nothing.
+    fn begin_test(&mut self, i: &Inputs<'_>, queue: f64) {
+        let part = TEST_PART * queue / i.interval();
+        if part > LEAST_PART {
+            let gain = 1.0 - part.min(1.0 - TEST_GAIN);
+            self.test = Some(YieldTest { rate: i.served(), gain, intervals: 0, ours: 0 });
+        }
     }
 
     pub(super) fn window(&self) -> u64 {
@@ -175,7 +230,7 @@ impl Competition {
     /// Pacing rate in bytes per second; `None` when the window alone should rule.
     pub(super) fn pace(&self) -> Option<f64> {
         match self.test {
-            Some(test) => Some(TEST_GAIN * test.rate),
+            Some(test) => Some(test.gain * test.rate),
             None => self.cubic.pacing_rate_bps().map(|bps| bps as f64 / 8.0),
         }
     }

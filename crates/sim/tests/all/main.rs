@@ -8,6 +8,8 @@ mod common;
 mod flapping;
 mod multifacet;
 mod proxy;
+mod returned;
+mod rivals;
 mod roaming;
 mod rule;
 mod scenarios;

@@ -167,6 +167,15 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(web)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--listen=[Address of the page, on this machine only]:ADDR:PORT:_default' \
+'(--listen)--socket=[Serve the page at this unix socket instead, which only this user can open]:PATH:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
 (path)
 _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
@@ -468,6 +477,135 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 '*::interfaces -- The interfaces \[default\: all that have something to say\]:_default' \
 && ret=0
+;;
+(bunch)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__bunch_commands" \
+"*::: :->bunch" \
+&& ret=0
+
+    case $state in
+    (bunch)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-bunch-command-$line[1]:"
+        case $line[1] in
+            (gateway)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--listen=[TCP address at which access points find it]:ADDR:PORT:_default' \
+'--deliver=[Uploads leave by this interface only \[default\: as routes lead\]]:IFACE:_default' \
+'*--serve=[Help uploads to this network; give it again for more \[default\: 0.0.0.0/0, which is all but private networks\]]:CIDR:_default' \
+'--address=[The gateway'\''s address among its access points, with the network that their senders get addresses from]:CIDR:_default' \
+'--tun=[Name of the network device \[default\: the first free of bunch0, bunch1, …\]]:NAME:_default' \
+'--variant=[What is done for TCP]:VARIANT:((plain\:"Nothing\: packets go on as they come"
+simple-buffer\:"They go on in order"
+proactive-ack\:"They are acknowledged in the receiver'\''s name when they are safe"))' \
+'--custody=[proactive-ack\: how many holders are enough where the home access point is not one]:N:_default' \
+'--scheduling=[Who forwards a packet]:SCHEDULING:((first-come\:"The first that reports it and whose send buffer has room"
+expected-delivery\:"The one by which it is expected first"))' \
+'--grace=[Acknowledged bytes that nobody has reset both ends after so many milliseconds]:MS:_default' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[Format of log lines]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'--udp[Help UDP, too]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(invite)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'*--endpoint=[Outside address of the gateway; give it again for more \[default\: the addresses it listens on\]]:HOST:PORT:_default' \
+'--qr[Print the token as a QR code, too]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- Name for the device:_default' \
+&& ret=0
+;;
+(ap)
+_arguments "${_arguments_options[@]}" : \
+'()--token-file=[Read the token from this file]:FILE:_files' \
+'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--uplink=[Reach the gateway by this interface only \[default\: as routes lead\]]:IFACE:_default' \
+'--uplink-rate=[What the uplink carries, Mbit/s\: the home'\''s own traffic then goes before the tunnel'\''s, which keeps half a megabit (HTB); with --uplink]:MBPS:_default' \
+'--home=[Help the uploads of devices at this interface]:IFACE:_default' \
+'--share=[The network of the neighbours\: hand them the home'\''s packets, and help with theirs]:IFACE:_default' \
+'--miss=[For experiments\: leave out so many of 100 packets that a neighbour would be handed]:PERCENT:_default' \
+'--tun=[Name of the network device \[default\: the first free of bunch0, bunch1, …\]]:NAME:_default' \
+'--memory=[Most bytes of packets to hold]:AMOUNT:_default' \
+'--send-buffer=[Most bytes on the way to the gateway]:AMOUNT:_default' \
+'--report-interval=[Milliseconds between reports]:MS:_default' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[Format of log lines]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::token -- What `ropewalk bunch invite` printed; `-` reads it from standard input, where no list of processes shows it \[default\: the one used last with this state\]:_default' \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--json[Print JSON\: one line, and with --watch one each second]' \
+'--watch[Repeat every second until Ctrl-C]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(revoke)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- Name of the device:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__bunch__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-bunch-help-command-$line[1]:"
+        case $line[1] in
+            (gateway)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(invite)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(ap)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(revoke)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
 ;;
 (pep)
 _arguments "${_arguments_options[@]}" : \
@@ -1019,6 +1157,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(web)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (path)
 _arguments "${_arguments_options[@]}" : \
 ":: :_ropewalk__subcmd__help__subcmd__path_commands" \
@@ -1122,6 +1264,42 @@ esac
 (link)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
+;;
+(bunch)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__bunch_commands" \
+"*::: :->bunch" \
+&& ret=0
+
+    case $state in
+    (bunch)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-bunch-command-$line[1]:"
+        case $line[1] in
+            (gateway)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(invite)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(ap)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(revoke)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (pep)
 _arguments "${_arguments_options[@]}" : \
@@ -1307,6 +1485,7 @@ _ropewalk_commands() {
 'invite:Create a token that lets one device in' \
 'up:Connect this machine to a gateway over all of its links' \
 'status:Show the state of the running bond' \
+'web:Serve a page that shows the running bond, and changes it' \
 'path:Add, remove or change paths of the running bond' \
 'doctor:Check this machine and its bond, and say what to mend' \
 'serve:Run a gateway' \
@@ -1318,6 +1497,7 @@ _ropewalk_commands() {
 'repeater:Run a repeater with two radios' \
 'roam:Connect to several access points at once' \
 'link:Show queues, completions and stations of interfaces' \
+'bunch:Upload over the neighbours'\'' uplinks, too' \
 'pep:Split or repair TCP connections that this router forwards' \
 'mptcp:Manage congestion control of the kernel'\''s MPTCP' \
 'probe:Measure a path and find what limits it' \
@@ -1363,6 +1543,85 @@ _ropewalk__subcmd__ap__subcmd__invite_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk ap invite commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__bunch_commands] )) ||
+_ropewalk__subcmd__bunch_commands() {
+    local commands; commands=(
+'gateway:Run a gateway\: it puts uploads together and hands them to receivers' \
+'invite:Create a token that lets one access point in' \
+'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
+'status:Show the state of the running gateway or access point' \
+'revoke:Remove an access point\: end its tunnel and keep it out' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk bunch commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__ap_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__ap_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch ap commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__gateway_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__gateway_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch gateway commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help_commands() {
+    local commands; commands=(
+'gateway:Run a gateway\: it puts uploads together and hands them to receivers' \
+'invite:Create a token that lets one access point in' \
+'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
+'status:Show the state of the running gateway or access point' \
+'revoke:Remove an access point\: end its tunnel and keep it out' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk bunch help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__ap_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__ap_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help ap commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help gateway commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__invite_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__invite_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__revoke_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__revoke_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help revoke commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__status_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__invite_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__invite_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__revoke_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__revoke_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch revoke commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__status_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch status commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__check_commands] )) ||
 _ropewalk__subcmd__check_commands() {
     local commands; commands=()
@@ -1390,6 +1649,7 @@ _ropewalk__subcmd__help_commands() {
 'invite:Create a token that lets one device in' \
 'up:Connect this machine to a gateway over all of its links' \
 'status:Show the state of the running bond' \
+'web:Serve a page that shows the running bond, and changes it' \
 'path:Add, remove or change paths of the running bond' \
 'doctor:Check this machine and its bond, and say what to mend' \
 'serve:Run a gateway' \
@@ -1401,6 +1661,7 @@ _ropewalk__subcmd__help_commands() {
 'repeater:Run a repeater with two radios' \
 'roam:Connect to several access points at once' \
 'link:Show queues, completions and stations of interfaces' \
+'bunch:Upload over the neighbours'\'' uplinks, too' \
 'pep:Split or repair TCP connections that this router forwards' \
 'mptcp:Manage congestion control of the kernel'\''s MPTCP' \
 'probe:Measure a path and find what limits it' \
@@ -1426,6 +1687,42 @@ _ropewalk__subcmd__help__subcmd__ap_commands() {
 _ropewalk__subcmd__help__subcmd__ap__subcmd__invite_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help ap invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch_commands() {
+    local commands; commands=(
+'gateway:Run a gateway\: it puts uploads together and hands them to receivers' \
+'invite:Create a token that lets one access point in' \
+'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
+'status:Show the state of the running gateway or access point' \
+'revoke:Remove an access point\: end its tunnel and keep it out' \
+    )
+    _describe -t commands 'ropewalk help bunch commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__ap_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__ap_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help bunch ap commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__gateway_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__gateway_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help bunch gateway commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__invite_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__invite_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help bunch invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__revoke_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__revoke_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help bunch revoke commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__status_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help bunch status commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__check_commands] )) ||
 _ropewalk__subcmd__help__subcmd__check_commands() {
@@ -1720,6 +2017,11 @@ _ropewalk__subcmd__help__subcmd__top_commands() {
 _ropewalk__subcmd__help__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__web_commands] )) ||
+_ropewalk__subcmd__help__subcmd__web_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help web commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__invite_commands] )) ||
 _ropewalk__subcmd__invite_commands() {
@@ -2261,6 +2563,11 @@ _ropewalk__subcmd__top_commands() {
 _ropewalk__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__web_commands] )) ||
+_ropewalk__subcmd__web_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk web commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_ropewalk" ]; then

@@ -69,6 +69,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
         "ropewalk",
         &[
             "ropewalk-bond",
+            "ropewalk-bunch",
             "ropewalk-cc",
             "ropewalk-session",
             "ropewalk-time",

@@ -397,23 +397,15 @@ impl Path {
     /// Accounts losses, and losses that were none.
     pub(crate) fn on_losses(&mut self, now: Time, siblings: &[Sibling], out: &Outcome) {
         let (mut bytes, mut newest) = (0u64, Time::ZERO);
-        let size = |bytes: u32| u16::try_from(bytes).unwrap_or(u16::MAX);
         for s in out.acked.iter().filter(|s| s.probe.is_none()) {
-            self.mtu.on_arrived(s.at, size(s.bytes));
+            self.mtu.on_arrived(s.at, size_of(s));
         }
         self.repeat_status(out);
-        for Resolved { at, bytes: b, probe, .. } in &out.lost {
-            match probe {
-                // An MTU probe that is lost says nothing of congestion (RFC 8899 §3, item 7).
-                Some(size) => self.mtu.on_probe_lost(now, *size),
-                None => {
-                    bytes += u64::from(*b);
-                    newest = newest.max(*at);
-                    if self.mtu.on_lost(now, *at, size(*b), self.rtt.smoothed()) {
-                        self.cc.set_mtu(u64::from(self.mtu.current()));
-                    }
-                }
-            }
+        self.note_lost_sizes(now, out);
+        // An MTU probe that is lost says nothing of congestion (RFC 8899 §3, item 7).
+        for s in out.lost.iter().filter(|s| s.probe.is_none()) {
+            bytes += u64::from(s.bytes);
+            newest = newest.max(s.at);
         }
         if out.spurious_bytes > 0 {
             self.cc.on_spurious_loss(now, out.spurious_bytes);
@@ -425,6 +417,20 @@ impl Path {
         if bytes > 0 {
             let loss = Loss { now, bytes, newest_sent: newest, inflight: self.sent.inflight() };
             self.cc.on_loss(&loss, siblings);
+        }
+    }
+
+    /// The search for the MTU hears what was lost, of a path that fell silent too: one that swallows all that is long is
+    /// silent while it carries nothing else.
+    pub(crate) fn note_lost_sizes(&mut self, now: Time, out: &Outcome) {
+        for s in &out.lost {
+            match s.probe {
+                Some(size) => self.mtu.on_probe_lost(now, size),
+                None if self.mtu.on_lost(now, s.at, size_of(s), self.rtt.smoothed()) => {
+                    self.cc.set_mtu(u64::from(self.mtu.current()));
+                }
+                None => {}
+            }
         }
     }
 
@@ -469,6 +475,11 @@ impl Path {
             is_self: false,
         }
     }
+}
+
+/// Bytes on the wire.
+fn size_of(datagram: &Resolved) -> u16 {
+    u16::try_from(datagram.bytes).unwrap_or(u16::MAX)
 }
 
 /// Turns the peer's clock into numbers that can be compared between the paths of a session: the first sample is zero, and the unknown

@@ -169,7 +169,7 @@ impl Peer {
             b.on_all_lost(p);
         }
         p.repeat_status(&out);
-        out.lost.iter().filter_map(|s| s.probe).for_each(|size| p.mtu.on_probe_lost(now, size));
+        p.note_lost_sizes(now, &out);
         self.send.retransmit(&out.to_retransmit, now, shared);
         shared.outcome = out;
     }

@@ -77,6 +77,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "ropewalk-kern",
             "ropewalk-lab",
             "ropewalk-air",
+            "ropewalk-packet",
             "ropewalk-pep",
             "ropewalk-roam",
             "ropewalk-scenario",

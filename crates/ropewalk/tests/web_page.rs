@@ -21,17 +21,24 @@ fn web_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("web")
 }
 
+/// Something is not there. Where `./run` has said that no network has it, that was told already.
+fn missing(what: &str) {
+    if std::env::var_os("ROPEWALK_NO_BROWSER").is_none() {
+        ropewalk_skip::skip(what);
+    }
+}
+
 /// The programs that there are, or `None` where the test is skipped.
 fn tools() -> Option<(String, String)> {
     if !root() {
         return None;
     }
     let Some(chromium) = chromium() else {
-        ropewalk_skip::skip("needs Chromium");
+        missing("needs Chromium");
         return None;
     };
     let Ok(axe) = std::fs::read_to_string(web_dir().join("node_modules/axe-core/axe.min.js")) else {
-        ropewalk_skip::skip("needs axe-core: `npm ci --ignore-scripts` in crates/ropewalk/web");
+        missing("needs axe-core: `npm ci --ignore-scripts` in crates/ropewalk/web");
         return None;
     };
     Some((chromium, axe))
@@ -272,7 +279,7 @@ fn the_chart_library_is_the_locked_one() {
     let read = |name: &str| std::fs::read(dir.join(name));
     let (Ok(lock), Ok(installed)) = (read("package-lock.json"), read("node_modules/.package-lock.json"))
     else {
-        ropewalk_skip::skip("needs `npm ci --ignore-scripts` in crates/ropewalk/web");
+        missing("needs `npm ci --ignore-scripts` in crates/ropewalk/web");
         return;
     };
     let integrity = |lock: &[u8]| {

@@ -387,11 +387,7 @@ impl Controller for Tidal {
     }
 
     fn bandwidth_bps(&self) -> u64 {
-        // In startup the rate doubles while a slower path's bytes are on their way: it is more than it was, in the mean.
-        let rate = match &self.phase {
-            Phase::Startup(_) => (startup::GAIN.sqrt() * self.rate).max(self.first_rate()),
-            Phase::Steady(_) | Phase::Competition(_) => self.rate,
-        };
+        let rate = if self.has_rate() { self.rate } else { self.first_rate() };
         (rate * 8.0) as u64
     }
 

@@ -4,13 +4,15 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto};
 
 /// Bytes written at once, and how often.
 const PIECE: usize = 16 << 10;
 const EVERY: Duration = Duration::from_millis(30);
+/// How long a server is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Silence that ends a flow.
 const SILENCE: Duration = Duration::from_secs(60);
 
@@ -52,10 +54,21 @@ fn words(next: &mut u64, bytes: usize) -> Vec<u8> {
     (from..*next).flat_map(u64::to_be_bytes).collect()
 }
 
+/// Connects; a server that has been started a moment ago may not listen yet.
+fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let fd = socket()?;
+        match rustix::net::connect(&fd, &address) {
+            Ok(()) => return Ok(TcpStream::from(fd)),
+            Err(_) if Instant::now() < until => std::thread::sleep(EVERY),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
 fn get(address: SocketAddr, file: &Path) -> Result<(), Box<dyn std::error::Error>> {
-    let fd = socket()?;
-    rustix::net::connect(&fd, &address)?;
-    let mut stream = TcpStream::from(fd);
+    let mut stream = connect(address)?;
     stream.set_read_timeout(Some(SILENCE))?;
     let (mut buffer, mut held, mut next, mut came) = (vec![0; PIECE], Vec::new(), 0, 0_u64);
     let say = |text: String| std::fs::write(file, text);

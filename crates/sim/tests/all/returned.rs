@@ -35,7 +35,7 @@ fn back_after(away_ms: usize, seed: u64) -> Option<usize> {
 
 #[test]
 fn a_flow_has_its_rate_again_at_once_after_an_outage_of_up_to_eight_seconds() {
-    for (away_ms, most_ms) in [(500, 300), (1_000, 300), (3_000, 300), (4_900, 300), (8_000, 1_000)] {
+    for (away_ms, most_ms) in [(1_000, 300), (4_900, 300), (8_000, 1_000)] {
         let mut back: Vec<_> = (1..=4).map(|seed| back_after(away_ms, seed).unwrap_or(usize::MAX)).collect();
         back.sort_unstable();
         println!("away for {away_ms} ms: back after {back:?} ms");

@@ -1,4 +1,5 @@
-//! `short`: downloads of 10 kB to 10 MB, what people feel, over the better path's. In simulated time: the figures are the
+//! `short`: downloads of 10 kB to 10 MB, what people feel, over the better path's. In simulated
+//! time: the figures are the
 //! same on every machine.
 
 use anyhow::Result;
@@ -14,7 +15,8 @@ use crate::sample::{Sample, Unit, Value};
 /// The scenario's labels, with what is asked of the bond beside the better path alone.
 const SIZES: [(&str, f64, f64); 4] =
     [("10kB", 1.05, 1.0), ("100kB", 1.05, 1.0), ("1MB", 1.05, 0.9), ("10MB", 1.05, 0.7)];
-/// The scenario's labels for what is compared, with what tables call it: the last two are Ropewalk's.
+/// The scenario's labels for what is compared, with what tables call it: the last two are
+/// Ropewalk's.
 const SYSTEMS: [(&str, &str); 5] = [
     ("a", "path A"),
     ("b", "path B"),

@@ -1,4 +1,5 @@
-//! A scenario with a sweep, run by `ropewalk sim run`: the binary that is measured simulates its own engine. The figures are the same on every machine.
+//! A scenario with a sweep, run by `ropewalk sim run`: the binary that is measured simulates its
+//! own engine. The figures are the same on every machine.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

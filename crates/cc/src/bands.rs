@@ -279,7 +279,8 @@ fn home_router(bdp: f64) -> Net {
     Net { queue: (50e6 / 8.0 * 0.04 * bdp) as u64, ..Net::new(50.0, 20.0) }
 }
 
-/// Share of our flow beside `n` others over a fair one, from 10 to 70 s: the mean of runs that begin a little apart, ours first or
+/// Share of our flow beside `n` others over a fair one, from 10 to 70 s: the mean of runs that
+/// begin a little apart, ours first or
 /// five seconds after them.
 fn share_beside(rival: &str, n: usize, bdp: f64, ours: &str) -> f64 {
     let mut sum = 0.0;
@@ -303,11 +304,13 @@ fn beside_cubic_and_reno_it_has_what_cubic_has() {
     for rival in ["cubic", "newreno"] {
         for n in [1, 4] {
             for bdp in [0.5, 1.0, 4.0] {
-                // The null case is CUBIC in our place: beside Reno it has more than a fair share, the more the longer the queue.
+                // The null case is CUBIC in our place: beside Reno it has more than a fair share,
+                // the more the longer the queue.
                 let (ours, cubic) =
                     (share_beside(rival, n, bdp, "tidal"), share_beside(rival, n, bdp, "cubic"));
                 println!("{n} of {rival:8} queue {bdp:3} BDP: {ours:.2} of a fair share, CUBIC {cubic:.2}");
-                // In a queue that never empties it knows no base delay after ten seconds, and comes late.
+                // In a queue that never empties it knows no base delay after ten seconds, and comes
+                // late.
                 let least = if bdp > 1.0 { 0.5 } else { 0.75 };
                 assert!(ours > least && ours < 1.25 * cubic.max(1.1));
             }

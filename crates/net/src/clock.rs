@@ -20,9 +20,11 @@ pub fn processor_time() -> Duration {
     Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
 }
 
-/// Whether something keeps the machine's time of day right (NTP), as the kernel was told (adjtimex(2)); `None` if it does not say.
+/// Whether something keeps the machine's time of day right (NTP), as the kernel was told
+/// (adjtimex(2)); `None` if it does not say.
 pub fn is_synchronised() -> Option<bool> {
-    // SAFETY: all fields of the structure are numbers, for which zero is a value; `modes` 0 asks and sets nothing.
+    // SAFETY: all fields of the structure are numbers, for which zero is a value; `modes` 0 asks
+    // and sets nothing.
     let mut state: libc::timex = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a structure of the kernel's layout that lives across the call.
     let said = unsafe { libc::adjtimex(&raw mut state) };

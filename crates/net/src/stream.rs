@@ -43,8 +43,10 @@ fn finish(fd: &OwnedFd, patience: Duration) -> io::Result<()> {
     Ok(sockopt::socket_error(fd)??)
 }
 
-/// Sets a stream up as a tunnel: nonblocking, without Nagle's delay, with CUBIC (a sender of its own, such as BBR, would take more than one connection's share of an
-/// uplink), and given up when the other end is silent. `buffer` bytes are to be on the way at most; the kernel's own buffer is larger, so that it is never what ends a write.
+/// Sets a stream up as a tunnel: nonblocking, without Nagle's delay, with CUBIC (a sender of its
+/// own, such as BBR, would take more than one connection's share of an
+/// uplink), and given up when the other end is silent. `buffer` bytes are to be on the way at most;
+/// the kernel's own buffer is larger, so that it is never what ends a write.
 ///
 /// # Errors
 /// The stream is gone.
@@ -58,7 +60,8 @@ pub fn tune(stream: &TcpStream, buffer: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes what the stream sends the background of its uplink, in the classes of [`crate::setup::classes`].
+/// Makes what the stream sends the background of its uplink, in the classes of
+/// [`crate::setup::classes`].
 ///
 /// # Errors
 /// CAP_NET_ADMIN is missing.

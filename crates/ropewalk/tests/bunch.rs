@@ -1,4 +1,5 @@
-//! `ropewalk bunch` between real processes, with the kernel's own TCP. Needs root; without it the tests pass and say so.
+//! `ropewalk bunch` between real processes, with the kernel's own TCP. Needs root; without it the
+//! tests pass and say so.
 //!
 //! ```text
 //!   sender ── home ─── 4 Mbit/s ──┐
@@ -324,7 +325,8 @@ fn a_home_that_is_killed_is_no_silence() {
     let upload = net.upload(8_000_000);
     in_time("a neighbour helps", || net.is_helped());
     aps[0].kill();
-    // Its sender is somebody else's at once, for the rules that are left lead nowhere. Here nobody else reaches the server, so it is a start that tells it.
+    // Its sender is somebody else's at once, for the rules that are left lead nowhere. Here nobody
+    // else reaches the server, so it is a start that tells it.
     aps[0] = net.start_ap(0);
     println!("whole: {}", upload.ends());
     assert!(net.upload(200_000).ends());
@@ -359,14 +361,14 @@ fn who_is_revoked_is_out_and_garbage_does_no_harm() {
     let mut aps = net.start_aps(3);
     let upload = net.upload(4_000_000);
     let to: SocketAddr = "10.12.0.1:4520".parse().unwrap();
-    let mut strangers = Vec::new();
+    let mut outsiders = Vec::new();
     for n in 0u32..300 {
-        let mut stranger = net.aps[2].run(|| TcpStream::connect_timeout(&to, PATIENCE)).unwrap().unwrap();
+        let mut outsider = net.aps[2].run(|| TcpStream::connect_timeout(&to, PATIENCE)).unwrap().unwrap();
         let length = [0u8, 80, 255][n as usize % 3];
         let garbage: Vec<u8> = [length, length].into_iter().chain((0..400).map(|i| (i * n) as u8)).collect();
         // The gateway may hang up in the middle of it.
-        let _ = stranger.write_all(&garbage);
-        strangers.push(stranger);
+        let _ = outsider.write_all(&garbage);
+        outsiders.push(outsider);
     }
     let (code, _, err) = ropewalk(&["bunch", "revoke", "bert", "--state", &net.states.of("gateway")]);
     assert_eq!(code, 0, "{err}");
@@ -375,7 +377,7 @@ fn who_is_revoked_is_out_and_garbage_does_no_harm() {
     let bert = net.status("gateway")["contributors"].as_array().unwrap().clone();
     assert!(bert.iter().any(|c| c["name"] == "bert" && c["remote"].is_null()), "{bert:?}");
     assert!(upload.ends(), "the others carry on");
-    in_time("strangers are turned away", || net.status("gateway")["turned_away"].as_u64() >= Some(290));
+    in_time("outsiders are turned away", || net.status("gateway")["turned_away"].as_u64() >= Some(290));
     let (code, _, err) = ropewalk(&[
         "bunch",
         "invite",

@@ -1,4 +1,5 @@
-//! The commands of docs/guide/start.md, in their order, each as it stands there, on two machines without systemd: namespaces whose /etc and /var/lib are overlays.
+//! The commands of docs/guide/start.md, in their order, each as it stands there, on two machines
+//! without systemd: namespaces whose /etc and /var/lib are overlays.
 //! Needs root; without it the test passes and says so.
 
 mod common;

@@ -1,4 +1,5 @@
-//! `ropewalk setup`, as scripts use it and as a person answers it. What it prints is run as it is printed. Needs root; without it the tests pass and say so.
+//! `ropewalk setup`, as scripts use it and as a person answers it. What it prints is run as it is
+//! printed. Needs root; without it the tests pass and say so.
 //!
 //! ```text
 //!   client                          gateway

@@ -1,4 +1,5 @@
-//! `ropewalk web` as hostile and clumsy HTTP clients see it, over a daemon that is a thread of the test. No root needed.
+//! `ropewalk web` as hostile and clumsy HTTP clients see it, over a daemon that is a thread of the
+//! test. No root needed.
 
 mod common;
 
@@ -352,7 +353,8 @@ fn long_slow_and_many_requests_hold_nobody_up() {
             stream
         })
         .collect();
-    // More connections than there is room for, all silent: whoever comes has an answer all the same, if not at once.
+    // More connections than there is room for, all silent: whoever comes has an answer all the
+    // same, if not at once.
     let silent: Vec<TcpStream> = (0..60).map(|_| web.connect()).collect();
     let until = Instant::now() + PATIENCE;
     while web.ask("GET / HTTP/1.1\r\n", "").code != 200 {

@@ -1,6 +1,8 @@
-//! `ropewalk web` in a real Chromium over a real bond. Needs root and Chromium, and axe-core by `npm ci` in `crates/ropewalk/web`.
+//! `ropewalk web` in a real Chromium over a real bond. Needs root and Chromium, and axe-core by
+//! `npm ci` in `crates/ropewalk/web`.
 //!
-//! `SCREENSHOTS=docs/guide cargo test -p ropewalk --test web_page` makes the guide's pictures, of a bond that has run for a while.
+//! `SCREENSHOTS=docs/guide cargo test -p ropewalk --test web_page` makes the guide's pictures, of a
+//! bond that has run for a while.
 
 mod common;
 

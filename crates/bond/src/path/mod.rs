@@ -219,7 +219,8 @@ impl Path {
         queue < Duration::from_millis(2).max(self.rtt.min() / 16) + self.rtt.deviation()
     }
 
-    /// Rate at which it is paced, bits per second. Of the fastest path nothing is known at first, and the first window
+    /// Rate at which it is paced, bits per second. Of the fastest path nothing is known at first,
+    /// and the first window
     /// leaves at once; a slower one, which takes what that has no room for, is paced even then.
     pub(crate) fn pacing_bps(&self) -> Option<u64> {
         self.cc.pacing_rate_bps().filter(|_| !self.is_fastest || self.cc.has_rate())
@@ -420,7 +421,8 @@ impl Path {
         }
     }
 
-    /// The search for the MTU hears what was lost, of a path that fell silent too: one that swallows all that is long is
+    /// The search for the MTU hears what was lost, of a path that fell silent too: one that
+    /// swallows all that is long is
     /// silent while it carries nothing else.
     pub(crate) fn note_lost_sizes(&mut self, now: Time, out: &Outcome) {
         for s in &out.lost {
@@ -444,7 +446,8 @@ impl Path {
         self.rtt.smoothed().max(self.rtt.latest()) + self.rtt.deviation()
     }
 
-    /// What its datagrams take, microseconds, with the session's clock offset in it; half a round trip before the
+    /// What its datagrams take, microseconds, with the session's clock offset in it; half a round
+    /// trip before the
     /// first was acknowledged.
     pub(crate) fn one_way_us(&self, now: Time) -> f64 {
         let is_idle = self.sent.inflight() == 0;

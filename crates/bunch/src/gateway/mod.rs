@@ -77,7 +77,8 @@ pub struct Config {
     /// Every member is told every schedule, as in the paper. Ours need not know: a schedule
     /// releases nothing.
     pub broadcast: bool,
-    /// Most bytes of payload that are kept for receivers, all sessions together. Beyond, sessions that
+    /// Most bytes of payload that are kept for receivers, all sessions together. Beyond, sessions
+    /// that
     /// have much are given nothing more.
     pub memory_bytes: u64,
     /// How long acknowledged bytes may have no holder, or not come, before both ends are reset.

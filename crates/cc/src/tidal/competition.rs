@@ -4,7 +4,8 @@
 //! queue at all (the route has changed; its delay stands still, whatever we do) or is kept up by a
 //! flow that only yields to loss. Against the latter a delay-aware controller would starve, so
 //! while it lasts the path follows CUBIC, as Copa's competitive mode follows AIMD (Arun and
-//! Balakrishnan, NSDI 2018, §2.2). Every few seconds it sends less for a moment (a *yield test*) and
+//! Balakrishnan, NSDI 2018, §2.2). Every few seconds it sends less for a moment (a *yield test*)
+//! and
 //! looks how the queue answers: only that ends competitive mode, since a queue that is short for a
 //! while is what a competing flow's own back-off makes.
 
@@ -31,13 +32,15 @@ const TEST_EVERY: Duration = Duration::from_secs(4);
 const FIRST_TEST: Duration = Duration::from_secs(1);
 /// Least sending during a yield test, as a part of the delivered rate.
 const TEST_GAIN: f64 = 0.5;
-/// A yield test drains so much of the queue in an interval, were it ours alone; and no less than this
+/// A yield test drains so much of the queue in an interval, were it ours alone; and no less than
+/// this
 /// part of the interval, or it would not show.
 const TEST_PART: f64 = 0.5;
 const LEAST_PART: f64 = 0.1;
 /// Longest yield test, intervals: long enough for another Tidal to follow.
 const TEST_INTERVALS: u32 = 5;
-/// A queue of our own falls by at least this part of our restraint, interval after interval. Beside a
+/// A queue of our own falls by at least this part of our restraint, interval after interval. Beside
+/// a
 /// flow with a window it falls once, by less, and stands: that flow is acknowledged faster.
 const OURS: f64 = 0.8;
 /// So many intervals of that are proof.
@@ -129,7 +132,8 @@ struct YieldTest {
     /// Sending, as a part of that.
     gain: f64,
     intervals: u32,
-    /// Intervals running in which the queue fell as one of our own does. From [`SURE`] on it is emptied.
+    /// Intervals running in which the queue fell as one of our own does. From [`SURE`] on it is
+    /// emptied.
     ours: u32,
 }
 

@@ -275,7 +275,8 @@ impl Tidal {
             if over { Phase::Steady(Steady::new(report.now, self.rate)) } else { Phase::Competition(c) };
     }
 
-    /// The first window in each round trip, bytes per second: the least that a path is taken to carry.
+    /// The first window in each round trip, bytes per second: the least that a path is taken to
+    /// carry.
     fn first_rate(&self) -> f64 {
         INITIAL_DATAGRAMS * self.mtu / self.min_rtt.max(1e-6)
     }

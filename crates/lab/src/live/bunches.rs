@@ -1,6 +1,7 @@
 //! A scenario's bunches: the real gateway and the real access points in their nodes.
 //!
-//! Overhearing has a stand-in: access points share a network of their own, over which the home's hands packets to the others, and as many are left out as
+//! Overhearing has a stand-in: access points share a network of their own, over which the home's
+//! hands packets to the others, and as many are left out as
 //! `monitor-loss` says.
 
 use std::io::{BufRead, BufReader, Write};
@@ -136,7 +137,8 @@ struct Answer {
     status: Status,
 }
 
-/// What `ropewalk bunch status --json` says, as much as a report has of it: a gateway's part and an access point's.
+/// What `ropewalk bunch status --json` says, as much as a report has of it: a gateway's part and an
+/// access point's.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Status {

@@ -187,7 +187,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Starts the scenario's bunches with `program` (the `ropewalk` binary) and waits until their access points are connected.
+    /// Starts the scenario's bunches with `program` (the `ropewalk` binary) and waits until their
+    /// access points are connected.
     ///
     /// # Errors
     /// What the daemons do not do, with its key; what they say when they do not start.
@@ -199,7 +200,8 @@ impl Lab {
         Ok(())
     }
 
-    /// The daemons of the bonds and bunches that run: bond or bunch, node, and state directory of each.
+    /// The daemons of the bonds and bunches that run: bond or bunch, node, and state directory of
+    /// each.
     pub fn daemons(&self) -> Vec<(&str, &str, &Path)> {
         [self.bonds.states(), self.bunches.states()].concat()
     }
@@ -338,7 +340,8 @@ impl Lab {
         self.keeper.ask(|engine| Counters::take(engine))
     }
 
-    /// The tables `station`, `radio`, `interface`, `link`, `bond`, `path` and `bunch` of what happened between two times; those of flows are empty.
+    /// The tables `station`, `radio`, `interface`, `link`, `bond`, `path` and `bunch` of what
+    /// happened between two times; those of flows are empty.
     pub fn report(&self, from: &Counters, to: &Counters) -> Report {
         let seconds = to.at.saturating_sub(from.at).as_secs_f64();
         let (bond, path) = self.bonds.tables(&from.bonds, &to.bonds, seconds);

@@ -1,4 +1,5 @@
-//! Two classes for an uplink: the home's own traffic goes first, a tunnel that carries for neighbours takes what is left and has a floor (HTB, tc-htb(8)).
+//! Two classes for an uplink: the home's own traffic goes first, a tunnel that carries for
+//! neighbours takes what is left and has a floor (HTB, tc-htb(8)).
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,8 @@ pub struct Classes {
     pub rate_bps: u64,
 }
 
-/// Puts the classes in front of an uplink. What is said by a socket of [`crate::stream::background`] is of the lower one.
+/// Puts the classes in front of an uplink. What is said by a socket of
+/// [`crate::stream::background`] is of the lower one.
 ///
 /// # Errors
 /// `tc` or the kernel's HTB is not there, or somebody else has a qdisc at the uplink.

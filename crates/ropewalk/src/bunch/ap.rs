@@ -35,7 +35,8 @@ use std::time::Instant;
 
 /// Packets in a row before anything else is looked at.
 const BATCH: usize = 64;
-/// A tunnel that is lost is dialled again after this, and after twice as long each time, up to the other.
+/// A tunnel that is lost is dialled again after this, and after twice as long each time, up to the
+/// other.
 const AGAIN: Time = Time::from_millis(500);
 const AGAIN_AT_MOST: Time = Time::from_secs(8);
 /// Without a tunnel for so long, connections are given up, and new ones go as if nobody were here.

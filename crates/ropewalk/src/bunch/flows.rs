@@ -1,6 +1,8 @@
-//! A home's connections as they are called at the gateway: address translation at the access point, since homes' addresses are alike.
+//! A home's connections as they are called at the gateway: address translation at the access point,
+//! since homes' addresses are alike.
 //!
-//! What is kept of a connection is also what it takes to end it: numbers of the sender's last segment, with which a reset counts at both ends.
+//! What is kept of a connection is also what it takes to end it: numbers of the sender's last
+//! segment, with which a reset counts at both ends.
 
 use ropewalk_bunch::Time;
 use ropewalk_bunch::inner::{self, Inner, TCP};
@@ -73,7 +75,8 @@ fn reset(from: SocketAddrV4, to: SocketAddrV4, seq: u32) -> Vec<u8> {
     bare(from, to, Flags::RST, seq, 0)
 }
 
-/// A segment of long ago: who gets it says what it waits for (RFC 9293 §3.10.7.4), and then it can be reset.
+/// A segment of long ago: who gets it says what it waits for (RFC 9293 §3.10.7.4), and then it can
+/// be reset.
 fn question(flow: &Flow, to: SocketAddrV4) -> Vec<u8> {
     bare(flow.outer, to, Flags::ACK, flow.next.wrapping_sub(1 << 30), flow.acked)
 }
@@ -104,7 +107,8 @@ impl Flows {
         self.all.len()
     }
 
-    /// The connection of a packet of the home, with the packet counted. None: there is no port for it.
+    /// The connection of a packet of the home, with the packet counted. None: there is no port for
+    /// it.
     pub(super) fn out(&mut self, packet: &[u8], inner: &Inner, now: Time) -> Option<&mut Flow> {
         let ends = (inner.protocol, inner.source, inner.destination);
         let opens = inner.protocol == TCP && inner.flags & (Flags::SYN.0 | Flags::ACK.0) == Flags::SYN.0;
@@ -146,7 +150,8 @@ impl Flows {
         self.all.get(&(inner.protocol, inner.source, inner.destination)).map(|f| f.outer)
     }
 
-    /// Who at home a packet to this machine's address at the gateway is for, and whether their connection lives.
+    /// Who at home a packet to this machine's address at the gateway is for, and whether their
+    /// connection lives.
     pub(super) fn back(&self, inner: &Inner) -> Option<(SocketAddrV4, bool)> {
         if *inner.destination.ip() != self.address {
             return None;
@@ -157,13 +162,15 @@ impl Flows {
         Some((source, !flow.dead))
     }
 
-    /// Ends all TCP connections: the resets for senders, and what ends them at receivers, as packets of the gateway's side.
+    /// Ends all TCP connections: the resets for senders, and what ends them at receivers, as
+    /// packets of the gateway's side.
     pub(super) fn end_all(&mut self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let (mut home, mut away) = (Vec::new(), Vec::new());
         for ((_, source, destination), flow) in self.all.iter_mut().filter(|(e, f)| e.0 == TCP && !f.dead) {
             flow.dead = true;
             home.push(reset(*destination, *source, flow.acked));
-            // Where bytes are missing, or the window is full, this counts for nothing; the answer to the question does.
+            // Where bytes are missing, or the window is full, this counts for nothing; the answer
+            // to the question does.
             away.push(reset(flow.outer, *destination, flow.next));
             away.push(question(flow, *destination));
         }
@@ -181,7 +188,8 @@ impl Flows {
         }
     }
 
-    /// The sender's own port if nobody else has it towards this destination, as most home routers do it.
+    /// The sender's own port if nobody else has it towards this destination, as most home routers
+    /// do it.
     fn free_port(&self, ends: &Ends) -> Option<u16> {
         let wanted = ends.1.port().max(FIRST_PORT);
         let all = (wanted..=u16::MAX).chain(FIRST_PORT..wanted);

@@ -1,10 +1,12 @@
-//! `ropewalk bunch gateway`: the gateway of `ropewalk-bunch` on a Linux machine that reaches the receivers.
+//! `ropewalk bunch gateway`: the gateway of `ropewalk-bunch` on a Linux machine that reaches the
+//! receivers.
 //!
 //! ```text
 //!  access points ═ tunnels ═▶ Gateway ─▶ device ─▶ address translation ─▶ receivers
 //! ```
 //!
-//! Each access point has an address in the device's network, and its senders appear there as ports of it; the kernel translates that to this machine's own address.
+//! Each access point has an address in the device's network, and its senders appear there as ports
+//! of it; the kernel translates that to this machine's own address.
 
 use super::args::{BunchGateway as Args, BunchScheduling, BunchVariant};
 use super::conn::{Conn, Event, Member};
@@ -242,7 +244,8 @@ impl Daemon {
                 Ok(accepted) => accepted,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => {
-                    // Out of descriptors, most likely: it passes. The pause keeps the loop from spinning.
+                    // Out of descriptors, most likely: it passes. The pause keeps the loop from
+                    // spinning.
                     tracing::warn!(%error, "a connection could not be taken");
                     std::thread::sleep(std::time::Duration::from_millis(10));
                     return Ok(());
@@ -323,7 +326,8 @@ impl Daemon {
         }
     }
 
-    /// An access point listens on a network: it and those that are there already get to know each other, each pair with a secret of its own.
+    /// An access point listens on a network: it and those that are there already get to know each
+    /// other, each pair with a secret of its own.
     fn on_lan(&mut self, id: u32, network: Ipv4Net, port: u16) {
         let same = |c: &Conn| c.lan.is_some_and(|(n, _)| n.trunc() == network.trunc() && n != network);
         let room = |c: &Conn| c.neighbours.len() < NEIGHBOURS;

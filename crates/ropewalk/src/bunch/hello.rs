@@ -1,4 +1,5 @@
-//! The handshake of a tunnel: that of the bond (crate `session`), its datagrams as frames of a TCP connection.
+//! The handshake of a tunnel: that of the bond (crate `session`), its datagrams as frames of a TCP
+//! connection.
 
 use super::record::{Frames, framed};
 use crate::daemon::entropy;
@@ -36,7 +37,8 @@ fn entropy_u32() -> u32 {
     entropy().random()
 }
 
-/// Connects to the first of the token's endpoints that lets us in. A refusal by the true gateway ends the search.
+/// Connects to the first of the token's endpoints that lets us in. A refusal by the true gateway
+/// ends the search.
 pub(super) fn dial(token: &Token, key: &StaticKey, device: Option<&str>) -> anyhow::Result<Dialled> {
     let mut last = anyhow::anyhow!("the token names no endpoint");
     for endpoint in token.endpoints() {

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! at first     length u16 | INIT, COOKIE or RESPONSE       as in docs/protocol.md, section 4
-//! from then on length u16 | sealed: channel u8 ‖ payload   packet number: how many went before; path 0
+//! from then on length u16 | sealed: channel u8 ‖ payload   packet number: how many went before;
+//! path 0
 //! ```
 //!
-//! The number is not sent: TCP keeps the order, and what was left out, repeated or changed does not open, which ends the tunnel.
+//! The number is not sent: TCP keeps the order, and what was left out, repeated or changed does not
+//! open, which ends the tunnel.
 
 use ropewalk_session::{Cipher, Opener, Sealer, SessionKeys, TAG_LEN};
 
@@ -53,7 +55,8 @@ pub(crate) enum Broken {
 pub(crate) struct Frames(Vec<u8>);
 
 impl Frames {
-    /// Takes in; at most a frame and what one read brings is kept, if all that is whole is taken out.
+    /// Takes in; at most a frame and what one read brings is kept, if all that is whole is taken
+    /// out.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }

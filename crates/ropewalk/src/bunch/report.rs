@@ -29,7 +29,8 @@ pub(crate) struct GatewayStatus {
     /// Packets and bytes that it sent to receivers.
     pub delivered_packets: u64,
     pub delivered_bytes: u64,
-    /// Packets that an access point may not send: of another's address, or to somebody who is not helped.
+    /// Packets that an access point may not send: of another's address, or to somebody who is not
+    /// helped.
     pub refused_packets: u64,
     /// Connections at its port that led to no tunnel.
     pub turned_away: u64,
@@ -86,7 +87,8 @@ pub(crate) struct ApStatus {
     pub data_bytes: u64,
     /// Bytes of its reports.
     pub report_bytes: u64,
-    /// Packets of the home that went their ordinary way, and those that were dropped because the uplink was full or the tunnel gone.
+    /// Packets of the home that went their ordinary way, and those that were dropped because the
+    /// uplink was full or the tunnel gone.
     pub native_packets: u64,
     pub dropped_packets: u64,
     /// Packets handed to neighbours, had from them, and refused from whoever it was.

@@ -1,10 +1,12 @@
-//! What neighbours hand each other over their own network: a message of the bunch protocol in a sealed datagram.
+//! What neighbours hand each other over their own network: a message of the bunch protocol in a
+//! sealed datagram.
 //!
 //! ```text
 //! 0x62 | pair u32 | packet number u64 | sealed: message        the first 13 bytes are authenticated, too
 //! ```
 //!
-//! Each pair has keys of its own, out of a secret that the gateway drew for the two; so a neighbour cannot speak for another. The secret is drawn anew with each tunnel,
+//! Each pair has keys of its own, out of a secret that the gateway drew for the two; so a neighbour
+//! cannot speak for another. The secret is drawn anew with each tunnel,
 //! and packet numbers begin anew with it.
 
 use super::words::{NEIGHBOURS, Neighbour};
@@ -88,7 +90,8 @@ impl Share {
         self.pairs.len()
     }
 
-    /// The gateway says who they are. Those that are known stay as they are: a packet number is not used twice.
+    /// The gateway says who they are. Those that are known stay as they are: a packet number is not
+    /// used twice.
     pub(super) fn set(&mut self, all: &[Neighbour]) {
         self.pairs.retain(|id, _| all.iter().any(|n| n.id == *id));
         for n in all.iter().take(NEIGHBOURS) {
@@ -103,7 +106,8 @@ impl Share {
         }
     }
 
-    /// Gives a message to each neighbour. What the network does not take is not heard, as on the air.
+    /// Gives a message to each neighbour. What the network does not take is not heard, as on the
+    /// air.
     pub(super) fn send(&mut self, message: &[u8]) {
         for (id, pair) in &mut self.pairs {
             if self.miss > 0 && rand::rng().random_range(0..100) < self.miss {
@@ -182,15 +186,15 @@ mod tests {
 
     #[test]
     fn neighbours_hear_each_other_and_nobody_else() {
-        let (mut a, mut b, mut stranger) = (here(), here(), here());
+        let (mut a, mut b, mut outsider) = (here(), here(), here());
         a.set(&[neighbour(5, &b, 1, true)]);
         b.set(&[neighbour(5, &a, 1, false)]);
         a.send(b"one");
         assert_eq!(got(&mut b).as_deref(), Some(&b"one"[..]));
         b.send(b"two");
         assert_eq!(got(&mut a).as_deref(), Some(&b"two"[..]));
-        stranger.set(&[neighbour(5, &b, 2, true)]);
-        stranger.send(b"three");
+        outsider.set(&[neighbour(5, &b, 2, true)]);
+        outsider.send(b"three");
         assert_eq!(got(&mut b), None, "another secret");
         let noise = UdpSocket::bind("127.0.0.1:0").unwrap();
         for bytes in [&[][..], &[KIND], &[KIND; 13], &[KIND, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 9, 1, 2]] {

@@ -8,9 +8,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Payload of a record of an access point: with its head and tag two segments. Longer ones hold up their first byte on a slow uplink, shorter ones cost more.
+/// Payload of a record of an access point: with its head and tag two segments. Longer ones hold up
+/// their first byte on a slow uplink, shorter ones cost more.
 const RECORD: usize = 2 * 1448 - 19;
-/// How long an access point waits for more before it sends less than half of that: the headers of a report that goes alone are thrice its length.
+/// How long an access point waits for more before it sends less than half of that: the headers of a
+/// report that goes alone are thrice its length.
 const CORK: Time = Time::from_millis(5);
 /// More than this waits only if the other end takes nothing.
 const STUCK: usize = 4 << 20;
@@ -35,7 +37,8 @@ pub(super) struct Tunnel {
 }
 
 impl Tunnel {
-    /// A tunnel over a connection whose keys are there. `frames` may have read on already. `corks`: the way out is narrow.
+    /// A tunnel over a connection whose keys are there. `frames` may have read on already. `corks`:
+    /// the way out is narrow.
     pub(super) fn new(
         stream: TcpStream,
         frames: Frames,
@@ -72,7 +75,8 @@ impl Tunnel {
         self.flush_at = Some(self.flush_at.map_or(at, |old| old.min(at)));
     }
 
-    /// Sends a packet on its ordinary way, behind what was written. False: there is no room, and it is dropped, as in a router's queue.
+    /// Sends a packet on its ordinary way, behind what was written. False: there is no room, and it
+    /// is dropped, as in a router's queue.
     pub(super) fn packet(&mut self, packet: &[u8]) -> Result<bool, Broken> {
         if self.room() < packet.len() as u64 || packet.len() > RECORD_MAX {
             return Ok(false);

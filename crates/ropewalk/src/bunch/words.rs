@@ -1,4 +1,5 @@
-//! What the daemons of a bunch tell each other besides the bunch protocol: JSON in a record of its own.
+//! What the daemons of a bunch tell each other besides the bunch protocol: JSON in a record of its
+//! own.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -89,7 +90,8 @@ impl Word {
     }
 }
 
-/// Whether uploads to an address are helped. Where everything is, what is near is not: private networks and groups, as in the firewall's rules.
+/// Whether uploads to an address are helped. Where everything is, what is near is not: private
+/// networks and groups, as in the firewall's rules.
 pub(crate) fn serves(all: &[Ipv4Net], to: Ipv4Addr) -> bool {
     let shared = to.octets()[0] == 100 && to.octets()[1] & 0xc0 == 64;
     let near = to.is_private() || to.is_loopback() || to.is_link_local() || shared || to.octets()[0] >= 224;

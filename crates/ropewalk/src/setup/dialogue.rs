@@ -1,4 +1,5 @@
-//! Questions with defaults. Answers come from standard input, and everything is said on standard error, so that a token alone goes to standard output.
+//! Questions with defaults. Answers come from standard input, and everything is said on standard
+//! error, so that a token alone goes to standard output.
 
 use crate::exit::{Code, failure};
 use anyhow::Context;

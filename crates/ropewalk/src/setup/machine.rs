@@ -126,7 +126,8 @@ impl Firewall {
         }
     }
 
-    /// It keeps what it is told, so that it can be told so here. In rules of somebody's own nobody else writes.
+    /// It keeps what it is told, so that it can be told so here. In rules of somebody's own nobody
+    /// else writes.
     pub(super) fn can_be_told(self) -> bool {
         self != Firewall::Nftables
     }

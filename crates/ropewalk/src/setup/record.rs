@@ -250,7 +250,8 @@ fn check(step: &Step, places: &Places, all: bool, has_unit: bool) -> anyhow::Res
     Ok(())
 }
 
-/// Nobody relies on the gateway's key if nobody was let in but who was invited by the setup and never came.
+/// Nobody relies on the gateway's key if nobody was let in but who was invited by the setup and
+/// never came.
 fn check_clients(dir: &StateDir, device: &str) -> anyhow::Result<()> {
     let clients = dir.read_json::<Clients>(CLIENTS)?.unwrap_or_default();
     if let Some(client) = clients.iter().find(|c| c.has_come() || c.name != device) {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// Where packages and people put units.
 const UNIT_DIRS: [&str; 3] = ["usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"];
-/// Where a program is put that services cannot see where it is (`ProtectHome=yes`, `PrivateTmp=yes`).
+/// Where a program is put that services cannot see where it is (`ProtectHome=yes`,
+/// `PrivateTmp=yes`).
 const PROGRAM: &str = "usr/local/bin/ropewalk";
 
 /// systemd, where it runs.
@@ -84,7 +85,8 @@ impl Systemd {
         run("chgrp", &["ropewalk", &path.display().to_string()])
     }
 
-    /// Starts the unit, now and with the machine. Does not wait: a client is ready when it is connected.
+    /// Starts the unit, now and with the machine. Does not wait: a client is ready when it is
+    /// connected.
     pub(super) fn enable(record: &mut Record, unit: &str) -> anyhow::Result<()> {
         record.will_enable(unit)?;
         run("systemctl", &["daemon-reload"])?;

@@ -1,6 +1,7 @@
 //! Who may see the page, and who may change something by it.
 //!
-//! A link carries a token that is good once: it is exchanged for a cookie, which scripts cannot read, and a key, which other ports of this machine
+//! A link carries a token that is good once: it is exchanged for a cookie, which scripts cannot
+//! read, and a key, which other ports of this machine
 //! are not sent. Whoever looks needs the cookie, whoever changes something both.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
@@ -119,7 +120,8 @@ impl Access {
     }
 }
 
-/// Whether a request was meant for this machine by its own name, and comes from this page where it says where it comes from.
+/// Whether a request was meant for this machine by its own name, and comes from this page where it
+/// says where it comes from.
 pub(super) fn is_meant_for_us(headers: &HeaderMap, changes: bool) -> Result<(), Refused> {
     let mut hosts = headers.get_all(HOST).into_iter();
     let host = match (hosts.next().map(|h| h.to_str()), hosts.next()) {

@@ -19,7 +19,8 @@ use tokio::sync::watch;
 const WATCHED: Duration = Duration::from_millis(250);
 /// The same while nobody does.
 const UNWATCHED: Duration = Duration::from_secs(1);
-/// A gateway with thousands of clients takes its time for an answer: it is not asked for more than this share of it.
+/// A gateway with thousands of clients takes its time for an answer: it is not asked for more than
+/// this share of it.
 const SHARE: u32 = 10;
 
 /// What goes to each page: events as they are written to it.

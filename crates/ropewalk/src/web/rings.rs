@@ -1,4 +1,5 @@
-//! The past of each path, in bounded memory: a point for each second of 15 minutes, and one for each minute of a day.
+//! The past of each path, in bounded memory: a point for each second of 15 minutes, and one for
+//! each minute of a day.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,4 +1,5 @@
-//! HTTP for browsers of this machine: bounded in connections, in bytes of a request, and in patience.
+//! HTTP for browsers of this machine: bounded in connections, in bytes of a request, and in
+//! patience.
 
 use super::access::{self, Access, Refused};
 use super::actions::{self, Action};

@@ -208,7 +208,8 @@ fn path_view(p: &Path, many: bool, old: Option<(u64, Counts)>) -> PathView {
         .and_then(|(_, old)| share(now.lost.saturating_sub(old.lost), now.acked.saturating_sub(old.acked)));
     PathView {
         id: p.id,
-        // A gateway's client may come from another address each time, a client's path may get another number.
+        // A gateway's client may come from another address each time, a client's path may get
+        // another number.
         series: if many { p.id.to_string() } else { p.name.clone() },
         name: p.name.clone(),
         remote: p.remote,

@@ -1,4 +1,5 @@
-//! A real Chromium without a window, told what to do by the DevTools protocol over two pipes: JSON with a NUL after each message.
+//! A real Chromium without a window, told what to do by the DevTools protocol over two pipes: JSON
+//! with a NUL after each message.
 
 use ropewalk_lab::{Namespace, Process};
 use serde_json::{Value, json};

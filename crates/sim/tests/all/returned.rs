@@ -8,7 +8,8 @@ const BIN_MS: usize = 100;
 /// Nine tenths of what a flow has over both, 57 of 60 Mb/s.
 const BACK_MBPS: f64 = 0.9 * 57.0;
 
-/// Milliseconds from the path's return until the flow is back, in the mean of 300 ms; none: not within eight seconds.
+/// Milliseconds from the path's return until the flow is back, in the mean of 300 ms; none: not
+/// within eight seconds.
 fn back_after(away_ms: usize, seed: u64) -> Option<usize> {
     let down = BACK_MS - away_ms;
     let mut simulation = simulation(&format!(
@@ -44,7 +45,8 @@ fn a_flow_has_its_rate_again_at_once_after_an_outage_of_up_to_eight_seconds() {
     }
 }
 
-/// The null case: after longer than its queue is kept TCP has to find its window anew, which takes seconds.
+/// The null case: after longer than its queue is kept TCP has to find its window anew, which takes
+/// seconds.
 #[test]
 fn after_an_outage_of_sixteen_seconds_it_climbs() {
     assert!(back_after(16_000, 1).is_none_or(|ms| ms > 1_000));

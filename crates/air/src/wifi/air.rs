@@ -178,15 +178,15 @@ impl<T: Clone> Air<T> {
         self.medium.end(now, emitter);
         for place in 0..self.medium.touched.len() {
             let touch = self.medium.touched[place];
-            let ear = usize::from(touch.ear);
+            let rx = usize::from(touch.rx);
             if touch.flipped {
-                self.access[ear].on_idle(now);
+                self.access[rx].on_idle(now);
             }
             if touch.heard {
-                self.on_heard(ear, emitter);
+                self.on_heard(rx, emitter);
             }
             if touch.flipped {
-                self.arm(ear);
+                self.arm(rx);
             }
         }
     }
@@ -208,7 +208,7 @@ impl<T: Clone> Air<T> {
     pub fn radio_stats(&self, radio: RadioId) -> Option<RadioStats> {
         let index = usize::from(radio.0);
         let stats = self.radios.get(index)?.stats;
-        Some(RadioStats { busy_ns: self.medium.ears[index].busy_ns(self.now), ..stats })
+        Some(RadioStats { busy_ns: self.medium.receivers[index].busy_ns(self.now), ..stats })
     }
 
     /// Counters of an interface towards each of its peers (a group's under [`Mac::BROADCAST`]), by the order of interfaces.

@@ -11,7 +11,7 @@ use super::mac::access::{Access, BEACON, CATEGORIES};
 use super::mac::frame::GROUP;
 use super::mac::peer::Peer;
 use super::mac::{Iface, PeerStats, Radio, Role, Station};
-use super::medium::{CaptureLimits, Ear, Medium, Paths, Thresholds, TuningId, Tunings, parts};
+use super::medium::{CaptureLimits, Medium, Paths, Receiver, Thresholds, TuningId, Tunings, parts};
 use super::phy::decibel::{mw_from_dbm, noise_mw, ratio_from_db};
 use super::phy::{Channel, ErrorModel, Format, Rate, Standard, Timing, Width, legacy_rates, mcs_rates};
 use super::rate::{AccessCost, Drawn, Fixed, Ideal, Minstrel, MinstrelHt, PacketFair, RateControl};
@@ -35,7 +35,7 @@ impl<T: Clone> Air<T> {
         let mut tunings = Tunings::new(spec.strict_mask);
         let mut radios = Vec::new();
         let mut access = Vec::new();
-        let mut ears = Vec::new();
+        let mut receivers = Vec::new();
         let floor = mw_from_dbm(spec.floor_dbm.unwrap_or(DEFAULT_FLOOR_DBM));
         let emitters = spec.radios.len() + spec.interferers.len();
         let mut paths = Paths::new(emitters, spec.radios.len(), floor);
@@ -44,7 +44,7 @@ impl<T: Clone> Air<T> {
             let ids = tunings_of(&mut tunings, radio.channel);
             let own = Radio::new(radio.clone(), &timing, ids);
             let tuning = own.tuning(radio.channel.width());
-            ears.push(Ear::new(tuning, parts(radio.channel.width()), thresholds(radio)));
+            receivers.push(Receiver::new(tuning, parts(radio.channel.width()), thresholds(radio)));
             paths.set_power_mw(index, mw_from_dbm(radio.tx_power_dbm));
             paths.set_tuning(index, tuning);
             access.push(access_of(radio, &timing, stream(seed, BACKOFF + index as u64)));
@@ -57,7 +57,8 @@ impl<T: Clone> Air<T> {
         }
         let bursts = bursts_of(&spec, seed)?;
         let idle = Rate::lowest(Standard::A, super::phy::Band::Ghz5);
-        let medium = Medium::new(ears, paths, tunings, limits(&spec.capture), stream(seed, RECEPTION), idle);
+        let medium =
+            Medium::new(receivers, paths, tunings, limits(&spec.capture), stream(seed, RECEPTION), idle);
         let mut air = Air {
             now: Time::ZERO,
             medium,

@@ -180,8 +180,8 @@ impl<T: Clone> Air<T> {
     }
 
     fn set_deaf(&mut self, radio: usize, deaf: bool) {
-        if self.medium.ears[radio].set_deaf(self.now, deaf) {
-            if self.medium.ears[radio].is_busy() {
+        if self.medium.receivers[radio].set_deaf(self.now, deaf) {
+            if self.medium.receivers[radio].is_busy() {
                 self.access[radio].on_busy(self.now, false);
             } else {
                 self.access[radio].on_idle(self.now);

@@ -15,8 +15,8 @@ impl<T: Clone> Air<T> {
     pub(super) fn place(&mut self) {
         let (radios, emitters) = (self.radios.len(), self.medium.paths.emitters());
         for emitter in 0..emitters {
-            for ear in (0..radios).filter(|&ear| ear != emitter) {
-                self.place_pair(emitter, ear);
+            for rx in (0..radios).filter(|&rx| rx != emitter) {
+                self.place_pair(emitter, rx);
             }
         }
         if self.spec.fading.kind != super::propagation::FadingKind::None {
@@ -43,17 +43,17 @@ impl<T: Clone> Air<T> {
         }
     }
 
-    fn place_pair(&mut self, emitter: usize, ear: usize) {
-        let db = self.loss_db(emitter, ear);
-        self.medium.paths.set_loss_db(emitter, ear, db);
+    fn place_pair(&mut self, emitter: usize, rx: usize) {
+        let db = self.loss_db(emitter, rx);
+        self.medium.paths.set_loss_db(emitter, rx, db);
     }
 
-    fn loss_db(&self, emitter: usize, ear: usize) -> f64 {
+    fn loss_db(&self, emitter: usize, rx: usize) -> f64 {
         let pair = |a: u16, b: u16| {
             let (a, b) = (usize::from(a), usize::from(b));
-            (a, b) == (emitter, ear) || (b, a) == (emitter, ear)
+            (a, b) == (emitter, rx) || (b, a) == (emitter, rx)
         };
-        if self.is_training(emitter, ear) {
+        if self.is_training(emitter, rx) {
             return f64::INFINITY;
         }
         let in_the_way = self.blockage.iter().find(|b| pair(b.0, b.1)).map_or(0.0, |b| b.2);
@@ -62,17 +62,17 @@ impl<T: Clone> Air<T> {
         if let Some(told) = told {
             return told.2 + in_the_way;
         }
-        let (p, q) = (self.position(emitter), self.position(ear));
+        let (p, q) = (self.position(emitter), self.position(rx));
         let square: f64 = (0..3).map(|k| (p[k] - q[k]) * (p[k] - q[k])).sum();
         let model = self.spec.path_loss.db(square.sqrt());
-        let link = Link::new(emitter as u16, ear as u16, 0);
-        model + self.spec.shadowing.loss_db(self.seed, link) + in_the_way - self.antenna_gain_db(emitter, ear)
+        let link = Link::new(emitter as u16, rx as u16, 0);
+        model + self.spec.shadowing.loss_db(self.seed, link) + in_the_way - self.antenna_gain_db(emitter, rx)
     }
 
     /// The link of two radios at the frequency of the sender's channel.
-    pub(super) fn fading_link(&self, emitter: usize, ear: usize) -> Link {
-        let mhz = self.radios.get(emitter).unwrap_or(&self.radios[ear]).spec.channel.primary_mhz();
-        Link::new(emitter as u16, ear as u16, mhz)
+    pub(super) fn fading_link(&self, emitter: usize, rx: usize) -> Link {
+        let mhz = self.radios.get(emitter).unwrap_or(&self.radios[rx]).spec.channel.primary_mhz();
+        Link::new(emitter as u16, rx as u16, mhz)
     }
 
     /// The first bursts of all interferers.

@@ -27,11 +27,11 @@ fn draw(map: &Map) -> String {
         out.push_str("\nradio            channel       hears (dBm, = joined, ~ too weak to understand)\n");
     }
     for radio in &map.radios {
-        let heard = radio.hears.iter().map(|ear| {
+        let heard = radio.hears.iter().map(|heard| {
             // Both for a while: a station notices late that its access point is out of reach.
-            let joined = if radio.joined.contains(&ear.name) { "=" } else { "" };
-            let weak = if ear.dbm < radio.sensitivity_dbm { "~" } else { "" };
-            format!("{joined}{weak}{} {:.0}", ear.name, ear.dbm)
+            let joined = if radio.joined.contains(&heard.name) { "=" } else { "" };
+            let weak = if heard.dbm < radio.sensitivity_dbm { "~" } else { "" };
+            format!("{joined}{weak}{} {:.0}", heard.name, heard.dbm)
         });
         let heard: Vec<String> = heard.collect();
         let heard = if heard.is_empty() { "nobody".to_owned() } else { heard.join(", ") };
@@ -80,7 +80,7 @@ fn plane(radios: &[Place]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ropewalk_lab::live::daemon::Ear;
+    use ropewalk_lab::live::daemon::Heard;
 
     fn radio(name: &str, x: f64, y: f64, hears: &[(&str, f64)]) -> Place {
         Place {
@@ -88,7 +88,7 @@ mod tests {
             position: [x, y, 0.0],
             channel: "36 (20 MHz)".into(),
             sensitivity_dbm: -82.0,
-            hears: hears.iter().map(|(n, dbm)| Ear { name: (*n).into(), dbm: *dbm }).collect(),
+            hears: hears.iter().map(|(n, dbm)| Heard { name: (*n).into(), dbm: *dbm }).collect(),
             joined: vec!["ap:r0".into()],
         }
     }

@@ -46,7 +46,7 @@ impl<T: Clone> Air<T> {
     /// If nothing has been sensed since the RTS, its NAV is forgotten.
     fn nav_after_rts(&mut self, radio: usize, since: Time) {
         let access = &mut self.access[radio];
-        if !self.medium.ears[radio].is_busy() && access.idle_since() <= since && !access.is_held() {
+        if !self.medium.receivers[radio].is_busy() && access.idle_since() <= since && !access.is_held() {
             access.reset_nav(self.now);
             self.arm(radio);
         }

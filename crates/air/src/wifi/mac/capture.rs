@@ -8,19 +8,19 @@ use crate::wifi::phy::decibel::dbm_from_mw;
 
 impl<T: Clone> Air<T> {
     /// Reports the frames of a PPDU that were decoded, by bit.
-    pub(crate) fn capture(&mut self, ear: usize, emitter: usize, decoded: u64) {
+    pub(crate) fn capture(&mut self, rx: usize, emitter: usize, decoded: u64) {
         let parts = core::mem::take(&mut self.radios[emitter].ppdu.parts);
         let last = parts.len().saturating_sub(1);
         for (n, part) in parts.iter().enumerate().filter(|(n, _)| decoded >> n & 1 == 1) {
-            let frame = self.captured(ear, emitter, part, n == last);
+            let frame = self.captured(rx, emitter, part, n == last);
             self.out.push_back(Output::Captured(Box::new(frame)));
         }
         self.radios[emitter].ppdu.parts = parts;
     }
 
-    fn captured(&self, ear: usize, emitter: usize, part: &Part, last: bool) -> CapturedFrame<T> {
+    fn captured(&self, rx: usize, emitter: usize, part: &Part, last: bool) -> CapturedFrame<T> {
         let ppdu = &self.radios[emitter].ppdu;
-        let hearer = &self.medium.ears[ear];
+        let hearer = &self.medium.receivers[rx];
         let frame_type = self.frame_type(emitter);
         let mac = |iface: u16| self.ifaces.get(usize::from(iface)).map_or(Mac::BROADCAST, |i| i.mac);
         let anonymous = matches!(ppdu.kind, Kind::Ack | Kind::Cts);
@@ -39,8 +39,8 @@ impl<T: Clone> Air<T> {
         let us = ppdu.nav_until.since(self.now).as_micros().min(32_767);
         CapturedFrame {
             at: self.now,
-            radio: RadioId(ear as u16),
-            channel: self.radios[ear].spec.channel,
+            radio: RadioId(rx as u16),
+            channel: self.radios[rx].spec.channel,
             rate: ppdu.rate,
             signal_dbm: dbm_from_mw(hearer.lock.signal_mw),
             noise_dbm: dbm_from_mw(hearer.noise_mw),

@@ -139,8 +139,8 @@ impl<T: Clone> Air<T> {
     /// The answer's time has passed.
     pub(crate) fn on_answer_missing(&mut self, radio: usize) {
         // Something is being received: it may be the answer, so its end decides.
-        if self.medium.ears[radio].is_receiving() {
-            let from = usize::from(self.medium.ears[radio].lock.from);
+        if self.medium.receivers[radio].is_receiving() {
+            let from = usize::from(self.medium.receivers[radio].lock.from);
             let end = self.medium.signals[from].end;
             if end > self.now {
                 self.timers.set(radio, Cause::AnswerMissing, end);
@@ -277,7 +277,7 @@ impl<T: Clone> Air<T> {
         self.timers.clear(radio, Cause::AnswerMissing);
         let r = &mut self.radios[radio];
         let next = after(self.now, r.sifs_ns + r.slot_ns);
-        if r.exchange.continued && r.exchange.txop_end > next && !self.medium.ears[radio].is_busy() {
+        if r.exchange.continued && r.exchange.txop_end > next && !self.medium.receivers[radio].is_busy() {
             r.exchange.step = Step::Recover { since: self.now };
             return self.timers.set(radio, Cause::Respond, next);
         }

@@ -90,11 +90,11 @@ impl<T: Clone> Air<T> {
         let stage = choose(p, category, *now, |p| {
             let (from, to) = (usize::from(p.radio), usize::from(p.other_radio));
             let mw = medium.paths.received_mw(from, to) * medium.paths.fading(from, to, *now);
-            db_from_ratio(mw / medium.ears[to].noise_mw)
+            db_from_ratio(mw / medium.receivers[to].noise_mw)
         });
         r.exchange.stage = stage.0;
         let pifs_ago = Time::from_nanos(now.as_nanos().saturating_sub(r.sifs_ns + r.slot_ns));
-        let idle = medium.ears[radio].idle_parts(pifs_ago, *now);
+        let idle = medium.receivers[radio].idle_parts(pifs_ago, *now);
         let stage = Stage { rate: narrowed(stage.1.rate, idle), ..stage.1 };
         r.planned.rate = stage.rate;
         let probe = p.tx[category].chain.as_ref().is_some_and(|(chain, _)| chain.probe);

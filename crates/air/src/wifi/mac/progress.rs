@@ -24,10 +24,10 @@ impl<T: Clone> Air<T> {
     /// When something next comes of the signal that a radio has on the air: the end of an MPDU of an aggregate whose receiver listens, or its own end.
     pub(crate) fn next_look(&self, emitter: usize) -> Time {
         let (ppdu, signal) = (&self.radios[emitter].ppdu, &self.medium.signals[emitter]);
-        let Some(ear) = self.listener(emitter).filter(|_| ppdu.aggregate) else { return signal.end };
+        let Some(rx) = self.listener(emitter).filter(|_| ppdu.aggregate) else { return signal.end };
         let from = if ppdu.progress.looked_at == 0 { signal.data } else { self.now };
         // ns-3 hands on each MPDU at its end. At 100 µs and 20 MHz that is the same, since a long MPDU takes longer.
-        let due = after(from, self.radios[ear].spec.rx_coalescing.as_nanos() as u64);
+        let due = after(from, self.radios[rx].spec.rx_coalescing.as_nanos() as u64);
         let mut ends = ppdu.parts[ppdu.progress.looked_at..].iter().map(|part| self.end_of(emitter, part));
         ends.find(|end| *end >= due).unwrap_or(signal.end).min(signal.end)
     }
@@ -35,10 +35,10 @@ impl<T: Clone> Air<T> {
     /// The radio that a signal is for, if it is receiving it.
     fn listener(&self, emitter: usize) -> Option<usize> {
         let to = self.radios[emitter].ppdu.to;
-        let ear = (to != GROUP).then(|| usize::from(self.ifaces[usize::from(to)].radio))?;
-        let lock = &self.medium.ears[ear].lock;
+        let rx = (to != GROUP).then(|| usize::from(self.ifaces[usize::from(to)].radio))?;
+        let lock = &self.medium.receivers[rx].lock;
         let listens = usize::from(lock.from) == emitter && lock.since == self.medium.signals[emitter].start;
-        listens.then_some(ear)
+        listens.then_some(rx)
     }
 
     /// When an MPDU of a signal ends. Bytes are spread evenly over the data field: symbols are short beside MPDUs.
@@ -51,17 +51,17 @@ impl<T: Clone> Air<T> {
 
     /// Some MPDUs of an aggregate have ended: those that were decoded are handed on.
     pub(crate) fn on_mpdus_ended(&mut self, emitter: usize) {
-        if let Some(ear) = self.listener(emitter) {
-            self.look(ear, emitter);
+        if let Some(rx) = self.listener(emitter) {
+            self.look(rx, emitter);
         }
         let broken = self.radios[emitter].ppdu.progress.header == Some(false);
         let at = if broken { self.medium.signals[emitter].end } else { self.next_look(emitter) };
         self.timers.set(emitter, Cause::TransmitEnd, at);
     }
 
-    fn look(&mut self, ear: usize, emitter: usize) {
-        let clean = self.medium.beyond_doubt(ear, emitter);
-        if !self.header_decoded(ear, emitter, clean) {
+    fn look(&mut self, rx: usize, emitter: usize) {
+        let clean = self.medium.beyond_doubt(rx, emitter);
+        if !self.header_decoded(rx, emitter, clean) {
             return;
         }
         let ppdu = &self.radios[emitter].ppdu;
@@ -69,22 +69,22 @@ impl<T: Clone> Air<T> {
         let new = ppdu.parts[begun..].iter().take_while(|part| self.end_of(emitter, part) <= self.now);
         let ended = begun + new.count();
         let before = ppdu.progress.decoded;
-        let decoded = self.decode(ear, emitter, Wanted::All, ended, clean);
+        let decoded = self.decode(rx, emitter, Wanted::All, ended, clean);
         let ppdu = &mut self.radios[emitter].ppdu;
         (ppdu.progress.looked_at, ppdu.progress.decoded) = (ended, decoded);
         let (to, from) = (usize::from(ppdu.to), ppdu.from);
         if let Some(receiver) = self.ifaces[to].peer(from).filter(|&peer| self.peers[peer].joined) {
-            self.take_parts(ear, emitter, receiver, decoded & !before);
+            self.take_parts(rx, emitter, receiver, decoded & !before);
         }
     }
 
-    /// Whether `ear` decoded the header of what `emitter` has on the air, or had last. It is drawn once.
-    pub(crate) fn header_decoded(&mut self, ear: usize, emitter: usize, clean: bool) -> bool {
-        let listener = self.is_for(ear, emitter);
+    /// Whether `rx` decoded the header of what `emitter` has on the air, or had last. It is drawn once.
+    pub(crate) fn header_decoded(&mut self, rx: usize, emitter: usize, clean: bool) -> bool {
+        let listener = self.is_for(rx, emitter);
         if listener && let Some(known) = self.radios[emitter].ppdu.progress.header {
             return known;
         }
-        let decoded = clean || self.medium.header_decoded(ear, emitter);
+        let decoded = clean || self.medium.header_decoded(rx, emitter);
         if listener {
             self.radios[emitter].ppdu.progress.header = Some(decoded);
         }
@@ -92,26 +92,26 @@ impl<T: Clone> Air<T> {
     }
 
     /// Whether what a radio has on the air, or had last, is for this one.
-    pub(crate) fn is_for(&self, ear: usize, emitter: usize) -> bool {
+    pub(crate) fn is_for(&self, rx: usize, emitter: usize) -> bool {
         let to = self.radios.get(emitter).map_or(GROUP, |sender| sender.ppdu.to);
-        to != GROUP && usize::from(self.ifaces[usize::from(to)].radio) == ear
+        to != GROUP && usize::from(self.ifaces[usize::from(to)].radio) == rx
     }
 
-    /// What `ear` has handed on of it already, by bit.
-    pub(crate) fn handed_on(&self, ear: usize, emitter: usize) -> u64 {
-        if self.is_for(ear, emitter) { self.radios[emitter].ppdu.progress.decoded } else { 0 }
+    /// What `rx` has handed on of it already, by bit.
+    pub(crate) fn handed_on(&self, rx: usize, emitter: usize) -> u64 {
+        if self.is_for(rx, emitter) { self.radios[emitter].ppdu.progress.decoded } else { 0 }
     }
 
-    /// Which of the first `count` MPDUs `ear` has decoded, by bit; for a bystander, whether any was. Each is drawn once.
+    /// Which of the first `count` MPDUs `rx` has decoded, by bit; for a bystander, whether any was. Each is drawn once.
     pub(crate) fn decode(
         &mut self,
-        ear: usize,
+        rx: usize,
         emitter: usize,
         wanted: Wanted,
         count: usize,
         clean: bool,
     ) -> u64 {
-        let mine = self.is_for(ear, emitter);
+        let mine = self.is_for(rx, emitter);
         let ppdu = &self.radios[emitter].ppdu;
         let known = if mine { ppdu.progress } else { Progress::default() };
         let new = (count - known.looked_at) as u32;
@@ -122,7 +122,7 @@ impl<T: Clone> Air<T> {
         let drawn = if clean {
             u64::MAX >> (64 - new)
         } else {
-            self.medium.decoded((ear, emitter), parts, ppdu.psdu_bytes, wanted)
+            self.medium.decoded((rx, emitter), parts, ppdu.psdu_bytes, wanted)
         };
         known.decoded | drawn << known.looked_at
     }

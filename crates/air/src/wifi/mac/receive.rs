@@ -16,86 +16,86 @@ use crate::wifi::timers::Cause;
 const REORDER_TIMEOUT_NS: u64 = 100_000_000;
 
 impl<T: Clone> Air<T> {
-    /// `ear` has heard a frame from `emitter` to its end.
-    pub(crate) fn on_heard(&mut self, ear: usize, emitter: usize) {
-        let clean = self.medium.beyond_doubt(ear, emitter);
-        if !self.header_decoded(ear, emitter, clean) {
+    /// `rx` has heard a frame from `emitter` to its end.
+    pub(crate) fn on_heard(&mut self, rx: usize, emitter: usize) {
+        let clean = self.medium.beyond_doubt(rx, emitter);
+        if !self.header_decoded(rx, emitter, clean) {
             // The PHY never said that a frame had begun, so no EIFS follows (10.3.2.3.7; ns-3 does the same).
-            self.radios[ear].stats.headers_broken += 1;
+            self.radios[rx].stats.headers_broken += 1;
             return;
         }
         let Some(sender) = self.radios.get(emitter) else {
             // An interferer that looked like Wi-Fi.
-            self.radios[ear].stats.frames_broken += 1;
-            return self.access[ear].on_frame(self.now, true);
+            self.radios[rx].stats.frames_broken += 1;
+            return self.access[rx].on_frame(self.now, true);
         };
         let to = sender.ppdu.to;
-        let mine = to != GROUP && usize::from(self.ifaces[usize::from(to)].radio) == ear;
-        let monitors = self.radios[ear].spec.monitor;
+        let mine = to != GROUP && usize::from(self.ifaces[usize::from(to)].radio) == rx;
+        let monitors = self.radios[rx].spec.monitor;
         let wanted = if mine || monitors { Wanted::All } else { Wanted::Any };
         let count = sender.ppdu.parts.len();
-        let decoded = self.decode(ear, emitter, wanted, count, clean);
-        self.access[ear].on_frame(self.now, decoded == 0);
+        let decoded = self.decode(rx, emitter, wanted, count, clean);
+        self.access[rx].on_frame(self.now, decoded == 0);
         if decoded == 0 {
-            self.radios[ear].stats.frames_broken += 1;
+            self.radios[rx].stats.frames_broken += 1;
             return;
         }
-        self.radios[ear].stats.frames_heard += 1;
+        self.radios[rx].stats.frames_heard += 1;
         if monitors {
-            self.capture(ear, emitter, decoded);
+            self.capture(rx, emitter, decoded);
         }
         if mine || to == GROUP {
-            self.on_addressed(ear, emitter, decoded);
+            self.on_addressed(rx, emitter, decoded);
         } else {
-            self.on_overheard(ear, emitter);
+            self.on_overheard(rx, emitter);
         }
     }
 
     /// A frame for others: its Duration sets the NAV.
-    fn on_overheard(&mut self, ear: usize, emitter: usize) {
+    fn on_overheard(&mut self, rx: usize, emitter: usize) {
         let ppdu = &self.radios[emitter].ppdu;
         let (kind, rate) = (ppdu.kind, ppdu.rate);
-        if ppdu.nav_until > self.access[ear].nav_until() {
+        if ppdu.nav_until > self.access[rx].nav_until() {
             // Answers go to the holder of the transmit opportunity.
             let answers = matches!(kind, Kind::Cts | Kind::Ack | Kind::BlockAck { .. });
             let (until, holder) = (ppdu.nav_until, if answers { ppdu.to } else { ppdu.from });
-            self.access[ear].set_nav(until);
-            self.radios[ear].nav_holder = holder;
+            self.access[rx].set_nav(until);
+            self.radios[rx].nav_holder = holder;
         }
         if kind == Kind::Rts {
-            self.watch_rts(ear, rate);
+            self.watch_rts(rx, rate);
         }
     }
 
     /// If nothing follows an RTS, its NAV may be forgotten after 2 SIFS, a CTS, a preamble and 2 slots (10.3.2.4).
-    fn watch_rts(&mut self, ear: usize, rts_rate: crate::wifi::phy::Rate) {
-        let r = &self.radios[ear];
+    fn watch_rts(&mut self, rx: usize, rts_rate: crate::wifi::phy::Rate) {
+        let r = &self.radios[rx];
         let cts = r.answer_rate(rts_rate);
         let wait = 2 * r.sifs_ns
             + r.ppdu_ns(cts, duration::ACK_BYTES)
             + duration::preamble(cts).as_nanos() as u64
             + 2 * r.slot_ns;
-        self.schedule(ear, after(self.now, wait), Chore::NavAfterRts { since: self.now });
+        self.schedule(rx, after(self.now, wait), Chore::NavAfterRts { since: self.now });
     }
 
     /// A frame for this radio, or for a group.
-    fn on_addressed(&mut self, ear: usize, emitter: usize, decoded: u64) {
+    fn on_addressed(&mut self, rx: usize, emitter: usize, decoded: u64) {
         let (kind, to) = (self.radios[emitter].ppdu.kind, self.radios[emitter].ppdu.to);
         if kind == Kind::Data && to != GROUP {
-            return self.on_data(ear, emitter, decoded);
+            return self.on_data(rx, emitter, decoded);
         }
         let from = self.radios[emitter].ppdu.from;
         match kind {
-            Kind::Rts => self.on_rts(ear, emitter),
-            Kind::CfEnd => self.access[ear].reset_nav(self.now),
-            Kind::Cts => self.on_cts(ear, from),
-            Kind::Ack => self.on_ack(ear, from),
-            Kind::BlockAck { start, bitmap } => self.on_block_ack_frame(ear, from, start, bitmap),
-            Kind::BlockAckRequest { start } => self.on_request(ear, emitter, start),
-            Kind::Data => self.on_group_data(ear, emitter),
-            Kind::Beacon => self.on_beacon(ear, emitter),
+            Kind::Rts => self.on_rts(rx, emitter),
+            Kind::CfEnd => self.access[rx].reset_nav(self.now),
+            Kind::Cts => self.on_cts(rx, from),
+            Kind::Ack => self.on_ack(rx, from),
+            Kind::BlockAck { start, bitmap } => self.on_block_ack_frame(rx, from, start, bitmap),
+            Kind::BlockAckRequest { start } => self.on_request(rx, emitter, start),
+            Kind::Data => self.on_group_data(rx, emitter),
+            Kind::Beacon => self.on_beacon(rx, emitter),
             Kind::Null | Kind::PsPoll => {
-                self.acknowledge(ear, emitter, Kind::Ack);
+                self.acknowledge(rx, emitter, Kind::Ack);
                 if kind == Kind::PsPoll {
                     self.on_ps_poll(usize::from(to), from);
                 } else {
@@ -103,7 +103,7 @@ impl<T: Clone> Air<T> {
                     self.note_power_management(usize::from(to), from, saving);
                 }
             }
-            other => self.on_management(ear, emitter, other),
+            other => self.on_management(rx, emitter, other),
         }
     }
 
@@ -113,18 +113,18 @@ impl<T: Clone> Air<T> {
         e.step == step && self.peers[e.peer as usize].other == from
     }
 
-    fn on_rts(&mut self, ear: usize, emitter: usize) {
+    fn on_rts(&mut self, rx: usize, emitter: usize) {
         let ppdu = &self.radios[emitter].ppdu;
         // 10.3.2.9: no CTS while the NAV says busy, unless it was set by the one who asks (10.23.2.4).
-        let reserved = self.access[ear].nav_until() > self.now && self.radios[ear].nav_holder != ppdu.from;
-        if reserved || self.radios[ear].exchange.step != Step::None {
+        let reserved = self.access[rx].nav_until() > self.now && self.radios[rx].nav_holder != ppdu.from;
+        if reserved || self.radios[rx].exchange.step != Step::None {
             return;
         }
-        let rate = self.radios[ear].answer_rate(ppdu.rate);
+        let rate = self.radios[rx].answer_rate(ppdu.rate);
         let width = self.frame_width(emitter);
         let reply =
             Reply { kind: Kind::Cts, from: ppdu.to, to: ppdu.from, rate, nav_until: ppdu.nav_until, width };
-        self.prepare(ear, reply);
+        self.prepare(rx, reply);
     }
 
     /// The width that a frame just heard had, for the answer.
@@ -132,40 +132,40 @@ impl<T: Clone> Air<T> {
         self.medium.width(emitter)
     }
 
-    fn on_cts(&mut self, ear: usize, from: u16) {
-        if self.awaits(ear, from, Step::AwaitCts) {
-            self.timers.clear(ear, Cause::AnswerMissing);
-            self.radios[ear].exchange.step = Step::GotCts;
-            let at = after(self.now, self.radios[ear].sifs_ns);
-            self.timers.set(ear, Cause::Respond, at);
+    fn on_cts(&mut self, rx: usize, from: u16) {
+        if self.awaits(rx, from, Step::AwaitCts) {
+            self.timers.clear(rx, Cause::AnswerMissing);
+            self.radios[rx].exchange.step = Step::GotCts;
+            let at = after(self.now, self.radios[rx].sifs_ns);
+            self.timers.set(rx, Cause::Respond, at);
         }
     }
 
-    fn on_ack(&mut self, ear: usize, from: u16) {
-        if self.awaits(ear, from, Step::AwaitAck) {
-            self.on_acknowledged(ear);
+    fn on_ack(&mut self, rx: usize, from: u16) {
+        if self.awaits(rx, from, Step::AwaitAck) {
+            self.on_acknowledged(rx);
         }
     }
 
-    fn on_block_ack_frame(&mut self, ear: usize, from: u16, start: u16, bitmap: u64) {
-        if self.awaits(ear, from, Step::AwaitBlockAck) || self.awaits(ear, from, Step::AwaitBarAnswer) {
-            self.on_block_ack(ear, start, bitmap);
+    fn on_block_ack_frame(&mut self, rx: usize, from: u16, start: u16, bitmap: u64) {
+        if self.awaits(rx, from, Step::AwaitBlockAck) || self.awaits(rx, from, Step::AwaitBarAnswer) {
+            self.on_block_ack(rx, start, bitmap);
         }
     }
 
     /// Prepares an ACK or Block Ack to the frame just heard.
-    pub(crate) fn acknowledge(&mut self, ear: usize, emitter: usize, kind: Kind) {
+    pub(crate) fn acknowledge(&mut self, rx: usize, emitter: usize, kind: Kind) {
         let ppdu = &self.radios[emitter].ppdu;
-        let rate = self.radios[ear].answer_rate(ppdu.rate);
+        let rate = self.radios[rx].answer_rate(ppdu.rate);
         let width = self.frame_width(emitter);
         // Beyond the answer this is only within a transmit opportunity.
         let nav_until = ppdu.nav_until;
         let reply = Reply { kind, from: ppdu.to, to: ppdu.from, rate, nav_until, width };
-        self.prepare(ear, reply);
+        self.prepare(rx, reply);
     }
 
     /// Data for this radio: what was decoded is acknowledged and handed on.
-    fn on_data(&mut self, ear: usize, emitter: usize, decoded: u64) {
+    fn on_data(&mut self, rx: usize, emitter: usize, decoded: u64) {
         let ppdu = &self.radios[emitter].ppdu;
         let (aggregate, from, to) = (ppdu.aggregate, ppdu.from, ppdu.to);
         let (category, start) = (usize::from(ppdu.category), ppdu.parts[0].seq);
@@ -177,8 +177,8 @@ impl<T: Clone> Air<T> {
         if let Some(receiver) = receiver {
             let airtime = self.medium.signals[emitter].end - self.medium.signals[emitter].start;
             self.peers[receiver].stats.airtime_rx_ns += airtime.as_nanos() as u64;
-            let fresh = decoded & !self.handed_on(ear, emitter);
-            self.take_parts(ear, emitter, receiver, fresh);
+            let fresh = decoded & !self.handed_on(rx, emitter);
+            self.take_parts(rx, emitter, receiver, fresh);
             self.heard_from(usize::from(to), from);
         }
         let kind = match receiver {
@@ -188,7 +188,7 @@ impl<T: Clone> Air<T> {
             }
             _ => Kind::Ack,
         };
-        self.acknowledge(ear, emitter, kind);
+        self.acknowledge(rx, emitter, kind);
         let ppdu = &self.radios[emitter].ppdu;
         let (saving, more) = (ppdu.power_management, ppdu.more_data);
         self.note_power_management(usize::from(to), from, saving);
@@ -196,8 +196,8 @@ impl<T: Clone> Air<T> {
     }
 
     /// Puts MPDUs that were decoded in order and hands on what may go.
-    pub(crate) fn take_parts(&mut self, ear: usize, emitter: usize, receiver: usize, decoded: u64) {
-        let signal_dbm = dbm_from_mw(self.medium.ears[ear].lock.signal_mw);
+    pub(crate) fn take_parts(&mut self, rx: usize, emitter: usize, receiver: usize, decoded: u64) {
+        let signal_dbm = dbm_from_mw(self.medium.receivers[rx].lock.signal_mw);
         let ppdu = &mut self.radios[emitter].ppdu;
         let (rate, sender, category) = (ppdu.rate, ppdu.peer as usize, usize::from(ppdu.category));
         let parts = core::mem::take(&mut ppdu.parts);
@@ -216,18 +216,18 @@ impl<T: Clone> Air<T> {
             let Some(mpdu) = self.peers[sender].tx[category].find(part.seq) else { continue };
             let content = mpdu.content.clone();
             let one = Arrived { content, rate, signal_dbm };
-            let rx = &mut self.peers[receiver].rx[category];
+            let order = &mut self.peers[receiver].rx[category];
             if ordered {
-                rx.insert(self.now, part.seq, one, &mut arrived);
+                order.insert(self.now, part.seq, one, &mut arrived);
             } else {
-                rx.last_seq = Some(part.seq);
+                order.last_seq = Some(part.seq);
                 arrived.push(one);
             }
         }
-        let rx = &mut self.peers[receiver].rx[category];
-        if rx.waiting_since.is_some() && !rx.is_watched {
-            rx.is_watched = true;
-            self.watch_reorder(ear, receiver, category);
+        let order = &mut self.peers[receiver].rx[category];
+        if order.waiting_since.is_some() && !order.is_watched {
+            order.is_watched = true;
+            self.watch_reorder(rx, receiver, category);
         }
         self.hand_on(receiver, &mut arrived);
         self.arrived = arrived;
@@ -261,28 +261,28 @@ impl<T: Clone> Air<T> {
     }
 
     /// The sender says where its window begins, and wants to know what has come.
-    fn on_request(&mut self, ear: usize, emitter: usize, start: u16) {
+    fn on_request(&mut self, rx: usize, emitter: usize, start: u16) {
         let ppdu = &self.radios[emitter].ppdu;
         let (from, to, category) = (ppdu.from, ppdu.to, usize::from(ppdu.category));
         let Some(receiver) = self.ifaces[usize::from(to)].peer(from) else { return };
         let mut arrived = core::mem::take(&mut self.arrived);
-        let rx = &mut self.peers[receiver].rx[category];
-        rx.move_to(self.now, start, &mut arrived);
-        let bitmap = rx.bitmap(start);
+        let order = &mut self.peers[receiver].rx[category];
+        order.move_to(self.now, start, &mut arrived);
+        let bitmap = order.bitmap(start);
         self.hand_on(receiver, &mut arrived);
         self.arrived = arrived;
-        self.acknowledge(ear, emitter, Kind::BlockAck { start, bitmap });
+        self.acknowledge(rx, emitter, Kind::BlockAck { start, bitmap });
     }
 
     /// Data to a group, heard by a station of the cell, or by a member of the mesh.
-    fn on_group_data(&mut self, ear: usize, emitter: usize) {
+    fn on_group_data(&mut self, rx: usize, emitter: usize) {
         let ppdu = &self.radios[emitter].ppdu;
         let (from, category, sender) = (ppdu.from, usize::from(ppdu.category), ppdu.peer as usize);
         let seq = ppdu.parts[0].seq;
         let rate = ppdu.rate;
-        let signal_dbm = dbm_from_mw(self.medium.ears[ear].lock.signal_mw);
-        for place in 0..self.radios[ear].ifaces.len() {
-            let iface = self.radios[ear].ifaces[place];
+        let signal_dbm = dbm_from_mw(self.medium.receivers[rx].lock.signal_mw);
+        for place in 0..self.radios[rx].ifaces.len() {
+            let iface = self.radios[rx].ifaces[place];
             let Some(receiver) = self.ifaces[usize::from(iface)].peer(from) else { continue };
             if !self.peers[receiver].joined {
                 continue;

@@ -23,7 +23,8 @@ impl<T: Clone> Air<T> {
             Step::GotCts => self.send_planned(radio),
             Step::Continue => self.go_on(radio),
             Step::Recover { since } => {
-                let idle = !self.medium.ears[radio].is_busy() && self.access[radio].idle_since() <= since;
+                let idle =
+                    !self.medium.receivers[radio].is_busy() && self.access[radio].idle_since() <= since;
                 if !idle {
                     return self.release(radio, false);
                 }

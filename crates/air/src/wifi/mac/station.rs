@@ -159,11 +159,11 @@ impl<T: Clone> Air<T> {
     }
 
     /// A station hears a beacon.
-    pub(crate) fn on_beacon(&mut self, ear: usize, emitter: usize) {
+    pub(crate) fn on_beacon(&mut self, rx: usize, emitter: usize) {
         let ap = self.radios[emitter].ppdu.from;
-        let mw = self.medium.ears[ear].lock.signal_mw;
-        for place in 0..self.radios[ear].ifaces.len() {
-            let iface = usize::from(self.radios[ear].ifaces[place]);
+        let mw = self.medium.receivers[rx].lock.signal_mw;
+        for place in 0..self.radios[rx].ifaces.len() {
+            let iface = usize::from(self.radios[rx].ifaces[place]);
             if matches!(self.ifaces[iface].role, Role::Station(..)) {
                 self.on_beacon_for(iface, ap, mw, emitter);
             }
@@ -201,11 +201,11 @@ impl<T: Clone> Air<T> {
     }
 
     /// A management frame has come.
-    pub(crate) fn on_management(&mut self, ear: usize, emitter: usize, kind: Kind) {
+    pub(crate) fn on_management(&mut self, rx: usize, emitter: usize, kind: Kind) {
         let ppdu = &self.radios[emitter].ppdu;
         let (from, to, retry, seq) =
             (ppdu.from, usize::from(ppdu.to), ppdu.parts[0].retry, ppdu.parts[0].seq);
-        self.acknowledge(ear, emitter, Kind::Ack);
+        self.acknowledge(rx, emitter, Kind::Ack);
         let peer = self.ensure_peer(to, from);
         let rx = &mut self.peers[peer].rx[MANAGEMENT];
         if retry && rx.last_management == Some(seq) {

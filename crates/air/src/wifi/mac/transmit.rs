@@ -141,11 +141,11 @@ impl<T: Clone> Air<T> {
         let now = self.now;
         self.medium.start(now, emitter, emission);
         for touch in &self.medium.touched {
-            let ear = usize::from(touch.ear);
-            self.access[ear].on_busy(now, ear == emitter);
-            let at = self.timers.get(ear, Cause::Access);
-            if at != Time::NEVER && at >= self.access[ear].notices_at() && at != now {
-                self.timers.clear(ear, Cause::Access);
+            let rx = usize::from(touch.rx);
+            self.access[rx].on_busy(now, rx == emitter);
+            let at = self.timers.get(rx, Cause::Access);
+            if at != Time::NEVER && at >= self.access[rx].notices_at() && at != now {
+                self.timers.clear(rx, Cause::Access);
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! # The walk of a transmission
 //! ```text
-//!  start ──▶ neighbours of the sender ──▶ each one's ear ─────────────────────────────▶ end
+//!  start ──▶ neighbours of the sender ──▶ each one's receiver ─────────────────────────────▶ end
 //!            power above the floor,       energy += power per 20 MHz                    energy −= power
 //!            part that falls into         ├─ not locked: preamble strong and clear?     ├─ it was the locked one:
 //!            their channel                │    → locked, medium busy                    │    heard: header, then MPDUs,
@@ -13,7 +13,7 @@
 //! There is no propagation delay. Whatever is busy at an instant does not stop an access that is due at the same one,
 //! so equal slots collide (see `mac::access`).
 //!
-//! Each ear keeps the sum of what it receives per 20 MHz of its channel, the primary one first, so that a start or an
+//! Each receiver keeps the sum of what it receives per 20 MHz of its channel, the primary one first, so that a start or an
 //! end costs the same whatever else is on the air. Radios below [`AirSpec::floor_dbm`](super::AirSpec::floor_dbm) of
 //! each other are not neighbours and cost nothing. Lists of neighbours are made when a radio sends for the first time
 //! after something moved.
@@ -23,16 +23,16 @@
 //! stronger is looked at again. A frame is *heard* when its header (the SIGNAL field at the lowest rate) was decoded,
 //! and its MPDUs are then drawn one by one; a bystander only asks whether any was decoded, so that it may trust the Duration.
 
-mod ear;
 mod neighbours;
 mod outcome;
+mod receiver;
 mod tuning;
 
 use rand_chacha::ChaCha8Rng;
 
-pub(crate) use ear::{CaptureLimits, Ear, SUBS, Thresholds};
 pub(crate) use neighbours::Paths;
 pub(crate) use outcome::Wanted;
+pub(crate) use receiver::{CaptureLimits, Receiver, SUBS, Thresholds};
 pub(crate) use tuning::{TuningId, Tunings, parts};
 
 use self::neighbours::Neighbours;
@@ -59,17 +59,17 @@ pub(crate) struct Signal {
     reached: Vec<Reached>,
 }
 
-/// How much of a signal an ear receives, mW per 20 MHz.
+/// How much of a signal a receiver receives, mW per 20 MHz.
 #[derive(Debug, Clone, Copy)]
 struct Reached {
-    ear: u16,
+    rx: u16,
     subs: [f64; SUBS],
 }
 
-/// An ear for which a start or an end changed something.
+/// A receiver for which a start or an end changed something.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Touch {
-    pub(crate) ear: u16,
+    pub(crate) rx: u16,
     /// The frame on which it was locked has ended.
     pub(crate) heard: bool,
     /// Its medium has become idle (at an end) or busy (at a start).
@@ -86,23 +86,23 @@ pub(crate) struct Emission {
     pub(crate) duplicate: bool,
 }
 
-/// All ears, and all that is on the air. Emitters are the radios, then the interferers.
+/// All receivers, and all that is on the air. Emitters are the radios, then the interferers.
 #[derive(Debug)]
 pub(crate) struct Medium {
-    pub(crate) ears: Vec<Ear>,
+    pub(crate) receivers: Vec<Receiver>,
     pub(crate) signals: Vec<Signal>,
     pub(crate) tunings: Tunings,
     pub(crate) paths: Paths,
     neighbours: Vec<Neighbours>,
     capture: CaptureLimits,
     errors: Errors,
-    /// Ears that the last start or end changed.
+    /// Receivers that the last start or end changed.
     pub(crate) touched: Vec<Touch>,
 }
 
 impl Medium {
     pub(crate) fn new(
-        ears: Vec<Ear>,
+        receivers: Vec<Receiver>,
         paths: Paths,
         tunings: Tunings,
         capture: CaptureLimits,
@@ -122,8 +122,8 @@ impl Medium {
         Medium {
             signals: vec![signal; paths.emitters()],
             neighbours: vec![Neighbours::default(); paths.emitters()],
-            touched: Vec::with_capacity(ears.len()),
-            ears,
+            touched: Vec::with_capacity(receivers.len()),
+            receivers,
             tunings,
             paths,
             capture,
@@ -131,77 +131,78 @@ impl Medium {
         }
     }
 
-    /// Puts a signal on the air. `touched` then holds the ears whose medium became busy, the sender's among them.
+    /// Puts a signal on the air. `touched` then holds the receivers whose medium became busy, the sender's among them.
     pub(crate) fn start(&mut self, now: Time, emitter: usize, e: Emission) {
         self.touched.clear();
-        self.paths.refresh(emitter, &mut self.neighbours[emitter], &self.ears, &self.tunings);
+        self.paths.refresh(emitter, &mut self.neighbours[emitter], &self.receivers, &self.tunings);
         let signal = &mut self.signals[emitter];
         debug_assert!(!signal.on, "an emitter sends one thing at a time");
         (signal.on, signal.start, signal.data, signal.end) = (true, now, e.data, e.end);
         (signal.rate, signal.tuning, signal.duplicate) = (e.rate, e.tuning, e.duplicate);
         signal.reached.clear();
-        if self.ears.get_mut(emitter).is_some_and(|ear| ear.begin_transmission(now)) {
-            self.touched.push(Touch { ear: emitter as u16, heard: false, flipped: true });
+        if self.receivers.get_mut(emitter).is_some_and(|rx| rx.begin_transmission(now)) {
+            self.touched.push(Touch { rx: emitter as u16, heard: false, flipped: true });
         }
         let fades = self.paths.is_fading();
         let own = e.tuning == self.neighbours[emitter].tuning;
         for n in &self.neighbours[emitter].list {
-            let ear = &mut self.ears[usize::from(n.ear)];
+            let rx = &mut self.receivers[usize::from(n.rx)];
             let (mut subs, mut decodes) = (n.subs, n.decodes);
             if !own {
-                let coupling = self.tunings.coupling(e.tuning, ear.tuning);
+                let coupling = self.tunings.coupling(e.tuning, rx.tuning);
                 subs = coupling.parts.map(|part| part * n.power_mw);
                 decodes = coupling.decodes;
             }
             if fades {
-                let factor = self.paths.fading(emitter, usize::from(n.ear), now);
+                let factor = self.paths.fading(emitter, usize::from(n.rx), now);
                 subs = subs.map(|s| s * factor);
             }
-            signal.reached.push(Reached { ear: n.ear, subs });
-            if ear.signal_starts(now, emitter as u16, &subs, decodes, &self.capture) {
-                self.touched.push(Touch { ear: n.ear, heard: false, flipped: true });
+            signal.reached.push(Reached { rx: n.rx, subs });
+            if rx.signal_starts(now, emitter as u16, &subs, decodes, &self.capture) {
+                self.touched.push(Touch { rx: n.rx, heard: false, flipped: true });
             }
         }
     }
 
-    /// Takes a signal off the air. `touched` then holds the ears that heard it, or whose medium became idle.
+    /// Takes a signal off the air. `touched` then holds the receivers that heard it, or whose medium became idle.
     pub(crate) fn end(&mut self, now: Time, emitter: usize) {
         self.touched.clear();
         let signal = &mut self.signals[emitter];
         signal.on = false;
-        if self.ears.get_mut(emitter).is_some_and(|ear| ear.end_transmission(now)) {
-            self.touched.push(Touch { ear: emitter as u16, heard: false, flipped: true });
+        if self.receivers.get_mut(emitter).is_some_and(|rx| rx.end_transmission(now)) {
+            self.touched.push(Touch { rx: emitter as u16, heard: false, flipped: true });
         }
         for r in &signal.reached {
-            let (heard, flipped) = self.ears[usize::from(r.ear)].signal_ends(now, emitter as u16, &r.subs);
+            let (heard, flipped) =
+                self.receivers[usize::from(r.rx)].signal_ends(now, emitter as u16, &r.subs);
             if heard || flipped {
-                self.touched.push(Touch { ear: r.ear, heard, flipped });
+                self.touched.push(Touch { rx: r.rx, heard, flipped });
             }
         }
     }
 
-    /// Whether the header of the frame that `ear` has just heard from `emitter` was decoded.
+    /// Whether the header of the frame that `rx` has just heard from `emitter` was decoded.
     #[inline]
-    pub(crate) fn header_decoded(&mut self, ear: usize, emitter: usize) -> bool {
-        self.errors.header(&self.ears[ear], &self.signals[emitter])
+    pub(crate) fn header_decoded(&mut self, rx: usize, emitter: usize) -> bool {
+        self.errors.header(&self.receivers[rx], &self.signals[emitter])
     }
 
-    /// Which parts of the PSDU, each an offset and a length in bytes, `ear` has decoded, by bit.
+    /// Which parts of the PSDU, each an offset and a length in bytes, `rx` has decoded, by bit.
     #[inline]
     pub(crate) fn decoded(
         &mut self,
-        (ear, emitter): (usize, usize),
+        (rx, emitter): (usize, usize),
         parts: impl Iterator<Item = (u32, u32)> + Clone,
         psdu_bytes: u32,
         wanted: Wanted,
     ) -> u64 {
-        self.errors.parts((&self.ears[ear], &self.signals[emitter]), parts, psdu_bytes, wanted)
+        self.errors.parts((&self.receivers[rx], &self.signals[emitter]), parts, psdu_bytes, wanted)
     }
 
-    /// Whether whatever `ear` has just heard was far above any doubt.
+    /// Whether whatever `rx` has just heard was far above any doubt.
     #[inline]
-    pub(crate) fn beyond_doubt(&self, ear: usize, emitter: usize) -> bool {
-        self.errors.beyond_doubt(&self.ears[ear], &self.signals[emitter])
+    pub(crate) fn beyond_doubt(&self, rx: usize, emitter: usize) -> bool {
+        self.errors.beyond_doubt(&self.receivers[rx], &self.signals[emitter])
     }
 
     /// The width of what an emitter sends, or sent last.
@@ -209,21 +210,21 @@ impl Medium {
         self.tunings.width(self.signals[emitter].tuning)
     }
 
-    /// Moves an ear to another channel. What is on the air there is heard as energy: its preambles have gone by.
-    pub(crate) fn retune(&mut self, ear: usize, tuning: TuningId, parts: usize, noise_mw: f64) {
-        self.ears[ear].retune(tuning, parts, noise_mw);
-        self.paths.set_tuning(ear, tuning);
-        for emitter in (0..self.signals.len()).filter(|&e| e != ear) {
+    /// Moves a receiver to another channel. What is on the air there is heard as energy: its preambles have gone by.
+    pub(crate) fn retune(&mut self, rx: usize, tuning: TuningId, parts: usize, noise_mw: f64) {
+        self.receivers[rx].retune(tuning, parts, noise_mw);
+        self.paths.set_tuning(rx, tuning);
+        for emitter in (0..self.signals.len()).filter(|&e| e != rx) {
             let signal = &mut self.signals[emitter];
-            signal.reached.retain(|r| usize::from(r.ear) != ear);
+            signal.reached.retain(|r| usize::from(r.rx) != rx);
             if !signal.on {
                 continue;
             }
-            let power_mw = self.paths.received_mw(emitter, ear);
+            let power_mw = self.paths.received_mw(emitter, rx);
             let subs = self.tunings.coupling(signal.tuning, tuning).parts.map(|part| part * power_mw);
             if subs.iter().any(|&mw| self.paths.reaches(mw)) {
-                signal.reached.push(Reached { ear: ear as u16, subs });
-                self.ears[ear].overhear(&subs);
+                signal.reached.push(Reached { rx: rx as u16, subs });
+                self.receivers[rx].overhear(&subs);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Who receives whom, and how strongly.
 
-use super::ear::{Ear, SUBS};
+use super::receiver::{Receiver, SUBS};
 use super::tuning::{Decodes, TuningId, Tunings};
 use crate::Time;
 use crate::wifi::phy::decibel::ratio_from_db;
@@ -9,11 +9,11 @@ use crate::wifi::propagation::{Fading, Link};
 /// A radio that receives an emitter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Neighbour {
-    pub(crate) ear: u16,
+    pub(crate) rx: u16,
     pub(crate) decodes: Decodes,
     /// Received power, all of it, mW.
     pub(crate) power_mw: f64,
-    /// What falls into each part of the ear's channel when the emitter uses its own whole channel.
+    /// What falls into each part of the receiver's channel when the emitter uses its own whole channel.
     pub(crate) subs: [f64; SUBS],
 }
 
@@ -37,8 +37,8 @@ impl Default for Neighbours {
 #[derive(Debug)]
 pub(crate) struct Paths {
     generation: u64,
-    ears: usize,
-    /// By emitter, then ear: power gain, below 1.
+    receivers: usize,
+    /// By emitter, then receiver: power gain, below 1.
     gain: Vec<f64>,
     power_mw: Vec<f64>,
     /// Where each emitter sends: a radio's own tuning.
@@ -52,7 +52,7 @@ pub(crate) struct Paths {
 struct FadingPaths {
     model: Fading,
     seed: u64,
-    /// By emitter and ear: the link, its block, and the gain in it.
+    /// By emitter and receiver: the link, its block, and the gain in it.
     now: Vec<(Link, u64, f64)>,
 }
 
@@ -61,12 +61,12 @@ struct FadingPaths {
 const FADING_MARGIN: f64 = 10.0;
 
 impl Paths {
-    /// `emitters` of them, the first `ears` being radios; all out of reach of each other.
-    pub(crate) fn new(emitters: usize, ears: usize, floor_mw: f64) -> Paths {
+    /// `emitters` of them, the first `receivers` being radios; all out of reach of each other.
+    pub(crate) fn new(emitters: usize, receivers: usize, floor_mw: f64) -> Paths {
         Paths {
             generation: 1,
-            ears,
-            gain: vec![0.0; emitters * ears],
+            receivers,
+            gain: vec![0.0; emitters * receivers],
             power_mw: vec![0.0; emitters],
             tuning: vec![TuningId(0); emitters],
             floor_mw,
@@ -74,7 +74,7 @@ impl Paths {
         }
     }
 
-    /// Lets all paths fade. `links` are by emitter, then ear.
+    /// Lets all paths fade. `links` are by emitter, then receiver.
     pub(crate) fn set_fading(&mut self, model: Fading, seed: u64, links: Vec<Link>) {
         self.floor_mw /= FADING_MARGIN;
         let now = links.into_iter().map(|link| (link, u64::MAX, 1.0)).collect();
@@ -82,9 +82,9 @@ impl Paths {
     }
 
     /// A radio is on another channel, where its paths fade otherwise.
-    pub(crate) fn set_link(&mut self, emitter: usize, ear: usize, link: Link) {
+    pub(crate) fn set_link(&mut self, emitter: usize, rx: usize, link: Link) {
         if let Some(fading) = &mut self.fading {
-            fading.now[emitter * self.ears + ear] = (link, u64::MAX, 1.0);
+            fading.now[emitter * self.receivers + rx] = (link, u64::MAX, 1.0);
         }
     }
 
@@ -101,9 +101,9 @@ impl Paths {
         self.generation += 1;
     }
 
-    /// Sets the loss from an emitter to an ear, dB.
-    pub(crate) fn set_loss_db(&mut self, emitter: usize, ear: usize, loss_db: f64) {
-        self.gain[emitter * self.ears + ear] = ratio_from_db(-loss_db);
+    /// Sets the loss from an emitter to a receiver, dB.
+    pub(crate) fn set_loss_db(&mut self, emitter: usize, rx: usize, loss_db: f64) {
+        self.gain[emitter * self.receivers + rx] = ratio_from_db(-loss_db);
         self.changed();
     }
 
@@ -124,17 +124,17 @@ impl Paths {
         self.tuning[emitter]
     }
 
-    /// The mean power that an ear receives from an emitter, mW, whatever the channel.
-    pub(crate) fn received_mw(&self, emitter: usize, ear: usize) -> f64 {
-        self.gain[emitter * self.ears + ear] * self.power_mw[emitter]
+    /// The mean power that a receiver receives from an emitter, mW, whatever the channel.
+    pub(crate) fn received_mw(&self, emitter: usize, rx: usize) -> f64 {
+        self.gain[emitter * self.receivers + rx] * self.power_mw[emitter]
     }
 
     /// The factor by which fading changes the power of what is sent now; 1 without fading.
     #[inline]
-    pub(crate) fn fading(&mut self, emitter: usize, ear: usize, now: Time) -> f64 {
+    pub(crate) fn fading(&mut self, emitter: usize, rx: usize, now: Time) -> f64 {
         let Some(fading) = &mut self.fading else { return 1.0 };
         let block = fading.model.block_index(now);
-        let path = &mut fading.now[emitter * self.ears + ear];
+        let path = &mut fading.now[emitter * self.receivers + rx];
         if path.1 != block {
             (path.1, path.2) = (block, fading.model.gain(fading.seed, path.0, block));
         }
@@ -148,23 +148,29 @@ impl Paths {
 
     /// Makes the list anew if anything has changed since it was made.
     #[inline]
-    pub(crate) fn refresh(&self, emitter: usize, own: &mut Neighbours, ears: &[Ear], tunings: &Tunings) {
+    pub(crate) fn refresh(
+        &self,
+        emitter: usize,
+        own: &mut Neighbours,
+        receivers: &[Receiver],
+        tunings: &Tunings,
+    ) {
         if own.generation != self.generation {
-            self.collect(emitter, own, ears, tunings);
+            self.collect(emitter, own, receivers, tunings);
         }
     }
 
     #[cold]
-    fn collect(&self, emitter: usize, own: &mut Neighbours, ears: &[Ear], tunings: &Tunings) {
+    fn collect(&self, emitter: usize, own: &mut Neighbours, receivers: &[Receiver], tunings: &Tunings) {
         own.generation = self.generation;
         own.tuning = self.tuning[emitter];
         own.list.clear();
-        for (index, ear) in ears.iter().enumerate().filter(|&(index, _)| index != emitter) {
+        for (index, rx) in receivers.iter().enumerate().filter(|&(index, _)| index != emitter) {
             let power_mw = self.received_mw(emitter, index);
-            let coupling = tunings.coupling(own.tuning, ear.tuning);
+            let coupling = tunings.coupling(own.tuning, rx.tuning);
             let subs = coupling.parts.map(|part| part * power_mw);
             if subs.iter().any(|&mw| mw >= self.floor_mw) {
-                own.list.push(Neighbour { ear: index as u16, decodes: coupling.decodes, power_mw, subs });
+                own.list.push(Neighbour { rx: index as u16, decodes: coupling.decodes, power_mw, subs });
             }
         }
     }

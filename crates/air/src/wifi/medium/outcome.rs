@@ -4,7 +4,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 use super::Signal;
-use super::ear::{Ear, Lock, Segment};
+use super::receiver::{Lock, Receiver, Segment};
 use super::tuning::Decodes;
 use crate::Time;
 use crate::wifi::phy::{AtRate, ErrorModel};
@@ -57,46 +57,46 @@ impl Errors {
 
     /// Whether not a bit can have been lost: at the worst interference the model gives no error.
     #[inline]
-    pub(crate) fn beyond_doubt(&self, ear: &Ear, signal: &Signal) -> bool {
-        understandable(&ear.lock, signal) && self.model.is_lossless(signal.rate, sinr(ear, ear.lock.worst_mw))
+    pub(crate) fn beyond_doubt(&self, rx: &Receiver, signal: &Signal) -> bool {
+        understandable(&rx.lock, signal) && self.model.is_lossless(signal.rate, sinr(rx, rx.lock.worst_mw))
     }
 
     /// Whether the header was decoded: the preamble's and header's time, at the rate of headers.
-    pub(crate) fn header(&mut self, ear: &Ear, signal: &Signal) -> bool {
-        if ear.lock.decodes == Decodes::Nothing {
+    pub(crate) fn header(&mut self, rx: &Receiver, signal: &Signal) -> bool {
+        if rx.lock.decodes == Decodes::Nothing {
             return false;
         }
         // Headers are short: the worst that came in their time counts for all of it.
-        let worst = worst_within(&ear.lock, signal.start, signal.data);
-        let success = self.model.header_success(signal.rate, sinr(ear, worst));
+        let worst = worst_within(&rx.lock, signal.start, signal.data);
+        let success = self.model.header_success(signal.rate, sinr(rx, worst));
         success >= 1.0 || self.rng.random::<f64>() < success
     }
 
     /// Which parts of the PSDU were decoded, by bit; any bit if [`Wanted::Any`] is. Parts are (offset, bytes), in order.
     pub(crate) fn parts(
         &mut self,
-        (ear, signal): (&Ear, &Signal),
+        (rx, signal): (&Receiver, &Signal),
         parts: impl Iterator<Item = (u32, u32)> + Clone,
         psdu_bytes: u32,
         wanted: Wanted,
     ) -> u64 {
-        if !understandable(&ear.lock, signal) {
+        if !understandable(&rx.lock, signal) {
             return 0;
         }
         let rates = self.model.at(signal.rate);
-        let clearest = segments(&ear.lock, signal).map(|(s, _)| s.mw).fold(f64::INFINITY, f64::min);
+        let clearest = segments(&rx.lock, signal).map(|(s, _)| s.mw).fold(f64::INFINITY, f64::min);
         let shortest = parts.clone().map(|(_, bytes)| bytes).min().unwrap_or(0);
         // Where the best stretch is hopeless, all of them are: one look at the model is enough.
-        if rates.loss_per_bit(sinr(ear, clearest)) * f64::from(shortest) * 8.0 >= HOPELESS {
+        if rates.loss_per_bit(sinr(rx, clearest)) * f64::from(shortest) * 8.0 >= HOPELESS {
             return 0;
         }
         if wanted == Wanted::Any
-            && rates.loses_nothing(sinr(ear, clearest))
-            && any_is_clear(rates, ear, signal, parts.clone(), psdu_bytes)
+            && rates.loses_nothing(sinr(rx, clearest))
+            && any_is_clear(rates, rx, signal, parts.clone(), psdu_bytes)
         {
             return 1;
         }
-        self.collect_stretches(ear, signal);
+        self.collect_stretches(rx, signal);
         let Errors { rng, stretches, .. } = self;
         // Parts of a stretch are alike, so that few of them need an exponential of their own.
         let mut last = (0.0, 1.0);
@@ -123,14 +123,14 @@ impl Errors {
     }
 
     /// Puts the stretches of the data field into `stretches`.
-    fn collect_stretches(&mut self, ear: &Ear, signal: &Signal) {
+    fn collect_stretches(&mut self, rx: &Receiver, signal: &Signal) {
         self.stretches.clear();
         let stretch = |(segment, until): (&Segment, f64)| Stretch {
             until,
-            sinr: sinr(ear, segment.mw),
+            sinr: sinr(rx, segment.mw),
             loss_per_bit: f64::NAN,
         };
-        self.stretches.extend(segments(&ear.lock, signal).map(stretch));
+        self.stretches.extend(segments(&rx.lock, signal).map(stretch));
     }
 }
 
@@ -145,15 +145,15 @@ fn segments<'a>(lock: &'a Lock, signal: &'a Signal) -> impl Iterator<Item = (&'a
 /// Whether a part lies wholly within a stretch in which nothing is lost.
 fn any_is_clear(
     rates: AtRate,
-    ear: &Ear,
+    rx: &Receiver,
     signal: &Signal,
     parts: impl Iterator<Item = (u32, u32)> + Clone,
     psdu_bytes: u32,
 ) -> bool {
     let mut from = f64::NEG_INFINITY;
-    segments(&ear.lock, signal).any(|(segment, until)| {
+    segments(&rx.lock, signal).any(|(segment, until)| {
         let begin = core::mem::replace(&mut from, until);
-        rates.loses_nothing(sinr(ear, segment.mw))
+        rates.loses_nothing(sinr(rx, segment.mw))
             && parts.clone().any(|part| {
                 let (first, last) = span(signal, part, psdu_bytes);
                 first >= begin && last <= until
@@ -210,9 +210,9 @@ fn understandable(lock: &Lock, signal: &Signal) -> bool {
     }
 }
 
-fn sinr(ear: &Ear, interference_mw: f64) -> f64 {
-    let noise = ear.noise_mw * ear.lock.parts as f64;
-    ear.lock.signal_mw / (noise + interference_mw)
+fn sinr(rx: &Receiver, interference_mw: f64) -> f64 {
+    let noise = rx.noise_mw * rx.lock.parts as f64;
+    rx.lock.signal_mw / (noise + interference_mw)
 }
 
 fn worst_within(lock: &Lock, from: Time, to: Time) -> f64 {
@@ -236,7 +236,7 @@ mod tests {
     const DATA: u64 = 36_000;
 
     /// A frame of `parts` MPDUs heard with these changes of interference: at a share of its time, and so many times the noise.
-    fn heard(signal_db: f64, parts: u32, changes: &[(f64, f64)]) -> (Ear, Signal) {
+    fn heard(signal_db: f64, parts: u32, changes: &[(f64, f64)]) -> (Receiver, Signal) {
         let none = Thresholds {
             energy_detection_mw: 1.0,
             secondary_detection_mw: 1.0,
@@ -244,17 +244,17 @@ mod tests {
             preamble_min_snr: 0.0,
             noise_mw: NOISE_MW,
         };
-        let mut ear = Ear::new(TuningId(0), 1, none);
-        ear.lock.decodes = Decodes::All { parts: 1 };
-        ear.lock.signal_mw = NOISE_MW * libm::pow(10.0, signal_db / 10.0);
+        let mut rx = Receiver::new(TuningId(0), 1, none);
+        rx.lock.decodes = Decodes::All { parts: 1 };
+        rx.lock.signal_mw = NOISE_MW * libm::pow(10.0, signal_db / 10.0);
         let end = DATA + u64::from(parts) * 200_000;
         let mut at: Vec<_> =
             changes.iter().map(|(share, times)| ((share * end as f64) as u64, *times)).collect();
         at.sort_by_key(|(at, _)| *at);
         at.dedup_by_key(|(at, _)| *at);
-        ear.lock.segments = vec![Segment { from: Time::ZERO, mw: 0.0 }];
+        rx.lock.segments = vec![Segment { from: Time::ZERO, mw: 0.0 }];
         for (at, times) in at.into_iter().filter(|(at, _)| *at > 0) {
-            ear.lock.segments.push(Segment { from: Time::from_nanos(at), mw: times * NOISE_MW });
+            rx.lock.segments.push(Segment { from: Time::from_nanos(at), mw: times * NOISE_MW });
         }
         let signal = Signal {
             on: false,
@@ -266,20 +266,20 @@ mod tests {
             duplicate: false,
             reached: Vec::new(),
         };
-        (ear, signal)
+        (rx, signal)
     }
 
     /// The chance that a part is lost, worked out the long way.
-    fn lost(model: ErrorModel, ear: &Ear, signal: &Signal, part: (u32, u32), psdu_bytes: u32) -> f64 {
+    fn lost(model: ErrorModel, rx: &Receiver, signal: &Signal, part: (u32, u32), psdu_bytes: u32) -> f64 {
         let (from, to) = span(signal, part, psdu_bytes);
         let overlap = |(segment, until, begin): (&Segment, f64, f64)| {
             let share = (until.min(to) - begin.max(from)).max(0.0) / (to - from);
             let bits = f64::from(part.1) * 8.0 * share;
-            if share > 0.0 { model.loss_per_bit(signal.rate, sinr(ear, segment.mw)) * bits } else { 0.0 }
+            if share > 0.0 { model.loss_per_bit(signal.rate, sinr(rx, segment.mw)) * bits } else { 0.0 }
         };
         let mut begin = 0.0;
         let all =
-            segments(&ear.lock, signal).map(|(s, until)| (s, until, core::mem::replace(&mut begin, until)));
+            segments(&rx.lock, signal).map(|(s, until)| (s, until, core::mem::replace(&mut begin, until)));
         1.0 - libm::exp(-all.map(overlap).sum::<f64>())
     }
 
@@ -292,16 +292,16 @@ mod tests {
             let changes: Vec<(f64, f64)> = (0..draw.random_range(0..12))
                 .map(|_| (draw.random_range(0.0..1.0), draw.random_range(0.0..300.0)))
                 .collect();
-            let (ear, signal) = heard(signal_db, count, &changes);
+            let (rx, signal) = heard(signal_db, count, &changes);
             let parts: Vec<_> = (0..count).map(|n| (n * MPDU_BYTES, MPDU_BYTES)).collect();
             let (psdu, mut errors) = (count * MPDU_BYTES, Errors::new(ChaCha8Rng::seed_from_u64(seed)));
-            let none: f64 = parts.iter().map(|p| lost(errors.model, &ear, &signal, *p, psdu)).product();
+            let none: f64 = parts.iter().map(|p| lost(errors.model, &rx, &signal, *p, psdu)).product();
             let dice = ChaCha8Rng::seed_from_u64(seed).random::<f64>();
             if (dice - none).abs() < 1e-9 {
                 // Within what the two ways round differently.
                 continue;
             }
-            let any = errors.parts((&ear, &signal), parts.iter().copied(), psdu, Wanted::Any) != 0;
+            let any = errors.parts((&rx, &signal), parts.iter().copied(), psdu, Wanted::Any) != 0;
             assert_eq!(any, dice >= none, "{seed}: {none}");
             understood[usize::from(any)] += 1;
         }

@@ -1,6 +1,6 @@
 //! Where radios and frames lie in the spectrum, and how much of one falls into another.
 
-use super::ear::SUBS;
+use super::receiver::SUBS;
 use crate::wifi::phy::{Band, Channel, Format, Span, SpectralMask, Width};
 
 /// A channel and a width around its primary channel: what a radio listens to, or what a frame occupies.

@@ -27,14 +27,14 @@ pub struct Place {
     /// The weakest preamble that it notices, dBm.
     pub sensitivity_dbm: f64,
     /// The others on its channel.
-    pub hears: Vec<Ear>,
+    pub hears: Vec<Heard>,
     /// The radios of its access points or stations.
     pub joined: Vec<String>,
 }
 
 /// How a radio hears another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ear {
+pub struct Heard {
     /// The other, as `node:radio`.
     pub name: String,
     /// Received power without fading, dBm.
@@ -56,7 +56,7 @@ impl Map {
                 let heard = names.iter().enumerate().filter(|(j, _)| *j != i);
                 let heard = heard.filter_map(|(j, name)| {
                     let dbm = radios.air.received_dbm(RadioId(j as u16), me)?;
-                    Some(Ear { name: name.clone(), dbm })
+                    Some(Heard { name: name.clone(), dbm })
                 });
                 let spec = radios.air.radio_spec(me)?;
                 Some(Place {

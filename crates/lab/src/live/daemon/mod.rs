@@ -11,7 +11,7 @@ mod server;
 
 pub use client::{Client, running};
 pub use enter::{command, own_namespaces};
-pub use map::{Ear, Map, Place};
+pub use map::{Heard, Map, Place};
 pub use protocol::{About, DaemonAbout, NodeAbout, Report, Request, Response};
 pub use server::{Claim, serve};
 

@@ -28,7 +28,7 @@ pub(crate) struct Segment {
     pub(crate) mw: f64,
 }
 
-/// The frame on which an ear is locked, or was locked last.
+/// The frame on which a receiver is locked, or was locked last.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Lock {
@@ -46,11 +46,11 @@ pub(crate) struct Lock {
     pub(crate) segments: Vec<Segment>,
 }
 
-/// A receiver. Each start and end of a signal visits all ears in its reach, so what every visit looks at lies in the first cache line, and what
+/// A receiver. Each start and end of a signal visits all receivers in its reach, so what every visit looks at lies in the first cache line, and what
 /// locking and interference need in the second.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Ear {
+pub(crate) struct Receiver {
     /// Received energy per part, mW, primary first.
     energy: [f64; SUBS],
     signals: u32,
@@ -76,7 +76,7 @@ pub(crate) struct Ear {
     secondary_busy: [Time; SUBS],
 }
 
-/// What an ear is made with; powers in mW.
+/// What a receiver is made with; powers in mW.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Thresholds {
     pub(crate) energy_detection_mw: f64,
@@ -86,8 +86,8 @@ pub(crate) struct Thresholds {
     pub(crate) noise_mw: f64,
 }
 
-impl Ear {
-    pub(crate) fn new(tuning: TuningId, parts: usize, t: Thresholds) -> Ear {
+impl Receiver {
+    pub(crate) fn new(tuning: TuningId, parts: usize, t: Thresholds) -> Receiver {
         let lock = Lock {
             from: NOBODY,
             decodes: Decodes::Nothing,
@@ -97,7 +97,7 @@ impl Ear {
             segments: Vec::new(),
             worst_mw: 0.0,
         };
-        Ear {
+        Receiver {
             tuning,
             parts: parts as u8,
             energy: [0.0; SUBS],
@@ -168,7 +168,7 @@ impl Ear {
         self.sense(now)
     }
 
-    /// A signal ends: whether it was the one on which the ear is locked, and whether the medium became idle.
+    /// A signal ends: whether it was the one on which the receiver is locked, and whether the medium became idle.
     #[inline]
     pub(crate) fn signal_ends(&mut self, now: Time, from: u16, subs: &[f64; SUBS]) -> (bool, bool) {
         self.signals -= 1;
@@ -333,7 +333,7 @@ impl Ear {
         }
     }
 
-    /// Counts a signal that was on the air before the ear came.
+    /// Counts a signal that was on the air before the receiver came.
     pub(crate) fn overhear(&mut self, subs: &[f64; SUBS]) {
         self.signals += 1;
         for (energy, mw) in self.energy.iter_mut().zip(subs) {
@@ -341,7 +341,7 @@ impl Ear {
         }
     }
 
-    /// Moves the ear to another channel, where it has heard nothing yet.
+    /// Moves the receiver to another channel, where it has heard nothing yet.
     pub(crate) fn retune(&mut self, tuning: TuningId, parts: usize, noise_mw: f64) {
         (self.tuning, self.parts, self.noise_mw) = (tuning, parts as u8, noise_mw);
         self.energy = [0.0; SUBS];

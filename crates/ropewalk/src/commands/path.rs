@@ -6,7 +6,9 @@ use crate::control::ask;
 use crate::control::protocol::{Request, Response};
 use crate::state::StateDir;
 use clap::{Args, Subcommand};
+use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// `ropewalk path`.
 #[derive(Debug, Args)]
@@ -61,10 +63,32 @@ pub(crate) struct PathOptions {
     pub cap: Option<Amount>,
     /// The day of the month on which a new allowance begins
     #[arg(long, value_name = "DAY", value_parser = clap::value_parser!(u8).range(1..=31))]
+    #[serde(default, deserialize_with = "day")]
     pub reset_day: Option<u8>,
     /// Its share under the weighted scheduler
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[serde(default, deserialize_with = "weight")]
     pub weight: Option<u32>,
+}
+
+/// A day of the month: what comes by the control socket or a page has the ranges of the command line.
+fn day<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u8>, D::Error> {
+    within(Option::deserialize(from)?, 1..=31, "the day on which an allowance begins is 1 to 31")
+}
+
+fn weight<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    within(Option::deserialize(from)?, 1..=1000, "a weight is 1 to 1000")
+}
+
+fn within<T: PartialOrd, E: Error>(
+    value: Option<T>,
+    range: RangeInclusive<T>,
+    otherwise: &str,
+) -> Result<Option<T>, E> {
+    match value {
+        Some(value) if !range.contains(&value) => Err(E::custom(otherwise)),
+        value => Ok(value),
+    }
 }
 
 /// Changes the paths of a running client.

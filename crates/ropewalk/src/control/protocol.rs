@@ -161,13 +161,19 @@ mod tests {
     }
 
     #[test]
-    fn nobody_outside_can_expel_or_resolve() {
+    fn nobody_outside_can_expel_or_resolve_or_leave_the_ranges() {
+        let fair = r#"{"ask":"path-set","name":"wan0","options":{"weight":1000,"reset_day":31}}"#;
+        assert!(serde_json::from_str::<Request>(fair).is_ok());
         for line in [
             r#"{"ask":"expel","client":"x"}"#,
             r#"{"ask":"resolved"}"#,
             "{}",
             "[]",
             r#"{"ask":"status","x":1}"#,
+            r#"{"ask":"path-set","name":"wan0","options":{"weight":0}}"#,
+            r#"{"ask":"path-set","name":"wan0","options":{"weight":1001}}"#,
+            r#"{"ask":"path-add","name":"wan0","options":{"reset_day":0}}"#,
+            r#"{"ask":"path-add","name":"wan0","options":{"reset_day":32}}"#,
         ] {
             assert!(serde_json::from_str::<Request>(line).is_err(), "{line}");
         }

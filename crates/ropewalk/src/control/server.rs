@@ -1,4 +1,4 @@
-//! The daemon's ear: threads of its own, so that no conversation can hold up a packet.
+//! The daemon's control socket: threads of its own, so that no conversation can hold up a packet.
 
 use super::protocol::{REQUEST_MAX, Request, Response};
 use crate::exit::{Code, failure};

@@ -9,7 +9,7 @@
 //! | `token` | client: the token used last |
 //! | `usage.json` | client: bytes used of metered paths |
 //! | `changes.json` | what was changed on this machine (`ropewalk_net::setup::Journal`) |
-//! | `control.sock` | the daemon's ear |
+//! | `control.sock` | where commands ask the daemon |
 //!
 //! The directory is for its owner only, and is refused where others could write. It is opened once, and its files by that, symbolic links not followed: what is
 //! put in the way of a path later leads nowhere. Every file is replaced as a whole: written beside, flushed to the disk, renamed.

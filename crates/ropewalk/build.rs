@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates whose sources decide what a run gives.
-const MODEL: [&str; 9] = ["air", "bond", "bunch", "lab", "packet", "pep", "roam", "scenario", "sim"];
+const MODEL: [&str; 12] =
+    ["air", "bond", "bunch", "cc", "lab", "packet", "pep", "roam", "scenario", "session", "sim", "time"];
 
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

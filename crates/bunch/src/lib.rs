@@ -33,11 +33,9 @@ pub mod inner;
 pub mod numbers;
 pub mod wire;
 
-use core::time::Duration;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// Time since an epoch of the driver's choice. It never goes back.
-pub type Time = Duration;
+pub use ropewalk_time::Time;
 
 /// An address below IP, of an access point or of a station.
 pub type Mac = [u8; 6];

@@ -1,12 +1,13 @@
 //! Numbers of frames: the 12 bits of 802.11, continued, and repetitions told by them.
 
 use crate::Time;
+use core::time::Duration;
 
 /// 802.11 numbers a station's frames modulo this (802.11-2020 §9.2.4.4.2).
 const LAP: u64 = 4096;
 /// How long a number stands for the same frame. A retransmission on the air takes some ms; at
 /// 200 Mb/s a lap takes 240.
-const LIFE: Time = Time::from_millis(100);
+const LIFE: Duration = Duration::from_millis(100);
 
 /// Continues the numbers of one station and traffic identifier.
 #[derive(Clone, Debug)]

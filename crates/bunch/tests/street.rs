@@ -4,8 +4,9 @@
 mod harness;
 
 use harness::{Spec, Street};
+use ropewalk_bunch::Time;
 use ropewalk_bunch::ap::Custody;
-use std::time::Duration as Time;
+use std::time::Duration;
 
 /// Bytes a second that the receiver got between two times.
 fn goodput(spec: Spec, from: u64, to: u64) -> (f64, Street) {
@@ -98,7 +99,7 @@ enum End {
 }
 
 /// Access points die and come back at random times. `home` too, or neighbours alone.
-fn upload(seed: u64, home: bool, custody: Custody, grace: Time) -> End {
+fn upload(seed: u64, home: bool, custody: Custody, grace: Duration) -> End {
     let upload = 1_500_000;
     let spec = Spec { monitor_loss: 0.3, seed, custody, grace, ..Spec::new(4, 2e6, upload) };
     let mut street = Street::new(spec);
@@ -106,7 +107,7 @@ fn upload(seed: u64, home: bool, custody: Custody, grace: Time) -> End {
     for _ in 0..3 {
         let who = first + street.draw(4 - first as u64) as usize;
         let at = Time::from_millis(200 + street.draw(2500));
-        let back = at + Time::from_millis(200 + street.draw(4000));
+        let back = at + Duration::from_millis(200 + street.draw(4000));
         street.switch(who, false, at);
         if street.draw(2) == 0 {
             street.switch(who, true, back);
@@ -142,7 +143,7 @@ fn seeds() -> u64 {
 fn what_was_acknowledged_is_delivered_or_both_ends_know() {
     let mut complete = 0;
     for seed in 1..=seeds() {
-        let end = upload(seed, true, Custody::UntilAcknowledged, Time::from_secs(3));
+        let end = upload(seed, true, Custody::UntilAcknowledged, Duration::from_secs(3));
         assert_ne!(end, End::Lie, "seed {seed}");
         complete += u64::from(end == End::Complete);
     }
@@ -152,7 +153,7 @@ fn what_was_acknowledged_is_delivered_or_both_ends_know() {
 #[test]
 fn deaths_of_neighbours_alone_cost_no_upload() {
     for seed in 1..=seeds() {
-        let end = upload(seed, false, Custody::UntilAcknowledged, Time::from_secs(3));
+        let end = upload(seed, false, Custody::UntilAcknowledged, Duration::from_secs(3));
         assert_eq!(end, End::Complete, "seed {seed}");
     }
 }
@@ -160,7 +161,7 @@ fn deaths_of_neighbours_alone_cost_no_upload() {
 /// The null case: copies go with the schedule, and nobody watches. The same search must find it.
 #[test]
 fn copies_that_go_with_the_schedule_are_found_to_lie() {
-    let hour = Time::from_secs(3600);
+    let hour = Duration::from_secs(3600);
     let lies = (1..=seeds()).filter(|s| upload(*s, false, Custody::UntilScheduled, hour) == End::Lie).count();
     assert!(lies > 0, "the test cannot see a lie");
     println!("{lies} of {} uploads were acknowledged and lost", seeds());

@@ -4,6 +4,7 @@ use crate::open::{Open, reset};
 use crate::opening::bypass;
 use crate::snoop::Snoop;
 use crate::{Config, Input, Output, Policy, Time, Why};
+use core::time::Duration;
 use ropewalk_packet::{Flags, Segment};
 use std::collections::VecDeque;
 
@@ -54,7 +55,7 @@ impl Pep {
             let both = open.resets();
             self.out.extend([Output::ToSender(both.0), Output::ToReceiver(both.1)]);
             self.out.push_back(Output::Reset(Why::Orphaned));
-            let next = now + Time::from_secs(1);
+            let next = now + Duration::from_secs(1);
             self.phase = Phase::Dead(RESETS, next, Some(Box::new(both)));
         }
     }
@@ -79,7 +80,7 @@ impl Pep {
                 if let Some((why, resets)) = open.handle(&self.config, input, now, &mut self.out) {
                     self.out.push_back(Output::Reset(why));
                     let again = if resets.is_some() { RESETS } else { 0 };
-                    self.phase = Phase::Dead(again, now + Time::from_secs(1), resets.map(Box::new));
+                    self.phase = Phase::Dead(again, now + Duration::from_secs(1), resets.map(Box::new));
                 }
             }
         }
@@ -148,7 +149,7 @@ impl Pep {
                 self.out.push_back(Output::ToReceiver(answer(s)))
             }
             Input::Timer if *left > 0 && now >= *at => {
-                (*left, *at) = (*left - 1, now + Time::from_secs(1));
+                (*left, *at) = (*left - 1, now + Duration::from_secs(1));
                 if let Some(both) = resets {
                     self.out.extend([Output::ToSender(both.0), Output::ToReceiver(both.1)]);
                 }

@@ -46,8 +46,7 @@ use core::ops::Range;
 use core::time::Duration;
 use ropewalk_packet::Segment;
 
-/// Time since an epoch of the driver's choice. It never goes back.
-pub type Time = Duration;
+pub use ropewalk_time::Time;
 
 /// Holders that one connection believes, the dead included: a bound of its memory.
 pub const MAX_HOLDERS: usize = 32;

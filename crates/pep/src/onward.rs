@@ -157,7 +157,7 @@ impl Onward {
             newly += piece.range.end - piece.range.start;
             self.arrived = self.arrived.max(Some((sent_at, piece.range.end)));
             if !piece.repeated {
-                let sample = now.saturating_sub(sent_at);
+                let sample = now.since(sent_at);
                 self.rtt = Some(self.rtt.map_or(sample, |old| (old * 7 + sample) / 8));
             }
         }

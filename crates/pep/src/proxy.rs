@@ -260,7 +260,7 @@ impl<K: Copy + Ord> Proxy<K> {
         }
         self.swept = now;
         let old = self.entries.iter().filter(|(_, e)| {
-            let age = now.saturating_sub(e.seen);
+            let age = now.since(e.seen);
             age >= GONE && e.over || age >= IDLE && e.connection.holds() == 0
         });
         for key in old.map(|(key, _)| *key).collect::<Vec<_>>() {

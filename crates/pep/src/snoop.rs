@@ -184,7 +184,7 @@ impl Snoop {
             }
             c.arrived = true;
             if c.tries == 0 && !c.by_sender {
-                let took = now.saturating_sub(c.sent_at);
+                let took = now.since(c.sent_at);
                 self.arrived = self.arrived.max(Some((c.sent_at, c.range.end, took)));
                 self.rtt = Some(self.rtt.map_or(took, |old| (old * 7 + took) / 8));
             }

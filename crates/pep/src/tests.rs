@@ -4,6 +4,7 @@ mod proxy;
 mod snoop;
 
 use crate::{Bypass, Config, Holder, Input, Output, Pep, Policy, Time, Why};
+use core::time::Duration;
 use ropewalk_packet::{Ecn, Flags, ForeignOptions, Options, SackBlocks, Segment, Timestamps};
 
 const S_ISN: u32 = u32::MAX - 15;
@@ -260,7 +261,7 @@ fn the_receivers_duplicates_are_repaired_from_the_copy() {
     let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
     w.receiver(ack(1, 1000));
     (0..4).for_each(|i| drop(w.sender(data(1 + 10 * i, 10))));
-    w.now += Time::from_millis(8);
+    w.now += Duration::from_millis(8);
     let mut sack = SackBlocks::default();
     sack.push((S_ISN.wrapping_add(11), S_ISN.wrapping_add(41)));
     let gap = ack(1, 1000);

@@ -12,6 +12,7 @@
 use ropewalk_packet::{Ecn, Flags, Options, Segment};
 use ropewalk_pep::{Config, Holder, Input, Output, Pep, Policy, Time};
 use stateright::{Checker, Model, Property};
+use std::time::Duration;
 
 const SEGMENTS: u64 = 4;
 const BYTES: u64 = 10;
@@ -227,7 +228,7 @@ impl State {
 
     /// The rest without faults, for `span`: the sender sends again what it does not see
     /// acknowledged.
-    fn played_out(&self, rule: Rule, span: Time) -> State {
+    fn played_out(&self, rule: Rule, span: Duration) -> State {
         let (mut s, until) = (self.clone(), self.now + span);
         let mut repeated = self.now;
         for _ in 0..400 {
@@ -239,7 +240,7 @@ impl State {
                 break;
             }
             if s.now >= repeated && !s.reset[0] {
-                repeated = s.now + Time::from_millis(300);
+                repeated = s.now + Duration::from_millis(300);
                 let home = s.alive.iter().position(|a| *a);
                 let acked = s.acked;
                 for i in (0..SEGMENTS).filter(|i| 1 + (i + 1) * BYTES > acked) {
@@ -349,21 +350,21 @@ impl Model for Street {
                 s.reset[0] || s.acked <= s.delivered().max(safe(s)) || s.deaths < 2
             }),
             Property::always(ENDS, |m: &Street, s: &State| {
-                let end = s.played_out(m.rule, Time::from_secs(5));
+                let end = s.played_out(m.rule, Duration::from_secs(5));
                 end.acked > END && end.delivered() > END || end.reset == [true; 2]
             }),
             Property::always(ONE_DEATH, |m: &Street, s: &State| {
                 let spent = m.deaths - s.deaths;
                 spent > 0 && !s.alive[0] || spent > 1 || {
-                    let end = s.played_out(m.rule, Time::from_secs(5));
+                    let end = s.played_out(m.rule, Duration::from_secs(5));
                     end.acked > END && end.delivered() > END
                 }
             }),
             Property::sometimes(WELL, |m: &Street, s: &State| {
-                s.played_out(m.rule, Time::from_secs(5)).acked > END
+                s.played_out(m.rule, Duration::from_secs(5)).acked > END
             }),
             Property::sometimes(LEARNT, |m: &Street, s: &State| {
-                s.played_out(m.rule, Time::from_secs(5)).reset == [true; 2]
+                s.played_out(m.rule, Duration::from_secs(5)).reset == [true; 2]
             }),
         ];
         all.into_iter().filter(|p| self.only.is_none_or(|only| only == p.name)).collect()

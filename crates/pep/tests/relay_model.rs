@@ -194,7 +194,7 @@ impl State {
 
     /// The rest without faults: the sender sends again what it does not see acknowledged.
     fn played_out(&self, rule: Rule) -> State {
-        let (mut s, until) = (self.clone(), self.now + Time::from_secs(20));
+        let (mut s, until) = (self.clone(), self.now + Duration::from_secs(20));
         let mut repeated = self.now;
         for _ in 0..400 {
             while !s.net.is_empty() {
@@ -205,7 +205,7 @@ impl State {
                 break;
             }
             if s.now >= repeated {
-                repeated = s.now + Time::from_millis(300);
+                repeated = s.now + Duration::from_millis(300);
                 let acked = s.acked;
                 (0..=SEGMENTS).filter(|i| 1 + i * BYTES >= acked).for_each(|i| s.post(Message::In(i)));
                 continue;
@@ -259,7 +259,7 @@ impl Model for Relay {
     fn next_state(&self, s: &State, action: Action) -> Option<State> {
         let mut s = s.clone();
         // Each step takes a while, so that what is sent later is known to be.
-        s.now += Time::from_millis(2);
+        s.now += Duration::from_millis(2);
         match action {
             Action::Deliver(i) => {
                 let message = s.net.remove(i);

@@ -44,9 +44,9 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("air", &["ropewalk-time"]),
     ("scenario", &[]),
     ("packet", &[]),
-    ("pep", &["ropewalk-packet"]),
+    ("pep", &["ropewalk-packet", "ropewalk-time"]),
     ("roam", &[]),
-    ("bunch", &["ropewalk-packet", "ropewalk-pep"]),
+    ("bunch", &["ropewalk-packet", "ropewalk-pep", "ropewalk-time"]),
     (
         "sim",
         &[

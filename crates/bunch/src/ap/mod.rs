@@ -14,6 +14,7 @@ mod session;
 use crate::inner::{self, TCP};
 use crate::wire::{Data, Message, Share, Splitter};
 use crate::{Flow, Mac, Served, Time, is_served};
+use core::time::Duration;
 use session::{Held, Session};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -25,9 +26,9 @@ pub type Packet = Arc<[u8]>;
 /// Sessions at once: one a flow, and a home uploads few.
 pub const MAX_SESSIONS: usize = 64;
 /// A sign of life after so long without another message.
-const ALIVE: Time = Time::from_millis(250);
+const ALIVE: Duration = Duration::from_millis(250);
 /// A session of which so long nothing was heard is forgotten, unless it holds something.
-const IDLE: Time = Time::from_secs(300);
+const IDLE: Duration = Duration::from_secs(300);
 
 /// When a copy is forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub struct Config {
     /// Most bytes of captured packets; 32 MB was all that the paper's routers had.
     pub memory_bytes: usize,
     /// Time between reports. 20 ms: a report is then 1 % of a 2 Mb/s uplink, and a tenth of a long round trip.
-    pub report_every: Time,
+    pub report_every: Duration,
     /// When a copy is forgotten.
     pub custody: Custody,
     /// Neighbours cannot overhear: hand them what was captured.
@@ -64,7 +65,7 @@ impl Config {
             boot,
             serve,
             memory_bytes: 32_000_000,
-            report_every: Time::from_millis(20),
+            report_every: Duration::from_millis(20),
             custody: Custody::UntilAcknowledged,
             share: false,
         }

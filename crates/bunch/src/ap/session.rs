@@ -8,11 +8,12 @@ use crate::numbers::Numbers;
 use crate::wire::report::{MAX_RUNS, MAX_SPAN};
 use crate::wire::{Heard, List, Message, Register, Run};
 use crate::{Flow, Time};
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddrV4;
 
 /// A datagram is of no use any more after so long: UDP has no acknowledgement that would say so.
-const STALE: Time = Time::from_secs(2);
+const STALE: Duration = Duration::from_secs(2);
 
 /// A captured packet.
 #[derive(Clone, Debug)]

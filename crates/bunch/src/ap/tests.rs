@@ -54,7 +54,7 @@ impl Street {
     }
 
     fn report(&mut self) -> Vec<Message> {
-        self.now += Time::from_millis(20);
+        self.now += Duration::from_millis(20);
         let out = self.put(Input::Timer);
         messages(&out)
     }
@@ -148,7 +148,7 @@ fn datagrams_go_stale_and_the_first_opens_the_way() {
     s.tell(Message::Native { session: 0, on: false });
     assert_eq!(s.capture(datagram(2, 40), true), []);
     s.report();
-    s.now += Time::from_secs(3);
+    s.now += Duration::from_secs(3);
     s.capture(datagram(3, 40), true);
     s.report();
     assert_eq!(s.ap.held_bytes(), 68, "the old one is gone");

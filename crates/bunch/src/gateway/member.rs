@@ -4,6 +4,7 @@ use super::Tunnel;
 use crate::Time;
 use crate::elide::Elision;
 use crate::wire::report::Mark;
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Marks that wait for the home access point's.
@@ -12,15 +13,15 @@ const UNMATCHED: usize = 64;
 const TRUST: u64 = 2048;
 /// An access point that brings nothing for so long is not waited for; less than four of its round
 /// trips are no failure either.
-const PATIENCE_MIN: Time = Time::from_millis(200);
+const PATIENCE_MIN: Duration = Duration::from_millis(200);
 /// Before the first packet came.
-const PATIENCE_FIRST: Time = Time::from_secs(1);
+const PATIENCE_FIRST: Duration = Duration::from_secs(1);
 /// Failures within this time are one.
-const ONE_FAILURE: Time = Time::from_secs(1);
+const ONE_FAILURE: Duration = Duration::from_secs(1);
 /// How long the highest delivery rate is remembered: twice this at most.
-const RATE_MEMORY: Time = Time::from_secs(1);
+const RATE_MEMORY: Duration = Duration::from_secs(1);
 /// The shortest round trip is measured anew, with half the window, each so often.
-const REFRESH: Time = Time::from_secs(15);
+const REFRESH: Duration = Duration::from_secs(15);
 /// Packets beyond the product of rate and delay, so that whole ones fit.
 const SLACK: f64 = 4.0 * 1400.0;
 /// As BBR has it: enough to find more bandwidth, and a short queue.
@@ -50,9 +51,9 @@ pub(super) struct Delivery {
     rates: [f64; 2],
     spell_from: Time,
     /// Shortest time from asking to having.
-    least: Option<Time>,
+    least: Option<Duration>,
     least_at: Time,
-    smoothed: Option<Time>,
+    smoothed: Option<Duration>,
     /// Startup ends when three round trips bring no quarter more.
     startup: Option<(f64, u8, u64)>,
     /// 1/8 to 1: what is left of the window after failures.
@@ -96,12 +97,12 @@ impl Delivery {
     /// When what it is asked for now would be here.
     pub(super) fn expected(&self, bytes: u64, now: Time) -> Time {
         let rate = self.rate().max(10_000.0);
-        let least = self.least.unwrap_or(Time::from_millis(100));
-        now + least.max(Time::from_secs_f64((self.outstanding + bytes) as f64 / rate))
+        let least = self.least.unwrap_or(Duration::from_millis(100));
+        now + least.max(Duration::from_secs_f64((self.outstanding + bytes) as f64 / rate))
     }
 
     /// After so long it is taken to have failed.
-    pub(super) fn patience(&self) -> Time {
+    pub(super) fn patience(&self) -> Duration {
         self.smoothed.map_or(PATIENCE_FIRST, |s| (s * 4).max(PATIENCE_MIN))
     }
 
@@ -127,18 +128,18 @@ impl Delivery {
         self.delivered += asked.bytes;
         self.delivered_at = now;
         self.score = (self.score * 1.05).min(1.0);
-        let took = now.saturating_sub(asked.at);
+        let took = now.since(asked.at);
         self.smoothed = Some(self.smoothed.map_or(took, |s| (s * 7 + took) / 8));
         let renewed = now >= self.least_at + REFRESH + took * 2;
         if renewed || self.least.is_none_or(|l| took <= l) {
-            (self.least, self.least_at) = (Some(took.max(Time::from_micros(100))), now);
+            (self.least, self.least_at) = (Some(took.max(Duration::from_micros(100))), now);
         }
         self.sample(&asked, now);
         true
     }
 
     fn sample(&mut self, asked: &Asked, now: Time) {
-        let span = now.saturating_sub(asked.delivered_at).as_secs_f64();
+        let span = now.since(asked.delivered_at).as_secs_f64();
         if now >= self.spell_from + RATE_MEMORY.max(self.smoothed.unwrap_or_default() * 4) {
             // A spell in which there was too little to do says nothing.
             if self.rates[0] > 0.0 {
@@ -288,15 +289,15 @@ mod tests {
     use super::*;
 
     /// A link of this rate (bytes a second) and delay, always asked for as much as it may be.
-    fn run(rate: f64, delay: Time, seconds: u64) -> (f64, Time) {
+    fn run(rate: f64, delay: Duration, seconds: u64) -> (f64, Duration) {
         let mut d = Delivery::new(1.0, Time::ZERO);
         let (mut now, mut number, mut free, mut carried) = (Time::ZERO, 0, Time::ZERO, 0u64);
         let mut arrivals: VecDeque<(Time, u64)> = VecDeque::new();
-        let (end, mut took) = (Time::from_secs(seconds), Time::ZERO);
+        let (end, mut took) = (Time::from_secs(seconds), Duration::ZERO);
         while now < end {
             while (d.outstanding + 1400) as f64 <= d.window(now) {
                 d.ask(number, 1400, true, now);
-                free = free.max(now + delay / 2) + Time::from_secs_f64(1400.0 / rate);
+                free = free.max(now + delay / 2) + Duration::from_secs_f64(1400.0 / rate);
                 arrivals.push_back((free + delay / 2, number));
                 number += 1;
             }
@@ -312,10 +313,10 @@ mod tests {
     #[test]
     fn keeps_a_link_busy_and_its_queue_short() {
         for (rate, delay) in [(250e3, 32), (250e3, 192), (1250e3, 80), (2500e3, 20), (125e3, 20)] {
-            let (used, took) = run(rate, Time::from_millis(delay), 60);
+            let (used, took) = run(rate, Duration::from_millis(delay), 60);
             assert!(used > 0.98, "{rate} {delay}: {used}");
-            let packets = Time::from_secs_f64(10.0 * 1400.0 / rate);
-            assert!(took < Time::from_millis(delay) * 3 / 2 + packets, "{rate} {delay}: {took:?}");
+            let packets = Duration::from_secs_f64(10.0 * 1400.0 / rate);
+            assert!(took < Duration::from_millis(delay) * 3 / 2 + packets, "{rate} {delay}: {took:?}");
         }
     }
 
@@ -328,7 +329,7 @@ mod tests {
         assert_eq!((d.outstanding, d.window(Time::ZERO)), (0, window / 2.0));
         for n in 2..60 {
             d.ask(n, 1400, true, Time::from_secs(4));
-            assert!(d.brought(n, Time::from_secs(4) + Time::from_millis(n)));
+            assert!(d.brought(n, Time::from_secs(4) + Duration::from_millis(n)));
         }
         assert_eq!(d.score, 1.0);
     }

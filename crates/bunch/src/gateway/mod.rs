@@ -25,6 +25,7 @@ use crate::hash::Key;
 use crate::inner::{self, Inner};
 use crate::wire::{Message, Register, Splitter};
 use crate::{Flow, Served, Time, is_served};
+use core::time::Duration;
 use session::{Context, Session};
 use siphasher::sip::SipHasher24;
 use std::collections::{BTreeMap, VecDeque};
@@ -41,9 +42,9 @@ const MAX_WAITING: usize = 256;
 /// Contributors whose account is kept.
 const MAX_ACCOUNTS: usize = 4096;
 /// Releases, timeouts and modes are looked at each so often.
-const TICK: Time = Time::from_millis(50);
+const TICK: Duration = Duration::from_millis(50);
 /// A tunnel in which so long nothing came is dead; signs of life come each 250 ms.
-const SILENCE: Time = Time::from_millis(1500);
+const SILENCE: Duration = Duration::from_millis(1500);
 
 /// A tunnel, by the driver's number. A number is never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,7 +83,7 @@ pub struct Config {
     /// have much are given nothing more.
     pub memory_bytes: u64,
     /// How long acknowledged bytes may have no holder, or not come, before both ends are reset.
-    pub grace: Time,
+    pub grace: Duration,
 }
 
 impl Config {
@@ -95,7 +96,7 @@ impl Config {
             secret,
             broadcast: false,
             memory_bytes: 512 << 20,
-            grace: Time::from_secs(3),
+            grace: Duration::from_secs(3),
         }
     }
 }

@@ -9,20 +9,21 @@ use crate::inner::{self, Inner, TCP};
 use crate::wire::{Data, Heard, List, Message, Register};
 use crate::{Flow, Time};
 use core::ops::Range;
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddrV4;
 
 /// Packets that are known and not done: a bound of memory. 4 MiB of stream are 3000.
 const MAX_ENTRIES: usize = 1 << 16;
 /// Nobody but the home access point hears the sender, if nobody said so for this long.
-const ALONE: Time = Time::from_secs(2);
+const ALONE: Duration = Duration::from_secs(2);
 /// A datagram that was asked for and did not come in this time is given up; its holders forget it then.
-const STALE: Time = Time::from_secs(2);
+const STALE: Duration = Duration::from_secs(2);
 /// One that nobody had room for in this time is dropped, as a router's queue would drop it.
-const QUEUE: Time = Time::from_millis(200);
+const QUEUE: Duration = Duration::from_millis(200);
 /// A connection that was reset, or a flow without packets, is forgotten.
-const DEAD: Time = Time::from_secs(10);
-const IDLE: Time = Time::from_secs(300);
+const DEAD: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(300);
 
 /// Where a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

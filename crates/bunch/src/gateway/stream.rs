@@ -4,6 +4,7 @@ use super::Variant;
 use crate::Time;
 use crate::inner::{self, Inner};
 use core::ops::Range;
+use core::time::Duration;
 use ropewalk_packet::{Flags, Segment, seq, wire};
 use ropewalk_pep::{Holder, Input, Output, Pep, Policy, Why};
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ enum Kind {
 }
 
 impl Stream {
-    pub(super) fn new(variant: Variant, grace: Time) -> Stream {
+    pub(super) fn new(variant: Variant, grace: Duration) -> Stream {
         let kind = match variant {
             Variant::Plain => Kind::Plain,
             Variant::SimpleBuffer => Kind::Ordered(1, BTreeMap::new()),

@@ -1,13 +1,14 @@
 //! A street in simulated time: one sender, access points, a gateway and a receiver, all of the crate
 //! but for the two ends, which are a plain TCP that keeps a window full.
 
+use ropewalk_bunch::Time;
 use ropewalk_bunch::ap::{self, Ap, Frame};
 use ropewalk_bunch::gateway::{self, Gateway, Tunnel};
 use ropewalk_packet::{Ecn, Flags, Options, Segment, Timestamps, seq, wire};
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::sync::Arc;
-use std::time::Duration as Time;
+use std::time::Duration;
 
 pub(crate) const MSS: u64 = 1350;
 const ISN: u32 = u32::MAX - 40_000;
@@ -29,13 +30,13 @@ pub(crate) struct Spec {
     pub(crate) points: usize,
     pub(crate) rate_bps: f64,
     /// One way.
-    pub(crate) delay: Time,
+    pub(crate) delay: Duration,
     /// Share of packets that a neighbour does not hear.
     pub(crate) monitor_loss: f64,
     /// Bytes that the sender uploads, then it closes.
     pub(crate) upload: u64,
     pub(crate) custody: ap::Custody,
-    pub(crate) grace: Time,
+    pub(crate) grace: Duration,
     pub(crate) seed: u64,
 }
 
@@ -44,11 +45,11 @@ impl Spec {
         Spec {
             points,
             rate_bps,
-            delay: Time::from_millis(16),
+            delay: Duration::from_millis(16),
             monitor_loss: 0.0,
             upload,
             custody: ap::Custody::UntilAcknowledged,
-            grace: Time::from_secs(3),
+            grace: Duration::from_secs(3),
             seed: 1,
         }
     }
@@ -210,7 +211,7 @@ impl Street {
             }
             Event::Resend => {
                 self.on_clock();
-                self.at(self.now + Time::from_millis(100), Event::Resend);
+                self.at(self.now + Duration::from_millis(100), Event::Resend);
             }
         }
     }
@@ -248,7 +249,7 @@ impl Street {
                     self.at(at, Event::ToGateway(packet.to_vec()));
                 }
                 ap::Output::ToSender(packet) => {
-                    self.at(self.now + Time::from_millis(1), Event::ToSender(packet))
+                    self.at(self.now + Duration::from_millis(1), Event::ToSender(packet))
                 }
                 ap::Output::Timeout(at, _) => {
                     if let Some(at) = at.filter(|at| self.points[i].timer.is_none_or(|t| *at < t)) {
@@ -265,7 +266,8 @@ impl Street {
     /// The uplink takes bytes; when they are at its other end.
     fn occupy(&mut self, i: usize, bytes: f64) -> Time {
         let point = &mut self.points[i];
-        point.free_at = point.free_at.max(self.now) + Time::from_secs_f64(bytes * 8.0 / self.spec.rate_bps);
+        point.free_at =
+            point.free_at.max(self.now) + Duration::from_secs_f64(bytes * 8.0 / self.spec.rate_bps);
         point.free_at + self.spec.delay
     }
 
@@ -293,7 +295,7 @@ impl Street {
                     }
                 }
                 gateway::Output::ToReceiver(p) => {
-                    self.at(self.now + Time::from_micros(100), Event::ToReceiver(p))
+                    self.at(self.now + Duration::from_micros(100), Event::ToReceiver(p))
                 }
                 gateway::Output::ToSender(p) => {
                     if self.points[0].ap.is_some() {
@@ -313,7 +315,7 @@ impl Street {
     }
 
     fn stamp(&self, echo: u32) -> Option<Timestamps> {
-        Some(Timestamps { value: self.now.as_millis() as u32 + 1, echo })
+        Some(Timestamps { value: self.now.as_micros() / 1000 as u32 + 1, echo })
     }
 
     fn segment(&self, flags: Flags, at: u64, payload_bytes: u32) -> Segment {
@@ -399,7 +401,7 @@ impl Street {
 
     /// Timeouts: SYN, or the first segment that is not acknowledged.
     fn on_clock(&mut self) {
-        let backoff = Time::from_millis(400) * (1 << self.sender.timeouts.min(5));
+        let backoff = Duration::from_millis(400) * (1 << self.sender.timeouts.min(5));
         if self.sender.reset.is_some() || self.now < self.sender.progress_at + backoff {
             return self.fill();
         }
@@ -483,7 +485,7 @@ impl Street {
         };
         let mut out = Vec::new();
         wire::encode(&reply, wire::Payload::Zeros, &mut out);
-        self.at(self.now + Time::from_micros(100), Event::FromReceiver(out));
+        self.at(self.now + Duration::from_micros(100), Event::FromReceiver(out));
     }
 
     /// What each access point counted.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Effect, End, Event, Proxy};
+use core::time::Duration;
 
 struct Box {
     proxy: Proxy<u8>,
@@ -98,7 +99,7 @@ fn a_reset_of_either_end_reaches_the_other_and_ends_both_directions() {
         assert!(out.iter().any(|(to, s)| *to != from && s.flags.has(Flags::RST)), "{out:?}");
         assert_eq!(b.proxy.counts().reset.len(), 1);
         assert_eq!(b.proxy.holds(), (1, 0));
-        b.now += Time::from_secs(20);
+        b.now += Duration::from_secs(20);
         b.proxy.on_timer(b.now);
         assert_eq!(b.proxy.holds().0, 0, "and is forgotten");
     }
@@ -119,7 +120,7 @@ fn what_is_left_alone_keeps_no_place() {
     let counts = b.proxy.counts();
     assert_eq!((counts.taken, counts.full, counts.bypassed[&Bypass::Mptcp]), (1, 1, 1));
     assert_eq!(counts.bypassed[&Bypass::NoHandshake], 1);
-    b.now += Time::from_secs(400);
+    b.now += Duration::from_secs(400);
     assert!(b.put(2, End::A, syn).is_some(), "who is silent and holds nothing gives his place away");
 }
 
@@ -131,15 +132,15 @@ fn one_that_holds_bytes_is_not_forgotten() {
     assert!(b.proxy.holds().1 >= 1000);
     // The receiver answers its probes with a closed window, for ten minutes.
     for _ in 0..600 {
-        b.now += Time::from_secs(1);
+        b.now += Duration::from_secs(1);
         b.proxy.on_timer(b.now);
         b.put(0, End::B, Segment { window: 0, ..theirs(1, 0) });
     }
     assert!(b.proxy.holds().1 >= 1000);
     // One that answers nothing: both ends are told.
-    b.now += Time::from_secs(300);
+    b.now += Duration::from_secs(300);
     for _ in 0..3000 {
-        b.now += Time::from_secs(1);
+        b.now += Duration::from_secs(1);
         b.proxy.on_timer(b.now);
     }
     assert_eq!(b.proxy.counts().reset.get(&Why::ReceiverSilent), Some(&1));

@@ -1,6 +1,7 @@
 //! Snoop: what passes, what is repaired, what is kept from the sender.
 
 use super::*;
+use core::time::Duration;
 
 /// A connection with four segments of ten bytes under way, 8 ms old.
 fn under_way(policy: Policy) -> Wire {
@@ -10,7 +11,7 @@ fn under_way(policy: Policy) -> Wire {
         let d = data(1 + 10 * i, 10);
         assert_eq!(w.sender(d), [Output::ToReceiver(d)], "as it came");
     }
-    w.now += Time::from_millis(8);
+    w.now += Duration::from_millis(8);
     w
 }
 
@@ -42,11 +43,11 @@ fn a_gap_is_repaired_and_its_duplicates_stay_here() {
     let mut w = under_way(Policy::Snoop);
     assert_eq!(to_sender(&w.receiver(selecting(1, &[(11, 21)]))), []);
     assert_eq!(to_sender(&w.receiver(selecting(1, &[(11, 31)]))), []);
-    assert_eq!(repeated(&w.run(w.now + Time::from_millis(3))), [1], "the first alone, once");
-    w.now += Time::from_millis(8);
+    assert_eq!(repeated(&w.run(w.now + Duration::from_millis(3))), [1], "the first alone, once");
+    w.now += Duration::from_millis(8);
     let on = w.receiver(ack(41, 1000));
     assert_eq!(to_sender(&on), [ack(41, 1000)]);
-    assert_eq!(repeated(&w.run(w.now + Time::from_secs(5))), [], "null case: nothing is missing");
+    assert_eq!(repeated(&w.run(w.now + Duration::from_secs(5))), [], "null case: nothing is missing");
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn blocks_above_a_second_gap_stay_here_too() {
     let signed = selecting(11, &[(31, 41)]);
     let signed = Segment { window: 999, options: Options { foreign, ..signed.options }, ..signed };
     assert_eq!(to_sender(&w.receiver(signed)), [signed], "a signature covers them");
-    assert_eq!(repeated(&w.run(w.now + Time::from_millis(3))), [11, 21]);
+    assert_eq!(repeated(&w.run(w.now + Duration::from_millis(3))), [11, 21]);
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn without_blocks_the_first_duplicate_tells() {
 fn the_last_of_a_burst_is_repaired_by_time() {
     let mut w = under_way(Policy::Snoop);
     w.receiver(ack(31, 1000));
-    let out = w.run(w.now + Time::from_millis(60));
+    let out = w.run(w.now + Duration::from_millis(60));
     assert_eq!(repeated(&out), [31]);
     assert_eq!(to_sender(&out), []);
 }
@@ -94,7 +95,7 @@ fn what_was_lost_before_this_box_is_the_senders() {
     let mut w = Wire::opened(Policy::Snoop, syn_options(), 1000);
     w.receiver(ack(1, 1000));
     w.sender(data(11, 10));
-    w.now += Time::from_millis(8);
+    w.now += Duration::from_millis(8);
     let duplicate = selecting(1, &[(11, 21)]);
     assert_eq!(w.receiver(duplicate), [Output::ToSender(duplicate)]);
     assert_eq!(repeated(&w.run(Time::from_secs(5))), []);
@@ -146,9 +147,9 @@ fn copies_are_bounded_in_bytes() {
     config.memory_bytes = 3 * 300;
     let mut w = Wire { pep: Pep::new(config), now: Time::ZERO };
     (0..100).for_each(|i| drop(w.sender(data(1 + 10 * i, 10))));
-    w.now += Time::from_millis(8);
+    w.now += Duration::from_millis(8);
     let out = w.receiver(selecting(1, &[(21, 31), (991, 1001)]));
     let all: Vec<_> =
-        repeated(&out).into_iter().chain(repeated(&w.run(w.now + Time::from_millis(5)))).collect();
+        repeated(&out).into_iter().chain(repeated(&w.run(w.now + Duration::from_millis(5)))).collect();
     assert_eq!(all, [1, 11], "what was not kept is the sender's");
 }

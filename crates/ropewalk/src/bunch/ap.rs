@@ -31,18 +31,19 @@ use ropewalk_session::{PublicKey, Refusal, StaticKey, Token};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Duration;
 use std::time::Instant;
 
 /// Packets in a row before anything else is looked at.
 const BATCH: usize = 64;
 /// A tunnel that is lost is dialled again after this, and after twice as long each time, up to the
 /// other.
-const AGAIN: Time = Time::from_millis(500);
-const AGAIN_AT_MOST: Time = Time::from_secs(8);
+const AGAIN: Duration = Duration::from_millis(500);
+const AGAIN_AT_MOST: Duration = Duration::from_secs(8);
 /// Without a tunnel for so long, connections are given up, and new ones go as if nobody were here.
-const GRACE: Time = Time::from_secs(5);
+const GRACE: Duration = Duration::from_secs(5);
 /// While the tunnel is as good as full, its room is looked at so often.
-const LOOK: Time = Time::from_millis(2);
+const LOOK: Duration = Duration::from_millis(2);
 const FULL: u64 = 16 << 10;
 
 const DEVICE: u64 = 0;
@@ -77,7 +78,7 @@ struct Daemon<'j> {
     dialling: Option<Receiver<anyhow::Result<Dialled>>>,
     waker: Arc<Waker>,
     dial_at: Option<Time>,
-    pause: Time,
+    pause: Duration,
     lost_at: Option<Time>,
     captures: bool,
     /// Which gateway knows our connections.
@@ -102,7 +103,7 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
     }
     let config = Config {
         memory_bytes: parts.args.memory.0 as usize,
-        report_every: Time::from_millis(parts.args.report_interval),
+        report_every: Duration::from_millis(parts.args.report_interval),
         // Until neighbours are there.
         share: false,
         ..Config::new(entropy().random(), vec![(Ipv4Addr::UNSPECIFIED, None)])
@@ -145,13 +146,13 @@ fn cell(key: &PublicKey) -> Mac {
 
 impl Daemon<'_> {
     fn now(&self) -> Time {
-        self.started.elapsed()
+        Time::ZERO + self.started.elapsed()
     }
 
     fn serve(&mut self) -> anyhow::Result<()> {
         let mut events = Events::new(8);
         loop {
-            let wait = self.next_timeout().map(|at| at.saturating_sub(self.now()));
+            let wait = self.next_timeout().map(|at| at.since(self.now()));
             self.poller.wait(&mut events, wait).context("waiting")?;
             for ready in events.iter().map(|r| r.token).collect::<Vec<_>>() {
                 match ready {

@@ -20,6 +20,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 /// INITs on one connection: the first, and the one with a cookie.
 const INITS: u8 = 2;
@@ -102,7 +103,7 @@ impl Conn {
         }
     }
 
-    pub(super) fn timeout(&self, greeting: Time) -> Option<Time> {
+    pub(super) fn timeout(&self, greeting: Duration) -> Option<Time> {
         match &self.phase {
             Phase::Tunnel(tunnel, _, true) => tunnel.flush_at(),
             _ => Some(self.since + greeting),

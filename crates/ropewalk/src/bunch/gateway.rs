@@ -30,6 +30,7 @@ use ropewalk_session::{PublicKey, Responder, ResponderConfig, StaticKey};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::time::Duration;
 use std::time::Instant;
 use zeroize::Zeroizing;
 
@@ -40,7 +41,7 @@ const CONNECTIONS: usize = 1024;
 /// Of these, connections that have not shown who they are; the oldest makes room.
 const UNKNOWN: usize = 256;
 /// A connection that has not shown who it is in this time is closed.
-const GREETING: Time = Time::from_secs(10);
+const GREETING: Duration = Duration::from_secs(10);
 /// Bytes on the way to an access point at most; its downlink is wide.
 const BUFFER: u64 = 512 << 10;
 /// Handshakes in a second: one takes a third of a millisecond here, and access points stay.
@@ -96,7 +97,7 @@ fn config(args: &Args) -> Config {
             BunchScheduling::FirstCome => Scheduling::FirstCome,
             BunchScheduling::ExpectedDelivery => Scheduling::ExpectedDelivery,
         },
-        grace: Time::from_millis(args.grace),
+        grace: Duration::from_millis(args.grace),
         // What may really be sent is looked at packet by packet.
         ..Config::new(vec![(Ipv4Addr::UNSPECIFIED, None)], secret)
     }
@@ -130,13 +131,13 @@ pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
 
 impl Daemon {
     fn now(&self) -> Time {
-        self.started.elapsed()
+        Time::ZERO + self.started.elapsed()
     }
 
     fn serve(&mut self) -> anyhow::Result<()> {
         let mut events = Events::new(64);
         loop {
-            let wait = self.next_timeout().map(|at| at.saturating_sub(self.now()));
+            let wait = self.next_timeout().map(|at| at.since(self.now()));
             self.poller.wait(&mut events, wait).context("waiting")?;
             for token in events.iter().map(|r| r.token).collect::<Vec<_>>() {
                 match token {

@@ -7,13 +7,14 @@ use ropewalk_net::stream;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 /// Payload of a record of an access point: with its head and tag two segments. Longer ones hold up
 /// their first byte on a slow uplink, shorter ones cost more.
 const RECORD: usize = 2 * 1448 - 19;
 /// How long an access point waits for more before it sends less than half of that: the headers of a
 /// report that goes alone are thrice its length.
-const CORK: Time = Time::from_millis(5);
+const CORK: Duration = Duration::from_millis(5);
 /// More than this waits only if the other end takes nothing.
 const STUCK: usize = 4 << 20;
 /// Bytes taken from the kernel at once, and in a turn.
@@ -70,7 +71,7 @@ impl Tunnel {
     /// Adds to the stream of messages.
     pub(super) fn write(&mut self, bytes: &[u8], now: Time) {
         self.plain.extend_from_slice(bytes);
-        let wait = if self.corks && self.plain.len() < RECORD / 2 { CORK } else { Time::ZERO };
+        let wait = if self.corks && self.plain.len() < RECORD / 2 { CORK } else { Duration::ZERO };
         let at = now + wait;
         self.flush_at = Some(self.flush_at.map_or(at, |old| old.min(at)));
     }

@@ -17,7 +17,8 @@ use ropewalk_net::tun::{Offloads, Tun, TunError};
 use ropewalk_net::{links, privileges, service};
 use ropewalk_pep::{Config, Policy};
 use ropewalk_session::Layer;
-use std::time::{Duration, Instant};
+use ropewalk_time::Time;
+use std::time::Instant;
 
 /// What a TCP proxy does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -141,8 +142,8 @@ struct Daemon {
 }
 
 impl Daemon {
-    fn now(&self) -> Duration {
-        self.started.elapsed()
+    fn now(&self) -> Time {
+        Time::ZERO + self.started.elapsed()
     }
 
     fn serve(&mut self, signals: &mut Signals) -> anyhow::Result<()> {
@@ -151,7 +152,7 @@ impl Daemon {
         poller.add(&*signals, SIGNALS, Interest::Read).context("watching for signals")?;
         let mut events = Events::new(2);
         loop {
-            let wait = self.relay.next_timeout().map(|at| at.saturating_sub(self.now()));
+            let wait = self.relay.next_timeout().map(|at| at.since(self.now()));
             poller.wait(&mut events, wait).context("waiting")?;
             for signal in signals.pending() {
                 match signal {

@@ -1,7 +1,7 @@
 //! An access point as a host.
 
 use super::link::{Link, News, Shared};
-use super::{Overheard, SharedCounts, bunch_time, bytes_of, packet_of, world_time};
+use super::{Overheard, SharedCounts, bytes_of, packet_of};
 use crate::app::{Context, Endpoint};
 use crate::measure::BunchCounts;
 use crate::net::Work;
@@ -73,7 +73,7 @@ impl ApHost {
     }
 
     fn put(&mut self, cx: &mut Context<'_>, input: Input<'_>) {
-        let now = bunch_time(cx.now());
+        let now = cx.now();
         if let Some(ap) = &mut self.ap {
             ap.handle(input, now);
         }
@@ -94,7 +94,7 @@ impl ApHost {
                 }
                 Output::Hangup => self.hang_up(cx),
                 Output::Timeout(at, _) => {
-                    self.timeout = at.map(world_time);
+                    self.timeout = at;
                     let held = ap.held_bytes() as u64;
                     self.counts.borrow_mut().on_ap(&self.base, &ap.counts(), held);
                     break;
@@ -120,7 +120,7 @@ impl ApHost {
         }
         self.connect_at = Some(cx.now() + AGAIN);
         if let Some(ap) = &mut self.ap {
-            ap.handle(Input::TunnelDown, bunch_time(cx.now()));
+            ap.handle(Input::TunnelDown, cx.now());
         }
     }
 

@@ -1,7 +1,7 @@
 //! The gateway as a host.
 
 use super::link::{Link, News, Shared};
-use super::{SharedCounts, bunch_time, bytes_of, packet_of, world_time};
+use super::{SharedCounts, bytes_of, packet_of};
 use crate::app::{Context, Endpoint};
 use crate::packet::{Body, FlowId, IfIndex, Packet, PacketRef};
 use crate::tcp::{Flags, Segment};
@@ -56,7 +56,7 @@ impl GatewayHost {
     }
 
     fn put(&mut self, cx: &mut Context<'_>, input: Input<'_>) {
-        self.gateway.handle(input, bunch_time(cx.now()));
+        self.gateway.handle(input, cx.now());
         self.pump(cx);
     }
 
@@ -71,7 +71,7 @@ impl GatewayHost {
                 Output::ToSender(bytes) => self.deliver(cx, &bytes, false),
                 Output::Ended { .. } => self.counts.borrow_mut().resets += 1,
                 Output::Timeout(at, _) => {
-                    self.timeout = at.map(world_time);
+                    self.timeout = at;
                     break;
                 }
             }

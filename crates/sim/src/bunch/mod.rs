@@ -17,7 +17,6 @@ use crate::measure::BunchCounts;
 use crate::packet::{Body, FlowId, Packet};
 use crate::wire;
 use crate::world::EndpointId;
-use ropewalk_air::Time;
 use ropewalk_bunch as bunch;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -52,14 +51,6 @@ impl Bunch {
     pub fn endpoint_of(&self, node: &str) -> Option<EndpointId> {
         self.points.iter().find(|p| p.0 == node).map(|p| p.1)
     }
-}
-
-fn bunch_time(now: Time) -> bunch::Time {
-    bunch::Time::from_nanos(now.as_nanos())
-}
-
-fn world_time(at: bunch::Time) -> Time {
-    Time::from_nanos(at.as_nanos() as u64)
 }
 
 /// A packet as bytes, TCP with the pattern of its place.

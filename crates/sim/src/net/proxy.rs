@@ -4,7 +4,6 @@
 use super::{Net, NodeId};
 use crate::clock::TimerId;
 use crate::packet::{Body, FlowId, IfIndex, Packet, PacketRef};
-use ropewalk_air::Time;
 use ropewalk_packet::Segment;
 use ropewalk_pep::{Config, Counts, Effect, End, Event, Proxy};
 use std::collections::BTreeMap;
@@ -35,11 +34,6 @@ impl NodeProxy {
     }
 }
 
-/// The proxies count time from the start of the run.
-fn epoch(now: Time) -> ropewalk_pep::Time {
-    now.since(Time::ZERO)
-}
-
 impl Net {
     /// Makes a node a proxy for the TCP that it forwards.
     pub fn add_proxy(&mut self, node: NodeId, config: Config, connections: usize) {
@@ -62,7 +56,7 @@ impl Net {
         let segment = Segment { source: socket(from), destination: socket(to), ecn: packet.ecn, ..*segment };
         let marks = this.marks.entry(key).or_insert((packet.flow, [packet.dscp; 2]));
         marks.1[usize::from(end == End::B)] = packet.dscp;
-        let took = this.proxy.handle(key, end, segment, epoch(now));
+        let took = this.proxy.handle(key, end, segment, now);
         if !took {
             this.marks.remove(&key);
         }
@@ -73,7 +67,7 @@ impl Net {
     pub(crate) fn run_proxy(&mut self, node: NodeId) {
         let now = self.now;
         if let Some(this) = &mut self.nodes[node.index()].proxy {
-            this.proxy.on_timer(epoch(now));
+            this.proxy.on_timer(now);
         }
         self.run_proxy_outputs(node);
     }
@@ -102,7 +96,7 @@ impl Net {
         }
         if let Some(this) = &mut self.nodes[node.index()].proxy {
             let (timer, at) = (this.timer, this.proxy.next_timeout());
-            self.timers.set(timer, at.map(|at| Time::ZERO + at));
+            self.timers.set(timer, at);
         }
     }
 }

@@ -29,6 +29,7 @@ pub mod machine;
 pub mod plan;
 pub mod progress;
 pub mod quic;
+pub mod relay;
 pub mod report;
 pub mod rows;
 pub mod sample;

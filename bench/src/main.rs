@@ -14,7 +14,7 @@ use ropewalk_bench::progress::Progress;
 use ropewalk_bench::report::{self, Comparison, Report, RowReport};
 use ropewalk_bench::rows::{ALL, Row};
 use ropewalk_bench::system::{self, Programs};
-use ropewalk_bench::{flow, quic, soak};
+use ropewalk_bench::{flow, quic, relay, soak};
 use ropewalk_lab::Topology;
 
 #[derive(Parser)]
@@ -51,6 +51,13 @@ enum Command {
         seconds: u32,
         #[arg(long)]
         mptcp: bool,
+    },
+    #[command(hide = true)]
+    Relay {
+        #[arg(long)]
+        local: SocketAddr,
+        #[arg(long)]
+        remote: SocketAddr,
     },
     #[command(hide = true)]
     QuicServer {
@@ -147,6 +154,7 @@ fn main() -> Result<()> {
         Command::Soak(args) => soak(args),
         Command::FlowSend { to, seconds, mptcp, congestion } => flow::send(to, seconds, mptcp, &congestion),
         Command::FlowReceive { listen, seconds, mptcp } => flow::receive(listen, seconds, mptcp),
+        Command::Relay { local, remote } => relay::run(local, remote),
         Command::QuicServer { listen, certificate } => quic::server(listen, &certificate),
         Command::QuicClient { to, certificate, seconds } => quic::client(to, seconds, &certificate),
     }
@@ -242,7 +250,7 @@ fn measure(bench: &Bench, rows: &[&'static Row]) -> Vec<RowReport> {
 fn programs(args: &RunArgs, own: &Path) -> (Programs, Option<String>) {
     let ropewalk = ropewalk_binary(args.ropewalk.as_deref(), own);
     if args.against.is_some() {
-        return (Programs { ropewalk: ropewalk.ok(), wireguard: None }, None);
+        return (Programs { ropewalk: ropewalk.ok(), wireguard: None, relay: None }, None);
     }
     let cache = args.peers.clone().or_else(|| Some(own.parent()?.parent()?.join("peers")));
     let wireguard = cache.context("no target directory").and_then(|cache| system::install_wireguard(&cache));
@@ -250,7 +258,7 @@ fn programs(args: &RunArgs, own: &Path) -> (Programs, Option<String>) {
     ropewalk.as_ref().err().into_iter().for_each(|error| complain("ropewalk", error));
     wireguard.as_ref().err().into_iter().for_each(|error| complain("wireguard-go", error));
     let (wireguard, version) = wireguard.ok().unzip();
-    (Programs { ropewalk: ropewalk.ok(), wireguard }, version)
+    (Programs { ropewalk: ropewalk.ok(), wireguard, relay: Some(own.to_owned()) }, version)
 }
 
 fn ropewalk_binary(named: Option<&Path>, own: &Path) -> Result<PathBuf> {

@@ -75,6 +75,9 @@ pub enum Unit {
     /// 2²⁰ bytes.
     #[serde(rename = "MiB")]
     MiB,
+    /// Nanoseconds of a processor for each byte.
+    #[serde(rename = "ns/B")]
+    NsPerByte,
     /// A ratio.
     #[serde(rename = "×")]
     Times,
@@ -91,6 +94,7 @@ impl Unit {
             Unit::Count => "",
             Unit::PerSecond => "/s",
             Unit::MiB => "MiB",
+            Unit::NsPerByte => "ns/B",
             Unit::Times => "×",
         }
     }
@@ -99,7 +103,7 @@ impl Unit {
     pub fn better(self) -> Better {
         match self {
             Unit::Mbps | Unit::PerSecond | Unit::Times => Better::Higher,
-            Unit::Ms | Unit::Us | Unit::Percent | Unit::Count | Unit::MiB => Better::Lower,
+            Unit::Ms | Unit::Us | Unit::Percent | Unit::Count | Unit::MiB | Unit::NsPerByte => Better::Lower,
         }
     }
 
@@ -108,6 +112,7 @@ impl Unit {
         let digits = match self {
             Unit::Times => 3,
             Unit::Percent => 3,
+            Unit::NsPerByte => 2,
             Unit::Count | Unit::PerSecond => 0,
             Unit::Mbps | Unit::Ms | Unit::Us | Unit::MiB if value.abs() >= 200.0 => 0,
             Unit::Mbps | Unit::Ms | Unit::Us | Unit::MiB => 1,

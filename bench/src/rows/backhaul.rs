@@ -1,4 +1,4 @@
-//! `hop`: two Wi-Fi links between an access point and a repeater under backpressure, over the sum of each alone (Multifacet, section 5.4, figure 10). In
+//! `backhaul`: two Wi-Fi links between an access point and a repeater under backpressure, over the sum of each alone (Multifacet, section 5.4, figure 10). In
 //! simulated time: the figures are the same on every machine.
 
 use anyhow::Result;
@@ -27,19 +27,20 @@ fn systems(plan: &Plan) -> &'static [(&'static str, &'static str)] {
     &SYSTEMS[if plan.alone { 2 } else { 0 }..]
 }
 
-struct Hop(Simulated);
+struct Backhaul(Simulated);
 
-impl Hop {
+impl Backhaul {
     fn case(&self, bench: &Bench, radios: (&str, &str), traffic: (&str, &str)) -> Case {
         let name = format!("{}, {}", radios.1, traffic.1);
         let systems = systems(&bench.plan);
         let mut values: Vec<Value> = systems.iter().map(|s| Value::new(s.1, Unit::Mbps)).collect();
         for (value, system) in values.iter_mut().zip(systems) {
             for round in bench.plan.rounds(bench.plan.repeats(SEEDS)) {
-                bench.progress.begin(&format!("hop: {name}, {}", system.1));
+                bench.progress.begin(&format!("backhaul: {name}, {}", system.1));
                 let goodput = self.0.value(bench, &[radios.0, traffic.0, system.0], round);
                 let sample = goodput.map_or_else(|e| Sample::none(format!("{e:#}")), Sample::of);
-                let line = format!("hop: {name}, {}: {:.1} Mb/s", system.1, sample.value.unwrap_or(f64::NAN));
+                let line =
+                    format!("backhaul: {name}, {}: {:.1} Mb/s", system.1, sample.value.unwrap_or(f64::NAN));
                 bench.progress.end(&line);
                 value.push(sample);
             }
@@ -52,9 +53,9 @@ impl Hop {
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
-    let hop = Hop(Simulated::read("000/desktop.toml", "flow.down.goodput_mbps")?);
+    let links = Backhaul(Simulated::read("000/desktop.toml", "flow.down.goodput_mbps")?);
     let each = RADIOS.into_iter().flat_map(|radios| TRAFFIC.map(|traffic| (radios, traffic)));
-    let cases = each.map(|(radios, traffic)| hop.case(bench, radios, traffic)).collect();
+    let cases = each.map(|(radios, traffic)| links.case(bench, radios, traffic)).collect();
     let method = format!(
         "scenarios/000/desktop.toml in the simulator: one flow from a server behind the access point to a client on a wire behind the repeater, over each \
          of two radio links alone, without a bond, and over both by backpressure. Median of {} seeds.",

@@ -1,12 +1,13 @@
 //! The rows of the table of targets, a file for each kind.
 
 mod added_rtt;
+mod backhaul;
+mod ceiling;
 mod compare;
 mod crowd;
 mod environments;
 mod failover;
 mod flapping;
-mod hop;
 mod latency;
 mod short;
 mod sim;
@@ -44,7 +45,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 16] = [
+pub const ALL: [Row; 17] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -130,6 +131,13 @@ pub const ALL: [Row; 16] = [
         run: throughput::run,
     },
     Row {
+        name: "ceiling",
+        what: "the bond beside a bare relay: one flow over a veth pair, and processor time over a path that is full",
+        by_binary: true,
+        measurements: ceiling::measurements,
+        run: ceiling::run,
+    },
+    Row {
         name: "added-rtt",
         what: "round trip that an idle tunnel adds to a bare veth pair, median",
         by_binary: true,
@@ -144,11 +152,11 @@ pub const ALL: [Row; 16] = [
         run: crowd::run,
     },
     Row {
-        name: "hop",
+        name: "backhaul",
         what: "two Wi-Fi links of an access point and a repeater over the sum of each alone, simulated",
         by_binary: true,
-        measurements: hop::measurements,
-        run: hop::run,
+        measurements: backhaul::measurements,
+        run: backhaul::run,
     },
     Row {
         name: "sim",

@@ -1,6 +1,7 @@
 //! The systems from a client to a gateway that are compared.
 
 mod mptcp;
+mod relay;
 mod ropewalk;
 mod wireguard;
 
@@ -32,6 +33,8 @@ pub enum System {
     Wireguard,
     /// The same at the niceness that Ropewalk's daemons give themselves.
     WireguardFirst,
+    /// A bare relay over path 1: a limit, not a tunnel.
+    Relay,
     /// Ropewalk over all paths.
     Ropewalk,
 }
@@ -44,6 +47,7 @@ impl System {
             System::Mptcp => "kernel MPTCP".to_owned(),
             System::Wireguard => "wireguard-go".to_owned(),
             System::WireguardFirst => format!("wireguard-go, nice {NICE}"),
+            System::Relay => "bare relay".to_owned(),
             System::Ropewalk => "ropewalk".to_owned(),
         }
     }
@@ -56,6 +60,8 @@ pub struct Programs {
     pub ropewalk: Option<PathBuf>,
     /// wireguard-go.
     pub wireguard: Option<PathBuf>,
+    /// The bench itself, which is the relay too.
+    pub relay: Option<PathBuf>,
 }
 
 /// A system that is open; dropping it closes it.
@@ -98,6 +104,10 @@ impl Programs {
                     wireguard::open(program, site, nice)
                 }
                 None => bail!("wireguard-go is not installed"),
+            },
+            System::Relay => match &self.relay {
+                Some(program) => relay::open(program, site),
+                None => bail!("the bench does not know where it is"),
             },
             System::Ropewalk => match &self.ropewalk {
                 Some(program) => ropewalk::open(program, site),

@@ -5,6 +5,7 @@ use crate::onward::{Onward, Piece};
 use crate::opening::{Agreed, agree};
 use crate::{Config, Holder, Input, MAX_RANGES, Output, Policy, Time, Why};
 use core::ops::Range;
+use core::time::Duration;
 use ropewalk_packet::{Ecn, Flags, Options, Segment, Timestamps, seq};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -13,6 +14,8 @@ use std::net::SocketAddrV4;
 const PASSED: Flags = Flags(Flags::FIN.0 | Flags::PSH.0 | Flags::URG.0 | Flags::CWR.0);
 /// Timestamps that wait for their acknowledgement; more are not echoed.
 const STAMPS: usize = 256;
+/// Answers to resets in the window are no closer together (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
+const CHALLENGES_APART: Duration = Duration::from_millis(500);
 
 /// What is known of the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -76,6 +79,8 @@ pub(crate) struct Open {
     /// and which it is.
     orphaned: Option<Time>,
     missing: Option<(u64, Time)>,
+    /// When a reset in the window was last answered.
+    challenged: Option<Time>,
 }
 
 /// The later of two timestamps (RFC 7323 §5.2).
@@ -117,7 +122,7 @@ impl Open {
         let (selected, ece, probed) = (Vec::new(), false, false);
         let receiver = ReceiverSide { acked: 1, edge, next_seq, timestamp, ece, selected, probed };
         let (onward, custody) = (Onward::new(agreed.mss), Custody::default());
-        Open { agreed, sender, receiver, custody, onward, asked: Vec::new(), orphaned: None, missing: None }
+        Open { agreed, sender, receiver, custody, onward, asked: Vec::new(), orphaned: None, missing: None, challenged: None }
     }
 
     pub(crate) fn handle(
@@ -134,7 +139,11 @@ impl Open {
             // RFC 5961 §3.2: only the exact number resets; one in the window is challenged, others
             // are dropped.
             Input::FromSender(s) if s.flags.has(Flags::RST) && self.at(&s) != Some(before) => {
-                answer = self.at(&s).is_some_and(|at| before < at && at < self.limit(config));
+                let is_guess = self.at(&s).is_some_and(|at| before < at && at < self.limit(config));
+                answer = is_guess && self.challenged.is_none_or(|at| now >= at + CHALLENGES_APART);
+                if answer {
+                    self.challenged = Some(now);
+                }
             }
             // The sender judges it, and challenges the receiver itself.
             Input::FromReceiver(s) if s.flags.has(Flags::RST) && s.seq != self.receiver.next_seq => {

@@ -383,6 +383,9 @@ fn both_may_close_at_once_and_either_may_reset() {
     let out = w.sender(by_sender(11));
     assert!(to_receiver(&out).is_empty(), "a guess in the window resets nobody (RFC 5961)");
     assert_eq!(to_sender(&out).iter().map(offset).collect::<Vec<_>>(), [1], "it is challenged");
+    assert_eq!(w.sender(by_sender(11)), [], "but not each one of a flood (RFC 5961 §7)");
+    w.now += Duration::from_millis(500);
+    assert_eq!(to_sender(&w.sender(by_sender(11))).len(), 1, "half a second later again");
     assert_eq!(w.sender(by_sender(9_000_000)), [], "one outside is dropped");
     let guess = Segment { flags: Flags::RST, ..ack(1, 0) };
     let guess = Segment { seq: guess.seq.wrapping_add(5), ..guess };

@@ -5,6 +5,7 @@
 //! delivered. The wrong rules that have to be found: a copy that goes when it was sent on (trap T-2),
 //! a FIN that is acknowledged early (T-3), and for Snoop a box that acknowledges at all.
 
+use core::time::Duration;
 use ropewalk_packet::{Ecn, Flags, Options, SackBlocks, Segment};
 use ropewalk_pep::{Config, Input, Output, Pep, Policy, Time};
 use stateright::{Checker, Model, Property};

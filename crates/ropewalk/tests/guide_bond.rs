@@ -121,6 +121,9 @@ fn the_commands_of_questions_do_what_it_says() {
             eventually(&command, || ping().is_ok_and(|p| p.received == 1));
         } else if let Some(words) = command.strip_prefix("ip ") {
             bond.lab.client.ip(&[words]).unwrap();
+            if command.ends_with(" down") {
+                bond.becomes("wan2", "active down");
+            }
             if command.ends_with(" up") {
                 // What a DHCP client does.
                 let route = format!("route add {} via 10.1.2.2 dev wan2 metric 2", Paths::SHARED);

@@ -1,6 +1,6 @@
 //! How long short downloads take over a bond, in simulated time: `scenarios/bench/short.toml`, each
-//! cell the median
-//! over the seeds, over that of the better path alone, and the same of the 95th percentile.
+//! cell the median over the seeds, over that of the better path alone, and the same of the 95th
+//! percentile.
 //!
 //!     cargo run --release -p ropewalk-tests --example short -- 20            20 seeds of each point
 //!     cargo run --release -p ropewalk-tests --example short -- 20 baseline flow.one.slow-start="standard"

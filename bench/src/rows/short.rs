@@ -1,6 +1,5 @@
 //! `short`: downloads of 10 kB to 10 MB, what people feel, over the better path's. In simulated
-//! time: the figures are the
-//! same on every machine.
+//! time: the figures are the same on every machine.
 
 use anyhow::Result;
 

@@ -280,8 +280,7 @@ fn home_router(bdp: f64) -> Net {
 }
 
 /// Share of our flow beside `n` others over a fair one, from 10 to 70 s: the mean of runs that
-/// begin a little apart, ours first or
-/// five seconds after them.
+/// begin a little apart, ours first or five seconds after them.
 fn share_beside(rival: &str, n: usize, bdp: f64, ours: &str) -> f64 {
     let mut sum = 0.0;
     for k in 0..6 {

@@ -123,9 +123,8 @@ pub trait Controller: Send + core::fmt::Debug {
         false
     }
     /// It was seen to carry more than the first window in a round trip, so that a rate can be told.
-    /// Before, the
-    /// session sends the first window on its fastest path at once, as a flow on the bare path
-    /// would.
+    /// Before, the session sends the first window on its fastest path at once, as a flow on the
+    /// bare path would.
     fn has_rate(&self) -> bool {
         true
     }

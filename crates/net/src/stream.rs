@@ -44,9 +44,9 @@ fn finish(fd: &OwnedFd, patience: Duration) -> io::Result<()> {
 }
 
 /// Sets a stream up as a tunnel: nonblocking, without Nagle's delay, with CUBIC (a sender of its
-/// own, such as BBR, would take more than one connection's share of an
-/// uplink), and given up when the other end is silent. `buffer` bytes are to be on the way at most;
-/// the kernel's own buffer is larger, so that it is never what ends a write.
+/// own, such as BBR, would take more than one connection's share of an uplink), and given up when
+/// the other end is silent. `buffer` bytes are to be on the way at most; the kernel's own buffer is
+/// larger, so that it is never what ends a write.
 ///
 /// # Errors
 /// The stream is gone.

@@ -1,9 +1,8 @@
 //! Programs of the user's that are told what happens: `--hooks DIR`.
 //!
 //! They run one after the other on a thread of their own, each for a limited time, so that the data
-//! loop waits for none of them. What happens is in their
-//! environment (`ROPEWALK_EVENT` and others) and nothing else is: no secrets, and nothing of the
-//! daemon's own environment but `PATH`.
+//! loop waits for none of them. What happens is in their environment (`ROPEWALK_EVENT` and others)
+//! and nothing else is: no secrets, and nothing of the daemon's own environment but `PATH`.
 
 use crate::exit::{Code, failure};
 use anyhow::Context;

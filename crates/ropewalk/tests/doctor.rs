@@ -1,6 +1,6 @@
 //! `ropewalk doctor` with each fault provoked, and `--hooks`, in namespaces. Needs root; without it
-//! the tests pass and say so. A wrong clock cannot be provoked
-//! here, since it is the machine's: what is made of one is tested beside the code.
+//! the tests pass and say so. A wrong clock cannot be provoked here, since it is the machine's:
+//! what is made of one is tested beside the code.
 //!
 //! ```text
 //!   client                          gateway

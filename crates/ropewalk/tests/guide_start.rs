@@ -1,6 +1,6 @@
 //! The commands of docs/guide/start.md, in their order, each as it stands there, on two machines
-//! without systemd: namespaces whose /etc and /var/lib are overlays.
-//! Needs root; without it the test passes and says so.
+//! without systemd: namespaces whose /etc and /var/lib are overlays. Needs root; without it the
+//! test passes and says so.
 
 mod common;
 

@@ -220,8 +220,8 @@ impl Path {
     }
 
     /// Rate at which it is paced, bits per second. Of the fastest path nothing is known at first,
-    /// and the first window
-    /// leaves at once; a slower one, which takes what that has no room for, is paced even then.
+    /// and the first window leaves at once; a slower one, which takes what that has no room for, is
+    /// paced even then.
     pub(crate) fn pacing_bps(&self) -> Option<u64> {
         self.cc.pacing_rate_bps().filter(|_| !self.is_fastest || self.cc.has_rate())
     }
@@ -422,8 +422,7 @@ impl Path {
     }
 
     /// The search for the MTU hears what was lost, of a path that fell silent too: one that
-    /// swallows all that is long is
-    /// silent while it carries nothing else.
+    /// swallows all that is long is silent while it carries nothing else.
     pub(crate) fn note_lost_sizes(&mut self, now: Time, out: &Outcome) {
         for s in &out.lost {
             match s.probe {
@@ -447,8 +446,7 @@ impl Path {
     }
 
     /// What its datagrams take, microseconds, with the session's clock offset in it; half a round
-    /// trip before the
-    /// first was acknowledged.
+    /// trip before the first was acknowledged.
     pub(crate) fn one_way_us(&self, now: Time) -> f64 {
         let is_idle = self.sent.inflight() == 0;
         self.rtt.one_way_us(now, is_idle).unwrap_or(self.rtt.smoothed().as_micros() as f64 / 2.0)

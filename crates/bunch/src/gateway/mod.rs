@@ -79,8 +79,7 @@ pub struct Config {
     /// releases nothing.
     pub broadcast: bool,
     /// Most bytes of payload that are kept for receivers, all sessions together. Beyond, sessions
-    /// that
-    /// have much are given nothing more.
+    /// that have much are given nothing more.
     pub memory_bytes: u64,
     /// How long acknowledged bytes may have no holder, or not come, before both ends are reset.
     pub grace: Duration,

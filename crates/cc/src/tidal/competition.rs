@@ -5,9 +5,8 @@
 //! flow that only yields to loss. Against the latter a delay-aware controller would starve, so
 //! while it lasts the path follows CUBIC, as Copa's competitive mode follows AIMD (Arun and
 //! Balakrishnan, NSDI 2018, §2.2). Every few seconds it sends less for a moment (a *yield test*)
-//! and
-//! looks how the queue answers: only that ends competitive mode, since a queue that is short for a
-//! while is what a competing flow's own back-off makes.
+//! and looks how the queue answers: only that ends competitive mode, since a queue that is short
+//! for a while is what a competing flow's own back-off makes.
 
 use super::steady::Inputs;
 use crate::cubic::{Cubic, CubicLaw};
@@ -33,15 +32,13 @@ const FIRST_TEST: Duration = Duration::from_secs(1);
 /// Least sending during a yield test, as a part of the delivered rate.
 const TEST_GAIN: f64 = 0.5;
 /// A yield test drains so much of the queue in an interval, were it ours alone; and no less than
-/// this
-/// part of the interval, or it would not show.
+/// this part of the interval, or it would not show.
 const TEST_PART: f64 = 0.5;
 const LEAST_PART: f64 = 0.1;
 /// Longest yield test, intervals: long enough for another Tidal to follow.
 const TEST_INTERVALS: u32 = 5;
 /// A queue of our own falls by at least this part of our restraint, interval after interval. Beside
-/// a
-/// flow with a window it falls once, by less, and stands: that flow is acknowledged faster.
+/// a flow with a window it falls once, by less, and stands: that flow is acknowledged faster.
 const OURS: f64 = 0.8;
 /// So many intervals of that are proof.
 const SURE: u32 = 2;

@@ -1,8 +1,7 @@
 //! A scenario's bunches: the real gateway and the real access points in their nodes.
 //!
 //! Overhearing has a stand-in: access points share a network of their own, over which the home's
-//! hands packets to the others, and as many are left out as
-//! `monitor-loss` says.
+//! hands packets to the others, and as many are left out as `monitor-loss` says.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

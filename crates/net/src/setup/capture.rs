@@ -1,9 +1,9 @@
 //! Connections of a home's devices go through a device, and come back by it.
 //!
 //! The firewall marks connections that a device of the home opens to somebody who is helped, from
-//! their first packet on, and a rule sends what is marked into the
-//! device. So connections that were there before stay as they are. What is left after `kill -9`
-//! sends nobody anywhere: the table of routes is empty without the device.
+//! their first packet on, and a rule sends what is marked into the device. So connections that were
+//! there before stay as they are. What is left after `kill -9` sends nobody anywhere: the table of
+//! routes is empty without the device.
 
 use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};

@@ -77,8 +77,8 @@ pub fn reverse_path(journal: &mut Journal, interface: &str) -> Result<(), SetupE
 }
 
 /// Connection tracking does not call segments invalid whose numbers it did not expect: a proxy in
-/// front of it acknowledges and repeats what it has not seen. Does
-/// nothing where there is no connection tracking.
+/// front of it acknowledges and repeats what it has not seen. Does nothing where there is no
+/// connection tracking.
 pub fn liberal_tracking(journal: &mut Journal) -> Result<(), SetupError> {
     plan(journal, "netfilter/nf_conntrack_tcp_be_liberal".into(), "1")
 }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Each pair has keys of its own, out of a secret that the gateway drew for the two; so a neighbour
-//! cannot speak for another. The secret is drawn anew with each tunnel,
-//! and packet numbers begin anew with it.
+//! cannot speak for another. The secret is drawn anew with each tunnel, and packet numbers begin
+//! anew with it.
 
 use super::words::{NEIGHBOURS, Neighbour};
 use anyhow::Context;

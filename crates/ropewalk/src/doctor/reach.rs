@@ -1,9 +1,9 @@
 //! Whether the gateway answers on each path.
 //!
 //! While the daemon runs, it knows. While it does not, a handshake is begun with a key and an
-//! invite made up for it: a gateway that the token is of answers
-//! that it does not know the invite, and so shows that it is there and has the key. The token is
-//! not used up, and nothing changes at the gateway.
+//! invite made up for it: a gateway that the token is of answers that it does not know the invite,
+//! and so shows that it is there and has the key. The token is not used up, and nothing changes at
+//! the gateway.
 
 use super::network::nat;
 use super::{Finding, Patient};

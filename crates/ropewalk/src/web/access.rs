@@ -1,8 +1,8 @@
 //! Who may see the page, and who may change something by it.
 //!
 //! A link carries a token that is good once: it is exchanged for a cookie, which scripts cannot
-//! read, and a key, which other ports of this machine
-//! are not sent. Whoever looks needs the cookie, whoever changes something both.
+//! read, and a key, which other ports of this machine are not sent. Whoever looks needs the cookie,
+//! whoever changes something both.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use base64::Engine as _;

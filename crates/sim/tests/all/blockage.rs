@@ -75,8 +75,7 @@ fn a_blockage_of_a_second_costs_what_the_path_would_have_carried_and_no_more() {
 }
 
 /// The null case: what waits is kept for ten seconds only. After longer than that TCP has to find
-/// the
-/// rate anew.
+/// the rate anew.
 #[test]
 fn after_twelve_seconds_nothing_waits_for_the_path_any_more() {
     let (received, _) = run(14_000, 12_000, 1);

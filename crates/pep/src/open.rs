@@ -122,7 +122,17 @@ impl Open {
         let (selected, ece, probed) = (Vec::new(), false, false);
         let receiver = ReceiverSide { acked: 1, edge, next_seq, timestamp, ece, selected, probed };
         let (onward, custody) = (Onward::new(agreed.mss), Custody::default());
-        Open { agreed, sender, receiver, custody, onward, asked: Vec::new(), orphaned: None, missing: None, challenged: None }
+        Open {
+            agreed,
+            sender,
+            receiver,
+            custody,
+            onward,
+            asked: Vec::new(),
+            orphaned: None,
+            missing: None,
+            challenged: None,
+        }
     }
 
     pub(crate) fn handle(

@@ -14,6 +14,7 @@ mod sim;
 mod simulated;
 mod sums;
 mod throughput;
+mod tls;
 mod udp;
 
 use std::time::Instant;
@@ -45,7 +46,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 17] = [
+pub const ALL: [Row; 18] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -136,6 +137,13 @@ pub const ALL: [Row; 17] = [
         by_binary: true,
         measurements: ceiling::measurements,
         run: ceiling::run,
+    },
+    Row {
+        name: "tls",
+        what: "one CUBIC flow by TLS on TCP alone, and by UDP and TLS at once",
+        by_binary: true,
+        measurements: tls::measurements,
+        run: tls::run,
     },
     Row {
         name: "added-rtt",

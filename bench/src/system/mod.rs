@@ -37,6 +37,10 @@ pub enum System {
     Relay,
     /// Ropewalk over all paths.
     Ropewalk,
+    /// Ropewalk over path 2 alone, by TLS.
+    Tls,
+    /// Ropewalk over path 1 by UDP and path 2 by TLS.
+    UdpAndTls,
 }
 
 impl System {
@@ -49,7 +53,16 @@ impl System {
             System::WireguardFirst => format!("wireguard-go, nice {NICE}"),
             System::Relay => "bare relay".to_owned(),
             System::Ropewalk => "ropewalk".to_owned(),
+            System::Tls => "ropewalk, B by TLS".to_owned(),
+            System::UdpAndTls => "ropewalk, A by UDP and B by TLS".to_owned(),
         }
+    }
+}
+
+impl System {
+    /// It is Ropewalk, in one way or another.
+    pub fn is_ropewalk(self) -> bool {
+        matches!(self, System::Ropewalk | System::Tls | System::UdpAndTls)
     }
 }
 
@@ -109,8 +122,9 @@ impl Programs {
                 Some(program) => relay::open(program, site),
                 None => bail!("the bench does not know where it is"),
             },
-            System::Ropewalk => match &self.ropewalk {
-                Some(program) => ropewalk::open(program, site),
+            System::Ropewalk | System::Tls | System::UdpAndTls => match &self.ropewalk {
+                Some(program) if system == System::Ropewalk => ropewalk::open(program, site),
+                Some(program) => ropewalk::open_by_tls(program, site, system == System::UdpAndTls),
                 None => bail!("there is no ropewalk binary"),
             },
         }

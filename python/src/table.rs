@@ -74,7 +74,7 @@ impl Table {
 
     /// A `polars.DataFrame` over the same memory.
     fn to_polars<'py>(slf: &Bound<'py, Table>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("polars")?.call_method1("from_arrow", (slf,))
+        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
     }
 
     /// A `pyarrow.Table` over the same memory.

@@ -20,8 +20,8 @@ PROGRAM = os.environ.get("ROPEWALK_PROGRAM", "")
 # Two cables of unlike rate and delay, a tunnel over both, one TCP connection. A tenth of a second to run.
 BOND = """
 title = "a bond"
-duration = "1s"
-warmup = "200ms"
+duration = "1200ms"
+warmup = "400ms"
 [measure]
 interval = "200ms"
 [node.client]
@@ -46,6 +46,8 @@ name = "down"
 kind = "tcp"
 from = "gateway"
 to = "client:rw0"
+# The tunnel stands by then.
+start = "300ms"
 """
 
 

@@ -45,8 +45,8 @@ class Runs(Case):
         table = pyarrow.table(run.series)
         address = table["value"].chunk(0).buffers()[1].address
         self.assertEqual(pyarrow.table(run.series)["value"].chunk(0).buffers()[1].address, address)
-        column = polars.from_arrow(run.series)["value"]
-        self.assertEqual(column._get_buffer_info()[0], address)
+        column = polars.DataFrame(run.series)["value"]
+        self.assertEqual(column.to_arrow().buffers()[1].address, address)
         frame = run.series.to_pandas()
         self.assertEqual(frame["value"].array.__arrow_array__().chunk(0).buffers()[1].address, address)
         self.assertEqual(len(frame), len(run.series))

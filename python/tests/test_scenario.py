@@ -20,12 +20,12 @@ class Scenarios(Case):
             pickle.loads(pickle.dumps(scenario())),
         ]
         self.assertEqual({way.hash for way in ways}, {scenario().hash})
-        self.assertEqual((ways[0].title, ways[0].seed, ways[0].duration_s), ("a bond", 1, 1.0))
+        self.assertEqual((ways[0].title, ways[0].seed, ways[0].duration_s), ("a bond", 1, 1.2))
 
     def test_overrides_set_keys_of_every_kind(self):
-        changed = scenario().override({"link.*.delay": "50ms", "link.wan1.queue": {"packets": 50}, "seed": 9})
+        changed = scenario().override({"link.*.delay": "50ms", "link.wan1.back": {"delay": "70ms"}, "seed": 9})
         text = changed.to_toml()
-        self.assertEqual(text.count('delay = "50ms"'), 2, text)
+        self.assertEqual((text.count('delay = "50ms"'), text.count('delay = "70ms"')), (2, 1), text)
         self.assertEqual(changed.seed, 9)
         self.assertNotEqual(changed.hash, scenario().hash)
         self.assertEqual(pickle.loads(pickle.dumps(changed)).hash, changed.hash)

@@ -23,6 +23,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Between one attempt and the next.
 const STAGGER: Duration = Duration::from_millis(250);
+/// The same among endpoints that may be different gateways: one that is nearer by more than this answers first.
+const RACE: Duration = Duration::from_millis(20);
 /// An attempt that has not been answered for this long makes room for others.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// A path that is dead for this long is not waited for alone.
@@ -68,6 +70,8 @@ pub(crate) struct Uplink {
     chosen: Option<u8>,
     /// That path carries data.
     is_up: bool,
+    /// The gateway has said goodbye, or is dead as far as anybody can tell: others may be at the other endpoints.
+    searching: bool,
     turn: usize,
     next: Time,
     ask_again: Time,
@@ -93,6 +97,7 @@ impl Uplink {
             attempts: Vec::new(),
             chosen: None,
             is_up: false,
+            searching: false,
             turn: 0,
             next: Time::ZERO,
             ask_again: Time::ZERO,
@@ -122,6 +127,18 @@ impl Uplink {
     /// It carries data.
     pub(crate) fn is_up(&self) -> bool {
         self.is_up
+    }
+
+    /// No path of it carries data, though one did.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.chosen.is_some() && !self.is_up
+    }
+
+    /// There may be another gateway at its other endpoints: they are tried at once, beside the one that was.
+    pub(crate) fn search(&mut self, now: Time) {
+        if !self.searching && self.targets.len() > 1 {
+            (self.searching, self.next) = (true, now);
+        }
     }
 
     fn class(&self) -> Class {
@@ -253,7 +270,7 @@ impl Uplink {
     ) -> anyhow::Result<bool> {
         let settled =
             self.chosen.is_some_and(|c| self.attempts.iter().any(|a| a.path == c && !is_dead(a, now)));
-        if settled {
+        if settled && !self.searching {
             self.next = Time::NEVER;
             return Ok(false);
         }
@@ -261,7 +278,7 @@ impl Uplink {
             self.resolve(resolver, now);
             self.retarget(now);
         }
-        self.next = now + STAGGER;
+        self.next = now + self.stagger();
         self.complain();
         self.drop_the_hopeless(running, now);
         let tried = |t: &SocketAddr| self.attempts.iter().any(|a| a.remote == *t);
@@ -333,20 +350,32 @@ impl Uplink {
             dead_since: None,
             granted: self.left.unwrap_or(0),
         });
+        if self.searching {
+            running.core.engine.ask_again(now);
+        }
         Ok(true)
+    }
+
+    /// Where several endpoints are of one kind, the nearest is to win; where one is IPv6 and the other IPv4, the preferred one (RFC 8305).
+    fn stagger(&self) -> Duration {
+        let mut kinds = [0; 2];
+        self.targets.iter().for_each(|t| kinds[usize::from(t.is_ipv6())] += 1);
+        if kinds.iter().any(|n| *n > 1) { RACE } else { STAGGER }
     }
 
     /// One of its paths changed its state. `false` if the path is not this way's.
     pub(crate) fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) -> bool {
         let Some(attempt) = self.attempts.iter_mut().find(|a| a.path == path) else { return false };
         attempt.dead_since = if state == State::Down { attempt.dead_since.or(Some(now)) } else { None };
+        let found = self.searching && state == State::Active;
+        self.searching &= !found;
         self.is_up = match state {
             State::Active => true,
             State::Down if self.chosen == Some(path) => false,
             _ => self.is_up,
         };
         match state {
-            State::Active if self.chosen != Some(path) => {
+            State::Active if found || self.chosen != Some(path) => {
                 self.chosen = Some(path);
                 let others: Vec<u8> = self.attempts.iter().map(|a| a.path).filter(|p| *p != path).collect();
                 others.into_iter().for_each(|p| self.abandon(running, p, now));

@@ -24,6 +24,12 @@ pub(crate) fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
     if let Some(channel_switcher) = &now.channel_switcher {
         let _ = writeln!(out, "\ndedicated radio: {}", channel_switcher.line());
     }
+    if now.draining {
+        out.push_str("\ndraining: no sessions are taken; `ropewalk drain --off` ends that\n");
+    }
+    if let Some(fleet) = &now.fleet {
+        let _ = write!(out, "\n{}", fleet.lines());
+    }
     for note in &now.notes {
         let _ = writeln!(out, "\nnote: {note}");
     }

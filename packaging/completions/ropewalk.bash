@@ -25,6 +25,9 @@ _ropewalk() {
             ropewalk,check)
                 cmd="ropewalk__subcmd__check"
                 ;;
+            ropewalk,clients)
+                cmd="ropewalk__subcmd__clients"
+                ;;
             ropewalk,compare)
                 cmd="ropewalk__subcmd__compare"
                 ;;
@@ -33,6 +36,9 @@ _ropewalk() {
                 ;;
             ropewalk,doctor)
                 cmd="ropewalk__subcmd__doctor"
+                ;;
+            ropewalk,drain)
+                cmd="ropewalk__subcmd__drain"
                 ;;
             ropewalk,help)
                 cmd="ropewalk__subcmd__help"
@@ -157,6 +163,9 @@ _ropewalk() {
             ropewalk__subcmd__help,check)
                 cmd="ropewalk__subcmd__help__subcmd__check"
                 ;;
+            ropewalk__subcmd__help,clients)
+                cmd="ropewalk__subcmd__help__subcmd__clients"
+                ;;
             ropewalk__subcmd__help,compare)
                 cmd="ropewalk__subcmd__help__subcmd__compare"
                 ;;
@@ -165,6 +174,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help,doctor)
                 cmd="ropewalk__subcmd__help__subcmd__doctor"
+                ;;
+            ropewalk__subcmd__help,drain)
+                cmd="ropewalk__subcmd__help__subcmd__drain"
                 ;;
             ropewalk__subcmd__help,help)
                 cmd="ropewalk__subcmd__help__subcmd__help"
@@ -551,7 +563,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version setup invite up status web path doctor serve revoke top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
+            opts="-h -V --help --version setup invite up status web path doctor serve clients revoke drain top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -907,13 +919,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__invite)
-            opts="-h --state --endpoint --qr --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --endpoint --qr --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -929,13 +957,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__revoke)
-            opts="-h --state --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -971,6 +1015,40 @@ _ropewalk() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__clients)
+            opts="-h --state --store --store-ca --store-cert --store-key --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1032,8 +1110,26 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__drain)
+            opts="-h --state --off --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__help)
-            opts="setup invite up status web path doctor serve revoke top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
+            opts="setup invite up status web path doctor serve clients revoke drain top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1172,6 +1268,20 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__help__subcmd__clients)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__help__subcmd__compare)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1201,6 +1311,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__doctor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__drain)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1901,13 +2025,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__invite)
-            opts="-h --state --endpoint --qr --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --endpoint --qr --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2979,13 +3119,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__revoke)
-            opts="-h --state --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3155,7 +3311,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__serve)
-            opts="-h --state --config --tun --log --log-format --metrics --listen --address --masquerade --client-to-client --help"
+            opts="-h --state --config --tun --log --log-format --metrics --listen --address --masquerade --client-to-client --store --store-ca --store-cert --store-key --name --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3190,6 +3346,26 @@ _ropewalk() {
                     return 0
                     ;;
                 --address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

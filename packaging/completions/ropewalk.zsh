@@ -131,6 +131,10 @@ esac
 (invite)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '*--endpoint=[Outside address of the gateway; give it again for more \[default\: the addresses it listens on\]]:HOST:PORT:_default' \
 '--qr[Print the token as a QR code, too]' \
 '-h[Print help]' \
@@ -283,18 +287,47 @@ json\:"One JSON object per line"))' \
 '--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
 '*--listen=[UDP address to listen on; give it again for more \[default\: 0.0.0.0\:4500 and, with IPv6, \[\:\:\]\:4500\]]:ADDR:PORT:_default' \
 '*--address=[Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
+'--name=[Name of this gateway in its fleet \[default\: the machine'\''s name\]]:NAME:_default' \
 '--masquerade[Let clients reach the internet through this gateway (nftables, forwarding)]' \
 '--client-to-client[Let clients reach each other through the bond]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(clients)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
 (revoke)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':name -- Name of the device:_default' \
+&& ret=0
+;;
+(drain)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--off[Take sessions again]' \
+'-h[Print help]' \
+'--help[Print help]' \
 && ret=0
 ;;
 (top)
@@ -518,6 +551,10 @@ json\:"One JSON object per line"))' \
 (invite)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '*--endpoint=[Outside address of the gateway; give it again for more \[default\: the addresses it listens on\]]:HOST:PORT:_default' \
 '--qr[Print the token as a QR code, too]' \
 '-h[Print help]' \
@@ -558,6 +595,10 @@ _arguments "${_arguments_options[@]}" : \
 (revoke)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':name -- Name of the device:_default' \
@@ -1201,7 +1242,15 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(clients)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (revoke)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(drain)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1493,7 +1542,9 @@ _ropewalk_commands() {
 'path:Add, remove or change paths of the running bond' \
 'doctor:Check this machine and its bond, and say what to mend' \
 'serve:Run a gateway' \
+'clients:List the devices that may come in' \
 'revoke:Remove a device\: end its session and keep it out' \
+'drain:Send a gateway'\''s clients to the other gateways, and take none' \
 'top:Watch the running bond live' \
 'restore:Restore routes, firewall and settings after a crash' \
 'check:Check a configuration file' \
@@ -1631,6 +1682,11 @@ _ropewalk__subcmd__check_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk check commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__clients_commands] )) ||
+_ropewalk__subcmd__clients_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk clients commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__compare_commands] )) ||
 _ropewalk__subcmd__compare_commands() {
     local commands; commands=()
@@ -1646,6 +1702,11 @@ _ropewalk__subcmd__doctor_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk doctor commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__drain_commands] )) ||
+_ropewalk__subcmd__drain_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk drain commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__help_commands] )) ||
 _ropewalk__subcmd__help_commands() {
     local commands; commands=(
@@ -1657,7 +1718,9 @@ _ropewalk__subcmd__help_commands() {
 'path:Add, remove or change paths of the running bond' \
 'doctor:Check this machine and its bond, and say what to mend' \
 'serve:Run a gateway' \
+'clients:List the devices that may come in' \
 'revoke:Remove a device\: end its session and keep it out' \
+'drain:Send a gateway'\''s clients to the other gateways, and take none' \
 'top:Watch the running bond live' \
 'restore:Restore routes, firewall and settings after a crash' \
 'check:Check a configuration file' \
@@ -1733,6 +1796,11 @@ _ropewalk__subcmd__help__subcmd__check_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help check commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__help__subcmd__clients_commands] )) ||
+_ropewalk__subcmd__help__subcmd__clients_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help clients commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__help__subcmd__compare_commands] )) ||
 _ropewalk__subcmd__help__subcmd__compare_commands() {
     local commands; commands=()
@@ -1747,6 +1815,11 @@ _ropewalk__subcmd__help__subcmd__completions_commands() {
 _ropewalk__subcmd__help__subcmd__doctor_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help doctor commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__drain_commands] )) ||
+_ropewalk__subcmd__help__subcmd__drain_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help drain commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__help_commands] )) ||
 _ropewalk__subcmd__help__subcmd__help_commands() {

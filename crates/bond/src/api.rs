@@ -115,6 +115,8 @@ pub enum Event {
     Refused(Refusal),
     /// Client: no path leads to the gateway now.
     Unreachable,
+    /// Client: the gateway said goodbye. The engine tries to get in again.
+    Dismissed,
     /// Gateway: a client came in.
     ClientUp {
         /// Its key.
@@ -178,6 +180,13 @@ pub struct Admission {
 
 /// A gateway's knowledge of its clients. The driver keeps it on disk; the engine asks.
 pub trait Registry: Send {
+    /// Whether it is known yet if this client may come in. If not, its INIT is dropped, and the next copy of it, which a client sends within half a second, asks
+    /// again: for a registry that is kept elsewhere.
+    fn is_ready(&mut self, client: &PublicKey, hello: &ClientHello) -> bool {
+        let _ = (client, hello);
+        true
+    }
+
     /// May this client come in? The first contact binds its key to the invite.
     ///
     /// # Errors

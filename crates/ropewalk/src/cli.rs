@@ -2,16 +2,18 @@
 
 use crate::bunch::Bunch;
 use crate::commands::{
-    Ap, Check, Completions, Invite, LinkArgs, Mptcp, Pages, PathArgs, PepArgs, Repeater, Restore, Revoke,
-    Serve, Status, Up,
+    Ap, Check, Clients, Completions, Drain, Invite, LinkArgs, Mptcp, Pages, PathArgs, PepArgs, Repeater,
+    Restore, Revoke, Serve, Status, Up,
 };
 use crate::config::File;
 use crate::doctor::Doctor;
 use crate::exit::{Code, failure};
 use crate::roam::Roam;
 use crate::setup::Setup;
+use crate::store::StoreSettings;
 use crate::top::Top;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use ropewalk_fleet::StoreAddress;
 use ropewalk_session::Endpoint;
 use serde::Deserialize;
 use std::fmt::Write;
@@ -30,7 +32,7 @@ pub(crate) struct Cli {
 /// The commands by what they are for; those that a newcomer needs first.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Start here", &["setup", "invite", "up", "status", "path", "doctor"]),
-    ("Run and manage a bond", &["serve", "revoke", "top", "web", "restore", "check"]),
+    ("Run and manage a bond", &["serve", "clients", "revoke", "drain", "top", "web", "restore", "check"]),
     ("Wi-Fi and other links", &["ap", "repeater", "roam", "bunch", "link", "pep", "mptcp", "probe"]),
     ("Simulate and compare", &["sim", "lab", "compare", "reproduce"]),
     ("Other", &["completions", "help"]),
@@ -76,9 +78,14 @@ pub(crate) enum Command {
     /// Check this machine and its bond, and say what to mend
     Doctor(Doctor),
     /// Run a gateway
+    #[command(alias = "gateway")]
     Serve(Serve),
+    /// List the devices that may come in
+    Clients(Clients),
     /// Remove a device: end its session and keep it out
     Revoke(Revoke),
+    /// Send a gateway's clients to the other gateways, and take none
+    Drain(Drain),
     /// Watch the running bond live
     Top(Top),
     /// Restore routes, firewall and settings after a crash
@@ -134,6 +141,31 @@ pub(crate) struct Which {
     /// State directory of the daemon [default: the only one in /var/lib/ropewalk]
     #[arg(long = "state", value_name = "DIR")]
     pub dir: Option<PathBuf>,
+}
+
+/// The store of a fleet.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct StoreArgs {
+    /// etcd of the fleet, where gateways share their clients
+    #[arg(long, value_name = "etcd://HOST:PORT[,…]/PREFIX")]
+    pub store: Option<StoreAddress>,
+    /// Certificates of who signs for etcd (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub store_ca: Option<PathBuf>,
+    /// Certificate that etcd asks for (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub store_cert: Option<PathBuf>,
+    /// Its key (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub store_key: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// The store that is named, if one is.
+    pub(crate) fn settings(&self) -> anyhow::Result<Option<StoreSettings>> {
+        let (ca, cert, key) = (self.store_ca.clone(), self.store_cert.clone(), self.store_key.clone());
+        StoreSettings::new(self.store.clone(), ca, cert, key)
+    }
 }
 
 /// Where services have their state directories.
@@ -319,6 +351,12 @@ mod tests {
             "ropewalk path remove wan0 --state d",
             "ropewalk path set wan0 --class metered --cap 10GB --reset-day 1 --weight 3 --state d",
             "ropewalk revoke alice --state d",
+            "ropewalk gateway --state d --store etcd://10.0.0.1:2379,10.0.0.2:2379/ropewalk --store-ca a --store-cert b --store-key c --name g1",
+            "ropewalk invite alice --store etcd://127.0.0.1:2379/ropewalk",
+            "ropewalk revoke alice --store etcd://127.0.0.1:2379/ropewalk",
+            "ropewalk clients --json --store etcd://127.0.0.1:2379/ropewalk",
+            "ropewalk drain --state d",
+            "ropewalk drain --off",
             "ropewalk check file.toml",
             "ropewalk serve --config f --state d",
             "ropewalk sim run f.toml --seed 3 --set a.b=1 --set c=2 --out d --pcap ap:wlan0 --pcap sta:r0 --json",
@@ -349,7 +387,8 @@ mod tests {
     fn the_commands_of_the_guide_are_taken() {
         let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
         let mut count = 0;
-        for page in ["start.md", "gateway.md", "paths.md", "trouble.md", "repeater.md", "roam.md"] {
+        for page in ["start.md", "gateway.md", "paths.md", "trouble.md", "repeater.md", "roam.md", "fleet.md"]
+        {
             let text = std::fs::read_to_string(guide.join(page)).unwrap();
             let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
             for line in blocks.flat_map(str::lines).filter(|l| l.starts_with("ropewalk ")) {
@@ -365,6 +404,7 @@ mod tests {
     fn what_cannot_be_is_refused() {
         for line in [
             "ropewalk serve",
+            "ropewalk serve --state d --store http://127.0.0.1:2379/x",
             "ropewalk ap",
             "ropewalk repeater",
             "ropewalk ap invite attic",

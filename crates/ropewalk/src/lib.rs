@@ -47,6 +47,7 @@ mod roam;
 mod setup;
 mod sim;
 mod state;
+mod store;
 mod top;
 mod web;
 

@@ -37,11 +37,15 @@ fn address(n: u32) -> SocketAddr {
     SocketAddr::from((std::net::Ipv4Addr::from(0x0a09_0000 + n), 4000))
 }
 
-/// Refuses everybody while it is shut.
+/// Refuses everybody while the first is set; does not know yet whom to let in while the second is.
 #[derive(Clone, Default)]
-struct Door(Arc<AtomicBool>);
+struct Door(Arc<AtomicBool>, Arc<AtomicBool>);
 
 impl Registry for Door {
+    fn is_ready(&mut self, _: &PublicKey, _: &ClientHello) -> bool {
+        !self.1.load(Ordering::Relaxed)
+    }
+
     fn admit(&mut self, client: &PublicKey, hello: &ClientHello) -> Result<Admission, Refusal> {
         if self.0.load(Ordering::Relaxed) { Err(Refusal::Revoked) } else { OpenDoor.admit(client, hello) }
     }
@@ -156,6 +160,23 @@ fn a_proven_source_does_not_wait_for_unproven_ones() {
     assert!(rig.run_one() && rig.run_one(), "to read it and to answer it");
     let answers = rig.take(RESPONSE);
     assert!(answers.len() == 1 && matches!(honest.finish(&answers[0].1), Ok(Outcome::Accepted(..))));
+}
+
+#[test]
+fn a_registry_that_does_not_know_yet_is_asked_again_by_the_next_copy() {
+    let mut rig = Rig::new(unlimited());
+    rig.door.1.store(true, Ordering::Relaxed);
+    let mut client = initiator(rig.key, 7, 1);
+    for _ in 0..3 {
+        rig.hear(address(1), client.datagram());
+        rig.run_all();
+        assert!(rig.take(RESPONSE).is_empty(), "neither yes nor no");
+    }
+    rig.door.1.store(false, Ordering::Relaxed);
+    rig.hear(address(1), client.datagram());
+    rig.run_all();
+    let answers = rig.take(RESPONSE);
+    assert!(answers.len() == 1 && matches!(client.finish(&answers[0].1), Ok(Outcome::Accepted(..))));
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod end_to_end;
 mod fuzz_replay;
 mod handshakes;
 mod models;
+mod moving;
 mod operations;
 mod pair;
 mod paths;

@@ -216,6 +216,17 @@ impl Engine {
         }
     }
 
+    /// Client: asks on all paths now, those of the last moment included. Another gateway with the same key may be at the end of one; the session goes on if the old
+    /// one answers first.
+    pub fn ask_again(&mut self, now: Time) {
+        let Some((c, id)) = self.parts() else { return };
+        if c.refused {
+            return;
+        }
+        c.wait = RETRY_FIRST / 2;
+        if c.initiator.is_some() { self.retry(id, now) } else { self.start(id, now) }
+    }
+
     /// Every path carries the INIT: the first answer counts, and a dead path does not delay it. The gateway answers copies from memory.
     fn send_init(&mut self, id: u32, init: Vec<u8>) {
         let routes: Vec<Route> =
@@ -326,6 +337,8 @@ impl Engine {
             let refusal = Refusal::from_code(code);
             c.refused = !refusal.is_temporary();
             self.event(Event::Refused(refusal));
+        } else {
+            self.event(Event::Dismissed);
         }
         self.mark_ready(id);
     }

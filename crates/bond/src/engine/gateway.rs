@@ -15,6 +15,7 @@ use ropewalk_session::{
     SessionId, SessionKeys, StaticKey, Verdict,
 };
 use ropewalk_time::{Duration, Time};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// How often silent sessions are looked for.
@@ -70,6 +71,10 @@ impl Engine {
 
     /// An INIT was read: somebody who holds the key it names asks to come in, or who recorded that.
     pub(super) fn on_asked(&mut self, incoming: Box<Incoming>, route: Route, now: Time) {
+        if !self.is_ready(&incoming) {
+            self.forget_init(incoming.tag());
+            return self.run_handshakes(now);
+        }
         let has_offer = self.has_offer(&incoming.client(), now);
         let admitted = self.admit(&incoming);
         let Role::Gateway(g) = &mut self.role else { return };
@@ -90,6 +95,13 @@ impl Engine {
     /// Keys that this client has not used yet are offered to it.
     fn has_offer(&self, client: &PublicKey, now: Time) -> bool {
         self.peers_of(client).any(|id| self.peers.get(&id).is_some_and(|p| p.session.keys().has_offer(now)))
+    }
+
+    fn is_ready(&mut self, incoming: &Incoming) -> bool {
+        match (&mut self.role, incoming.hello()) {
+            (Role::Gateway(g), Ok(hello)) => g.registry.is_ready(&incoming.client(), hello),
+            _ => true,
+        }
     }
 
     fn admit(&mut self, incoming: &Incoming) -> Result<Admission, Refusal> {
@@ -237,13 +249,28 @@ impl Engine {
 
     /// Gateway: a client's right to be here ends now. It is told why.
     pub fn revoke(&mut self, client: &PublicKey) {
+        self.end_sessions(client, Refusal::Revoked.code(), "revoked");
+    }
+
+    /// Gateway: a client's sessions here end, though it may come in: it is told goodbye, and looks for another gateway.
+    pub fn dismiss(&mut self, client: &PublicKey, why: &'static str) {
+        self.end_sessions(client, 0, why);
+    }
+
+    /// Gateway: the same for all clients.
+    pub fn dismiss_all(&mut self, why: &'static str) {
+        let clients: BTreeSet<PublicKey> = self.of_key.iter().map(|(client, _)| *client).collect();
+        clients.iter().for_each(|client| self.end_sessions(client, 0, why));
+    }
+
+    fn end_sessions(&mut self, client: &PublicKey, code: u8, why: &'static str) {
         if let Role::Gateway(g) = &mut self.role {
             g.handshakes.expulsions += 1;
         }
         let sessions: Vec<u32> = self.peers_of(client).collect();
         for id in sessions {
-            self.close_peer(id, Refusal::Revoked.code());
-            self.event(Event::ClientDown { client: *client, why: "revoked" });
+            self.close_peer(id, code);
+            self.event(Event::ClientDown { client: *client, why });
         }
     }
 

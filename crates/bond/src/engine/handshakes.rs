@@ -202,7 +202,7 @@ impl Engine {
     }
 
     /// An INIT came at a bad moment: a copy of it is read again.
-    fn forget_init(&mut self, tag: InitTag) {
+    pub(super) fn forget_init(&mut self, tag: InitTag) {
         self.drop_init(tag);
         if let Role::Gateway(g) = &mut self.role {
             g.responder.forget(tag);

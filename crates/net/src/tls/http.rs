@@ -45,7 +45,8 @@ pub(super) fn request(host: &str) -> Vec<u8> {
 
 /// What a gateway answers a client.
 pub(super) fn switching() -> Vec<u8> {
-    format!("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {PROTOCOL}\r\n\r\n").into_bytes()
+    format!("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {PROTOCOL}\r\n\r\n")
+        .into_bytes()
 }
 
 /// What a gateway answers anybody else.
@@ -70,7 +71,10 @@ pub(super) fn read_request(head: &[u8]) -> Asked {
         _ => return Asked::Page(400),
     };
     let is_get = request.method == Some("GET");
-    if is_get && lists(request.headers, "connection", "upgrade") && lists(request.headers, "upgrade", PROTOCOL) {
+    if is_get
+        && lists(request.headers, "connection", "upgrade")
+        && lists(request.headers, "upgrade", PROTOCOL)
+    {
         return Asked::Upgrade(length);
     }
     Asked::Page(if is_get && request.path == Some("/") { 200 } else { 404 })
@@ -140,7 +144,11 @@ mod tests {
         assert_eq!(read_request(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"), Asked::Page(200));
         assert_eq!(read_request(b"GET /.env HTTP/1.1\r\n\r\n"), Asked::Page(404));
         assert_eq!(read_request(b"POST / HTTP/1.1\r\n\r\n"), Asked::Page(404));
-        assert_eq!(read_request(b"GET / HTTP/1.1\r\nUpgrade: ropewalk/1\r\n\r\n"), Asked::Page(200), "no Connection");
+        assert_eq!(
+            read_request(b"GET / HTTP/1.1\r\nUpgrade: ropewalk/1\r\n\r\n"),
+            Asked::Page(200),
+            "no Connection"
+        );
         for garbage in [&b"\x16\x03\x01"[..], b"SSH-2.0-x\r\n", &[b'A'; HEAD_MAX]] {
             assert_eq!(read_request(garbage), Asked::Page(400), "{garbage:?}");
         }
@@ -152,7 +160,10 @@ mod tests {
     fn a_portal_is_somebody_else() {
         let found = read_answer(b"HTTP/1.1 302 Found\r\nLocation: http://login.example/?a\r\n\r\n");
         assert_eq!(found, Answered::Other { code: 302, location: Some("http://login.example/?a".into()) });
-        assert_eq!(read_answer(b"HTTP/1.1 101 x\r\nUpgrade: h2c\r\n\r\n"), Answered::Other { code: 101, location: None });
+        assert_eq!(
+            read_answer(b"HTTP/1.1 101 x\r\nUpgrade: h2c\r\n\r\n"),
+            Answered::Other { code: 101, location: None }
+        );
         assert_eq!(read_answer(b"220 smtp.example\r\n"), Answered::Other { code: 0, location: None });
     }
 

@@ -205,7 +205,11 @@ struct Thread {
 }
 
 impl Thread {
-    fn new(shared: Arc<Shared>, listeners: Vec<TcpListener>, identity: Option<Identity>) -> io::Result<Thread> {
+    fn new(
+        shared: Arc<Shared>,
+        listeners: Vec<TcpListener>,
+        identity: Option<Identity>,
+    ) -> io::Result<Thread> {
         let poller = Poller::new()?;
         poller.add(&shared.thread, WAKE, Interest::Read)?;
         for (listener, token) in listeners.iter().zip(LISTEN..) {

@@ -402,7 +402,7 @@ impl Daemon {
     }
 
     fn name(&self, key: &PublicKey) -> String {
-        self.parts.clients.read(|all| all.name_of(key).map_or_else(|| key.to_string(), str::to_owned))
+        self.parts.clients.name_of(key).unwrap_or_else(|| key.to_string())
     }
 
     fn on_mail(&mut self) -> anyhow::Result<()> {

@@ -249,7 +249,18 @@ impl Client {
                 break;
             }
         }
+        if state == State::Down {
+            self.search(now, false);
+        }
         self.tell_hooks();
+    }
+
+    /// Where nothing works any more, or the gateway has said goodbye, another gateway of the token may do.
+    fn search(&mut self, now: Time, dismissed: bool) {
+        let tried = || self.uplinks.iter().filter(|u| u.is_up() || u.has_lost());
+        if dismissed || tried().all(Uplink::has_lost) {
+            self.uplinks.iter_mut().for_each(|u| u.search(now));
+        }
     }
 }
 
@@ -274,6 +285,10 @@ impl Role for Client {
                 tracing::warn!(tried = tried.join(" "), "{words}. If it runs, is the token its own?");
                 running.history.note(now, What::Unreachable {});
                 service::status(&words);
+            }
+            Event::Dismissed => {
+                tracing::info!("the {} said goodbye; looking for it, or for another", self.other());
+                self.search(now, true);
             }
             Event::Path { path, state, .. } => self.on_state(running, path, state, now),
             Event::Exhausted { path } => self.on_exhausted(running, path, now),

@@ -26,6 +26,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Between one attempt and the next.
 const STAGGER: Duration = Duration::from_millis(250);
+/// The same among endpoints that may be different gateways: one that is nearer by more than this answers first.
+const RACE: Duration = Duration::from_millis(20);
 /// An attempt that has not been answered for this long makes room for others.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// A path that is dead for this long is not waited for alone.
@@ -76,6 +78,8 @@ pub(crate) struct Uplink {
     hindered: Hindered,
     /// TLS carries it, or did last.
     by_tls: bool,
+    /// The gateway has said goodbye, or is dead as far as anybody can tell: others may be at the other endpoints.
+    searching: bool,
     turn: usize,
     next: Time,
     ask_again: Time,
@@ -108,6 +112,7 @@ impl Uplink {
             is_up: false,
             hindered: Hindered::new(tls),
             by_tls: false,
+            searching: false,
             turn: 0,
             next: Time::ZERO,
             ask_again: Time::ZERO,
@@ -138,6 +143,18 @@ impl Uplink {
     /// It carries data.
     pub(crate) fn is_up(&self) -> bool {
         self.is_up
+    }
+
+    /// No path of it carries data, though one did.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.chosen.is_some() && !self.is_up
+    }
+
+    /// There may be another gateway at its other endpoints: they are tried at once, beside the one that was.
+    pub(crate) fn search(&mut self, now: Time) {
+        if !self.searching && self.targets.len() > 1 {
+            (self.searching, self.next) = (true, now);
+        }
     }
 
     fn class(&self) -> Class {
@@ -276,7 +293,7 @@ impl Uplink {
         now: Time,
     ) -> anyhow::Result<bool> {
         let settled = self.attempts.iter().find(|a| Some(a.path) == self.chosen && !is_dead(a, now));
-        if let Some(is_tls) = settled.map(|a| a.is_tls) {
+        if let Some(is_tls) = settled.map(|a| a.is_tls).filter(|_| !self.searching) {
             self.next = Time::NEVER;
             return if is_tls { self.probe_udp(running, now) } else { Ok(false) };
         }
@@ -284,7 +301,7 @@ impl Uplink {
             self.resolve(resolver, now);
             self.retarget(now);
         }
-        self.next = now + STAGGER;
+        self.next = now + self.stagger();
         self.complain();
         self.drop_the_hopeless(running, now);
         self.try_tls(running, now);
@@ -367,6 +384,9 @@ impl Uplink {
         tracing::debug!(path = %self.name, %remote, is_tls, "trying");
         let granted = self.left.unwrap_or(0);
         self.attempts.push(Attempt { link, path, remote, is_tls, since: now, dead_since: None, granted });
+        if self.searching {
+            running.core.engine.ask_again(now);
+        }
         true
     }
 
@@ -393,7 +413,13 @@ impl Uplink {
     }
 
     /// A connection carries datagrams. `false` if it is not this way's.
-    pub(crate) fn on_stream(&mut self, running: &mut Running, id: u32, remote: SocketAddr, now: Time) -> bool {
+    pub(crate) fn on_stream(
+        &mut self,
+        running: &mut Running,
+        id: u32,
+        remote: SocketAddr,
+        now: Time,
+    ) -> bool {
         if !self.hindered.settles(id) {
             return false;
         }
@@ -427,7 +453,8 @@ impl Uplink {
     /// A stream on which the gateway does not answer, or not any more, makes room for another.
     fn drop_hopeless_stream(&mut self, running: &mut Running, now: Time) {
         let is_hopeless = |a: &&Attempt| {
-            a.is_tls && (is_dead(a, now) || Some(a.path) != self.chosen && now.since(a.since) > STREAM_PATIENCE)
+            a.is_tls
+                && (is_dead(a, now) || Some(a.path) != self.chosen && now.since(a.since) > STREAM_PATIENCE)
         };
         if let Some(path) = self.attempts.iter().find(is_hopeless).map(|a| a.path) {
             self.abandon(running, path, now);
@@ -463,24 +490,34 @@ impl Uplink {
         }
     }
 
+    /// Where several endpoints are of one kind, the nearest is to win; where one is IPv6 and the other IPv4, the preferred one (RFC 8305).
+    fn stagger(&self) -> Duration {
+        let mut kinds = [0; 2];
+        self.targets.iter().for_each(|t| kinds[usize::from(t.is_ipv6())] += 1);
+        if kinds.iter().any(|n| *n > 1) { RACE } else { STAGGER }
+    }
+
     /// One of its paths changed its state. `false` if the path is not this way's.
     pub(crate) fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) -> bool {
         let chosen = self.attempts.iter().find(|a| Some(a.path) == self.chosen).copied();
         let Some(attempt) = self.attempts.iter_mut().find(|a| a.path == path) else { return false };
         let is_tls = attempt.is_tls;
         attempt.dead_since = if state == State::Down { attempt.dead_since.or(Some(now)) } else { None };
-        if state == State::Active && is_tls && chosen.is_some_and(|c| !c.is_tls && c.dead_since.is_none()) {
+        let by_udp = !self.searching && chosen.is_some_and(|c| !c.is_tls && c.dead_since.is_none());
+        if state == State::Active && is_tls && by_udp {
             // UDP was answered meanwhile.
             self.abandon(running, path, now);
             return true;
         }
+        let found = self.searching && state == State::Active;
+        self.searching &= !found;
         self.is_up = match state {
             State::Active => true,
             State::Down if self.chosen == Some(path) => false,
             _ => self.is_up,
         };
         match state {
-            State::Active if self.chosen != Some(path) => {
+            State::Active if found || self.chosen != Some(path) => {
                 self.chosen = Some(path);
                 let others: Vec<u8> = self.attempts.iter().map(|a| a.path).filter(|p| *p != path).collect();
                 others.into_iter().for_each(|p| self.abandon(running, p, now));

@@ -2,7 +2,7 @@
 
 use super::invite::{self, Invite};
 use super::serve;
-use crate::cli::{Daemon, LogFormat, Which};
+use crate::cli::{Daemon, LogFormat, StoreArgs, Which};
 use crate::config::{BackhaulLink, File};
 use crate::daemon::Reload;
 use crate::exit::{Code, failure};
@@ -82,7 +82,13 @@ pub(super) fn run(args: Ap) -> anyhow::Result<()> {
         let file = read(&config)?;
         let dir = state_dir(state.or_else(|| file.ap.state.clone()), &config)?;
         let endpoints = if endpoints.is_empty() { own_endpoints(&file)? } else { endpoints };
-        return invite::run(&Invite { name, state: Which { dir: Some(dir) }, endpoints, qr: false });
+        return invite::run(&Invite {
+            name,
+            state: Which { dir: Some(dir) },
+            store: StoreArgs::default(),
+            endpoints,
+            qr: false,
+        });
     }
     let Some(path) = args.backhaul.config.clone() else {
         return Err(failure(Code::Usage, "--config FILE is missing"));

@@ -1,6 +1,6 @@
 //! `ropewalk invite`.
 
-use crate::cli::Which;
+use crate::cli::{StoreArgs, Which};
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, failure};
@@ -22,6 +22,8 @@ pub(crate) struct Invite {
     pub name: String,
     #[command(flatten)]
     pub state: Which,
+    #[command(flatten)]
+    pub store: StoreArgs,
     /// Outside address of the gateway; give it again for more [default: the addresses it listens on]
     #[arg(long = "endpoint", value_name = "HOST:PORT")]
     pub endpoints: Vec<Endpoint>,
@@ -43,6 +45,9 @@ pub(crate) fn run(args: &Invite) -> anyhow::Result<()> {
 
 /// A new token.
 pub(crate) fn create_token(args: &Invite) -> anyhow::Result<String> {
+    if let Some(store) = args.store.settings()? {
+        return Ok(store.invite(&args.name, &args.endpoints)?.to_text().to_string());
+    }
     let state = args.state.find()?;
     let running = if state.is_dir() { Line::try_open(&StateDir::existing(&state)?)? } else { None };
     match running {

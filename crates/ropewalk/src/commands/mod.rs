@@ -1,6 +1,8 @@
 //! The commands, one file each.
 
 mod ap;
+mod clients;
+mod drain;
 mod invite;
 mod link;
 mod mptcp;
@@ -15,6 +17,8 @@ mod status;
 mod up;
 
 pub(crate) use ap::Ap;
+pub(crate) use clients::Clients;
+pub(crate) use drain::Drain;
 pub(crate) use invite::{Invite, create_token, run as invite};
 pub(crate) use link::LinkArgs;
 pub(crate) use mptcp::Mptcp;
@@ -37,6 +41,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Setup(args) => crate::setup::run(args),
         Command::Doctor(args) => crate::doctor::run(&args),
         Command::Invite(args) => invite(&args),
+        Command::Clients(args) => clients::run(&args),
+        Command::Drain(args) => drain::run(&args),
         Command::Up(args) => up::run(args),
         Command::Ap(args) => ap::run(args),
         Command::Repeater(args) => repeater::run(args),

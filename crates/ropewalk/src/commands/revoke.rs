@@ -1,7 +1,7 @@
 //! `ropewalk revoke`.
 
 use super::invite::lock;
-use crate::cli::Which;
+use crate::cli::{StoreArgs, Which};
 use crate::control::ask::Line;
 use crate::control::protocol::Request;
 use crate::state::StateDir;
@@ -15,11 +15,15 @@ pub(crate) struct Revoke {
     pub name: String,
     #[command(flatten)]
     pub state: Which,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 /// Ends a device's right to come in, and its session if it has one.
 pub(crate) fn run(args: &Revoke) -> anyhow::Result<()> {
-    if let Some(mut daemon) = Line::try_open(&StateDir::existing(&args.state.find()?)?)? {
+    if let Some(store) = args.store.settings()? {
+        store.revoke(&args.name)?;
+    } else if let Some(mut daemon) = Line::try_open(&StateDir::existing(&args.state.find()?)?)? {
         daemon.ask(&Request::Revoke { name: args.name.clone() })?;
     } else {
         let dir = StateDir::open(&args.state.find()?)?;

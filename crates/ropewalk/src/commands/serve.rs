@@ -1,12 +1,14 @@
 //! `ropewalk serve`.
 
-use crate::cli::{Daemon, LogFormat, State};
+use crate::cli::{Daemon, LogFormat, State, StoreArgs};
 use crate::config::{File, Name, dedicated};
+use crate::control::protocol::Request;
 use crate::control::server::Server;
 use crate::daemon::{
-    Core, DEVICE_QUEUE, Devices, Links, Reload, Running, entropy, mailbox, run as run_loop, take_precedence,
+    Core, DEVICE_QUEUE, Devices, Links, Outbox, Reload, Running, entropy, mailbox, run as run_loop,
+    take_precedence,
 };
-use crate::gateway::control::GatewayControl;
+use crate::gateway::control::{GatewayControl, choose};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::radios::Radios;
@@ -14,21 +16,24 @@ use crate::gateway::tls::{self, Certificate};
 use crate::gateway::{Gateway, SharedClients};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
+use crate::store::{Fleet, StoreSettings};
 use crate::{logging, metrics};
 use anyhow::Context;
 use clap::Args;
 use ipnet::IpNet;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
+use ropewalk_fleet::Evict;
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding};
 use ropewalk_net::tls::{Identity, Listeners};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
-use ropewalk_session::{BackhaulEnd, Endpoint, Layer};
+use ropewalk_session::{BackhaulEnd, Endpoint, Layer, StaticKey};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// `ropewalk serve`.
 #[derive(Debug, Args)]
@@ -58,6 +63,11 @@ pub(crate) struct Serve {
     /// Let clients reach each other through the bond
     #[arg(long)]
     pub client_to_client: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Name of this gateway in its fleet [default: the machine's name]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
 }
 
 const PORT: u16 = 4500;
@@ -122,6 +132,12 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     serve.masquerade |= args.masquerade;
     serve.client_to_client |= args.client_to_client;
     serve.tun = args.daemon.tun.or(serve.tun.take());
+    let StoreArgs { store, store_ca, store_cert, store_key } = args.store;
+    serve.store = store.map(Name).or(serve.store.take());
+    serve.store_ca = store_ca.or(serve.store_ca.take());
+    serve.store_cert = store_cert.or(serve.store_cert.take());
+    serve.store_key = store_key.or(serve.store_key.take());
+    serve.name = args.name.or(serve.name.take());
     let pool = Pool::new(&serve.address)?;
     Ok(GatewayOptions { file, reload, state: args.state.dir, pool, backhaul: None, behind: Vec::new() })
 }
@@ -132,12 +148,19 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     if backhaul.is_some() {
         super::ap::protect_frames(&file.ap.link, journal);
     }
+    let is_backhaul = backhaul.is_some();
     let config =
         Config { backhaul, client_to_client: file.serve.client_to_client, ..file.engine.to_config() };
-    let key = identity::load_or_make(dir)?;
+    let (inbox, outbox) = mailbox()?;
+    let fleet = if is_backhaul { None } else { join(&file, pool, &outbox)? };
+    let (fleet, key) = match fleet {
+        Some((fleet, key)) => (Some(fleet), key),
+        None => (None, identity::load_or_make(dir)?),
+    };
     let public = key.public();
     let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
-    let tls = (radios.is_none() && !file.serve.tls_listen.is_empty()).then(|| open_tls(&file, dir)).transpose()?;
+    let tls =
+        (radios.is_none() && !file.serve.tls_listen.is_empty()).then(|| open_tls(&file, dir)).transpose()?;
     let (devices, ports) = match config.layer() {
         Layer::Two => (Devices::to_come(ports::prefix(&file)), Some(Ports::new(&file)?)),
         Layer::Three => (Devices::one(set_up(&file, &pool, &behind, journal)?), None),
@@ -150,11 +173,18 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     take_precedence(file.engine.nice);
     privileges::drop_all_but_network()?;
 
-    let clients = SharedClients::open(dir, pool)?.with_networks(&file.ap.repeater);
+    let in_fleet = fleet.is_some();
+    let clients = match fleet {
+        Some(fleet) => {
+            fleet.announce(&choose(&[], &listening)?);
+            SharedClients::of(Arc::new(fleet))
+        }
+        None => SharedClients::open(dir, pool)?,
+    };
+    let clients = clients.with_networks(&file.ap.repeater);
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
     let engine = Engine::gateway(config, key, inside, Box::new(clients.clone()), entropy(), now);
-    let (inbox, outbox) = mailbox()?;
     let core = Core::new(engine, devices, true, Links::new(file.engine.lives_on_completions()));
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
     running.hand_out_handshakes()?;
@@ -174,6 +204,9 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
         running.offer_tls(tls::offer(listeners, identity)?)?;
         gateway.offers_tls(certificate);
     }
+    if in_fleet {
+        gateway.keep_accounts();
+    }
     if let Some(radios) = radios {
         gateway.listen_on(radios, &mut running)?;
         if let Some(keys) = &file.ap.migrate {
@@ -192,6 +225,21 @@ fn open_tls(file: &File, dir: &StateDir) -> anyhow::Result<(Listeners, Identity,
     let certificate = Certificate::new(&file.serve);
     let identity = certificate.load(dir)?;
     Ok((listeners, identity, certificate))
+}
+
+/// Joins the fleet, if the gateway is to be in one: before anything is changed on this machine, for the store may have to be waited for.
+fn join(file: &File, pool: Pool, outbox: &Outbox) -> anyhow::Result<Option<(Fleet, StaticKey)>> {
+    let s = &file.serve;
+    let address = s.store.as_ref().map(|name| name.0.clone());
+    let settings =
+        StoreSettings::new(address, s.store_ca.clone(), s.store_cert.clone(), s.store_key.clone())?;
+    let Some(settings) = settings else { return Ok(None) };
+    let outbox = outbox.clone();
+    let evict = move |evict| match evict {
+        Evict::Revoked(client) => outbox.tell(Request::Expel { client }),
+        Evict::Elsewhere(client) => outbox.tell(Request::Dismiss { client }),
+    };
+    Fleet::join(&settings, s.name.clone(), pool, evict).map(Some)
 }
 
 /// Writes down where the gateway listens, for `ropewalk invite` while it does not run.

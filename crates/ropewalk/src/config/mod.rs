@@ -19,6 +19,7 @@ use ropewalk_bond::backhaul::limiter;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::schedule::{DeviceThreshold, Kind};
 use ropewalk_cc::Algorithm;
+use ropewalk_fleet::StoreAddress;
 use ropewalk_session::{Endpoint, ResponderConfig, TLS_ENDPOINTS_MAX};
 use ropewalk_time::Duration;
 use schemars::JsonSchema;
@@ -83,6 +84,18 @@ pub(crate) struct Serve {
     /// port forwarding.
     #[schemars(with = "Vec<String>")]
     pub endpoints: Vec<Name<Endpoint>>,
+    /// The etcd of a fleet, as `etcd://HOST:PORT[,HOST:PORT…]/PREFIX`: gateways with the same one share their clients. Default: none, the state directory has
+    /// them.
+    #[schemars(with = "Option<String>")]
+    pub store: Option<Name<StoreAddress>>,
+    /// A PEM file with the certificates of who signs for etcd. Default: none, which only an etcd on this machine is spoken to with.
+    pub store_ca: Option<PathBuf>,
+    /// A PEM file with the certificate that etcd asks this gateway for. Default: none.
+    pub store_cert: Option<PathBuf>,
+    /// A PEM file with its key. Default: none.
+    pub store_key: Option<PathBuf>,
+    /// What this gateway is called in its fleet; no other is called so. Default: the machine's name.
+    pub name: Option<String>,
 }
 
 /// The client.

@@ -45,6 +45,11 @@ pub(crate) enum Request {
         /// What it is called.
         name: String,
     },
+    /// Gateway: take no sessions, and send away those that there are.
+    Drain {
+        /// Take them again.
+        off: bool,
+    },
     /// Client: use another interface or endpoint.
     PathAdd {
         /// `IFACE` or `IFACE@HOST:PORT`.
@@ -67,6 +72,12 @@ pub(crate) enum Request {
     /// Gateway, within the daemon only: end the session of this key.
     #[serde(skip)]
     Expel {
+        /// The client's key.
+        client: PublicKey,
+    },
+    /// Gateway, within the daemon only: this key's session goes on elsewhere.
+    #[serde(skip)]
+    Dismiss {
         /// The client's key.
         client: PublicKey,
     },

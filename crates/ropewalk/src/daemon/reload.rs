@@ -75,6 +75,8 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("serve.tls-listen", old.serve.tls_listen != new.serve.tls_listen),
         ("serve.tls-endpoints", old.serve.tls_endpoints != new.serve.tls_endpoints),
         ("up.tls", old.up.tls != new.up.tls),
+        ("serve.store", store(old) != store(new)),
+        ("serve.name", old.serve.name != new.serve.name),
         ("up.token", old.up.token != new.up.token),
         ("up.tun", old.up.tun != new.up.tun),
         ("up.token-file", old.up.token_file != new.up.token_file),
@@ -93,6 +95,12 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("metrics.listen", old.metrics.listen != new.metrics.listen),
     ];
     changes.into_iter().filter(|(_, changed)| *changed).map(|(key, _)| key).collect()
+}
+
+/// The store, and what it is spoken to with.
+fn store(file: &File) -> impl PartialEq + use<'_> {
+    let s = &file.serve;
+    (&s.store, &s.store_ca, &s.store_cert, &s.store_key)
 }
 
 fn names(file: &File) -> Vec<String> {

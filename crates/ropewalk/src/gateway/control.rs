@@ -26,7 +26,7 @@ impl ControlHandler for GatewayControl {
         let outcome = match request {
             Request::Invite { name, endpoints } => self.invite(&name, &endpoints),
             Request::Revoke { name } => self.revoke(&name),
-            Request::Clients {} => Ok(Response::Clients { clients: self.clients.read(Clients::known) }),
+            Request::Clients {} => Ok(Response::Clients { clients: self.clients.known() }),
             other => self.loop_.ask(other),
         };
         outcome.unwrap_or_else(|error| Response::refused(&error))
@@ -35,21 +35,18 @@ impl ControlHandler for GatewayControl {
 
 impl GatewayControl {
     fn invite(&self, name: &str, endpoints: &[String]) -> anyhow::Result<Response> {
-        let endpoints = choose(endpoints, &self.listening)?;
+        let fleet = if endpoints.is_empty() { self.clients.fleet_endpoints() } else { Vec::new() };
+        let endpoints = if fleet.is_empty() { choose(endpoints, &self.listening)? } else { fleet };
         let tls = endpoints::by_tls(&self.listening, &endpoints)?;
-        let token = self.clients.change(|clients| invite(clients, self.key, name, endpoints))?.with_tls(tls);
-        if let Err(error) = self.clients.save() {
-            // Nobody has seen the token.
-            self.clients.change(|clients| clients.uninvite(name));
-            return Err(error);
-        }
+        let token = new_token(self.key, endpoints)?.with_tls(tls);
+        self.clients.invite(name, token.invite, &token.secret)?;
         tracing::info!(client = name, "invited");
         Ok(Response::Token { token: token.to_text().to_string() })
     }
 
     /// The client goes first, whatever becomes of the note of it.
     fn revoke(&self, name: &str) -> anyhow::Result<Response> {
-        let client = self.clients.change(|clients| clients.revoke(name))?;
+        let client = self.clients.revoke(name)?;
         let expelled = client.map(|client| self.loop_.ask(Request::Expel { client })).transpose();
         let saved = self.clients.save();
         tracing::info!(client = name, "revoked");
@@ -102,10 +99,15 @@ pub(crate) fn invite(
     name: &str,
     endpoints: Vec<Endpoint>,
 ) -> anyhow::Result<Token> {
-    let (id, secret) = (InviteId::generate(&mut entropy()), InviteSecret::generate(&mut entropy()));
-    let token = Token::new(gateway, id, secret.clone(), endpoints)?;
-    clients.invite(name, id, &secret)?;
+    let token = new_token(gateway, endpoints)?;
+    clients.invite(name, token.invite, &token.secret)?;
     Ok(token)
+}
+
+/// A token with an invite that nobody knows yet.
+fn new_token(gateway: PublicKey, endpoints: Vec<Endpoint>) -> anyhow::Result<Token> {
+    let (id, secret) = (InviteId::generate(&mut entropy()), InviteSecret::generate(&mut entropy()));
+    Ok(Token::new(gateway, id, secret, endpoints)?)
 }
 
 #[cfg(test)]

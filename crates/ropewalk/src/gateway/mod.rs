@@ -1,5 +1,6 @@
 //! The gateway: what it adds to the loop.
 
+mod accounts;
 mod channel_switcher;
 pub(crate) mod control;
 pub(crate) mod endpoints;
@@ -15,9 +16,9 @@ use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::report;
 use crate::report::history::What;
+use accounts::Accounts;
 use channel_switcher::ChannelSwitcher;
 use ports::Ports;
-use tls::Certificate;
 use radios::Radios;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::engine::PeerStatus;
@@ -27,6 +28,7 @@ use ropewalk_net::tls::News;
 use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
+use tls::Certificate;
 
 /// A running gateway.
 pub(crate) struct Gateway {
@@ -44,6 +46,8 @@ pub(crate) struct Gateway {
     look: Time,
     /// What TLS is offered with, if it is.
     certificate: Option<Certificate>,
+    /// In a fleet, what clients use, and when that is looked at next.
+    accounts: Option<(Accounts, Time)>,
 }
 
 impl Gateway {
@@ -64,7 +68,34 @@ impl Gateway {
             doubted: BTreeSet::new(),
             look: Time::NEVER,
             certificate: None,
+            accounts: None,
         }
+    }
+
+    /// Tells the fleet what clients use.
+    pub(crate) fn keep_accounts(&mut self) {
+        self.accounts = Some((Accounts::default(), self.started + ACCOUNTS));
+    }
+
+    /// Tells the fleet what was used since the last time.
+    fn settle(&mut self, running: &Running, now: Time) {
+        if let Some((accounts, due)) = &mut self.accounts {
+            *due = now + ACCOUNTS;
+            self.clients.used(&accounts.settle(&running.core.engine.status(now)));
+        }
+    }
+
+    /// Takes no sessions from now on, and sends away those that there are; or takes them again.
+    fn drain(&mut self, running: &mut Running, off: bool, now: Time) -> Response {
+        self.settle(running, now);
+        self.clients.drain(!off);
+        if !off {
+            running.core.engine.dismiss_all("this gateway is drained");
+        }
+        let said =
+            if off { "sessions are taken again" } else { "clients are sent elsewhere, and none are taken" };
+        tracing::info!("{said}");
+        Response::Done { said: said.into() }
     }
 
     /// Listens on an access point's radios.
@@ -110,7 +141,7 @@ impl Gateway {
 
     /// What a client is called.
     fn name(&self, key: &PublicKey) -> String {
-        self.clients.read(|clients| clients.name_of(key).map_or_else(|| key.to_string(), str::to_owned))
+        self.clients.name_of(key).unwrap_or_else(|| key.to_string())
     }
 }
 
@@ -122,6 +153,7 @@ impl Role for Gateway {
         match event {
             Event::ClientUp { client, remote, device } => {
                 tracing::info!(client = self.name(&client), %remote, "client connected");
+                self.clients.came(&client);
                 running.history.note(now, What::ClientUp { peer: self.name(&client) });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.plug(running, client, device)) {
                     tracing::error!(
@@ -132,6 +164,7 @@ impl Role for Gateway {
             }
             Event::ClientDown { client, why } => {
                 tracing::info!(client = self.name(&client), why, "client disconnected");
+                self.clients.went(&client);
                 running.history.note(now, What::ClientDown { peer: self.name(&client), why: why.into() });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.unplug(running, &client)) {
                     tracing::warn!(client = self.name(&client), "{error:#}");
@@ -142,7 +175,11 @@ impl Role for Gateway {
                 let (peer, name) = (self.name(&peer), remote.to_string());
                 running.history.note(now, What::Path { peer, name, state: state.name().into() });
             }
-            Event::Exhausted { .. } | Event::Connected(_) | Event::Refused(_) | Event::Unreachable => {}
+            Event::Exhausted { .. }
+            | Event::Connected(_)
+            | Event::Refused(_)
+            | Event::Unreachable
+            | Event::Dismissed => {}
         }
         Ok(Flow::Continue)
     }
@@ -153,6 +190,7 @@ impl Role for Gateway {
                 let name = |key: &PublicKey| self.name(key);
                 let role = if self.radios.is_some() { "ap" } else { "gateway" };
                 let mut status = report::take(role, &running.core, self.started, now, name);
+                (status.draining, status.fleet) = (self.clients.is_draining(), self.clients.fleet_status());
                 status.channel_switcher = self.channel_switcher.as_ref().map(ChannelSwitcher::report);
                 Response::Status { status: Box::new(status) }
             }
@@ -162,6 +200,11 @@ impl Role for Gateway {
                 self.ports.iter_mut().for_each(|p| p.remove(running, &client));
                 Response::Done { said: String::new() }
             }
+            Request::Dismiss { client } => {
+                running.core.engine.dismiss(&client, "another gateway serves it");
+                Response::Done { said: String::new() }
+            }
+            Request::Drain { off } => self.drain(running, off, now),
             _ => Response::wrong_end("client"),
         }
     }
@@ -177,6 +220,9 @@ impl Role for Gateway {
         if self.look <= now {
             self.look = now + LOOK;
             self.compare_shared(running, now);
+        }
+        if self.accounts.as_ref().is_some_and(|(_, due)| *due <= now) {
+            self.settle(running, now);
         }
         if let (Some(channel_switcher), Some(radios)) = (&mut self.channel_switcher, &self.radios)
             && channel_switcher.due() <= now
@@ -211,9 +257,13 @@ impl Role for Gateway {
     }
 
     fn due(&self) -> Time {
-        self.channel_switcher.as_ref().map_or(self.look, |m| self.look.min(m.due()))
+        let accounts = self.accounts.as_ref().map_or(Time::NEVER, |(_, due)| *due);
+        self.channel_switcher.as_ref().map_or(self.look, |m| self.look.min(m.due())).min(accounts)
     }
 }
+
+/// How often what clients use is handed on.
+const ACCOUNTS: Duration = Duration::from_secs(4);
 
 /// How often an access point compares what the repeaters say of shared radios with its own file.
 const LOOK: Duration = Duration::from_secs(5);

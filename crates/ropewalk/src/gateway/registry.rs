@@ -1,34 +1,38 @@
 //! The client registry as the engine and the control socket share it.
 
 use crate::config::RoutedSubnets;
+use crate::report::fleet::FleetStatus;
 use crate::state::StateDir;
-use crate::state::clients::{Clients, FILE};
+use crate::state::clients::KnownClient;
 use crate::state::pool::Pool;
-use crate::state::saver::Saver;
+use crate::store::{Directory, Store};
 use ipnet::IpNet;
 use ropewalk_bond::api::{Admission, Registry};
-use ropewalk_session::{BackhaulEnd, ClientHello, PublicKey, Refusal};
+use ropewalk_fleet::Usage;
+use ropewalk_session::{BackhaulEnd, ClientHello, Endpoint, InviteId, InviteSecret, PublicKey, Refusal};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A handle on the one registry, the addresses it gives out, and who writes it to the disk.
+/// A handle on the one registry, wherever it is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedClients {
-    clients: Arc<Mutex<Clients>>,
-    pool: Pool,
-    saver: Arc<Saver>,
+    store: Arc<dyn Store>,
     /// Networks that may lie behind clients, by their names.
     networks: Arc<BTreeMap<String, Vec<IpNet>>>,
+    /// No sessions are taken.
+    draining: Arc<AtomicBool>,
 }
 
 impl SharedClients {
     /// The registry in `dir`; empty at first.
     pub(crate) fn open(dir: &StateDir, pool: Pool) -> anyhow::Result<SharedClients> {
-        let clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
-        let clients = Arc::new(Mutex::new(clients));
-        let copy = Arc::clone(&clients);
-        let saver = Saver::start(dir.clone(), FILE, move || serde_json::to_vec_pretty(&*lock(&copy)))?;
-        Ok(SharedClients { clients, pool, saver: Arc::new(saver), networks: Arc::default() })
+        Ok(SharedClients::of(Arc::new(Directory::open(dir, pool)?)))
+    }
+
+    /// The registry that `store` keeps.
+    pub(crate) fn of(store: Arc<dyn Store>) -> SharedClients {
+        SharedClients { store, networks: Arc::default(), draining: Arc::default() }
     }
 
     /// The same, where networks may lie behind some clients.
@@ -48,35 +52,77 @@ impl SharedClients {
         if told.iter().all(is_known) { Ok(told) } else { Err(Refusal::Network) }
     }
 
-    /// Looks something up.
-    pub(crate) fn read<T>(&self, look: impl FnOnce(&Clients) -> T) -> T {
-        look(&lock(&self.clients))
+    /// What the client with this key is called.
+    pub(crate) fn name_of(&self, key: &PublicKey) -> Option<String> {
+        self.store.name_of(key)
     }
 
-    /// Changes something, for now in memory only.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Clients) -> T) -> T {
-        change(&mut lock(&self.clients))
+    /// Who may come in.
+    pub(crate) fn known(&self) -> Vec<KnownClient> {
+        self.store.known()
     }
 
-    /// Returns when the registry is on the disk.
+    /// Where all gateways of the fleet are, this one first; empty where there is no fleet.
+    pub(crate) fn fleet_endpoints(&self) -> Vec<Endpoint> {
+        self.store.others()
+    }
+
+    /// Adds an invite; returns when it will outlast this process.
+    pub(crate) fn invite(&self, name: &str, id: InviteId, secret: &InviteSecret) -> anyhow::Result<()> {
+        self.store.invite(name, id, secret)
+    }
+
+    /// Takes a client's right to come in, for now perhaps in memory only.
+    pub(crate) fn revoke(&self, name: &str) -> anyhow::Result<Option<PublicKey>> {
+        self.store.revoke(name)
+    }
+
+    /// Returns when what was changed will outlast this process.
     pub(crate) fn save(&self) -> anyhow::Result<()> {
-        self.saver.save_now()
+        self.store.save()
     }
-}
 
-fn lock(clients: &Mutex<Clients>) -> MutexGuard<'_, Clients> {
-    clients.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A client has a session here.
+    pub(crate) fn came(&self, key: &PublicKey) {
+        self.store.came(key);
+    }
+
+    /// A client has none any more.
+    pub(crate) fn went(&self, key: &PublicKey) {
+        self.store.went(key);
+    }
+
+    /// What clients have used since the last call.
+    pub(crate) fn used(&self, of: &[(PublicKey, Usage)]) {
+        self.store.used(of);
+    }
+
+    /// How the gateway stands in its fleet, if it has one.
+    pub(crate) fn fleet_status(&self) -> Option<FleetStatus> {
+        self.store.status()
+    }
+
+    /// Takes no sessions from now on, or takes them again.
+    pub(crate) fn drain(&self, draining: bool) {
+        self.draining.store(draining, Ordering::Relaxed);
+        self.store.drain(draining);
+    }
+
+    /// No sessions are taken.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
 }
 
 impl Registry for SharedClients {
+    fn is_ready(&mut self, client: &PublicKey, hello: &ClientHello) -> bool {
+        !self.is_draining() && self.store.is_ready(client, hello)
+    }
+
     fn admit(&mut self, client: &PublicKey, hello: &ClientHello) -> Result<Admission, Refusal> {
-        let admitted = lock(&self.clients).admit(&self.pool, client, hello);
         let said = |refusal: &Refusal| tracing::info!(%client, ?refusal, "a device was refused");
-        let (admission, changed) = admitted.inspect_err(said)?;
-        if changed {
-            self.saver.save_soon();
-        }
-        let name = self.read(|clients| clients.name_of(client).map(str::to_owned));
+        let admission = self.store.admit(client, hello).inspect_err(said)?;
+        let name = self.name_of(client);
         let networks = self.expected(name.as_deref(), hello).inspect_err(said)?;
         Ok(Admission { networks, ..admission })
     }

@@ -1,6 +1,7 @@
 //! What a daemon says of itself: one snapshot, for `status`, `top` and metrics. Its JSON is stable: fields are added, never changed.
 
 pub(crate) mod backhaul;
+pub(crate) mod fleet;
 pub(crate) mod history;
 pub(crate) mod link;
 pub(crate) mod table;
@@ -47,6 +48,12 @@ pub(crate) struct Snapshot {
     /// What TLS does, where it is offered or used.
     #[serde(default)]
     pub tls: Option<Tls>,
+    /// Gateway: it takes no sessions.
+    #[serde(default)]
+    pub draining: bool,
+    /// Gateway of a fleet: the others, and the store.
+    #[serde(default)]
+    pub fleet: Option<fleet::FleetStatus>,
     /// Client: what is to carry paths, as `ropewalk path` names it.
     #[serde(default)]
     pub uplinks: Vec<Uplink>,
@@ -314,6 +321,8 @@ pub(crate) fn take(
     let (d, c) = (status.drops, core.counters);
     Snapshot {
         channel_switcher: None,
+        draining: false,
+        fleet: None,
         uplinks: Vec::new(),
         tls: core.streams.counts().map(|(streams, refused)| Tls { streams, refused }),
         version: 1,

@@ -27,6 +27,12 @@ pub(crate) fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
     for (name, why) in now.uplinks.iter().filter_map(|u| Some((&u.name, u.obstacle.as_ref()?))) {
         let _ = writeln!(out, "\n{name}: {why}");
     }
+    if now.draining {
+        out.push_str("\ndraining: no sessions are taken; `ropewalk drain --off` ends that\n");
+    }
+    if let Some(fleet) = &now.fleet {
+        let _ = write!(out, "\n{}", fleet.lines());
+    }
     for note in &now.notes {
         let _ = writeln!(out, "\nnote: {note}");
     }

@@ -5,7 +5,7 @@ use super::machine::{self, Firewall};
 use super::record::Record;
 use super::service::{End, Systemd};
 use super::{Answer, Common, Places, list, shell};
-use crate::cli::Which;
+use crate::cli::{StoreArgs, Which};
 use crate::commands::{Invite, create_token};
 use crate::config::File;
 use crate::control::ask::Line;
@@ -247,6 +247,7 @@ fn token(plan: &Plan, places: &Places, args: &GatewayArgs) -> anyhow::Result<Str
     create_token(&Invite {
         name: args.device.clone(),
         state: Which { dir: Some(places.state()) },
+        store: StoreArgs::default(),
         endpoints: vec![plan.endpoint.clone()],
         qr: false,
     })

@@ -63,6 +63,12 @@ pub(crate) struct KnownClient {
     pub came: bool,
     /// Its addresses inside.
     pub inside: Vec<IpAddr>,
+    /// In a fleet: which gateway serves it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<String>,
+    /// In a fleet: what it has used, both directions together, with all headers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_bytes: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +182,8 @@ impl Clients {
                 .chain(c.ipv6.map(IpAddr::from))
                 .filter(|a| !a.is_unspecified())
                 .collect(),
+            gateway: None,
+            used_bytes: None,
         };
         self.clients.iter().filter(|c| !c.revoked).map(known).collect()
     }

@@ -16,9 +16,10 @@
 
 pub(crate) mod clients;
 pub(crate) mod identity;
-pub(crate) mod pool;
 pub(crate) mod saver;
 pub(crate) mod usage;
+
+pub(crate) use ropewalk_fleet::pool;
 
 use crate::exit::{Code, failure};
 use anyhow::Context;

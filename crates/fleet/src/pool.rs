@@ -5,18 +5,18 @@ use ropewalk_session::Inner;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// How many addresses of a pool are looked at: an IPv6 network has more than anybody could hand out.
-const LOOK_AT: usize = 1 << 16;
+const LOOK_AT: usize = 1 << 20;
 
 /// The networks inside the bond, with the gateway's own address in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pool {
+pub struct Pool {
     v4: Option<Ipv4Net>,
     v6: Option<Ipv6Net>,
 }
 
 /// Why a list of addresses is no pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PoolError {
+pub enum PoolError {
     /// None, or two of one kind.
     #[error("--address takes one IPv4 network and one IPv6 network, at least one of the two")]
     Number,
@@ -32,7 +32,7 @@ pub(crate) enum PoolError {
 
 impl Pool {
     /// The pool of the gateway's addresses.
-    pub(crate) fn new(addresses: &[IpNet]) -> Result<Pool, PoolError> {
+    pub fn new(addresses: &[IpNet]) -> Result<Pool, PoolError> {
         let mut pool = Pool { v4: None, v6: None };
         for address in addresses {
             let taken = match address {
@@ -48,35 +48,41 @@ impl Pool {
     }
 
     /// No addresses at all: a backhaul on layer 2 has none.
-    pub(crate) fn none() -> Pool {
+    pub fn none() -> Pool {
         Pool { v4: None, v6: None }
     }
 
     /// Whether it has any.
-    pub(crate) fn has_addresses(&self) -> bool {
+    pub fn has_addresses(&self) -> bool {
         self.v4.is_some() || self.v6.is_some()
     }
 
     /// The gateway's own addresses with their networks.
-    pub(crate) fn gateway(&self) -> Vec<IpNet> {
+    pub fn gateway(&self) -> Vec<IpNet> {
         self.v4.map(IpNet::V4).into_iter().chain(self.v6.map(IpNet::V6)).collect()
     }
 
+    /// The networks alone, for all gateways of a fleet to have the same.
+    pub fn networks(&self) -> String {
+        let all: Vec<String> = self.gateway().iter().map(ToString::to_string).collect();
+        all.join(" ")
+    }
+
     /// A free IPv4 address; the unspecified one if this pool has no IPv4, `None` if none is free. `taken` is sorted.
-    pub(crate) fn free_v4(&self, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
+    pub fn free_v4(&self, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
         let Some(net) = self.v4 else { return Some(Ipv4Addr::UNSPECIFIED) };
         first_free(net.hosts(), net.addr(), taken)
     }
 
     /// A free IPv6 address; `Some(None)` if this pool has no IPv6, `None` if none is free. `taken` is sorted.
-    pub(crate) fn free_v6(&self, taken: &[Ipv6Addr]) -> Option<Option<Ipv6Addr>> {
+    pub fn free_v6(&self, taken: &[Ipv6Addr]) -> Option<Option<Ipv6Addr>> {
         let Some(net) = self.v6 else { return Some(None) };
         // The first is the routers' anycast address (RFC 4291 §2.6.1).
         first_free(net.hosts().skip(1), net.addr(), taken).map(Some)
     }
 
     /// Whether an address given out earlier still belongs to the pool.
-    pub(crate) fn holds_v4(&self, address: Ipv4Addr) -> bool {
+    pub fn holds_v4(&self, address: Ipv4Addr) -> bool {
         match self.v4 {
             Some(net) => net.contains(&address) && address != net.addr(),
             None => address.is_unspecified(),
@@ -84,7 +90,7 @@ impl Pool {
     }
 
     /// The same for IPv6.
-    pub(crate) fn holds_v6(&self, address: Option<Ipv6Addr>) -> bool {
+    pub fn holds_v6(&self, address: Option<Ipv6Addr>) -> bool {
         match (self.v6, address) {
             (Some(net), Some(address)) => net.contains(&address) && address != net.addr(),
             (None, None) => true,
@@ -93,7 +99,7 @@ impl Pool {
     }
 
     /// What a client is told about its IPv4. A pool without says so with zeros.
-    pub(crate) fn inner_v4(&self, client: Ipv4Addr) -> Inner<Ipv4Addr> {
+    pub fn inner_v4(&self, client: Ipv4Addr) -> Inner<Ipv4Addr> {
         match self.v4 {
             Some(net) => Inner { client, gateway: net.addr(), prefix: net.prefix_len() },
             None => Inner { client: Ipv4Addr::UNSPECIFIED, gateway: Ipv4Addr::UNSPECIFIED, prefix: 0 },
@@ -101,7 +107,7 @@ impl Pool {
     }
 
     /// What a client is told about its IPv6.
-    pub(crate) fn inner_v6(&self, client: Option<Ipv6Addr>) -> Option<Inner<Ipv6Addr>> {
+    pub fn inner_v6(&self, client: Option<Ipv6Addr>) -> Option<Inner<Ipv6Addr>> {
         let (net, client) = (self.v6?, client?);
         Some(Inner { client, gateway: net.addr(), prefix: net.prefix_len() })
     }

@@ -1,0 +1,305 @@
+//! What a gateway knows of the store: enough to admit whoever is known already, without asking.
+
+use crate::etcd::KeyValue;
+use crate::pool::Pool;
+use crate::record::{About, ClientRecord, GatewayRecord, Keys, Serving, Usage};
+use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Something of the store, and the revision at which it was written.
+#[derive(Clone, Debug)]
+struct Held<T> {
+    what: T,
+    revision: i64,
+}
+
+/// The copy.
+#[derive(Clone, Debug, Default)]
+pub struct Copy {
+    clients: BTreeMap<String, Held<ClientRecord>>,
+    by_key: BTreeMap<PublicKey, String>,
+    by_invite: BTreeMap<[u8; 16], String>,
+    taken: BTreeMap<IpAddr, String>,
+    gateways: BTreeMap<String, Held<GatewayRecord>>,
+    serving: BTreeMap<String, Held<Serving>>,
+    used: BTreeMap<(String, String), Held<Usage>>,
+    /// The store's revision up to which it is true.
+    pub(crate) revision: i64,
+}
+
+/// What the copy says of a device that asks to come in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It is known, with what it has.
+    Known {
+        /// What it is called.
+        name: String,
+        /// Its addresses inside.
+        ipv4: Ipv4Addr,
+        /// The same for IPv6.
+        ipv6: Option<Ipv6Addr>,
+    },
+    /// The store has to be asked.
+    Ask,
+    /// It was revoked, and comes by no other invite.
+    Refused(Refusal),
+}
+
+/// What a change means for sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    None,
+    /// This key has no client any more.
+    Out(PublicKey),
+    /// Another gateway may serve the client now.
+    Served {
+        client: String,
+        by: Option<(String, i64)>,
+    },
+}
+
+impl Copy {
+    /// Everything as it was at `revision`.
+    pub(crate) fn of(keys: &Keys, all: &[KeyValue], revision: i64) -> Copy {
+        let mut copy = Copy { revision, ..Copy::default() };
+        all.iter().for_each(|kv| drop(copy.apply(keys, kv, false)));
+        copy
+    }
+
+    /// May this device come in? `hello` is its invite with the secret.
+    pub fn decide(&self, pool: &Pool, key: &PublicKey, hello: (InviteId, &InviteSecret)) -> Decision {
+        let of_key = self.by_key.get(key).and_then(|name| Some((name, &self.clients.get(name)?.what)));
+        if let Some((name, client)) = of_key.filter(|(_, c)| !c.revoked) {
+            return match client.ipv4.filter(|a| pool.holds_v4(*a) && pool.holds_v6(client.ipv6)) {
+                Some(ipv4) => Decision::Known { name: name.clone(), ipv4, ipv6: client.ipv6 },
+                // The fleet's network is another than when it came.
+                None => Decision::Ask,
+            };
+        }
+        let (invite, secret) = hello;
+        let by_invite = self.by_invite.get(&invite.0).and_then(|name| self.clients.get(name));
+        match by_invite.map(|held| &held.what).filter(|c| secret.matches(&c.fingerprint)) {
+            Some(c) if c.revoked => Decision::Refused(Refusal::Revoked),
+            // A claim of another gateway's may be on its way here.
+            Some(_) => Decision::Ask,
+            None if of_key.is_some() => Decision::Refused(Refusal::Revoked),
+            None => Decision::Ask,
+        }
+    }
+
+    /// Addresses that clients have, sorted.
+    pub fn taken(&self) -> (Vec<Ipv4Addr>, Vec<Ipv6Addr>) {
+        let (mut v4, mut v6) = (Vec::new(), Vec::new());
+        for address in self.taken.keys() {
+            match address {
+                IpAddr::V4(a) => v4.push(*a),
+                IpAddr::V6(a) => v6.push(*a),
+            }
+        }
+        (v4, v6)
+    }
+
+    /// What the client with this key is called.
+    pub fn name_of(&self, key: &PublicKey) -> Option<&str> {
+        self.by_key.get(key).map(String::as_str)
+    }
+
+    /// A client.
+    pub fn client(&self, name: &str) -> Option<&ClientRecord> {
+        self.clients.get(name).map(|held| &held.what)
+    }
+
+    /// All clients, by name.
+    pub fn clients(&self) -> impl Iterator<Item = (&str, &ClientRecord)> {
+        self.clients.iter().map(|(name, held)| (name.as_str(), &held.what))
+    }
+
+    /// The gateways that live, by name.
+    pub fn gateways(&self) -> impl Iterator<Item = (&str, &GatewayRecord)> {
+        self.gateways.iter().map(|(name, held)| (name.as_str(), &held.what))
+    }
+
+    /// Which gateway serves a client.
+    pub fn serving(&self, client: &str) -> Option<&Serving> {
+        self.serving.get(client).map(|held| &held.what)
+    }
+
+    /// The same, and since which revision.
+    pub(crate) fn server_of(&self, client: &str) -> Option<(&str, i64)> {
+        self.serving.get(client).map(|held| (held.what.gateway.as_str(), held.revision))
+    }
+
+    /// How many clients a gateway serves.
+    pub fn served_by(&self, gateway: &str) -> usize {
+        self.serving.values().filter(|held| held.what.gateway == gateway).count()
+    }
+
+    /// What a client has used, at one gateway or at all.
+    pub fn used(&self, client: &str, gateway: Option<&str>) -> Usage {
+        let mut sum = Usage::default();
+        let from = (client.to_owned(), String::new());
+        let of_client = self.used.range(from..).take_while(|((c, _), _)| c == client);
+        of_client
+            .filter(|((_, g), _)| gateway.is_none_or(|only| only == g))
+            .for_each(|(_, held)| sum.add(held.what));
+        sum
+    }
+
+    /// Takes in one key as it is in the store now, or that it is gone.
+    pub(crate) fn apply(&mut self, keys: &Keys, kv: &KeyValue, gone: bool) -> Effect {
+        match keys.about(&kv.key) {
+            About::Client(name) => {
+                let new = (!gone).then(|| parse::<ClientRecord>(kv)).flatten();
+                self.put_client(name, new, kv.revision)
+            }
+            About::Gateway(name) => {
+                put(&mut self.gateways, name.to_owned(), kv, gone);
+                Effect::None
+            }
+            About::Serving(name) => {
+                put(&mut self.serving, name.to_owned(), kv, gone);
+                let by = self.serving.get(name).map(|held| (held.what.gateway.clone(), held.revision));
+                Effect::Served { client: name.to_owned(), by }
+            }
+            About::Usage(client, gateway) => {
+                put(&mut self.used, (client.to_owned(), gateway.to_owned()), kv, gone);
+                Effect::None
+            }
+            About::Other => Effect::None,
+        }
+    }
+
+    /// A client as it is since `revision`; older news than what is known changes nothing.
+    pub(crate) fn put_client(&mut self, name: &str, new: Option<ClientRecord>, revision: i64) -> Effect {
+        if self.clients.get(name).is_some_and(|held| held.revision >= revision) {
+            return Effect::None;
+        }
+        let old = self.clients.remove(name).map(|held| held.what);
+        if let Some(old) = &old {
+            self.by_invite.remove(&old.invite);
+            if let Some(key) = old.key.filter(|key| self.by_key.get(key).is_some_and(|n| n == name)) {
+                self.by_key.remove(&key);
+            }
+            for address in old.addresses() {
+                if self.taken.get(&address).is_some_and(|n| n == name) {
+                    self.taken.remove(&address);
+                }
+            }
+        }
+        let stays = new.as_ref().filter(|c| !c.revoked).and_then(|c| c.key);
+        if let Some(client) = new {
+            self.by_invite.insert(client.invite, name.to_owned());
+            if let Some(key) = client.key {
+                let elsewhere =
+                    self.by_key.get(&key).and_then(|n| self.clients.get(n)).is_some_and(|h| !h.what.revoked);
+                // A device that was revoked and came again by another name is that other.
+                if !(client.revoked && elsewhere) {
+                    self.by_key.insert(key, name.to_owned());
+                }
+            }
+            client.addresses().for_each(|a| drop(self.taken.insert(a, name.to_owned())));
+            self.clients.insert(name.to_owned(), Held { what: client, revision });
+        }
+        match old.filter(|c| !c.revoked).and_then(|c| c.key).filter(|key| stays != Some(*key)) {
+            Some(key) => Effect::Out(key),
+            None => Effect::None,
+        }
+    }
+}
+
+fn put<K: Ord, T: DeserializeOwned>(map: &mut BTreeMap<K, Held<T>>, key: K, kv: &KeyValue, gone: bool) {
+    if map.get(&key).is_some_and(|held| held.revision > kv.revision) {
+        return;
+    }
+    match (!gone).then(|| parse::<T>(kv)).flatten() {
+        Some(what) => drop(map.insert(key, Held { what, revision: kv.revision })),
+        None => drop(map.remove(&key)),
+    }
+}
+
+/// What a value says. One that nobody can read is as good as none, and is said.
+pub(crate) fn parse<T: DeserializeOwned>(kv: &KeyValue) -> Option<T> {
+    let parsed = serde_json::from_slice(&kv.value);
+    if let Err(error) = &parsed {
+        tracing::warn!(key = kv.key, %error, "a record of the store cannot be read: it counts as missing");
+    }
+    parsed.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool() -> Pool {
+        Pool::new(&["10.77.0.1/24".parse().unwrap()]).unwrap()
+    }
+
+    fn client(n: u8, key: Option<u8>) -> ClientRecord {
+        ClientRecord {
+            invite: [n; 16],
+            fingerprint: InviteSecret([n; 16]).fingerprint(),
+            key: key.map(|k| PublicKey([k; 32])),
+            ipv4: key.map(|_| Ipv4Addr::new(10, 77, 0, n)),
+            ipv6: None,
+            revoked: false,
+        }
+    }
+
+    fn decide(copy: &Copy, key: u8, n: u8) -> Decision {
+        copy.decide(&pool(), &PublicKey([key; 32]), (InviteId([n; 16]), &InviteSecret([n; 16])))
+    }
+
+    #[test]
+    fn who_is_known_comes_in_and_who_is_not_is_asked_for() {
+        let mut copy = Copy::default();
+        assert_eq!(decide(&copy, 1, 5), Decision::Ask);
+        copy.put_client("a", Some(client(5, None)), 2);
+        assert_eq!(decide(&copy, 1, 5), Decision::Ask, "an invite is claimed in the store");
+        copy.put_client("a", Some(client(5, Some(1))), 3);
+        let known = Decision::Known { name: "a".into(), ipv4: Ipv4Addr::new(10, 77, 0, 5), ipv6: None };
+        assert_eq!(decide(&copy, 1, 5), known);
+        assert_eq!(decide(&copy, 1, 9), known, "the key counts");
+        assert_eq!(decide(&copy, 2, 5), Decision::Ask, "the store says to whom it belongs");
+        assert_eq!(copy.put_client("a", Some(client(5, None)), 2), Effect::None, "old news");
+        assert_eq!(decide(&copy, 1, 5), known);
+    }
+
+    #[test]
+    fn a_revocation_puts_out_and_frees() {
+        let mut copy = Copy::default();
+        copy.put_client("a", Some(client(5, Some(1))), 3);
+        assert_eq!(copy.taken().0.len(), 1);
+        let revoked = ClientRecord { revoked: true, ipv4: None, ..client(5, Some(1)) };
+        assert_eq!(copy.put_client("a", Some(revoked), 4), Effect::Out(PublicKey([1; 32])));
+        assert_eq!(decide(&copy, 1, 5), Decision::Refused(Refusal::Revoked));
+        assert_eq!(decide(&copy, 2, 5), Decision::Refused(Refusal::Revoked));
+        assert_eq!(decide(&copy, 1, 6), Decision::Refused(Refusal::Revoked));
+        assert!(copy.taken().0.is_empty());
+        copy.put_client("b", Some(client(6, None)), 5);
+        assert_eq!(decide(&copy, 1, 6), Decision::Ask, "by another invite it may come in again");
+        assert_eq!(copy.put_client("a", None, 6), Effect::None, "it was out already");
+    }
+
+    #[test]
+    fn an_address_that_went_from_one_to_another_stays_taken_in_any_order() {
+        let mut copy = Copy::default();
+        copy.put_client("a", Some(client(5, Some(1))), 3);
+        let taken = ClientRecord { ipv4: Some(Ipv4Addr::new(10, 77, 0, 5)), ..client(6, Some(2)) };
+        copy.put_client("b", Some(taken), 5);
+        copy.put_client("a", None, 4);
+        assert_eq!(copy.taken().0, [Ipv4Addr::new(10, 77, 0, 5)]);
+    }
+
+    #[test]
+    fn a_damaged_record_counts_as_missing() {
+        let (mut copy, keys) = (Copy::default(), Keys("/x/".into()));
+        let kv =
+            |value: &[u8], revision| KeyValue { key: "/x/usage/a/g".into(), value: value.into(), revision };
+        copy.apply(&keys, &kv(br#"{"from_client":1,"to_client":2}"#, 2), false);
+        assert_eq!(copy.used("a", None).total(), 3);
+        copy.apply(&keys, &kv(b"{", 3), false);
+        assert_eq!(copy.used("a", Some("g")).total(), 0);
+    }
+}

@@ -1,0 +1,214 @@
+//! Requests and answers as values. Numbers of 64 bits are texts in etcd's JSON, keys and values base64.
+
+use super::StoreError;
+use super::connect::{Caller, Etcd};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+/// One key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyValue {
+    pub key: String,
+    pub value: Vec<u8>,
+    /// The store's revision at which it was written last.
+    pub revision: i64,
+}
+
+/// What has to be so for a transaction to be done.
+#[derive(Clone, Debug)]
+pub(crate) enum Compare {
+    /// The key is not there.
+    Absent(String),
+    /// It was written last at that revision.
+    At(String, i64),
+    /// It has that value.
+    Is(String, Vec<u8>),
+}
+
+/// A step of a transaction.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Put { key: String, value: Vec<u8>, lease: i64 },
+    Delete(String),
+    Get(String),
+}
+
+/// What came of one.
+#[derive(Debug)]
+pub(crate) struct Txn {
+    /// The comparisons held.
+    pub succeeded: bool,
+    /// The store's revision after it.
+    pub revision: i64,
+    /// What the steps read that read anything, in their order.
+    pub read: Vec<Option<KeyValue>>,
+}
+
+/// A page of a range.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub keys: Vec<KeyValue>,
+    pub revision: i64,
+    pub more: bool,
+}
+
+impl Op {
+    pub(crate) fn put(key: String, value: impl Into<Vec<u8>>) -> Op {
+        Op::Put { key, value: value.into(), lease: 0 }
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Op::Put { key, value, lease } => {
+                json!({"request_put": {"key": text(key), "value": STANDARD.encode(value), "lease": lease.to_string()}})
+            }
+            Op::Delete(key) => json!({"request_delete_range": {"key": text(key)}}),
+            Op::Get(key) => json!({"request_range": {"key": text(key)}}),
+        }
+    }
+}
+
+impl Compare {
+    fn to_json(&self) -> Value {
+        match self {
+            Compare::Absent(key) => {
+                json!({"key": text(key), "target": "CREATE", "result": "EQUAL", "create_revision": "0"})
+            }
+            Compare::At(key, revision) => {
+                json!({"key": text(key), "target": "MOD", "result": "EQUAL", "mod_revision": revision.to_string()})
+            }
+            Compare::Is(key, value) => {
+                json!({"key": text(key), "target": "VALUE", "result": "EQUAL", "value": STANDARD.encode(value)})
+            }
+        }
+    }
+}
+
+/// The end of the range of all keys with this prefix.
+pub(crate) fn range_end(prefix: &str) -> String {
+    let mut end = prefix.as_bytes().to_vec();
+    // A prefix ends in a slash, so there is a next letter.
+    if let Some(last) = end.last_mut() {
+        *last += 1;
+    }
+    String::from_utf8_lossy(&end).into_owned()
+}
+
+pub(super) fn text(key: &str) -> String {
+    STANDARD.encode(key)
+}
+
+/// A number, which stands there as a text, or not at all if it is 0.
+pub(super) fn number(value: &Value) -> Result<i64, StoreError> {
+    match value {
+        Value::Null => Ok(0),
+        Value::String(text) => text.parse().map_err(|_| StoreError::Answer(format!("`{text}` for a number"))),
+        Value::Number(n) => n.as_i64().ok_or_else(|| StoreError::Answer(format!("{n} for a number"))),
+        other => Err(StoreError::Answer(format!("{other} for a number"))),
+    }
+}
+
+pub(super) fn key_value(value: &Value) -> Result<KeyValue, StoreError> {
+    let bytes = |field: &str| match &value[field] {
+        Value::Null => Ok(Vec::new()),
+        Value::String(text) => STANDARD.decode(text).map_err(|e| StoreError::Answer(e.to_string())),
+        other => Err(StoreError::Answer(format!("{other} for {field}"))),
+    };
+    let key = String::from_utf8(bytes("key")?).map_err(|e| StoreError::Answer(e.to_string()))?;
+    Ok(KeyValue { key, value: bytes("value")?, revision: number(&value["mod_revision"])? })
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+impl Caller {
+    /// All of `then` if all of `when` holds, else all of `otherwise`; nothing comes between.
+    pub(crate) async fn txn(
+        &mut self,
+        when: &[Compare],
+        then: &[Op],
+        otherwise: &[Op],
+    ) -> Result<Txn, StoreError> {
+        let ops = |ops: &[Op]| ops.iter().map(Op::to_json).collect::<Vec<_>>();
+        let compare: Vec<Value> = when.iter().map(Compare::to_json).collect();
+        let body = json!({"compare": compare, "success": ops(then), "failure": ops(otherwise)});
+        let answer = self.call("/v3/kv/txn", &body).await?;
+        let mut read = Vec::new();
+        for response in list(&answer["responses"]) {
+            if let Some(range) = response.get("response_range") {
+                read.push(list(&range["kvs"]).first().map(key_value).transpose()?);
+            }
+        }
+        let succeeded = answer["succeeded"].as_bool().unwrap_or(false);
+        Ok(Txn { succeeded, revision: number(&answer["header"]["revision"])?, read })
+    }
+
+    /// Keys from `from` up to `end`, at most so many; at the revision `at`, or now if that is 0.
+    pub(crate) async fn page(
+        &mut self,
+        from: &str,
+        end: &str,
+        most: u32,
+        at: i64,
+    ) -> Result<Page, StoreError> {
+        let body = json!({
+            "key": text(from), "range_end": text(end), "limit": most.to_string(), "revision": at.to_string(),
+        });
+        let answer = self.call("/v3/kv/range", &body).await?;
+        let keys = list(&answer["kvs"]).iter().map(key_value).collect::<Result<_, _>>()?;
+        let more = answer["more"].as_bool().unwrap_or(false);
+        Ok(Page { keys, revision: number(&answer["header"]["revision"])?, more })
+    }
+
+    /// A lease for so many seconds: keys under it go when it is not renewed.
+    pub(crate) async fn grant(&mut self, seconds: u64) -> Result<i64, StoreError> {
+        let answer = self.call("/v3/lease/grant", &json!({"TTL": seconds.to_string()})).await?;
+        number(&answer["ID"])
+    }
+
+    /// Renews a lease; `false` if it has run out.
+    pub(crate) async fn renew(&mut self, lease: i64) -> Result<bool, StoreError> {
+        let answer = self.call("/v3/lease/keepalive", &json!({"ID": lease.to_string()})).await?;
+        Ok(number(&answer["result"]["TTL"])? > 0)
+    }
+
+    /// Ends a lease, and the keys under it.
+    pub(crate) async fn end(&mut self, lease: i64) -> Result<(), StoreError> {
+        self.call("/v3/lease/revoke", &json!({"ID": lease.to_string()})).await.map(drop)
+    }
+}
+
+impl Etcd {
+    /// A line to it.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_as_texts_or_not_at_all() {
+        assert_eq!(number(&json!("7587848390295789316")).unwrap(), 7_587_848_390_295_789_316);
+        assert_eq!(number(&Value::Null).unwrap(), 0);
+        assert!(number(&json!("x")).is_err() && number(&json!([])).is_err());
+    }
+
+    #[test]
+    fn a_prefix_ends_before_its_next_letter() {
+        assert_eq!(range_end("/ropewalk/"), "/ropewalk0");
+    }
+
+    #[test]
+    fn what_is_no_key_is_an_error() {
+        for bad in [json!({"key": "!"}), json!({"key": 3}), json!({"key": "/w==", "value": ""})] {
+            assert!(key_value(&bad).is_err(), "{bad}");
+        }
+        let good = json!({"key": "YQ==", "mod_revision": "5"});
+        assert_eq!(key_value(&good).unwrap(), KeyValue { key: "a".into(), value: Vec::new(), revision: 5 });
+    }
+}

@@ -1,0 +1,406 @@
+//! The transactions. Each may be done twice without doing more than once: whoever does not know whether it was done reads again and sees.
+
+use crate::copy::parse;
+use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError, range_end};
+use crate::pool::Pool;
+use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, Usage, is_name};
+use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// How often something is tried anew when another gateway was faster: each time one of them gets on.
+const TRIES: usize = 64;
+/// Keys of a page when everything is read.
+const PAGE: u32 = 1000;
+
+/// Why the ledger was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The name is taken.
+    #[error("`{0}` was invited already: revoke it first (`ropewalk revoke {0}`), or choose another name")]
+    NameTaken(String),
+    /// The name is unknown.
+    #[error("there is no client named `{0}`; `ropewalk clients` lists them")]
+    UnknownName(String),
+    /// The name is not one.
+    #[error("a name has 1 to 64 letters, digits, '-', '_' or '.'")]
+    BadName,
+    /// Gateways of one fleet have one network inside.
+    #[error("the fleet's network inside is {fleet}, and this gateway's is {own}: give it the same --address")]
+    Network {
+        /// What the store says.
+        fleet: String,
+        /// What this gateway was given.
+        own: String,
+    },
+    /// The fleet's key in the store is none.
+    #[error(
+        "what the store has for the fleet's key is no key: `etcdctl del` it to have a new one made, which makes all tokens worthless"
+    )]
+    Key,
+    /// Others were faster each time.
+    #[error("other gateways change the same at the same time; try again")]
+    Contended,
+    /// No gateway of the fleet has run yet.
+    #[error(
+        "no gateway has run with this store yet: start one, or name an address with --endpoint HOST:PORT"
+    )]
+    NoGateway,
+    /// The store itself.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<std::io::Error> for LedgerError {
+    fn from(error: std::io::Error) -> LedgerError {
+        LedgerError::Store(error.into())
+    }
+}
+
+/// Why a claim came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimError {
+    /// The device may not come in.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// It is not known whether it may.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A client, and since when it is as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// What it is called.
+    pub name: String,
+    /// Its record.
+    pub record: ClientRecord,
+    /// The store's revision at which that was read or written.
+    pub revision: i64,
+}
+
+/// A line to the store.
+#[derive(Debug)]
+pub struct Ledger {
+    pub(crate) caller: crate::etcd::Caller,
+    pub(crate) keys: Keys,
+}
+
+fn json(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+impl Ledger {
+    /// A line of its own to the store; `prefix` ends in a slash.
+    pub fn new(etcd: &Etcd, prefix: &str) -> Ledger {
+        Ledger { caller: etcd.caller(), keys: Keys(prefix.into()) }
+    }
+
+    async fn get(&mut self, key: String) -> Result<Option<KeyValue>, StoreError> {
+        Ok(self.caller.txn(&[], &[Op::Get(key)], &[]).await?.read.pop().flatten())
+    }
+
+    /// The fleet's key: the one that is there, else `new`. Of two gateways that start at once one makes it.
+    pub async fn fleet_key(&mut self, new: &StaticKey) -> Result<StaticKey, LedgerError> {
+        let (key, text) = (self.keys.fleet_key(), new.to_base64());
+        let put = Op::put(key.clone(), text.as_bytes());
+        let mut txn = self.caller.txn(&[Compare::Absent(key.clone())], &[put], &[Op::Get(key)]).await?;
+        match txn.read.pop().flatten() {
+            Some(kv) if !txn.succeeded => {
+                let text = std::str::from_utf8(&kv.value).map_err(|_| LedgerError::Key)?;
+                StaticKey::from_base64(text).map_err(|_| LedgerError::Key)
+            }
+            _ => Ok(new.clone()),
+        }
+    }
+
+    /// The fleet's key, if a gateway has made it.
+    pub async fn known_key(&mut self) -> Result<Option<PublicKey>, LedgerError> {
+        let Some(kv) = self.get(self.keys.fleet_key()).await? else { return Ok(None) };
+        let text = std::str::from_utf8(&kv.value).map_err(|_| LedgerError::Key)?;
+        Ok(Some(StaticKey::from_base64(text).map_err(|_| LedgerError::Key)?.public()))
+    }
+
+    /// Makes sure that the fleet has this network inside.
+    pub async fn same_network(&mut self, pool: &Pool) -> Result<(), LedgerError> {
+        let (key, own) = (self.keys.network(), pool.networks());
+        let put = Op::put(key.clone(), own.as_bytes());
+        let mut txn = self.caller.txn(&[Compare::Absent(key.clone())], &[put], &[Op::Get(key)]).await?;
+        let fleet = txn.read.pop().flatten().map(|kv| String::from_utf8_lossy(&kv.value).into_owned());
+        match fleet {
+            Some(fleet) if !txn.succeeded && fleet != own => Err(LedgerError::Network { fleet, own }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds an invite under a name that no client has who may still come in.
+    pub async fn invite(
+        &mut self,
+        name: &str,
+        id: InviteId,
+        secret: &InviteSecret,
+    ) -> Result<(), LedgerError> {
+        if !is_name(name) {
+            return Err(LedgerError::BadName);
+        }
+        let fresh = ClientRecord {
+            invite: id.0,
+            fingerprint: secret.fingerprint(),
+            key: None,
+            ipv4: None,
+            ipv6: None,
+            revoked: false,
+        };
+        let client = self.keys.client(name);
+        let mut when = Compare::Absent(client.clone());
+        let mut old = None;
+        for _ in 0..TRIES {
+            let mut then = vec![Op::put(client.clone(), json(&fresh)), Op::put(self.keys.invite(id), name)];
+            then.extend(old.take().map(|old| Op::Delete(self.keys.invite(InviteId(old)))));
+            let mut txn = self.caller.txn(&[when], &then, &[Op::Get(client.clone())]).await?;
+            if txn.succeeded {
+                return Ok(());
+            }
+            when = match txn.read.pop().flatten() {
+                None => Compare::Absent(client.clone()),
+                Some(kv) => match parse::<ClientRecord>(&kv) {
+                    // It was done, and the answer lost.
+                    Some(record) if record.invite == id.0 => return Ok(()),
+                    Some(record) if record.revoked => {
+                        old = Some(record.invite);
+                        Compare::At(client.clone(), kv.revision)
+                    }
+                    Some(_) => return Err(LedgerError::NameTaken(name.into())),
+                    None => Compare::At(client.clone(), kv.revision),
+                },
+            };
+        }
+        Err(LedgerError::Contended)
+    }
+
+    /// Takes a client's right to come in, and its addresses. Returns its key if it ever came.
+    pub async fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, LedgerError> {
+        for _ in 0..TRIES {
+            let kv = if is_name(name) { self.get(self.keys.client(name)).await? } else { None };
+            let kv = kv.ok_or_else(|| LedgerError::UnknownName(name.into()))?;
+            let record = parse::<ClientRecord>(&kv).ok_or_else(|| LedgerError::UnknownName(name.into()))?;
+            if record.revoked {
+                return Ok(record.key);
+            }
+            let gone = ClientRecord { revoked: true, ipv4: None, ipv6: None, ..record.clone() };
+            let mut then = vec![Op::put(kv.key.clone(), json(&gone)), Op::Delete(self.keys.serving(name))];
+            then.extend(record.key.iter().map(|key| Op::Delete(self.keys.device(key))));
+            then.extend(record.addresses().map(|a| Op::Delete(self.keys.address(a))));
+            if self.caller.txn(&[Compare::At(kv.key, kv.revision)], &then, &[]).await?.succeeded {
+                return Ok(record.key);
+            }
+        }
+        Err(LedgerError::Contended)
+    }
+
+    /// Binds a device to its invite and gives it addresses, or reads what it has. `taken` are addresses believed to be taken; what the store says counts.
+    pub async fn claim(
+        &mut self,
+        pool: &Pool,
+        taken: (Vec<Ipv4Addr>, Vec<Ipv6Addr>),
+        device: &PublicKey,
+        hello: (InviteId, &InviteSecret),
+    ) -> Result<Claimed, ClaimError> {
+        let mut taken = (BTreeSet::from_iter(taken.0), BTreeSet::from_iter(taken.1));
+        for _ in 0..TRIES {
+            let (name, kv, record) = self.entry_of(device, hello).await?;
+            let has = record.ipv4.is_some_and(|a| pool.holds_v4(a)) && pool.holds_v6(record.ipv6);
+            if record.key.is_some() && has {
+                return Ok(Claimed { name, record, revision: kv.revision });
+            }
+            let (v4, v6) = (Vec::from_iter(taken.0.iter().copied()), Vec::from_iter(taken.1.iter().copied()));
+            let ipv4 = pool.free_v4(&v4).ok_or(Refusal::PoolFull)?;
+            let ipv6 = pool.free_v6(&v6).ok_or(Refusal::PoolFull)?;
+            let new = ClientRecord { key: Some(*device), ipv4: Some(ipv4), ipv6, ..record.clone() };
+            let (when, then, otherwise) = self.binding(&name, &kv, &record, &new, device);
+            let txn = self.caller.txn(&when, &then, &otherwise).await?;
+            if txn.succeeded {
+                return Ok(Claimed { name, record: new, revision: txn.revision });
+            }
+            for (address, found) in new.addresses().zip(&txn.read) {
+                match (address, found) {
+                    (IpAddr::V4(a), Some(_)) => drop(taken.0.insert(a)),
+                    (IpAddr::V6(a), Some(_)) => drop(taken.1.insert(a)),
+                    (_, None) => {}
+                }
+            }
+        }
+        Err(ClaimError::Store(StoreError::Gone("other gateways claim at the same time".into())))
+    }
+
+    /// The client that a device comes by: the one that has its key, else the one of its invite.
+    async fn entry_of(
+        &mut self,
+        device: &PublicKey,
+        (invite, secret): (InviteId, &InviteSecret),
+    ) -> Result<(String, KeyValue, ClientRecord), ClaimError> {
+        let places = [Op::Get(self.keys.device(device)), Op::Get(self.keys.invite(invite))];
+        let found = self.caller.txn(&[], &places, &[]).await?.read;
+        let name_in = |at: usize| {
+            let kv = found.get(at)?.as_ref()?;
+            String::from_utf8(kv.value.clone()).ok()
+        };
+        let by_device = name_in(0);
+        let Some(name) = by_device.clone().or_else(|| name_in(1)) else {
+            return Err(Refusal::UnknownInvite.into());
+        };
+        let kv = self.get(self.keys.client(&name)).await?.ok_or(Refusal::UnknownInvite)?;
+        let record = parse::<ClientRecord>(&kv).ok_or(Refusal::UnknownInvite)?;
+        let is_its_own = record.key == Some(*device);
+        if !is_its_own && (record.invite != invite.0 || !secret.matches(&record.fingerprint)) {
+            return Err(Refusal::UnknownInvite.into());
+        }
+        match record.key {
+            _ if record.revoked => Err(Refusal::Revoked.into()),
+            Some(_) if !is_its_own => Err(Refusal::TokenInUse.into()),
+            _ => Ok((name, kv, record)),
+        }
+    }
+
+    /// The transaction that makes `new` of `old`: the client is as it was read, and device and addresses are nobody else's. The other steps read the addresses.
+    fn binding(
+        &self,
+        name: &str,
+        kv: &KeyValue,
+        old: &ClientRecord,
+        new: &ClientRecord,
+        device: &PublicKey,
+    ) -> (Vec<Compare>, Vec<Op>, Vec<Op>) {
+        let place = self.keys.device(device);
+        let free = Compare::Absent(place.clone());
+        let own = old.key.map(|_| Compare::Is(place.clone(), name.into()));
+        let mut when = vec![Compare::At(kv.key.clone(), kv.revision), own.unwrap_or(free)];
+        let mut then = vec![Op::put(kv.key.clone(), json(new)), Op::put(place, name)];
+        let mut otherwise = Vec::new();
+        for address in new.addresses() {
+            let key = self.keys.address(address);
+            when.push(Compare::Absent(key.clone()));
+            then.push(Op::put(key.clone(), name));
+            otherwise.push(Op::Get(key));
+        }
+        let given_up = old.addresses().filter(|a| new.addresses().all(|b| b != *a));
+        then.extend(given_up.map(|a| Op::Delete(self.keys.address(a))));
+        (when, then, otherwise)
+    }
+
+    /// All that there is, with the revision at which it was so.
+    pub(crate) async fn everything(&mut self) -> Result<(Vec<KeyValue>, i64), StoreError> {
+        let end = range_end(&self.keys.0);
+        let (mut all, mut from, mut at) = (Vec::new(), self.keys.0.clone(), 0);
+        loop {
+            let page = self.caller.page(&from, &end, PAGE, at).await?;
+            if at == 0 {
+                at = page.revision;
+            }
+            if let Some(last) = page.keys.last() {
+                from = format!("{}\0", last.key);
+            }
+            let more = page.more && !page.keys.is_empty();
+            all.extend(page.keys);
+            if !more {
+                return Ok((all, at));
+            }
+        }
+    }
+
+    /// What the store says now, for commands.
+    pub async fn read(&mut self) -> Result<crate::Copy, LedgerError> {
+        let (all, revision) = self.everything().await?;
+        Ok(crate::Copy::of(&self.keys, &all, revision))
+    }
+
+    /// Writes a gateway's record under its lease. `false` if another run of a gateway with this name lives.
+    pub(crate) async fn register(
+        &mut self,
+        name: &str,
+        record: &GatewayRecord,
+        lease: i64,
+    ) -> Result<bool, StoreError> {
+        let key = self.keys.gateway(name);
+        let put = Op::Put { key: key.clone(), value: json(record), lease };
+        for _ in 0..TRIES {
+            let (when, otherwise) = ([Compare::Absent(key.clone())], [Op::Get(key.clone())]);
+            let mut txn = self.caller.txn(&when, std::slice::from_ref(&put), &otherwise).await?;
+            let Some(kv) = txn.read.pop().flatten().filter(|_| !txn.succeeded) else {
+                if txn.succeeded {
+                    return Ok(true);
+                }
+                continue;
+            };
+            // Its own, under an older lease or with other words.
+            if parse::<GatewayRecord>(&kv).is_none_or(|other| other.instance != record.instance) {
+                return Ok(false);
+            }
+            let when = Compare::At(key.clone(), kv.revision);
+            if self.caller.txn(&[when], std::slice::from_ref(&put), &[]).await?.succeeded {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Writes down that `gateway` serves these clients, whoever did before. Returns the revision.
+    pub(crate) async fn serve(&mut self, who: &[(String, Serving)], lease: i64) -> Result<i64, StoreError> {
+        let put = |(client, serving): &(String, Serving)| Op::Put {
+            key: self.keys.serving(client),
+            value: json(serving),
+            lease,
+        };
+        let then: Vec<Op> = who.iter().map(put).collect();
+        Ok(self.caller.txn(&[], &then, &[]).await?.revision)
+    }
+
+    /// The same where nobody serves them, or this gateway by an older record. `None` if another does.
+    pub(crate) async fn serve_on(
+        &mut self,
+        client: &str,
+        serving: &Serving,
+        lease: i64,
+    ) -> Result<Option<i64>, StoreError> {
+        let key = self.keys.serving(client);
+        let put = Op::Put { key: key.clone(), value: json(serving), lease };
+        for _ in 0..TRIES {
+            let mut txn = self
+                .caller
+                .txn(&[Compare::Absent(key.clone())], std::slice::from_ref(&put), &[Op::Get(key.clone())])
+                .await?;
+            if txn.succeeded {
+                return Ok(Some(txn.revision));
+            }
+            let Some(kv) = txn.read.pop().flatten() else { continue };
+            if parse::<Serving>(&kv).is_some_and(|s| s.gateway != serving.gateway) {
+                return Ok(None);
+            }
+            let again = self
+                .caller
+                .txn(&[Compare::At(key.clone(), kv.revision)], std::slice::from_ref(&put), &[])
+                .await?;
+            if again.succeeded {
+                return Ok(Some(again.revision));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A client is not served here any more: what was written at `revision` goes, unless another has written since.
+    pub(crate) async fn serve_no_more(&mut self, client: &str, revision: i64) -> Result<(), StoreError> {
+        let key = self.keys.serving(client);
+        self.caller.txn(&[Compare::At(key.clone(), revision)], &[Op::Delete(key)], &[]).await.map(drop)
+    }
+
+    /// Writes what clients have used at `gateway` in all.
+    pub(crate) async fn write_usage(
+        &mut self,
+        gateway: &str,
+        of: &[(String, Usage)],
+    ) -> Result<(), StoreError> {
+        let then: Vec<Op> =
+            of.iter().map(|(client, usage)| Op::put(self.keys.usage(client, gateway), json(usage))).collect();
+        self.caller.txn(&[], &then, &[]).await.map(drop)
+    }
+}

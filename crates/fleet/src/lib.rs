@@ -1,0 +1,32 @@
+//! A fleet: gateways that share one list of clients in etcd.
+//!
+//! ```text
+//!   data loop ──admit──▶ Member ◀──watch── etcd        invites, claims, revocations: one transaction each
+//!                        (a copy)  ──claims, who is served, usage──▶ etcd
+//! ```
+//!
+//! [`Member`] is one gateway's part. The data loop only ever looks into its copy; a thread of its own speaks to etcd. [`Ledger`] has the transactions, for that
+//! thread and for commands. What is kept where, and why nothing is given out twice, stands in `docs/design/fleet.md`.
+
+mod address;
+mod copy;
+mod etcd;
+mod ledger;
+mod member;
+pub mod pool;
+mod record;
+
+pub use address::{AddressError, StoreAddress};
+pub use copy::{Copy, Decision};
+pub use etcd::{Etcd, StoreError, TlsFiles};
+pub use ledger::{ClaimError, Claimed, Ledger, LedgerError};
+pub use member::{Evict, FleetReport, Join, JoinError, Member, MemberReport};
+pub use record::{ClientRecord, GatewayRecord, Serving, Usage};
+
+/// Does one thing with the store, for commands: on this thread, until it is done.
+///
+/// # Errors
+/// What the thing itself fails with, or that no runtime could be started.
+pub fn block_on<T, E: From<std::io::Error>>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}

@@ -1,0 +1,410 @@
+//! One gateway's part in a fleet.
+//!
+//! ```text
+//!   data loop          thread "store"
+//!   ─────────          ───────────────────────────────────────────────
+//!   is_ready, admit ──▶ state: the copy, claims, who is served, usage
+//!                        ▲        │
+//!        watch: follow ──┘        ├──▶ work: claims, serving, usage
+//!                                 └──▶ keep: the lease, the gateway's record
+//! ```
+//!
+//! The state is locked for microseconds, by both. Nothing of the data loop waits for the store.
+
+mod follow;
+mod keep;
+mod state;
+mod work;
+
+use crate::address::StoreAddress;
+use crate::copy::{Copy, Decision};
+use crate::etcd::{Etcd, StoreError, TlsFiles};
+use crate::ledger::{Ledger, LedgerError};
+use crate::pool::Pool;
+use crate::record::{Usage, is_name};
+use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
+use serde::{Deserialize, Serialize};
+use state::{Mine, State, Written};
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// How long a gateway that says nothing counts as alive, seconds.
+pub(crate) const LEASE: u64 = 5;
+/// The store counts as gone when nothing came from it for so long.
+const GONE: Duration = Duration::from_secs(4);
+/// How long a starting gateway tries to begin before it tells people again that it waits.
+const COMPLAIN: Duration = Duration::from_secs(10);
+/// How long the end may take: the last figures and the lease.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// A command's patience with the store.
+const COMMAND: Duration = Duration::from_secs(9);
+
+/// What a gateway joins a fleet with.
+pub struct Join {
+    /// Where the store is.
+    pub address: StoreAddress,
+    /// How it is spoken to.
+    pub tls: Option<TlsFiles>,
+    /// What this gateway is called; no other of the fleet is called so.
+    pub name: String,
+    /// Tells this run from others of the same name.
+    pub instance: String,
+    /// The addresses inside.
+    pub pool: Pool,
+    /// The fleet's key, if it has none yet.
+    pub new_key: StaticKey,
+    /// Is told whose sessions are to end. Called on the store's thread.
+    pub evict: Box<dyn Fn(Evict) + Send + Sync>,
+}
+
+/// Whose sessions are to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evict {
+    /// It may not come in any more.
+    Revoked(PublicKey),
+    /// Another gateway serves it.
+    Elsewhere(PublicKey),
+}
+
+/// Why a gateway does not join.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// Another is called so.
+    #[error("a gateway named `{0}` runs in this fleet already: choose another name with --name")]
+    NameTaken(String),
+    /// The store, or what is in it.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// No thread.
+    #[error("a thread cannot be started: {0}")]
+    System(#[from] std::io::Error),
+}
+
+/// A gateway of the fleet, for `status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetReport {
+    /// Its name.
+    pub name: String,
+    /// Where devices reach it.
+    pub endpoints: Vec<String>,
+    /// It takes no sessions.
+    pub draining: bool,
+    /// How many clients it serves.
+    pub clients: usize,
+}
+
+/// How a gateway stands in its fleet, for `status`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemberReport {
+    /// This gateway's name.
+    pub name: String,
+    /// Where the store is.
+    pub store: String,
+    /// It answers.
+    pub reachable: bool,
+    /// Since it was last heard, seconds.
+    pub silent_s: f64,
+    /// Devices that wait for the store to be asked whether they may come in.
+    pub waiting: usize,
+    /// The gateways that live, as far as is known here.
+    pub gateways: Vec<FleetReport>,
+}
+
+struct Shared {
+    etcd: Etcd,
+    address: StoreAddress,
+    name: String,
+    instance: String,
+    pool: Pool,
+    evict: Box<dyn Fn(Evict) + Send + Sync>,
+    state: Mutex<State>,
+    /// There is something to be written.
+    work: Notify,
+    /// The gateway's record has changed.
+    record: Notify,
+    stop: Notify,
+    /// 0: none.
+    lease: AtomicI64,
+    runtime: tokio::runtime::Handle,
+}
+
+/// A gateway's part in the fleet; dropping it leaves.
+pub struct Member {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl fmt::Debug for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Member({} of {})", self.shared.name, self.shared.address)
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ledger(&self) -> Ledger {
+        Ledger::new(&self.etcd, &self.address.prefix)
+    }
+
+    fn lease(&self) -> i64 {
+        self.lease.load(Ordering::Relaxed)
+    }
+
+    /// The store has answered.
+    fn heard(&self) {
+        self.state().contact = Instant::now();
+    }
+}
+
+impl Member {
+    /// Joins, and returns the fleet's key. Waits for the store as long as it takes; whoever has lost patience kills the process.
+    ///
+    /// # Errors
+    /// What no waiting changes: certificates, another network, a name that is taken.
+    pub fn join(join: Join) -> Result<(Member, StaticKey), JoinError> {
+        if !is_name(&join.name) {
+            return Err(LedgerError::BadName.into());
+        }
+        let etcd = Etcd::new(&join.address, join.tls.as_ref()).map_err(LedgerError::from)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let Join { address, name, instance, pool, new_key, evict, .. } = join;
+        let shared = Arc::new(Shared {
+            etcd,
+            address,
+            name,
+            instance,
+            pool,
+            evict,
+            state: Mutex::new(State::new()),
+            work: Notify::new(),
+            record: Notify::new(),
+            stop: Notify::new(),
+            lease: AtomicI64::new(0),
+            runtime: runtime.handle().clone(),
+        });
+        let key = runtime.block_on(begin(&shared, &new_key))?;
+        let own = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("store".into());
+        let thread = thread.spawn(move || runtime.block_on(run(&own)))?;
+        Ok((Member { shared, thread: Mutex::new(Some(thread)) }, key))
+    }
+
+    /// Tells the fleet where devices reach this gateway: from now on it counts as alive.
+    pub fn announce(&self, endpoints: Vec<String>) {
+        self.shared.state().endpoints = Some(endpoints);
+        self.shared.record.notify_one();
+    }
+
+    /// Whether it is known if this device may come in. If not, the store is asked, and soon it is.
+    pub fn is_ready(&self, device: &PublicKey, hello: (InviteId, &InviteSecret)) -> bool {
+        let mut state = self.shared.state();
+        if state.draining {
+            return false;
+        }
+        if state.refusal(device).is_some()
+            || state.copy.decide(&self.shared.pool, device, hello) != Decision::Ask
+        {
+            return true;
+        }
+        state.ask(device, hello);
+        self.shared.work.notify_one();
+        false
+    }
+
+    /// The answer where [`Member::is_ready`]: the client's name and addresses.
+    ///
+    /// # Errors
+    /// The refusal that the device is told.
+    pub fn admit(
+        &self,
+        device: &PublicKey,
+        hello: (InviteId, &InviteSecret),
+    ) -> Result<(std::net::Ipv4Addr, Option<std::net::Ipv6Addr>), Refusal> {
+        let mut state = self.shared.state();
+        match state.copy.decide(&self.shared.pool, device, hello) {
+            Decision::Known { ipv4, ipv6, .. } => Ok((ipv4, ipv6)),
+            Decision::Refused(refusal) => Err(refusal),
+            // Once told, it may ask anew: another invite may have been made meanwhile.
+            Decision::Ask => Err(state.take_refusal(device).unwrap_or(Refusal::Busy)),
+        }
+    }
+
+    /// A client has a session here now.
+    pub fn came(&self, device: &PublicKey) {
+        let mut state = self.shared.state();
+        let Some(name) = state.copy.name_of(device).map(str::to_owned) else { return };
+        let inside: Vec<IpAddr> = state.copy.client(&name).map_or_else(Vec::new, |c| c.addresses().collect());
+        state.mine.insert(name, Mine { key: *device, inside, written: Written::Fresh });
+        self.shared.work.notify_one();
+    }
+
+    /// A client has none any more.
+    pub fn went(&self, device: &PublicKey) {
+        let mut state = self.shared.state();
+        let Some(name) = state.mine.iter().find(|(_, m)| m.key == *device).map(|(name, _)| name.clone())
+        else {
+            return;
+        };
+        if let Some(Mine { written: Written::At(revision), .. }) = state.mine.remove(&name) {
+            state.left.push((name, revision));
+        }
+        self.shared.work.notify_one();
+    }
+
+    /// What clients have used since the last call.
+    pub fn used(&self, of: &[(PublicKey, Usage)]) {
+        let mut state = self.shared.state();
+        for (device, usage) in of.iter().filter(|(_, usage)| usage.total() > 0) {
+            if let Some(name) = state.copy.name_of(device).map(str::to_owned) {
+                state.used.entry(name).or_default().add(*usage);
+            }
+        }
+    }
+
+    /// Takes no sessions from now on, or takes them again.
+    pub fn drain(&self, draining: bool) {
+        self.shared.state().draining = draining;
+        self.shared.record.notify_one();
+    }
+
+    /// What a client is called.
+    pub fn name_of(&self, device: &PublicKey) -> Option<String> {
+        self.shared.state().copy.name_of(device).map(str::to_owned)
+    }
+
+    /// Looks into the copy.
+    pub fn read<T>(&self, look: impl FnOnce(&Copy) -> T) -> T {
+        look(&self.shared.state().copy)
+    }
+
+    /// How it stands.
+    pub fn report(&self) -> MemberReport {
+        let state = self.shared.state();
+        let silent = state.contact.elapsed();
+        let gateway = |(name, g): (&str, &crate::GatewayRecord)| FleetReport {
+            name: name.into(),
+            endpoints: g.endpoints.clone(),
+            draining: g.draining,
+            clients: state.copy.served_by(name),
+        };
+        MemberReport {
+            name: self.shared.name.clone(),
+            store: self.shared.address.to_string(),
+            reachable: silent < GONE,
+            silent_s: silent.as_secs_f64(),
+            waiting: state.claims.len(),
+            gateways: state.copy.gateways().map(gateway).collect(),
+        }
+    }
+
+    /// Adds an invite; returns when the store has it. Not for the data loop.
+    ///
+    /// # Errors
+    /// See [`Ledger::invite`].
+    pub fn invite(&self, name: &str, id: InviteId, secret: &InviteSecret) -> Result<(), LedgerError> {
+        let (name, secret) = (name.to_owned(), secret.clone());
+        self.order(|mut ledger| async move { ledger.invite(&name, id, &secret).await })
+    }
+
+    /// Takes a client's right to come in; returns when the store has it. Not for the data loop.
+    ///
+    /// # Errors
+    /// See [`Ledger::revoke`].
+    pub fn revoke(&self, name: &str) -> Result<Option<PublicKey>, LedgerError> {
+        let name = name.to_owned();
+        self.order(|mut ledger| async move { ledger.revoke(&name).await })
+    }
+
+    fn order<T, F, W>(&self, work: W) -> Result<T, LedgerError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, LedgerError>> + Send + 'static,
+        W: FnOnce(Ledger) -> F,
+    {
+        let (reply, answer) = sync_channel(1);
+        let work = work(self.shared.ledger());
+        self.shared.runtime.spawn(answered(work, reply));
+        let late = || StoreError::Gone("no answer in time; what was asked may be done all the same".into());
+        answer.recv_timeout(COMMAND).map_err(|_| late())?
+    }
+}
+
+async fn answered<T>(work: impl Future<Output = T>, reply: SyncSender<T>) {
+    let _ = reply.try_send(work.await);
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.shared.stop.notify_one();
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What has to be done before anybody is let in. Failures that pass are waited for.
+async fn begin(shared: &Arc<Shared>, new_key: &StaticKey) -> Result<StaticKey, JoinError> {
+    let mut ledger = shared.ledger();
+    let (mut said, mut waited) = (None::<Instant>, None::<Instant>);
+    loop {
+        match first_look(shared, &mut ledger, new_key).await {
+            Ok(Some(key)) => return Ok(key),
+            // A gateway that was killed counts as alive for some seconds.
+            Ok(None) if waited.is_some_and(|since| since.elapsed() > Duration::from_secs(LEASE + 2)) => {
+                return Err(JoinError::NameTaken(shared.name.clone()));
+            }
+            Ok(None) => drop(waited.get_or_insert_with(Instant::now)),
+            Err(LedgerError::Store(error @ StoreError::Gone(_))) => {
+                if said.is_none_or(|at| at.elapsed() >= COMPLAIN) {
+                    tracing::warn!("{error}; waiting for it");
+                    said = Some(Instant::now());
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+/// The fleet's key, and the first copy; `None` while another gateway has this name.
+async fn first_look(
+    shared: &Arc<Shared>,
+    ledger: &mut Ledger,
+    new_key: &StaticKey,
+) -> Result<Option<StaticKey>, LedgerError> {
+    ledger.same_network(&shared.pool).await?;
+    let key = ledger.fleet_key(new_key).await?;
+    follow::load(shared, ledger).await?;
+    let is_taken = shared.state().copy.gateways().any(|(name, _)| name == shared.name);
+    Ok((!is_taken).then_some(key))
+}
+
+/// The thread's work, until the gateway stops.
+async fn run(shared: &Arc<Shared>) {
+    let tasks = [
+        tokio::spawn(follow::follow(Arc::clone(shared))),
+        tokio::spawn(keep::keep(Arc::clone(shared))),
+        tokio::spawn(work::work(Arc::clone(shared))),
+    ];
+    shared.stop.notified().await;
+    tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    let _ = tokio::time::timeout(FAREWELL, farewell(shared)).await;
+}
+
+async fn farewell(shared: &Arc<Shared>) {
+    let mut ledger = shared.ledger();
+    work::write_usage(shared, &mut ledger).await;
+    let lease = shared.lease();
+    if lease != 0 {
+        let _ = ledger.caller.end(lease).await;
+    }
+}

@@ -1,0 +1,213 @@
+//! Gateways of a fleet over a real etcd: what one does, the others know; without the store, what is known goes on.
+
+mod common;
+
+use common::{Certificates, Cluster, LIMIT, Place, eventually, has_etcd};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use ropewalk_fleet::pool::Pool;
+use ropewalk_fleet::{
+    Etcd, Evict, Join, JoinError, LedgerError, Member, StoreAddress, StoreError, TlsFiles, Usage,
+};
+use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
+use std::net::Ipv4Addr;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+fn joined(
+    address: StoreAddress,
+    tls: Option<TlsFiles>,
+    name: &str,
+    network: &str,
+) -> Result<(Member, StaticKey, Receiver<Evict>), JoinError> {
+    let (tell, told) = channel();
+    let seed = name.bytes().map(u64::from).sum();
+    let join = Join {
+        address,
+        tls,
+        name: name.into(),
+        instance: format!("{name}-{:?}", Instant::now()),
+        pool: Pool::new(&[network.parse().unwrap()]).unwrap(),
+        new_key: StaticKey::generate(&mut ChaCha8Rng::seed_from_u64(seed)).unwrap(),
+        evict: Box::new(move |evict| {
+            let _ = tell.send(evict);
+        }),
+    };
+    let (member, key) = Member::join(join)?;
+    member.announce(vec![format!("{name}.example:4500")]);
+    Ok((member, key, told))
+}
+
+fn join(cluster: &Cluster, name: &str, first: usize) -> (Member, Receiver<Evict>) {
+    let (member, _, told) = joined(cluster.address(first), None, name, "10.77.0.1/24").unwrap();
+    (member, told)
+}
+
+fn invite(member: &Member, name: &str, n: u8) {
+    member.invite(name, InviteId([n; 16]), &InviteSecret([n; 16])).unwrap();
+}
+
+fn is_ready(member: &Member, device: u8, n: u8) -> bool {
+    member.is_ready(&PublicKey([device; 32]), (InviteId([n; 16]), &InviteSecret([n; 16])))
+}
+
+/// A device knocks until it is answered.
+fn knock(member: &Member, device: u8, n: u8) -> Result<Ipv4Addr, Refusal> {
+    eventually("an answer", || is_ready(member, device, n));
+    member.admit(&PublicKey([device; 32]), (InviteId([n; 16]), &InviteSecret([n; 16]))).map(|a| a.0)
+}
+
+#[test]
+fn what_one_gateway_does_the_others_know() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let (a, from_a) = join(&cluster, "a", 0);
+    let (b, from_b) = join(&cluster, "b", 0);
+    assert!(!a.report().gateways.is_empty() || a.report().reachable);
+    eventually("both are seen", || b.report().gateways.len() == 2 && a.report().gateways.len() == 2);
+    invite(&a, "alice", 1);
+    assert!(matches!(
+        b.invite("alice", InviteId([2; 16]), &InviteSecret([2; 16])),
+        Err(LedgerError::NameTaken(_))
+    ));
+    let address = knock(&a, 1, 1).unwrap();
+    assert_eq!(knock(&b, 1, 1), Ok(address), "its address is the same everywhere");
+    assert_eq!(knock(&b, 2, 1), Err(Refusal::TokenInUse));
+    assert_eq!(knock(&b, 3, 9), Err(Refusal::UnknownInvite));
+    let alice = PublicKey([1; 32]);
+    a.came(&alice);
+    eventually("who serves alice", || b.read(|c| c.serving("alice").is_some_and(|s| s.gateway == "a")));
+    // She moves.
+    b.came(&alice);
+    assert_eq!(from_a.recv_timeout(LIMIT), Ok(Evict::Elsewhere(alice)));
+    a.went(&alice);
+    a.used(&[(alice, Usage { from_client: 5, to_client: 7 })]);
+    b.used(&[(alice, Usage { from_client: 100, to_client: 0 })]);
+    eventually("what she used at both", || a.read(|c| c.used("alice", None).total()) == 112);
+    assert!(
+        a.read(|c| c.serving("alice").is_some_and(|s| s.gateway == "b")),
+        "a's leaving takes nothing from b"
+    );
+    b.drain(true);
+    eventually("b drains", || {
+        a.report().gateways.iter().any(|g| g.name == "b" && g.draining && g.clients == 1)
+    });
+    assert!(!is_ready(&b, 1, 1), "a gateway that drains says nothing");
+    b.drain(false);
+    assert!(is_ready(&b, 1, 1));
+    // Out on one, out on all.
+    let before = Instant::now();
+    assert_eq!(a.revoke("alice").unwrap(), Some(alice));
+    assert_eq!(from_b.recv_timeout(LIMIT), Ok(Evict::Revoked(alice)));
+    println!("revoked on the other gateway after {:?}", before.elapsed());
+    assert_eq!(knock(&b, 1, 1), Err(Refusal::Revoked));
+    b.went(&alice);
+    invite(&b, "alice", 4);
+    assert_eq!(knock(&a, 5, 4), Ok(address), "the address is free again");
+    assert!(matches!(a.revoke("bob"), Err(LedgerError::UnknownName(_))));
+    // A figure outlives its gateway, and goes on from where it was.
+    b.used(&[(PublicKey([5; 32]), Usage { from_client: 1, to_client: 0 })]);
+    drop(b);
+    eventually("b is gone", || a.report().gateways.len() == 1);
+    assert_eq!(a.read(|c| c.used("alice", Some("b")).total()), 101);
+    let (b, _) = join(&cluster, "b", 0);
+    b.used(&[(PublicKey([5; 32]), Usage { from_client: 1, to_client: 0 })]);
+    eventually("it goes on", || a.read(|c| c.used("alice", Some("b")).total()) == 102);
+}
+
+#[test]
+fn without_the_store_what_is_known_goes_on_and_new_invites_wait() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let (a, from_a) = join(&cluster, "a", 0);
+    for (n, name) in ["alice", "bob"].into_iter().enumerate() {
+        invite(&a, name, n as u8 + 1);
+    }
+    let address = knock(&a, 1, 1).unwrap();
+    let alice = PublicKey([1; 32]);
+    a.came(&alice);
+    eventually("it is written", || a.read(|c| c.serving("alice").is_some()));
+    cluster.hold(0);
+    eventually("its absence is said", || !a.report().reachable);
+    assert_eq!(knock(&a, 1, 1), Ok(address), "who is known comes in");
+    assert!(!is_ready(&a, 2, 2) && a.report().waiting == 1, "who is not, waits");
+    let failed = a.invite("carol", InviteId([3; 16]), &InviteSecret([3; 16]));
+    assert!(matches!(failed, Err(LedgerError::Store(StoreError::Gone(_)))), "{failed:?}");
+    // All that took longer than the lease: the store takes the gateway for dead.
+    cluster.release(0);
+    let second = knock(&a, 2, 2).unwrap();
+    assert_ne!(second, address);
+    assert_eq!(knock(&a, 3, 2), Err(Refusal::TokenInUse), "nothing was given out twice");
+    eventually("it is back", || a.report().reachable && a.report().gateways.len() == 1);
+    eventually("and serves alice", || a.read(|c| c.serving("alice").is_some_and(|s| s.gateway == "a")));
+    assert!(from_a.try_recv().is_err(), "nobody had to go");
+}
+
+#[test]
+fn a_node_that_is_cut_off_is_left_for_another() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(3);
+    let (a, from_a) = join(&cluster, "a", 0);
+    let (b, _) = join(&cluster, "b", 1);
+    invite(&b, "alice", 1);
+    knock(&a, 1, 1).unwrap();
+    a.came(&PublicKey([1; 32]));
+    cluster.hold(0);
+    // b may speak to the node that is held no more than a does.
+    eventually("it is revoked", || b.revoke("alice").is_ok());
+    assert_eq!(from_a.recv_timeout(LIMIT), Ok(Evict::Revoked(PublicKey([1; 32]))));
+    cluster.release(0);
+}
+
+#[test]
+fn certificates_decide_who_speaks_to_the_store() {
+    if !has_etcd() {
+        return;
+    }
+    let place = Place::new();
+    let own = Certificates::make(&place.0, "own", "127.0.0.1");
+    let other = Certificates::make(&place.0, "other", "127.0.0.1");
+    let cluster = Cluster::with_tls(place, &own);
+    let address = cluster.address(0);
+    let (a, key, _) = joined(address.clone(), Some(own.for_client()), "a", "10.77.0.1/24").unwrap();
+    let (b, same, _) = joined(address.clone(), Some(own.for_client()), "b", "10.77.0.1/24").unwrap();
+    assert_eq!(key.public(), same.public(), "a fleet has one key");
+    invite(&a, "alice", 1);
+    knock(&b, 1, 1).unwrap();
+    for (tls, who) in [
+        (TlsFiles { ca: own.ca.clone(), own: None }, "nobody"),
+        (TlsFiles { ca: own.ca.clone(), own: other.for_client().own }, "a client of another world"),
+        (TlsFiles { ca: other.ca.clone(), own: own.for_client().own }, "one who trusts another world"),
+    ] {
+        let read = ropewalk_fleet::block_on(cluster.ledger(0, Some(&tls)).read());
+        assert!(matches!(read, Err(LedgerError::Store(StoreError::Gone(_)))), "{who}: {read:?}");
+    }
+    let missing = TlsFiles { ca: own.ca.with_extension("none"), own: None };
+    assert!(matches!(Etcd::new(&address, Some(&missing)), Err(StoreError::File { .. })));
+}
+
+#[test]
+fn a_gateway_that_does_not_fit_is_told_so() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let (_a, _) = join(&cluster, "a", 0);
+    let other = joined(cluster.address(0), None, "b", "10.88.0.1/24").map(drop);
+    assert!(matches!(other, Err(JoinError::Ledger(LedgerError::Network { .. }))), "{other:?}");
+    let bad = joined(cluster.address(0), None, "no/name", "10.77.0.1/24").map(drop);
+    assert!(matches!(bad, Err(JoinError::Ledger(LedgerError::BadName))), "{bad:?}");
+    eventually("a is there", || {
+        ropewalk_fleet::block_on(cluster.ledger(0, None).read()).is_ok_and(|c| c.gateways().count() == 1)
+    });
+    let twice = joined(cluster.address(0), None, "a", "10.77.0.1/24").map(drop);
+    assert!(matches!(twice, Err(JoinError::NameTaken(_))), "{twice:?}");
+    let clear = Etcd::new(&"etcd://10.0.0.1:2379/x".parse().unwrap(), None);
+    assert!(matches!(clear, Err(StoreError::Clear)), "{clear:?}");
+}

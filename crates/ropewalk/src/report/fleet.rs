@@ -1,0 +1,92 @@
+//! How a gateway stands in its fleet.
+
+use ropewalk_fleet::MemberReport;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// A gateway's fleet, as it knows it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct FleetStatus {
+    /// This gateway's name.
+    pub name: String,
+    /// Where the store is.
+    pub store: String,
+    /// It answers. While it does not, known clients come and go, and new invites wait.
+    pub reachable: bool,
+    /// Since it was last heard, seconds.
+    pub silent_s: f64,
+    /// Devices that wait for the store to be asked whether they may come in.
+    pub waiting: usize,
+    /// The gateways that live.
+    pub gateways: Vec<FleetGateway>,
+}
+
+/// One gateway of the fleet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct FleetGateway {
+    /// Its name.
+    pub name: String,
+    /// Where devices reach it.
+    pub endpoints: Vec<String>,
+    /// It takes no sessions.
+    pub draining: bool,
+    /// How many clients it serves.
+    pub clients: usize,
+}
+
+impl FleetStatus {
+    /// Out of what the store's thread knows.
+    pub(crate) fn new(report: MemberReport) -> FleetStatus {
+        let MemberReport { name, store, reachable, silent_s, waiting, gateways } = report;
+        let one = |g: ropewalk_fleet::FleetReport| FleetGateway {
+            name: g.name,
+            endpoints: g.endpoints,
+            draining: g.draining,
+            clients: g.clients,
+        };
+        let gateways = gateways.into_iter().map(one).collect();
+        FleetStatus { name, store, reachable, silent_s, waiting, gateways }
+    }
+
+    /// As a user reads it.
+    pub(crate) fn lines(&self) -> String {
+        let mut out = format!("fleet: {} in {}", self.name, self.store);
+        if !self.reachable {
+            let _ = write!(
+                out,
+                ", which has not answered for {:.0} s: known clients come and go, new invites wait",
+                self.silent_s
+            );
+        }
+        if self.waiting > 0 {
+            let _ = write!(out, "; {} devices wait", self.waiting);
+        }
+        out.push('\n');
+        for g in &self.gateways {
+            let state = if g.draining { ", draining" } else { "" };
+            let _ = writeln!(out, "  {}: {} clients{state}, {}", g.name, g.clients, g.endpoints.join(" "));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_is_gone_is_said() {
+        let gateway =
+            FleetGateway { name: "a".into(), endpoints: vec!["gw:1".into()], draining: true, clients: 2 };
+        let mut status = FleetStatus {
+            name: "a".into(),
+            reachable: true,
+            gateways: vec![gateway],
+            ..FleetStatus::default()
+        };
+        assert_eq!(status.lines(), "fleet: a in \n  a: 2 clients, draining, gw:1\n");
+        (status.reachable, status.silent_s, status.waiting) = (false, 7.2, 1);
+        assert!(status.lines().contains("not answered for 7 s") && status.lines().contains("1 devices wait"));
+    }
+}

@@ -1,0 +1,232 @@
+//! The fleet's etcd, as a gateway and as the commands see it.
+
+use super::Store;
+use crate::daemon::entropy;
+use crate::exit::{Code, failure};
+use crate::report::fleet::FleetStatus;
+use crate::state::clients::KnownClient;
+use crate::state::pool::Pool;
+use ropewalk_bond::api::Admission;
+use ropewalk_fleet::{
+    Copy, Etcd, Evict, Join, JoinError, Ledger, LedgerError, Member, StoreAddress, StoreError, TlsFiles,
+    Usage,
+};
+use ropewalk_session::{
+    ClientHello, ENDPOINTS_MAX, Endpoint, InviteId, InviteSecret, PublicKey, Refusal, StaticKey, Token,
+};
+use std::path::PathBuf;
+
+/// Where the store is, and what proves who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoreSettings {
+    address: StoreAddress,
+    tls: Option<TlsFiles>,
+}
+
+impl StoreSettings {
+    /// What the options say; `None` if there is no store.
+    pub(crate) fn new(
+        address: Option<StoreAddress>,
+        ca: Option<PathBuf>,
+        cert: Option<PathBuf>,
+        key: Option<PathBuf>,
+    ) -> anyhow::Result<Option<StoreSettings>> {
+        let wrong = |words: &str| Err(failure(Code::Usage, words));
+        let own = match (cert, key) {
+            (Some(cert), Some(key)) => Some((cert, key)),
+            (None, None) => None,
+            _ => return wrong("--store-cert and --store-key go together: give both"),
+        };
+        let tls = match (ca, own) {
+            (Some(ca), own) => Some(TlsFiles { ca, own }),
+            (None, None) => None,
+            (None, Some(_)) => return wrong("--store-cert needs --store-ca, too: who signs for etcd"),
+        };
+        match address {
+            Some(address) => Ok(Some(StoreSettings { address, tls })),
+            None if tls.is_some() => {
+                wrong("--store-ca is for a store: name it with --store etcd://HOST:PORT/PREFIX")
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Does one thing with the store, for a command.
+    fn ask<T>(&self, work: impl AsyncFnOnce(&mut Ledger) -> Result<T, LedgerError>) -> anyhow::Result<T> {
+        let outcome = ropewalk_fleet::block_on(async {
+            let mut ledger = Ledger::new(&Etcd::new(&self.address, self.tls.as_ref())?, &self.address.prefix);
+            work(&mut ledger).await
+        });
+        outcome.map_err(said)
+    }
+
+    /// A token for a new client.
+    pub(crate) fn invite(&self, name: &str, named: &[Endpoint]) -> anyhow::Result<Token> {
+        self.ask(async |ledger| {
+            let endpoints =
+                if named.is_empty() { endpoints(&ledger.read().await?, None) } else { named.to_vec() };
+            let gateway = ledger.known_key().await?.ok_or(LedgerError::NoGateway)?;
+            let (id, secret) = (InviteId::generate(&mut entropy()), InviteSecret::generate(&mut entropy()));
+            let token =
+                Token::new(gateway, id, secret.clone(), endpoints).map_err(|_| LedgerError::NoGateway)?;
+            ledger.invite(name, id, &secret).await?;
+            Ok(token)
+        })
+    }
+
+    /// Takes a client's right to come in.
+    pub(crate) fn revoke(&self, name: &str) -> anyhow::Result<()> {
+        self.ask(async |ledger| ledger.revoke(name).await.map(drop))
+    }
+
+    /// Who may come in.
+    pub(crate) fn clients(&self) -> anyhow::Result<Vec<KnownClient>> {
+        self.ask(async |ledger| ledger.read().await.map(|copy| known(&copy)))
+    }
+}
+
+/// With the exit code that fits.
+fn said(error: LedgerError) -> anyhow::Error {
+    let code = match &error {
+        LedgerError::NameTaken(_) | LedgerError::UnknownName(_) | LedgerError::BadName => Code::Usage,
+        LedgerError::Network { .. } | LedgerError::NoGateway | LedgerError::Store(StoreError::Clear) => {
+            Code::Usage
+        }
+        LedgerError::Store(StoreError::Gone(_)) => Code::Unreachable,
+        _ => Code::Failure,
+    };
+    failure(code, error.to_string())
+}
+
+/// Endpoints of all gateways that take sessions: the first of each, then the second of each; those of `first` before others'.
+fn endpoints(copy: &Copy, first: Option<&str>) -> Vec<Endpoint> {
+    let mut gateways: Vec<_> = copy.gateways().filter(|(_, g)| !g.draining).collect();
+    gateways.sort_by_key(|(name, _)| Some(*name) != first);
+    let longest = gateways.iter().map(|(_, g)| g.endpoints.len()).max().unwrap_or(0);
+    let in_turns = (0..longest).flat_map(|i| gateways.iter().filter_map(move |(_, g)| g.endpoints.get(i)));
+    let mut all: Vec<Endpoint> = Vec::new();
+    for endpoint in in_turns.filter_map(|text| text.parse().ok()) {
+        if all.len() < ENDPOINTS_MAX && !all.contains(&endpoint) {
+            all.push(endpoint);
+        }
+    }
+    all
+}
+
+fn known(copy: &Copy) -> Vec<KnownClient> {
+    let one = |(name, c): (&str, &ropewalk_fleet::ClientRecord)| KnownClient {
+        name: name.into(),
+        came: c.key.is_some(),
+        inside: c.addresses().collect(),
+        gateway: copy.serving(name).map(|s| s.gateway.clone()),
+        used_bytes: Some(copy.used(name, None).total()),
+    };
+    copy.clients().filter(|(_, c)| !c.revoked).map(one).collect()
+}
+
+/// A gateway's place in its fleet.
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    member: Member,
+    pool: Pool,
+    name: String,
+}
+
+impl Fleet {
+    /// Joins the fleet, waiting for its store; returns the fleet's key, too.
+    pub(crate) fn join(
+        settings: &StoreSettings,
+        name: Option<String>,
+        pool: Pool,
+        evict: impl Fn(Evict) + Send + Sync + 'static,
+    ) -> anyhow::Result<(Fleet, StaticKey)> {
+        let name = name.map_or_else(own_name, Ok)?;
+        let join = Join {
+            address: settings.address.clone(),
+            tls: settings.tls.clone(),
+            name: name.clone(),
+            instance: InviteId::generate(&mut entropy()).0.iter().map(|b| format!("{b:02x}")).collect(),
+            pool,
+            new_key: StaticKey::generate(&mut entropy())?,
+            evict: Box::new(evict),
+        };
+        let (member, key) = Member::join(join).map_err(|error| match error {
+            JoinError::Ledger(error) => said(error),
+            JoinError::NameTaken(_) => failure(Code::Taken, error.to_string()),
+            JoinError::System(_) => error.into(),
+        })?;
+        Ok((Fleet { member, pool, name }, key))
+    }
+
+    /// Tells the fleet where devices reach this gateway.
+    pub(crate) fn announce(&self, endpoints: &[Endpoint]) {
+        self.member.announce(endpoints.iter().map(ToString::to_string).collect());
+    }
+}
+
+/// What this machine is called.
+fn own_name() -> anyhow::Result<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(failure(Code::Usage, "this machine has no name: name the gateway with --name"));
+    }
+    Ok(name.to_owned())
+}
+
+impl Store for Fleet {
+    fn is_ready(&self, key: &PublicKey, hello: &ClientHello) -> bool {
+        self.member.is_ready(key, (hello.invite, &hello.secret))
+    }
+
+    fn admit(&self, key: &PublicKey, hello: &ClientHello) -> Result<Admission, Refusal> {
+        let (ipv4, ipv6) = self.member.admit(key, (hello.invite, &hello.secret))?;
+        let (ipv4, ipv6) = (self.pool.inner_v4(ipv4), self.pool.inner_v6(ipv6));
+        Ok(Admission { ipv4, ipv6, networks: Vec::new(), device: 0 })
+    }
+
+    fn name_of(&self, key: &PublicKey) -> Option<String> {
+        self.member.name_of(key)
+    }
+
+    fn came(&self, key: &PublicKey) {
+        self.member.came(key);
+    }
+
+    fn went(&self, key: &PublicKey) {
+        self.member.went(key);
+    }
+
+    fn used(&self, of: &[(PublicKey, Usage)]) {
+        self.member.used(of);
+    }
+
+    fn drain(&self, draining: bool) {
+        self.member.drain(draining);
+    }
+
+    fn status(&self) -> Option<FleetStatus> {
+        Some(FleetStatus::new(self.member.report()))
+    }
+
+    fn known(&self) -> Vec<KnownClient> {
+        self.member.read(known)
+    }
+
+    fn others(&self) -> Vec<Endpoint> {
+        self.member.read(|copy| endpoints(copy, Some(&self.name)))
+    }
+
+    fn invite(&self, name: &str, id: InviteId, secret: &InviteSecret) -> anyhow::Result<()> {
+        self.member.invite(name, id, secret).map_err(said)
+    }
+
+    fn revoke(&self, name: &str) -> anyhow::Result<Option<PublicKey>> {
+        self.member.revoke(name).map_err(said)
+    }
+
+    /// The store has what was changed before its answer comes.
+    fn save(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
+}

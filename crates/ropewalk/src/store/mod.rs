@@ -1,0 +1,50 @@
+//! Where a gateway keeps who may come in: in its state directory, or in the etcd of a fleet.
+
+mod directory;
+mod fleet;
+
+pub(crate) use directory::Directory;
+pub(crate) use fleet::{Fleet, StoreSettings};
+
+use crate::report::fleet::FleetStatus;
+use crate::state::clients::KnownClient;
+use ropewalk_bond::api::Admission;
+use ropewalk_fleet::Usage;
+use ropewalk_session::{ClientHello, Endpoint, InviteId, InviteSecret, PublicKey, Refusal};
+use std::fmt;
+
+/// A gateway's memory. What the data loop calls answers at once, whatever lies behind it.
+pub(crate) trait Store: fmt::Debug + Send + Sync {
+    /// Whether it is known if this client may come in; if not, it will be soon. For the data loop.
+    fn is_ready(&self, _key: &PublicKey, _hello: &ClientHello) -> bool {
+        true
+    }
+    /// May this client come in? For the data loop.
+    fn admit(&self, key: &PublicKey, hello: &ClientHello) -> Result<Admission, Refusal>;
+    /// What the client with this key is called. For the data loop.
+    fn name_of(&self, key: &PublicKey) -> Option<String>;
+    /// A client has a session here. For the data loop.
+    fn came(&self, _key: &PublicKey) {}
+    /// A client has none any more. For the data loop.
+    fn went(&self, _key: &PublicKey) {}
+    /// What clients have used since the last call. For the data loop.
+    fn used(&self, _of: &[(PublicKey, Usage)]) {}
+    /// This gateway takes no sessions, or takes them again. For the data loop.
+    fn drain(&self, _draining: bool) {}
+    /// How the gateway stands in its fleet, if it has one. For the data loop.
+    fn status(&self) -> Option<FleetStatus> {
+        None
+    }
+    /// Who may come in.
+    fn known(&self) -> Vec<KnownClient>;
+    /// Where the other gateways are, for tokens.
+    fn others(&self) -> Vec<Endpoint> {
+        Vec::new()
+    }
+    /// Adds an invite; returns when it will outlast this process.
+    fn invite(&self, name: &str, id: InviteId, secret: &InviteSecret) -> anyhow::Result<()>;
+    /// Takes a client's right to come in; its key if it ever came.
+    fn revoke(&self, name: &str) -> anyhow::Result<Option<PublicKey>>;
+    /// Returns when what was changed will outlast this process.
+    fn save(&self) -> anyhow::Result<()>;
+}

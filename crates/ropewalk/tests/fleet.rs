@@ -1,0 +1,311 @@
+//! Two gateways of a fleet and a client, with a real etcd behind TLS. The one that serves is killed; connections go on by the other.
+//!
+//! ```text
+//!   client ─ wan1, wan2 ─ hub ─ g1 ─┐
+//!                          │  ─ g2 ─┴ (both by the hub, which has the route to the client's inner address follow the store)
+//!                          ├─ etcd, 10.5.0.1:2379
+//!                          └─ server 10.3.0.2
+//! ```
+
+mod common;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use common::flow::Flow;
+use common::{BINARY, States, eventually, root, ropewalk};
+use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
+use ropewalk_fleet::{Etcd, Ledger, StoreAddress, TlsFiles};
+use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const STORE: &str = "etcd://10.5.0.1:2379/fleet";
+const LONG: Duration = Duration::from_secs(60);
+
+/// Certificates of etcd and of a gateway, and who signed them.
+struct Certificates {
+    ca: String,
+    etcd: [String; 2],
+    gateway: [String; 2],
+}
+
+impl Certificates {
+    fn make(dir: &Path) -> Certificates {
+        std::fs::create_dir_all(dir).unwrap();
+        let write = |name: &str, label: &str, der: &[u8]| {
+            let path = dir.join(name).display().to_string();
+            let text = format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", STANDARD.encode(der));
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let ca = write("ca.pem", "CERTIFICATE", params.self_signed(&key).unwrap().der());
+        let issuer = Issuer::new(params, key);
+        let issue = |name: &str| {
+            let mut params = CertificateParams::new(vec!["10.5.0.1".to_owned()]).unwrap();
+            params.extended_key_usages =
+                vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+            let key = KeyPair::generate().unwrap();
+            let certificate = params.signed_by(&key, &issuer).unwrap();
+            [
+                write(&format!("{name}.pem"), "CERTIFICATE", certificate.der()),
+                write(&format!("{name}.key"), "PRIVATE KEY", &key.serialize_der()),
+            ]
+        };
+        let (etcd, gateway) = (issue("etcd"), issue("gateway"));
+        Certificates { ca, etcd, gateway }
+    }
+
+    fn files(&self) -> TlsFiles {
+        let [certificate, key] = self.gateway.clone().map(PathBuf::from);
+        TlsFiles { ca: self.ca.clone().into(), own: Some((certificate, key)) }
+    }
+}
+
+/// The hub's route to the client's inner address leads to the gateway that the store says.
+struct Router {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Router {
+    fn start(hub: &Namespace, tls: TlsFiles) -> Router {
+        let (hub, stop) = (hub.clone(), Arc::new(AtomicBool::new(false)));
+        let ended = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let inside = hub.clone();
+            let follow = move || {
+                let address: StoreAddress = STORE.parse().unwrap();
+                let mut now = None;
+                let mut ledger = Ledger::new(&Etcd::new(&address, Some(&tls)).unwrap(), &address.prefix);
+                let look = async {
+                    while !ended.load(Ordering::Relaxed) {
+                        if let Ok(copy) = ledger.read().await
+                            && let Some(serving) =
+                                copy.serving("alice").filter(|s| Some(&s.gateway) != now.as_ref())
+                        {
+                            let via = if serving.gateway == "g1" { "10.2.1.2" } else { "10.2.2.2" };
+                            let route = format!("route replace {}/32 via {via}", serving.inside[0]);
+                            inside.ip(&[route]).unwrap();
+                            now = Some(serving.gateway.clone());
+                        }
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                    Ok::<(), std::io::Error>(())
+                };
+                ropewalk_fleet::block_on(look).unwrap();
+            };
+            hub.run(follow).unwrap();
+        });
+        Router { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+struct World {
+    topology: Topology,
+    client: Namespace,
+    hub: Namespace,
+    gateways: [Namespace; 2],
+    server: Namespace,
+    states: States,
+    tls: Certificates,
+}
+
+impl World {
+    fn new() -> World {
+        let (topology, states) = (Topology::new().unwrap(), States::new("fleet"));
+        let [client, hub, g1, g2, server] =
+            ["client", "hub", "g1", "g2", "server"].map(|name| topology.namespace(name).unwrap());
+        let link = |to: &Namespace, there: &str, ours: &str, theirs: &str, hubs: &str| {
+            topology.veth((to, End::new(there, [theirs])), (&hub, End::new(ours, [hubs]))).unwrap();
+        };
+        link(&client, "wan1", "c1", "10.1.1.1/24", "10.1.1.254/24");
+        link(&client, "wan2", "c2", "10.1.2.1/24", "10.1.2.254/24");
+        link(&g1, "eth0", "g1", "10.2.1.2/24", "10.2.1.1/24");
+        link(&g2, "eth0", "g2", "10.2.2.2/24", "10.2.2.1/24");
+        link(&server, "eth0", "s", "10.3.0.2/24", "10.3.0.1/24");
+        hub.ip(&["address add 10.5.0.1/32 dev lo"]).unwrap();
+        client
+            .ip(&[
+                "route add 10.2.0.0/16 via 10.1.1.254 dev wan1 metric 1",
+                "route add 10.2.0.0/16 via 10.1.2.254 dev wan2 metric 2",
+            ])
+            .unwrap();
+        g1.ip(&["route add default via 10.2.1.1"]).unwrap();
+        g2.ip(&["route add default via 10.2.2.1"]).unwrap();
+        server.ip(&["route add default via 10.3.0.1"]).unwrap();
+        [&hub, &g1, &g2].into_iter().for_each(|ns| ns.sysctl("net.ipv4.ip_forward", "1").unwrap());
+        let tls = Certificates::make(Path::new(&states.of("tls")));
+        World { topology, client, hub, gateways: [g1, g2], server, states, tls }
+    }
+
+    fn etcd(&self) -> Process {
+        let data = self.states.of("etcd");
+        let [certificate, key] = &self.tls.etcd;
+        let url = "https://10.5.0.1:2379";
+        let args = [
+            "--data-dir",
+            &data,
+            "--listen-client-urls",
+            url,
+            "--advertise-client-urls",
+            url,
+            "--listen-peer-urls",
+            "http://127.0.0.1:2380",
+            "--client-cert-auth",
+            "--trusted-ca-file",
+            &self.tls.ca,
+            "--cert-file",
+            certificate,
+            "--key-file",
+            key,
+        ];
+        self.hub.start("etcd", args).unwrap()
+    }
+
+    fn store(&self) -> [&str; 8] {
+        let [certificate, key] = &self.tls.gateway;
+        ["--store", STORE, "--store-ca", &self.tls.ca, "--store-cert", certificate, "--store-key", key]
+    }
+
+    fn serve(&self, n: usize) -> Process {
+        let (name, state) = (format!("g{n}"), self.states.of(&format!("g{n}")));
+        let listen = format!("10.2.{n}.2:4500");
+        let args =
+            ["serve", "--state", &state, "--listen", &listen, "--address", "10.77.0.1/24", "--name", &name];
+        let store = self.store();
+        self.gateways[n - 1].start(BINARY, args.iter().chain(&store)).unwrap()
+    }
+
+    fn up(&self, token: &str) -> Process {
+        let state = self.states.of("client");
+        let args =
+            ["up", token, "--state", &state, "--path", "wan1", "--path", "wan2", "--route", "10.3.0.0/24"];
+        let mut client = self.client.start(BINARY, args).unwrap();
+        client.wait_for_line("connected", LONG).unwrap();
+        client
+    }
+
+    fn status(&self, end: &str) -> serde_json::Value {
+        let (code, out, err) = ropewalk(&["status", "--json", "--state", &self.states.of(end)]);
+        assert_eq!(code, 0, "{err}");
+        serde_json::from_str(&out).unwrap()
+    }
+
+    /// Which gateway serves, by itself.
+    fn serves(&self, n: usize) -> bool {
+        self.status(&format!("g{n}"))["peers"].as_array().unwrap().iter().any(|p| p["up"] == true)
+    }
+
+    /// Answers that are missing while `act` happens, as time.
+    fn gap(&self, act: impl FnOnce()) -> Duration {
+        let every = Duration::from_millis(20);
+        let ping = Ping::new("10.3.0.2".parse().unwrap()).count(200).interval(every).start(&self.client);
+        std::thread::sleep(Duration::from_millis(500));
+        act();
+        let report = ping.join().unwrap().unwrap();
+        every * (report.sent - report.received) as u32
+    }
+}
+
+#[test]
+fn a_client_goes_on_when_its_gateway_dies_drains_or_loses_the_store() {
+    if !root() {
+        return;
+    }
+    if Command::new("etcd").arg("--version").output().is_err() {
+        ropewalk_skip::skip("needs etcd (Debian: etcd-server)");
+        return;
+    }
+    let world = World::new();
+    let mut etcd = world.etcd();
+    let mut gateways = [1, 2].map(|n| Some(world.serve(n)));
+    for gateway in gateways.iter_mut().flatten() {
+        gateway.wait_for_line("gateway ready", LONG).unwrap();
+    }
+    eventually("both are alive", || {
+        world.status("g1")["fleet"]["gateways"].as_array().is_some_and(|all| all.len() == 2)
+    });
+    let (code, token, err) = ropewalk(&["invite", "alice", "--state", &world.states.of("g1")]);
+    assert_eq!(code, 0, "{err}");
+    let _router = Router::start(&world.hub, world.tls.files());
+    let mut client = world.up(token.trim());
+    let inside = world.status("client")["peers"][0]["inside"].clone();
+    eventually("somebody serves", || world.serves(1) || world.serves(2));
+    let (first, second) = if world.serves(1) { (1, 2) } else { (2, 1) };
+    let flow = Flow::start(&world.client, &world.server, "10.3.0.2");
+    flow.goes_on("a flow");
+
+    // Death.
+    let gap = world.gap(|| {
+        let mut dead = gateways[first - 1].take().unwrap();
+        dead.signal(Signal::KILL).unwrap();
+        dead.wait(LONG).unwrap();
+    });
+    println!("killed: answers were missing for {gap:?}");
+    eventually("the other serves", || world.serves(second));
+    flow.goes_on("by the other gateway");
+    assert_eq!(world.status("client")["peers"][0]["inside"], inside, "its address is its own");
+
+    // The first returns, and the second drains.
+    let mut again = world.serve(first);
+    again.wait_for_line("gateway ready", LONG).unwrap();
+    gateways[first - 1] = Some(again);
+    let drained = world.states.of(&format!("g{second}"));
+    let gap = world.gap(|| {
+        let (code, _, err) = ropewalk(&["drain", "--state", &drained]);
+        assert_eq!(code, 0, "{err}");
+    });
+    println!("drained: answers were missing for {gap:?}");
+    eventually("the first serves", || world.serves(first));
+    flow.goes_on("after a drain");
+    let status = world.status(&format!("g{second}"));
+    assert!(status["draining"] == true && !world.serves(second), "{status}");
+    assert_eq!(ropewalk(&["drain", "--off", "--state", &drained]).0, 0);
+
+    // Without the store sessions live, and who is known comes back.
+    etcd.signal(Signal::STOP).unwrap();
+    eventually("it is said", || world.status("g1")["fleet"]["reachable"] == false);
+    flow.goes_on("without the store");
+    client.signal(Signal::KILL).unwrap();
+    client.wait(LONG).unwrap();
+    drop(flow);
+    let mut client = world.up(token.trim());
+    let (_, shown, _) = ropewalk(&["status", "--state", &world.states.of("g1")]);
+    assert!(shown.contains("new invites wait"), "{shown}");
+    etcd.signal(Signal::CONT).unwrap();
+    eventually("the store is back", || world.status("g1")["fleet"]["reachable"] == true);
+    let flow = Flow::start(&world.client, &world.server, "10.3.0.2");
+    flow.goes_on("with the store again");
+    drop(flow);
+
+    // What was used is known; out on one, out on both.
+    let list = || {
+        let store = world.store();
+        let out = world.hub.exec(BINARY, ["clients", "--json"].iter().chain(&store)).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&out.stdout).unwrap_or_default()
+    };
+    eventually("what was used is written", || list()[0]["used_bytes"].as_u64().is_some_and(|n| n > 32_768));
+    let elsewhere = if world.serves(1) { 2 } else { 1 };
+    let (code, _, err) =
+        ropewalk(&["revoke", "alice", "--state", &world.states.of(&format!("g{elsewhere}"))]);
+    assert_eq!(code, 0, "{err}");
+    let ended = client.wait(LONG).unwrap();
+    assert_eq!(ended.code(), Some(5), "{}", client.stderr());
+    assert_eq!(list(), serde_json::json!([]));
+    drop(world.topology);
+}

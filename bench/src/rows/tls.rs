@@ -30,15 +30,27 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let case = |(name, environment): &(&str, &str)| -> Result<Case> {
         let environment = Environment::named(environment).context("no such environment")?;
         let label = format!("tls {name}");
-        let comparison =
-            Comparison { bench, label, links: &environment.links, systems: &SYSTEMS, repeats, unit: Unit::Mbps };
+        let comparison = Comparison {
+            bench,
+            label,
+            links: &environment.links,
+            systems: &SYSTEMS,
+            repeats,
+            unit: Unit::Mbps,
+        };
         let values = comparison
             .run(|site, open| Ok(Sample::of(bench.flow(site, open, seconds)?.steady_mbps(WARM_UP))))?;
         let [a, b, tls, both] = SYSTEMS.map(|system| figure_of(&values, system));
         let sum = a.zip(b).map(|(a, b)| a + b);
         let figures = vec![
             Figure::new("TLS over TCP alone", Unit::Times, ratio(tls, b), [], Goal::at_least(0.8, 0.95)),
-            Figure::new("UDP and TLS over the sum", Unit::Times, ratio(both, sum), [], Goal::at_least(0.9, 0.96)),
+            Figure::new(
+                "UDP and TLS over the sum",
+                Unit::Times,
+                ratio(both, sum),
+                [],
+                Goal::at_least(0.9, 0.96),
+            ),
         ];
         Ok(Case { name: (*name).to_owned(), values, figures })
     };

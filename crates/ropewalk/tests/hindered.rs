@@ -148,8 +148,9 @@ fn strangers_at_the_tls_port_do_no_harm() {
     let idle = lab
         .gateway
         .run(move || {
-            let mut idle: Vec<TcpStream> =
-                (0..2000).filter_map(|_| TcpStream::connect_timeout(&at, Duration::from_secs(2)).ok()).collect();
+            let mut idle: Vec<TcpStream> = (0..2000)
+                .filter_map(|_| TcpStream::connect_timeout(&at, Duration::from_secs(2)).ok())
+                .collect();
             for (n, stream) in idle.iter_mut().enumerate() {
                 // A hello that stays unfinished, requests without TLS, noise.
                 let says: &[u8] = match n % 3 {
@@ -202,14 +203,17 @@ fn a_captive_portal_is_told_from_a_dead_link() {
     let state = states.of("gateway");
     let token = ropewalk(&["invite", "alice", "--state", &state, "--endpoint", "10.9.0.1:4500"]).1;
     let (client_state, line) = (states.of("client"), token.trim().to_owned());
-    let mut client = lab.client.start(BINARY, ["up", &line, "--state", &client_state, "--path", "wan1"]).unwrap();
+    let mut client =
+        lab.client.start(BINARY, ["up", &line, "--state", &client_state, "--path", "wan1"]).unwrap();
     client.wait_for_line("a captive portal answers", SOON * 3).unwrap();
     let status = ropewalk(&["status", "--state", &client_state]).1;
     assert!(status.contains("wan1: a captive portal answers here"), "{status}");
     assert!(status.contains("http://login.example/?from=you"), "{status}");
     client.stop();
     // A link that is dead says so: nobody answers at all.
-    lab.gateway.shell("nft 'table inet dead { chain i { type filter hook input priority 0; drop; }\n}'").unwrap();
+    lab.gateway
+        .shell("nft 'table inet dead { chain i { type filter hook input priority 0; drop; }\n}'")
+        .unwrap();
     let mut client = lab.client.start(BINARY, ["up", "--state", &client_state, "--path", "wan1"]).unwrap();
     eventually("it is said", || {
         let (code, out, _) = ropewalk(&["status", "--state", &client_state]);

@@ -112,7 +112,8 @@ mod tests {
         assert_eq!(admit(address(9), of_one(64, false)), Verdict::Take);
         assert_eq!(admit(address(999), some(128, true)), Verdict::Replace);
         assert_eq!(admit(address(999), some(512, false)), Verdict::Refuse, "streams stay");
-        let [a, b, c] = ["2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1"].map(|t| t.parse::<IpAddr>().unwrap());
+        let [a, b, c] =
+            ["2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1"].map(|t| t.parse::<IpAddr>().unwrap());
         assert_eq!(admit(b, std::iter::repeat_n((a, true), 32)), Verdict::Refuse, "one network");
         assert_eq!(admit(c, std::iter::repeat_n((a, true), 32)), Verdict::Take);
     }

@@ -66,7 +66,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The loop's end: connections by their numbers. When it is dropped, the thread ends, and with it all connections.
 pub struct Tls {
     shared: Arc<Shared>,
-    streams: HashMap<u32, (SocketAddr, Arc<Outgoing>)>,
+    streams: HashMap<u32, Arc<Outgoing>>,
 }
 
 impl std::fmt::Debug for Tls {
@@ -150,7 +150,7 @@ impl Tls {
     /// # Errors
     /// Too much waits already: nothing was taken.
     pub fn send(&mut self, id: u32, segment: usize, batch: &[u8]) -> Result<(), Full> {
-        let Some((_, out)) = self.streams.get(&id) else { return Ok(()) };
+        let Some(out) = self.streams.get(&id) else { return Ok(()) };
         if out.push(segment, batch)? {
             locked(&self.shared.ready).push(id);
             self.shared.thread.wake();
@@ -166,9 +166,7 @@ impl Tls {
         if inbox.stalled {
             self.shared.thread.wake();
         }
-        for (id, remote, out) in inbox.opened.drain(..) {
-            self.streams.insert(id, (remote, out));
-        }
+        self.streams.extend(inbox.opened.drain(..));
         for news in &inbox.news {
             if let News::Over { id, .. } = news {
                 self.streams.remove(id);
@@ -205,7 +203,11 @@ struct Thread {
 }
 
 impl Thread {
-    fn new(shared: Arc<Shared>, listeners: Vec<TcpListener>, identity: Option<Identity>) -> io::Result<Thread> {
+    fn new(
+        shared: Arc<Shared>,
+        listeners: Vec<TcpListener>,
+        identity: Option<Identity>,
+    ) -> io::Result<Thread> {
         let poller = Poller::new()?;
         poller.add(&shared.thread, WAKE, Interest::Read)?;
         for (listener, token) in listeners.iter().zip(LISTEN..) {

@@ -85,7 +85,8 @@ fn datagrams_go_both_ways_whole_and_in_order() {
     // More than TCP and the queue hold at once: what is refused is sent again, as it is here only.
     let mut sent = 0_u32;
     while sent < 20_000 {
-        let batch: Vec<u8> = (sent..sent + 40).flat_map(|n| [n.to_be_bytes().to_vec(), vec![7; 1196]].concat()).collect();
+        let batch: Vec<u8> =
+            (sent..sent + 40).flat_map(|n| [n.to_be_bytes().to_vec(), vec![7; 1196]].concat()).collect();
         match client.send(id, 1200, &batch) {
             Ok(()) => sent += 40,
             Err(Full) => there.look(&mut gateway),

@@ -194,7 +194,9 @@ impl Hindered {
         }
         let is_silent = self.silent.is_some_and(|since| now.since(since) >= PATIENCE);
         let gateway = endpoints.iter().flat_map(|(_, found)| found).next();
-        if let Some(gateway) = gateway.filter(|_| is_silent && self.probe.is_none() && now >= self.next_portal) {
+        if let Some(gateway) =
+            gateway.filter(|_| is_silent && self.probe.is_none() && now >= self.next_portal)
+        {
             self.next_portal = now + PORTAL_AGAIN;
             let own = endpoints.iter().map(|(e, _)| e).chain(self.endpoints.iter().map(|(e, _)| e));
             let own = own.filter_map(|e| e.to_string().rsplit_once(':').map(|(host, _)| host.to_owned()));

@@ -393,7 +393,13 @@ impl Uplink {
     }
 
     /// A connection carries datagrams. `false` if it is not this way's.
-    pub(crate) fn on_stream(&mut self, running: &mut Running, id: u32, remote: SocketAddr, now: Time) -> bool {
+    pub(crate) fn on_stream(
+        &mut self,
+        running: &mut Running,
+        id: u32,
+        remote: SocketAddr,
+        now: Time,
+    ) -> bool {
         if !self.hindered.settles(id) {
             return false;
         }
@@ -427,7 +433,8 @@ impl Uplink {
     /// A stream on which the gateway does not answer, or not any more, makes room for another.
     fn drop_hopeless_stream(&mut self, running: &mut Running, now: Time) {
         let is_hopeless = |a: &&Attempt| {
-            a.is_tls && (is_dead(a, now) || Some(a.path) != self.chosen && now.since(a.since) > STREAM_PATIENCE)
+            a.is_tls
+                && (is_dead(a, now) || Some(a.path) != self.chosen && now.since(a.since) > STREAM_PATIENCE)
         };
         if let Some(path) = self.attempts.iter().find(is_hopeless).map(|a| a.path) {
             self.abandon(running, path, now);

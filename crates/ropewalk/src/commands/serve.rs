@@ -137,7 +137,8 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     let key = identity::load_or_make(dir)?;
     let public = key.public();
     let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
-    let tls = (radios.is_none() && !file.serve.tls_listen.is_empty()).then(|| open_tls(&file, dir)).transpose()?;
+    let tls =
+        (radios.is_none() && !file.serve.tls_listen.is_empty()).then(|| open_tls(&file, dir)).transpose()?;
     let (devices, ports) = match config.layer() {
         Layer::Two => (Devices::to_come(ports::prefix(&file)), Some(Ports::new(&file)?)),
         Layer::Three => (Devices::one(set_up(&file, &pool, &behind, journal)?), None),

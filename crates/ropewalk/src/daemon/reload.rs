@@ -75,6 +75,7 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("serve.tls-listen", old.serve.tls_listen != new.serve.tls_listen),
         ("serve.tls-endpoints", old.serve.tls_endpoints != new.serve.tls_endpoints),
         ("up.tls", old.up.tls != new.up.tls),
+        ("up.tls-endpoints", old.up.tls_endpoints != new.up.tls_endpoints),
         ("up.token", old.up.token != new.up.token),
         ("up.tun", old.up.tun != new.up.tun),
         ("up.token-file", old.up.token_file != new.up.token_file),

@@ -58,8 +58,10 @@ fn converse(
     let (began, mut inbox) = (Instant::now(), Inbox::default());
     while began.elapsed() < PATIENCE {
         tls.take(&mut inbox);
-        let answers: Vec<Vec<u8>> =
-            inbox.runs().flat_map(|(run, bytes)| bytes.chunks(run.segment).map(<[u8]>::to_vec).collect::<Vec<_>>()).collect();
+        let answers: Vec<Vec<u8>> = inbox
+            .runs()
+            .flat_map(|(run, bytes)| bytes.chunks(run.segment).map(<[u8]>::to_vec).collect::<Vec<_>>())
+            .collect();
         for news in inbox.take_news() {
             match news {
                 News::Open { .. } => drop(tls.send(id, usize::MAX, handshake.datagram())),

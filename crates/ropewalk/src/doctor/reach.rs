@@ -87,7 +87,8 @@ fn ask_all(token: &Token, links: &[&Link], remotes: &[SocketAddr]) -> Vec<Findin
             .iter()
             .map(|link| {
                 let is_answered = of(link.index).any(|(.., a)| matches!(a, Answer::Gateway(_)));
-                scope.spawn(move || if is_answered { Found::NoWay } else { by_tls::ask(token, link, resolve) })
+                scope
+                    .spawn(move || if is_answered { Found::NoWay } else { by_tls::ask(token, link, resolve) })
             })
             .collect();
         let by_tls = asked.into_iter().map(|thread| thread.join().unwrap_or(Found::NoWay));

@@ -88,7 +88,9 @@ mod tests {
     #[test]
     fn tls_is_at_the_same_hosts_unless_it_is_said_where() {
         let endpoints: Vec<Endpoint> =
-            ["gw.example.org:4500", "gw.example.org:443", "192.0.2.1:4500", "192.0.2.2:4500"].map(|e| e.parse().unwrap()).into();
+            ["gw.example.org:4500", "gw.example.org:443", "192.0.2.1:4500", "192.0.2.2:4500"]
+                .map(|e| e.parse().unwrap())
+                .into();
         let found = |listening: &Listening| -> Vec<String> {
             by_tls(listening, &endpoints).unwrap().iter().map(ToString::to_string).collect()
         };

@@ -17,7 +17,6 @@ use crate::report;
 use crate::report::history::What;
 use channel_switcher::ChannelSwitcher;
 use ports::Ports;
-use tls::Certificate;
 use radios::Radios;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::engine::PeerStatus;
@@ -27,6 +26,7 @@ use ropewalk_net::tls::News;
 use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
+use tls::Certificate;
 
 /// A running gateway.
 pub(crate) struct Gateway {

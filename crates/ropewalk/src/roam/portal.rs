@@ -173,10 +173,7 @@ fn send(stream: &mut TcpStream, target: &Target) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let Target { host, path, .. } = target;
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ropewalk\r\nConnection: close\r\n\r\n"
-    )
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ropewalk\r\nConnection: close\r\n\r\n")
 }
 
 /// By the first line of an answer.
@@ -214,7 +211,8 @@ mod tests {
         let machine = IpAddr::from([192, 0, 2, 1]);
         let names = ["gw.example.org".to_owned()];
         let found = |head: &str| elsewhere(head.as_bytes(), machine, &names);
-        let portal = "HTTP/1.1 302 Found\r\nServer: x\r\nLOCATION: http://login.example/?u=1\r\n\r\nLocation: no";
+        let portal =
+            "HTTP/1.1 302 Found\r\nServer: x\r\nLOCATION: http://login.example/?u=1\r\n\r\nLocation: no";
         assert_eq!(found(portal).as_deref(), Some("http://login.example/?u=1"));
         assert!(found("HTTP/1.1 511 Network Authentication Required\r\n\r\n").is_some());
         for other in [

@@ -381,19 +381,23 @@ impl Thread {
     }
 
     fn on_ready(&mut self, id: u32, ready: Ready, now: Time) {
-        let has_room = locked(&self.shared.inbox).has_room();
+        let has_room = {
+            let mut inbox = locked(&self.shared.inbox);
+            let has_room = inbox.has_room();
+            // In one breath: whoever empties it sees that somebody waits.
+            inbox.stalled |= !has_room && ready.readable;
+            has_room
+        };
         self.drive(id, |conn, room, shared| {
             if ready.writable {
                 conn.on_writable(now)?;
             }
             match ready.readable {
                 true if has_room => conn.read(room, &shared.inbox, now),
-                true => {
-                    conn.paused = true;
-                    locked(&shared.inbox).stalled = true;
+                is_readable => {
+                    conn.paused |= is_readable;
                     Ok(())
                 }
-                false => Ok(()),
             }
         });
     }

@@ -3345,6 +3345,18 @@ _ropewalk() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --tls-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --address)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3445,7 +3457,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__setup__subcmd__gateway)
-            opts="-y -h --name --yes --service --root --port --endpoint --address --masquerade --open-firewall --device --help"
+            opts="-y -h --name --yes --service --root --port --endpoint --tls --address --masquerade --open-firewall --device --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3469,6 +3481,10 @@ _ropewalk() {
                     ;;
                 --endpoint)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls)
+                    COMPREPLY=($(compgen -W "yes no" -- "${cur}"))
                     return 0
                     ;;
                 --address)
@@ -3789,7 +3805,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__up)
-            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --kill-switch --hooks --timeout --help"
+            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --kill-switch --tls --hooks --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3833,6 +3849,10 @@ _ropewalk() {
                     ;;
                 --dns)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls)
+                    COMPREPLY=($(compgen -W "auto off only" -- "${cur}"))
                     return 0
                     ;;
                 --hooks)

@@ -10,7 +10,7 @@
 //! check    the first 4 bytes of SHA-256("ropewalk 1 token" ‖ content)
 //! ```
 //!
-//! A reader skips extensions that it does not know; Ropewalk 0.1 takes tokens without any.
+//! A reader skips extensions that it does not know.
 //!
 //! The check finds typing and copying mistakes; it protects nothing. The digits after `rw` are the version.
 

@@ -338,7 +338,7 @@ impl Conn {
         (self.stage, self.since) = (Stage::Open, now);
         {
             let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
-            inbox.opened.push((self.id, self.remote, Arc::clone(&self.out)));
+            inbox.opened.push((self.id, Arc::clone(&self.out)));
             inbox.news.push(News::Open { id: self.id, remote: self.remote });
         }
         let head = std::mem::take(&mut self.head);

@@ -23,7 +23,7 @@ mod pipe;
 mod socket;
 mod worker;
 
-pub use http::{PROTOCOL, fuzz};
+pub use http::PROTOCOL;
 pub use identity::{Identity, TlsError, make_certificate};
 pub use pipe::{Full, Inbox, News, Run};
 pub use worker::{Listeners, Tls};

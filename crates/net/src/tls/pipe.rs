@@ -98,7 +98,7 @@ pub enum News {
 pub struct Inbox {
     bytes: Vec<u8>,
     runs: Vec<Run>,
-    pub(super) opened: Vec<(u32, SocketAddr, Arc<Outgoing>)>,
+    pub(super) opened: Vec<(u32, Arc<Outgoing>)>,
     pub(super) news: Vec<News>,
     /// Connections wait for room.
     pub(super) stalled: bool,

@@ -66,7 +66,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The loop's end: connections by their numbers. When it is dropped, the thread ends, and with it all connections.
 pub struct Tls {
     shared: Arc<Shared>,
-    streams: HashMap<u32, (SocketAddr, Arc<Outgoing>)>,
+    streams: HashMap<u32, Arc<Outgoing>>,
 }
 
 impl std::fmt::Debug for Tls {
@@ -150,7 +150,7 @@ impl Tls {
     /// # Errors
     /// Too much waits already: nothing was taken.
     pub fn send(&mut self, id: u32, segment: usize, batch: &[u8]) -> Result<(), Full> {
-        let Some((_, out)) = self.streams.get(&id) else { return Ok(()) };
+        let Some(out) = self.streams.get(&id) else { return Ok(()) };
         if out.push(segment, batch)? {
             locked(&self.shared.ready).push(id);
             self.shared.thread.wake();
@@ -166,9 +166,7 @@ impl Tls {
         if inbox.stalled {
             self.shared.thread.wake();
         }
-        for (id, remote, out) in inbox.opened.drain(..) {
-            self.streams.insert(id, (remote, out));
-        }
+        self.streams.extend(inbox.opened.drain(..));
         for news in &inbox.news {
             if let News::Over { id, .. } = news {
                 self.streams.remove(id);
@@ -383,19 +381,23 @@ impl Thread {
     }
 
     fn on_ready(&mut self, id: u32, ready: Ready, now: Time) {
-        let has_room = locked(&self.shared.inbox).has_room();
+        let has_room = {
+            let mut inbox = locked(&self.shared.inbox);
+            let has_room = inbox.has_room();
+            // In one breath: whoever empties it sees that somebody waits.
+            inbox.stalled |= !has_room && ready.readable;
+            has_room
+        };
         self.drive(id, |conn, room, shared| {
             if ready.writable {
                 conn.on_writable(now)?;
             }
             match ready.readable {
                 true if has_room => conn.read(room, &shared.inbox, now),
-                true => {
-                    conn.paused = true;
-                    locked(&shared.inbox).stalled = true;
+                is_readable => {
+                    conn.paused |= is_readable;
                     Ok(())
                 }
-                false => Ok(()),
             }
         });
     }

@@ -210,9 +210,15 @@ impl Hindered {
         if let Some(at) = &self.portal {
             return Some(format!("a captive portal answers here: log in to it with a browser ({at})"));
         }
+        if !self.allows_udp() && self.endpoints.is_empty() {
+            return Some("only TLS is allowed, and the token names no way by it".into());
+        }
         let is_silent = self.silent.is_some_and(|since| now.since(since) >= PATIENCE);
         match (&self.last, is_silent) {
-            (Some(why), _) => Some(format!("the gateway is not reached: no answer by UDP; by TLS, {why}")),
+            (Some(why), _) if self.allows_udp() => {
+                Some(format!("the gateway is not reached: no answer by UDP; by TLS, {why}"))
+            }
+            (Some(why), _) => Some(format!("the gateway is not reached: by TLS, {why}")),
             (None, true) if self.endpoints.is_empty() => {
                 Some("no answer by UDP, and the token names no way by TLS".into())
             }

@@ -200,7 +200,7 @@ fn connect(
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
     let options = ClientOptions {
         endpoints: token.endpoints().to_vec(),
-        tls: TlsOptions { mode: file.up.tls, endpoints: token.tls_endpoints().to_vec() },
+        tls: tls_options(&file.up, token),
         paths: file.up.path.iter().map(PathEntry::name).collect(),
         routes_fixed: options.routes_fixed,
         timeout: file.up.timeout_s.map(Duration::from_secs),
@@ -213,6 +213,13 @@ fn connect(
     let outcome = client.start(&mut running, clock::now());
     let outcome = outcome.and_then(|()| run_loop(&mut running, &mut client));
     client.finish(&mut running, outcome)
+}
+
+/// What the file says goes before the token.
+fn tls_options(up: &config::Up, token: &Token) -> TlsOptions {
+    let own: Vec<_> = up.tls_endpoints.iter().map(|e| e.0.clone()).collect();
+    let endpoints = if own.is_empty() { token.tls_endpoints().to_vec() } else { own };
+    TlsOptions { mode: up.tls, endpoints }
 }
 
 /// The device, and the kill switch around it if asked for.

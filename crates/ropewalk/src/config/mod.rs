@@ -120,6 +120,9 @@ pub(crate) struct Up {
     /// When to go by TLS on TCP: `auto` (where UDP is not answered, and until it is), `off` or `only`. Default: `auto`; the token says whether the gateway has TLS.
     /// Not changed by a reload.
     pub tls: TlsMode,
+    /// Where the gateway has TLS, as `HOST:PORT`. Default: what the token says; a token that was made before the gateway had TLS says nothing. Not changed by a reload.
+    #[schemars(with = "Vec<String>")]
+    pub tls_endpoints: Vec<Name<Endpoint>>,
     /// A directory of programs that are run when paths and the connection come and go. Default: none. Not changed by a reload.
     pub hooks: Option<PathBuf>,
     /// Give up if there is no connection after so many seconds. Default: never.

@@ -77,6 +77,7 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("up.tls", old.up.tls != new.up.tls),
         ("serve.store", store(old) != store(new)),
         ("serve.name", old.serve.name != new.serve.name),
+        ("up.tls-endpoints", old.up.tls_endpoints != new.up.tls_endpoints),
         ("up.token", old.up.token != new.up.token),
         ("up.tun", old.up.tun != new.up.tun),
         ("up.token-file", old.up.token_file != new.up.token_file),

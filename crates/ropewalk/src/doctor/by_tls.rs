@@ -2,10 +2,10 @@
 
 use super::reach::handshake;
 use crate::daemon::entropy;
-use ropewalk_net::clock;
 use ropewalk_net::links::{Link, route_via};
 use ropewalk_net::setup::MARK;
 use ropewalk_net::tls::{Inbox, Listeners, News, Target, Tls};
+use ropewalk_net::{clock, privileges};
 use ropewalk_session::{Endpoint, MessageType, Token};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -50,8 +50,9 @@ fn converse(
     remote: SocketAddr,
 ) -> anyhow::Result<Duration> {
     let mut tls = Tls::start(Listeners::default(), None)?;
-    let target =
-        Target { remote, host: endpoint.to_string(), device: Some(interface.into()), mark: Some(MARK) };
+    // A mark needs rights that whoever asks may not have.
+    let mark = privileges::check_network().is_ok().then_some(MARK);
+    let target = Target { remote, host: endpoint.to_string(), device: Some(interface.into()), mark };
     let id = tls.connect(target);
     let mut rng = entropy();
     let mut handshake = handshake(token, &mut rng)?;

@@ -17,10 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 
-import ropewalk
-
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "tests"))
+# The sources beside this file have no engine in them: the package that was built goes before them.
+sys.path[:] = [*(p for p in sys.path if Path(p).resolve() != HERE), str(HERE / "tests")]
+
+import ropewalk  # noqa: E402
+
 from common import tables  # noqa: E402
 from test_ray import cluster, end_cluster, workers  # noqa: E402
 
@@ -28,8 +30,9 @@ from test_ray import cluster, end_cluster, workers  # noqa: E402
 KEYS = {"duration": "10s", "warmup": "1s", "measure.interval": "1s"}
 
 DRIVER = """
-import sys, ray, ropewalk
-sys.path[:0] = {path!r}
+import sys
+sys.path[:] = [*(p for p in sys.path if p), *{path!r}]
+import ray, ropewalk
 from bench_sweep import scenarios
 ray.init(address="{address}", log_to_driver=False, logging_level="ERROR")
 ropewalk.sweep(scenarios(), seeds={seeds}, on="ray", out=sys.argv[1], progress=False)

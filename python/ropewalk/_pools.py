@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from . import _core
 
-# How often a chunk is tried again whose worker died: more often, and the chunk is what kills workers.
+# How often a chunk is tried again whose worker died: more often, and the chunk is what kills
+# workers.
 RETRIES = 3
 
 

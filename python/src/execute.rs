@@ -13,7 +13,8 @@ use ropewalk_table::parquet::{self, Bytes};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Makes a chunk of runs, one after the other: a Parquet file for each table that has rows, by the table's name.
+/// Makes a chunk of runs, one after the other: a Parquet file for each table that has rows, by the
+/// table's name.
 #[pyfunction]
 #[pyo3(signature = (runs, axes, stop=None))]
 pub(crate) fn execute<'py>(
@@ -42,7 +43,8 @@ pub(crate) fn execute<'py>(
     Ok(dict)
 }
 
-/// One table out of the files of many chunks, in the order of the runs' names; those of other runs are left out.
+/// One table out of the files of many chunks, in the order of the runs' names; those of other runs
+/// are left out.
 #[pyfunction]
 pub(crate) fn gather(
     py: Python<'_>,

@@ -1,6 +1,8 @@
-//! The simulator for Python: the module `ropewalk._core`, over which the package `ropewalk` is written.
+//! The simulator for Python: the module `ropewalk._core`, over which the package `ropewalk` is
+//! written.
 //!
-//! What runs long lets Python's other threads run, and looks ten times a second whether it is to end.
+//! What runs long lets Python's other threads run, and looks ten times a second whether it is to
+//! end.
 
 mod error;
 mod execute;
@@ -11,7 +13,8 @@ mod table;
 
 use pyo3::prelude::*;
 
-/// The build: the version, and a hash of the sources that decide figures. Equal builds give equal runs.
+/// The build: the version, and a hash of the sources that decide figures. Equal builds give equal
+/// runs.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ROPEWALK_BUILD"));
 
 #[pymodule]

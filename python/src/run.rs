@@ -79,7 +79,8 @@ impl Run {
         Ok(own.into_iter().chain(ropewalk_table::names().into_iter().map(str::to_owned)).collect())
     }
 
-    /// A figure by its name: `flow.down.goodput_mbps`, `sum(flow.*.goodput_mbps)`; none if the run has none.
+    /// A figure by its name: `flow.down.goodput_mbps`, `sum(flow.*.goodput_mbps)`; none if the run
+    /// has none.
     fn metric(&self, name: &str) -> PyResult<Option<f64>> {
         let metric: Metric = name.parse().map_err(|e| PyValueError::new_err(format!("{e}")))?;
         Ok(metric.value(&self.report))

@@ -1,4 +1,5 @@
-//! Scenarios: from files, texts and dictionaries, with overrides, checked as soon as they are there.
+//! Scenarios: from files, texts and dictionaries, with overrides, checked as soon as they are
+//! there.
 
 use crate::error::of_scenario;
 use pyo3::exceptions::{PyOSError, PyTypeError};
@@ -38,7 +39,8 @@ pub(crate) struct Inner {
     hash: String,
 }
 
-/// A scenario: who is there, what connects them, what happens, what is measured. It never changes; `override` makes another.
+/// A scenario: who is there, what connects them, what happens, what is measured. It never changes;
+/// `override` makes another.
 #[pyclass(module = "ropewalk", frozen, from_py_object)]
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario(pub(crate) Arc<Inner>);
@@ -197,7 +199,8 @@ impl Scenario {
         Scenario::from_text(py, text, name, directory, overrides)
     }
 
-    /// Another scenario with these keys set, dotted, `*` for any characters of a name; and with labels, for a sweep.
+    /// Another scenario with these keys set, dotted, `*` for any characters of a name; and with
+    /// labels, for a sweep.
     #[pyo3(signature = (overrides=None, labels=None))]
     fn r#override(
         &self,
@@ -215,7 +218,8 @@ impl Scenario {
         made(py, source)
     }
 
-    /// A scenario for each combination of the axes of its `[sweep]`, with their labels; itself if it has none.
+    /// A scenario for each combination of the axes of its `[sweep]`, with their labels; itself if
+    /// it has none.
     fn expand(&self, py: Python<'_>) -> PyResult<Vec<Scenario>> {
         let plan = py.detach(|| Plan::of(&self.0.document)).map_err(|p| of_scenario(py, &p))?;
         let groups = plan.points.chunk_by(|a, b| a.labels == b.labels);

@@ -20,7 +20,8 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// Arrow's interface for tables. A wish for another schema is not heard, as the interface allows.
+    /// Arrow's interface for tables. A wish for another schema is not heard, as the interface
+    /// allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -1,7 +1,9 @@
 """Sweeps on a Ray cluster of two workers, one of them killed; the driver killed; the same rows all the same."""
 
 import os
+import shutil
 import signal
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -51,18 +53,35 @@ def workers() -> list[int]:
     return found
 
 
+PLACE: list[str] = []
+
+
+def cluster() -> str:
+    """A cluster of two workers on this machine, which sends nothing to anybody; its address."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Not below TMPDIR: sockets have short names.
+    PLACE.append(tempfile.mkdtemp(prefix="rw-ray-", dir="/tmp"))
+    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    return ray.init(num_cpus=2, _temp_dir=PLACE[0], **quiet).address_info["gcs_address"]
+
+
+def end_cluster() -> None:
+    ray.shutdown()
+    while PLACE:
+        shutil.rmtree(PLACE.pop(), ignore_errors=True)
+
+
 @unittest.skipUnless(ray, "ray is not installed")
 class OnRay(Case):
     @classmethod
     def setUpClass(cls):
         where = [str(Path(ropewalk.__file__).parents[1]), str(Path(__file__).parent)]
         os.environ["PYTHONPATH"] = os.pathsep.join(where)
-        context = ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        cls.address = context.address_info["gcs_address"]
+        cls.address = cluster()
 
     @classmethod
     def tearDownClass(cls):
-        ray.shutdown()
+        end_cluster()
 
     def test_a_killed_worker_changes_nothing(self):
         killed = []

@@ -1,8 +1,10 @@
 //! Reports of runs, with their time series, as Arrow tables.
 //!
-//! [`tables`] is the one place where a report becomes columns: the Parquet files of the command line ([`mod@parquet`]) and the tables of
-//! the Python package are both made of what it gives. The schema is the same for every scenario ([`schema`]): a table for each kind of
-//! row of a report, `runs` with what the runs were, and `series` with the time series, a value a row. Each row begins with its run.
+//! [`tables`] is the one place where a report becomes columns: the Parquet files of the command
+//! line ([`mod@parquet`]) and the tables of the Python package are both made of what it gives. The
+//! schema is the same for every scenario ([`schema`]): a table for each kind of row of a report,
+//! `runs` with what the runs were, and `series` with the time series, a value a row. Each row
+//! begins with its run.
 #![forbid(unsafe_code)]
 
 mod gather;
@@ -66,8 +68,9 @@ pub enum TableError {
     Encode(String),
 }
 
-/// All tables of some runs, those without rows as well, in the order of [`names`]. `axes` are the names of a sweep's axes; each becomes
-/// a column in every table, with the label that a run has on it.
+/// All tables of some runs, those without rows as well, in the order of [`names`]. `axes` are the
+/// names of a sweep's axes; each becomes a column in every table, with the label that a run has on
+/// it.
 ///
 /// # Errors
 /// Arrow refuses the columns.

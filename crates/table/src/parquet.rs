@@ -1,4 +1,5 @@
-//! Tables as Parquet files, compressed with Snappy. The same table gives the same columns, whoever made it.
+//! Tables as Parquet files, compressed with Snappy. The same table gives the same columns, whoever
+//! made it.
 
 use crate::{Table, TableError, gather, schema};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;

@@ -1,4 +1,5 @@
-//! The columns: names, types, units. They stand in the guide, and a test holds them: whoever reads these files relies on them.
+//! The columns: names, types, units. They stand in the guide, and a test holds them: whoever reads
+//! these files relies on them.
 
 use crate::TableError;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -6,7 +7,8 @@ use ropewalk_scenario::report::{Column, TableForm, tables};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Version of the schema: one more when a column is taken away or means another thing. New columns do not count.
+/// Version of the schema: one more when a column is taken away or means another thing. New columns
+/// do not count.
 pub const VERSION: &str = "1";
 
 /// What the name of an axis's column begins with, so that no axis takes the name of another column.

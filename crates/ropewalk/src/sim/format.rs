@@ -18,7 +18,8 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Writes a file for each table that has rows, the time series among them. `numbers` are those of the runs in their sweep.
+    /// Writes a file for each table that has rows, the time series among them. `numbers` are those
+    /// of the runs in their sweep.
     #[cfg_attr(not(feature = "parquet"), allow(unused_variables))]
     pub(crate) fn write(self, directory: &Path, reports: &[Report], numbers: &[usize]) -> Result<()> {
         match self {

@@ -12,7 +12,7 @@ use ropewalk_fleet::{
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 fn joined(
     address: StoreAddress,
@@ -34,7 +34,7 @@ fn joined(
         }),
     };
     let (member, key) = Member::join(join)?;
-    member.announce(vec![format!("{name}.example:4500")]);
+    member.start(vec![format!("{name}.example:4500")]).unwrap();
     Ok((member, key, told))
 }
 

@@ -307,5 +307,13 @@ fn a_client_goes_on_when_its_gateway_dies_drains_or_loses_the_store() {
     let ended = client.wait(LONG).unwrap();
     assert_eq!(ended.code(), Some(5), "{}", client.stderr());
     assert_eq!(list(), serde_json::json!([]));
+
+    // Of a gateway that does not run the state directory is not what counts.
+    gateways[0].take().unwrap().stop();
+    let g1 = world.states.of("g1");
+    for args in [["invite", "bob"].as_slice(), &["revoke", "alice"], &["clients"]] {
+        let (code, _, err) = ropewalk(&[args, &["--state", &g1]].concat());
+        assert!(code == 2 && err.contains(STORE), "{args:?}: {code} {err}");
+    }
     drop(world.topology);
 }

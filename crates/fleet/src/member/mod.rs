@@ -32,6 +32,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
 /// How long a gateway that says nothing counts as alive, seconds.
@@ -137,7 +138,14 @@ struct Shared {
 /// A gateway's part in the fleet; dropping it leaves.
 pub struct Member {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    phase: Mutex<Phase>,
+}
+
+/// Before and after [`Member::start`].
+enum Phase {
+    Joined(Runtime),
+    Started(JoinHandle<()>),
+    Over,
 }
 
 impl fmt::Debug for Member {
@@ -192,16 +200,23 @@ impl Member {
             runtime: runtime.handle().clone(),
         });
         let key = runtime.block_on(begin(&shared, &new_key))?;
-        let own = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("store".into());
-        let thread = thread.spawn(move || runtime.block_on(run(&own)))?;
-        Ok((Member { shared, thread: Mutex::new(Some(thread)) }, key))
+        Ok((Member { shared, phase: Mutex::new(Phase::Joined(runtime)) }, key))
     }
 
-    /// Tells the fleet where devices reach this gateway: from now on it counts as alive.
-    pub fn announce(&self, endpoints: Vec<String>) {
+    /// Tells the fleet where devices reach this gateway, and starts the thread: after this process has given up its rights, for a thread keeps those that it was
+    /// started with. From now on the gateway counts as alive.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn start(&self, endpoints: Vec<String>) -> Result<(), std::io::Error> {
         self.shared.state().endpoints = Some(endpoints);
-        self.shared.record.notify_one();
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Phase::Joined(runtime) = std::mem::replace(&mut *phase, Phase::Over) {
+            let own = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new().name("store".into());
+            *phase = Phase::Started(thread.spawn(move || runtime.block_on(run(&own)))?);
+        }
+        Ok(())
     }
 
     /// Whether it is known if this device may come in. If not, the store is asked, and soon it is.
@@ -345,7 +360,8 @@ async fn answered<T>(work: impl Future<Output = T>, reply: SyncSender<T>) {
 impl Drop for Member {
     fn drop(&mut self) {
         self.shared.stop.notify_one();
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let phase = self.phase.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Phase::Started(thread) = std::mem::replace(phase, Phase::Over) {
             let _ = thread.join();
         }
     }
@@ -395,9 +411,21 @@ async fn run(shared: &Arc<Shared>) {
         tokio::spawn(keep::keep(Arc::clone(shared))),
         tokio::spawn(work::work(Arc::clone(shared))),
     ];
+    let aborts: Vec<_> = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
+    for task in tasks {
+        tokio::spawn(watch_over(task));
+    }
     shared.stop.notified().await;
-    tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    aborts.iter().for_each(tokio::task::AbortHandle::abort);
     let _ = tokio::time::timeout(FAREWELL, farewell(shared)).await;
+}
+
+/// A gateway that no longer hears of revocations must not go on as if it did.
+async fn watch_over(task: tokio::task::JoinHandle<()>) {
+    if task.await.is_err_and(|error| error.is_panic()) {
+        tracing::error!("the thread that speaks to the store has failed: a defect, please report it");
+        std::process::abort();
+    }
 }
 
 async fn farewell(shared: &Arc<Shared>) {

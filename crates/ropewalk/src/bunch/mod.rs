@@ -150,6 +150,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
         listen: vec![listener.local_addr()?],
         endpoints: Vec::new(),
         device: tun.name().to_owned(),
+        store: None,
     };
     dir.write_json(GATEWAY_FILE, &listening)?;
     privileges::drop_all_but_network()?;

@@ -265,10 +265,11 @@ impl Member {
     /// A client has none any more.
     pub fn went(&self, device: &PublicKey) {
         let mut state = self.shared.state();
-        let Some(name) = state.mine.iter().find(|(_, m)| m.key == *device).map(|(name, _)| name.clone())
-        else {
-            return;
-        };
+        let is_it = |name: &&str| state.mine.get(*name).is_some_and(|m| m.key == *device);
+        // The copy may know it by another name by now.
+        let searched = || state.mine.iter().find(|(_, m)| m.key == *device).map(|(name, _)| name.as_str());
+        let name = state.copy.name_of(device).filter(is_it).or_else(searched);
+        let Some(name) = name.map(str::to_owned) else { return };
         if let Some(Mine { written: Written::At(revision), .. }) = state.mine.remove(&name) {
             state.left.push((name, revision));
         }
@@ -305,11 +306,12 @@ impl Member {
     pub fn report(&self) -> MemberReport {
         let state = self.shared.state();
         let silent = state.contact.elapsed();
+        let served = state.copy.served();
         let gateway = |(name, g): (&str, &crate::GatewayRecord)| FleetReport {
             name: name.into(),
             endpoints: g.endpoints.clone(),
             draining: g.draining,
-            clients: state.copy.served_by(name),
+            clients: served.get(name).copied().unwrap_or(0),
         };
         MemberReport {
             name: self.shared.name.clone(),

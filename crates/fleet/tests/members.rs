@@ -114,6 +114,7 @@ fn what_one_gateway_does_the_others_know() {
     assert_eq!(a.read(|c| c.used("alice", Some("b")).total()), 101);
     let (b, _) = join(&cluster, "b", 0);
     b.used(&[(PublicKey([5; 32]), Usage { from_client: 1, to_client: 0 })]);
+    drop(b);
     eventually("it goes on", || a.read(|c| c.used("alice", Some("b")).total()) == 102);
 }
 

@@ -214,7 +214,7 @@ impl World {
     /// Answers that are missing while `act` happens, as time.
     fn gap(&self, act: impl FnOnce()) -> Duration {
         let every = Duration::from_millis(20);
-        let ping = Ping::new("10.3.0.2".parse().unwrap()).count(200).interval(every).start(&self.client);
+        let ping = Ping::new("10.3.0.2".parse().unwrap()).count(125).interval(every).start(&self.client);
         std::thread::sleep(Duration::from_millis(500));
         act();
         let report = ping.join().unwrap().unwrap();

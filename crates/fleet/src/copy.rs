@@ -131,9 +131,11 @@ impl Copy {
         self.serving.get(client).map(|held| (held.what.gateway.as_str(), held.revision))
     }
 
-    /// How many clients a gateway serves.
-    pub fn served_by(&self, gateway: &str) -> usize {
-        self.serving.values().filter(|held| held.what.gateway == gateway).count()
+    /// How many clients each gateway serves.
+    pub(crate) fn served(&self) -> BTreeMap<&str, usize> {
+        let mut counts = BTreeMap::new();
+        self.serving.values().for_each(|held| *counts.entry(held.what.gateway.as_str()).or_default() += 1);
+        counts
     }
 
     /// What a client has used, at one gateway or at all.

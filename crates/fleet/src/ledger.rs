@@ -41,10 +41,8 @@ pub enum LedgerError {
     /// Others were faster each time.
     #[error("other gateways change the same at the same time; try again")]
     Contended,
-    /// No gateway of the fleet has run yet.
-    #[error(
-        "no gateway has run with this store yet: start one, or name an address with --endpoint HOST:PORT"
-    )]
+    /// No gateway of the fleet is there to be named.
+    #[error("no gateway of this fleet runs: start one, or name an address with --endpoint HOST:PORT")]
     NoGateway,
     /// The store itself.
     #[error(transparent)]

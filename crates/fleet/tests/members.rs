@@ -12,7 +12,7 @@ use ropewalk_fleet::{
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 fn joined(
     address: StoreAddress,
@@ -34,7 +34,7 @@ fn joined(
         }),
     };
     let (member, key) = Member::join(join)?;
-    member.announce(vec![format!("{name}.example:4500")]);
+    member.start(vec![format!("{name}.example:4500")]).unwrap();
     Ok((member, key, told))
 }
 
@@ -114,6 +114,7 @@ fn what_one_gateway_does_the_others_know() {
     assert_eq!(a.read(|c| c.used("alice", Some("b")).total()), 101);
     let (b, _) = join(&cluster, "b", 0);
     b.used(&[(PublicKey([5; 32]), Usage { from_client: 1, to_client: 0 })]);
+    drop(b);
     eventually("it goes on", || a.read(|c| c.used("alice", Some("b")).total()) == 102);
 }
 

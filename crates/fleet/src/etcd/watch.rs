@@ -50,6 +50,8 @@ pub(crate) struct Watch {
     /// The connection ends with it.
     _sender: SendRequest<Full<Bytes>>,
     buffer: Vec<u8>,
+    /// So much of it has no end of a line.
+    seen: usize,
 }
 
 impl Watch {
@@ -72,18 +74,27 @@ impl Watch {
         if answer.status() != StatusCode::OK {
             understood(answer.status(), b"{}")?;
         }
-        Ok(Watch { etcd: etcd.clone(), at, body: answer.into_body(), _sender: sender, buffer: Vec::new() })
+        Ok(Watch {
+            etcd: etcd.clone(),
+            at,
+            body: answer.into_body(),
+            _sender: sender,
+            buffer: Vec::new(),
+            seen: 0,
+        })
     }
 
     /// The next changes, whenever they come.
     pub(crate) async fn next(&mut self) -> Result<Batch, Ended> {
         loop {
-            while let Some(end) = self.buffer.iter().position(|b| *b == b'\n') {
-                let line: Vec<u8> = self.buffer.drain(..=end).collect();
+            while let Some(end) = self.buffer[self.seen..].iter().position(|b| *b == b'\n') {
+                let line: Vec<u8> = self.buffer.drain(..=self.seen + end).collect();
+                self.seen = 0;
                 if let Some(batch) = read(&line)? {
                     return Ok(batch);
                 }
             }
+            self.seen = self.buffer.len();
             self.fill().await?;
         }
     }

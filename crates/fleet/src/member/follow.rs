@@ -71,6 +71,7 @@ pub(super) async fn follow(shared: Arc<Shared>) {
 
 async fn watch(shared: &Arc<Shared>) -> Result<(), Ended> {
     let (prefix, since) = (&shared.address.prefix, shared.state().copy.revision + 1);
+    let keys = shared.ledger().keys;
     let mut watch = Watch::start(&shared.etcd, prefix, &range_end(prefix), since).await?;
     loop {
         let batch = match watch.next().await {
@@ -81,7 +82,6 @@ async fn watch(shared: &Arc<Shared>) -> Result<(), Ended> {
             }
             Err(compacted) => return Err(compacted),
         };
-        let keys = shared.ledger().keys;
         let mut evicted = Vec::new();
         {
             let mut state = shared.state();

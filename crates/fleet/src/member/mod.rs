@@ -32,6 +32,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
 /// How long a gateway that says nothing counts as alive, seconds.
@@ -137,7 +138,14 @@ struct Shared {
 /// A gateway's part in the fleet; dropping it leaves.
 pub struct Member {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    phase: Mutex<Phase>,
+}
+
+/// Before and after [`Member::start`].
+enum Phase {
+    Joined(Runtime),
+    Started(JoinHandle<()>),
+    Over,
 }
 
 impl fmt::Debug for Member {
@@ -192,16 +200,23 @@ impl Member {
             runtime: runtime.handle().clone(),
         });
         let key = runtime.block_on(begin(&shared, &new_key))?;
-        let own = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("store".into());
-        let thread = thread.spawn(move || runtime.block_on(run(&own)))?;
-        Ok((Member { shared, thread: Mutex::new(Some(thread)) }, key))
+        Ok((Member { shared, phase: Mutex::new(Phase::Joined(runtime)) }, key))
     }
 
-    /// Tells the fleet where devices reach this gateway: from now on it counts as alive.
-    pub fn announce(&self, endpoints: Vec<String>) {
+    /// Tells the fleet where devices reach this gateway, and starts the thread: after this process has given up its rights, for a thread keeps those that it was
+    /// started with. From now on the gateway counts as alive.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn start(&self, endpoints: Vec<String>) -> Result<(), std::io::Error> {
         self.shared.state().endpoints = Some(endpoints);
-        self.shared.record.notify_one();
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Phase::Joined(runtime) = std::mem::replace(&mut *phase, Phase::Over) {
+            let own = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new().name("store".into());
+            *phase = Phase::Started(thread.spawn(move || runtime.block_on(run(&own)))?);
+        }
+        Ok(())
     }
 
     /// Whether it is known if this device may come in. If not, the store is asked, and soon it is.
@@ -250,10 +265,11 @@ impl Member {
     /// A client has none any more.
     pub fn went(&self, device: &PublicKey) {
         let mut state = self.shared.state();
-        let Some(name) = state.mine.iter().find(|(_, m)| m.key == *device).map(|(name, _)| name.clone())
-        else {
-            return;
-        };
+        let is_it = |name: &&str| state.mine.get(*name).is_some_and(|m| m.key == *device);
+        // The copy may know it by another name by now.
+        let searched = || state.mine.iter().find(|(_, m)| m.key == *device).map(|(name, _)| name.as_str());
+        let name = state.copy.name_of(device).filter(is_it).or_else(searched);
+        let Some(name) = name.map(str::to_owned) else { return };
         if let Some(Mine { written: Written::At(revision), .. }) = state.mine.remove(&name) {
             state.left.push((name, revision));
         }
@@ -290,11 +306,12 @@ impl Member {
     pub fn report(&self) -> MemberReport {
         let state = self.shared.state();
         let silent = state.contact.elapsed();
+        let served = state.copy.served();
         let gateway = |(name, g): (&str, &crate::GatewayRecord)| FleetReport {
             name: name.into(),
             endpoints: g.endpoints.clone(),
             draining: g.draining,
-            clients: state.copy.served_by(name),
+            clients: served.get(name).copied().unwrap_or(0),
         };
         MemberReport {
             name: self.shared.name.clone(),
@@ -345,7 +362,8 @@ async fn answered<T>(work: impl Future<Output = T>, reply: SyncSender<T>) {
 impl Drop for Member {
     fn drop(&mut self) {
         self.shared.stop.notify_one();
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let phase = self.phase.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Phase::Started(thread) = std::mem::replace(phase, Phase::Over) {
             let _ = thread.join();
         }
     }
@@ -395,9 +413,21 @@ async fn run(shared: &Arc<Shared>) {
         tokio::spawn(keep::keep(Arc::clone(shared))),
         tokio::spawn(work::work(Arc::clone(shared))),
     ];
+    let aborts: Vec<_> = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
+    for task in tasks {
+        tokio::spawn(watch_over(task));
+    }
     shared.stop.notified().await;
-    tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    aborts.iter().for_each(tokio::task::AbortHandle::abort);
     let _ = tokio::time::timeout(FAREWELL, farewell(shared)).await;
+}
+
+/// A gateway that no longer hears of revocations must not go on as if it did.
+async fn watch_over(task: tokio::task::JoinHandle<()>) {
+    if task.await.is_err_and(|error| error.is_panic()) {
+        tracing::error!("the thread that speaks to the store has failed: a defect, please report it");
+        std::process::abort();
+    }
 }
 
 async fn farewell(shared: &Arc<Shared>) {

@@ -36,12 +36,12 @@ pub(super) async fn work(shared: Arc<Shared>) {
 /// Devices that wait. Where the store does not answer they wait on.
 async fn claims(shared: &Arc<Shared>, ledger: &mut Ledger) {
     loop {
-        let (next, taken) = {
+        let next = {
             let state = shared.state();
-            let next = state.claims.iter().next().map(|(device, claim)| (*device, claim.clone()));
-            (next, state.copy.taken())
+            let next = state.claims.iter().next();
+            next.map(|(device, claim)| (*device, claim.clone(), state.copy.taken()))
         };
-        let Some((device, (invite, secret))) = next else { return };
+        let Some((device, (invite, secret), taken)) = next else { return };
         let outcome = ledger.claim(&shared.pool, taken, &device, (invite, &secret)).await;
         let mut state = shared.state();
         match outcome {

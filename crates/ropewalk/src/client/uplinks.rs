@@ -313,6 +313,7 @@ impl Uplink {
             return Ok(false);
         };
         if self.attempts.len() >= ATTEMPTS {
+            self.next = now + STAGGER;
             return Ok(false);
         }
         let target = self.targets[at];

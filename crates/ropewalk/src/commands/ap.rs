@@ -98,6 +98,9 @@ pub(super) fn run(args: Ap) -> anyhow::Result<()> {
     let reload = Reload::new(Some(path.clone()), file.clone(), daemon.log.is_some());
     daemon.merge_into(&mut file);
     let state = state_dir(args.backhaul.state.or_else(|| file.ap.state.clone()), &path)?;
+    if file.serve.store.is_some() {
+        return Err(failure(Code::Usage, "an access point has no store: take `store` out of [serve]"));
+    }
     let backhaul =
         BackhaulEnd { role: BackhaulRole::AccessPoint, layer: file.ap.layer.0, networks: Vec::new() };
     if backhaul.layer == Layer::Two {

@@ -4,6 +4,7 @@ use super::invite::lock;
 use crate::cli::{StoreArgs, Which};
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
+use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::report::table::bytes;
 use crate::state::StateDir;
 use crate::state::clients::{Clients as Registry, FILE, KnownClient};
@@ -46,6 +47,7 @@ fn list(args: &Clients) -> anyhow::Result<Vec<KnownClient>> {
     }
     let dir = StateDir::open(&state)?;
     let _lock = lock(&dir)?;
+    dir.read_json::<Listening>(GATEWAY_FILE)?.unwrap_or_default().check_own()?;
     Ok(dir.read_json::<Registry>(FILE)?.unwrap_or_default().known())
 }
 

@@ -67,6 +67,7 @@ fn ask(daemon: &mut Line, args: &Invite) -> anyhow::Result<String> {
 fn on_files(dir: &StateDir, args: &Invite) -> anyhow::Result<String> {
     let _lock = lock(dir)?;
     let listening: Listening = dir.read_json(GATEWAY_FILE)?.unwrap_or_default();
+    listening.check_own()?;
     if args.endpoints.is_empty() && listening.listen.is_empty() {
         let words = "`ropewalk serve` has not run with this state directory, so it is not known where the gateway listens: start \
                      it first, or name an address with --endpoint HOST:PORT";

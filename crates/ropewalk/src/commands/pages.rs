@@ -2,7 +2,7 @@
 
 use crate::cli;
 use crate::config::File;
-use crate::metrics::{Kind, Metric, PATH, PEER, PROCESS};
+use crate::metrics::{GATEWAY, Kind, Metric, PATH, PEER, PROCESS};
 use crate::report::{self, Snapshot};
 use anyhow::Context;
 use clap::Args;
@@ -125,6 +125,7 @@ fn metrics() -> String {
         "{MADE}# Metrics\n\n`--metrics ADDR:PORT` serves them at `/metrics` (OpenMetrics). They are off by default.\n"
     );
     table(&mut out, "Of the daemon", "none", PROCESS);
+    table(&mut out, "Of a gateway of the fleet", "`gateway`, its name", GATEWAY);
     table(&mut out, "Of a session", "`peer`, the client's name, or `gateway`", PEER);
     table(
         &mut out,
@@ -192,6 +193,8 @@ fn status() -> anyhow::Result<String> {
     page(&mut out, "`peers`, `paths`", schemars::schema_for!(report::Path))?;
     page(&mut out, "`peers`, `paths`, `link`", schemars::schema_for!(report::link::Link))?;
     page(&mut out, "`peers`, `paths`, `link`, `stations`", schemars::schema_for!(report::link::LinkStation))?;
+    page(&mut out, "`fleet`", schemars::schema_for!(report::fleet::FleetStatus))?;
+    page(&mut out, "`fleet`, `gateways`", schemars::schema_for!(report::fleet::FleetGateway))?;
     page(&mut out, "`uplinks`", schemars::schema_for!(report::Uplink))?;
     page(&mut out, "`channel_switcher`", schemars::schema_for!(report::backhaul::ChannelSwitcher))?;
     page(&mut out, "`drops`", schemars::schema_for!(report::Drops))?;

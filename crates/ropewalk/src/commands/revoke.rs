@@ -4,6 +4,7 @@ use super::invite::lock;
 use crate::cli::{StoreArgs, Which};
 use crate::control::ask::Line;
 use crate::control::protocol::Request;
+use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::state::StateDir;
 use crate::state::clients::{Clients, FILE};
 use clap::Args;
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &Revoke) -> anyhow::Result<()> {
     } else {
         let dir = StateDir::open(&args.state.find()?)?;
         let _lock = lock(&dir)?;
+        dir.read_json::<Listening>(GATEWAY_FILE)?.unwrap_or_default().check_own()?;
         let mut clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
         clients.revoke(&args.name)?;
         dir.write_json(FILE, &clients)?;

@@ -148,12 +148,10 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     if backhaul.is_some() {
         super::ap::protect_frames(&file.ap.link, journal);
     }
-    let is_backhaul = backhaul.is_some();
     let config =
         Config { backhaul, client_to_client: file.serve.client_to_client, ..file.engine.to_config() };
     let (inbox, outbox) = mailbox()?;
-    let fleet = if is_backhaul { None } else { join(&file, pool, &outbox)? };
-    let (fleet, key) = match fleet {
+    let (fleet, key) = match join(&file, pool, &outbox)? {
         Some((fleet, key)) => (Some(fleet), key),
         None => (None, identity::load_or_make(dir)?),
     };
@@ -174,14 +172,7 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     privileges::drop_all_but_network()?;
 
     let in_fleet = fleet.is_some();
-    let clients = match fleet {
-        Some(fleet) => {
-            fleet.announce(&choose(&[], &listening)?);
-            SharedClients::of(Arc::new(fleet))
-        }
-        None => SharedClients::open(dir, pool)?,
-    };
-    let clients = clients.with_networks(&file.ap.repeater);
+    let clients = registry(fleet, dir, pool, &listening)?.with_networks(&file.ap.repeater);
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
     let engine = Engine::gateway(config, key, inside, Box::new(clients.clone()), entropy(), now);
@@ -242,6 +233,22 @@ fn join(file: &File, pool: Pool, outbox: &Outbox) -> anyhow::Result<Option<(Flee
     Fleet::join(&settings, s.name.clone(), pool, evict).map(Some)
 }
 
+/// Where the clients are kept: in the fleet's store, or in the state directory.
+fn registry(
+    fleet: Option<Fleet>,
+    dir: &StateDir,
+    pool: Pool,
+    listening: &Listening,
+) -> anyhow::Result<SharedClients> {
+    let Some(fleet) = fleet else { return SharedClients::open(dir, pool) };
+    let endpoints = choose(&[], listening).unwrap_or_else(|error| {
+        tracing::warn!("{error:#}: tokens of the fleet do not name this gateway");
+        Vec::new()
+    });
+    fleet.start(&endpoints)?;
+    Ok(SharedClients::of(Arc::new(fleet)))
+}
+
 /// Writes down where the gateway listens, for `ropewalk invite` while it does not run.
 fn record(
     file: &File,
@@ -252,6 +259,10 @@ fn record(
     let text = |all: &[Name<Endpoint>]| all.iter().map(|e| e.0.to_string()).collect();
     let (endpoints, tls_endpoints) = (text(&file.serve.endpoints), text(&file.serve.tls_endpoints));
     let listening = Listening { listen, endpoints, tls, tls_endpoints, device: device.into() };
+fn record(file: &File, dir: &StateDir, listen: Vec<SocketAddr>, device: &str) -> Listening {
+    let endpoints = file.serve.endpoints.iter().map(|e| e.0.to_string()).collect();
+    let store = file.serve.store.as_ref().map(|store| store.0.to_string());
+    let listening = Listening { listen, endpoints, device: device.into(), store };
     if let Err(error) = dir.write_json(GATEWAY_FILE, &listening) {
         tracing::warn!(
             "{error:#}: `ropewalk invite` will not know where this gateway listens while it does not run"

@@ -1,5 +1,6 @@
 //! Where a gateway can be reached, when nobody says.
 
+use crate::exit::{Code, failure};
 use ropewalk_net::links::{self, Unusable};
 use ropewalk_session::{ENDPOINTS_MAX, Endpoint, Host, TLS_ENDPOINTS_MAX};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,20 @@ pub(crate) struct Listening {
     /// Its device, which is no way to reach it.
     #[serde(default)]
     pub device: String,
+    /// The store of its fleet, if it has one: its clients are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
+}
+
+impl Listening {
+    /// Whether the clients are in the state directory, as a command needs it that works on the files.
+    pub(crate) fn check_own(&self) -> anyhow::Result<()> {
+        let Some(store) = &self.store else { return Ok(()) };
+        let words = format!(
+            "the gateway with this state directory is of a fleet, and does not run: name the store, --store {store}"
+        );
+        Err(failure(Code::Usage, words))
+    }
 }
 
 /// Endpoints for a token: the addresses listened on, or where that is any address, those of this machine's interfaces, public ones first.

@@ -2,7 +2,7 @@
 
 mod names;
 
-pub(crate) use names::{Kind, Metric, PATH, PEER, PROCESS};
+pub(crate) use names::{GATEWAY, Kind, Metric, PATH, PEER, PROCESS};
 
 use crate::control::protocol::{Request, Response};
 use crate::daemon::Outbox;
@@ -73,6 +73,11 @@ impl Collector for Scrape {
         for metric in PROCESS {
             write(&mut encoder, metric, &[(vec![], s)])?;
         }
+        let gateways = s.fleet.iter().flat_map(|f| &f.gateways);
+        let gateways: Vec<_> = gateways.map(|g| (vec![("gateway", g.name.clone())], g)).collect();
+        for metric in GATEWAY {
+            write(&mut encoder, metric, &gateways)?;
+        }
         let peers: Vec<_> = s.peers.iter().map(|p| (vec![("peer", p.name.clone())], p)).collect();
         for metric in PEER {
             write(&mut encoder, metric, &peers)?;
@@ -140,6 +145,7 @@ mod tests {
     fn names_follow_the_rules_and_are_unique() {
         let process = PROCESS.iter().map(|m| (m.name, m.help));
         let all: Vec<_> = process
+            .chain(GATEWAY.iter().map(|m| (m.name, m.help)))
             .chain(PEER.iter().map(|m| (m.name, m.help)))
             .chain(PATH.iter().map(|m| (m.name, m.help)))
             .collect();

@@ -1,5 +1,6 @@
 //! Every metric: its name with its unit, and what it means. `docs/guide/metrics.md` is made from these tables.
 
+use crate::report::fleet::FleetGateway;
 use crate::report::{Path, Peer, Snapshot};
 
 /// Whether it only grows.
@@ -48,6 +49,10 @@ pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Gauge "dedicated_radio_channel_mhz" "Access point: centre of the primary channel of the radio that may leave it" |s| s.channel_switcher.as_ref().and_then(|m| m.channel_mhz).map(f64::from);
     Counter "channel_searches" "Access point: searches for a better channel that ended" |s| s.channel_switcher.as_ref().map(|m| m.searches as f64);
     Counter "channel_switches" "Access point: switches announced in searches" |s| s.channel_switcher.as_ref().map(|m| m.switches as f64);
+    Gauge "draining" "1 while a gateway takes no sessions" |s| Some(f64::from(u8::from(s.draining)));
+    Gauge "store_reachable" "Fleet: 1 while the store answers" |s| s.fleet.as_ref().map(|f| f64::from(u8::from(f.reachable)));
+    Gauge "store_silent_seconds" "Fleet: since the store was last heard" |s| s.fleet.as_ref().map(|f| f.silent_s);
+    Gauge "store_waiting_devices" "Fleet: devices that wait for the store to be asked whether they may come in" |s| s.fleet.as_ref().map(|f| f.waiting as f64);
     Counter "wakeups" "Wake-ups of the data loop" |s| Some(s.io.wakeups as f64);
     Counter "dropped_malformed_datagrams" "Datagrams that are not of the protocol" |s| Some(s.drops.malformed as f64);
     Counter "dropped_unknown_datagrams" "Datagrams of no session here" |s| Some(s.drops.unknown as f64);
@@ -57,6 +62,12 @@ pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Counter "dropped_inner_packets" "Packets inside that their sender may not send" |s| Some(s.drops.inner as f64);
     Counter "dropped_too_long_frames" "Layer 2: frames longer than the other end's device takes" |s| Some(s.drops.too_long as f64);
     Counter "dropped_unroutable_packets" "Packets of the device that belong to no session" |s| Some(s.drops.unroutable as f64);
+};
+
+/// Of a gateway of the fleet; label `gateway`.
+pub(crate) const GATEWAY: &[Metric<FleetGateway>] = counters_and_gauges! {
+    Gauge "fleet_gateway_clients" "Clients that a gateway of the fleet serves" |g| Some(g.clients as f64);
+    Gauge "fleet_gateway_draining" "1 while it takes no sessions" |g| Some(f64::from(u8::from(g.draining)));
 };
 
 /// Of a session; label `peer`.

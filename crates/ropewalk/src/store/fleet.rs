@@ -6,6 +6,7 @@ use crate::exit::{Code, failure};
 use crate::report::fleet::FleetStatus;
 use crate::state::clients::KnownClient;
 use crate::state::pool::Pool;
+use anyhow::Context;
 use ropewalk_bond::api::Admission;
 use ropewalk_fleet::{
     Copy, Etcd, Evict, Join, JoinError, Ledger, LedgerError, Member, StoreAddress, StoreError, TlsFiles,
@@ -158,9 +159,10 @@ impl Fleet {
         Ok((Fleet { member, pool, name }, key))
     }
 
-    /// Tells the fleet where devices reach this gateway.
-    pub(crate) fn announce(&self, endpoints: &[Endpoint]) {
-        self.member.announce(endpoints.iter().map(ToString::to_string).collect());
+    /// Tells the fleet where devices reach this gateway, and starts the thread that speaks to the store.
+    pub(crate) fn start(&self, endpoints: &[Endpoint]) -> anyhow::Result<()> {
+        let endpoints = endpoints.iter().map(ToString::to_string).collect();
+        self.member.start(endpoints).context("a thread cannot be started")
     }
 }
 

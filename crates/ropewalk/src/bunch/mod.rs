@@ -150,7 +150,6 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
         listen: vec![listener.local_addr()?],
         device: tun.name().to_owned(),
         ..Listening::default()
-        store: None,
     };
     dir.write_json(GATEWAY_FILE, &listening)?;
     privileges::drop_all_but_network()?;

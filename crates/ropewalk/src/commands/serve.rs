@@ -258,11 +258,8 @@ fn record(
 ) -> Listening {
     let text = |all: &[Name<Endpoint>]| all.iter().map(|e| e.0.to_string()).collect();
     let (endpoints, tls_endpoints) = (text(&file.serve.endpoints), text(&file.serve.tls_endpoints));
-    let listening = Listening { listen, endpoints, tls, tls_endpoints, device: device.into() };
-fn record(file: &File, dir: &StateDir, listen: Vec<SocketAddr>, device: &str) -> Listening {
-    let endpoints = file.serve.endpoints.iter().map(|e| e.0.to_string()).collect();
     let store = file.serve.store.as_ref().map(|store| store.0.to_string());
-    let listening = Listening { listen, endpoints, device: device.into(), store };
+    let listening = Listening { listen, endpoints, tls, tls_endpoints, device: device.into(), store };
     if let Err(error) = dir.write_json(GATEWAY_FILE, &listening) {
         tracing::warn!(
             "{error:#}: `ropewalk invite` will not know where this gateway listens while it does not run"

@@ -44,6 +44,7 @@ pub mod service;
 pub mod setup;
 pub mod stream;
 pub mod tcp_info;
+pub mod tls;
 pub mod tun;
 pub mod udp;
 pub mod wifi;

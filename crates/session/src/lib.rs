@@ -82,7 +82,7 @@ pub use refusal::Refusal;
 pub use replay::{DEFAULT_WINDOW, ReplayError, ReplayWindow};
 pub use responder::{DropReason, Responder, ResponderConfig, Verdict};
 pub use schedule::SessionKeys;
-pub use token::{ENDPOINTS_MAX, TOKEN_TEXT_MAX, Token, TokenError};
+pub use token::{ENDPOINTS_MAX, TLS_ENDPOINTS_MAX, TOKEN_TEXT_MAX, Token, TokenError};
 pub use wire::{
     CLIENT_HELLO_LEN, COOKIE_LEN, INIT_MAX, INIT_MIN, Index, MessageType, RESPONSE_MAX, SERVER_HELLO_MAX,
     index_of,

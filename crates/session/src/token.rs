@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! text     "rw1_" base64url(content ‖ check), no padding (RFC 4648 §5)
-//! content  gateway public key[32] | invite id[16] | invite secret[16] | number of endpoints u8 (1..8) | endpoints
+//! content  gateway public key[32] | invite id[16] | invite secret[16] | number of endpoints u8 (1..8) | endpoints | extensions
 //! endpoint 4 | address[4] | port u16        an IPv4 address
 //!          6 | address[16] | port u16       an IPv6 address
 //!          1 | length u8 | name | port u16  a name
+//! extension type u8 | length u16 | value; type 1: an endpoint where the gateway is reached by TLS over TCP
 //! check    the first 4 bytes of SHA-256("ropewalk 1 token" ‖ content)
 //! ```
+//!
+//! A reader skips extensions that it does not know.
 //!
 //! The check finds typing and copying mistakes; it protects nothing. The digits after `rw` are the version.
 
@@ -24,12 +27,16 @@ use super::{InviteId, InviteSecret, PublicKey};
 
 /// Most endpoints in a token.
 pub const ENDPOINTS_MAX: usize = 8;
-/// Longest text that is looked at, in bytes; eight names of 253 bytes make 2830.
+/// Most endpoints by TLS: one for each IP version.
+pub const TLS_ENDPOINTS_MAX: usize = 2;
+/// Longest text that is looked at, in bytes; ten names of 253 bytes make 3524.
 pub const TOKEN_TEXT_MAX: usize = 4096;
 
 const PREFIX: &str = "rw1_";
 const LABEL: &[u8] = b"ropewalk 1 token";
 const CHECK_LEN: usize = 4;
+/// Extension: an endpoint by TLS over TCP.
+const TLS: u8 = 1;
 
 /// Why a text is not a token that can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +67,7 @@ pub struct Token {
     /// What proves that it was given.
     pub secret: InviteSecret,
     endpoints: Vec<Endpoint>,
+    tls: Vec<Endpoint>,
 }
 
 impl Token {
@@ -76,12 +84,24 @@ impl Token {
         if !(1..=ENDPOINTS_MAX).contains(&endpoints.len()) {
             return Err(TokenError::Endpoints);
         }
-        Ok(Token { gateway, invite, secret, endpoints })
+        Ok(Token { gateway, invite, secret, endpoints, tls: Vec::new() })
     }
 
     /// Where the gateway can be reached, the preferred endpoint first; 1 to [`ENDPOINTS_MAX`].
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
+    }
+
+    /// The same, of a gateway that is reached by TLS over TCP, too; no more than [`TLS_ENDPOINTS_MAX`] are kept.
+    #[must_use]
+    pub fn with_tls(mut self, endpoints: impl IntoIterator<Item = Endpoint>) -> Token {
+        self.tls = endpoints.into_iter().take(TLS_ENDPOINTS_MAX).collect();
+        self
+    }
+
+    /// Where the gateway is reached by TLS over TCP, if it is.
+    pub fn tls_endpoints(&self) -> &[Endpoint] {
+        &self.tls
     }
 
     /// The line to hand to a user. It is a secret until its first use.
@@ -94,6 +114,13 @@ impl Token {
         content.push(self.endpoints.len() as u8);
         for endpoint in &self.endpoints {
             put_endpoint(&mut content, endpoint);
+        }
+        for endpoint in &self.tls {
+            let mut value = Vec::new();
+            put_endpoint(&mut value, endpoint);
+            content.push(TLS);
+            content.extend_from_slice(&(value.len() as u16).to_be_bytes());
+            content.extend_from_slice(&value);
         }
         let check = check(&content);
         content.extend_from_slice(&check);
@@ -155,7 +182,25 @@ fn parse(content: &[u8]) -> Option<Token> {
         return None;
     }
     let endpoints = (0..count).map(|_| take_endpoint(&mut reader)).collect::<Option<_>>()?;
-    reader.0.is_empty().then_some(Token { gateway, invite, secret, endpoints })
+    let tls = take_extensions(&mut reader)?;
+    Some(Token { gateway, invite, secret, endpoints, tls })
+}
+
+/// The endpoints by TLS among the extensions, to the end.
+fn take_extensions(reader: &mut Reader<'_>) -> Option<Vec<Endpoint>> {
+    let mut tls = Vec::new();
+    while !reader.0.is_empty() {
+        let (kind, len) = (reader.u8()?, usize::from(reader.u16()?));
+        let mut value = Reader(reader.bytes(len)?);
+        if kind == TLS {
+            let endpoint = take_endpoint(&mut value)?;
+            if !value.0.is_empty() || tls.len() == TLS_ENDPOINTS_MAX {
+                return None;
+            }
+            tls.push(endpoint);
+        }
+    }
+    Some(tls)
 }
 
 fn put_endpoint(out: &mut Vec<u8>, endpoint: &Endpoint) {
@@ -242,8 +287,10 @@ mod tests {
     fn the_longest_token_fits() {
         let name = format!("{}a:65535", "abc.".repeat(63));
         let endpoints = vec![name.parse().unwrap(); ENDPOINTS_MAX];
+        let tls = endpoints[..TLS_ENDPOINTS_MAX].to_vec();
         let token =
             Token::new(PublicKey([0; 32]), InviteId([0; 16]), InviteSecret([0; 16]), endpoints).unwrap();
+        let token = token.with_tls(tls);
         assert!(token.to_text().len() <= TOKEN_TEXT_MAX);
         assert_eq!(token.to_text().parse(), Ok(token));
     }
@@ -254,6 +301,21 @@ mod tests {
             let endpoints = vec!["gw:1".parse().unwrap(); count];
             let token = Token::new(PublicKey([0; 32]), InviteId([0; 16]), InviteSecret([0; 16]), endpoints);
             assert_eq!(token, Err(TokenError::Endpoints));
+        }
+    }
+
+    #[test]
+    fn endpoints_by_tls_come_back_and_unknown_extensions_are_skipped() {
+        let token = sample().with_tls(["gw.example.org:443".parse().unwrap()]);
+        let read: Token = token.to_text().parse().unwrap();
+        assert_eq!(read, token);
+        assert_eq!(read.tls_endpoints()[0].to_string(), "gw.example.org:443");
+        let bytes = URL_SAFE_NO_PAD.decode(&token.to_text()[PREFIX.len()..]).unwrap();
+        let content = &bytes[..bytes.len() - CHECK_LEN];
+        let more = |extension: &[u8]| with_check(&[content, extension].concat()).parse::<Token>();
+        assert_eq!(more(&[9, 0, 2, 7, 7]), Ok(token));
+        for broken in [&[1][..], &[9, 0, 3, 7], &[1, 0, 1, 4], &[1, 0, 8, 4, 1, 2, 3, 4, 0, 80, 0]] {
+            assert_eq!(more(broken), Err(TokenError::Damaged), "{broken:?}");
         }
     }
 
@@ -277,8 +339,10 @@ mod tests {
         fn any_token_comes_back(
             key: [u8; 32], id: [u8; 16], secret: [u8; 16],
             endpoints in prop::collection::vec(endpoint(), 1..=ENDPOINTS_MAX),
+            tls in prop::collection::vec(endpoint(), 0..=TLS_ENDPOINTS_MAX),
         ) {
             let token = Token::new(PublicKey(key), InviteId(id), InviteSecret(secret), endpoints).unwrap();
+            let token = token.with_tls(tls);
             prop_assert_eq!(token.to_text().parse(), Ok(token));
         }
 
@@ -291,7 +355,7 @@ mod tests {
         fn any_content_is_taken(head in any::<[u8; 64]>(), tail in prop::collection::vec(0u8..9, 0..60)) {
             let content = [&head[..], &tail].concat();
             if let Ok(token) = with_check(&content).parse::<Token>() {
-                prop_assert_eq!(token.to_text().to_string(), with_check(&content));
+                prop_assert_eq!(token.to_text().parse(), Ok(token));
             }
         }
     }

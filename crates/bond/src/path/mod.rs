@@ -47,12 +47,23 @@ const LEAST_DATAGRAM: u64 = 56;
 /// Where a path's datagrams go: what the driver needs to send them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The driver's handle of the socket.
+    /// The driver's handle of the socket; that of a stream is [`STREAMS`] or more.
     pub link: u32,
     /// The peer's address.
     pub remote: SocketAddr,
     /// This end's address, where the driver must choose one (a gateway reached on one of several).
     pub local: Option<IpAddr>,
+}
+
+/// Handles of sockets from this one on are of streams: what goes in comes out in order, or the stream breaks and the driver says so
+/// ([`crate::engine::Engine::fail_path`]).
+pub const STREAMS: u32 = 1 << 31;
+
+impl Route {
+    /// The path goes by a stream (TLS over TCP), which repairs its own losses.
+    pub fn is_stream(&self) -> bool {
+        self.link >= STREAMS
+    }
 }
 
 /// Traffic of a path since it was made.

@@ -13,6 +13,8 @@ const REFRESH: Duration = Duration::from_millis(400);
 const FLOWING: Duration = Duration::from_secs(3);
 /// A gateway forgets a dead path after this.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
+/// A stream that is the only path is given the time of two retransmission timeouts (RFC 6298 has 1 s): what would be sent again stood behind what it repairs.
+const STREAM_ALONE: Duration = Duration::from_secs(2);
 /// The peer's timers may be so late (RFC 9002 §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);
 /// CoDel's least target (RFC 8289 §4.2), and its interval beside the bond's own round trip: the interval is to cover that of the flows (§4.3), part of which
@@ -81,7 +83,13 @@ impl Peer {
         let late = self.backhaul.as_ref().map_or(Duration::ZERO, |b| b.ack_delay(now, p.id));
         let timeout = p.rtt.probe_timeout(late + MAX_ACK_DELAY + GRANULARITY);
         let alone = !self.paths.iter().any(|q| q.id != p.id && q.is_usable());
-        if alone { (timeout * 2).max(p.rtt.smoothed() * 3) } else { timeout }
+        match (alone, p.route.is_stream()) {
+            (true, true) => timeout.max(STREAM_ALONE),
+            (true, false) => (timeout * 2).max(p.rtt.smoothed() * 3),
+            // TCP's own repair takes a round trip more.
+            (false, true) => timeout.max(p.rtt.smoothed() * 2),
+            (false, false) => timeout,
+        }
     }
 
     /// Since when the peer owes an answer on a path, if it does.

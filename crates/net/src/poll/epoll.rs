@@ -16,6 +16,10 @@ pub enum Interest {
     Read,
     /// Something to read, or room to write.
     ReadWrite,
+    /// Room to write.
+    Write,
+    /// Nothing but its end.
+    Nothing,
 }
 
 impl Interest {
@@ -23,6 +27,8 @@ impl Interest {
         match self {
             Interest::Read => EventFlags::IN,
             Interest::ReadWrite => EventFlags::IN | EventFlags::OUT,
+            Interest::Write => EventFlags::OUT,
+            Interest::Nothing => EventFlags::empty(),
         }
     }
 }

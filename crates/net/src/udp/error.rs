@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 pub enum OpenError {
     /// Somebody else listens there.
     #[error(
-        "{0} is in use by another program: choose another port, or stop that program (`ss -ulpn` names it)"
+        "{0} is in use by another program: choose another port, or stop that program (`ss -tulpn` names it)"
     )]
     PortInUse(SocketAddr),
     /// The address is not one of this machine's.
@@ -35,7 +35,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    pub(super) fn system(what: &'static str, error: Errno) -> Self {
+    pub(crate) fn system(what: &'static str, error: Errno) -> Self {
         match error {
             Errno::PERM | Errno::ACCESS => OpenError::NotPermitted(what),
             e => OpenError::System { what, source: e.into() },

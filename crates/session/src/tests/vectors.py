@@ -69,7 +69,7 @@ def read(path):
             values[name] = ""
         else:
             values[name] += line.strip()
-    return {n: v if n.startswith("token") else bytes.fromhex(v) for n, v in values.items()}
+    return {n: v if n.startswith(("token", "the same")) else bytes.fromhex(v) for n, v in values.items()}
 
 
 def handshake(v):
@@ -108,10 +108,11 @@ def cookie_macs(v):
     return init[-32:-16] + mac(cookie, init[:-16])[:16]
 
 
-def token(v):
+def token(v, extensions=b""):
     content = v["gateway static public"] + b"\x11" * 16 + b"\x22" * 16 + b"\2"
     port = (4500).to_bytes(2, "big")
     content += b"\1\x0egw.example.org" + port + b"\6" + bytes.fromhex("20010db8") + bytes(11) + b"\1" + port
+    content += extensions
     content += sha(b"ropewalk 1 token", content)[:4]
     return "rw1_" + base64.urlsafe_b64encode(content).decode().rstrip("=")
 
@@ -131,6 +132,7 @@ def main():
         "the end of the INIT with that cookie: mac1, mac2": cookie_macs(v),
         "ciphertext and tag": AESGCM(out[:16]).encrypt(nonce, v["plaintext"], aad),
         next(name for name in v if name.startswith("token")): token(v),
+        next(name for name in v if name.startswith("the same")): token(v, bytes.fromhex("01000704c000020101bb")),
     }
     wrong = [name for name, value in found.items() if v[name] != value]
     for name in wrong:

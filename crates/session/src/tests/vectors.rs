@@ -80,6 +80,8 @@ fn vectors() -> String {
     let token = Token::new(gateway, InviteId([0x11; 16]), InviteSecret([0x22; 16]), endpoints).unwrap();
     let endpoints: Vec<_> = token.endpoints().iter().map(ToString::to_string).collect();
     writeln!(out, "token for {}\n  {}", endpoints.join(" and "), *token.to_text()).unwrap();
+    let token = token.with_tls(["192.0.2.1:443".parse().unwrap()]);
+    writeln!(out, "the same, with 192.0.2.1:443 by TLS\n  {}", *token.to_text()).unwrap();
     out
 }
 

@@ -1,0 +1,366 @@
+//! One connection, from TCP to datagrams.
+//!
+//! ```text
+//!   client   Connecting ─▶ Handshake ─▶ Head (asks) ───101──▶ Open
+//!   gateway                Handshake ─▶ Head (is asked) ────▶ Open
+//!                                            └── a browser ─▶ Farewell
+//! ```
+
+use super::frame::Deframer;
+use super::http::{self, Answered, Asked};
+use super::limits::{self, BEFORE};
+use super::pipe::{Inbox, News, Outgoing};
+use super::socket::{self, Shape};
+use super::{Ended, Target};
+use crate::poll::Interest;
+use ropewalk_time::Time;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Receive calls before the other connections get their turn.
+const READS: usize = 4;
+/// Bytes that are sealed before TCP is given them.
+const FILL: usize = 16 << 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Connecting,
+    Handshake,
+    Head,
+    Open,
+    Farewell,
+}
+
+/// One connection.
+pub(super) struct Conn {
+    pub(super) id: u32,
+    pub(super) remote: SocketAddr,
+    pub(super) stream: TcpStream,
+    tls: Connection,
+    stage: Stage,
+    host: String,
+    /// When this stage's patience began.
+    since: Time,
+    /// When a session last sent something by it.
+    used: Option<Time>,
+    received: usize,
+    head: Vec<u8>,
+    deframer: Deframer,
+    pub(super) out: Arc<Outgoing>,
+    /// Datagrams that were taken from `out`, and how far they are sealed.
+    waiting: Vec<u8>,
+    at: usize,
+    shape: Shape,
+    blocked: bool,
+    /// The loop has too much to read already.
+    pub(super) paused: bool,
+    /// What the poller watches it for.
+    pub(super) watched: Option<Interest>,
+}
+
+impl Conn {
+    /// Of a client, on its way.
+    pub(super) fn to(id: u32, target: &Target, config: Arc<ClientConfig>, now: Time) -> Result<Conn, Ended> {
+        let stream = socket::connect(target).map_err(|e| Ended::Tcp(e.to_string()))?;
+        let name = server_name(&target.host, target.remote.ip());
+        let tls = ClientConnection::new(config, name).map_err(|e| Ended::NotTls(e.to_string()))?;
+        Ok(Conn::new(id, target.remote, stream, tls.into(), Stage::Connecting, target.host.clone(), now))
+    }
+
+    /// At a gateway, accepted.
+    pub(super) fn from(
+        id: u32,
+        (stream, remote): (TcpStream, SocketAddr),
+        config: Arc<ServerConfig>,
+        now: Time,
+    ) -> Result<Conn, Ended> {
+        socket::tune(&stream).map_err(|e| Ended::Tcp(e.to_string()))?;
+        let tls = ServerConnection::new(config).map_err(|e| Ended::NotTls(e.to_string()))?;
+        Ok(Conn::new(id, remote, stream, tls.into(), Stage::Handshake, String::new(), now))
+    }
+
+    fn new(
+        id: u32,
+        remote: SocketAddr,
+        stream: TcpStream,
+        tls: Connection,
+        stage: Stage,
+        host: String,
+        now: Time,
+    ) -> Conn {
+        Conn {
+            id,
+            remote,
+            stream,
+            tls,
+            stage,
+            host,
+            since: now,
+            used: None,
+            received: 0,
+            head: Vec::new(),
+            deframer: Deframer::default(),
+            out: Arc::default(),
+            waiting: Vec::new(),
+            at: 0,
+            shape: Shape::new(),
+            blocked: false,
+            paused: false,
+            watched: None,
+        }
+    }
+
+    fn is_server(&self) -> bool {
+        matches!(self.tls, Connection::Server(_))
+    }
+
+    /// It carries datagrams.
+    pub(super) fn is_open(&self) -> bool {
+        self.stage == Stage::Open
+    }
+
+    /// It is the other end's turn to show what it wants.
+    pub(super) fn is_half_open(&self) -> bool {
+        !self.is_open()
+    }
+
+    /// The loop hears of its end: it has asked for it, or has heard of its beginning.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_open() || !self.is_server()
+    }
+
+    /// What to wait for.
+    pub(super) fn interest(&self) -> Interest {
+        let writes = self.blocked || self.stage == Stage::Connecting;
+        match (self.paused || self.stage == Stage::Connecting, writes) {
+            (false, false) => Interest::Read,
+            (false, true) => Interest::ReadWrite,
+            (true, true) => Interest::Write,
+            (true, false) => Interest::Nothing,
+        }
+    }
+
+    /// Its time is over.
+    pub(super) fn expired(&self, now: Time) -> Option<Ended> {
+        let waited = now.since(self.since);
+        let late = match (self.stage, self.used) {
+            (Stage::Farewell, _) => (waited > limits::FAREWELL).then_some("the answer was not fetched"),
+            (Stage::Open, _) if !self.is_server() => None,
+            (Stage::Open, None) => {
+                (waited > limits::UNANSWERED).then_some("no session has answered its datagrams")
+            }
+            (Stage::Open, Some(used)) => (now.since(used) > limits::IDLE).then_some("no session uses it"),
+            (_, _) => (waited > limits::HANDSHAKE).then_some("the other end took too long"),
+        };
+        late.map(Ended::Late)
+    }
+
+    /// It can be written.
+    pub(super) fn on_writable(&mut self, now: Time) -> Result<(), Ended> {
+        if self.stage == Stage::Connecting {
+            match self.stream.take_error() {
+                Ok(None) => self.stage = Stage::Handshake,
+                Ok(Some(e)) | Err(e) => return Err(Ended::Tcp(e.to_string())),
+            }
+        }
+        self.write(now)
+    }
+
+    /// Sends what waits, as far as TCP takes it.
+    pub(super) fn write(&mut self, now: Time) -> Result<(), Ended> {
+        if self.stage == Stage::Connecting {
+            return Ok(());
+        }
+        loop {
+            if !self.flush()? {
+                return Ok(());
+            }
+            if self.stage == Stage::Farewell {
+                // Whatever comes is read and dropped, so that the answer is not overtaken by a reset.
+                let _ = self.stream.shutdown(Shutdown::Write);
+                return Ok(());
+            }
+            if self.stage != Stage::Open {
+                return Ok(());
+            }
+            if self.at == self.waiting.len() {
+                self.waiting.clear();
+                self.at = 0;
+                self.out.take(&mut self.waiting);
+                if self.waiting.is_empty() {
+                    return Ok(());
+                }
+                self.used = Some(now);
+            }
+            self.shape.update(&self.stream, now);
+            self.seal()?;
+        }
+    }
+
+    /// Gives TCP what is sealed; `false` if it does not take all.
+    fn flush(&mut self) -> Result<bool, Ended> {
+        while self.tls.wants_write() {
+            match self.tls.write_tls(&mut &self.stream) {
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    self.blocked = true;
+                    return Ok(false);
+                }
+                Err(e) => return Err(Ended::Tcp(e.to_string())),
+            }
+        }
+        self.blocked = false;
+        Ok(true)
+    }
+
+    /// Makes records of some of what waits.
+    fn seal(&mut self) -> Result<(), Ended> {
+        let until = (self.at + FILL).min(self.waiting.len());
+        while self.at < until {
+            let record = &self.waiting[self.at..until.min(self.at + self.shape.record)];
+            match self.tls.writer().write(record) {
+                Ok(0) => break,
+                Ok(n) => self.at += n,
+                Err(e) => return Err(Ended::Tcp(e.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what has come, within bounds.
+    pub(super) fn read(&mut self, room: &mut [u8], inbox: &Mutex<Inbox>, now: Time) -> Result<(), Ended> {
+        for _ in 0..READS {
+            let n = match (&self.stream).read(room) {
+                Ok(0) if self.stage == Stage::Handshake => {
+                    return Err(Ended::NotTls("it closed the connection".into()));
+                }
+                Ok(0) => return Err(Ended::Closed),
+                Ok(n) => n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if self.stage == Stage::Handshake => return Err(Ended::NotTls(e.to_string())),
+                Err(e) => return Err(Ended::Tcp(e.to_string())),
+            };
+            if !self.is_open() {
+                self.received += n;
+                if self.received > BEFORE {
+                    return Err(Ended::Late("too much came before the stream began"));
+                }
+            }
+            self.take_in(&room[..n], inbox, now)?;
+            if n < room.len() {
+                break;
+            }
+        }
+        self.write(now)
+    }
+
+    fn take_in(&mut self, mut bytes: &[u8], inbox: &Mutex<Inbox>, now: Time) -> Result<(), Ended> {
+        while !bytes.is_empty() {
+            let taken = self.tls.read_tls(&mut bytes).map_err(|e| Ended::NotTls(e.to_string()))?;
+            if let Err(error) = self.tls.process_new_packets() {
+                // The alert that says why.
+                let _ = self.flush();
+                return Err(Ended::NotTls(error.to_string()));
+            }
+            if self.stage == Stage::Handshake && !self.tls.is_handshaking() {
+                self.stage = Stage::Head;
+                if !self.is_server() {
+                    let request = http::request(&self.host);
+                    self.tls.writer().write_all(&request).map_err(|e| Ended::Tcp(e.to_string()))?;
+                }
+            }
+            self.drain(inbox)?;
+            if self.stage == Stage::Head && !self.head.is_empty() {
+                self.on_head(inbox, now)?;
+            }
+            if taken == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what TLS has opened.
+    fn drain(&mut self, inbox: &Mutex<Inbox>) -> Result<(), Ended> {
+        let Conn { tls, deframer, head, stage, id, remote, .. } = self;
+        let mut reader = tls.reader();
+        loop {
+            let n = match reader.fill_buf() {
+                Ok([]) => return Err(Ended::Closed),
+                Ok(chunk) => {
+                    match stage {
+                        Stage::Open => deframe(deframer, chunk, (*id, *remote), inbox)?,
+                        Stage::Head => head.extend_from_slice(chunk),
+                        _ => {}
+                    }
+                    chunk.len()
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(_) => return Err(Ended::Closed),
+            };
+            reader.consume(n);
+        }
+    }
+
+    fn on_head(&mut self, inbox: &Mutex<Inbox>, now: Time) -> Result<(), Ended> {
+        if !self.is_server() {
+            return match http::read_answer(&self.head) {
+                Answered::More => Ok(()),
+                Answered::Switched(length) => self.open(length, inbox, now),
+                Answered::Other { code, location } => Err(Ended::Other { code, location }),
+            };
+        }
+        let say = |tls: &mut Connection, text: Vec<u8>| {
+            tls.writer().write_all(&text).map_err(|e: io::Error| Ended::Tcp(e.to_string()))
+        };
+        match http::read_request(&self.head) {
+            Asked::More => Ok(()),
+            Asked::Upgrade(length) => {
+                say(&mut self.tls, http::switching())?;
+                self.open(length, inbox, now)
+            }
+            Asked::Page(status) => {
+                say(&mut self.tls, http::page(status))?;
+                self.tls.send_close_notify();
+                (self.stage, self.since) = (Stage::Farewell, now);
+                Ok(())
+            }
+        }
+    }
+
+    /// What stands behind the head is datagrams.
+    fn open(&mut self, length: usize, inbox: &Mutex<Inbox>, now: Time) -> Result<(), Ended> {
+        (self.stage, self.since) = (Stage::Open, now);
+        {
+            let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
+            inbox.opened.push((self.id, Arc::clone(&self.out)));
+            inbox.news.push(News::Open { id: self.id, remote: self.remote });
+        }
+        let head = std::mem::take(&mut self.head);
+        deframe(&mut self.deframer, &head[length..], (self.id, self.remote), inbox)
+    }
+}
+
+fn deframe(
+    deframer: &mut Deframer,
+    bytes: &[u8],
+    (id, remote): (u32, SocketAddr),
+    inbox: &Mutex<Inbox>,
+) -> Result<(), Ended> {
+    let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
+    deframer.push(bytes, |datagram| inbox.push(id, remote, datagram)).map_err(|_| Ended::Garbage)
+}
+
+/// The name in the hello, for proxies that tell sites by it; none for an address.
+fn server_name(host: &str, address: IpAddr) -> ServerName<'static> {
+    let bare = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    match ServerName::try_from(bare.to_owned()) {
+        Ok(name @ ServerName::DnsName(_)) => name,
+        _ => ServerName::IpAddress(address.into()),
+    }
+}

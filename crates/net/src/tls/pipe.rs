@@ -1,0 +1,189 @@
+//! What the loop and the thread hand each other: bounded both ways.
+
+use super::{Ended, frame};
+use crate::clock;
+use ropewalk_time::{Duration, Time};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So much may always wait for a connection: one batch of the engine.
+const ALWAYS: usize = 70 << 10;
+/// And more, if the first of it has not waited for this long: a queue in time, whatever the rate.
+const WAIT: Duration = Duration::from_millis(100);
+/// But no more than this, bytes.
+const MOST: usize = 1 << 20;
+/// Datagrams of all connections that wait for the loop, bytes; beyond, connections are not read.
+pub(super) const INBOX: usize = 2 << 20;
+/// The longest run of datagrams, bytes: what a UDP socket would give at once.
+const RUN: usize = 64 << 10;
+
+/// A connection takes nothing now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// What waits for one connection.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing(Mutex<Queue>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// Datagrams with their lengths.
+    bytes: Vec<u8>,
+    /// Since when the first of them waits.
+    since: Time,
+    /// The thread knows that there is something.
+    told: bool,
+}
+
+impl Outgoing {
+    /// Adds a batch, all of it or nothing. `true` if the thread is to be told.
+    pub(super) fn push(&self, segment: usize, batch: &[u8]) -> Result<bool, Full> {
+        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = clock::now();
+        let waiting = queue.bytes.len();
+        if waiting >= MOST || waiting >= ALWAYS && now.since(queue.since) > WAIT {
+            return Err(Full);
+        }
+        if waiting == 0 {
+            queue.since = now;
+        }
+        for datagram in batch.chunks(segment.max(1)) {
+            frame::put(&mut queue.bytes, datagram);
+        }
+        Ok(!std::mem::replace(&mut queue.told, true))
+    }
+
+    /// Takes all of it; `empty` is what it is put into next.
+    pub(super) fn take(&self, empty: &mut Vec<u8>) {
+        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.told = false;
+        std::mem::swap(&mut queue.bytes, empty);
+    }
+}
+
+/// Datagrams that came by one connection, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The connection.
+    pub id: u32,
+    /// Its other end.
+    pub remote: SocketAddr,
+    /// Bytes of each; the last may be shorter.
+    pub segment: usize,
+    /// Bytes of all.
+    pub len: usize,
+}
+
+/// What happened to a connection.
+#[derive(Clone, Debug)]
+pub enum News {
+    /// It carries datagrams from now on.
+    Open {
+        /// Its number.
+        id: u32,
+        /// Its other end.
+        remote: SocketAddr,
+    },
+    /// It is over.
+    Over {
+        /// Its number.
+        id: u32,
+        /// Why.
+        why: Ended,
+    },
+}
+
+/// What comes from the thread.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    bytes: Vec<u8>,
+    runs: Vec<Run>,
+    pub(super) opened: Vec<(u32, Arc<Outgoing>)>,
+    pub(super) news: Vec<News>,
+    /// Connections wait for room.
+    pub(super) stalled: bool,
+}
+
+impl Inbox {
+    /// Room for more datagrams.
+    pub(super) fn has_room(&self) -> bool {
+        self.bytes.len() < INBOX
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.news.is_empty() && self.opened.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.runs.clear();
+        self.opened.clear();
+        self.news.clear();
+        self.stalled = false;
+    }
+
+    /// Adds a datagram; equal ones of a connection become a run.
+    pub(super) fn push(&mut self, id: u32, remote: SocketAddr, datagram: &[u8]) {
+        self.bytes.extend_from_slice(datagram);
+        let len = datagram.len();
+        if let Some(last) = self.runs.last_mut().filter(|r| r.id == id && r.remote == remote)
+            && last.len % last.segment == 0
+            && len <= last.segment
+            && last.len + len <= RUN
+        {
+            last.len += len;
+            return;
+        }
+        self.runs.push(Run { id, remote, segment: len, len });
+    }
+
+    /// What happened, the oldest first. A connection's datagrams come after its beginning, and before its end.
+    pub fn take_news(&mut self) -> impl Iterator<Item = News> + '_ {
+        self.news.drain(..)
+    }
+
+    /// The datagrams.
+    pub fn runs(&mut self) -> impl Iterator<Item = (Run, &mut [u8])> {
+        let mut rest = &mut self.bytes[..];
+        self.runs.iter().map(move |run| {
+            let (front, behind) = std::mem::take(&mut rest).split_at_mut(run.len);
+            rest = behind;
+            (*run, front)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_bounded_in_time_and_in_bytes() {
+        let out = Outgoing::default();
+        assert_eq!(out.push(1000, &[0; 60_000]), Ok(true));
+        assert_eq!(out.push(1000, &[0; 20_000]), Ok(false), "told already");
+        while out.push(1000, &[0; 60_000]) == Ok(false) {}
+        assert_eq!(out.push(1000, &[0; 1]), Err(Full));
+        let mut taken = Vec::new();
+        out.take(&mut taken);
+        assert!(taken.len() < MOST + 61_000 && taken.len() > ALWAYS, "{}", taken.len());
+        assert_eq!(out.push(1000, &[0; 60_000]), Ok(true));
+        assert_eq!(out.push(1000, &[0; 20_000]), Ok(false));
+        std::thread::sleep(WAIT * 2);
+        assert_eq!(out.push(1000, &[0; 60_000]), Err(Full), "what is there waits for too long");
+    }
+
+    #[test]
+    fn equal_datagrams_become_runs() {
+        let mut inbox = Inbox::default();
+        let remote = SocketAddr::from(([192, 0, 2, 1], 443));
+        let sent: [(u32, &[u8]); 6] =
+            [(1, &[1; 10]), (1, &[2; 10]), (1, &[3; 4]), (1, &[4; 10]), (2, &[5; 10]), (1, &[6; 11])];
+        sent.iter().for_each(|(id, d)| inbox.push(*id, remote, d));
+        let runs: Vec<(u32, usize, Vec<u8>)> =
+            inbox.runs().map(|(r, bytes)| (r.id, r.segment, bytes.to_vec())).collect();
+        let lengths: Vec<_> = runs.iter().map(|(id, segment, bytes)| (*id, *segment, bytes.len())).collect();
+        assert_eq!(lengths, [(1, 10, 24), (1, 10, 10), (2, 10, 10), (1, 11, 11)]);
+        assert_eq!(runs.into_iter().flat_map(|(.., b)| b).collect::<Vec<_>>(), sent.map(|(_, d)| d).concat());
+    }
+}

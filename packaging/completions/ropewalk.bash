@@ -3155,7 +3155,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__serve)
-            opts="-h --state --config --tun --log --log-format --metrics --listen --address --masquerade --client-to-client --help"
+            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --client-to-client --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3186,6 +3186,18 @@ _ropewalk() {
                     return 0
                     ;;
                 --listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3269,7 +3281,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__setup__subcmd__gateway)
-            opts="-y -h --name --yes --service --root --port --endpoint --address --masquerade --open-firewall --device --help"
+            opts="-y -h --name --yes --service --root --port --endpoint --tls --address --masquerade --open-firewall --device --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3293,6 +3305,10 @@ _ropewalk() {
                     ;;
                 --endpoint)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls)
+                    COMPREPLY=($(compgen -W "yes no" -- "${cur}"))
                     return 0
                     ;;
                 --address)
@@ -3605,7 +3621,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__up)
-            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --kill-switch --hooks --timeout --help"
+            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --kill-switch --tls --hooks --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3649,6 +3665,10 @@ _ropewalk() {
                     ;;
                 --dns)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls)
+                    COMPREPLY=($(compgen -W "auto off only" -- "${cur}"))
                     return 0
                     ;;
                 --hooks)

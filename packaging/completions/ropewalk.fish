@@ -65,6 +65,8 @@ no\t'Do not'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from gateway" -l root -d 'Work below this directory instead of / (for images and tests)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from gateway" -l port -d 'UDP port to listen on [default: 4500, or the next that is free]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from gateway" -l endpoint -d 'Address or name of this machine from outside [default: its first public address]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from gateway" -l tls -d 'Offer TLS on TCP port 443 too, for devices in networks that block UDP [default: no]' -r -f -a "yes\t'Do it'
+no\t'Do not'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from gateway" -l address -d 'Inner address of the gateway, with the network of its clients [default: 10.77.0.1/24, or one that is free]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from gateway" -l masquerade -d 'Let clients reach the internet through this gateway [default: yes where nftables is]' -r -f -a "yes\t'Do it'
 no\t'Do not'"
@@ -110,6 +112,9 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l metrics -d 'Ser
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l path -d 'Use this interface, to this endpoint if one is given; give it again for more [default: every usable interface]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l route -d 'Route this network through the bond; 0.0.0.0/0 and ::/0 route everything; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l dns -d 'Use this name server through the bond; give it again for more' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l tls -d 'When to go by TLS on TCP, which works where UDP does not [default: auto]' -r -f -a "auto\t'Where UDP is not answered, and until it is'
+off\t'Never'
+only\t'Always, and by UDP never'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l hooks -d 'Run the programs of this directory when paths and the connection come and go' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l timeout -d 'Give up if there is no connection after this long' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l kill-switch -d 'Block all traffic outside the bond until the client is stopped; needs --route 0.0.0.0/0. `ropewalk restore` unblocks after a crash'
@@ -161,6 +166,9 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l log-format -
 json\t'One JSON object per line'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l listen -d 'UDP address to listen on; give it again for more [default: 0.0.0.0:4500 and, with IPv6, [::]:4500]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-listen -d 'TCP address to offer TLS at, for clients where UDP does not pass, such as 0.0.0.0:443; give it again for more [default: none]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-cert -d 'Show the certificate of this PEM file there [default: one of the gateway\'s own]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-key -d 'Its key' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l address -d 'Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 [default: 10.77.0.1/24]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l masquerade -d 'Let clients reach the internet through this gateway (nftables, forwarding)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l client-to-client -d 'Let clients reach each other through the bond'

@@ -50,6 +50,8 @@ no\:"Do not"))' \
 '--root=[Work below this directory instead of / (for images and tests)]:DIR:_files' \
 '--port=[UDP port to listen on \[default\: 4500, or the next that is free\]]:PORT:_default' \
 '--endpoint=[Address or name of this machine from outside \[default\: its first public address\]]:HOST[:PORT]:_default' \
+'--tls=[Offer TLS on TCP port 443 too, for devices in networks that block UDP \[default\: no\]]:ANSWER:((yes\:"Do it"
+no\:"Do not"))' \
 '--address=[Inner address of the gateway, with the network of its clients \[default\: 10.77.0.1/24, or one that is free\]]:CIDR:_default' \
 '--masquerade=[Let clients reach the internet through this gateway \[default\: yes where nftables is\]]:ANSWER:((yes\:"Do it"
 no\:"Do not"))' \
@@ -151,6 +153,9 @@ json\:"One JSON object per line"))' \
 '*--path=[Use this interface, to this endpoint if one is given; give it again for more \[default\: every usable interface\]]:IFACE[@HOST:PORT]:_default' \
 '*--route=[Route this network through the bond; 0.0.0.0/0 and \:\:/0 route everything; give it again for more]:CIDR:_default' \
 '*--dns=[Use this name server through the bond; give it again for more]:ADDR:_default' \
+'--tls=[When to go by TLS on TCP, which works where UDP does not \[default\: auto\]]:WHEN:((auto\:"Where UDP is not answered, and until it is"
+off\:"Never"
+only\:"Always, and by UDP never"))' \
 '--hooks=[Run the programs of this directory when paths and the connection come and go]:DIR:_files' \
 '--timeout=[Give up if there is no connection after this long]:SECS:_default' \
 '--kill-switch[Block all traffic outside the bond until the client is stopped; needs --route 0.0.0.0/0. \`ropewalk restore\` unblocks after a crash]' \
@@ -282,6 +287,9 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
 '*--listen=[UDP address to listen on; give it again for more \[default\: 0.0.0.0\:4500 and, with IPv6, \[\:\:\]\:4500\]]:ADDR:PORT:_default' \
+'*--tls-listen=[TCP address to offer TLS at, for clients where UDP does not pass, such as 0.0.0.0\:443; give it again for more \[default\: none\]]:ADDR:PORT:_default' \
+'--tls-cert=[Show the certificate of this PEM file there \[default\: one of the gateway'\''s own\]]:FILE:_files' \
+'--tls-key=[Its key]:FILE:_files' \
 '*--address=[Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
 '--masquerade[Let clients reach the internet through this gateway (nftables, forwarding)]' \
 '--client-to-client[Let clients reach each other through the bond]' \

@@ -149,13 +149,19 @@ fn a_person_is_asked_and_may_err() {
     let place = net.states.of("gateway");
     let line = format!("setup gateway --root {place} --name office --device phone");
     // A port that is none, then one; the outside address; a network that is here; then good ones.
-    let answers = "seventy\n4555\ngw.example.org\n10.1.2.9/16\n10.44.0.1/24\nperhaps\nn\n";
+    let answers = "seventy\n4555\ngw.example.org\ny\n10.1.2.9/16\n10.44.0.1/24\nperhaps\nn\n";
     let made = run(&net.gateway, &line, answers);
     let words = said(&made);
     assert!(words.contains("is a private address"), "{words}");
     assert!(words.contains("collides with 10.1.") && words.contains("answer y or n"), "{words}");
     let file = std::fs::read_to_string(Path::new(&place).join("etc/ropewalk/office.toml")).unwrap();
-    for line in ["0.0.0.0:4555", "[\"10.44.0.1/24\"]", "[\"gw.example.org:4555\"]", "masquerade = false"] {
+    for line in [
+        "0.0.0.0:4555",
+        "0.0.0.0:443",
+        "[\"10.44.0.1/24\"]",
+        "[\"gw.example.org:4555\"]",
+        "masquerade = false",
+    ] {
         assert!(file.contains(line), "{file}");
     }
     let second = run(&net.gateway, &line, answers);

@@ -148,8 +148,8 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
     liberal_tracking(journal)?;
     let listening = Listening {
         listen: vec![listener.local_addr()?],
-        endpoints: Vec::new(),
         device: tun.name().to_owned(),
+        ..Listening::default()
     };
     dir.write_json(GATEWAY_FILE, &listening)?;
     privileges::drop_all_but_network()?;

@@ -1,5 +1,6 @@
 //! The client: what it adds to the loop.
 
+mod hindered;
 mod metering;
 mod network;
 mod paths;
@@ -8,6 +9,7 @@ mod resolver;
 mod settings;
 mod uplinks;
 
+pub(crate) use hindered::TlsOptions;
 pub(crate) use metering::Meter;
 pub(crate) use network::Network;
 pub(crate) use queue::{ClientsQueue, RepeaterPart};
@@ -25,6 +27,7 @@ use crate::report::history::What;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::path::State;
 use ropewalk_net::links::{Change, Follower, Link};
+use ropewalk_net::tls::News;
 use ropewalk_net::{clock, service};
 use ropewalk_session::{Accept, Endpoint};
 use ropewalk_time::{Duration, Time};
@@ -38,12 +41,21 @@ const ROUTES_SETTLE: Duration = Duration::from_millis(100);
 pub(crate) struct ClientOptions {
     /// Endpoints of the token.
     pub endpoints: Vec<Endpoint>,
+    /// When to go by TLS, and whereto.
+    pub tls: TlsOptions,
     /// Interfaces; empty: all that are usable.
     pub paths: Vec<PathName>,
     /// Routes were named on the command line, which goes before the configuration.
     pub routes_fixed: bool,
     /// Give up if there is no connection after this long.
     pub timeout: Option<Duration>,
+}
+
+impl ClientOptions {
+    /// Where uplinks without an endpoint of their own lead.
+    fn ways(&self) -> (&[Endpoint], &TlsOptions) {
+        (&self.endpoints, &self.tls)
+    }
 }
 
 /// What a client works with besides the loop.
@@ -90,7 +102,7 @@ impl Client {
     /// A client that has not tried anything yet.
     pub(crate) fn new(options: ClientOptions, parts: Parts, started: Time) -> Client {
         let Parts { follower, resolver, network, settings, meter, reload, repeater, hooks } = parts;
-        let uplink = |name: &PathName| Uplink::new(name.clone(), &options.endpoints, settings.of(name), true);
+        let uplink = |name: &PathName| Uplink::new(name.clone(), options.ways(), settings.of(name), true);
         let uplinks = options.paths.iter().map(uplink).collect();
         Client {
             options,
@@ -178,7 +190,7 @@ impl Client {
                 tracing::info!(interface = link.name, "found an interface");
                 let name = PathName { interface: link.name.clone(), endpoint: None };
                 let settings = self.settings.of(&name);
-                self.uplinks.push(Uplink::new(name, &self.options.endpoints, settings, false));
+                self.uplinks.push(Uplink::new(name, self.options.ways(), settings, false));
             }
         }
         self.excluded = excluded;
@@ -275,7 +287,7 @@ impl Role for Client {
             Request::Status {} => {
                 let own = if self.repeater.is_some() { "repeater" } else { "client" };
                 let mut status = report::take(own, &running.core, self.started, now, |_| self.other().into());
-                status.uplinks = self.uplinks.iter().map(Uplink::report).collect();
+                status.uplinks = self.uplinks.iter().map(|u| u.report(now)).collect();
                 Response::Status { status: Box::new(status) }
             }
             Request::History { since } => running.history.since(since, now),
@@ -326,6 +338,22 @@ impl Role for Client {
         self.drive(running, now)?;
         self.tell_hooks();
         Ok(Flow::Continue)
+    }
+
+    fn on_stream(&mut self, running: &mut Running, news: News, now: Time) {
+        for uplink in &mut self.uplinks {
+            let is_its = match &news {
+                News::Open { id, remote } => uplink.on_stream(running, *id, *remote, now),
+                News::Over { id, why } => uplink.on_stream_over(running, *id, why.clone(), now),
+            };
+            if is_its {
+                return;
+            }
+        }
+        if let News::Open { id, .. } = news {
+            // Nobody wants it any more.
+            running.close_stream(id);
+        }
     }
 
     fn on_reload(&mut self, running: &mut Running, now: Time) {

@@ -29,7 +29,7 @@ impl Client {
         if *options != PathOptions::default() {
             self.settings.say(&name, settings)?;
         }
-        self.uplinks.push(Uplink::new(name.clone(), &self.options.endpoints, settings, true));
+        self.uplinks.push(Uplink::new(name.clone(), self.options.ways(), settings, true));
         self.look_at_links(running, now);
         let obstacle = self.uplinks.iter().find(|w| w.name == name).and_then(Uplink::obstacle);
         Ok(obstacle.map_or(String::new(), |why| format!("{why}; it is used as soon as it can be")))

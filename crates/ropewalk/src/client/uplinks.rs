@@ -3,19 +3,22 @@
 //! A [`Uplink`] is one interface that is to carry a path. Its endpoints are tried in order of
 //! preference, a quarter of a second apart (RFC 8305 calls that happy eyeballs): the first that the
 //! gateway answers on stays, the other attempts are taken away. When the one that stays is dead for
-//! a while, the others are tried again beside it.
+//! a while, the others are tried again beside it. Where UDP is not answered, a path over TLS is made ([`super::hindered`]).
 
+use super::hindered::{Hindered, PROBE_PATIENCE, STREAM_PATIENCE, TlsOptions};
 use super::resolver::Resolver;
 use super::settings::Settings;
 use crate::cli::PathName;
 use crate::config::ClassName;
 use crate::daemon::Running;
 use crate::report;
+use crate::report::history::What;
 use ropewalk_bond::api::PathSpec;
 use ropewalk_bond::engine::Status;
 use ropewalk_bond::path::{Class, Route, State};
 use ropewalk_net::links::{Link, route_via};
 use ropewalk_net::setup::MARK;
+use ropewalk_net::tls::{self, Ended, Target};
 use ropewalk_net::udp::{Options, UdpSocket};
 use ropewalk_session::Endpoint;
 use ropewalk_time::{Duration, Time};
@@ -41,6 +44,8 @@ pub(crate) struct Attempt {
     pub path: u8,
     /// Where it goes.
     pub remote: SocketAddr,
+    /// It goes by TLS.
+    is_tls: bool,
     since: Time,
     dead_since: Option<Time>,
     /// What the engine was last told that a metered path may carry.
@@ -68,6 +73,9 @@ pub(crate) struct Uplink {
     chosen: Option<u8>,
     /// That path carries data.
     is_up: bool,
+    hindered: Hindered,
+    /// TLS carries it, or did last.
+    by_tls: bool,
     turn: usize,
     next: Time,
     ask_again: Time,
@@ -76,7 +84,12 @@ pub(crate) struct Uplink {
 
 impl Uplink {
     /// A way by the named interface, to its own endpoint or to those of the token.
-    pub(crate) fn new(name: PathName, token: &[Endpoint], settings: Settings, asked_for: bool) -> Uplink {
+    pub(crate) fn new(
+        name: PathName,
+        (token, tls): (&[Endpoint], &TlsOptions),
+        settings: Settings,
+        asked_for: bool,
+    ) -> Uplink {
         let endpoints = match &name.endpoint {
             Some(own) => vec![own.clone()],
             None => token.to_vec(),
@@ -93,6 +106,8 @@ impl Uplink {
             attempts: Vec::new(),
             chosen: None,
             is_up: false,
+            hindered: Hindered::new(tls),
+            by_tls: false,
             turn: 0,
             next: Time::ZERO,
             ask_again: Time::ZERO,
@@ -106,7 +121,8 @@ impl Uplink {
     }
 
     /// What it says of itself.
-    pub(crate) fn report(&self) -> report::Uplink {
+    pub(crate) fn report(&self, now: Time) -> report::Uplink {
+        let hindered = || self.hindered.obstacle(now).filter(|_| !self.is_up);
         report::Uplink {
             name: self.name.to_string(),
             class: self.class().name().into(),
@@ -115,7 +131,7 @@ impl Uplink {
             reset_day: self.settings.reset_day,
             weight: self.settings.weight,
             paths: self.attempts.iter().map(|a| a.path).collect(),
-            obstacle: self.obstacle(),
+            obstacle: self.obstacle().or_else(hindered),
         }
     }
 
@@ -181,6 +197,7 @@ impl Uplink {
                 *addresses = vec![address];
             }
         }
+        self.hindered.resolve(resolver);
         self.ask_again = now + ASK_AGAIN;
     }
 
@@ -188,6 +205,9 @@ impl Uplink {
     pub(crate) fn on_resolved(&mut self, endpoint: &Endpoint, found: &[SocketAddr], now: Time) {
         for (_, addresses) in self.endpoints.iter_mut().filter(|(e, _)| e == endpoint && !found.is_empty()) {
             *addresses = found.to_vec();
+        }
+        if !found.is_empty() {
+            self.hindered.on_resolved(endpoint, found);
         }
         self.retarget(now);
     }
@@ -202,10 +222,12 @@ impl Uplink {
         if replaced {
             // The sockets belong to the interface that was.
             self.abandon_all(running, now);
+            self.begin_anew(running);
         }
         let went_down = self.link.as_ref().is_some_and(|l| l.up) && link.is_some_and(|l| !l.up);
         if went_down {
             self.attempts.iter().for_each(|a| running.core.engine.fail_path(a.link, now));
+            self.begin_anew(running);
         }
         self.link = link.cloned();
         self.retarget(now);
@@ -219,8 +241,10 @@ impl Uplink {
         };
         let reaches =
             |a: &SocketAddr| link.speaks(a.ip()) && matches!(route_via(link.index, a.ip()), Ok(Some(_)));
+        self.hindered.retarget(reaches, now);
         let all = self.endpoints.iter().flat_map(|(_, addresses)| addresses);
-        let targets: Vec<SocketAddr> = all.copied().filter(reaches).collect();
+        let targets: Vec<SocketAddr> =
+            all.copied().filter(reaches).filter(|_| self.hindered.allows_udp()).collect();
         if targets != self.targets {
             self.targets = targets;
             (self.turn, self.next) = (0, now);
@@ -238,7 +262,7 @@ impl Uplink {
         }
         let known: Vec<String> =
             self.endpoints.iter().flat_map(|(_, a)| a).map(|a| a.ip().to_string()).collect();
-        (self.targets.is_empty() && !known.is_empty()).then(|| {
+        (self.targets.is_empty() && !known.is_empty() && self.hindered.allows_udp()).then(|| {
             let endpoints = known.join(" or ");
             format!("interface {name} has no route to {endpoints}: give it one, or leave the interface out")
         })
@@ -251,11 +275,10 @@ impl Uplink {
         resolver: &Resolver,
         now: Time,
     ) -> anyhow::Result<bool> {
-        let settled =
-            self.chosen.is_some_and(|c| self.attempts.iter().any(|a| a.path == c && !is_dead(a, now)));
-        if settled {
+        let settled = self.attempts.iter().find(|a| Some(a.path) == self.chosen && !is_dead(a, now));
+        if let Some(is_tls) = settled.map(|a| a.is_tls) {
             self.next = Time::NEVER;
-            return Ok(false);
+            return if is_tls { self.probe_udp(running, now) } else { Ok(false) };
         }
         if now >= self.ask_again {
             self.resolve(resolver, now);
@@ -264,6 +287,7 @@ impl Uplink {
         self.next = now + STAGGER;
         self.complain();
         self.drop_the_hopeless(running, now);
+        self.try_tls(running, now);
         let tried = |t: &SocketAddr| self.attempts.iter().any(|a| a.remote == *t);
         let count = self.targets.len();
         let turns = (0..count).map(|i| (self.turn + i) % count.max(1));
@@ -292,10 +316,11 @@ impl Uplink {
     fn drop_the_hopeless(&mut self, running: &mut Running, now: Time) {
         let others = self.targets.iter().any(|t| self.attempts.iter().all(|a| a.remote != *t));
         let gone = |a: &Attempt, targets: &[SocketAddr]| !targets.contains(&a.remote);
+        self.drop_hopeless_stream(running, now);
         let old: Vec<u8> = self
             .attempts
             .iter()
-            .filter(|a| Some(a.path) != self.chosen)
+            .filter(|a| Some(a.path) != self.chosen && !a.is_tls)
             .filter(|a| gone(a, &self.targets) || others && now.since(a.since) > PATIENCE)
             .map(|a| a.path)
             .collect();
@@ -317,29 +342,145 @@ impl Uplink {
         };
         let mtu = link.mtu.min(u32::from(u16::MAX)) as u16;
         let socket = running.add_socket(socket, link.name.clone(), Some(mtu))?;
-        let route = Route { link: socket, remote, local: None };
-        let spec = PathSpec { route, interface_mtu: mtu, class: self.class(), weight: self.settings.weight };
-        let Some(path) = running.core.engine.add_path(spec, now) else {
+        let is_made = self.make_path(running, (socket, remote), mtu, now);
+        if is_made {
+            self.hindered.on_silence(now);
+        } else {
             running.remove_socket(socket);
+        }
+        Ok(is_made)
+    }
+
+    /// Makes a path by a socket or stream; `false` if the engine has no room for it.
+    fn make_path(
+        &mut self,
+        running: &mut Running,
+        (link, remote): (u32, SocketAddr),
+        mtu: u16,
+        now: Time,
+    ) -> bool {
+        let route = Route { link, remote, local: None };
+        let spec = PathSpec { route, interface_mtu: mtu, class: self.class(), weight: self.settings.weight };
+        let Some(path) = running.core.engine.add_path(spec, now) else { return false };
+        running.core.links.watch(&route, (None, path), &self.name.interface, now);
+        let is_tls = route.is_stream();
+        tracing::debug!(path = %self.name, %remote, is_tls, "trying");
+        let granted = self.left.unwrap_or(0);
+        self.attempts.push(Attempt { link, path, remote, is_tls, since: now, dead_since: None, granted });
+        true
+    }
+
+    /// Connects by TLS, where UDP is not answered; and asks whether a portal is why.
+    fn try_tls(&mut self, running: &mut Running, now: Time) {
+        let Some(link) = self.link.as_ref().filter(|l| l.up) else { return };
+        if let Some(at) = self.hindered.look_for_portal(&link.name, &self.endpoints, now) {
+            tracing::warn!(path = %self.name, at, "a captive portal answers, and nobody else: log in to it with a browser");
+            running.history.note(now, What::Portal { name: self.name.to_string(), at });
+        }
+        if self.attempts.iter().any(|a| a.is_tls) {
+            return;
+        }
+        let Some((remote, host)) = self.hindered.target(now) else { return };
+        let target = Target { remote, host, device: Some(link.name.clone()), mark: Some(MARK) };
+        tracing::debug!(path = %self.name, %remote, "no answer by UDP: trying TLS");
+        match running.connect(target) {
+            Ok(id) => self.hindered.on_connecting(id),
+            Err(error) => {
+                tracing::warn!("{error:#}");
+                self.hindered.on_failed(Ended::Tcp(format!("{error:#}")), now);
+            }
+        }
+    }
+
+    /// A connection carries datagrams. `false` if it is not this way's.
+    pub(crate) fn on_stream(
+        &mut self,
+        running: &mut Running,
+        id: u32,
+        remote: SocketAddr,
+        now: Time,
+    ) -> bool {
+        if !self.hindered.settles(id) {
+            return false;
+        }
+        if !self.make_path(running, (id, remote), tls::MTU, now) {
+            running.close_stream(id);
+        }
+        true
+    }
+
+    /// A connection is over. `false` if it was not this way's.
+    pub(crate) fn on_stream_over(&mut self, running: &mut Running, id: u32, why: Ended, now: Time) -> bool {
+        let attempt = self.attempts.iter().find(|a| a.link == id).map(|a| a.path);
+        if !self.hindered.settles(id) && attempt.is_none() {
+            return false;
+        }
+        tracing::debug!(path = %self.name, %why, "a connection by TLS is over");
+        if let Some(path) = attempt {
+            if self.chosen == Some(path) {
+                let (peer, name) = ("gateway".into(), self.name.to_string());
+                running.history.note(now, What::Path { peer, name, state: State::Down.name().into() });
+            }
+            running.core.engine.fail_path(id, now);
+            self.abandon(running, path, now);
+            self.hindered.on_silence(now);
+        }
+        self.hindered.on_failed(why, now);
+        self.next = self.next.min(now);
+        true
+    }
+
+    /// A stream on which the gateway does not answer, or not any more, makes room for another.
+    fn drop_hopeless_stream(&mut self, running: &mut Running, now: Time) {
+        let is_hopeless = |a: &&Attempt| {
+            a.is_tls
+                && (is_dead(a, now) || Some(a.path) != self.chosen && now.since(a.since) > STREAM_PATIENCE)
+        };
+        if let Some(path) = self.attempts.iter().find(is_hopeless).map(|a| a.path) {
+            self.abandon(running, path, now);
+            self.hindered.on_failed(Ended::Late("the gateway does not answer through it"), now);
+        }
+    }
+
+    /// An uplink that goes by TLS looks now and then whether UDP passes.
+    fn probe_udp(&mut self, running: &mut Running, now: Time) -> anyhow::Result<bool> {
+        let probe = self.attempts.iter().find(|a| !a.is_tls).map(|a| (a.path, a.since));
+        if let Some((path, since)) = probe {
+            if now.since(since) < PROBE_PATIENCE {
+                self.next = since + PROBE_PATIENCE;
+                return Ok(false);
+            }
+            self.abandon(running, path, now);
+            self.hindered.on_probe_failed(now);
+        }
+        self.next = self.hindered.next_probe();
+        let Some(at) = self.turn.checked_rem(self.targets.len()).filter(|_| now >= self.next) else {
             return Ok(false);
         };
-        running.core.links.watch(&route, (None, path), &link.name, now);
-        tracing::debug!(path = %self.name, %remote, "trying");
-        self.attempts.push(Attempt {
-            link: socket,
-            path,
-            remote,
-            since: now,
-            dead_since: None,
-            granted: self.left.unwrap_or(0),
-        });
-        Ok(true)
+        self.turn = at + 1;
+        let is_made = self.attempt(running, self.targets[at], now)?;
+        self.next = now + PROBE_PATIENCE;
+        Ok(is_made)
+    }
+
+    /// What was found out of the network does not hold any more.
+    fn begin_anew(&mut self, running: &mut Running) {
+        if let Some(id) = self.hindered.reset() {
+            running.close_stream(id);
+        }
     }
 
     /// One of its paths changed its state. `false` if the path is not this way's.
     pub(crate) fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) -> bool {
+        let chosen = self.attempts.iter().find(|a| Some(a.path) == self.chosen).copied();
         let Some(attempt) = self.attempts.iter_mut().find(|a| a.path == path) else { return false };
+        let is_tls = attempt.is_tls;
         attempt.dead_since = if state == State::Down { attempt.dead_since.or(Some(now)) } else { None };
+        if state == State::Active && is_tls && chosen.is_some_and(|c| !c.is_tls && c.dead_since.is_none()) {
+            // UDP was answered meanwhile.
+            self.abandon(running, path, now);
+            return true;
+        }
         self.is_up = match state {
             State::Active => true,
             State::Down if self.chosen == Some(path) => false,
@@ -351,11 +492,38 @@ impl Uplink {
                 let others: Vec<u8> = self.attempts.iter().map(|a| a.path).filter(|p| *p != path).collect();
                 others.into_iter().for_each(|p| self.abandon(running, p, now));
                 self.next = Time::NEVER;
+                self.on_chosen(running, is_tls, now);
             }
-            State::Down if self.chosen == Some(path) => self.next = now + DEAD,
+            State::Active if !is_tls => self.cancel_tls(running, now),
+            State::Down if self.chosen == Some(path) => {
+                self.hindered.on_silence(now);
+                self.next = now + DEAD;
+            }
             _ => {}
         }
         true
+    }
+
+    /// The uplink is carried by something from now on, by something else perhaps.
+    fn on_chosen(&mut self, running: &mut Running, is_tls: bool, now: Time) {
+        if is_tls {
+            self.hindered.on_tls(now);
+            self.next = self.hindered.next_probe();
+        } else {
+            self.cancel_tls(running, now);
+        }
+        if std::mem::replace(&mut self.by_tls, is_tls) != is_tls {
+            let carrier = if is_tls { "tls" } else { "udp" };
+            tracing::info!(path = %self.name, carrier, "{}", if is_tls { "UDP is blocked here: by TLS now" } else { "UDP is answered: by UDP again" });
+            running.history.note(now, What::Carrier { name: self.name.to_string(), carrier: carrier.into() });
+        }
+    }
+
+    /// UDP is answered: a connection that is being made is not wanted.
+    fn cancel_tls(&mut self, running: &mut Running, now: Time) {
+        if let Some(id) = self.hindered.on_udp(now) {
+            running.close_stream(id);
+        }
     }
 
     /// Takes all of its paths away.
@@ -370,7 +538,10 @@ impl Uplink {
         self.spent += self.settle_attempt(at, &running.core.engine.status(now));
         let attempt = self.attempts.remove(at);
         running.core.engine.remove_path(path, now);
-        running.remove_socket(attempt.link);
+        match attempt.is_tls {
+            true => running.close_stream(attempt.link),
+            false => running.remove_socket(attempt.link),
+        }
         if self.chosen == Some(path) {
             (self.chosen, self.is_up) = (None, false);
         }

@@ -5,7 +5,7 @@ use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, failure};
 use crate::gateway::control;
-use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::gateway::endpoints::{self, FILE as GATEWAY_FILE, Listening};
 use crate::qr;
 use crate::state::clients::{Clients, FILE};
 use crate::state::{StateDir, identity};
@@ -70,7 +70,9 @@ fn on_files(dir: &StateDir, args: &Invite) -> anyhow::Result<String> {
     let key = identity::load_or_make(dir)?.public();
     let named: Vec<String> = args.endpoints.iter().map(ToString::to_string).collect();
     let mut clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
-    let token = control::invite(&mut clients, key, &args.name, control::choose(&named, &listening)?)?;
+    let endpoints = control::choose(&named, &listening)?;
+    let tls = endpoints::by_tls(&listening, &endpoints)?;
+    let token = control::invite(&mut clients, key, &args.name, endpoints)?.with_tls(tls);
     dir.write_json(FILE, &clients)?;
     Ok(token.to_text().to_string())
 }

@@ -1,7 +1,7 @@
 //! `ropewalk serve`.
 
 use crate::cli::{Daemon, LogFormat, State};
-use crate::config::{File, dedicated};
+use crate::config::{File, Name, dedicated};
 use crate::control::server::Server;
 use crate::daemon::{
     Core, DEVICE_QUEUE, Devices, Links, Reload, Running, entropy, mailbox, run as run_loop, take_precedence,
@@ -10,6 +10,7 @@ use crate::gateway::control::GatewayControl;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::radios::Radios;
+use crate::gateway::tls::{self, Certificate};
 use crate::gateway::{Gateway, SharedClients};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
@@ -21,10 +22,11 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding};
+use ropewalk_net::tls::{Identity, Listeners};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
-use ropewalk_session::{BackhaulEnd, Layer};
+use ropewalk_session::{BackhaulEnd, Endpoint, Layer};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -38,6 +40,15 @@ pub(crate) struct Serve {
     /// UDP address to listen on; give it again for more [default: 0.0.0.0:4500 and, with IPv6, [::]:4500]
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Vec<SocketAddr>,
+    /// TCP address to offer TLS at, for clients where UDP does not pass, such as 0.0.0.0:443; give it again for more [default: none]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub tls_listen: Vec<SocketAddr>,
+    /// Show the certificate of this PEM file there [default: one of the gateway's own]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
     /// Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 [default: 10.77.0.1/24]
     #[arg(long, value_name = "CIDR")]
     pub address: Vec<IpNet>,
@@ -96,6 +107,12 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     if !args.listen.is_empty() {
         serve.listen = args.listen;
     }
+    if !args.tls_listen.is_empty() {
+        serve.tls_listen = args.tls_listen;
+    }
+    if args.tls_cert.is_some() {
+        (serve.tls_cert, serve.tls_key) = (args.tls_cert, args.tls_key);
+    }
     if !args.address.is_empty() {
         serve.address = args.address;
     }
@@ -120,13 +137,16 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     let key = identity::load_or_make(dir)?;
     let public = key.public();
     let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
+    let tls =
+        (radios.is_none() && !file.serve.tls_listen.is_empty()).then(|| open_tls(&file, dir)).transpose()?;
     let (devices, ports) = match config.layer() {
         Layer::Two => (Devices::to_come(ports::prefix(&file)), Some(Ports::new(&file)?)),
         Layer::Three => (Devices::one(set_up(&file, &pool, &behind, journal)?), None),
     };
     let own = || sockets.iter().map(UdpSocket::local_addr).collect();
     let listen = radios.as_ref().map_or_else(own, Radios::addresses);
-    let listening = record(&file, dir, listen, devices.name());
+    let tls_port = tls.as_ref().and_then(|(l, ..)| l.addresses().first().map(SocketAddr::port));
+    let listening = record(&file, dir, (listen, tls_port), devices.name());
     let signals = Signals::new().context("signals cannot be caught")?;
     take_precedence(file.engine.nice);
     privileges::drop_all_but_network()?;
@@ -151,6 +171,10 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     let _server = Server::start(dir, handler)?;
     let what = if radios.is_some() { "access point ready" } else { "gateway ready" };
     let mut gateway = Gateway::new(clients, reload, ports, now);
+    if let Some((listeners, identity, certificate)) = tls {
+        running.offer_tls(tls::offer(listeners, identity)?)?;
+        gateway.offers_tls(certificate);
+    }
     if let Some(radios) = radios {
         gateway.listen_on(radios, &mut running)?;
         if let Some(keys) = &file.ap.migrate {
@@ -163,10 +187,24 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     run_loop(&mut running, &mut gateway)
 }
 
+/// TLS's sockets, while a low port can be had, and what it shows.
+fn open_tls(file: &File, dir: &StateDir) -> anyhow::Result<(Listeners, Identity, Certificate)> {
+    let listeners = Listeners::open(&file.serve.tls_listen)?;
+    let certificate = Certificate::new(&file.serve);
+    let identity = certificate.load(dir)?;
+    Ok((listeners, identity, certificate))
+}
+
 /// Writes down where the gateway listens, for `ropewalk invite` while it does not run.
-fn record(file: &File, dir: &StateDir, listen: Vec<SocketAddr>, device: &str) -> Listening {
-    let endpoints = file.serve.endpoints.iter().map(|e| e.0.to_string()).collect();
-    let listening = Listening { listen, endpoints, device: device.into() };
+fn record(
+    file: &File,
+    dir: &StateDir,
+    (listen, tls): (Vec<SocketAddr>, Option<u16>),
+    device: &str,
+) -> Listening {
+    let text = |all: &[Name<Endpoint>]| all.iter().map(|e| e.0.to_string()).collect();
+    let (endpoints, tls_endpoints) = (text(&file.serve.endpoints), text(&file.serve.tls_endpoints));
+    let listening = Listening { listen, endpoints, tls, tls_endpoints, device: device.into() };
     if let Err(error) = dir.write_json(GATEWAY_FILE, &listening) {
         tracing::warn!(
             "{error:#}: `ropewalk invite` will not know where this gateway listens while it does not run"

@@ -1,8 +1,10 @@
 //! `ropewalk up`.
 
 use crate::cli::{Daemon, LogFormat, PathName, State};
-use crate::client::{Client, ClientOptions, Meter, Network, Parts, PathSettings, RepeaterPart, Resolver};
-use crate::config::{self, File as Settings, Name, PathEntry};
+use crate::client::{
+    Client, ClientOptions, Meter, Network, Parts, PathSettings, RepeaterPart, Resolver, TlsOptions,
+};
+use crate::config::{self, File as Settings, Name, PathEntry, TlsMode};
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};
 use crate::daemon::{
@@ -55,6 +57,9 @@ pub(crate) struct Up {
     /// Block all traffic outside the bond until the client is stopped; needs --route 0.0.0.0/0. `ropewalk restore` unblocks after a crash
     #[arg(long)]
     pub kill_switch: bool,
+    /// When to go by TLS on TCP, which works where UDP does not [default: auto]
+    #[arg(long, value_name = "WHEN")]
+    pub tls: Option<TlsMode>,
     /// Run the programs of this directory when paths and the connection come and go
     #[arg(long, value_name = "DIR")]
     pub hooks: Option<PathBuf>,
@@ -122,6 +127,7 @@ fn merge(args: Up, mut file: Settings) -> Settings {
     up.kill_switch |= args.kill_switch;
     up.tun = args.daemon.tun.or(up.tun.take());
     up.timeout_s = args.timeout.or(up.timeout_s);
+    up.tls = args.tls.unwrap_or(up.tls);
     up.hooks = args.hooks.or(up.hooks.take());
     if !args.routes.is_empty() {
         up.route = args.routes;
@@ -194,6 +200,7 @@ fn connect(
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
     let options = ClientOptions {
         endpoints: token.endpoints().to_vec(),
+        tls: tls_options(&file.up, token),
         paths: file.up.path.iter().map(PathEntry::name).collect(),
         routes_fixed: options.routes_fixed,
         timeout: file.up.timeout_s.map(Duration::from_secs),
@@ -206,6 +213,13 @@ fn connect(
     let outcome = client.start(&mut running, clock::now());
     let outcome = outcome.and_then(|()| run_loop(&mut running, &mut client));
     client.finish(&mut running, outcome)
+}
+
+/// What the file says goes before the token.
+fn tls_options(up: &config::Up, token: &Token) -> TlsOptions {
+    let own: Vec<_> = up.tls_endpoints.iter().map(|e| e.0.clone()).collect();
+    let endpoints = if own.is_empty() { token.tls_endpoints().to_vec() } else { own };
+    TlsOptions { mode: up.tls, endpoints }
 }
 
 /// The device, and the kill switch around it if asked for.

@@ -19,7 +19,7 @@ use ropewalk_bond::backhaul::limiter;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::schedule::{DeviceThreshold, Kind};
 use ropewalk_cc::Algorithm;
-use ropewalk_session::{Endpoint, ResponderConfig};
+use ropewalk_session::{Endpoint, ResponderConfig, TLS_ENDPOINTS_MAX};
 use ropewalk_time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -66,6 +66,19 @@ pub(crate) struct Serve {
     pub masquerade: bool,
     /// Let clients reach each other through the bond. Default: `false`: they share a gateway, not a network.
     pub client_to_client: bool,
+    /// TCP addresses to offer TLS at, for clients in networks that let no UDP through, such as `["0.0.0.0:443", "[::]:443"]`. Default: none: no port is opened that
+    /// nobody asked for.
+    #[schemars(with = "Vec<String>")]
+    pub tls_listen: Vec<SocketAddr>,
+    /// A file with the certificate that is shown there, in PEM, with those that it is signed by. Default: one of the gateway's own, made at the first start, which
+    /// clients take as well. A reload reads the file again.
+    pub tls_cert: Option<PathBuf>,
+    /// A file with its key. Default: none; with `tls-cert` it is needed.
+    pub tls_key: Option<PathBuf>,
+    /// What new tokens name as the address for TLS, as `HOST:PORT`, two at most. Default: the hosts of `endpoints` with the port of `tls-listen`, which is wrong
+    /// behind a reverse proxy of another name.
+    #[schemars(with = "Vec<String>")]
+    pub tls_endpoints: Vec<Name<Endpoint>>,
     /// What new tokens name as the gateway's address, as `HOST:PORT`. Default: the addresses that it listens on, which is wrong behind a
     /// port forwarding.
     #[schemars(with = "Vec<String>")]
@@ -91,6 +104,12 @@ pub(crate) struct Up {
     /// Let nothing leave this machine but through the bond, from the start until the client is told to stop: also while the bond is down, or was killed. It
     /// needs a default route into the bond and nftables. Default: `false`, because the machine is cut off while the bond is.
     pub kill_switch: bool,
+    /// When to go by TLS on TCP: `auto` (where UDP is not answered, and until it is), `off` or `only`. Default: `auto`; the token says whether the gateway has TLS.
+    /// Not changed by a reload.
+    pub tls: TlsMode,
+    /// Where the gateway has TLS, as `HOST:PORT`. Default: what the token says; a token that was made before the gateway had TLS says nothing. Not changed by a reload.
+    #[schemars(with = "Vec<String>")]
+    pub tls_endpoints: Vec<Name<Endpoint>>,
     /// A directory of programs that are run when paths and the connection come and go. Default: none. Not changed by a reload.
     pub hooks: Option<PathBuf>,
     /// Give up if there is no connection after so many seconds. Default: never.
@@ -99,6 +118,19 @@ pub(crate) struct Up {
     pub chacha20: bool,
     /// Interfaces to use, one `[[up.path]]` each. Default: every usable one, as they come and go.
     pub path: Vec<PathEntry>,
+}
+
+/// When a client goes by TLS on TCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TlsMode {
+    /// Where UDP is not answered, and until it is.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+    /// Always, and by UDP never.
+    Only,
 }
 
 /// One interface.
@@ -355,6 +387,10 @@ impl File {
             let sentence = || format!("{key} is {value}, but has to be from {least} to {most}");
             if (least..=most).contains(&value) { Ok(()) } else { Err((key, sentence())) }
         };
+        if self.serve.tls_cert.is_some() != self.serve.tls_key.is_some() {
+            return Err(("tls-cert", "tls-cert and tls-key belong together: name both, or neither".into()));
+        }
+        within("tls-endpoints", self.serve.tls_endpoints.len() as u64, 0, TLS_ENDPOINTS_MAX as u64)?;
         within("tun-mtu", e.tun_mtu.into(), 1280, 9000)?;
         within("max-spread-ms", e.max_spread_ms, 1, 10_000)?;
         within("keepalive-s", e.keepalive_s, 1, 3600)?;

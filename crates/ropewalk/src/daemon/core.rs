@@ -3,6 +3,7 @@
 use super::devices::Devices;
 use super::links::Links;
 use super::sockets::Sockets;
+use super::streams::Streams;
 use anyhow::Context;
 use ropewalk_bond::api::{Event, Input, Output};
 use ropewalk_bond::engine::Engine;
@@ -59,6 +60,8 @@ pub(crate) struct Core {
     pub devices: Devices,
     /// The paths' sockets.
     pub sockets: Sockets,
+    /// The paths' streams.
+    pub streams: Streams,
     /// What the links under the paths say.
     pub links: Links,
     /// What happened outside the engine.
@@ -102,6 +105,7 @@ impl Core {
             engine,
             devices,
             sockets: Sockets::default(),
+            streams: Streams::default(),
             links,
             counters: Counters::default(),
             events: VecDeque::new(),
@@ -220,6 +224,26 @@ impl Core {
         Ok(())
     }
 
+    /// Takes in what came by streams.
+    pub(crate) fn read_streams(&mut self) -> anyhow::Result<()> {
+        let mut inbox = self.streams.take();
+        let mut taken = 0;
+        for (run, bytes) in inbox.runs() {
+            taken += bytes.len();
+            self.turn.bytes += bytes.len();
+            let (link, remote, segment) = (run.id, run.remote, run.segment);
+            let input = Input::Datagrams { link, remote, local: None, segment, bytes, ecn: 0 };
+            self.engine.handle(input, clock::now());
+            if taken >= TURN_BYTES {
+                taken = 0;
+                self.pump()?;
+            }
+        }
+        self.streams.news.extend(inbox.take_news());
+        self.streams.inbox = inbox;
+        Ok(())
+    }
+
     /// Does everything that the engine wants done now; returns when it wants to be asked again.
     pub(crate) fn pump(&mut self) -> anyhow::Result<Time> {
         let mut now = clock::now();
@@ -229,7 +253,11 @@ impl Core {
                     self.counters.batches += 1;
                     let (route, count, segment) =
                         (t.route, t.bytes.len().div_ceil(t.segment.max(1)), t.segment);
-                    if let Err(error) = self.sockets.send(&t) {
+                    let sent = match Streams::has(route.link) {
+                        true => self.streams.send(&t),
+                        false => self.sockets.send(&t),
+                    };
+                    if let Err(error) = sent {
                         self.on_send_error(error, route, count, segment);
                     }
                     now = clock::now();

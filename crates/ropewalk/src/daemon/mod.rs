@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Nothing in the upper two rows allocates or locks. What is rare goes through [`Role`], which is the gateway or the client. A gateway's
-//! handshakes are worked on by a thread of their own ([`handshakes`]).
+//! handshakes are worked on by a thread of their own ([`handshakes`]), and so is TLS ([`streams`]).
 
 mod core;
 mod devices;
@@ -20,6 +20,7 @@ mod mailbox;
 mod reload;
 mod run;
 mod sockets;
+mod streams;
 mod watchdog;
 
 pub(crate) use core::Core;

@@ -11,6 +11,7 @@ use ropewalk_bond::api::Event;
 use ropewalk_net::clock;
 use ropewalk_net::poll::{Events, Interest, Poller, Ready, Signal, Signals};
 use ropewalk_net::service;
+use ropewalk_net::tls::{News, Target, Tls};
 use ropewalk_net::tun::Tun;
 use ropewalk_time::{Duration, Time};
 use std::os::fd::AsFd;
@@ -22,6 +23,7 @@ const MAIL: u64 = 1;
 const SIGNALS: u64 = 2;
 const NEWS: u64 = 3;
 const HANDSHAKES: u64 = 4;
+const STREAMS: u64 = 5;
 const LINKS: u64 = 16;
 /// What links say of themselves; sockets have 32 bits.
 const FEEDBACK: u64 = 1 << 33;
@@ -49,6 +51,8 @@ pub(crate) trait Role {
     fn on_news(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()>;
     /// The time of [`Role::due`] has come.
     fn on_timer(&mut self, running: &mut Running, now: Time) -> anyhow::Result<Flow>;
+    /// A connection of TLS carries datagrams now, or is over.
+    fn on_stream(&mut self, running: &mut Running, news: News, now: Time);
     /// The configuration is to be read again.
     fn on_reload(&mut self, running: &mut Running, now: Time);
     /// When [`Role::on_timer`] is due.
@@ -136,6 +140,28 @@ impl Running {
         self.core.links.forget_socket(id);
     }
 
+    /// A gateway's TLS is done there.
+    pub(crate) fn offer_tls(&mut self, tls: Tls) -> anyhow::Result<()> {
+        self.poller.add(tls.waker(), STREAMS, Interest::Read)?;
+        self.core.streams.begin(tls);
+        Ok(())
+    }
+
+    /// Begins to connect by TLS; returns the engine's number for the stream that may come of it.
+    pub(crate) fn connect(&mut self, target: Target) -> anyhow::Result<u32> {
+        let (tls, is_new) = self.core.streams.started().context("TLS cannot be used")?;
+        if is_new {
+            self.poller.add(tls.waker(), STREAMS, Interest::Read)?;
+        }
+        Ok(self.core.streams.connect(target)?)
+    }
+
+    /// Closes a stream.
+    pub(crate) fn close_stream(&mut self, id: u32) {
+        self.core.streams.close(id);
+        self.core.links.forget_socket(id);
+    }
+
     /// Reads what links say of themselves, as far as it is due.
     fn read_links(&mut self, now: Time) {
         if now >= self.core.links.due() {
@@ -199,6 +225,9 @@ fn turns(
     buffers: &mut Buffers,
 ) -> anyhow::Result<()> {
     loop {
+        while let Some(news) = running.core.streams.next_news() {
+            role.on_stream(running, news, clock::now());
+        }
         running.core.pump()?;
         running.core.give_way(buffers)?;
         let engine_due = running.core.pump()?;
@@ -251,6 +280,7 @@ fn serve(
                 worker.take_results(&mut running.core.engine, clock::now());
             }
         }
+        STREAMS => running.core.read_streams()?,
         device if device >= DEVICES => running.core.read_device((device - DEVICES) as u32, buffers)?,
         news if news >= FEEDBACK => {
             let Core { links, engine, .. } = &mut running.core;

@@ -6,7 +6,9 @@
 //! | `files` | the state directory and the configuration file |
 //! | `network` | ports, other tunnels, routes, reverse path filters |
 //! | `reach` | whether the gateway answers on each path |
+//! | `by_tls` | the same by TLS, where UDP is not answered |
 
+mod by_tls;
 mod files;
 mod host;
 mod network;

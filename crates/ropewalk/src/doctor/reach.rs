@@ -5,10 +5,12 @@
 //! that it does not know the invite, and so shows that it is there and has the key. The token is
 //! not used up, and nothing changes at the gateway.
 
+use super::by_tls::{self, Found};
 use super::network::nat;
 use super::{Finding, Patient};
 use crate::daemon::entropy;
 use crate::report::{Path, Peer, Snapshot};
+use ropewalk_bond::entropy::Entropy;
 use ropewalk_net::clock;
 use ropewalk_net::links::{self, Link, route_via};
 use ropewalk_net::setup::MARK;
@@ -29,6 +31,8 @@ const TRIES: [Duration; 3] =
 const PAIRS: usize = 32;
 /// The largest datagram that matters here, bytes.
 const ROOM: usize = 2048;
+/// Where TLS works nothing has to be done.
+const BY_ITSELF: &str = "nothing to do: the client goes by TLS here, and by UDP again where that passes";
 /// IPv6's least MTU, which a handshake fits.
 const MTU_MIN: u32 = 1280;
 
@@ -78,7 +82,17 @@ fn ask_all(token: &Token, links: &[&Link], remotes: &[SocketAddr]) -> Vec<Findin
             .map(|(link, remote)| scope.spawn(move || (*link, *remote, ask(token, link, *remote))))
             .collect();
         let answers: Vec<_> = asked.into_iter().filter_map(|thread| thread.join().ok()).collect();
-        links.iter().map(|link| judge(link, answers.iter().filter(|(l, ..)| l.index == link.index))).collect()
+        let of = |index: u32| answers.iter().filter(move |(l, ..)| l.index == index);
+        let asked: Vec<_> = links
+            .iter()
+            .map(|link| {
+                let is_answered = of(link.index).any(|(.., a)| matches!(a, Answer::Gateway(_)));
+                scope
+                    .spawn(move || if is_answered { Found::NoWay } else { by_tls::ask(token, link, resolve) })
+            })
+            .collect();
+        let by_tls = asked.into_iter().map(|thread| thread.join().unwrap_or(Found::NoWay));
+        links.iter().zip(by_tls).map(|(link, by_tls)| judge(link, of(link.index), &by_tls)).collect()
     })
 }
 
@@ -120,17 +134,7 @@ fn converse(token: &Token, interface: &str, remote: SocketAddr) -> anyhow::Resul
         UdpSocket::open(&options).or_else(|_| UdpSocket::open(&Options { mark: None, ..options }))?;
     rustix::net::connect(&socket, &remote)?;
     let mut rng = entropy();
-    let hello = ClientHello {
-        ciphers: CipherSet::of_this_cpu(),
-        tun_mtu: 1420,
-        resume: None,
-        invite: InviteId::generate(&mut rng),
-        secret: InviteSecret::generate(&mut rng),
-        extensions: Extensions::of_this_version(),
-    };
-    let key = StaticKey::generate(&mut rng)?;
-    let index = Index::new(rand::random::<u32>() >> 8).unwrap_or_default();
-    let mut handshake = Initiator::start(&mut rng, &key, &token.gateway, index, &hello, None, clock::now())?;
+    let mut handshake = handshake(token, &mut rng)?;
     let began = Instant::now();
     for wait in TRIES {
         send(&socket, handshake.datagram())?;
@@ -152,6 +156,21 @@ fn converse(token: &Token, interface: &str, remote: SocketAddr) -> anyhow::Resul
     Ok(Answer::Silent)
 }
 
+/// A handshake with a key and an invite that are made up.
+pub(super) fn handshake(token: &Token, rng: &mut Entropy) -> anyhow::Result<Initiator> {
+    let hello = ClientHello {
+        ciphers: CipherSet::of_this_cpu(),
+        tun_mtu: 1420,
+        resume: None,
+        invite: InviteId::generate(rng),
+        secret: InviteSecret::generate(rng),
+        extensions: Extensions::of_this_version(),
+    };
+    let key = StaticKey::generate(rng)?;
+    let index = Index::new(rand::random::<u32>() >> 8).unwrap_or_default();
+    Ok(Initiator::start(rng, &key, &token.gateway, index, &hello, None, clock::now())?)
+}
+
 fn send(socket: &UdpSocket, datagram: &[u8]) -> anyhow::Result<()> {
     rustix::net::send(socket, datagram, SendFlags::empty())?;
     Ok(())
@@ -170,7 +189,11 @@ fn receive(socket: &UdpSocket, until: Instant) -> anyhow::Result<Option<Vec<u8>>
 }
 
 /// One line for an interface: the best of its answers.
-fn judge<'a>(link: &Link, answers: impl Iterator<Item = &'a (&'a Link, SocketAddr, Answer)>) -> Finding {
+fn judge<'a>(
+    link: &Link,
+    answers: impl Iterator<Item = &'a (&'a Link, SocketAddr, Answer)>,
+    by_tls: &Found,
+) -> Finding {
     let name = format!("path {}", link.name);
     let answers: Vec<_> = answers.collect();
     let best = answers.iter().filter_map(|(_, remote, answer)| match answer {
@@ -195,6 +218,11 @@ fn judge<'a>(link: &Link, answers: impl Iterator<Item = &'a (&'a Link, SocketAdd
         }
         return Finding::ok(name, found);
     }
+    if let Found::Gateway(remote, after) = by_tls {
+        let ms = after.as_secs_f64() * 1000.0;
+        let found = format!("UDP blocked, TLS works: the gateway at {remote} answers in {ms:.0} ms");
+        return Finding::warning(name, found, BY_ITSELF);
+    }
     let to: Vec<String> = answers.iter().map(|(_, r, _)| r.to_string()).collect();
     let to = to.join(", ");
     let has = |wanted: &Answer| answers.iter().any(|(.., a)| a == wanted);
@@ -211,7 +239,10 @@ fn judge<'a>(link: &Link, answers: impl Iterator<Item = &'a (&'a Link, SocketAdd
     if has(&Answer::Silent) {
         return Finding::failed(
             name,
-            format!("no answer from {to} (UDP)"),
+            match by_tls {
+                Found::Nobody(why) => format!("no answer from {to} (UDP); by TLS, {why}"),
+                _ => format!("no answer from {to} (UDP)"),
+            },
             "does the gateway run, is its UDP port open and forwarded, and is the token its own? If other paths work, this network blocks UDP",
         );
     }
@@ -250,6 +281,10 @@ fn by_daemon(status: &Snapshot) -> Vec<Finding> {
         all.push(session(peer));
         all.extend(peer.paths.iter().map(path));
     }
+    let without = status.uplinks.iter().filter_map(|u| Some((&u.name, u.obstacle.as_ref()?)));
+    all.extend(without.map(|(name, why)| {
+        Finding::failed(format!("path {name}"), why.clone(), "see the guide, \"Networks that block UDP\"")
+    }));
     all.extend(
         status.notes.iter().map(|note| {
             Finding::warning("daemon", note.clone(), "see the guide, \"When something is wrong\"")
@@ -273,6 +308,9 @@ fn path(path: &Path) -> Finding {
     let rtt = path.rtt_ms.map_or_else(String::new, |ms| format!(", {ms:.0} ms"));
     let found = format!("{}{remote}{rtt}, MTU {} measured", path.state, path.mtu);
     match path.state.as_str() {
+        "active" if path.carrier == "tls" => {
+            Finding::warning(name, format!("UDP blocked, TLS works: {found}"), BY_ITSELF)
+        }
         "active" => Finding::ok(name, found),
         "suspect" => Finding::warning(name, found, "it is silent just now; look again"),
         "down" => Finding::failed(name, found, "is the link up, and does its network let UDP out?"),

@@ -36,7 +36,8 @@ impl ControlHandler for GatewayControl {
 impl GatewayControl {
     fn invite(&self, name: &str, endpoints: &[String]) -> anyhow::Result<Response> {
         let endpoints = choose(endpoints, &self.listening)?;
-        let token = self.clients.change(|clients| invite(clients, self.key, name, endpoints))?;
+        let tls = endpoints::by_tls(&self.listening, &endpoints)?;
+        let token = self.clients.change(|clients| invite(clients, self.key, name, endpoints))?.with_tls(tls);
         if let Err(error) = self.clients.save() {
             // Nobody has seen the token.
             self.clients.change(|clients| clients.uninvite(name));

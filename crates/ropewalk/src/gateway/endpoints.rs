@@ -1,7 +1,7 @@
 //! Where a gateway can be reached, when nobody says.
 
 use ropewalk_net::links::{self, Unusable};
-use ropewalk_session::{ENDPOINTS_MAX, Endpoint, Host};
+use ropewalk_session::{ENDPOINTS_MAX, Endpoint, Host, TLS_ENDPOINTS_MAX};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,6 +16,12 @@ pub(crate) struct Listening {
     /// What tokens name instead, if the configuration says.
     #[serde(default)]
     pub endpoints: Vec<String>,
+    /// The port of its TLS, if it offers that.
+    #[serde(default)]
+    pub tls: Option<u16>,
+    /// What tokens name for TLS instead of their other hosts with that port.
+    #[serde(default)]
+    pub tls_endpoints: Vec<String>,
     /// Its device, which is no way to reach it.
     #[serde(default)]
     pub device: String,
@@ -42,6 +48,21 @@ pub(crate) fn of(listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
     Ok(found.into_iter().map(|a| Endpoint { host: Host::Address(a.ip()), port: a.port() }).collect())
 }
 
+/// The same for TLS, beside the `endpoints` of a token: none where TLS is not offered.
+pub(crate) fn by_tls(listening: &Listening, endpoints: &[Endpoint]) -> anyhow::Result<Vec<Endpoint>> {
+    let Some(port) = listening.tls else { return Ok(Vec::new()) };
+    if !listening.tls_endpoints.is_empty() {
+        return Ok(listening.tls_endpoints.iter().map(|e| e.parse()).collect::<Result<_, _>>()?);
+    }
+    let mut found: Vec<Endpoint> = Vec::new();
+    for Endpoint { host, .. } in endpoints {
+        if !found.iter().any(|e| e.host == *host) && found.len() < TLS_ENDPOINTS_MAX {
+            found.push(Endpoint { host: host.clone(), port });
+        }
+    }
+    Ok(found)
+}
+
 fn own_addresses(device: &str) -> anyhow::Result<Vec<IpAddr>> {
     let reachable = |link: &links::Link| {
         // A service address on the loopback interface is as good as any.
@@ -57,5 +78,27 @@ fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(a) => a.is_private() || a.octets()[0] == 100 && a.octets()[1] & 0xc0 == 64,
         IpAddr::V6(a) => a.is_unique_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tls_is_at_the_same_hosts_unless_it_is_said_where() {
+        let endpoints: Vec<Endpoint> =
+            ["gw.example.org:4500", "gw.example.org:443", "192.0.2.1:4500", "192.0.2.2:4500"]
+                .map(|e| e.parse().unwrap())
+                .into();
+        let found = |listening: &Listening| -> Vec<String> {
+            by_tls(listening, &endpoints).unwrap().iter().map(ToString::to_string).collect()
+        };
+        let mut listening = Listening::default();
+        assert!(found(&listening).is_empty());
+        listening.tls = Some(8443);
+        assert_eq!(found(&listening), ["gw.example.org:8443", "192.0.2.1:8443"]);
+        listening.tls_endpoints = vec!["www.example.org:443".into()];
+        assert_eq!(found(&listening), ["www.example.org:443"]);
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod endpoints;
 pub(crate) mod ports;
 pub(crate) mod radios;
 mod registry;
+pub(crate) mod tls;
 
 pub(crate) use registry::SharedClients;
 
@@ -21,9 +22,11 @@ use ropewalk_bond::api::Event;
 use ropewalk_bond::engine::PeerStatus;
 use ropewalk_bond::path::Route;
 use ropewalk_net::links;
+use ropewalk_net::tls::News;
 use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
+use tls::Certificate;
 
 /// A running gateway.
 pub(crate) struct Gateway {
@@ -39,6 +42,8 @@ pub(crate) struct Gateway {
     /// Paths that the two ends name differently, and when to look again.
     doubted: BTreeSet<(PublicKey, u8)>,
     look: Time,
+    /// What TLS is offered with, if it is.
+    certificate: Option<Certificate>,
 }
 
 impl Gateway {
@@ -58,6 +63,7 @@ impl Gateway {
             channel_switcher: None,
             doubted: BTreeSet::new(),
             look: Time::NEVER,
+            certificate: None,
         }
     }
 
@@ -67,6 +73,11 @@ impl Gateway {
         running.watch_news(radios.follower())?;
         (self.radios, self.look) = (Some(radios), self.started + LOOK);
         Ok(())
+    }
+
+    /// TLS is offered with this certificate.
+    pub(crate) fn offers_tls(&mut self, certificate: Certificate) {
+        self.certificate = Some(certificate);
     }
 
     /// Lets the radio of `interface` leave its channel when it carries too little.
@@ -176,8 +187,27 @@ impl Role for Gateway {
         Ok(Flow::Continue)
     }
 
+    fn on_stream(&mut self, running: &mut Running, news: News, now: Time) {
+        match news {
+            News::Open { remote, .. } => tracing::debug!(%remote, "a stream by TLS"),
+            News::Over { id, why } => {
+                tracing::debug!(stream = id, %why, "a stream has ended");
+                running.core.engine.fail_path(id, now);
+            }
+        }
+    }
+
     fn on_reload(&mut self, running: &mut Running, _now: Time) {
         self.reload.again(running);
+        let read = self.certificate.as_ref().and_then(Certificate::again);
+        match (read, running.core.streams.tls()) {
+            (Some(Ok(identity)), Some(tls)) => {
+                tls.show(identity);
+                tracing::info!("the certificate was read again");
+            }
+            (Some(Err(error)), _) => tracing::error!("{error:#}; the old certificate stays in use"),
+            _ => {}
+        }
     }
 
     fn due(&self) -> Time {

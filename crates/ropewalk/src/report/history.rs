@@ -61,6 +61,20 @@ pub(crate) enum What {
         /// `validating`, `active`, `suspect` or `down`.
         state: String,
     },
+    /// Client: an uplink's datagrams are carried by something else.
+    Carrier {
+        /// As `ropewalk path` names it.
+        name: String,
+        /// `udp` or `tls`.
+        carrier: String,
+    },
+    /// Client: a captive portal answers by an uplink, and nobody else.
+    Portal {
+        /// As `ropewalk path` names it.
+        name: String,
+        /// Where it wants a browser to go.
+        at: String,
+    },
     /// A metered path has used its allowance up.
     Exhausted {
         /// As `ropewalk path` names it.

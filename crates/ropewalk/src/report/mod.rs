@@ -44,9 +44,21 @@ pub(crate) struct Snapshot {
     /// Access point: the radio that may leave its channel, if one may.
     #[serde(default)]
     pub channel_switcher: Option<backhaul::ChannelSwitcher>,
+    /// What TLS does, where it is offered or used.
+    #[serde(default)]
+    pub tls: Option<Tls>,
     /// Client: what is to carry paths, as `ropewalk path` names it.
     #[serde(default)]
     pub uplinks: Vec<Uplink>,
+}
+
+/// What TLS does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Tls {
+    /// Connections that carry datagrams now.
+    pub streams: u64,
+    /// Connections that were refused, or made room for others, because there were too many.
+    pub refused: u64,
 }
 
 /// What is to carry a path, whether or not it can just now.
@@ -122,6 +134,9 @@ pub(crate) struct Path {
     /// Where it leads.
     #[schemars(with = "Option<String>")]
     pub remote: Option<SocketAddr>,
+    /// What carries its datagrams: `udp`, or `tls` over TCP where UDP does not pass.
+    #[serde(default)]
+    pub carrier: String,
     /// `validating`, `active`, `suspect` or `down`.
     pub state: String,
     /// `active`, `backup` or `metered`.
@@ -300,6 +315,7 @@ pub(crate) fn take(
     Snapshot {
         channel_switcher: None,
         uplinks: Vec::new(),
+        tls: core.streams.counts().map(|(streams, refused)| Tls { streams, refused }),
         version: 1,
         role: role.into(),
         device: core.devices.name().into(),
@@ -374,11 +390,14 @@ fn peer(name: String, p: PeerStatus, core: &Core) -> Peer {
 
 fn path(p: PathStatus, core: &Core) -> Path {
     let link = p.link.unwrap_or_default();
-    let own = core.sockets.get(p.route.link).filter(|l| l.socket.device().is_some()).map(|l| l.name.clone());
+    let socket = core.sockets.get(p.route.link).filter(|l| l.socket.device().is_some());
+    let own = socket.map(|l| l.name.clone());
+    let own = own.or_else(|| core.streams.name(p.route.link).map(str::to_owned));
     Path {
         id: p.id,
         name: own.unwrap_or_else(|| p.route.remote.to_string()),
         remote: Some(p.route.remote),
+        carrier: if p.route.is_stream() { "tls" } else { "udp" }.into(),
         state: p.state.name().into(),
         class: p.class.into(),
         allowance: p.allowance,

@@ -24,6 +24,9 @@ pub(crate) fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
     if let Some(channel_switcher) = &now.channel_switcher {
         let _ = writeln!(out, "\ndedicated radio: {}", channel_switcher.line());
     }
+    for (name, why) in now.uplinks.iter().filter_map(|u| Some((&u.name, u.obstacle.as_ref()?))) {
+        let _ = writeln!(out, "\n{name}: {why}");
+    }
     for note in &now.notes {
         let _ = writeln!(out, "\nnote: {note}");
     }
@@ -102,8 +105,9 @@ fn row(before: Option<&Peer>, p: &Path, seconds: f64) -> [String; 8] {
         Some(left) => format!("{}, {} left", p.class, bytes(left)),
         None => p.class.clone(),
     };
+    let name = if p.carrier == "tls" { format!("{} by TLS", p.name) } else { p.name.clone() };
     [
-        p.name.clone(),
+        name,
         p.state.clone(),
         class,
         p.rtt_ms.map_or("-".into(), |ms| format!("{ms:.1} ms")),
@@ -198,6 +202,7 @@ mod tests {
                 spurious: 1,
                 ..Traffic::default()
             },
+            carrier: if id == 1 { "udp".into() } else { "tls".into() },
             link: (id == 2).then(|| Link { source: "qdisc".into(), delivered: 9, ..Link::default() }),
             ..Path::default()
         };
@@ -228,9 +233,9 @@ mod tests {
 client rw0, up 1 h 2 min
 
 gateway: connected, 10.77.0.2, AES-128-GCM
-  path  state   class                 rtt      up         down       loss    carried
-  wan1  active  active                20.2 ms  20.0 Mb/s  10.0 Mb/s  0.66 %  1.6 MB out, 812 kB in
-  wan2  active  metered, 1.5 GB left  20.2 ms  0 b/s      0 b/s      0.66 %  0 B out, 0 B in
+  path         state   class                 rtt      up         down       loss    carried
+  wan1         active  active                20.2 ms  20.0 Mb/s  10.0 Mb/s  0.66 %  1.6 MB out, 812 kB in
+  wan2 by TLS  active  metered, 1.5 GB left  20.2 ms  0 b/s      0 b/s      0.66 %  0 B out, 0 B in
   link of wan2 (qdisc): 0 packets (0 B) wait; 9 delivered, 0 failed, 0 retries
   queue 64.0 kB in 3 packets, waits 4.2 ms; 0 dropped, 0 marked
   order 0 B held, 0 flows with gaps, waits 0.0 ms; 0 sent again, 0 given up, 0 late

@@ -2,12 +2,14 @@
 
 use ropewalk_net::udp::connect_by;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
 /// How long a connection, and an answer, may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes of an answer that are looked at.
+const HEAD: u64 = 4096;
 /// The first line of an answer is shorter, bytes.
 const LINE: usize = 256;
 
@@ -18,6 +20,66 @@ pub(super) enum Answer {
     Open,
     /// Somebody else did, or nobody; in words.
     Shut(String),
+}
+
+/// A question whether somebody answers for a machine that is no web server, by sending browsers to a page of his own.
+#[derive(Debug)]
+pub(crate) struct Redirect(Receiver<Option<String>>);
+
+impl Redirect {
+    /// Asks that machine's port 80 by an interface, on a thread. `names`: what it is called.
+    pub(crate) fn start(interface: &str, machine: IpAddr, names: Vec<String>) -> Redirect {
+        let (send, receive) = channel();
+        let interface = interface.to_owned();
+        let work = move || {
+            let _ = send.send(redirected(&interface, machine, &names));
+        };
+        if let Err(error) = std::thread::Builder::new().name("portal".into()).spawn(work) {
+            tracing::warn!(%error, "a portal cannot be looked for");
+        }
+        Redirect(receive)
+    }
+
+    /// What came of it, once it is over: the page that browsers are sent to, if there is a portal.
+    pub(crate) fn poll(&self) -> Option<Option<String>> {
+        match self.0.try_recv() {
+            Ok(found) => Some(found),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(None),
+        }
+    }
+}
+
+/// Nobody answers for a gateway but itself, and its own web server sends browsers to itself.
+fn redirected(interface: &str, machine: IpAddr, names: &[String]) -> Option<String> {
+    let mut stream = connect_by(interface, SocketAddr::new(machine, 80), PATIENCE).ok()?;
+    let target = Target { host: machine.to_string(), port: 80, path: "/".into() };
+    send(&mut stream, &target).ok()?;
+    let mut head = Vec::new();
+    stream.take(HEAD).read_to_end(&mut head).ok().or((!head.is_empty()).then_some(0))?;
+    elsewhere(&head, machine, names)
+}
+
+/// By the head of an answer: where it sends a browser, if that is somewhere else.
+fn elsewhere(head: &[u8], machine: IpAddr, names: &[String]) -> Option<String> {
+    let text = String::from_utf8_lossy(head);
+    let mut lines = text.lines();
+    let mut words = lines.next()?.split_ascii_whitespace();
+    words.next().filter(|version| version.starts_with("HTTP/1."))?;
+    let code: u16 = words.next()?.parse().ok()?;
+    let location = lines
+        .take_while(|l| !l.is_empty())
+        .filter_map(|l| l.split_once(':'))
+        .find(|(name, _)| name.eq_ignore_ascii_case("location"))
+        .map(|(_, value)| value.trim().chars().filter(char::is_ascii_graphic).take(200).collect::<String>());
+    let is_own = |to: &str| to.contains(&machine.to_string()) || names.iter().any(|name| to.contains(name));
+    let is_other = |to: &String| to.contains("://") && !is_own(to);
+    match code {
+        // RFC 6585, section 6: network authentication required.
+        511 => Some(location.unwrap_or_else(|| format!("http://{machine}/"))),
+        300..=399 => location.filter(is_other),
+        _ => None,
+    }
 }
 
 /// A probe that is under way.
@@ -97,20 +159,21 @@ fn ask(url: &str, interface: &str) -> Result<Answer, String> {
     Err(why)
 }
 
-fn exchange(stream: &mut std::net::TcpStream, target: &Target) -> std::io::Result<Vec<u8>> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let Target { host, path, .. } = target;
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ropewalk\r\nConnection: close\r\n\r\n"
-    )?;
+fn exchange(stream: &mut TcpStream, target: &Target) -> std::io::Result<Vec<u8>> {
+    send(stream, target)?;
     let mut line = Vec::new();
     let mut byte = [0];
     while line.len() < LINE && !line.ends_with(b"\n") && stream.read(&mut byte)? == 1 {
         line.push(byte[0]);
     }
     Ok(line)
+}
+
+fn send(stream: &mut TcpStream, target: &Target) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let Target { host, path, .. } = target;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ropewalk\r\nConnection: close\r\n\r\n")
 }
 
 /// By the first line of an answer.
@@ -140,6 +203,28 @@ mod tests {
             ["https://a/", "a", "http:///", "http://a:x/", "http://u@a/", "http://a/ b", "http://a\r\n/"]
         {
             assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_gateway_that_sends_to_itself_is_no_portal() {
+        let machine = IpAddr::from([192, 0, 2, 1]);
+        let names = ["gw.example.org".to_owned()];
+        let found = |head: &str| elsewhere(head.as_bytes(), machine, &names);
+        let portal =
+            "HTTP/1.1 302 Found\r\nServer: x\r\nLOCATION: http://login.example/?u=1\r\n\r\nLocation: no";
+        assert_eq!(found(portal).as_deref(), Some("http://login.example/?u=1"));
+        assert!(found("HTTP/1.1 511 Network Authentication Required\r\n\r\n").is_some());
+        for other in [
+            "HTTP/1.1 301 x\r\nLocation: https://192.0.2.1/\r\n\r\n",
+            "HTTP/1.1 301 x\r\nLocation: https://gw.example.org/\r\n\r\n",
+            "HTTP/1.1 301 x\r\nLocation: /login\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nLocation: http://login.example/\r\n\r\n",
+            "SSH-2.0-x\r\n",
+            "HTTP/1.1",
+            "",
+        ] {
+            assert_eq!(found(other), None, "{other:?}");
         }
     }
 

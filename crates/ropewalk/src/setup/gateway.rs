@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 /// A gateway that does not run by then has a reason, which its log says.
 const START: Duration = Duration::from_secs(15);
 
+/// Where web servers listen, and networks let everybody out.
+const TLS_PORT: u16 = 443;
+
 /// `ropewalk setup gateway`.
 #[derive(Debug, Args)]
 pub(crate) struct GatewayArgs {
@@ -32,6 +35,9 @@ pub(crate) struct GatewayArgs {
     /// Address or name of this machine from outside [default: its first public address]
     #[arg(long, value_name = "HOST[:PORT]")]
     endpoint: Option<String>,
+    /// Offer TLS on TCP port 443 too, for devices in networks that block UDP [default: no]
+    #[arg(long, value_name = "ANSWER")]
+    tls: Option<Answer>,
     /// Inner address of the gateway, with the network of its clients [default: 10.77.0.1/24, or one that is free]
     #[arg(long, value_name = "CIDR")]
     address: Option<IpNet>,
@@ -50,6 +56,7 @@ pub(crate) struct GatewayArgs {
 struct Plan {
     port: u16,
     endpoint: Endpoint,
+    tls: bool,
     address: IpNet,
     masquerade: bool,
     firewall: Option<Firewall>,
@@ -80,6 +87,7 @@ fn ask(args: &GatewayArgs, places: &Places, dialogue: &Dialogue) -> anyhow::Resu
     dialogue.say("A gateway on this machine. Enter takes what stands in brackets.");
     let port = ask_port(args.port, dialogue)?;
     let endpoint = ask_endpoint(args.endpoint.as_deref(), port, dialogue)?;
+    let tls = ask_tls(args.tls, dialogue)?;
     let address = ask_address(args.address, dialogue)?;
     let can = machine::output("nft", &["--version"]).is_some();
     if !can {
@@ -101,7 +109,7 @@ fn ask(args: &GatewayArgs, places: &Places, dialogue: &Dialogue) -> anyhow::Resu
     }
     let question = "Start it now, and with the machine?";
     let service = can && dialogue.confirm(question, args.common.service, true)?;
-    Ok(Plan { port, endpoint, address, masquerade, firewall, open, service })
+    Ok(Plan { port, endpoint, tls, address, masquerade, firewall, open, service })
 }
 
 fn ask_port(given: Option<u16>, dialogue: &Dialogue) -> anyhow::Result<u16> {
@@ -118,6 +126,18 @@ fn ask_port(given: Option<u16>, dialogue: &Dialogue) -> anyhow::Result<u16> {
             (false, false) => dialogue.say(&format!("  Port {port} cannot be had; {free} is free.")),
         }
     }
+}
+
+fn ask_tls(given: Option<Answer>, dialogue: &Dialogue) -> anyhow::Result<bool> {
+    let is_free = machine::is_free_tcp(TLS_PORT);
+    if given == Some(Answer::Yes) && !is_free {
+        let words = format!(
+            "--tls yes: TCP port {TLS_PORT} is taken, by a web server perhaps: the guide says how that passes TLS on (\"Networks that block UDP\")"
+        );
+        return Err(failure(Code::Taken, words));
+    }
+    let question = "Offer TLS on TCP port 443 too, for devices in networks that block UDP?";
+    Ok(is_free && dialogue.confirm(question, given, false)?)
 }
 
 fn ask_endpoint(given: Option<&str>, port: u16, dialogue: &Dialogue) -> anyhow::Result<Endpoint> {
@@ -181,6 +201,9 @@ fn set_up(plan: &Plan, places: &Places, record: &mut Record, args: &GatewayArgs)
     File::parse(&places.config(), &text)?;
     if plan.service {
         Systemd::install(places, record, End::Gateway)?;
+        if plan.tls {
+            Systemd::allow_low_ports(places, record, &End::Gateway.unit(&places.name))?;
+        }
     }
     record.write(&places.config(), &text, 0o640)?;
     if let (Some(firewall), true) = (plan.firewall, plan.open) {
@@ -208,6 +231,11 @@ fn config(plan: &Plan, places: &Places) -> String {
     text.push_str(&format!("address = {}\n", list(&[plan.address])));
     text.push_str(&format!("endpoints = {}\n", list(&[&plan.endpoint])));
     text.push_str(&format!("masquerade = {}\n", plan.masquerade));
+    if plan.tls {
+        let mut listen = vec![format!("0.0.0.0:{TLS_PORT}")];
+        listen.extend(machine::has_ipv6().then(|| format!("[::]:{TLS_PORT}")));
+        text.push_str(&format!("tls-listen = {}\n", list(&listen)));
+    }
     text
 }
 
@@ -260,6 +288,9 @@ fn finish(
     if let Some(firewall) = plan.firewall.filter(|_| !plan.open) {
         dialogue.say("A firewall runs here. Open the port:");
         dialogue.say(&format!("  {}", firewall.command(plan.port)));
+    }
+    if plan.tls && plan.firewall.is_some() {
+        dialogue.say("For TLS, open TCP port 443 as well.");
     }
     dialogue.say(&format!("The token for the device \"{}\", which lets one device in, once:\n", args.device));
     eprint!("{}", qr::render(token, std::io::stderr().is_terminal())?);

@@ -2,7 +2,7 @@
 
 use ipnet::{IpNet, Ipv4Net};
 use ropewalk_net::links::{self, Link};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Command, Stdio};
 
 /// The port that is offered first, and how many after it are tried.
@@ -27,6 +27,14 @@ pub(super) fn is_free(port: u16) -> bool {
         Ok(_) => true,
         Err(error) => error.kind() != std::io::ErrorKind::AddrInUse,
     }
+}
+
+/// Whether a TCP port can be had; no rights for it are no answer.
+pub(super) fn is_free_tcp(port: u16) -> bool {
+    let taken = |ip: IpAddr| {
+        TcpListener::bind(SocketAddr::new(ip, port)).is_err_and(|e| e.kind() == std::io::ErrorKind::AddrInUse)
+    };
+    !taken(Ipv4Addr::UNSPECIFIED.into()) && !taken(Ipv6Addr::UNSPECIFIED.into())
 }
 
 /// This machine can listen on IPv6.

@@ -70,6 +70,12 @@ impl Systemd {
         record.write(&places.at("etc/systemd/system").join(file), &unit, 0o644)
     }
 
+    /// Lets a unit listen on ports below 1024: the gateway gives that right up once it listens.
+    pub(super) fn allow_low_ports(places: &Places, record: &mut Record, unit: &str) -> anyhow::Result<()> {
+        const MORE: &str = "# Written by `ropewalk setup`: TLS listens on port 443.\n[Service]\nCapabilityBoundingSet=CAP_NET_BIND_SERVICE\nAmbientCapabilities=CAP_NET_BIND_SERVICE\n";
+        record.write(&places.at(&format!("etc/systemd/system/{unit}.d/tls.conf")), MORE, 0o644)
+    }
+
     /// Lets the daemons' user tell systemd-resolved of name servers, where no package did.
     pub(super) fn allow_dns(places: &Places, record: &mut Record) -> anyhow::Result<()> {
         const RULES: [&str; 2] = ["etc/polkit-1/rules.d", "usr/share/polkit-1/rules.d"];

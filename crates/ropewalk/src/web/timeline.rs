@@ -89,6 +89,14 @@ impl Timeline {
             What::ClientUp { peer } => self.add(at, "good", format!("{peer} connected")),
             What::ClientDown { peer, why } => self.add(at, "plain", format!("{peer} disconnected: {why}")),
             What::Exhausted { name } => self.add(at, "bad", format!("{name} has used its allowance up")),
+            What::Carrier { name, carrier } if carrier == "tls" => {
+                self.add(at, "plain", format!("{name} goes by TLS: UDP does not pass"));
+            }
+            What::Carrier { name, .. } => self.add(at, "good", format!("{name} goes by UDP again")),
+            What::Portal { name, at: page } => {
+                let text = format!("{name}: a captive portal wants a login ({page})");
+                self.add(at, "bad", text);
+            }
             What::Path { peer, name, state } => {
                 let shown = if many_peers { format!("{peer}'s path {name}") } else { name.clone() };
                 self.path((peer, name), &shown, state, at);

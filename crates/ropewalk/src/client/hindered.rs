@@ -1,0 +1,309 @@
+//! Where UDP does not pass: which way by TLS an uplink has, when it is tried and when it is left, and whether a captive portal stands in the way.
+//!
+//! ```text
+//!   UDP unanswered for PATIENCE ─▶ connect by TLS ─▶ stream ─▶ a path beside the others ─▶ chosen when the gateway answers on it
+//!        ▲                          └─ failed: again after a backoff                              │
+//!        └───────────── UDP is answered: chosen, the stream is closed ◀── a probe by UDP now and then
+//! ```
+
+use super::resolver::Resolver;
+use crate::config::TlsMode;
+use crate::roam::portal;
+use ropewalk_net::tls::Ended;
+use ropewalk_session::Endpoint;
+use ropewalk_time::{Duration, Time};
+use std::net::SocketAddr;
+
+/// UDP that was not answered for so long does not pass, as far as can be told.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Between two connections that failed.
+const BACKOFF: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+/// Between two probes by UDP of an uplink that goes by TLS.
+const PROBE: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(300)];
+/// How long a probe waits for its answer.
+pub(super) const PROBE_PATIENCE: Duration = Duration::from_secs(4);
+/// UDP that worked for less is not trusted more than before.
+const WORKED: Duration = Duration::from_secs(60);
+/// Between two questions whether there is a portal.
+const PORTAL_AGAIN: Duration = Duration::from_secs(30);
+/// Longer than this and a stream on which the gateway does not answer makes room for another.
+pub(super) const STREAM_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a client was told of TLS.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TlsOptions {
+    /// When to use it.
+    pub mode: TlsMode,
+    /// Where the token says that the gateway has it.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// How an uplink stands with networks that hinder.
+#[derive(Debug, Default)]
+pub(super) struct Hindered {
+    mode: TlsMode,
+    endpoints: Vec<(Endpoint, Vec<SocketAddr>)>,
+    targets: Vec<(SocketAddr, String)>,
+    turn: usize,
+    /// Since when UDP has been tried in vain.
+    silent: Option<Time>,
+    /// When UDP was answered last.
+    answered: Option<Time>,
+    /// The connection that is being made.
+    pending: Option<u32>,
+    /// Why the last one is over.
+    last: Option<Ended>,
+    next: Time,
+    backoff: Duration,
+    next_probe: Time,
+    probe_gap: Duration,
+    probe: Option<portal::Redirect>,
+    portal: Option<String>,
+    next_portal: Time,
+}
+
+impl Hindered {
+    /// Nothing was tried yet.
+    pub(super) fn new(options: &TlsOptions) -> Hindered {
+        let endpoints = match options.mode {
+            TlsMode::Off => &[][..],
+            TlsMode::Auto | TlsMode::Only => &options.endpoints,
+        };
+        Hindered {
+            mode: options.mode,
+            endpoints: endpoints.iter().map(|e| (e.clone(), Vec::new())).collect(),
+            backoff: BACKOFF[0],
+            probe_gap: PROBE[0],
+            ..Hindered::default()
+        }
+    }
+
+    /// Whether UDP is to be tried at all.
+    pub(super) fn allows_udp(&self) -> bool {
+        self.mode != TlsMode::Only
+    }
+
+    /// Asks for the addresses of its endpoints.
+    pub(super) fn resolve(&mut self, resolver: &Resolver) {
+        for (endpoint, addresses) in &mut self.endpoints {
+            if let Some(address) = resolver.ask(endpoint) {
+                *addresses = vec![address];
+            }
+        }
+    }
+
+    /// A name was resolved.
+    pub(super) fn on_resolved(&mut self, endpoint: &Endpoint, found: &[SocketAddr]) {
+        for (_, addresses) in self.endpoints.iter_mut().filter(|(e, _)| e == endpoint) {
+            *addresses = found.to_vec();
+        }
+    }
+
+    /// The interface, or its routes, changed: what was found out may not hold any more.
+    pub(super) fn retarget(&mut self, reaches: impl Fn(&SocketAddr) -> bool, now: Time) {
+        let all = self.endpoints.iter().flat_map(|(e, found)| found.iter().map(|a| (*a, host(e))));
+        let targets: Vec<_> = all.filter(|(a, _)| reaches(a)).collect();
+        if targets != self.targets {
+            (self.targets, self.turn) = (targets, 0);
+            (self.next, self.backoff) = (now, BACKOFF[0]);
+            (self.next_probe, self.probe_gap) = (now, PROBE[0]);
+        }
+    }
+
+    /// Everything begins anew; returns the connection that is not wanted any more.
+    pub(super) fn reset(&mut self) -> Option<u32> {
+        (self.silent, self.answered, self.last, self.portal, self.probe) = (None, None, None, None, None);
+        (self.next, self.backoff) = (Time::ZERO, BACKOFF[0]);
+        (self.next_probe, self.probe_gap) = (Time::ZERO, PROBE[0]);
+        self.pending.take()
+    }
+
+    /// UDP is being tried, or a path by it is silent.
+    pub(super) fn on_silence(&mut self, now: Time) {
+        self.silent.get_or_insert(now);
+    }
+
+    /// UDP is answered; returns the connection that is not wanted any more.
+    pub(super) fn on_udp(&mut self, now: Time) -> Option<u32> {
+        self.answered = Some(now);
+        (self.silent, self.portal, self.last) = (None, None, None);
+        self.pending.take()
+    }
+
+    /// The gateway is reached by TLS.
+    pub(super) fn on_tls(&mut self, now: Time) {
+        let worked = self.silent.zip(self.answered).map(|(silent, answered)| silent.since(answered));
+        if worked.is_some_and(|time| time > WORKED) {
+            self.probe_gap = PROBE[0];
+        }
+        self.next_probe = now + self.probe_gap;
+        (self.backoff, self.last, self.portal) = (BACKOFF[0], None, None);
+    }
+
+    /// Where to connect to now, if at all.
+    pub(super) fn target(&mut self, now: Time) -> Option<(SocketAddr, String)> {
+        let waits = self.allows_udp() && self.silent.is_none_or(|since| now.since(since) < PATIENCE);
+        if waits || self.pending.is_some() || now < self.next {
+            return None;
+        }
+        let at = self.turn.checked_rem(self.targets.len())?;
+        self.turn = at + 1;
+        self.targets.get(at).cloned()
+    }
+
+    /// A connection is being made.
+    pub(super) fn on_connecting(&mut self, id: u32) {
+        self.pending = Some(id);
+    }
+
+    /// Whether this is the connection that is being made; it is not any more.
+    pub(super) fn settles(&mut self, id: u32) -> bool {
+        self.pending.take_if(|pending| *pending == id).is_some()
+    }
+
+    /// A connection failed, or broke.
+    pub(super) fn on_failed(&mut self, why: Ended, now: Time) {
+        self.last = Some(why);
+        self.next = now + self.backoff;
+        self.backoff = (self.backoff * 2).min(BACKOFF[1]);
+    }
+
+    /// When UDP is to be probed by an uplink that goes by TLS.
+    pub(super) fn next_probe(&self) -> Time {
+        if self.allows_udp() { self.next_probe } else { Time::NEVER }
+    }
+
+    /// A probe was not answered.
+    pub(super) fn on_probe_failed(&mut self, now: Time) {
+        self.probe_gap = (self.probe_gap * 2).min(PROBE[1]);
+        self.next_probe = now + self.probe_gap;
+    }
+
+    /// Looks for a portal where nothing is answered; returns where one wants a browser to go, once.
+    pub(super) fn look_for_portal(
+        &mut self,
+        interface: &str,
+        endpoints: &[(Endpoint, Vec<SocketAddr>)],
+        now: Time,
+    ) -> Option<String> {
+        if let Some(found) = self.probe.as_ref().and_then(portal::Redirect::poll) {
+            self.probe = None;
+            let is_new = found.is_some() && self.portal.is_none();
+            self.portal = found;
+            return self.portal.clone().filter(|_| is_new);
+        }
+        let is_silent = self.silent.is_some_and(|since| now.since(since) >= PATIENCE);
+        let gateway = endpoints.iter().flat_map(|(_, found)| found).next();
+        if let Some(gateway) =
+            gateway.filter(|_| is_silent && self.probe.is_none() && now >= self.next_portal)
+        {
+            self.next_portal = now + PORTAL_AGAIN;
+            let own = endpoints.iter().map(|(e, _)| e).chain(self.endpoints.iter().map(|(e, _)| e));
+            let own = own.filter_map(|e| e.to_string().rsplit_once(':').map(|(host, _)| host.to_owned()));
+            self.probe = Some(portal::Redirect::start(interface, gateway.ip(), own.collect()));
+        }
+        None
+    }
+
+    /// What stands in the way, of an uplink that carries nothing.
+    pub(super) fn obstacle(&self, now: Time) -> Option<String> {
+        if let Some(at) = &self.portal {
+            return Some(format!("a captive portal answers here: log in to it with a browser ({at})"));
+        }
+        if !self.allows_udp() && self.endpoints.is_empty() {
+            return Some("only TLS is allowed, and the token names no way by it".into());
+        }
+        let is_silent = self.silent.is_some_and(|since| now.since(since) >= PATIENCE);
+        match (&self.last, is_silent) {
+            (Some(why), _) if self.allows_udp() => {
+                Some(format!("the gateway is not reached: no answer by UDP; by TLS, {why}"))
+            }
+            (Some(why), _) => Some(format!("the gateway is not reached: by TLS, {why}")),
+            (None, true) if self.endpoints.is_empty() => {
+                Some("no answer by UDP, and the token names no way by TLS".into())
+            }
+            (None, true) => Some("no answer by UDP; trying TLS".into()),
+            (None, false) => None,
+        }
+    }
+}
+
+/// What a request calls it: without the port that is everybody's.
+fn host(endpoint: &Endpoint) -> String {
+    let whole = endpoint.to_string();
+    whole.strip_suffix(":443").map_or_else(|| whole.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hindered(mode: TlsMode) -> Hindered {
+        let endpoints = vec!["192.0.2.1:443".parse().unwrap(), "192.0.2.2:8443".parse().unwrap()];
+        let mut it = Hindered::new(&TlsOptions { mode, endpoints });
+        for (endpoint, found) in &mut it.endpoints {
+            found.push(endpoint.to_string().parse().unwrap());
+        }
+        it.retarget(|_| true, Time::ZERO);
+        it
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::from_millis(1000 * seconds)
+    }
+
+    #[test]
+    fn tls_is_tried_where_udp_is_silent_in_turns_and_with_a_backoff() {
+        let mut it = hindered(TlsMode::Auto);
+        assert_eq!(it.target(at(100)), None, "nothing was tried");
+        it.on_silence(at(100));
+        it.on_silence(at(101));
+        assert_eq!((it.target(at(102)), it.obstacle(at(102))), (None, None));
+        let (first, host) = it.target(at(103)).unwrap();
+        assert_eq!((first.port(), host.as_str()), (443, "192.0.2.1"));
+        it.on_connecting(7);
+        assert_eq!(it.target(at(104)), None, "one at a time");
+        assert!(!it.settles(8) && it.settles(7));
+        it.on_failed(Ended::Closed, at(104));
+        assert_eq!(it.target(at(104)), None);
+        assert_eq!(it.target(at(105)).unwrap().1, "192.0.2.2:8443");
+        it.on_failed(Ended::Closed, at(105));
+        assert!(it.target(at(106)).is_none() && it.target(at(107)).is_some());
+        assert!(it.obstacle(at(107)).unwrap().contains("closed the connection"));
+        it.on_connecting(9);
+        assert_eq!(it.on_udp(at(108)), Some(9));
+        assert_eq!((it.target(at(200)), it.obstacle(at(200))), (None, None));
+    }
+
+    #[test]
+    fn udp_is_probed_less_and_less_often_until_it_has_worked_for_long() {
+        let mut it = hindered(TlsMode::Auto);
+        it.on_silence(at(0));
+        it.on_tls(at(10));
+        let mut gaps = Vec::new();
+        let mut now = it.next_probe();
+        for _ in 0..7 {
+            it.on_probe_failed(now);
+            gaps.push(it.next_probe().since(now).as_secs());
+            now = it.next_probe();
+        }
+        assert_eq!(gaps, [30, 60, 120, 240, 300, 300, 300]);
+        it.on_udp(now);
+        it.on_silence(now + Duration::from_secs(10));
+        it.on_tls(now);
+        assert_eq!(it.next_probe().since(now).as_secs(), 300, "it worked for ten seconds");
+        it.on_udp(now);
+        it.on_silence(now + Duration::from_secs(100));
+        it.on_tls(now);
+        assert_eq!(it.next_probe().since(now).as_secs(), 15);
+    }
+
+    #[test]
+    fn only_and_off_are_what_they_say() {
+        let mut only = hindered(TlsMode::Only);
+        assert!(!only.allows_udp() && only.target(at(1)).is_some() && only.next_probe() == Time::NEVER);
+        let mut off = hindered(TlsMode::Off);
+        off.on_silence(at(1));
+        assert!(off.allows_udp() && off.target(at(100)).is_none());
+    }
+}

@@ -13,6 +13,7 @@ mod sim;
 mod simulated;
 mod sums;
 mod throughput;
+mod tls;
 mod udp;
 
 use std::time::Instant;
@@ -44,7 +45,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 16] = [
+pub const ALL: [Row; 17] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -128,6 +129,13 @@ pub const ALL: [Row; 16] = [
         by_binary: true,
         measurements: throughput::measurements,
         run: throughput::run,
+    },
+    Row {
+        name: "tls",
+        what: "one CUBIC flow by TLS on TCP alone, and by UDP and TLS at once",
+        by_binary: true,
+        measurements: tls::measurements,
+        run: tls::run,
     },
     Row {
         name: "added-rtt",

@@ -34,6 +34,10 @@ pub enum System {
     WireguardFirst,
     /// Ropewalk over all paths.
     Ropewalk,
+    /// Ropewalk over path 2 alone, by TLS.
+    Tls,
+    /// Ropewalk over path 1 by UDP and path 2 by TLS.
+    UdpAndTls,
 }
 
 impl System {
@@ -45,7 +49,16 @@ impl System {
             System::Wireguard => "wireguard-go".to_owned(),
             System::WireguardFirst => format!("wireguard-go, nice {NICE}"),
             System::Ropewalk => "ropewalk".to_owned(),
+            System::Tls => "ropewalk, B by TLS".to_owned(),
+            System::UdpAndTls => "ropewalk, A by UDP and B by TLS".to_owned(),
         }
+    }
+}
+
+impl System {
+    /// It is Ropewalk, in one way or another.
+    pub fn is_ropewalk(self) -> bool {
+        matches!(self, System::Ropewalk | System::Tls | System::UdpAndTls)
     }
 }
 
@@ -99,8 +112,9 @@ impl Programs {
                 }
                 None => bail!("wireguard-go is not installed"),
             },
-            System::Ropewalk => match &self.ropewalk {
-                Some(program) => ropewalk::open(program, site),
+            System::Ropewalk | System::Tls | System::UdpAndTls => match &self.ropewalk {
+                Some(program) if system == System::Ropewalk => ropewalk::open(program, site),
+                Some(program) => ropewalk::open_by_tls(program, site, system == System::UdpAndTls),
                 None => bail!("there is no ropewalk binary"),
             },
         }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use ropewalk_lab::{Paths, Process};
@@ -12,6 +12,9 @@ use super::{Open, endpoint, wait_for_ping};
 use crate::site::Site;
 
 const PORT: u16 = 4500;
+const TLS_PORT: u16 = 443;
+/// What a client may take to find that UDP does not pass.
+const TLS_PATIENCE: Duration = Duration::from_secs(15);
 const DEVICE: &str = "rw0";
 /// The gateway's inner address.
 const INSIDE: &str = "10.77.0.1";
@@ -36,12 +39,17 @@ impl Gateway {
     /// # Errors
     /// If the program cannot be run.
     pub fn start(program: &Path, site: &Site, prefix: u8) -> Result<Gateway> {
+        Gateway::start_with(program, site, prefix, &[])
+    }
+
+    /// The same with more options.
+    fn start_with(program: &Path, site: &Site, prefix: u8, more: &[&str]) -> Result<Gateway> {
         let program = program.to_str().context("the path of ropewalk is not UTF-8")?.to_owned();
         let state = fresh_directory(site, "gateway")?;
         let (listen, address) = (format!("0.0.0.0:{PORT}"), format!("{INSIDE}/{prefix}"));
         let words =
             ["serve", "--state", text(&state)?, "--listen", &listen, "--tun", DEVICE, "--address", &address];
-        let mut process = site.lab.gateway.start(&program, words)?;
+        let mut process = site.lab.gateway.start(&program, words.iter().chain(more))?;
         process.wait_for_line(READY, PATIENCE)?;
         Ok(Gateway { program, state, process })
     }
@@ -56,7 +64,12 @@ impl Gateway {
     /// # Errors
     /// What the program said.
     pub fn invite(&self, site: &Site, name: &str) -> Result<String> {
-        let to = Gateway::endpoint(1).to_string();
+        self.invite_by(site, name, 1)
+    }
+
+    /// The same with a token that names path `n`.
+    fn invite_by(&self, site: &Site, name: &str, n: u64) -> Result<String> {
+        let to = Gateway::endpoint(n).to_string();
         let words = ["invite", name, "--state", text(&self.state)?, "--endpoint", &to];
         let said = site.lab.gateway.exec(&self.program, words)?;
         Ok(String::from_utf8(said.stdout)?.trim().to_owned())
@@ -65,6 +78,37 @@ impl Gateway {
 
 pub(super) fn open(program: &Path, site: &Site) -> Result<Open> {
     Ok(Bond::start(program, site, "")?.open)
+}
+
+/// No UDP passes on path 2, and TLS is found there; with `udp`, path 1 goes by UDP besides.
+pub(super) fn open_by_tls(program: &Path, site: &Site, udp: bool) -> Result<Open> {
+    let blocked = Paths::interface(2);
+    let rules = format!(
+        "nft 'add table inet hinder; add chain inet hinder i {{ type filter hook input priority 0; }}; flush table inet hinder; \
+         add rule inet hinder i iifname {blocked} udp dport {PORT} drop'"
+    );
+    site.lab.gateway.shell(&rules)?;
+    let listen = format!("0.0.0.0:{TLS_PORT}");
+    let gateway = Gateway::start_with(program, site, 24, &["--tls-listen", &listen])?;
+    let token = gateway.invite_by(site, "bench", 2)?;
+    let state = fresh_directory(site, "client")?;
+    let mut words = vec!["up".to_owned(), token, "--state".to_owned(), text(&state)?.to_owned()];
+    words.extend(["--path".to_owned(), blocked]);
+    if udp {
+        words.extend(["--path".to_owned(), path_of(1)]);
+    }
+    let client = site.lab.client.start(&gateway.program, words)?;
+    let mut open = Open::bare(INSIDE.parse()?);
+    open.processes = vec![("ropewalk up", client), ("ropewalk serve", gateway.process)];
+    wait_for_ping(site, &mut open)?;
+    let bond = Bond { open, program: gateway.program, state };
+    let until = Instant::now() + TLS_PATIENCE;
+    while !bond.goes_by_tls(site)? {
+        anyhow::ensure!(Instant::now() < until, "TLS was not found: {}", bond.open.said());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    std::thread::sleep(SETTLE);
+    Ok(bond.open)
 }
 
 /// A client and its gateway.
@@ -108,6 +152,12 @@ impl Bond {
         let said =
             site.lab.client.exec(&self.program, ["status", "--json", "--state", text(&self.state)?])?;
         Ok(serde_json::from_slice(&said.stdout)?)
+    }
+
+    fn goes_by_tls(&self, site: &Site) -> Result<bool> {
+        let status = self.status(site)?;
+        let paths = status["peers"][0]["paths"].as_array().cloned().unwrap_or_default();
+        Ok(paths.iter().any(|p| p["carrier"] == "tls" && p["state"] == "active"))
     }
 
     /// Takes path `n` away.

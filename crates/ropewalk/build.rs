@@ -1,5 +1,5 @@
 //! Names the build by what decides figures: a hash of the sources of the model crates, which pages
-//! of papers carry.
+//! of papers carry. The Python package is built with it too, and its runs carry the same name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 const MODEL: [&str; 9] = ["air", "bond", "bunch", "lab", "packet", "pep", "roam", "scenario", "sim"];
 
 fn main() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let package = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let crates = package.ancestors().map(|a| a.join("crates")).find(|c| c.is_dir()).unwrap_or_default();
     let mut files = Vec::new();
     for name in MODEL {
         let source = crates.join(name).join("src");

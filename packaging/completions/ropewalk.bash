@@ -3505,7 +3505,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__sim__subcmd__run)
-            opts="-h --seed --set --seeds --out --pcap --json --help"
+            opts="-h --seed --set --seeds --out --format --pcap --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3527,6 +3527,10 @@ _ropewalk() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --format)
+                    COMPREPLY=($(compgen -W "csv parquet" -- "${cur}"))
+                    return 0
+                    ;;
                 --pcap)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3539,7 +3543,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__sim__subcmd__sweep)
-            opts="-h --seed --set --jobs --out --resume --help"
+            opts="-h --seed --set --jobs --out --format --resume --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3559,6 +3563,10 @@ _ropewalk() {
                     ;;
                 --out)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "csv parquet" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -321,16 +321,20 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and not __fish_se
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l set -d 'Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l seeds -d 'Run it with so many seeds, from the scenario\'s or `--seed` on, and print the mean and standard error of each figure' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l out -d 'Write report.json, a CSV file for each table, and charts into this directory; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l out -d 'Write report.json, a file for each table, and charts into this directory; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l format -d 'Form of the tables\' files' -r -f -a "csv\t'A CSV file for each table'
+parquet\t'A Parquet file for each table, with types and units, and one of what the runs were'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l pcap -d 'Write what an interface carries, or all that a radio hears, to NODE-NAME.pcap, in the output directory or here; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -l json -d 'Print the report as JSON'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from sweep" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from sweep" -l set -d 'Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from sweep" -l jobs -d 'How many runs at once [default: one for each core]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from sweep" -l out -d 'Directory for results; made if it is not there [default: FILE without its ending, and -sweep]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from sweep" -l format -d 'Form of the tables\' files' -r -f -a "csv\t'A CSV file for each table'
+parquet\t'A Parquet file for each table, with types and units, and one of what the runs were'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from sweep" -l resume -d 'Keep what is finished in the directory, and run the rest'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from sweep" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from sweep" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a scenario once and print its results'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Run a scenario at every point of its sweep'

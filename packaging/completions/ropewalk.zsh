@@ -798,12 +798,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
 '*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
-'(--out --pcap --json)--seeds=[Run it with so many seeds, from the scenario'\''s or \`--seed\` on, and print the mean and standard error of each figure]:N:_default' \
-'--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
+'(--out --format --pcap --json)--seeds=[Run it with so many seeds, from the scenario'\''s or \`--seed\` on, and print the mean and standard error of each figure]:N:_default' \
+'--out=[Write report.json, a file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
+'--format=[Form of the tables'\'' files]:FORMAT:((csv\:"A CSV file for each table"
+parquet\:"A Parquet file for each table, with types and units, and one of what the runs were"))' \
 '*--pcap=[Write what an interface carries, or all that a radio hears, to NODE-NAME.pcap, in the output directory or here; give it again for more]:NODE:NAME:_default' \
 '--json[Print the report as JSON]' \
-'-h[Print help]' \
-'--help[Print help]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
 ':file -- The scenario file (TOML):_files' \
 && ret=0
 ;;
@@ -813,9 +815,11 @@ _arguments "${_arguments_options[@]}" : \
 '*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
 '--jobs=[How many runs at once \[default\: one for each core\]]:N:_default' \
 '--out=[Directory for results; made if it is not there \[default\: FILE without its ending, and -sweep\]]:DIR:_files' \
+'--format=[Form of the tables'\'' files]:FORMAT:((csv\:"A CSV file for each table"
+parquet\:"A Parquet file for each table, with types and units, and one of what the runs were"))' \
 '--resume[Keep what is finished in the directory, and run the rest]' \
-'-h[Print help]' \
-'--help[Print help]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
 ':file -- The scenario file (TOML):_files' \
 && ret=0
 ;;

@@ -214,6 +214,34 @@ fn a_place_that_cannot_be_written_is_one_sentence() {
     assert_eq!(sim(&["run", &file, "--out", "/proc/nowhere"]).status.code(), Some(9));
 }
 
+#[cfg(feature = "parquet")]
+#[test]
+fn tables_are_parquet_where_that_is_asked_for() {
+    let scratch = Scratch::new("parquet");
+    let file = scratch.file("s.toml", &cable(&format!("[measure]\ninterval = \"500ms\"\n{SWEEP}")));
+    let results = scratch.path("out");
+    let ran = sim(&["sweep", &file, "--out", &results, "--format", "parquet"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", err(&ran));
+    let made = files(Path::new(&results));
+    let axes = ["rate".to_owned()];
+    let rows = |name: &str| {
+        let bytes = made[&format!("{name}.parquet")].clone();
+        ropewalk_table::parquet::decode(name, &axes, bytes.into()).unwrap().rows()
+    };
+    // A row for each of nine runs; and four intervals of the same figures in each.
+    assert_eq!((rows("runs"), rows("flow"), rows("link")), (9, 9, 18));
+    assert!(rows("series") > 9 * 4 && rows("series") % (9 * 4) == 0, "{}", rows("series"));
+    assert!(made.contains_key("sweep.json") && !made.keys().any(|name| name.ends_with(".csv")), "{made:?}");
+
+    // What it was asked for with no place to put it.
+    let ran = sim(&["run", &file, "--format", "parquet"]);
+    assert_eq!(ran.status.code(), Some(2));
+    assert!(err(&ran).contains("--out"), "{}", err(&ran));
+    let ran = sim(&["run", &file, "--format", "parquet", "--out", &file]);
+    assert_eq!(ran.status.code(), Some(9));
+    assert!(err(&ran).contains("results cannot be written to"), "{}", err(&ran));
+}
+
 #[test]
 fn a_disk_that_fills_up_is_one_sentence_and_leaves_no_half_file() {
     let scratch = Scratch::new("full");

@@ -85,14 +85,18 @@ fn page(command: clap::Command) -> anyhow::Result<String> {
 
 /// Reference pages by file name.
 fn references() -> anyhow::Result<Vec<(String, String)>> {
-    Ok(vec![
+    #[allow(unused_mut)]
+    let mut pages = vec![
         ("commands.md".to_owned(), commands()),
         ("config.md".to_owned(), config()?),
         ("metrics.md".to_owned(), metrics()),
         ("paper.md".to_owned(), format!("{MADE}{}", ropewalk_scenario::reference::paper_page())),
         ("scenario.md".to_owned(), format!("{MADE}{}", ropewalk_scenario::reference::page())),
         ("status.md".to_owned(), status()?),
-    ])
+    ];
+    #[cfg(feature = "parquet")]
+    pages.push(("tables.md".to_owned(), format!("{MADE}{}", ropewalk_table::page())));
+    Ok(pages)
 }
 
 const MADE: &str = "<!-- Made by `cargo run -p ropewalk -- reference docs/guide`; do not edit. -->\n\n";

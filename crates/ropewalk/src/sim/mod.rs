@@ -6,6 +6,7 @@
 mod check;
 pub(crate) mod driver;
 pub(crate) mod figure;
+pub(crate) mod format;
 pub(crate) mod interrupt;
 pub(crate) mod once;
 pub(crate) mod output;
@@ -59,11 +60,14 @@ pub(crate) struct Run {
     pub which: Which,
     /// Run it with so many seeds, from the scenario's or `--seed` on, and print the mean and
     /// standard error of each figure
-    #[arg(long, value_name = "N", conflicts_with_all = ["out", "pcap", "json"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["out", "format", "pcap", "json"])]
     pub seeds: Option<std::num::NonZeroU32>,
-    /// Write report.json, a CSV file for each table, and charts into this directory; made if it is not there
+    /// Write report.json, a file for each table, and charts into this directory; made if it is not there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Form of the tables' files
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, requires = "out")]
+    pub format: format::Format,
     /// Write what an interface carries, or all that a radio hears, to NODE-NAME.pcap, in the output directory or here; give it again for more
     #[arg(long, value_name = "NODE:NAME")]
     pub pcap: Vec<String>,
@@ -83,6 +87,9 @@ pub(crate) struct Sweep {
     /// Directory for results; made if it is not there [default: FILE without its ending, and -sweep]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Form of the tables' files
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub format: format::Format,
     /// Keep what is finished in the directory, and run the rest
     #[arg(long)]
     pub resume: bool,

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Run) -> Result<()> {
     let verdicts = verdict::judge(&scenario.expect, &report);
     if let Some(directory) = &args.out {
         output::write_json(&directory.join("report.json"), &report)?;
-        output::write_tables(directory, std::slice::from_ref(&report))?;
+        args.format.write(directory, std::slice::from_ref(&report), &[0])?;
         figure::write_of_time(directory, &scenario, &report)?;
     }
     match args.json {

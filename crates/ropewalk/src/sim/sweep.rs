@@ -4,6 +4,7 @@
 //! was faster.
 
 use super::driver::{Driver, Simulator};
+use super::format::Format;
 use super::store::Store;
 use super::workers::{self, WorkerPool};
 use super::{Sweep, figure, interrupt, once, output};
@@ -37,7 +38,7 @@ pub(super) fn run(args: &Sweep) -> Result<()> {
     let worked = pool.work(args.jobs.map_or_else(|| Simulator.jobs(), usize::from), &bar);
     bar.finish_and_clear();
     worked?;
-    conclude(&plan, &directory, pool.finished()?, interrupted.load(Ordering::Relaxed))
+    conclude(&plan, (&directory, args.format), pool.finished()?, interrupted.load(Ordering::Relaxed))
 }
 
 /// `NAME-sweep` in the current directory, for `DIR/NAME.toml`.
@@ -77,7 +78,12 @@ struct Unexpected {
 }
 
 /// Writes tables, charts and the summary of what is finished, and judges it.
-fn conclude(plan: &Plan, directory: &Path, finished: Vec<(&Point, Report)>, interrupted: bool) -> Result<()> {
+fn conclude(
+    plan: &Plan,
+    (directory, format): (&Path, Format),
+    finished: Vec<(&Point, Report)>,
+    interrupted: bool,
+) -> Result<()> {
     let mut failed: Vec<Verdict> = Vec::new();
     let mut unexpected = Vec::new();
     for (point, report) in &finished {
@@ -97,6 +103,7 @@ fn conclude(plan: &Plan, directory: &Path, finished: Vec<(&Point, Report)>, inte
     }
     let over_seeds = judge_seeds(plan, &finished);
     let (runs, done) = (plan.points.len(), finished.len());
+    let numbers: Vec<usize> = finished.iter().map(|(point, _)| point.index).collect();
     let reports: Vec<Report> = finished.into_iter().map(|(_, report)| report).collect();
     let file = reports.first().map_or("", |r| r.provenance.file.as_str());
     let axes = plan.scales.iter().map(|s| s.name.as_str()).collect();
@@ -110,7 +117,7 @@ fn conclude(plan: &Plan, directory: &Path, finished: Vec<(&Point, Report)>, inte
     let title = &plan.base.title;
     let summary = Summary { title, file, version, axes, runs, finished: done, unexpected, over_seeds: over };
     output::write_json(&directory.join("sweep.json"), &summary)?;
-    output::write_tables(directory, &reports)?;
+    format.write(directory, &reports, &numbers)?;
     figure::write_of_sweep(directory, plan, &reports)?;
     if interrupted && done < runs {
         let sentence = format!(

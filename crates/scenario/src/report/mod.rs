@@ -20,6 +20,10 @@ pub struct Column {
     pub name: &'static str,
     /// What it is, with its unit.
     pub doc: &'static str,
+    /// Its numbers are whole.
+    pub whole: bool,
+    /// A row may have nothing there.
+    pub optional: bool,
 }
 
 /// A row of a table.

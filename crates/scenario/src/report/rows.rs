@@ -5,30 +5,32 @@ use serde::{Deserialize, Serialize};
 
 /// Numbers as figures.
 trait Number {
+    const WHOLE: bool;
+    const OPTIONAL: bool;
     fn number(&self) -> Option<f64>;
 }
 
 impl Number for f64 {
+    const WHOLE: bool = false;
+    const OPTIONAL: bool = false;
     fn number(&self) -> Option<f64> {
         Some(*self)
     }
 }
 
 impl Number for u64 {
+    const WHOLE: bool = true;
+    const OPTIONAL: bool = false;
     fn number(&self) -> Option<f64> {
         Some(*self as f64)
     }
 }
 
-impl Number for Option<f64> {
+impl<N: Number> Number for Option<N> {
+    const WHOLE: bool = N::WHOLE;
+    const OPTIONAL: bool = true;
     fn number(&self) -> Option<f64> {
-        *self
-    }
-}
-
-impl Number for Option<u64> {
-    fn number(&self) -> Option<f64> {
-        self.map(|n| n as f64)
+        self.as_ref().and_then(N::number)
     }
 }
 
@@ -53,8 +55,18 @@ macro_rules! rows {
         impl Row for $name {
             const TABLE: &'static str = $table;
             const DOC: &'static str = concat!($($doc),+);
-            const TEXTS: &'static [Column] = &[$( Column { name: stringify!($text), doc: concat!($($text_doc),+) } ),*];
-            const NUMBERS: &'static [Column] = &[$( Column { name: stringify!($number), doc: concat!($($number_doc),+) } ),*];
+            const TEXTS: &'static [Column] = &[$( Column {
+                name: stringify!($text),
+                doc: concat!($($text_doc),+),
+                whole: false,
+                optional: false,
+            } ),*];
+            const NUMBERS: &'static [Column] = &[$( Column {
+                name: stringify!($number),
+                doc: concat!($($number_doc),+),
+                whole: <$type as Number>::WHOLE,
+                optional: <$type as Number>::OPTIONAL,
+            } ),*];
             fn name(&self) -> &str {
                 &self.name
             }

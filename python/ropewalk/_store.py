@@ -1,0 +1,110 @@
+"""Where a sweep keeps what is finished: ``DIR/TABLE/CHUNK.parquet``.
+
+Each file is written under a temporary name and renamed, ``runs`` last: a chunk is whole once its file is in ``runs``. Whatever is
+killed, what is not whole is found by that, and made again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from pathlib import Path
+from typing import Iterator
+
+from . import _core
+
+PART = ".part"
+# Files that a sweep writes; others in the directory are somebody else's.
+OURS = re.compile(r"[0-9a-f]{16}\.parquet(\.part)?")
+
+
+class SweepError(RuntimeError):
+    """A sweep cannot begin, or cannot keep what it made."""
+
+
+class Memory:
+    """Keeps chunks in this process."""
+
+    def __init__(self) -> None:
+        self._chunks: list[dict[str, bytes]] = []
+
+    def finished(self) -> set[str]:
+        return set()
+
+    def keep(self, name: str, files: dict[str, bytes]) -> None:
+        self._chunks.append(files)
+
+    def files(self, table: str) -> Iterator[bytes]:
+        return (files[table] for files in self._chunks if table in files)
+
+    def close(self) -> None:
+        pass
+
+
+class Directory:
+    """Keeps chunks in a directory, in which one sweep writes at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            (path / "runs").mkdir(parents=True, exist_ok=True)
+            self._lock = open(path / ".lock", "w")
+        except OSError as error:
+            raise SweepError(f"results cannot be written to {path}: {error.strerror}; choose another out") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._lock.close()
+            raise SweepError(f"another sweep writes to {path}: let it end, or choose another out") from error
+        self._clear()
+
+    def _clear(self) -> None:
+        """Takes away what a killed sweep left half: temporary files, and tables of chunks that are not whole."""
+        whole = {file.name for file in (self.path / "runs").glob("*.parquet")}
+        for table in _core.TABLES:
+            for file in (self.path / table).glob("*.parquet*"):
+                if OURS.fullmatch(file.name) and file.name not in whole:
+                    file.unlink()
+
+    def finished(self) -> set[str]:
+        """The names of the runs that are there."""
+        names: set[str] = set()
+        for file in sorted((self.path / "runs").glob("*.parquet")):
+            try:
+                names.update(_core.run_names(file.read_bytes()))
+            except ValueError as error:
+                raise SweepError(f"{file}: {error}; delete it, and its runs are made again") from error
+        return names
+
+    def keep(self, name: str, files: dict[str, bytes]) -> None:
+        for table in sorted(files, key=lambda table: table == "runs"):
+            file = self.path / table / f"{name}.parquet"
+            try:
+                file.parent.mkdir(exist_ok=True)
+                write(file, files[table])
+            except OSError as error:
+                raise SweepError(
+                    f"{file} cannot be written: {error.strerror}; what is finished is kept, "
+                    "and the same sweep goes on from there"
+                ) from error
+
+    def files(self, table: str) -> Iterator[bytes]:
+        return (file.read_bytes() for file in sorted((self.path / table).glob("*.parquet")))
+
+    def close(self) -> None:
+        self._lock.close()
+
+
+def write(file: Path, data: bytes) -> None:
+    """Writes a file as a whole or not at all."""
+    beside = file.with_name(file.name + PART)
+    try:
+        with open(beside, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        os.rename(beside, file)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise

@@ -1,5 +1,6 @@
-//! `backhaul`: two Wi-Fi links between an access point and a repeater under backpressure, over the sum of each alone (Multifacet, section 5.4, figure 10). In
-//! simulated time: the figures are the same on every machine.
+//! `backhaul`: two Wi-Fi links between an access point and a repeater under backpressure, over the
+//! sum of each alone (Multifacet, section 5.4, figure 10). In simulated time: the figures are the
+//! same on every machine.
 
 use anyhow::Result;
 

@@ -180,8 +180,9 @@ pub struct Admission {
 
 /// A gateway's knowledge of its clients. The driver keeps it on disk; the engine asks.
 pub trait Registry: Send {
-    /// Whether it is known yet if this client may come in. If not, its INIT is dropped, and the next copy of it, which a client sends within half a second, asks
-    /// again: for a registry that is kept elsewhere.
+    /// Whether it is known yet if this client may come in. If not, its INIT is dropped, and the
+    /// next copy of it, which a client sends within half a second, asks again: for a registry that
+    /// is kept elsewhere.
     fn is_ready(&mut self, client: &PublicKey, hello: &ClientHello) -> bool {
         let _ = (client, hello);
         true

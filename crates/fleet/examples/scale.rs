@@ -1,7 +1,9 @@
-//! What a fleet of many clients costs its store and a gateway: `cargo run --release -p ropewalk-fleet --example scale -- etcd://127.0.0.1:2379/scale 10000`
+//! What a fleet of many clients costs its store and a gateway: `cargo run --release -p
+//! ropewalk-fleet --example scale -- etcd://127.0.0.1:2379/scale 10000`
 //!
-//! Invites clients into an empty prefix of a running etcd and lets them come, and says how long a gateway takes to join, what its copy costs, and what a claim costs then.
-//! Times depend on the machine and on etcd's disk; memory does not.
+//! Invites clients into an empty prefix of a running etcd and lets them come, and says how long a
+//! gateway takes to join, what its copy costs, and what a claim costs then. Times depend on the
+//! machine and on etcd's disk; memory does not.
 
 use ropewalk_fleet::pool::Pool;
 use ropewalk_fleet::{Etcd, Join, Ledger, Member, StoreAddress};

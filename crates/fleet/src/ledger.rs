@@ -1,4 +1,5 @@
-//! The transactions. Each may be done twice without doing more than once: whoever does not know whether it was done reads again and sees.
+//! The transactions. Each may be done twice without doing more than once: whoever does not know
+//! whether it was done reads again and sees.
 
 use crate::copy::parse;
 use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError, range_end};
@@ -8,7 +9,8 @@ use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How often something is tried anew when another gateway was faster: each time one of them gets on.
+/// How often something is tried anew when another gateway was faster: each time one of them gets
+/// on.
 const TRIES: usize = 64;
 /// Keys of a page when everything is read.
 const PAGE: u32 = 1000;
@@ -98,7 +100,8 @@ impl Ledger {
         Ok(self.caller.txn(&[], &[Op::Get(key)], &[]).await?.read.pop().flatten())
     }
 
-    /// The fleet's key: the one that is there, else `new`. Of two gateways that start at once one makes it.
+    /// The fleet's key: the one that is there, else `new`. Of two gateways that start at once one
+    /// makes it.
     pub async fn fleet_key(&mut self, new: &StaticKey) -> Result<StaticKey, LedgerError> {
         let (key, text) = (self.keys.fleet_key(), new.to_base64());
         let put = Op::put(key.clone(), text.as_bytes());
@@ -196,7 +199,8 @@ impl Ledger {
         Err(LedgerError::Contended)
     }
 
-    /// Binds a device to its invite and gives it addresses, or reads what it has. `taken` are addresses believed to be taken; what the store says counts.
+    /// Binds a device to its invite and gives it addresses, or reads what it has. `taken` are
+    /// addresses believed to be taken; what the store says counts.
     pub async fn claim(
         &mut self,
         pool: &Pool,
@@ -260,7 +264,8 @@ impl Ledger {
         }
     }
 
-    /// The transaction that makes `new` of `old`: the client is as it was read, and device and addresses are nobody else's. The other steps read the addresses.
+    /// The transaction that makes `new` of `old`: the client is as it was read, and device and
+    /// addresses are nobody else's. The other steps read the addresses.
     fn binding(
         &self,
         name: &str,
@@ -312,7 +317,8 @@ impl Ledger {
         Ok(crate::Copy::of(&self.keys, &all, revision))
     }
 
-    /// Writes a gateway's record under its lease. `false` if another run of a gateway with this name lives.
+    /// Writes a gateway's record under its lease. `false` if another run of a gateway with this
+    /// name lives.
     pub(crate) async fn register(
         &mut self,
         name: &str,
@@ -353,7 +359,8 @@ impl Ledger {
         Ok(self.caller.txn(&[], &then, &[]).await?.revision)
     }
 
-    /// The same where nobody serves them, or this gateway by an older record. `None` if another does.
+    /// The same where nobody serves them, or this gateway by an older record. `None` if another
+    /// does.
     pub(crate) async fn serve_on(
         &mut self,
         client: &str,
@@ -385,7 +392,8 @@ impl Ledger {
         Ok(None)
     }
 
-    /// A client is not served here any more: what was written at `revision` goes, unless another has written since.
+    /// A client is not served here any more: what was written at `revision` goes, unless another
+    /// has written since.
     pub(crate) async fn serve_no_more(&mut self, client: &str, revision: i64) -> Result<(), StoreError> {
         let key = self.keys.serving(client);
         self.caller.txn(&[Compare::At(key.clone(), revision)], &[Op::Delete(key)], &[]).await.map(drop)

@@ -5,8 +5,9 @@
 //!                        (a copy)  ──claims, who is served, usage──▶ etcd
 //! ```
 //!
-//! [`Member`] is one gateway's part. The data loop only ever looks into its copy; a thread of its own speaks to etcd. [`Ledger`] has the transactions, for that
-//! thread and for commands. What is kept where, and why nothing is given out twice, stands in `docs/design/fleet.md`.
+//! [`Member`] is one gateway's part. The data loop only ever looks into its copy; a thread of its
+//! own speaks to etcd. [`Ledger`] has the transactions, for that thread and for commands. What is
+//! kept where, and why nothing is given out twice, stands in `docs/design/fleet.md`.
 
 mod address;
 mod copy;

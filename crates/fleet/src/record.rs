@@ -30,7 +30,8 @@ pub struct ClientRecord {
     /// Whose invite it became at first contact.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "key_text")]
     pub key: Option<PublicKey>,
-    /// Its addresses inside, from first contact on; the unspecified one where the fleet has no IPv4 inside.
+    /// Its addresses inside, from first contact on; the unspecified one where the fleet has no IPv4
+    /// inside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipv4: Option<Ipv4Addr>,
     /// The same for IPv6.

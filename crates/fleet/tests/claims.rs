@@ -1,5 +1,6 @@
-//! Many gateways let devices in at once, while nodes of etcd die: each invite lets one device in, each address is one client's. What they did and when is
-//! recorded, and a checker looks for an order in which one store could have done it.
+//! Many gateways let devices in at once, while nodes of etcd die: each invite lets one device in,
+//! each address is one client's. What they did and when is recorded, and a checker looks for an
+//! order in which one store could have done it.
 
 mod common;
 
@@ -38,8 +39,10 @@ fn pool() -> Pool {
 
 /// What is wrong with a history, if anything.
 ///
-/// An invite is a register that is written once. So all who got in by it are one device; who was refused because another had it had another begin before; who
-/// begins after somebody got in is refused, or is that device; and all answers to one device name one address, which no other device is given.
+/// An invite is a register that is written once. So all who got in by it are one device; who was
+/// refused because another had it had another begin before; who begins after somebody got in is
+/// refused, or is that device; and all answers to one device name one address, which no other
+/// device is given.
 fn check(history: &[Record]) -> Result<(), String> {
     let mut of_invite = BTreeMap::<u8, Vec<&Record>>::new();
     history.iter().for_each(|r| of_invite.entry(r.invite).or_default().push(r));

@@ -1,4 +1,5 @@
-//! Gateways of a fleet over a real etcd: what one does, the others know; without the store, what is known goes on.
+//! Gateways of a fleet over a real etcd: what one does, the others know; without the store, what is
+//! known goes on.
 
 mod common;
 

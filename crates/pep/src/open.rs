@@ -14,7 +14,8 @@ use std::net::SocketAddrV4;
 const PASSED: Flags = Flags(Flags::FIN.0 | Flags::PSH.0 | Flags::URG.0 | Flags::CWR.0);
 /// Timestamps that wait for their acknowledgement; more are not echoed.
 const STAMPS: usize = 256;
-/// Answers to resets in the window are no closer together (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
+/// Answers to resets in the window are no closer together (RFC 5961 §7; Linux's
+/// `tcp_invalid_ratelimit`).
 const CHALLENGES_APART: Duration = Duration::from_millis(500);
 
 /// What is known of the sender.

@@ -1,4 +1,5 @@
-//! Two gateways of a fleet and a client, with a real etcd behind TLS. The one that serves is killed; connections go on by the other.
+//! Two gateways of a fleet and a client, with a real etcd behind TLS. The one that serves is
+//! killed; connections go on by the other.
 //!
 //! ```text
 //!   client ─ wan1, wan2 ─ hub ─ g1 ─┐

@@ -1,4 +1,5 @@
-//! Networks that hinder: UDP dropped, captive portals, reverse proxies, strangers at the gateway's TLS. Needs root; without it the tests pass and say so.
+//! Networks that hinder: UDP dropped, captive portals, reverse proxies, floods at the gateway's
+//! TLS. Needs root; without it the tests pass and say so.
 
 mod common;
 
@@ -134,11 +135,11 @@ fn one_flow_goes_by_udp_and_tls_at_once_and_outlives_either_end() {
 }
 
 #[test]
-fn strangers_at_the_tls_port_do_no_harm() {
+fn floods_at_the_tls_port_do_no_harm() {
     if !root() {
         return;
     }
-    let (lab, states) = (lab(), States::new("hindered-strangers"));
+    let (lab, states) = (lab(), States::new("hindered-floods"));
     let (_gateway, _client) = by_tls(&lab, &states, &["--tls", "only"]);
     let flow = Flow::start(&lab.client, &lab.gateway, INSIDE);
     flow.goes_on("before");

@@ -92,7 +92,8 @@ impl Token {
         &self.endpoints
     }
 
-    /// The same, of a gateway that is reached by TLS over TCP, too; no more than [`TLS_ENDPOINTS_MAX`] are kept.
+    /// The same, of a gateway that is reached by TLS over TCP, too; no more than
+    /// [`TLS_ENDPOINTS_MAX`] are kept.
     #[must_use]
     pub fn with_tls(mut self, endpoints: impl IntoIterator<Item = Endpoint>) -> Token {
         self.tls = endpoints.into_iter().take(TLS_ENDPOINTS_MAX).collect();

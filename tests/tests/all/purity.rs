@@ -36,7 +36,7 @@ const FORBIDDEN: [(&str, &str); 22] = [
 const PURE: [&str; 9] = ["time", "cc", "session", "bond", "air", "packet", "pep", "roam", "bunch"];
 
 /// Which members of the workspace a crate may depend on, outside tests.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("time", &[]),
     ("cc", &["ropewalk-time"]),
     ("session", &["ropewalk-time"]),
@@ -64,6 +64,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ),
     ("net", &["ropewalk-bond", "ropewalk-session", "ropewalk-time", "ropewalk-packet", "ropewalk-pep"]),
     ("kern", &[]),
+    ("table", &["ropewalk-scenario"]),
     ("fleet", &["ropewalk-session"]),
     ("lab", &["ropewalk-air", "ropewalk-net", "ropewalk-scenario", "ropewalk-sim"]),
     (
@@ -84,6 +85,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "ropewalk-roam",
             "ropewalk-scenario",
             "ropewalk-sim",
+            "ropewalk-table",
         ],
     ),
 ];

@@ -7,8 +7,9 @@
 
 use ropewalk_time::{Duration, Time};
 
-/// Turns are no closer together than this while bulk comes in: two aggregates. Over two links of 11n with 20 MHz (`./run bench backhaul`) TCP got 0.93 of what
-/// each alone carries without turns, 0.945 with 2 ms, 0.97 with 4, 0.99 with 6 and 1.01 with 8.
+/// Turns are no closer together than this while bulk comes in: two aggregates. Over two links of
+/// 11n with 20 MHz (`./run bench backhaul`) TCP got 0.93 of what each alone carries without turns,
+/// 0.945 with 2 ms, 0.97 with 4, 0.99 with 6 and 1.01 with 8.
 const SPACING: Duration = Duration::from_millis(6);
 /// A backlog is small under so many bytes: the acknowledgements of 600 Mb/s in the time of a turn, and some full datagrams.
 pub(super) const SMALL_BACKLOG: u64 = 16_384;

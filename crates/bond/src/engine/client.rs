@@ -216,8 +216,8 @@ impl Engine {
         }
     }
 
-    /// Client: asks on all paths now, those of the last moment included. Another gateway with the same key may be at the end of one; the session goes on if the old
-    /// one answers first.
+    /// Client: asks on all paths now, those of the last moment included. Another gateway with the
+    /// same key may be at the end of one; the session goes on if the old one answers first.
     pub fn ask_again(&mut self, now: Time) {
         let Some((c, id)) = self.parts() else { return };
         if c.refused {

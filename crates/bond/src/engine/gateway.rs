@@ -252,7 +252,8 @@ impl Engine {
         self.end_sessions(client, Refusal::Revoked.code(), "revoked");
     }
 
-    /// Gateway: a client's sessions here end, though it may come in: it is told goodbye, and looks for another gateway.
+    /// Gateway: a client's sessions here end, though it may come in: it is told goodbye, and looks
+    /// for another gateway.
     pub fn dismiss(&mut self, client: &PublicKey, why: &'static str) {
         self.end_sessions(client, 0, why);
     }

@@ -55,8 +55,8 @@ pub struct Route {
     pub local: Option<IpAddr>,
 }
 
-/// Handles of sockets from this one on are of streams: what goes in comes out in order, or the stream breaks and the driver says so
-/// ([`crate::engine::Engine::fail_path`]).
+/// Handles of sockets from this one on are of streams: what goes in comes out in order, or the
+/// stream breaks and the driver says so ([`crate::engine::Engine::fail_path`]).
 pub const STREAMS: u32 = 1 << 31;
 
 impl Route {

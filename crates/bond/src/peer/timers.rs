@@ -13,7 +13,8 @@ const REFRESH: Duration = Duration::from_millis(400);
 const FLOWING: Duration = Duration::from_secs(3);
 /// A gateway forgets a dead path after this.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
-/// A stream that is the only path is given the time of two retransmission timeouts (RFC 6298 has 1 s): what would be sent again stood behind what it repairs.
+/// A stream that is the only path is given the time of two retransmission timeouts (RFC 6298 has 1
+/// s): what would be sent again stood behind what it repairs.
 const STREAM_ALONE: Duration = Duration::from_secs(2);
 /// The peer's timers may be so late (RFC 9002 §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);

@@ -1,4 +1,5 @@
-//! Requests and answers as values. Numbers of 64 bits are texts in etcd's JSON, keys and values base64.
+//! Requests and answers as values. Numbers of 64 bits are texts in etcd's JSON, keys and values
+//! base64.
 
 use super::StoreError;
 use super::connect::{Caller, Etcd};

@@ -21,7 +21,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-/// How long one member may take, to be connected to and to answer: a disk that flushes slowly has that long.
+/// How long one member may take, to be connected to and to answer: a disk that flushes slowly has
+/// that long.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of an answer at most: a page of a thousand records has a tenth.
 const ANSWER_MAX: usize = 16 << 20;
@@ -135,7 +136,8 @@ where
     Ok(sender)
 }
 
-/// A watch is silent for hours, so the kernel asks whether its other end is there: within some five seconds it is known.
+/// A watch is silent for hours, so the kernel asks whether its other end is there: within some five
+/// seconds it is known.
 fn notice_silence(tcp: &TcpStream) -> rustix::io::Result<()> {
     use rustix::net::sockopt;
     sockopt::set_socket_keepalive(tcp, true)?;
@@ -174,7 +176,8 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, StoreError>
     if all.is_empty() { Err(failed("there is no certificate in it".into())) } else { Ok(all) }
 }
 
-/// One task's line to the cluster. A request that failed at one member is put to the next, so what is asked has to bear being done twice.
+/// One task's line to the cluster. A request that failed at one member is put to the next, so what
+/// is asked has to bear being done twice.
 #[derive(Debug)]
 pub(crate) struct Caller {
     etcd: Etcd,
@@ -197,7 +200,8 @@ impl Caller {
                 Err(error @ (StoreError::Refused(_) | StoreError::Answer(_))) => return Err(error),
                 Err(error) => {
                     self.open = None;
-                    // A kept connection may have been closed at the other end without meaning anything.
+                    // A kept connection may have been closed at the other end without meaning
+                    // anything.
                     if !is_old {
                         self.etcd.leave(at);
                     }

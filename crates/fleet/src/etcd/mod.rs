@@ -1,4 +1,5 @@
-//! A client of etcd 3.4 and later, by the JSON of its own HTTP gateway: transactions, leases, a watch.
+//! A client of etcd 3.4 and later, by the JSON of its own HTTP gateway: transactions, leases, a
+//! watch.
 
 mod api;
 mod connect;

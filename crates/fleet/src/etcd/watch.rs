@@ -20,7 +20,8 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Changes that belong together.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// The last of their revisions: the store may be further, with changes that come in the next line.
+    /// The last of their revisions: the store may be further, with changes that come in the next
+    /// line.
     pub revision: i64,
     /// What was written, and what was deleted (`true`).
     pub changes: Vec<(KeyValue, bool)>,

@@ -174,7 +174,8 @@ impl Shared {
 }
 
 impl Member {
-    /// Joins, and returns the fleet's key. Waits for the store as long as it takes; whoever has lost patience kills the process.
+    /// Joins, and returns the fleet's key. Waits for the store as long as it takes; whoever has
+    /// lost patience kills the process.
     ///
     /// # Errors
     /// What no waiting changes: certificates, another network, a name that is taken.
@@ -203,8 +204,9 @@ impl Member {
         Ok((Member { shared, phase: Mutex::new(Phase::Joined(runtime)) }, key))
     }
 
-    /// Tells the fleet where devices reach this gateway, and starts the thread: after this process has given up its rights, for a thread keeps those that it was
-    /// started with. From now on the gateway counts as alive.
+    /// Tells the fleet where devices reach this gateway, and starts the thread: after this process
+    /// has given up its rights, for a thread keeps those that it was started with. From now on the
+    /// gateway counts as alive.
     ///
     /// # Errors
     /// The thread cannot be started.

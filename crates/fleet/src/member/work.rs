@@ -92,7 +92,8 @@ async fn serving(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<(), crate:
     Ok(())
 }
 
-/// The store knows since `revision` who serves a client. If it has gone meanwhile, the record goes, too.
+/// The store knows since `revision` who serves a client. If it has gone meanwhile, the record goes,
+/// too.
 fn note(shared: &Arc<Shared>, name: &str, was: Written, revision: i64) {
     let mut state = shared.state();
     match state.mine.get_mut(name) {

@@ -179,7 +179,8 @@ impl Conn {
                 return Ok(());
             }
             if self.stage == Stage::Farewell {
-                // Whatever comes is read and dropped, so that the answer is not overtaken by a reset.
+                // Whatever comes is read and dropped, so that the answer is not overtaken by a
+                // reset.
                 let _ = self.stream.shutdown(Shutdown::Write);
                 return Ok(());
             }

@@ -1,6 +1,8 @@
-//! Datagrams in a stream: each after its length, two bytes, big endian (docs/protocol.md, section 14).
+//! Datagrams in a stream: each after its length, two bytes, big endian (docs/protocol.md, section
+//! 14).
 
-/// The longest datagram, bytes: what a jumbo frame carries. A longer one, or an empty one, is the end of the stream.
+/// The longest datagram, bytes: what a jumbo frame carries. A longer one, or an empty one, is the
+/// end of the stream.
 pub const DATAGRAM_MAX: usize = 9000;
 /// Bytes of the length.
 const HEADER: usize = 2;

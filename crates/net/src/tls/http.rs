@@ -1,5 +1,6 @@
-//! The one request and answer of HTTP/1.1 that a stream begins with (RFC 9110, section 7.8: Upgrade), so that it is a web server's
-//! connection to whoever looks on, and an ordinary reverse proxy passes it.
+//! The one request and answer of HTTP/1.1 that a stream begins with (RFC 9110, section 7.8:
+//! Upgrade), so that it is a web server's connection to whoever looks on, and an ordinary reverse
+//! proxy passes it.
 
 use httparse::{EMPTY_HEADER, Header, Request, Response, Status};
 
@@ -17,7 +18,8 @@ pub(super) enum Asked {
     More,
     /// A client, whose datagrams begin after so many bytes.
     Upgrade(usize),
-    /// A browser, or a proxy that asks whether this server lives: the status that it is answered with.
+    /// A browser, or a proxy that asks whether this server lives: the status that it is answered
+    /// with.
     Page(u16),
 }
 

@@ -81,8 +81,9 @@ pub(super) fn client_config() -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(config))
 }
 
-/// Takes any certificate. Who answers is proven inside, by the key that the token names; a check here would shut out
-/// networks whose proxy opens TLS, and keep nothing secret that is not sealed already.
+/// Takes any certificate. Who answers is proven inside, by the key that the token names; a check
+/// here would shut out networks whose proxy opens TLS, and keep nothing secret that is not sealed
+/// already.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

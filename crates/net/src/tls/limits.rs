@@ -1,4 +1,4 @@
-//! What strangers may make the thread bear: connections, handshakes in a second, time.
+//! What anybody may make the thread bear: connections, handshakes in a second, time.
 
 use ropewalk_time::{Duration, Time};
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,7 +7,8 @@ use std::net::{IpAddr, Ipv6Addr};
 const ALL: usize = 512;
 /// Of them, those that are no streams of datagrams yet; the oldest makes room for the next.
 const HALF_OPEN: usize = 128;
-/// Of one address, or one IPv6 network of 64 bits. A reverse proxy is one address for all of its clients.
+/// Of one address, or one IPv6 network of 64 bits. A reverse proxy is one address for all of its
+/// clients.
 const OF_ADDRESS: usize = 64;
 /// Of these, half open.
 const HALF_OF_ADDRESS: usize = 32;
@@ -15,7 +16,8 @@ const HALF_OF_ADDRESS: usize = 32;
 const PER_SECOND: u32 = 100;
 const BURST: u32 = 200;
 
-/// From the accepted connection to the stream of datagrams; a client allows the same from when it connects.
+/// From the accepted connection to the stream of datagrams; a client allows the same from when it
+/// connects.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Bytes that may come by then.
 pub(super) const BEFORE: usize = 64 << 10;

@@ -1,18 +1,21 @@
-//! Paths over TLS on TCP, for networks that let no UDP through: a stream that carries the bond's datagrams.
+//! Paths over TLS on TCP, for networks that let no UDP through: a stream that carries the bond's
+//! datagrams.
 //!
 //! ```text
 //!   loop ──batches──▶ Outgoing of a connection ──▶ thread: frames, records, TCP
 //!        ◀──Inbox (datagrams of all, news)────────         one epoll for all connections and listeners
 //! ```
 //!
-//! A connection is TLS 1.3, then one HTTP/1.1 request with `Upgrade: ropewalk/1` and its answer 101, then datagrams, each after
-//! its length ([`frame`]). TLS is a garment here, not the lock: what is inside is sealed and authenticated by the session, so a client
-//! takes any certificate, and a proxy that opens TLS learns sizes and times, no more.
+//! A connection is TLS 1.3, then one HTTP/1.1 request with `Upgrade: ropewalk/1` and its answer
+//! 101, then datagrams, each after its length ([`frame`]). TLS is a garment here, not the lock:
+//! what is inside is sealed and authenticated by the session, so a client takes any certificate,
+//! and a proxy that opens TLS learns sizes and times, no more.
 //!
-//! All of TLS is done by one thread: handshakes and the sealing of records delay no packet of the other paths. What a client can make
-//! the thread and its memory bear is in `limits`. Where TCP takes no more, a batch is refused ([`Full`]), and the engine sees the
-//! datagrams lost, as where a UDP socket is full; TCP holds little that is not under way (`TCP_NOTSENT_LOWAT`), so what is refused
-//! is new, and what waits is short.
+//! All of TLS is done by one thread: handshakes and the sealing of records delay no packet of the
+//! other paths. What a client can make the thread and its memory bear is in `limits`. Where TCP
+//! takes no more, a batch is refused ([`Full`]), and the engine sees the datagrams lost, as where a
+//! UDP socket is full; TCP holds little that is not under way (`TCP_NOTSENT_LOWAT`), so what is
+//! refused is new, and what waits is short.
 
 mod conn;
 pub mod frame;
@@ -30,10 +33,12 @@ pub use worker::{Listeners, Tls};
 
 use std::net::SocketAddr;
 
-/// Numbers of connections begin here: the driver's other sockets have smaller ones ([`ropewalk_bond::path::STREAMS`]).
+/// Numbers of connections begin here: the driver's other sockets have smaller ones
+/// ([`ropewalk_bond::path::STREAMS`]).
 pub const FIRST: u32 = ropewalk_bond::path::STREAMS;
 
-/// The MTU that a path over a stream has: longer datagrams would cost less, but the one behind waits for all of the one before.
+/// The MTU that a path over a stream has: longer datagrams would cost less, but the one behind
+/// waits for all of the one before.
 pub const MTU: u16 = 1500;
 
 /// Where a client connects to.

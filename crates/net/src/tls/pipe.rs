@@ -137,7 +137,8 @@ impl Inbox {
         self.runs.push(Run { id, remote, segment: len, len });
     }
 
-    /// What happened, the oldest first. A connection's datagrams come after its beginning, and before its end.
+    /// What happened, the oldest first. A connection's datagrams come after its beginning, and
+    /// before its end.
     pub fn take_news(&mut self) -> impl Iterator<Item = News> + '_ {
         self.news.drain(..)
     }

@@ -66,19 +66,22 @@ pub(super) fn connect(target: &Target) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Nonblocking, without Nagle's delay, with little that waits in the kernel, and given up when the other end is silent.
+/// Nonblocking, without Nagle's delay, with little that waits in the kernel, and given up when the
+/// other end is silent.
 pub(super) fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     stream.set_nodelay(true)?;
-    // Without these it works too, only worse. The bond's own congestion control decides what is sent; one of TCP's that slows down for each random loss would
-    // only add its own losses to that.
+    // Without these it works too, only worse. The bond's own congestion control decides what is
+    // sent; one of TCP's that slows down for each random loss would only add its own losses to
+    // that.
     let _ = sockopt::set_tcp_congestion(stream, "bbr");
     let _ = sockopt::set_tcp_user_timeout(stream, DEAD_MS);
     let _ = set_int(stream, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT[0] as libc::c_int);
     Ok(())
 }
 
-/// How long records are, and what TCP may hold unsent: both parts of what it has under way in a round trip.
+/// How long records are, and what TCP may hold unsent: both parts of what it has under way in a
+/// round trip.
 #[derive(Debug)]
 pub(super) struct Shape {
     /// Bytes of a record.

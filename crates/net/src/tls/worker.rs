@@ -63,7 +63,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The loop's end: connections by their numbers. When it is dropped, the thread ends, and with it all connections.
+/// The loop's end: connections by their numbers. When it is dropped, the thread ends, and with it
+/// all connections.
 pub struct Tls {
     shared: Arc<Shared>,
     streams: HashMap<u32, Arc<Outgoing>>,
@@ -75,7 +76,8 @@ impl std::fmt::Debug for Tls {
     }
 }
 
-/// A listener for each address, which [`Tls::start`] takes: opened while a port below 1024 can be had.
+/// A listener for each address, which [`Tls::start`] takes: opened while a port below 1024 can be
+/// had.
 #[derive(Debug, Default)]
 pub struct Listeners(Vec<TcpListener>);
 
@@ -145,7 +147,8 @@ impl Tls {
         self.shared.thread.wake();
     }
 
-    /// Sends a batch of datagrams of `segment` bytes each, the last may be shorter. On a connection that is gone they are lost.
+    /// Sends a batch of datagrams of `segment` bytes each, the last may be shorter. On a connection
+    /// that is gone they are lost.
     ///
     /// # Errors
     /// Too much waits already: nothing was taken.
@@ -174,7 +177,8 @@ impl Tls {
         }
     }
 
-    /// Streams of datagrams now, and connections that were refused so far because there were too many.
+    /// Streams of datagrams now, and connections that were refused so far because there were too
+    /// many.
     pub fn counts(&self) -> (u64, u64) {
         (self.shared.open.load(Ordering::Relaxed), self.shared.refused.load(Ordering::Relaxed))
     }

@@ -1,4 +1,5 @@
-//! Where UDP does not pass: which way by TLS an uplink has, when it is tried and when it is left, and whether a captive portal stands in the way.
+//! Where UDP does not pass: which way by TLS an uplink has, when it is tried and when it is left,
+//! and whether a captive portal stands in the way.
 //!
 //! ```text
 //!   UDP unanswered for PATIENCE ─▶ connect by TLS ─▶ stream ─▶ a path beside the others ─▶ chosen when the gateway answers on it

@@ -255,7 +255,8 @@ impl Client {
         self.tell_hooks();
     }
 
-    /// Where nothing works any more, or the gateway has said goodbye, another gateway of the token may do.
+    /// Where nothing works any more, or the gateway has said goodbye, another gateway of the token
+    /// may do.
     fn search(&mut self, now: Time, dismissed: bool) {
         let tried = || self.uplinks.iter().filter(|u| u.is_up() || u.has_lost());
         if dismissed || tried().all(Uplink::has_lost) {

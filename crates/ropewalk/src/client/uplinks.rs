@@ -3,7 +3,8 @@
 //! A [`Uplink`] is one interface that is to carry a path. Its endpoints are tried in order of
 //! preference, a quarter of a second apart (RFC 8305 calls that happy eyeballs): the first that the
 //! gateway answers on stays, the other attempts are taken away. When the one that stays is dead for
-//! a while, the others are tried again beside it. Where UDP is not answered, a path over TLS is made ([`super::hindered`]).
+//! a while, the others are tried again beside it. Where UDP is not answered, a path over TLS is
+//! made ([`super::hindered`]).
 
 use super::hindered::{Hindered, PROBE_PATIENCE, STREAM_PATIENCE, TlsOptions};
 use super::resolver::Resolver;
@@ -26,7 +27,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Between one attempt and the next.
 const STAGGER: Duration = Duration::from_millis(250);
-/// The same among endpoints that may be different gateways: one that is nearer by more than this answers first.
+/// The same among endpoints that may be different gateways: one that is nearer by more than this
+/// answers first.
 const RACE: Duration = Duration::from_millis(20);
 /// An attempt that has not been answered for this long makes room for others.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -78,7 +80,8 @@ pub(crate) struct Uplink {
     hindered: Hindered,
     /// TLS carries it, or did last.
     by_tls: bool,
-    /// The gateway has said goodbye, or is dead as far as anybody can tell: others may be at the other endpoints.
+    /// The gateway has said goodbye, or is dead as far as anybody can tell: others may be at the
+    /// other endpoints.
     searching: bool,
     turn: usize,
     next: Time,
@@ -150,7 +153,8 @@ impl Uplink {
         self.chosen.is_some() && !self.is_up
     }
 
-    /// There may be another gateway at its other endpoints: they are tried at once, beside the one that was.
+    /// There may be another gateway at its other endpoints: they are tried at once, beside the one
+    /// that was.
     pub(crate) fn search(&mut self, now: Time) {
         if !self.searching && self.targets.len() > 1 {
             (self.searching, self.next) = (true, now);
@@ -491,7 +495,8 @@ impl Uplink {
         }
     }
 
-    /// Where several endpoints are of one kind, the nearest is to win; where one is IPv6 and the other IPv4, the preferred one (RFC 8305).
+    /// Where several endpoints are of one kind, the nearest is to win; where one is IPv6 and the
+    /// other IPv4, the preferred one (RFC 8305).
     fn stagger(&self) -> Duration {
         let mut kinds = [0; 2];
         self.targets.iter().for_each(|t| kinds[usize::from(t.is_ipv6())] += 1);

@@ -1,4 +1,5 @@
-//! Paths over TLS: the loop's end of the thread that does TLS (`net::tls`). A process that has none pays nothing for it.
+//! Paths over TLS: the loop's end of the thread that does TLS (`net::tls`). A process that has none
+//! pays nothing for it.
 
 use ropewalk_bond::api::Transmit;
 use ropewalk_net::tls::{FIRST, Inbox, Listeners, News, Target, Tls};
@@ -23,7 +24,8 @@ impl Streams {
         self.tls = Some(tls);
     }
 
-    /// The thread, started where there is none; `true` if it is new, and its waker has to be watched.
+    /// The thread, started where there is none; `true` if it is new, and its waker has to be
+    /// watched.
     pub(super) fn started(&mut self) -> io::Result<(&mut Tls, bool)> {
         let is_new = self.tls.is_none();
         if is_new {

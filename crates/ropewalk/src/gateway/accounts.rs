@@ -12,7 +12,8 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// What every client has used since the last call. What a path carried after that, before it went, is not known: some seconds' worth.
+    /// What every client has used since the last call. What a path carried after that, before it
+    /// went, is not known: some seconds' worth.
     pub(super) fn settle(&mut self, status: &Status) -> Vec<(PublicKey, Usage)> {
         let mut now = BTreeMap::new();
         let mut used = BTreeMap::<PublicKey, Usage>::new();

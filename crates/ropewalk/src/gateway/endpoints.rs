@@ -32,7 +32,8 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Whether the clients are in the state directory, as a command needs it that works on the files.
+    /// Whether the clients are in the state directory, as a command needs it that works on the
+    /// files.
     pub(crate) fn check_own(&self) -> anyhow::Result<()> {
         let Some(store) = &self.store else { return Ok(()) };
         let words = format!(

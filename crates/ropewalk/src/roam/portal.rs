@@ -22,7 +22,8 @@ pub(super) enum Answer {
     Shut(String),
 }
 
-/// A question whether somebody answers for a machine that is no web server, by sending browsers to a page of his own.
+/// A question whether somebody answers for a machine that is no web server, by sending browsers to
+/// a page of his own.
 #[derive(Debug)]
 pub(crate) struct Redirect(Receiver<Option<String>>);
 

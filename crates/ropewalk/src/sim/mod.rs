@@ -62,7 +62,8 @@ pub(crate) struct Run {
     /// standard error of each figure
     #[arg(long, value_name = "N", conflicts_with_all = ["out", "format", "pcap", "json"])]
     pub seeds: Option<std::num::NonZeroU32>,
-    /// Write report.json, a file for each table, and charts into this directory; made if it is not there
+    /// Write report.json, a file for each table, and charts into this directory; made if it is not
+    /// there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Form of the tables' files

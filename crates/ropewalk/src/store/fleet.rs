@@ -99,7 +99,8 @@ fn said(error: LedgerError) -> anyhow::Error {
     failure(code, error.to_string())
 }
 
-/// Endpoints of all gateways that take sessions: the first of each, then the second of each; those of `first` before others'.
+/// Endpoints of all gateways that take sessions: the first of each, then the second of each; those
+/// of `first` before others'.
 fn endpoints(copy: &Copy, first: Option<&str>) -> Vec<Endpoint> {
     let mut gateways: Vec<_> = copy.gateways().filter(|(_, g)| !g.draining).collect();
     gateways.sort_by_key(|(name, _)| Some(*name) != first);
@@ -159,7 +160,8 @@ impl Fleet {
         Ok((Fleet { member, pool, name }, key))
     }
 
-    /// Tells the fleet where devices reach this gateway, and starts the thread that speaks to the store.
+    /// Tells the fleet where devices reach this gateway, and starts the thread that speaks to the
+    /// store.
     pub(crate) fn start(&self, endpoints: &[Endpoint]) -> anyhow::Result<()> {
         let endpoints = endpoints.iter().map(ToString::to_string).collect();
         self.member.start(endpoints).context("a thread cannot be started")

@@ -78,7 +78,8 @@ impl<T: Clone> Air<T> {
         }
     }
 
-    /// Whether `rx` decoded the header of what `emitter` has on the air, or had last. It is drawn once.
+    /// Whether `rx` decoded the header of what `emitter` has on the air, or had last. It is drawn
+    /// once.
     pub(crate) fn header_decoded(&mut self, rx: usize, emitter: usize, clean: bool) -> bool {
         let listener = self.is_for(rx, emitter);
         if listener && let Some(known) = self.radios[emitter].ppdu.progress.header {
@@ -102,7 +103,8 @@ impl<T: Clone> Air<T> {
         if self.is_for(rx, emitter) { self.radios[emitter].ppdu.progress.decoded } else { 0 }
     }
 
-    /// Which of the first `count` MPDUs `rx` has decoded, by bit; for a bystander, whether any was. Each is drawn once.
+    /// Which of the first `count` MPDUs `rx` has decoded, by bit; for a bystander, whether any was.
+    /// Each is drawn once.
     pub(crate) fn decode(
         &mut self,
         rx: usize,

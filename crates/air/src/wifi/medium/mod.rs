@@ -13,10 +13,11 @@
 //! There is no propagation delay. Whatever is busy at an instant does not stop an access that is due at the same one,
 //! so equal slots collide (see `mac::access`).
 //!
-//! Each receiver keeps the sum of what it receives per 20 MHz of its channel, the primary one first, so that a start or an
-//! end costs the same whatever else is on the air. Radios below [`AirSpec::floor_dbm`](super::AirSpec::floor_dbm) of
-//! each other are not neighbours and cost nothing. Lists of neighbours are made when a radio sends for the first time
-//! after something moved.
+//! Each receiver keeps the sum of what it receives per 20 MHz of its channel, the primary one
+//! first, so that a start or an end costs the same whatever else is on the air. Radios below
+//! [`AirSpec::floor_dbm`](super::AirSpec::floor_dbm) of each other are not neighbours and cost
+//! nothing. Lists of neighbours are made when a radio sends for the first time after something
+//! moved.
 //!
 //! *Reception in two stages.* A radio that is not busy with another frame locks on a preamble of at least
 //! `preamble_min_dbm` whose SINR is at least `preamble_min_snr_db`. If in the first 4 µs another one comes, the
@@ -131,7 +132,8 @@ impl Medium {
         }
     }
 
-    /// Puts a signal on the air. `touched` then holds the receivers whose medium became busy, the sender's among them.
+    /// Puts a signal on the air. `touched` then holds the receivers whose medium became busy, the
+    /// sender's among them.
     pub(crate) fn start(&mut self, now: Time, emitter: usize, e: Emission) {
         self.touched.clear();
         self.paths.refresh(emitter, &mut self.neighbours[emitter], &self.receivers, &self.tunings);
@@ -164,7 +166,8 @@ impl Medium {
         }
     }
 
-    /// Takes a signal off the air. `touched` then holds the receivers that heard it, or whose medium became idle.
+    /// Takes a signal off the air. `touched` then holds the receivers that heard it, or whose
+    /// medium became idle.
     pub(crate) fn end(&mut self, now: Time, emitter: usize) {
         self.touched.clear();
         let signal = &mut self.signals[emitter];
@@ -210,7 +213,8 @@ impl Medium {
         self.tunings.width(self.signals[emitter].tuning)
     }
 
-    /// Moves a receiver to another channel. What is on the air there is heard as energy: its preambles have gone by.
+    /// Moves a receiver to another channel. What is on the air there is heard as energy: its
+    /// preambles have gone by.
     pub(crate) fn retune(&mut self, rx: usize, tuning: TuningId, parts: usize, noise_mw: f64) {
         self.receivers[rx].retune(tuning, parts, noise_mw);
         self.paths.set_tuning(rx, tuning);

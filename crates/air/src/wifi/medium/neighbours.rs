@@ -13,7 +13,8 @@ pub(crate) struct Neighbour {
     pub(crate) decodes: Decodes,
     /// Received power, all of it, mW.
     pub(crate) power_mw: f64,
-    /// What falls into each part of the receiver's channel when the emitter uses its own whole channel.
+    /// What falls into each part of the receiver's channel when the emitter uses its own whole
+    /// channel.
     pub(crate) subs: [f64; SUBS],
 }
 

@@ -46,8 +46,9 @@ pub(crate) struct Lock {
     pub(crate) segments: Vec<Segment>,
 }
 
-/// A receiver. Each start and end of a signal visits all receivers in its reach, so what every visit looks at lies in the first cache line, and what
-/// locking and interference need in the second.
+/// A receiver. Each start and end of a signal visits all receivers in its reach, so what every
+/// visit looks at lies in the first cache line, and what locking and interference need in the
+/// second.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Receiver {
@@ -168,7 +169,8 @@ impl Receiver {
         self.sense(now)
     }
 
-    /// A signal ends: whether it was the one on which the receiver is locked, and whether the medium became idle.
+    /// A signal ends: whether it was the one on which the receiver is locked, and whether the
+    /// medium became idle.
     #[inline]
     pub(crate) fn signal_ends(&mut self, now: Time, from: u16, subs: &[f64; SUBS]) -> (bool, bool) {
         self.signals -= 1;

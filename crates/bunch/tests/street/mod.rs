@@ -315,7 +315,7 @@ impl Street {
     }
 
     fn stamp(&self, echo: u32) -> Option<Timestamps> {
-        Some(Timestamps { value: self.now.as_micros() / 1000 as u32 + 1, echo })
+        Some(Timestamps { value: (self.now.as_micros() / 1000) as u32 + 1, echo })
     }
 
     fn segment(&self, flags: Flags, at: u64, payload_bytes: u32) -> Segment {

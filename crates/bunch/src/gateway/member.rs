@@ -304,7 +304,7 @@ mod tests {
             let (at, n) = arrivals.pop_front().unwrap();
             now = at;
             d.brought(n, now);
-            carried += u64::from(now > end / 2) * 1400;
+            carried += u64::from(now > Time::from_millis(500 * seconds)) * 1400;
             took = d.smoothed.unwrap();
         }
         (carried as f64 / (seconds as f64 / 2.0) / rate, took)

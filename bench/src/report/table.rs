@@ -49,8 +49,9 @@ pub(super) fn cases(row: &RowReport) -> Table {
     }
     let lines = row.cases.iter().map(|case| {
         let mut line = vec![case.name.clone()];
-        line.extend(columns.iter().map(|(name, _)| {
-            let value = case.values.iter().find(|value| value.name == *name);
+        line.extend(columns.iter().map(|(name, unit)| {
+            let is_it = |value: &&Value| value.name == *name && value.unit.sign() == *unit;
+            let value = case.values.iter().find(is_it);
             let figure = value.and_then(|value| value.figure.map(|figure| value.unit.number(figure)));
             figure.unwrap_or("–".to_owned())
         }));

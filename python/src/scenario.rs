@@ -18,6 +18,9 @@ const DEPTH: usize = 32;
 /// An axis with the label of a scenario on it.
 pub(crate) type Labels = Vec<(String, String)>;
 
+/// A [`Source`] as Python hands it to another process.
+type Parts = (String, String, PathBuf, Vec<(String, String)>, Labels);
+
 /// What another process makes the same scenario of.
 #[derive(Clone, Debug)]
 struct Source {
@@ -301,10 +304,7 @@ impl Scenario {
     }
 
     /// For other processes: they make the same of the same source.
-    #[allow(clippy::type_complexity)]
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Scenario>,
-    ) -> PyResult<(Bound<'py, PyAny>, (String, String, PathBuf, Vec<(String, String)>, Labels))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Scenario>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
         let Source { name, text, directory, overrides, labels } = slf.get().0.source.clone();
         let make = slf.get_type().getattr("_restore")?;
         Ok((make, (name, text, directory, overrides, labels)))

@@ -85,8 +85,7 @@ fn page(command: clap::Command) -> anyhow::Result<String> {
 
 /// Reference pages by file name.
 fn references() -> anyhow::Result<Vec<(String, String)>> {
-    #[allow(unused_mut)]
-    let mut pages = vec![
+    let pages = vec![
         ("commands.md".to_owned(), commands()),
         ("config.md".to_owned(), config()?),
         ("metrics.md".to_owned(), metrics()),
@@ -94,9 +93,18 @@ fn references() -> anyhow::Result<Vec<(String, String)>> {
         ("scenario.md".to_owned(), format!("{MADE}{}", ropewalk_scenario::reference::page())),
         ("status.md".to_owned(), status()?),
     ];
-    #[cfg(feature = "parquet")]
-    pages.push(("tables.md".to_owned(), format!("{MADE}{}", ropewalk_table::page())));
-    Ok(pages)
+    Ok(pages.into_iter().chain(tables()).collect())
+}
+
+/// The page of what `--format parquet` writes, where it is built in.
+#[cfg(feature = "parquet")]
+fn tables() -> Option<(String, String)> {
+    Some(("tables.md".to_owned(), format!("{MADE}{}", ropewalk_table::page())))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn tables() -> Option<(String, String)> {
+    None
 }
 
 const MADE: &str = "<!-- Made by `cargo run -p ropewalk -- reference docs/guide`; do not edit. -->\n\n";

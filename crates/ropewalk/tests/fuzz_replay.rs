@@ -1,11 +1,11 @@
-//! Every input in `fuzz/corpus` and `fuzz/regressions` of the targets whose bodies are in `ropewalk::fuzzing`.
+//! Every input in `tests/fuzz/corpus` and `tests/fuzz/regressions` of the targets whose bodies are in `ropewalk::fuzzing`.
 
 use std::path::Path;
 
 fn replay(target: &str, body: fn(&[u8])) {
     let mut count = 0;
     for kind in ["corpus", "regressions"] {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(kind).join(target);
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz").join(kind).join(target);
         let Ok(entries) = std::fs::read_dir(dir) else { continue };
         for entry in entries {
             let path = entry.unwrap().path();
@@ -17,7 +17,7 @@ fn replay(target: &str, body: fn(&[u8])) {
             count += 1;
         }
     }
-    assert!(count > 0, "no corpus for {target}: see fuzz/README.md");
+    assert!(count > 0, "no corpus for {target}: see tests/fuzz/README.md");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every input in `fuzz/corpus` and `fuzz/regressions`, through the body of its target.
+//! Every input in `tests/fuzz/corpus` and `tests/fuzz/regressions`, through the body of its target.
 //!
 //! One that fails is run alone by `REPLAY=gateway/name cargo test -p ropewalk-tests fuzz_replay`.
 
@@ -6,7 +6,7 @@ use ropewalk_tests::fuzzing::{TARGETS, seeds};
 use std::path::{Path, PathBuf};
 
 fn inputs(kind: &str, target: &str) -> Vec<PathBuf> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz").join(kind).join(target);
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(kind).join(target);
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("a directory that can be read").path()).collect();
     paths.sort();
@@ -17,7 +17,7 @@ fn replay(target: &str) {
     let (name, body) = TARGETS.iter().find(|t| t.0 == target).expect("a target of this name");
     let only = std::env::var("REPLAY").ok();
     let paths: Vec<PathBuf> = ["corpus", "regressions"].iter().flat_map(|k| inputs(k, name)).collect();
-    assert!(!paths.is_empty(), "no corpus for {name}: see fuzz/README.md");
+    assert!(!paths.is_empty(), "no corpus for {name}: see tests/fuzz/README.md");
     for path in paths {
         if only.as_deref().is_none_or(|o| path.ends_with(o)) {
             // The last line before a panic names the culprit.

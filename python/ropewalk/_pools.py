@@ -26,6 +26,8 @@ class Chunk:
             raise RuntimeError(
                 f"this worker has ropewalk {_core.BUILD}, and the sweep is one of {self.build}: install the same"
             )
+        if [scenario.run_name(seed, self.axes) for scenario, seed in self.runs] != self.names:
+            raise RuntimeError("this worker has other files than the driver: copy those that the scenario names (traces)")
         return _core.execute(self.runs, self.axes, stop)
 
 

@@ -1,12 +1,13 @@
 """Where a sweep keeps what is finished: ``DIR/TABLE/CHUNK.parquet``.
 
-Each file is written under a temporary name and renamed, ``runs`` last: a chunk is whole once its file is in ``runs``. Whatever is
-killed, what is not whole is found by that, and made again.
+Each file is written under a temporary name and renamed: the tables, then how long each is (``.sizes``), and ``runs`` last. A chunk
+is whole if all of its files are there and as long as that says. Whatever is killed, what is not whole is made again.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Iterator
 from . import _core
 
 PART = ".part"
+SIZES = ".sizes"
 # Files that a sweep writes; others in the directory are somebody else's.
 OURS = re.compile(r"[0-9a-f]{16}\.parquet(\.part)?")
 
@@ -49,6 +51,7 @@ class Directory:
         self.path = path
         try:
             (path / "runs").mkdir(parents=True, exist_ok=True)
+            (path / SIZES).mkdir(exist_ok=True)
             self._lock = open(path / ".lock", "w")
         except OSError as error:
             raise SweepError(f"results cannot be written to {path}: {error.strerror}; choose another out") from error
@@ -60,12 +63,19 @@ class Directory:
         self._clear()
 
     def _clear(self) -> None:
-        """Takes away what a killed sweep left half: temporary files, and tables of chunks that are not whole."""
-        whole = {file.name for file in (self.path / "runs").glob("*.parquet")}
+        """Takes away what a killed sweep or a failing disk left half: temporary files, and all of chunks that are not whole."""
+        whole = {file.name for file in (self.path / "runs").glob("*.parquet") if self._is_whole(file.stem)}
         for table in _core.TABLES:
             for file in (self.path / table).glob("*.parquet*"):
                 if OURS.fullmatch(file.name) and file.name not in whole:
                     file.unlink()
+
+    def _is_whole(self, chunk: str) -> bool:
+        try:
+            sizes = json.loads((self.path / SIZES / f"{chunk}.json").read_text())
+            return all((self.path / table / f"{chunk}.parquet").stat().st_size == size for table, size in sizes.items())
+        except (OSError, ValueError):
+            return False
 
     def finished(self) -> set[str]:
         """The names of the runs that are there."""
@@ -78,11 +88,13 @@ class Directory:
         return names
 
     def keep(self, name: str, files: dict[str, bytes]) -> None:
-        for table in sorted(files, key=lambda table: table == "runs"):
-            file = self.path / table / f"{name}.parquet"
+        sizes = json.dumps({table: len(data) for table, data in files.items()}).encode()
+        last = [(self.path / SIZES / f"{name}.json", sizes), (self.path / "runs" / f"{name}.parquet", files["runs"])]
+        first = [(self.path / table / f"{name}.parquet", data) for table, data in files.items() if table != "runs"]
+        for file, data in first + last:
             try:
                 file.parent.mkdir(exist_ok=True)
-                write(file, files[table])
+                write(file, data)
             except OSError as error:
                 raise SweepError(
                     f"{file} cannot be written: {error.strerror}; what is finished is kept, "
@@ -105,6 +117,12 @@ def write(file: Path, data: bytes) -> None:
             out.flush()
             os.fsync(out.fileno())
         os.rename(beside, file)
+        # The name too, before the next file: what says that a chunk is whole must not be there first.
+        directory = os.open(file.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
     except OSError:
         beside.unlink(missing_ok=True)
         raise

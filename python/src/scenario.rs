@@ -9,6 +9,7 @@ use ropewalk_scenario::sweep::Plan;
 use ropewalk_scenario::tree::{self, Origin};
 use ropewalk_scenario::{Document, Problems, Scenario as Checked};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ impl Inner {
             document.set(key, &tree::parse_value(value, &origin))?;
         }
         let checked = document.scenario_at(&source.labels)?;
-        let hash = checked.hash();
+        let hash = digest_of(&checked, &document.files_below(&source.directory));
         Ok(Inner { source, document, checked, hash })
     }
 
@@ -102,6 +103,20 @@ impl Inner {
         }
         digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+/// Of the canonical text, and of the files that it names: a trace that has changed makes other runs.
+fn digest_of(checked: &Checked, files: &BTreeMap<String, PathBuf>) -> String {
+    let mut digest = Sha256::new();
+    digest.update(checked.hash());
+    for (name, path) in files {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        for part in [name.as_bytes(), &bytes] {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+    }
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn made(py: Python<'_>, source: Source) -> PyResult<Scenario> {

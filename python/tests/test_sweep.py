@@ -1,6 +1,7 @@
 """Sweeps on this machine: the same rows whoever made them, kept when killed, refused when they cannot be kept."""
 
 import os
+import pickle
 import subprocess
 import sys
 
@@ -86,11 +87,39 @@ class Sweeps(Case):
         with self.assertRaisesRegex(ropewalk.SweepError, "holds 8 runs that are none of this sweep"):
             ropewalk.sweep(delays("11ms"), out=out, progress=False)
         (file,) = out.glob("runs/*.parquet")
-        file.write_bytes(file.read_bytes()[:-20])
+        file.write_bytes(file.read_bytes()[:-20] + bytes(20))
         with self.assertRaisesRegex(ropewalk.SweepError, "no whole Parquet file.*delete it"):
             some(out=out)
         file.unlink()
         self.assert_same(some(out=out), some())
+
+    def test_a_table_that_is_gone_or_short_is_made_again(self):
+        out = self.directory / "out"
+        some(out=out, chunk=8)
+        (file,) = out.glob("flow/*.parquet")
+        for damage in [file.unlink, lambda: file.write_bytes(file.read_bytes()[:-20])]:
+            damage()
+            swept = some(out=out, chunk=8)
+            self.assertEqual(swept.resumed, 0)
+            self.assert_same(swept, some())
+        self.assertEqual(some(out=out).resumed, 8)
+
+    def test_a_trace_with_other_contents_makes_other_runs(self):
+        trace = self.directory / "rates.trace"
+        text = BOND.replace('rate = "8Mbit/s"', 'trace = "rates.trace"')
+
+        def named() -> str:
+            return ropewalk.Scenario.from_text(text, directory=self.directory).run_name(1, [])
+
+        trace.write_text("1\n2\n")
+        scenario = ropewalk.Scenario.from_text(text, directory=self.directory)
+        chunk = ropewalk._pools.Chunk([(scenario, 1)], [scenario.run_name(1, [])], [])
+        before, again = named(), named()
+        self.assertEqual(before, again)
+        trace.write_text("1\n3\n")
+        self.assertNotEqual(before, named())
+        with self.assertRaisesRegex(RuntimeError, "other files than the driver"):
+            pickle.loads(pickle.dumps(chunk)).work()
 
     def test_one_sweep_writes_to_a_directory(self):
         out = self.directory / "out"

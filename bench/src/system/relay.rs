@@ -13,6 +13,8 @@ use crate::site::Site;
 const PORT: u16 = 51_821;
 /// Inner addresses of client and gateway.
 const INSIDE: [&str; 2] = ["10.79.0.2", "10.79.0.1"];
+/// Of the device: what Ropewalk and wireguard-go give theirs, so that each packet is one datagram.
+const MTU: u32 = 1420;
 /// How long its device may take to appear.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -39,7 +41,7 @@ fn start(
     let nice = NICE.to_string();
     let words = ["-n", &nice, program, "relay", "--local", local, "--remote", remote];
     let mut process = namespace.start("nice", words)?;
-    let up = [format!("address add {inside}/24 dev {DEVICE}"), format!("link set {DEVICE} up")];
+    let up = [format!("address add {inside}/24 dev {DEVICE}"), format!("link set {DEVICE} mtu {MTU} up")];
     let until = Instant::now() + PATIENCE;
     while namespace.ip(&up).is_err() {
         if process.exit_status()?.is_some() || Instant::now() >= until {

@@ -282,9 +282,11 @@ fn what_is_run_can_be_run() {
                 };
                 assert!(can.contains(first), "{page}:{number}: there is no `./run {first}`");
                 let name = |w: &str| w.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-                let row = words.find(|w| !w.is_empty() && !w.starts_with('-') && name(w));
-                if let Some(row) =
-                    row.filter(|_| first == "bench" && line.contains(&format!("`./run {said}`")))
+                let is_whole = first == "bench" && line.contains(&format!("`./run {said}`"));
+                // An option's value may be next; rows come in a row.
+                let rows_said = words.skip_while(|w| w.is_empty() || w.starts_with('-') || !name(w));
+                for row in
+                    rows_said.take_while(|w| is_whole && !w.is_empty() && !w.starts_with('-') && name(w))
                 {
                     assert!(
                         rows.contains(&format!("name: \"{row}\""))

@@ -72,15 +72,19 @@ impl Bond {
 
     /// Runs a command in the namespace of the end that it is for, and gives what it says.
     fn run(&self, command: &str) -> String {
+        let out = self.output(command);
+        let [said, complaint] = [out.stdout, out.stderr].map(|s| String::from_utf8(s).unwrap());
+        assert!(out.status.success(), "{command}\n{said}\n{complaint}");
+        said
+    }
+
+    fn output(&self, command: &str) -> std::process::Output {
         let words: Vec<&str> = command.strip_prefix("ropewalk ").expect(command).split(' ').collect();
         let at_gateway = matches!(words[0], "invite" | "revoke");
         let (end, at) =
             if at_gateway { ("gateway", &self.lab.gateway) } else { ("client", &self.lab.client) };
         let state = self.states.of(end);
-        let out = at.command(BINARY).args(&words).args(["--state", &state]).output().unwrap();
-        let [said, complaint] = [out.stdout, out.stderr].map(|s| String::from_utf8(s).unwrap());
-        assert!(out.status.success(), "{command}\n{said}\n{complaint}");
-        said
+        at.command(BINARY).args(&words).args(["--state", &state]).output().unwrap()
     }
 
     /// What the page says of a command.
@@ -98,6 +102,10 @@ impl Bond {
             "ropewalk path add wan2" => self.becomes("wan2", "active active"),
             "ropewalk doctor" => assert!(said.contains("ok       path wan1"), "{said}"),
             _ if command.starts_with("ropewalk invite ") => assert!(said.starts_with("rw1_"), "{said}"),
+            _ if command.starts_with("ropewalk revoke ") => {
+                let again = self.output(command);
+                assert!(!again.status.success(), "{command}: whom it put out is not there a second time");
+            }
             _ => {}
         }
     }

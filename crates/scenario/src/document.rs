@@ -72,6 +72,11 @@ impl Document {
 
     /// The files that it names, by the names that stand in it: texts that are the name of a file below its directory.
     pub fn files(&self) -> BTreeMap<String, PathBuf> {
+        self.files_below(&self.directory())
+    }
+
+    /// The same where its names are relative to another directory.
+    pub fn files_below(&self, directory: &Path) -> BTreeMap<String, PathBuf> {
         fn visit(node: &Node, directory: &Path, found: &mut BTreeMap<String, PathBuf>) {
             match &node.value {
                 Value::Text(text) => {
@@ -87,7 +92,7 @@ impl Document {
             }
         }
         let mut found = BTreeMap::new();
-        visit(&self.root, &self.directory(), &mut found);
+        visit(&self.root, directory, &mut found);
         found
     }
 

@@ -57,11 +57,11 @@ impl Engine {
         }
     }
 
-    /// The interface under a path is gone, or the kernel has no route: use it no more until it answers.
+    /// The interface under a path is gone, or the kernel has no route: use it no more until it
+    /// answers. Work is for the sessions that have such a path.
     pub fn fail_path(&mut self, link: u32, now: Time) {
-        let ids: Vec<u32> = self.peers.keys().copied().collect();
-        for id in ids {
-            let Some(peer) = self.peers.get_mut(&id) else { continue };
+        let mut failed = Vec::new();
+        for (id, peer) in &mut self.peers {
             for path in peer.paths.ids() {
                 let p = &mut peer.paths[path];
                 if p.route.link == link && p.live.state == State::Active {
@@ -69,10 +69,16 @@ impl Engine {
                     peer.declare_all_lost(path, now, &mut self.shared);
                     peer.emit_event(path, &mut self.shared);
                     peer.on_queue_changed();
+                    failed.push(*id);
                 }
             }
-            self.mark_ready(id);
         }
+        failed.into_iter().for_each(|id| self.mark_ready(id));
+    }
+
+    /// Handles of sockets and streams that a session's paths go by.
+    pub fn links(&self) -> impl Iterator<Item = u32> + '_ {
+        self.peers.values().flat_map(|peer| peer.paths.iter().map(|p| p.route.link))
     }
 
     /// The kernel refused a datagram of a path as too long: an IP packet of `mtu` bytes does not pass.

@@ -122,9 +122,14 @@ impl Conn {
         self.stage == Stage::Open
     }
 
-    /// It is the other end's turn to show what it wants.
+    /// It makes room for others if it has to: no stream yet, or one that no session uses.
     pub(super) fn is_half_open(&self) -> bool {
-        !self.is_open()
+        !self.is_open() || self.is_server() && self.used.is_none()
+    }
+
+    /// A session has a path by it.
+    pub(super) fn is_used(&mut self, now: Time) {
+        self.used = Some(now);
     }
 
     /// The loop hears of its end: it has asked for it, or has heard of its beginning.
@@ -149,9 +154,7 @@ impl Conn {
         let late = match (self.stage, self.used) {
             (Stage::Farewell, _) => (waited > limits::FAREWELL).then_some("the answer was not fetched"),
             (Stage::Open, _) if !self.is_server() => None,
-            (Stage::Open, None) => {
-                (waited > limits::UNANSWERED).then_some("no session has answered its datagrams")
-            }
+            (Stage::Open, None) => (waited > limits::UNANSWERED).then_some("no session has begun to use it"),
             (Stage::Open, Some(used)) => (now.since(used) > limits::IDLE).then_some("no session uses it"),
             (_, _) => (waited > limits::HANDSHAKE).then_some("the other end took too long"),
         };
@@ -194,7 +197,6 @@ impl Conn {
                 if self.waiting.is_empty() {
                     return Ok(());
                 }
-                self.used = Some(now);
             }
             self.shape.update(&self.stream, now);
             self.seal()?;
@@ -235,6 +237,15 @@ impl Conn {
     /// Takes in what has come, within bounds.
     pub(super) fn read(&mut self, room: &mut [u8], inbox: &Mutex<Inbox>, now: Time) -> Result<(), Ended> {
         for _ in 0..READS {
+            {
+                let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
+                // In one breath: whoever empties it sees that somebody waits.
+                self.paused = !inbox.has_room();
+                inbox.stalled |= self.paused;
+            }
+            if self.paused {
+                break;
+            }
             let n = match (&self.stream).read(room) {
                 Ok(0) if self.stage == Stage::Handshake => {
                     return Err(Ended::NotTls("it closed the connection".into()));

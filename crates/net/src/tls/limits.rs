@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// Connections at once. A process may have 1024 descriptors where nobody raised that.
 const ALL: usize = 512;
-/// Of them, those that are no streams of datagrams yet; the oldest makes room for the next.
+/// Of them, those that no session uses yet; the oldest makes room for the next.
 const HALF_OPEN: usize = 128;
 /// Of one address, or one IPv6 network of 64 bits. A reverse proxy is one address for all of its
 /// clients.
@@ -21,7 +21,7 @@ const BURST: u32 = 200;
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Bytes that may come by then.
 pub(super) const BEFORE: usize = 64 << 10;
-/// A stream whose first datagram no session answers for so long is of no use.
+/// A stream that no session has a path by after so long is of no use.
 pub(super) const UNANSWERED: Duration = Duration::from_secs(15);
 /// And one that no session has used for so long.
 pub(super) const IDLE: Duration = Duration::from_secs(180);

@@ -12,8 +12,9 @@ const ALWAYS: usize = 70 << 10;
 const WAIT: Duration = Duration::from_millis(100);
 /// But no more than this, bytes.
 const MOST: usize = 1 << 20;
-/// Datagrams of all connections that wait for the loop, bytes; beyond, connections are not read.
-pub(super) const INBOX: usize = 2 << 20;
+/// Memory of what waits for the loop, of all connections, bytes; beyond, connections are not read.
+/// It bounds the work of one turn of the loop, too.
+pub(super) const INBOX: usize = 512 << 10;
 /// The longest run of datagrams, bytes: what a UDP socket would give at once.
 const RUN: usize = 64 << 10;
 
@@ -107,7 +108,7 @@ pub struct Inbox {
 impl Inbox {
     /// Room for more datagrams.
     pub(super) fn has_room(&self) -> bool {
-        self.bytes.len() < INBOX
+        self.bytes.len() + self.runs.len() * size_of::<Run>() < INBOX
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -117,6 +118,8 @@ impl Inbox {
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.runs.clear();
+        self.bytes.shrink_to(INBOX);
+        self.runs.shrink_to(INBOX / size_of::<Run>());
         self.opened.clear();
         self.news.clear();
         self.stalled = false;
@@ -172,6 +175,21 @@ mod tests {
         assert_eq!(out.push(1000, &[0; 20_000]), Ok(false));
         std::thread::sleep(WAIT * 2);
         assert_eq!(out.push(1000, &[0; 60_000]), Err(Full), "what is there waits for too long");
+    }
+
+    #[test]
+    fn an_inbox_is_full_by_what_it_takes_in_memory() {
+        let mut inbox = Inbox::default();
+        let remote = SocketAddr::from(([192, 0, 2, 1], 443));
+        let mut count = 0;
+        while inbox.has_room() {
+            // Unlike its neighbours, so that each is a run.
+            inbox.push(1, remote, &[0; 2][..1 + count % 2]);
+            count += 1;
+        }
+        assert!(count < 2 * INBOX / size_of::<Run>(), "{count}");
+        inbox.clear();
+        assert!(inbox.has_room() && inbox.runs.capacity() <= 2 * INBOX / size_of::<Run>());
     }
 
     #[test]

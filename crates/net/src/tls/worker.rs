@@ -35,6 +35,7 @@ const STACK: usize = 512 << 10;
 enum Order {
     Connect(u32, Target),
     Close(u32),
+    Used(Vec<u32>),
     Show(Identity),
 }
 
@@ -135,6 +136,12 @@ impl Tls {
     pub fn close(&mut self, id: u32) {
         self.streams.remove(&id);
         self.order(Order::Close(id));
+    }
+
+    /// Sessions have paths by these streams; others make room for whoever comes, and are closed in
+    /// time. To be said again and again.
+    pub fn keep(&mut self, used: Vec<u32>) {
+        self.order(Order::Used(used));
     }
 
     /// Shows another certificate from now on.
@@ -269,6 +276,11 @@ impl Thread {
             match order {
                 Order::Connect(id, target) => self.connect(id, &target, now),
                 Order::Close(id) => self.close(id, now),
+                Order::Used(ids) => {
+                    ids.iter().for_each(|id| {
+                        self.conns.get_mut(id).into_iter().for_each(|conn| conn.is_used(now));
+                    });
+                }
                 Order::Show(identity) => self.identity = Some(identity),
             }
         }
@@ -276,14 +288,9 @@ impl Thread {
         for id in ready {
             self.drive(id, |conn, _, _| conn.write(now));
         }
-        if locked(&self.shared.inbox).has_room() {
-            let paused: Vec<u32> = self.conns.values().filter(|c| c.paused).map(|c| c.id).collect();
-            for id in paused {
-                self.drive(id, |conn, room, shared| {
-                    conn.paused = false;
-                    conn.read(room, &shared.inbox, now)
-                });
-            }
+        let paused: Vec<u32> = self.conns.values().filter(|c| c.paused).map(|c| c.id).collect();
+        for id in paused {
+            self.drive(id, |conn, room, shared| conn.read(room, &shared.inbox, now));
         }
     }
 
@@ -367,8 +374,9 @@ impl Thread {
             Verdict::Take => {}
             Verdict::Replace => {
                 self.shared.refused.fetch_add(1, Ordering::Relaxed);
-                let oldest = self.conns.values().find(|c| c.is_half_open()).map(|c| c.id);
-                oldest.map(|id| self.conns.remove(&id));
+                if let Some(id) = self.conns.values().find(|c| c.is_half_open()).map(|c| c.id) {
+                    self.end(id, Ended::Late("it made room for another"));
+                }
             }
             Verdict::Refuse => {
                 self.shared.refused.fetch_add(1, Ordering::Relaxed);
@@ -385,24 +393,11 @@ impl Thread {
     }
 
     fn on_ready(&mut self, id: u32, ready: Ready, now: Time) {
-        let has_room = {
-            let mut inbox = locked(&self.shared.inbox);
-            let has_room = inbox.has_room();
-            // In one breath: whoever empties it sees that somebody waits.
-            inbox.stalled |= !has_room && ready.readable;
-            has_room
-        };
         self.drive(id, |conn, room, shared| {
             if ready.writable {
                 conn.on_writable(now)?;
             }
-            match ready.readable {
-                true if has_room => conn.read(room, &shared.inbox, now),
-                is_readable => {
-                    conn.paused |= is_readable;
-                    Ok(())
-                }
-            }
+            if ready.readable { conn.read(room, &shared.inbox, now) } else { Ok(()) }
         });
     }
 

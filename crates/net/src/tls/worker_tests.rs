@@ -160,6 +160,56 @@ fn a_browser_gets_a_page_and_garbage_an_end() {
     let _ = tcp.read_to_end(&mut Vec::new());
 }
 
+/// A stream from 127.0.0.`n` on which nothing is ever said.
+fn silent(at: SocketAddr, n: u8) -> Option<(rustls::ClientConnection, TcpStream)> {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let tcp = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&tcp, &SocketAddr::from(([127, 0, 0, n], 0))).unwrap();
+    connect(&tcp, &at).ok()?;
+    let mut tcp = TcpStream::from(tcp);
+    tcp.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut tls =
+        rustls::ClientConnection::new(identity::client_config().unwrap(), "x".try_into().unwrap()).unwrap();
+    let mut answer = [0; 12];
+    let mut stream = rustls::Stream::new(&mut tls, &mut tcp);
+    stream.write_all(&crate::tls::http::request("x")).ok()?;
+    stream.read_exact(&mut answer).ok()?;
+    assert_eq!(&answer, b"HTTP/1.1 101");
+    Some((tls, tcp))
+}
+
+#[test]
+fn streams_that_no_session_uses_make_room_and_one_that_is_used_stays() {
+    let (mut gateway, at) = gateway();
+    let (mut there, mut here) = (Heard::default(), Heard::default());
+    let flood = |from: u8| (0..150).filter_map(|n| silent(at, from + n % 6)).collect::<Vec<_>>();
+    let first = flood(10);
+    assert!(first.len() >= 140, "{}", first.len());
+    there.look(&mut gateway);
+    let before = there.news.len();
+    let (mut client, id) = client(at);
+    here.wait(&mut client, "a client gets in beside them", |h| h.opened() == Some(id));
+    there.wait(&mut gateway, "its stream", |h| {
+        h.news[before..].iter().any(|n| matches!(n, News::Open { .. }))
+    });
+    let opened = |h: &Heard| {
+        h.news.iter().filter_map(|n| if let News::Open { id, .. } = n { Some(*id) } else { None }).max()
+    };
+    let far = opened(&there).unwrap();
+    gateway.keep(vec![far]);
+    let more = flood(20);
+    client.send(id, 3, b"abc").unwrap();
+    there.wait(&mut gateway, "what it says", |h| {
+        h.datagrams.iter().any(|(from, d)| *from == far && d == b"abc")
+    });
+    let is_over =
+        |h: &Heard, stream| h.news.iter().any(|n| matches!(n, News::Over { id, .. } if *id == stream));
+    assert!(!is_over(&there, far));
+    let over = there.news.iter().filter(|n| matches!(n, News::Over { .. })).count();
+    assert!(over > 100 && gateway.counts().1 > 100, "the oldest of the others went: {over}");
+    drop((first, more));
+}
+
 #[test]
 fn many_half_open_connections_leave_room_for_a_client() {
     let (mut gateway, at) = gateway();

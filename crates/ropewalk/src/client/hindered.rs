@@ -52,6 +52,8 @@ pub(super) struct Hindered {
     answered: Option<Time>,
     /// The connection that is being made.
     pending: Option<u32>,
+    /// Where the last one went.
+    tried: Option<SocketAddr>,
     /// Why the last one is over.
     last: Option<Ended>,
     next: Time,
@@ -149,7 +151,15 @@ impl Hindered {
         }
         let at = self.turn.checked_rem(self.targets.len())?;
         self.turn = at + 1;
-        self.targets.get(at).cloned()
+        let target = self.targets.get(at).cloned();
+        self.tried = target.as_ref().map(|(remote, _)| *remote);
+        target
+    }
+
+    /// Another gateway is looked for: the next is tried at once.
+    pub(super) fn search(&mut self, now: Time) {
+        self.silent.get_or_insert(now);
+        (self.next, self.backoff) = (now, BACKOFF[0]);
     }
 
     /// A connection is being made.
@@ -215,11 +225,12 @@ impl Hindered {
             return Some("only TLS is allowed, and the token names no way by it".into());
         }
         let is_silent = self.silent.is_some_and(|since| now.since(since) >= PATIENCE);
+        let at = self.tried.map_or(String::new(), |remote| format!(" at {remote}"));
         match (&self.last, is_silent) {
             (Some(why), _) if self.allows_udp() => {
-                Some(format!("the gateway is not reached: no answer by UDP; by TLS, {why}"))
+                Some(format!("the gateway is not reached: no answer by UDP; by TLS{at}, {why}"))
             }
-            (Some(why), _) => Some(format!("the gateway is not reached: by TLS, {why}")),
+            (Some(why), _) => Some(format!("the gateway is not reached: by TLS{at}, {why}")),
             (None, true) if self.endpoints.is_empty() => {
                 Some("no answer by UDP, and the token names no way by TLS".into())
             }

@@ -156,7 +156,8 @@ impl Uplink {
     /// There may be another gateway at its other endpoints: they are tried at once, beside the one
     /// that was.
     pub(crate) fn search(&mut self, now: Time) {
-        if !self.searching && self.targets.len() > 1 {
+        let by_tls = self.attempts.iter().any(|a| a.is_tls);
+        if !self.searching && (by_tls || self.targets.len() > 1) {
             (self.searching, self.next) = (true, now);
         }
     }
@@ -402,8 +403,13 @@ impl Uplink {
             tracing::warn!(path = %self.name, at, "a captive portal answers, and nobody else: log in to it with a browser");
             running.history.note(now, What::Portal { name: self.name.to_string(), at });
         }
-        if self.attempts.iter().any(|a| a.is_tls) {
-            return;
+        if let Some((path, since)) = self.attempts.iter().find(|a| a.is_tls).map(|a| (a.path, a.since)) {
+            // The gateway at its end has said goodbye, or is silent: the next may be at another.
+            if !self.searching || self.chosen != Some(path) || now.since(since) < STAGGER {
+                return;
+            }
+            self.abandon(running, path, now);
+            self.hindered.search(now);
         }
         let Some((remote, host)) = self.hindered.target(now) else { return };
         let target = Target { remote, host, device: Some(link.name.clone()), mark: Some(MARK) };
@@ -428,8 +434,15 @@ impl Uplink {
         if !self.hindered.settles(id) {
             return false;
         }
-        if !self.make_path(running, (id, remote), tls::MTU, now) {
+        let mut is_made = self.make_path(running, (id, remote), tls::MTU, now);
+        let in_vain = self.attempts.iter().find(|a| !a.is_tls && Some(a.path) != self.chosen).map(|a| a.path);
+        if let Some(path) = in_vain.filter(|_| !is_made) {
+            self.abandon(running, path, now);
+            is_made = self.make_path(running, (id, remote), tls::MTU, now);
+        }
+        if !is_made {
             running.close_stream(id);
+            self.hindered.on_failed(Ended::Late("all sixteen paths are taken: leave a path out"), now);
         }
         true
     }

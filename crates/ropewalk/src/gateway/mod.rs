@@ -24,7 +24,7 @@ use ropewalk_bond::api::Event;
 use ropewalk_bond::engine::PeerStatus;
 use ropewalk_bond::path::Route;
 use ropewalk_net::links;
-use ropewalk_net::tls::News;
+use ropewalk_net::tls::{FIRST, News};
 use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
@@ -44,8 +44,9 @@ pub(crate) struct Gateway {
     /// Paths that the two ends name differently, and when to look again.
     doubted: BTreeSet<(PublicKey, u8)>,
     look: Time,
-    /// What TLS is offered with, if it is.
+    /// What TLS is offered with, if it is, and when it is told next which streams sessions use.
     certificate: Option<Certificate>,
+    streams_due: Time,
     /// In a fleet, what clients use, and when that is looked at next.
     accounts: Option<(Accounts, Time)>,
 }
@@ -68,6 +69,7 @@ impl Gateway {
             doubted: BTreeSet::new(),
             look: Time::NEVER,
             certificate: None,
+            streams_due: Time::NEVER,
             accounts: None,
         }
     }
@@ -109,6 +111,7 @@ impl Gateway {
     /// TLS is offered with this certificate.
     pub(crate) fn offers_tls(&mut self, certificate: Certificate) {
         self.certificate = Some(certificate);
+        self.streams_due = self.started;
     }
 
     /// Lets the radio of `interface` leave its channel when it carries too little.
@@ -149,6 +152,9 @@ impl Role for Gateway {
     fn on_event(&mut self, running: &mut Running, event: Event, now: Time) -> anyhow::Result<Flow> {
         if running.core.links.is_eager() {
             watch_links(running, now);
+        }
+        if self.certificate.is_some() && matches!(event, Event::ClientUp { .. } | Event::Path { .. }) {
+            self.streams_due = self.streams_due.min(now + STREAMS_SOON);
         }
         match event {
             Event::ClientUp { client, remote, device } => {
@@ -221,6 +227,13 @@ impl Role for Gateway {
             self.look = now + LOOK;
             self.compare_shared(running, now);
         }
+        if self.streams_due <= now {
+            self.streams_due = now + STREAMS;
+            let used = running.core.engine.links().filter(|link| *link >= FIRST).collect();
+            if let Some(tls) = running.core.streams.tls() {
+                tls.keep(used);
+            }
+        }
         if self.accounts.as_ref().is_some_and(|(_, due)| *due <= now) {
             self.settle(running, now);
         }
@@ -258,10 +271,17 @@ impl Role for Gateway {
 
     fn due(&self) -> Time {
         let accounts = self.accounts.as_ref().map_or(Time::NEVER, |(_, due)| *due);
-        self.channel_switcher.as_ref().map_or(self.look, |m| self.look.min(m.due())).min(accounts)
+        self.channel_switcher
+            .as_ref()
+            .map_or(self.look, |m| self.look.min(m.due()))
+            .min(accounts)
+            .min(self.streams_due)
     }
 }
 
+/// How soon after news of a path, and how often, TLS is told which streams sessions use.
+const STREAMS_SOON: Duration = Duration::from_millis(50);
+const STREAMS: Duration = Duration::from_secs(5);
 /// How often what clients use is handed on.
 const ACCOUNTS: Duration = Duration::from_secs(4);
 

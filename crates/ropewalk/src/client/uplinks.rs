@@ -398,8 +398,8 @@ impl Uplink {
 
     /// Connects by TLS, where UDP is not answered; and asks whether a portal is why.
     fn try_tls(&mut self, running: &mut Running, now: Time) {
-        let Some(link) = self.link.as_ref().filter(|l| l.up) else { return };
-        if let Some(at) = self.hindered.look_for_portal(&link.name, &self.endpoints, now) {
+        let Some(device) = self.link.as_ref().filter(|l| l.up).map(|l| l.name.clone()) else { return };
+        if let Some(at) = self.hindered.look_for_portal(&device, &self.endpoints, now) {
             tracing::warn!(path = %self.name, at, "a captive portal answers, and nobody else: log in to it with a browser");
             running.history.note(now, What::Portal { name: self.name.to_string(), at });
         }
@@ -412,7 +412,7 @@ impl Uplink {
             self.hindered.search(now);
         }
         let Some((remote, host)) = self.hindered.target(now) else { return };
-        let target = Target { remote, host, device: Some(link.name.clone()), mark: Some(MARK) };
+        let target = Target { remote, host, device: Some(device), mark: Some(MARK) };
         tracing::debug!(path = %self.name, %remote, "no answer by UDP: trying TLS");
         match running.connect(target) {
             Ok(id) => self.hindered.on_connecting(id),

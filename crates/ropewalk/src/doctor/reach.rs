@@ -283,7 +283,7 @@ fn by_daemon(status: &Snapshot) -> Vec<Finding> {
     }
     let without = status.uplinks.iter().filter_map(|u| Some((&u.name, u.obstacle.as_ref()?)));
     all.extend(without.map(|(name, why)| {
-        Finding::failed(format!("path {name}"), why.clone(), "see the guide, \"Networks that block UDP\"")
+        Finding::failed(format!("path {name}"), why.clone(), "put that right, or leave the path out; where UDP is blocked see the guide, \"Networks that block UDP\"")
     }));
     all.extend(
         status.notes.iter().map(|note| {

@@ -103,8 +103,11 @@ impl Bond {
             "ropewalk doctor" => assert!(said.contains("ok       path wan1"), "{said}"),
             _ if command.starts_with("ropewalk invite ") => assert!(said.starts_with("rw1_"), "{said}"),
             _ if command.starts_with("ropewalk revoke ") => {
-                let again = self.output(command);
-                assert!(!again.status.success(), "{command}: whom it put out is not there a second time");
+                let name = command.rsplit(' ').next().unwrap();
+                let again = String::from_utf8(self.output(command).stderr).unwrap();
+                assert_eq!(again, format!("{name} is revoked\n"));
+                let nobody = self.output("ropewalk revoke nobody");
+                assert!(!nobody.status.success(), "nobody was never let in");
             }
             _ => {}
         }

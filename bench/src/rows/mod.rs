@@ -1,7 +1,9 @@
 //! The rows of the table of targets, a file for each kind.
 
 mod added_rtt;
+mod back;
 mod backhaul;
+mod call;
 mod ceiling;
 mod compare;
 mod crowd;
@@ -9,6 +11,7 @@ mod environments;
 mod failover;
 mod flapping;
 mod latency;
+mod rivals;
 mod short;
 mod sim;
 mod simulated;
@@ -46,7 +49,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 18] = [
+pub const ALL: [Row; 21] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -116,6 +119,27 @@ pub const ALL: [Row; 18] = [
         by_binary: true,
         measurements: short::measurements,
         run: short::run,
+    },
+    Row {
+        name: "return",
+        what: "until one flow has the sum again after a path came back, simulated",
+        by_binary: true,
+        measurements: back::measurements,
+        run: back::run,
+    },
+    Row {
+        name: "rivals",
+        what: "the bond's share of a path beside foreign TCP, simulated",
+        by_binary: true,
+        measurements: rivals::measurements,
+        run: rivals::run,
+    },
+    Row {
+        name: "call",
+        what: "a call over paths that lose in bursts: what comes too late, simulated",
+        by_binary: true,
+        measurements: call::measurements,
+        run: call::run,
     },
     Row {
         name: "udp",

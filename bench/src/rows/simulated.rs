@@ -10,25 +10,29 @@ use ropewalk_scenario::report::{Metric, Report};
 use ropewalk_scenario::sweep::{Plan as Points, Point};
 
 use crate::bench::Bench;
+use crate::sample::Sample;
 
 pub(super) struct Simulated {
     file: PathBuf,
     points: Points,
-    metric: Metric,
 }
 
 impl Simulated {
-    /// The scenario `file`, below `scenarios/`, and the figure of its report that is looked at.
-    pub(super) fn read(file: &str, metric: &str) -> Result<Simulated> {
+    /// The scenario `file`, below `scenarios/`.
+    pub(super) fn read(file: &str) -> Result<Simulated> {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios").join(file);
         let document = Document::read(&file).map_err(|problems| anyhow!("{problems}"))?;
         let points = Points::of(&document).map_err(|problems| anyhow!("{problems}"))?;
-        let metric = metric.parse().map_err(|e| anyhow!("{e}"))?;
-        Ok(Simulated { file, points, metric })
+        Ok(Simulated { file, points })
     }
 
-    /// The figure at the point that has these labels.
-    pub(super) fn value(&self, bench: &Bench, labels: &[&str], seed: u64) -> Result<f64> {
+    /// A figure of the report at the point that has these labels.
+    pub(super) fn value(&self, bench: &Bench, labels: &[&str], seed: u64, metric: &str) -> Result<f64> {
+        figure(&self.report(bench, labels, seed)?, metric)
+    }
+
+    /// The report at the point that has these labels.
+    pub(super) fn report(&self, bench: &Bench, labels: &[&str], seed: u64) -> Result<Report> {
         let is = |p: &&Point| labels.iter().all(|label| p.labels.iter().any(|(_, l)| l == label));
         let point = self.points.points.iter().find(is).context("the scenario has no such point")?;
         let program = bench.programs.ropewalk.as_ref().context("there is no ropewalk binary")?;
@@ -37,8 +41,21 @@ impl Simulated {
         command.args(point.options().flat_map(|option| ["--set".to_owned(), option])).arg(&self.file);
         let said = command.output().context("cannot run ropewalk")?;
         ensure!(said.status.success(), "ropewalk sim: {}", String::from_utf8_lossy(&said.stderr).trim());
-        let report: Report =
-            serde_json::from_slice(&said.stdout).context("ropewalk sim printed no report")?;
-        self.metric.value(&report).context("the report lacks the figure")
+        serde_json::from_slice(&said.stdout).context("ropewalk sim printed no report")
+    }
+}
+
+/// A figure of a report, as expectations name it.
+pub(super) fn figure(report: &Report, metric: &str) -> Result<f64> {
+    let metric: Metric = metric.parse().map_err(|e| anyhow!("{e}"))?;
+    metric.value(report).with_context(|| format!("the report lacks {metric}"))
+}
+
+/// What is made of a run, or why there is nothing.
+pub(super) fn sample(report: &Result<Report>, of: impl Fn(&Report) -> Result<f64>) -> Sample {
+    match report.as_ref().map(of) {
+        Ok(Ok(value)) => Sample::of(value),
+        Ok(Err(error)) => Sample::none(format!("{error:#}")),
+        Err(error) => Sample::none(format!("{error:#}")),
     }
 }

@@ -3,8 +3,8 @@
 use ropewalk_air::Time;
 use ropewalk_air::wifi::phy::Channel;
 use ropewalk_air::wifi::{
-    AccessCategory, AirSpec, Dilated, Event, IfaceId, Mac, Mode, Output, Packet, PeerStats, RadioId, RadioStats,
-    Received, StationStart, Status,
+    AccessCategory, AirSpec, Dilated, Event, IfaceId, Mac, Mode, Output, Packet, PeerStats, RadioId,
+    RadioStats, Received, StationStart, Status,
 };
 use ropewalk_sim::measure::StationCounts;
 use ropewalk_sim::net::{Heard, interface_of};
@@ -40,11 +40,7 @@ pub(super) struct Radios {
 }
 
 impl Radios {
-    pub(super) fn new(
-        (spec, seed): (AirSpec, u64),
-        dilation: u32,
-        on_air: Vec<usize>,
-    ) -> Result<Radios> {
+    pub(super) fn new((spec, seed): (AirSpec, u64), dilation: u32, on_air: Vec<usize>) -> Result<Radios> {
         let role = |mode: &Mode| match mode {
             Mode::AccessPoint(_) => Role::AccessPoint,
             Mode::Station(s) => Role::Station(match s.start {

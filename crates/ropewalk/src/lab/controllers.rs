@@ -38,8 +38,7 @@ fn wanted(scenario: &Scenario) -> Vec<Law> {
     let of_flows = scenario.flow.iter().map(|flow| scenario.transport(flow).congestion);
     let of_nodes = scenario.node.values().filter_map(|node| node.tcp.congestion);
     let asked: Vec<TcpControl> = of_flows.chain(of_nodes).collect();
-    let laws =
-        [(TcpControl::Lia, Law::Lia), (TcpControl::Olia, Law::Olia), (TcpControl::Balia, Law::Balia)];
+    let laws = [(TcpControl::Lia, Law::Lia), (TcpControl::Olia, Law::Olia), (TcpControl::Balia, Law::Balia)];
     laws.into_iter().filter(|(control, _)| asked.contains(control)).map(|(_, law)| law).collect()
 }
 

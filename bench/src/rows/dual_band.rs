@@ -192,7 +192,7 @@ mod tests {
         for distance in DISTANCES {
             assert!(SYSTEMS.iter().all(|s| lab.has(&[distance, s.0])));
             assert!(CAUSES.iter().all(|c| bond.has(&[distance, c.0])));
-            assert!(["60GHz", "5GHz"].iter().all(|by| single.has(&[distance, by])));
+            assert!(["60GHz", "5GHz"].into_iter().all(|by| single.has(&[distance, by])));
         }
     }
 }

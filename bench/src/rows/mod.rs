@@ -7,6 +7,7 @@ mod call;
 mod ceiling;
 mod compare;
 mod crowd;
+mod dual_band;
 mod environments;
 mod failover;
 mod flapping;
@@ -49,7 +50,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 21] = [
+pub const ALL: [Row; 23] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -112,6 +113,20 @@ pub const ALL: [Row; 21] = [
         by_binary: true,
         measurements: flapping::blockage_measurements,
         run: flapping::blockage,
+    },
+    Row {
+        name: "dual-band",
+        what: "one flow over 60 GHz and 5 GHz at an eighth of their rates, in the live lab",
+        by_binary: true,
+        measurements: dual_band::live_measurements,
+        run: dual_band::live,
+    },
+    Row {
+        name: "dual-band-causes",
+        what: "the same at full rate under each cause that made the paper's runs late, over many seeds, simulated",
+        by_binary: true,
+        measurements: dual_band::causes_measurements,
+        run: dual_band::causes,
     },
     Row {
         name: "short",

@@ -1,5 +1,5 @@
 //! A scenario with a sweep, run by `ropewalk sim run`: the binary that is measured simulates its
-//! own engine. The figures are the same on every machine.
+//! own engine. The figures are the same on every machine. `ropewalk lab run` has the same report.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,6 +26,13 @@ impl Simulated {
         Ok(Simulated { file, points })
     }
 
+    /// Whether there is a point with these labels.
+    #[cfg(test)]
+    pub(super) fn has(&self, labels: &[&str]) -> bool {
+        let is = |p: &Point| labels.iter().all(|label| p.labels.iter().any(|(_, l)| l == label));
+        self.points.points.iter().any(is)
+    }
+
     /// A figure of the report at the point that has these labels.
     pub(super) fn value(&self, bench: &Bench, labels: &[&str], seed: u64, metric: &str) -> Result<f64> {
         figure(&self.report(bench, labels, seed)?, metric)
@@ -33,15 +40,28 @@ impl Simulated {
 
     /// The report at the point that has these labels.
     pub(super) fn report(&self, bench: &Bench, labels: &[&str], seed: u64) -> Result<Report> {
+        self.report_by(bench, "sim", labels, seed, &[])
+    }
+
+    /// The same by `ropewalk sim run` or `ropewalk lab run`, with settings after those of the point.
+    pub(super) fn report_by(
+        &self,
+        bench: &Bench,
+        driver: &str,
+        labels: &[&str],
+        seed: u64,
+        settings: &[&str],
+    ) -> Result<Report> {
         let is = |p: &&Point| labels.iter().all(|label| p.labels.iter().any(|(_, l)| l == label));
         let point = self.points.points.iter().find(is).context("the scenario has no such point")?;
         let program = bench.programs.ropewalk.as_ref().context("there is no ropewalk binary")?;
         let mut command = Command::new(program);
-        command.args(["sim", "run", "--json", "--seed", &seed.to_string()]);
-        command.args(point.options().flat_map(|option| ["--set".to_owned(), option])).arg(&self.file);
+        command.args([driver, "run", "--json", "--seed", &seed.to_string()]);
+        let options = point.options().chain(settings.iter().map(|s| (*s).to_owned()));
+        command.args(options.flat_map(|option| ["--set".to_owned(), option])).arg(&self.file);
         let said = command.output().context("cannot run ropewalk")?;
-        ensure!(said.status.success(), "ropewalk sim: {}", String::from_utf8_lossy(&said.stderr).trim());
-        serde_json::from_slice(&said.stdout).context("ropewalk sim printed no report")
+        ensure!(said.status.success(), "ropewalk {driver}: {}", String::from_utf8_lossy(&said.stderr).trim());
+        serde_json::from_slice(&said.stdout).with_context(|| format!("ropewalk {driver} printed no report"))
     }
 }
 

@@ -131,14 +131,14 @@ fn reports_that_are_apart_end_with_a_code_of_their_own() {
 #[test]
 fn what_cannot_run_live_is_refused_with_file_line_key_and_remedy() {
     let scratch = Scratch::new("refused");
-    let file = scratch.file("cable.toml", &cable("kind = \"mptcp\"\ncongestion = \"olia\"\n"));
+    let file = scratch.file("cable.toml", &cable("kind = \"mptcp\"\ncongestion = \"tidal\"\n"));
     let refused = ropewalk(&["lab", "run", &file]);
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
-    assert!(said.contains(&format!("{file}:18: flow.down.congestion: Linux has no coupled")), "{said}");
+    assert!(said.contains(&format!("{file}:18: flow.down.congestion: Linux has no tidal")), "{said}");
     let checked = ropewalk(&["lab", "check", &file]);
     assert_eq!(checked.status.code(), Some(0));
-    assert!(text(&checked.stdout).contains("flow.down.congestion: Linux has no coupled"));
+    assert!(text(&checked.stdout).contains("flow.down.congestion: Linux has no tidal"));
 }
 
 #[test]

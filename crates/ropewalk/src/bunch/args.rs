@@ -19,19 +19,24 @@ pub(crate) enum Bunch {
     Ap(BunchAp),
     /// Show the state of the running gateway or access point
     Status(BunchStatus),
+    /// Watch the running gateway or access point live
+    Top(BunchTop),
     /// Remove an access point: end its tunnel and keep it out
     Revoke(Revoke),
 }
 
-/// How a daemon logs.
+/// How a daemon is observed.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Log {
+pub(crate) struct Observed {
     /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
     /// Format of log lines
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
+    /// Serve metrics for Prometheus by HTTP at this address
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
 }
 
 /// What is done for TCP by a bunch's gateway.
@@ -90,7 +95,7 @@ pub(crate) struct BunchGateway {
     #[arg(long, value_name = "MS", default_value_t = 3000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     pub grace: u64,
     #[command(flatten)]
-    pub log: Log,
+    pub observed: Observed,
 }
 
 /// `ropewalk bunch ap`.
@@ -132,7 +137,7 @@ pub(crate) struct BunchAp {
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub report_interval: u64,
     #[command(flatten)]
-    pub log: Log,
+    pub observed: Observed,
 }
 
 /// `ropewalk bunch status`.
@@ -142,4 +147,11 @@ pub(crate) struct BunchStatus {
     pub state: State,
     #[command(flatten)]
     pub show: Show,
+}
+
+/// `ropewalk bunch top`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BunchTop {
+    #[command(flatten)]
+    pub state: State,
 }

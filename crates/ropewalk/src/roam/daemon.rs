@@ -24,6 +24,7 @@ use ropewalk_net::{mptcp, privileges, service};
 use ropewalk_roam::choose::{Heard, choose};
 use ropewalk_roam::priority::Priorities;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -44,12 +45,12 @@ const GONE: u32 = 3;
 const PREFIX: &str = "roam";
 
 /// Runs until it is told to stop.
-pub(super) fn run(args: RoamArgs) -> anyhow::Result<()> {
+pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result<()> {
     let file = settings(&args)?;
     crate::logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
     privileges::keep_secrets()?;
     privileges::check_network()?;
-    let roam = file.roam;
+    let (roam, metrics) = (file.roam, metrics.or(file.metrics.listen));
     let dir = StateDir::open(&state_dir(&roam))?;
     let _lock = dir.lock()?;
     let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
@@ -69,6 +70,10 @@ pub(super) fn run(args: RoamArgs) -> anyhow::Result<()> {
     let supplicant = Supplicant::start(&dir.path().join("wpa"))?;
     let shown = Arc::new(Mutex::new(RoamStatus::default()));
     let _server = Server::start(&dir, Control(Arc::clone(&shown)))?;
+    if let Some(address) = metrics {
+        let control = Control(Arc::clone(&shown));
+        crate::metrics::serve(address, move || Ok(control.answer(Request::Roam {})))?;
+    }
     let mut daemon = Daemon {
         files: args,
         known,

@@ -6,7 +6,7 @@
 //!  neighbours ◀─▶ share ◀─▶ Ap
 //! ```
 
-use super::args::BunchAp as Args;
+use super::args::{BunchAp as Args, BunchRelease};
 use super::flows::{self, Flows};
 use super::hello::{self, Dialled};
 use super::record::{Broken, Channel, Records};
@@ -21,7 +21,7 @@ use anyhow::Context;
 use ipnet::Ipv4Net;
 use rand::Rng;
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bunch::ap::{Ap, Config, Frame, Input, Output};
+use ropewalk_bunch::ap::{Ap, Config, Custody, Frame, Input, Output};
 use ropewalk_bunch::{Mac, Time, icmp, inner};
 use ropewalk_net::poll::{Events, Interest, Poller, Signals, Waker};
 use ropewalk_net::service;
@@ -104,6 +104,10 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
     let config = Config {
         memory_bytes: parts.args.memory.0 as usize,
         report_every: Duration::from_millis(parts.args.report_interval),
+        custody: match parts.args.release {
+            BunchRelease::Acknowledged => Custody::UntilAcknowledged,
+            BunchRelease::Scheduled => Custody::UntilScheduled,
+        },
         // Until neighbours are there.
         share: false,
         ..Config::new(entropy().random(), vec![(Ipv4Addr::UNSPECIFIED, None)])

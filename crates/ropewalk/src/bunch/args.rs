@@ -21,6 +21,10 @@ pub(crate) enum Bunch {
     Status(BunchStatus),
     /// Watch the running gateway or access point live
     Top(BunchTop),
+    /// See how much of an uplink nobody uses, and for how long
+    #[cfg(feature = "parquet")]
+    #[command(subcommand)]
+    Harvest(super::harvest::Harvest),
     /// Remove an access point: end its tunnel and keep it out
     Revoke(Revoke),
 }
@@ -57,6 +61,15 @@ pub(crate) enum BunchScheduling {
     FirstCome,
     /// The one by which it is expected first.
     ExpectedDelivery,
+}
+
+/// When an access point forgets a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BunchRelease {
+    /// When the receiver has acknowledged it.
+    Acknowledged,
+    /// When somebody is told to forward it, as the paper has it: acknowledged bytes are lost with the one who was told.
+    Scheduled,
 }
 
 /// `ropewalk bunch gateway`.
@@ -124,6 +137,9 @@ pub(crate) struct BunchAp {
     /// For experiments: leave out so many of 100 packets that a neighbour would be handed
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
     pub miss: u8,
+    /// For experiments: when a packet is forgotten
+    #[arg(long, default_value = "acknowledged")]
+    pub release: BunchRelease,
     /// Name of the network device [default: the first free of bunch0, bunch1, …]
     #[arg(long, value_name = "NAME")]
     pub tun: Option<String>,

@@ -9,6 +9,7 @@
 //! | `share` | what neighbours hand each other |
 //! | `hello` | the access point's end of the handshake |
 //! | `tunnel`, `record` | a tunnel: its TCP connection, and what goes over it |
+//! | `harvest` | how much of an uplink nobody uses |
 //! | `words` | what the daemons tell each other besides the bunch protocol |
 //! | `report`, `top` | what they say of themselves, and how it is watched |
 
@@ -17,6 +18,8 @@ mod args;
 mod conn;
 mod flows;
 mod gateway;
+#[cfg(feature = "parquet")]
+mod harvest;
 mod hello;
 mod record;
 pub(crate) mod report;
@@ -70,6 +73,8 @@ pub(crate) fn run(args: Bunch) -> anyhow::Result<()> {
         Bunch::Ap(args) => run_ap(args),
         Bunch::Status(args) => status(&args),
         Bunch::Top(args) => watch(&args),
+        #[cfg(feature = "parquet")]
+        Bunch::Harvest(args) => harvest::run(&args),
         Bunch::Revoke(args) => revoke(&args),
     }
 }

@@ -102,6 +102,7 @@ pub(crate) const ACCESS_POINT: &[Metric<AccessPoint>] = counters_and_gauges! {
     Gauge "roam_access_point_rate_bits_per_second" "Rate of the last frame from it" |a| a.rate_bps.map(|r| r as f64);
     Gauge "roam_access_point_packet_time_seconds" "Air of a delivered packet of 1500 bytes" |a| a.packet_time_us.map(|us| us as f64 / 1e6);
     Gauge "roam_access_point_packet_time_measured" "1 if that is measured, 0 if it is by the signal" |a| Some(f64::from(u8::from(a.measured)));
+    Gauge "roam_access_point_least_rtt_seconds" "Least round trip of MPTCP's subflows by it" |a| a.least_rtt_ms.map(|ms| ms / 1e3);
     Counter "roam_access_point_received_bytes" "Bytes from it" |a| Some(a.received_bytes as f64);
     Counter "roam_access_point_sent_bytes" "Bytes to it" |a| Some(a.sent_bytes as f64);
 };

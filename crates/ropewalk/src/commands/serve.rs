@@ -185,7 +185,8 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
         running.add_socket(socket, name, None)?;
     }
     if let Some(address) = file.metrics.listen {
-        metrics::serve(address, outbox.clone())?;
+        let outbox = outbox.clone();
+        metrics::serve(address, move || outbox.ask(Request::Status {}))?;
     }
     let handler = GatewayControl { clients: clients.clone(), key: public, listening, loop_: outbox };
     let _server = Server::start(dir, handler)?;

@@ -5,6 +5,7 @@ use crate::commands::PathOptions;
 use crate::exit::{self, Code};
 use crate::report::Snapshot;
 use crate::report::history::Happened;
+use crate::report::pep::PepStatus;
 use crate::roam::report::RoamStatus;
 use crate::state::clients::KnownClient;
 use ropewalk_session::{Endpoint, PublicKey};
@@ -69,6 +70,9 @@ pub(crate) enum Request {
         /// What it may be used for.
         options: PathOptions,
     },
+    /// TCP proxy, within the daemon only: how it does.
+    #[serde(skip)]
+    Pep,
     /// Gateway, within the daemon only: end the session of this key.
     #[serde(skip)]
     Expel {
@@ -121,6 +125,11 @@ pub(crate) enum Response {
     Bunch {
         /// All of it.
         status: Box<BunchStatus>,
+    },
+    /// How a TCP proxy does.
+    Pep {
+        /// All of it.
+        status: Box<PepStatus>,
     },
     /// A token for a new client.
     Token {

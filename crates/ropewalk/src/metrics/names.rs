@@ -27,9 +27,12 @@ pub(crate) struct Metric<T> {
 
 macro_rules! counters_and_gauges {
     ($($kind:ident $name:literal $help:literal $value:expr;)*) => {
-        &[$(Metric { name: $name, kind: Kind::$kind, help: $help, value: $value }),*]
+        &[$($crate::metrics::Metric {
+            name: $name, kind: $crate::metrics::Kind::$kind, help: $help, value: $value
+        }),*]
     };
 }
+pub(super) use counters_and_gauges;
 
 /// Of the daemon.
 pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {

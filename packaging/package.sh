@@ -19,7 +19,7 @@ read -ra ARCHES <<<"${ARCHES:-amd64 arm64 armv7}"
 
 package_all() {
     local what
-    [ $# -gt 0 ] || set -- deb static openwrt image
+    [ $# -gt 0 ] || set -- deb static image openwrt
     for what in "$@"; do
         case $what in deb | static | openwrt | image) ;; *) fail "there is no package \"$what\": deb, static, openwrt and image are" ;; esac
     done

@@ -23,11 +23,12 @@ config_foreach() {
 		[ "$of" != "$kind" ] || "$call" "$one" "$@"
 	done
 }
+# Locals of a shell are seen by what it calls: none of the names of the init script.
 config_list_foreach() {
-	local all one IFS='
+	local stub_all stub_one IFS='
 '
-	eval "all=\${list_${1}_$2:-}"
-	for one in $all; do "$3" "$one"; done
+	eval "stub_all=\${list_${1}_$2:-}"
+	for stub_one in $stub_all; do "$3" "$stub_one"; done
 }
 network_get_device() { [ "$2" = wan ] && eval "$1=eth1"; }
 logger() { printf 'log: %s\n' "$*" >>"$SAID"; }

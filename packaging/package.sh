@@ -30,7 +30,7 @@ package_all() {
     REVISION=$(git rev-parse HEAD 2>/dev/null || echo unknown)
     SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
     export SOURCE_DATE_EPOCH
-    cross_parts
+    cross_parts "$*"
     for what in "$@"; do part "package: $what" "package_$what"; done
     # shellcheck disable=SC2094 # it leaves itself out
     (cd "$OUT" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
@@ -40,8 +40,11 @@ package_all() {
 }
 
 # The standard library for each machine, a C compiler and linker for all of them, and emulators.
+# A deb for this machine needs none of it.
 cross_parts() {
     local arch there=() venv=$TARGET/zig
+    WANTED=("${ARCHES[@]}")
+    [ "$1 ${ARCHES[*]}" != "deb $(dpkg --print-architecture 2>/dev/null)" ] || return 0
     packages qemu-aarch64-static:qemu-user-static
     for arch in "${ARCHES[@]}"; do
         if rustup target list --installed 2>/dev/null | grep -qx "${TRIPLE[$arch]}" || rustup --quiet target add "${TRIPLE[$arch]}" 2>/dev/null; then
@@ -51,6 +54,7 @@ cross_parts() {
         fi
     done
     ARCHES=("${there[@]}")
+    [ ${#ARCHES[@]} -gt 0 ] || [ "$1" != deb ] || return 0
     [ ${#ARCHES[@]} -gt 0 ] || fail "Rust's standard library for musl is needed: rustup target add x86_64-unknown-linux-musl"
     has cargo-zigbuild || env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=0 \
         cargo install --quiet --locked --debug --no-default-features --root "$TARGET/tools" "cargo-zigbuild@$ZIGBUILD"
@@ -138,26 +142,29 @@ try_image() {
 
 # For this machine from its own C library; for another from the static program, which needs none.
 package_deb() {
-    local arch own deb
+    local arch own deb triple
     packages dpkg-shlibdeps:dpkg-dev lintian ip:iproute2 nft:nftables
     has cargo-deb || env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=0 \
         cargo install --quiet --locked --debug --root "$TARGET/tools" "cargo-deb@$CARGO_DEB"
     own=$(dpkg --print-architecture)
-    for arch in "${ARCHES[@]}"; do
+    for arch in "${WANTED[@]}"; do
+        [ "$arch" = "$own" ] || [[ " ${ARCHES[*]} " = *" $arch "* ]] || continue
+        triple=${TRIPLE[$arch]}
         case $arch in
             "$own")
+                triple=$(rustc -vV | sed -n 's/^host: //p')
                 cargo build --profile dist -p ropewalk
                 cargo deb --quiet --no-build --profile dist -p ropewalk --output "$OUT/"
                 ;;
             armv7) continue ;;
             *)
                 cross "$arch" dist >/dev/null
-                cargo deb --quiet --no-build --no-strip --profile dist --target "${TRIPLE[$arch]}" -p ropewalk --output "$OUT/"
+                cargo deb --quiet --no-build --no-strip --profile dist --target "$triple" -p ropewalk --output "$OUT/"
                 ;;
         esac
         deb=$(compgen -G "$OUT/*_$arch.deb")
         lintian --fail-on error,warning "$deb"
-        sbom "$(basename "$deb" .deb)" "${TRIPLE[$arch]}"
+        sbom "$(basename "$deb" .deb)" "$triple"
         if [ "$arch" != "$own" ]; then
             packaging/deb/try-foreign "$deb" "$arch" "${EMULATOR[$arch]}"
         elif [ "$(id -u)" = 0 ] || has sudo; then

@@ -88,26 +88,20 @@ fn page(command: clap::Command) -> anyhow::Result<String> {
 
 /// Reference pages by file name.
 fn references() -> anyhow::Result<Vec<(String, String)>> {
-    let pages = vec![
+    #[allow(unused_mut, reason = "a small program has these alone")]
+    let mut pages = vec![
         ("commands.md".to_owned(), commands()),
         ("config.md".to_owned(), config()?),
         ("metrics.md".to_owned(), metrics()),
-        ("paper.md".to_owned(), format!("{MADE}{}", ropewalk_scenario::reference::paper_page())),
-        ("scenario.md".to_owned(), format!("{MADE}{}", ropewalk_scenario::reference::page())),
         ("status.md".to_owned(), status()?),
     ];
-    Ok(pages.into_iter().chain(tables()).collect())
-}
-
-/// The page of what `--format parquet` writes, where it is built in.
-#[cfg(feature = "parquet")]
-fn tables() -> Option<(String, String)> {
-    Some(("tables.md".to_owned(), format!("{MADE}{}", ropewalk_table::page())))
-}
-
-#[cfg(not(feature = "parquet"))]
-fn tables() -> Option<(String, String)> {
-    None
+    #[cfg(feature = "lab")]
+    pages.extend(
+        crate::experiments::pages()
+            .into_iter()
+            .map(|(name, text)| (name.to_owned(), format!("{MADE}{text}"))),
+    );
+    Ok(pages)
 }
 
 const MADE: &str = "<!-- Made by `cargo run -p ropewalk -- reference docs/guide`; do not edit. -->\n\n";

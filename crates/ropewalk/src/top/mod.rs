@@ -21,7 +21,7 @@ pub(crate) struct Top {
     pub state: Which,
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Print JSON once, with `--store`
+    /// Print JSON once; needs --store
     #[arg(long, requires = "store")]
     pub json: bool,
 }

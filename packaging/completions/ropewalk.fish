@@ -201,6 +201,11 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand drain" -l state -d 'St
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand drain" -l off -d 'Take sessions again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand drain" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l store-key -d 'Its key (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l json -d 'Print JSON once; needs --store'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand restore" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand restore" -s h -l help -d 'Print help'

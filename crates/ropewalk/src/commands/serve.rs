@@ -9,14 +9,14 @@ use crate::daemon::{
     take_precedence,
 };
 use crate::gateway::control::{GatewayControl, choose};
-use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening, by_tls};
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::radios::Radios;
 use crate::gateway::tls::{self, Certificate};
 use crate::gateway::{Gateway, SharedClients};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
-use crate::store::{Fleet, StoreSettings};
+use crate::store::{Fleet, Reach, StoreSettings};
 use crate::{logging, metrics};
 use anyhow::Context;
 use clap::Args;
@@ -191,6 +191,7 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     let handler = GatewayControl { clients: clients.clone(), key: public, listening, loop_: outbox };
     let _server = Server::start(dir, handler)?;
     let what = if radios.is_some() { "access point ready" } else { "gateway ready" };
+    let leaving = clients.clone();
     let mut gateway = Gateway::new(clients, reload, ports, now);
     if let Some((listeners, identity, certificate)) = tls {
         running.offer_tls(tls::offer(listeners, identity)?)?;
@@ -208,7 +209,9 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     }
     service::ready();
     tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
-    run_loop(&mut running, &mut gateway)
+    let outcome = run_loop(&mut running, &mut gateway);
+    leaving.leave();
+    outcome
 }
 
 /// TLS's sockets, while a low port can be had, and what it shows.
@@ -246,7 +249,8 @@ fn registry(
         tracing::warn!("{error:#}: tokens of the fleet do not name this gateway");
         Vec::new()
     });
-    fleet.start(&endpoints)?;
+    let tls = by_tls(listening, &endpoints)?;
+    fleet.start(&Reach { endpoints, tls })?;
     Ok(SharedClients::of(Arc::new(fleet)))
 }
 

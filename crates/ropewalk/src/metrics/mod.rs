@@ -196,6 +196,7 @@ mod tests {
     use crate::bunch::report::{ApStatus, Contributor};
     use crate::report::{Path, Peer, Traffic};
     use crate::roam::report::AccessPoint;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_scrape_names_peers_and_paths() {
@@ -211,6 +212,45 @@ mod tests {
             assert!(text.lines().any(|l| l.starts_with(line)), "{line}\n{text}");
         }
         assert!(!text.contains("ropewalk_path_rtt_seconds{"), "what is not known is not said");
+    }
+
+    /// Series that a scrape of this program can have.
+    fn exported() -> BTreeSet<String> {
+        let text = text(Response::Status { status: Box::default() }).unwrap();
+        let of = |line: &str| {
+            let (name, kind) = line.strip_prefix("# TYPE ")?.split_once(' ')?;
+            Some(if kind == "counter" { format!("{name}_total") } else { name.to_owned() })
+        };
+        text.lines().filter_map(of).collect()
+    }
+
+    /// Metrics that a dashboard names, and the panels that name none.
+    fn named(dashboard: &str) -> (BTreeSet<String>, Vec<String>) {
+        let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+        let (mut names, mut idle) = (BTreeSet::new(), Vec::new());
+        for panel in dashboard["panels"].as_array().unwrap().iter().filter(|p| p["type"] != "row") {
+            let targets = panel["targets"].as_array().map_or(&[][..], Vec::as_slice);
+            let text: Vec<&str> = targets.iter().map(|t| t["expr"].as_str().unwrap()).collect();
+            let text = text.join(" ");
+            let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | ':')));
+            let own: Vec<String> = words.filter(|w| w.starts_with("ropewalk_")).map(str::to_owned).collect();
+            if own.is_empty() {
+                idle.push(panel["title"].to_string());
+            }
+            names.extend(own);
+        }
+        (names, idle)
+    }
+
+    #[test]
+    fn the_dashboard_names_metrics_that_there_are() {
+        let (names, idle) = named(include_str!("../../../../packaging/grafana/ropewalk.json"));
+        let exported = exported();
+        let unknown: Vec<_> = names.difference(&exported).collect();
+        assert!(unknown.is_empty() && idle.is_empty(), "no such metric: {unknown:?}; no metric: {idle:?}");
+        assert!(names.len() > 20, "{names:?}");
+        let wrong = r#"{"panels":[{"type":"stat","targets":[{"expr":"rate(ropewalk_peers_total[1m])"}]}]}"#;
+        assert!(!named(wrong).0.is_subset(&exported), "the null case: a gauge has no total");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! `ropewalk top`: the running bond, live.
 
+mod fleet;
 pub(crate) mod live;
 mod view;
 
-use crate::cli::Which;
+use crate::cli::{StoreArgs, Which};
 use crate::commands::snapshot;
 use crate::control::ask::Line;
 use crate::report::{Path, Peer, Snapshot};
@@ -18,6 +19,11 @@ use std::collections::VecDeque;
 pub(crate) struct Top {
     #[command(flatten)]
     pub state: Which,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Print JSON once; needs --store
+    #[arg(long, requires = "store")]
+    pub json: bool,
 }
 
 /// What is shown.
@@ -32,6 +38,9 @@ struct App {
 
 /// Shows it until `q` is pressed.
 pub(crate) fn run(args: &Top) -> anyhow::Result<()> {
+    if let Some(store) = args.store.settings()? {
+        return fleet::run(&store, args.json);
+    }
     let mut daemon = Line::open(&StateDir::existing(&args.state.find()?)?)?;
     live::show(&mut daemon, &mut App::default())
 }

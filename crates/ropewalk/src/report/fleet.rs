@@ -70,7 +70,9 @@ impl FleetStatus {
             let _ = write!(out, "; {} devices wait", self.waiting);
         }
         out.push('\n');
-        self.warnings.iter().for_each(|warning| drop(writeln!(out, "  warning: {warning}")));
+        for warning in &self.warnings {
+            let _ = writeln!(out, "  warning: {warning}");
+        }
         for g in &self.gateways {
             let state = if g.draining { ", draining" } else { "" };
             let _ = writeln!(out, "  {}: {} clients{state}, {}", g.name, g.clients, g.endpoints.join(" "));

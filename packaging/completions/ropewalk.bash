@@ -124,6 +124,9 @@ _ropewalk() {
             ropewalk__subcmd__bunch,gateway)
                 cmd="ropewalk__subcmd__bunch__subcmd__gateway"
                 ;;
+            ropewalk__subcmd__bunch,harvest)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest"
+                ;;
             ropewalk__subcmd__bunch,help)
                 cmd="ropewalk__subcmd__bunch__subcmd__help"
                 ;;
@@ -136,11 +139,41 @@ _ropewalk() {
             ropewalk__subcmd__bunch,status)
                 cmd="ropewalk__subcmd__bunch__subcmd__status"
                 ;;
+            ropewalk__subcmd__bunch,top)
+                cmd="ropewalk__subcmd__bunch__subcmd__top"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest,help)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest,record)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__record"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest,report)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__report"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest,trace)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__trace"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help,help)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help,record)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__record"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help,report)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__report"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help,trace)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__trace"
+                ;;
             ropewalk__subcmd__bunch__subcmd__help,ap)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__ap"
                 ;;
             ropewalk__subcmd__bunch__subcmd__help,gateway)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help,harvest)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest"
                 ;;
             ropewalk__subcmd__bunch__subcmd__help,help)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__help"
@@ -153,6 +186,18 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__bunch__subcmd__help,status)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__status"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help,top)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__top"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest,record)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__record"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest,report)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__report"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest,trace)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__trace"
                 ;;
             ropewalk__subcmd__help,ap)
                 cmd="ropewalk__subcmd__help__subcmd__ap"
@@ -253,6 +298,9 @@ _ropewalk() {
             ropewalk__subcmd__help__subcmd__bunch,gateway)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__gateway"
                 ;;
+            ropewalk__subcmd__help__subcmd__bunch,harvest)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest"
+                ;;
             ropewalk__subcmd__help__subcmd__bunch,invite)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__invite"
                 ;;
@@ -261,6 +309,18 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__bunch,status)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__status"
+                ;;
+            ropewalk__subcmd__help__subcmd__bunch,top)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__top"
+                ;;
+            ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest,record)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__record"
+                ;;
+            ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest,report)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__report"
+                ;;
+            ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest,trace)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__trace"
                 ;;
             ropewalk__subcmd__help__subcmd__lab,capture)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__capture"
@@ -324,6 +384,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__roam,status)
                 cmd="ropewalk__subcmd__help__subcmd__roam__subcmd__status"
+                ;;
+            ropewalk__subcmd__help__subcmd__roam,top)
+                cmd="ropewalk__subcmd__help__subcmd__roam__subcmd__top"
                 ;;
             ropewalk__subcmd__help__subcmd__setup,client)
                 cmd="ropewalk__subcmd__help__subcmd__setup__subcmd__client"
@@ -499,6 +562,9 @@ _ropewalk() {
             ropewalk__subcmd__roam,status)
                 cmd="ropewalk__subcmd__roam__subcmd__status"
                 ;;
+            ropewalk__subcmd__roam,top)
+                cmd="ropewalk__subcmd__roam__subcmd__top"
+                ;;
             ropewalk__subcmd__roam__subcmd__help,help)
                 cmd="ropewalk__subcmd__roam__subcmd__help__subcmd__help"
                 ;;
@@ -507,6 +573,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__roam__subcmd__help,status)
                 cmd="ropewalk__subcmd__roam__subcmd__help__subcmd__status"
+                ;;
+            ropewalk__subcmd__roam__subcmd__help,top)
+                cmd="ropewalk__subcmd__roam__subcmd__help__subcmd__top"
                 ;;
             ropewalk__subcmd__setup,client)
                 cmd="ropewalk__subcmd__setup__subcmd__client"
@@ -679,7 +748,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch)
-            opts="-h --help gateway invite ap status revoke help"
+            opts="-h --help gateway invite ap status top harvest revoke help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -693,7 +762,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__ap)
-            opts="-h --token-file --state --uplink --uplink-rate --home --share --miss --tun --memory --send-buffer --report-interval --log --log-format --help"
+            opts="-h --token-file --state --uplink --uplink-rate --home --share --miss --release --tun --memory --send-buffer --report-interval --log --log-format --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -727,6 +796,10 @@ _ropewalk() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --release)
+                    COMPREPLY=($(compgen -W "acknowledged scheduled" -- "${cur}"))
+                    return 0
+                    ;;
                 --tun)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -751,6 +824,10 @@ _ropewalk() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -759,7 +836,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__gateway)
-            opts="-h --state --listen --deliver --serve --udp --address --tun --variant --custody --scheduling --grace --log --log-format --help"
+            opts="-h --state --listen --deliver --serve --udp --address --tun --variant --custody --scheduling --grace --log --log-format --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -813,6 +890,180 @@ _ropewalk() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest)
+            opts="-h --help record report trace help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help)
+            opts="record report trace help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__record)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__trace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__record)
+            opts="-h --uplink --uplink-rate --out --every --log --log-format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --uplink)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --uplink-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --every)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__report)
+            opts="-h --hours --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --hours)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__trace)
+            opts="-h --out --days --uplink-rate --seed --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --days)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --uplink-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -821,7 +1072,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__help)
-            opts="gateway invite ap status revoke help"
+            opts="gateway invite ap status top harvest revoke help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -851,6 +1102,62 @@ _ropewalk() {
         ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest)
+            opts="record report trace"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__record)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__trace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -905,6 +1212,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -992,6 +1313,24 @@ _ropewalk() {
             ;;
         ropewalk__subcmd__bunch__subcmd__status)
             opts="-h --state --json --watch --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__top)
+            opts="-h --state --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1171,7 +1510,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__bunch)
-            opts="gateway invite ap status revoke"
+            opts="gateway invite ap status top harvest revoke"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1212,6 +1551,62 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest)
+            opts="record report trace"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__record)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__trace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__help__subcmd__bunch__subcmd__invite)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1241,6 +1636,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__bunch__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1801,7 +2210,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__roam)
-            opts="scan status"
+            opts="scan status top"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1829,6 +2238,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__roam__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__roam__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2935,7 +3358,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__pep)
-            opts="-h --state --policy --window --connections --tun --log --log-format --help"
+            opts="-h --state --policy --window --connections --tun --metrics --log --log-format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2958,6 +3381,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --tun)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3153,7 +3580,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__roam)
-            opts="-h --config --radio --interface --networks --state --log --log-format --help scan status help"
+            opts="-h --config --radio --interface --networks --state --log --log-format --metrics --help scan status top help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3187,6 +3614,10 @@ _ropewalk() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -3195,7 +3626,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__roam__subcmd__help)
-            opts="scan status help"
+            opts="scan status top help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3237,6 +3668,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__roam__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam__subcmd__help__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3294,6 +3739,24 @@ _ropewalk() {
             ;;
         ropewalk__subcmd__roam__subcmd__status)
             opts="-h --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam__subcmd__top)
+            opts="-h --state --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

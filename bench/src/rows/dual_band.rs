@@ -142,7 +142,9 @@ fn causes_case(
         bench.progress.end(&format!("{label}: {:.0} Mb/s", sample.value.unwrap_or(f64::NAN)));
         value.push(sample);
     }
-    let shares = Shares::of(&value.samples, sum);
+    // A seed that failed could be the worst.
+    let whole = value.samples.len() as u32 == bench.plan.repeats(SEEDS);
+    let shares = Shares::of(&value.samples, sum).filter(|_| whole);
     let goal = if has_goal { goal() } else { Goal::none() };
     let figure = |what, share, goal| Figure::new(what, Unit::Times, share, [], goal);
     let figures = vec![

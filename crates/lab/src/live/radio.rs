@@ -153,9 +153,9 @@ impl Engine {
                 Output::Received(received) => self.on_received(received),
                 Output::Completion(done) => {
                     let Some(radios) = &mut self.radios else { return };
-                    radios.neighbours[usize::from(done.iface.0)].on_completion(&done);
-                    if let (Status::Delivered, Some(rate)) = (done.status, done.rate) {
-                        let bps = radios.air.bps(rate);
+                    let bps = done.rate.map(|rate| radios.air.bps(rate));
+                    radios.neighbours[usize::from(done.iface.0)].on_completion(&done, bps);
+                    if let (Status::Delivered, Some(bps)) = (done.status, bps) {
                         let heard = radios.heard_mut(usize::from(done.iface.0), done.to);
                         heard.acknowledged += 1;
                         heard.rate_bps += bps;
@@ -171,7 +171,7 @@ impl Engine {
         let Some(radios) = &mut self.radios else { return };
         let iface = usize::from(received.iface.0);
         let (by, own) = (radios.on_air[iface], radios.macs[iface]);
-        radios.neighbours[iface].on_received(&received);
+        radios.neighbours[iface].on_received(&received, radios.air.bps(received.rate));
         // Kept at the sender's, where the rest of what is known about the pair is.
         if let Some(sender) = radios.iface_of(received.from) {
             let heard = radios.heard_mut(sender, own);

@@ -131,6 +131,8 @@ fn work(args: &PepArgs, versions: &[bool], journal: &mut Journal) -> anyhow::Res
     for v6 in versions {
         divert(journal, tun.index(), tun.name(), *v6)?;
     }
+    // All that needs more is done.
+    privileges::drop_all_but_network()?;
     let (inbox, outbox) = mailbox()?;
     if let Some(address) = args.metrics {
         metrics::serve(address, move || outbox.ask(Request::Pep))?;

@@ -54,7 +54,9 @@ impl View for App {
             Span::from(format!(" · running {}", time(now.uptime_s))),
             channel,
         ];
-        let all: Vec<(String, String)> = now.access_points.iter().map(key).collect();
+        // One that was left and joined again is there twice for a while.
+        let all: Vec<(String, String)> =
+            now.access_points.iter().filter(|a| a.state != "left").map(key).collect();
         let (all, wide) = (self.series.sum(&all), usize::from(head.width / 2).saturating_sub(6));
         let second = text::Line::from(vec![
             Span::from(format!("up {} ", rate_text(Some(&all), |r| r.up, wide))).fg(Color::Cyan),
@@ -80,7 +82,7 @@ fn key(a: &AccessPoint) -> (String, String) {
 
 impl App {
     fn row<'a>(&self, a: &AccessPoint, wide: u16) -> Row<'a> {
-        let rates = self.series.of(&key(a));
+        let rates = self.series.of(&key(a)).filter(|_| a.state != "left");
         let color = match a.state.as_str() {
             "active" => Color::Green,
             "left" => Color::Red,

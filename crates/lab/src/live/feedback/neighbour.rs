@@ -69,10 +69,9 @@ impl Neighbours {
         n.waiting_bytes += len;
     }
 
-    /// It is done with one.
-    pub(crate) fn on_completion(&mut self, done: &Completion) {
+    /// It is done with one, which went at `rate`, bit/s in the lab's time.
+    pub(crate) fn on_completion(&mut self, done: &Completion, rate: Option<u64>) {
         let (category, len) = parts(done.token);
-        let rate = done.rate.map(|rate| rate.bps());
         let n = self.entry(done.to);
         n.waiting[category] = n.waiting[category].saturating_sub(1);
         n.waiting_bytes = n.waiting_bytes.saturating_sub(len);
@@ -80,10 +79,10 @@ impl Neighbours {
         self.tx_rate_bps = rate.unwrap_or(self.tx_rate_bps);
     }
 
-    /// A packet has come.
-    pub(crate) fn on_received<T>(&mut self, received: &Received<T>) {
+    /// A packet has come at `rate`, bit/s in the lab's time.
+    pub(crate) fn on_received<T>(&mut self, received: &Received<T>, rate: u64) {
         let n = self.entry(received.from);
-        n.rx_rate_bps = received.rate.bps();
+        n.rx_rate_bps = rate;
         n.signal_mdbm = (received.signal_dbm * 1000.0) as i32;
         n.heard = Some(received.at);
     }
@@ -125,11 +124,11 @@ mod tests {
             n.on_taken(to, token(category, len));
         }
         assert_eq!((n.waiting(), n.get(far).unwrap().waiting), ((4, 2790), [1, 2, 0, 0]));
-        n.on_completion(&done(far, token(1, 1500)));
+        n.on_completion(&done(far, token(1, 1500)), None);
         assert_eq!((n.waiting(), n.get(far).unwrap().waiting), ((3, 1290), [1, 1, 0, 0]));
-        n.on_completion(&done(near, token(3, 200)));
-        n.on_completion(&done(far, token(1, 1000)));
-        n.on_completion(&done(far, token(0, 90)));
+        n.on_completion(&done(near, token(3, 200)), None);
+        n.on_completion(&done(far, token(1, 1000)), None);
+        n.on_completion(&done(far, token(0, 90)), None);
         assert_eq!(n.waiting(), (0, 0));
         assert!(n.get(Mac::local(3)).is_none());
     }

@@ -17,6 +17,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ropewalk_table::harvest::{self, Interval};
+use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +41,7 @@ pub(crate) struct Record {
     /// What the uplink carries, Mbit/s
     #[arg(long, value_name = "MBPS", value_parser = rate_mbps)]
     pub uplink_rate: f64,
-    /// Directory for the record: a Parquet file for each hour (UTC); created if missing
+    /// Directory for the record: a Parquet file for each hour recorded; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Seconds between two looks
@@ -145,7 +146,9 @@ fn write(dir: &Path, all: &[Interval]) -> anyhow::Result<()> {
     let words = || format!("{} cannot be written", place.display());
     std::fs::create_dir_all(dir).with_context(words)?;
     let new = place.with_extension("new");
-    std::fs::write(&new, harvest::encode(all)?).with_context(words)?;
+    let mut file = std::fs::File::create(&new).with_context(words)?;
+    file.write_all(&harvest::encode(all)?).with_context(words)?;
+    file.sync_all().with_context(words)?;
     std::fs::rename(&new, &place).with_context(words)
 }
 

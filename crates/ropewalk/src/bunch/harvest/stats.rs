@@ -106,7 +106,8 @@ fn rate(all: &[Interval], mbps: f64, within: &impl Fn(&Interval) -> bool) -> Rat
     let follows = |a: &Interval, b: &Interval| {
         // A pause in the record ends a stretch: nobody knows what was then.
         let gap = (b.at_s - a.at_s) as f64 - a.length_s;
-        gap.abs() <= a.length_s / 2.0 && there(&a) == there(&b)
+        // Times are whole seconds.
+        gap.abs() <= (a.length_s / 2.0).max(1.5) && there(&a) == there(&b)
     };
     let stretches: Vec<(f64, f64)> = all
         .chunk_by(follows)

@@ -18,7 +18,8 @@ pub(crate) struct Network {
     /// The device's index and name.
     device: (u32, String),
     wanted: Vec<IpNet>,
-    dns: Vec<IpAddr>,
+    /// Name servers, and the domains that they are asked about; without any, all names are.
+    dns: (Vec<IpAddr>, Vec<String>),
     addresses: Vec<IpNet>,
     mtu: u32,
 }
@@ -29,7 +30,7 @@ impl Network {
         journal: Journal,
         tun: &Tun,
         wanted: Vec<IpNet>,
-        dns: Vec<IpAddr>,
+        dns: (Vec<IpAddr>, Vec<String>),
         mtu: u32,
     ) -> Network {
         let (routes, device) = (Routes::new(tun.index()), (tun.index(), tun.name().to_owned()));
@@ -71,8 +72,9 @@ impl Network {
                 self.routes.add(&mut self.journal, *network)?;
             }
             self.follow(links);
-            if !self.dns.is_empty() {
-                dns::set(&mut self.journal, &self.device.1, &self.dns)?;
+            let (servers, domains) = &self.dns;
+            if !servers.is_empty() {
+                dns::set(&mut self.journal, &self.device.1, servers, domains)?;
             }
         }
         Ok(())

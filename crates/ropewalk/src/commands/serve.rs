@@ -8,8 +8,10 @@ use crate::daemon::{
     Core, DEVICE_QUEUE, Devices, Links, Outbox, Reload, Running, entropy, mailbox, run as run_loop,
     take_precedence,
 };
+use crate::gateway::audit::{Audit, Entry};
 use crate::gateway::control::{GatewayControl, choose};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::gateway::grants::{Keeper, Machine, SharedJournal};
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::radios::Radios;
 use crate::gateway::tls::{self, Certificate};
@@ -25,15 +27,16 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
 use ropewalk_fleet::Evict;
 use ropewalk_net::poll::Signals;
-use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding};
+use ropewalk_net::setup::{DeviceConfig, Journal, Protocol, Routes, configure, forwarding};
 use ropewalk_net::tls::{Identity, Listeners};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
 use ropewalk_session::{BackhaulEnd, Endpoint, Layer, StaticKey};
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// `ropewalk serve`.
 #[derive(Debug, Args)]
@@ -85,12 +88,29 @@ pub(super) fn start(options: GatewayOptions) -> anyhow::Result<()> {
     privileges::check()?;
     let dir = StateDir::open(&options.state)?;
     let _lock = dir.lock()?;
-    let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    let outcome = serve(options, &dir, &mut journal);
-    outcome.and(journal.restore().map_err(Into::into))
+    let journal = TakesBack(Arc::new(Mutex::new(Some(journal))));
+    let outcome = serve(options, &dir, &journal.0);
+    let journal = journal.take();
+    outcome.and(journal.map_or(Ok(()), Journal::restore).map_err(Into::into))
+}
+
+/// The journal is shared with the thread that grants; it ends with this all the same, also on the way out of a panic.
+struct TakesBack(SharedJournal);
+
+impl TakesBack {
+    fn take(&self) -> Option<Journal> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for TakesBack {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
 }
 
 /// What is wanted, from the command line and the file.
@@ -142,12 +162,13 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     Ok(GatewayOptions { file, reload, state: args.state.dir, pool, backhaul: None, behind: Vec::new() })
 }
 
-fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()> {
+fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> anyhow::Result<()> {
     let GatewayOptions { file, reload, pool, backhaul, behind, .. } = options;
     let radios = backhaul.is_some().then(|| super::ap::radios(&file, dir)).transpose()?;
     if backhaul.is_some() {
-        super::ap::protect_frames(&file.ap.link, journal);
+        with(journal, |journal| super::ap::protect_frames(&file.ap.link, journal))?;
     }
+    let was_forwarding = forwards();
     let config =
         Config { backhaul, client_to_client: file.serve.client_to_client, ..file.engine.to_config() };
     let (inbox, outbox) = mailbox()?;
@@ -161,7 +182,10 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
         (radios.is_none() && !file.serve.tls_listen.is_empty()).then(|| open_tls(&file, dir)).transpose()?;
     let (devices, ports) = match config.layer() {
         Layer::Two => (Devices::to_come(ports::prefix(&file)), Some(Ports::new(&file)?)),
-        Layer::Three => (Devices::one(set_up(&file, &pool, &behind, journal)?), None),
+        Layer::Three => {
+            let tun = with(journal, |journal| set_up(&file, &pool, &behind, journal))??;
+            (Devices::one(tun), None)
+        }
     };
     let own = || sockets.iter().map(UdpSocket::local_addr).collect();
     let listen = radios.as_ref().map_or_else(own, Radios::addresses);
@@ -175,6 +199,7 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     let clients = registry(fleet, dir, pool, &listening)?.with_networks(&file.ap.repeater);
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
+    let (all_joined, device_name) = (config.joins_clients(), devices.name().to_owned());
     let engine = Engine::gateway(config, key, inside, Box::new(clients.clone()), entropy(), now);
     let core = Core::new(engine, devices, true, Links::new(file.engine.lives_on_completions()));
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
@@ -187,10 +212,22 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     if let Some(address) = file.metrics.listen {
         metrics::serve(address, outbox.clone())?;
     }
-    let handler = GatewayControl { clients: clients.clone(), key: public, listening, loop_: outbox };
+    let machine = Machine {
+        device: ports.is_none().then(|| (device_name, pool.gateway())),
+        own: own_ports(&listening, &file),
+        all_joined,
+        in_fleet,
+        closed: was_forwarding.map(|was| !was && !file.serve.masquerade),
+    };
+    let granted = Keeper::start(dir, journal, clients.clone(), outbox.clone(), machine)?;
+    let noted = (granted, Audit::start(dir)?);
+    noted.1.note(Entry::new("started"));
+    let (keeper, audit) = noted.clone();
+    let handler =
+        GatewayControl { clients: clients.clone(), key: public, listening, loop_: outbox, keeper, audit };
     let _server = Server::start(dir, handler)?;
     let what = if radios.is_some() { "access point ready" } else { "gateway ready" };
-    let mut gateway = Gateway::new(clients, reload, ports, now);
+    let mut gateway = Gateway::new(clients, reload, ports, noted, now);
     if let Some((listeners, identity, certificate)) = tls {
         running.offer_tls(tls::offer(listeners, identity)?)?;
         gateway.offers_tls(certificate);
@@ -208,6 +245,24 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
     service::ready();
     tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
     run_loop(&mut running, &mut gateway)
+}
+
+/// Does something with the journal, which is there until the gateway ends.
+fn with<T>(journal: &SharedJournal, work: impl FnOnce(&mut Journal) -> T) -> anyhow::Result<T> {
+    let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(work(journal.as_mut().context("the gateway is stopping")?))
+}
+
+/// Whether this machine forwards IPv4, and IPv6, without our doing.
+fn forwards() -> [bool; 2] {
+    let on = |key: &str| std::fs::read_to_string(key).is_ok_and(|value| value.trim() == "1");
+    ["/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv6/conf/all/forwarding"].map(on)
+}
+
+/// Ports of the gateway's own, which lead to no client.
+fn own_ports(listening: &Listening, file: &File) -> BTreeSet<(Protocol, u16)> {
+    let metrics = file.metrics.listen.map(|address| (Protocol::Tcp, address.port()));
+    listening.ports().into_iter().chain(metrics).collect()
 }
 
 /// TLS's sockets, while a low port can be had, and what it shows.

@@ -111,7 +111,7 @@ pub(super) fn run(args: RoamArgs) -> anyhow::Result<()> {
 struct Control(Arc<Mutex<RoamStatus>>);
 
 impl ControlHandler for Control {
-    fn answer(&self, request: Request) -> Response {
+    fn answer(&self, request: Request, _by: u32) -> Response {
         match request {
             Request::Roam {} => {
                 let status = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -110,7 +110,7 @@ fn a_port_leads_to_a_client_until_it_is_taken_back_or_the_client_is_revoked() {
     if !root() {
         return;
     }
-    let net = net("forward", &["alice"]);
+    let net = net("forward", &["alice", "bob"]);
     let mut gateway = net.serve();
     let _alice = net.up(0);
     let inside = &net.clients[0].1;
@@ -140,6 +140,7 @@ fn a_port_leads_to_a_client_until_it_is_taken_back_or_the_client_is_revoked() {
     // A flushed firewall comes back with a reload, and everything after kill -9.
     net.gateway.shell("nft flush ruleset").unwrap();
     assert_eq!(net.visit(&web, 8080), None);
+    assert!(!reaches(inside, "10.1.9.1"), "it opens nothing to clients");
     net.gateway.shell(&format!("kill -HUP {}", gateway.id())).unwrap();
     eventually("a reload puts it back", || net.visit(&web, 8080).is_some());
     gateway.kill();
@@ -151,10 +152,19 @@ fn a_port_leads_to_a_client_until_it_is_taken_back_or_the_client_is_revoked() {
     assert!(!reaches(inside, "10.1.9.1") && !reaches(&net.visitor, "10.77.0.2"));
     net.done("forward remove tcp 8080");
     assert_eq!(net.visit(&web, 8080), None, "taken back");
+    assert_eq!(net.gateway.shell("cat /proc/sys/net/ipv4/ip_forward").unwrap().trim(), "0");
+    assert!(!reaches(inside, "10.1.9.1") && !reaches(&net.visitor, "10.77.0.2"));
     net.done("forward add alice tcp 8080 --to 80");
     net.done("revoke alice");
     assert_eq!(net.done("forward list"), "no port is forwarded\n");
-    assert_eq!(net.gateway.shell("nft list ruleset").unwrap(), "");
+    assert_eq!(net.gateway.shell("nft list ruleset; ip rule | grep 2922 || true").unwrap(), "");
+    // It was this gateway that kept the way shut: the wires would carry it.
+    let bob = net.up(1);
+    assert!(!reaches(&net.clients[1].1, "10.1.9.1"));
+    net.gateway.shell("sysctl -w net.ipv4.ip_forward=1").unwrap();
+    eventually("a machine that forwards", || reaches(&net.clients[1].1, "10.1.9.1"));
+    net.gateway.shell("sysctl -w net.ipv4.ip_forward=0").unwrap();
+    drop(bob);
     gateway.stop();
     assert_eq!(net.gateway.shell("nft list ruleset; cat /proc/sys/net/ipv4/ip_forward").unwrap().trim(), "0");
     let log = net.done("audit");
@@ -182,6 +192,7 @@ fn clients_of_a_group_reach_each_other_and_no_others() {
     eventually("members reach each other", || reaches(alice, "10.77.0.3") && reaches(bob, "10.77.0.2"));
     assert!(!reaches(carol, "10.77.0.2") && !reaches(alice, "10.77.0.4"), "carol is none");
     // Without the firewall nobody reaches anybody.
+    assert_ne!(net.gateway.shell("nft list ruleset").unwrap(), "");
     net.gateway.shell("nft flush ruleset").unwrap();
     assert!(!reaches(alice, "10.77.0.3") && !reaches(carol, "10.77.0.2"));
     net.gateway.shell(&format!("kill -HUP {}", gateway.id())).unwrap();

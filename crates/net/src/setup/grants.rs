@@ -1,7 +1,7 @@
 //! What a gateway grants to some of its clients: forwarded ports, groups whose members reach each other, caps of rates.
 //!
-//! All of it is one table of the firewall, and a queueing discipline at the bond's device. Groups have two rules of routing besides: packets from one client to
-//! another go nowhere unless the table has marked them. So a firewall that somebody flushes joins no clients.
+//! All of it is one table of the firewall, and a queueing discipline at the bond's device. There are two rules of routing besides, where a way is open that is not
+//! for all: what clients send goes nowhere unless the table has marked it. So a firewall that somebody flushes opens nothing.
 
 use std::net::IpAddr;
 
@@ -9,11 +9,12 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, RuleKind};
-use super::{Change, Journal, SetupError, forwarding};
+use super::sysctl::{forward_no_more, forwarding};
+use super::{Change, Journal, SetupError};
 use crate::command::Tool;
 use crate::nft::{Nft, quoted, table_name};
 
-/// The mark of packets between members of a group: "rg" in ASCII.
+/// The mark of packets from clients that have a way, to a member of their group or as answers from a forwarded port: "rg" in ASCII.
 pub const GROUP_MARK: u32 = 0x7267;
 /// The priority of the rule that lets them through; the next holds the others back.
 pub const GROUP_PRIORITY: u32 = 29_220;
@@ -43,7 +44,7 @@ impl Protocol {
 }
 
 /// A port of this machine that leads to a client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
     /// Of which protocol.
     pub protocol: Protocol,
@@ -58,7 +59,7 @@ pub struct Forward {
 }
 
 /// What a client may send and receive at most.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The client's addresses.
     pub addresses: Vec<IpAddr>,
@@ -68,18 +69,22 @@ pub struct Limit {
     pub up_bps: Option<u64>,
 }
 
-/// All that is granted, by addresses.
+/// All that is granted, by addresses. The journal has the device only, by which the table is taken back: it must not grow with every change.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Grants {
     /// The bond's device.
     pub device: String,
     /// Forwarded ports.
+    #[serde(skip)]
     pub forwards: Vec<Forward>,
     /// Groups, by their members' addresses.
+    #[serde(skip)]
     pub groups: Vec<Vec<IpAddr>>,
     /// Caps.
+    #[serde(skip)]
     pub limits: Vec<Limit>,
-    /// For IPv4 and for IPv6: this machine forwards for our sake only, and so for clients nothing else than this.
+    /// For IPv4 and for IPv6: this machine forwards for the sake of these grants only, and so for clients nothing else than this.
+    #[serde(skip)]
     pub closed: [bool; 2],
 }
 
@@ -88,36 +93,45 @@ pub struct Grants {
 /// # Errors
 /// `nft` or `tc` is not there, or refuses; a part may be in force then.
 pub fn grant(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Result<(), SetupError> {
-    let of = |version: fn(&IpAddr) -> bool| {
-        let members = grants.groups.iter().flatten();
-        grants.forwards.iter().map(|f| &f.address).chain(members).any(version)
-    };
-    join(journal, grants, networks)?;
+    let [v4, v6] = grants.forwarded();
+    // Ways are closed before the table goes that watches them.
+    for (v6, closed, needed) in [(false, grants.closed[0], v4), (true, grants.closed[1], v6)] {
+        if closed && !needed {
+            forward_no_more(journal, v6)?;
+        }
+    }
+    hold_back(journal, grants, networks)?;
     replace(journal, grants)?;
-    forwarding(journal, of(IpAddr::is_ipv4), of(IpAddr::is_ipv6))?;
+    forwarding(journal, v4, v6)?;
     shape(&grants.device, &grants.limits)
 }
 
-/// The rules of routing: with groups they are there, without they are not.
-fn join(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Result<(), SetupError> {
-    let interface = grants.device.clone();
-    let mut rules = Vec::new();
+/// The rules of routing, where some clients have a way that others have not.
+fn hold_back(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Result<(), SetupError> {
+    let (mut wanted, mut others) = (Vec::new(), Vec::new());
     // From the last to the first: what is marked has a way only once all else has none.
     for network in networks {
-        let (v6, network) = (network.addr().is_ipv6(), network.trunc());
+        let v6 = network.addr().is_ipv6();
+        let closed = grants.closed[usize::from(v6)];
+        let everywhere = IpNet::new_assert(network.addr(), 0).trunc();
+        let network = if closed { everywhere } else { network.trunc() };
+        let interface = grants.device.clone();
         let through = RuleKind::InMarkToMain { interface: interface.clone(), mark: GROUP_MARK };
-        let not = RuleKind::InToNowhere { interface: interface.clone(), network };
-        rules.push(Change::Rule(Rule { v6, priority: GROUP_PRIORITY + 1, does: not }));
-        rules.push(Change::Rule(Rule { v6, priority: GROUP_PRIORITY, does: through }));
+        let not = RuleKind::InToNowhere { interface, network };
+        let rules = [(1, not), (0, through)]
+            .map(|(place, does)| Change::Rule(Rule { v6, priority: GROUP_PRIORITY + place, does }));
+        let are = !grants.groups.is_empty() || (closed && grants.forwarded()[usize::from(v6)]);
+        (if are { &mut wanted } else { &mut others }).extend(rules);
     }
     let stands = |journal: &Journal, rule: &Change| journal.changes().contains(rule);
-    if grants.groups.is_empty() {
-        let mut ours = rules.iter().rev().filter(|r| stands(journal, r)).cloned().collect::<Vec<_>>();
-        return ours.drain(..).try_for_each(|rule| journal.undo(&rule));
-    }
-    for rule in rules {
+    for rule in wanted {
         if !stands(journal, &rule) {
             journal.make(rule)?;
+        }
+    }
+    for rule in others.iter().rev() {
+        if stands(journal, rule) {
+            journal.undo(rule)?;
         }
     }
     Ok(())
@@ -125,13 +139,12 @@ fn join(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Result<()
 
 /// The table: replaced in one step, and gone where nothing is granted.
 fn replace(journal: &mut Journal, grants: &Grants) -> Result<(), SetupError> {
-    let old = journal.changes().iter().find(|c| matches!(c, Change::Grants(_))).cloned();
-    let new = (!grants.is_empty()).then(|| Change::Grants(grants.clone()));
-    match (old, new) {
-        (Some(old), Some(new)) => journal.replace(&old, new),
-        (None, Some(new)) => journal.make(new),
-        (Some(old), None) => journal.undo(&old),
-        (None, None) => Ok(()),
+    let noted = journal.changes().iter().find(|c| matches!(c, Change::Grants(_))).cloned();
+    match (noted, grants.is_empty()) {
+        (Some(_), false) => grants.add(),
+        (None, false) => journal.make(Change::Grants(grants.clone())),
+        (Some(noted), true) => journal.undo(&noted),
+        (None, true) => Ok(()),
     }
 }
 
@@ -139,6 +152,12 @@ impl Grants {
     /// Nothing is granted.
     pub fn is_empty(&self) -> bool {
         self.forwards.is_empty() && self.groups.is_empty() && self.limits.is_empty()
+    }
+
+    /// Whether packets are forwarded for their sake, of IPv4 and of IPv6.
+    fn forwarded(&self) -> [bool; 2] {
+        let addresses = || self.forwards.iter().map(|f| &f.address).chain(self.groups.iter().flatten());
+        [addresses().any(IpAddr::is_ipv4), addresses().any(IpAddr::is_ipv6)]
     }
 
     pub(super) fn add(&self) -> Result<(), SetupError> {
@@ -155,7 +174,8 @@ impl Grants {
 
     fn rules(&self) -> String {
         let (limits, up) = self.uploads();
-        format!("{limits}{}{up}{}{}{}", self.ports(), self.between(), self.downloads(), self.closed())
+        let closed = self.closed().unwrap_or_default();
+        format!("{limits}{}{up}{}{}{closed}", self.ports(), self.between(), self.downloads())
     }
 
     /// Forwarded ports, for those outside: a client has its own way to another, or none.
@@ -174,7 +194,7 @@ impl Grants {
             let (protocol, version) = (f.protocol.name(), version(f.address));
             let (address, port) = (f.address, f.to);
             format!(
-                "    iifname != {device} oifname {device} ct status dnat {version} daddr {address} {protocol} dport {port} masquerade\n"
+                "    oifname {device} ct status dnat {version} daddr {address} {protocol} dport {port} masquerade\n"
             )
         };
         let into: String = self.forwards.iter().map(to).collect();
@@ -183,7 +203,7 @@ impl Grants {
             + &chain("visitors", "nat hook postrouting priority 100", &from)
     }
 
-    /// Marks what members of a group send each other.
+    /// Marks what members of a group send each other, and answers from forwarded ports where they would be held back.
     fn between(&self) -> String {
         let device = quoted(&self.device);
         let mut rules = String::new();
@@ -198,6 +218,9 @@ impl Grants {
                     ));
                 }
             }
+        }
+        if self.closed().is_some() {
+            rules.push_str(&format!("    iifname {device} ct status dnat meta mark set {GROUP_MARK}\n"));
         }
         // Whoever marks packets for another purpose must open no way.
         let clear = format!("    iifname {device} meta mark {GROUP_MARK} meta mark set 0\n");
@@ -241,18 +264,19 @@ impl Grants {
     }
 
     /// Where this machine forwards for our sake only, clients gain no other way by it, and nobody a way to them.
-    fn closed(&self) -> String {
+    fn closed(&self) -> Option<String> {
         let device = quoted(&self.device);
         let mut rules = String::new();
-        for (family, _) in [("ipv4", 0), ("ipv6", 1)].iter().filter(|(_, at)| self.closed[*at]) {
+        let is_closed = |at: usize| self.closed[at] && self.forwarded()[at];
+        for (family, _) in [("ipv4", 0), ("ipv6", 1)].iter().filter(|(_, at)| is_closed(*at)) {
             rules.push_str(&format!(
                 "    meta nfproto {family} iifname {device} oifname != {device} drop\n\
                  \x20   meta nfproto {family} iifname != {device} oifname {device} drop\n"
             ));
         }
         let kept = "    ct state established,related accept\n    ct status dnat accept\n";
-        let rules = if rules.is_empty() { rules } else { kept.to_owned() + &rules };
-        chain("others", "filter hook forward priority 0", &rules)
+        (!rules.is_empty())
+            .then(|| chain("others", "filter hook forward priority 0", &(kept.to_owned() + &rules)))
     }
 }
 
@@ -359,7 +383,16 @@ mod tests {
             assert!(rules.contains(line), "{line}\n{rules}");
         }
         assert!(!rules.contains("ip6 saddr {") && !rules.contains("ipv6 iifname \"rw0\" oifname"), "{rules}");
-        assert_eq!(Grants { device: "rw0".into(), closed: [true; 2], ..Grants::default() }.ports(), "");
+        let none = Grants { closed: [true; 2], ..Grants::default() };
+        assert_eq!(none.rules(), "", "nothing is closed where nothing is open");
+    }
+
+    #[test]
+    fn the_journal_has_the_device_only() {
+        let text = serde_json::to_string(&grants()).unwrap();
+        assert_eq!(text, r#"{"device":"rw0"}"#);
+        let read: Grants = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.name(), grants().name());
     }
 
     #[test]

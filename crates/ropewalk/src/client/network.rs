@@ -99,7 +99,9 @@ impl Network {
 
     /// Answers of this machine to those who reach it by these interfaces leave as before.
     pub(crate) fn follow(&mut self, links: &[Link]) {
-        for address in links.iter().flat_map(|l| &l.addresses).filter(|a| a.usable) {
+        // Not the bond's own addresses: answers from them go into the bond.
+        let others = links.iter().filter(|l| l.name != self.device.1);
+        for address in others.flat_map(|l| &l.addresses).filter(|a| a.usable) {
             if let Err(error) = self.routes.keep_replies(&mut self.journal, address.ip) {
                 tracing::warn!(address = %address.ip, "{error}");
             }

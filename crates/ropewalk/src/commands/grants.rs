@@ -7,7 +7,7 @@ use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::gateway::audit::{self, Entry};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
-use crate::gateway::grants::{Change, Circumstances, FILE, Forward, Grants, Limit};
+use crate::gateway::grants::{Change, Circumstances, FILE, Forward, Grants, Limit, listening as in_use};
 use crate::state::StateDir;
 use crate::state::clients::{Clients, FILE as CLIENTS_FILE};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -213,7 +213,11 @@ fn change(state: &Which, change: Change) -> anyhow::Result<()> {
     let listening = dir.read_json::<Listening>(GATEWAY_FILE)?.unwrap_or_default();
     listening.check_own()?;
     let clients = dir.read_json::<Clients>(CLIENTS_FILE)?.unwrap_or_default().known();
-    let here = Circumstances { clients, taken: listening.ports(), all_joined: false };
+    let here = Circumstances {
+        clients,
+        taken: listening.ports().into_iter().chain(in_use()).collect(),
+        all_joined: false,
+    };
     let mut grants: Grants = dir.read_json(FILE)?.unwrap_or_default();
     let said = grants.change(change, &here)?;
     dir.write_json(FILE, &grants)?;
@@ -245,7 +249,9 @@ fn show(
         return Ok(());
     }
     let mut text = String::new();
-    lines.for_each(|line| drop(writeln!(text, "{line}")));
+    lines.for_each(|line| {
+        let _ = writeln!(text, "{line}");
+    });
     print!("{}", if text.is_empty() { format!("{none}\n") } else { text });
     Ok(())
 }

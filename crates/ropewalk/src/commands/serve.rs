@@ -163,43 +163,28 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
 }
 
 fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> anyhow::Result<()> {
-    let GatewayOptions { file, reload, pool, backhaul, behind, .. } = options;
-    let radios = backhaul.is_some().then(|| super::ap::radios(&file, dir)).transpose()?;
-    if backhaul.is_some() {
+    let file = &options.file;
+    let is_ap = options.backhaul.is_some();
+    let radios = is_ap.then(|| super::ap::radios(file, dir)).transpose()?;
+    if is_ap {
         with(journal, |journal| super::ap::protect_frames(&file.ap.link, journal))?;
     }
-    let was_forwarding = forwards();
-    let config =
-        Config { backhaul, client_to_client: file.serve.client_to_client, ..file.engine.to_config() };
+    let (client_to_client, backhaul) = (file.serve.client_to_client, options.backhaul.clone());
+    let config = Config { backhaul, client_to_client, ..file.engine.to_config() };
     let (inbox, outbox) = mailbox()?;
-    let (fleet, key) = match join(&file, pool, &outbox)? {
+    let (fleet, key) = match join(file, options.pool, &outbox)? {
         Some((fleet, key)) => (Some(fleet), key),
         None => (None, identity::load_or_make(dir)?),
     };
-    let public = key.public();
-    let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
-    let tls =
-        (radios.is_none() && !file.serve.tls_listen.is_empty()).then(|| open_tls(&file, dir)).transpose()?;
-    let (devices, ports) = match config.layer() {
-        Layer::Two => (Devices::to_come(ports::prefix(&file)), Some(Ports::new(&file)?)),
-        Layer::Three => {
-            let tun = with(journal, |journal| set_up(&file, &pool, &behind, journal))??;
-            (Devices::one(tun), None)
-        }
-    };
-    let own = || sockets.iter().map(UdpSocket::local_addr).collect();
-    let listen = radios.as_ref().map_or_else(own, Radios::addresses);
-    let tls_port = tls.as_ref().and_then(|(l, ..)| l.addresses().first().map(SocketAddr::port));
-    let listening = record(&file, dir, (listen, tls_port), devices.name());
-    let signals = Signals::new().context("signals cannot be caught")?;
-    take_precedence(file.engine.nice);
-    privileges::drop_all_but_network()?;
+    let (public, in_fleet) = (key.public(), fleet.is_some());
+    let opened = open(&options, config.layer(), radios.as_ref(), dir, journal)?;
+    let machine = machine(&options, &opened, config.joins_clients(), in_fleet);
+    let Opened { sockets, tls, devices, ports, listening, signals, .. } = opened;
+    let GatewayOptions { file, reload, pool, .. } = options;
 
-    let in_fleet = fleet.is_some();
     let clients = registry(fleet, dir, pool, &listening)?.with_networks(&file.ap.repeater);
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
-    let (all_joined, device_name) = (config.joins_clients(), devices.name().to_owned());
     let engine = Engine::gateway(config, key, inside, Box::new(clients.clone()), entropy(), now);
     let core = Core::new(engine, devices, true, Links::new(file.engine.lives_on_completions()));
     let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
@@ -212,39 +197,99 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     if let Some(address) = file.metrics.listen {
         metrics::serve(address, outbox.clone())?;
     }
-    let machine = Machine {
-        device: ports.is_none().then(|| (device_name, pool.gateway())),
-        own: own_ports(&listening, &file),
+    let keeper = Keeper::start(dir, journal, clients.clone(), outbox.clone(), machine)?;
+    let audit = Audit::start(dir)?;
+    audit.note(Entry::new("started"));
+    let noted = (keeper.clone(), audit.clone());
+    let mut gateway = Gateway::new(clients.clone(), reload, ports, noted, now);
+    let handler = GatewayControl { clients, key: public, listening, loop_: outbox, keeper, audit };
+    let _server = Server::start(dir, handler)?;
+    if in_fleet {
+        gateway.keep_accounts();
+    }
+    equip(&mut gateway, &mut running, &file, tls, radios)?;
+    service::ready();
+    let what = if is_ap { "access point ready" } else { "gateway ready" };
+    tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
+    run_loop(&mut running, &mut gateway)
+}
+
+/// What a gateway opens while it has the rights to.
+struct Opened {
+    sockets: Vec<UdpSocket>,
+    tls: Option<(Listeners, Identity, Certificate)>,
+    devices: Devices,
+    ports: Option<Ports>,
+    listening: Listening,
+    signals: Signals,
+    /// This machine forwarded IPv4, and IPv6, before.
+    forwarded: [bool; 2],
+}
+
+/// Opens it, and gives up the rights.
+fn open(
+    options: &GatewayOptions,
+    layer: Layer,
+    radios: Option<&Radios>,
+    dir: &StateDir,
+    journal: &SharedJournal,
+) -> anyhow::Result<Opened> {
+    let GatewayOptions { file, pool, behind, .. } = options;
+    let forwarded = forwards();
+    let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
+    let wants_tls = radios.is_none() && !file.serve.tls_listen.is_empty();
+    let tls = wants_tls.then(|| open_tls(file, dir)).transpose()?;
+    let (devices, ports) = match layer {
+        Layer::Two => (Devices::to_come(ports::prefix(file)), Some(Ports::new(file)?)),
+        Layer::Three => {
+            let tun = with(journal, |journal| set_up(file, pool, behind, journal))??;
+            (Devices::one(tun), None)
+        }
+    };
+    let own = || sockets.iter().map(UdpSocket::local_addr).collect();
+    let listen = radios.map_or_else(own, Radios::addresses);
+    let tls_port = tls.as_ref().and_then(|(l, ..)| l.addresses().first().map(SocketAddr::port));
+    let listening = record(file, dir, (listen, tls_port), devices.name());
+    let signals = Signals::new().context("signals cannot be caught")?;
+    take_precedence(file.engine.nice);
+    privileges::drop_all_but_network()?;
+    Ok(Opened { sockets, tls, devices, ports, listening, signals, forwarded })
+}
+
+/// What grants to clients are judged by.
+fn machine(options: &GatewayOptions, opened: &Opened, all_joined: bool, in_fleet: bool) -> Machine {
+    let GatewayOptions { file, pool, behind, .. } = options;
+    let device = || (opened.devices.name().to_owned(), pool.gateway());
+    let forwards_anyway = file.serve.masquerade || !behind.is_empty();
+    Machine {
+        device: opened.ports.is_none().then(device),
+        own: own_ports(&opened.listening, file),
         all_joined,
         in_fleet,
-        closed: was_forwarding.map(|was| !was && !file.serve.masquerade),
-    };
-    let granted = Keeper::start(dir, journal, clients.clone(), outbox.clone(), machine)?;
-    let noted = (granted, Audit::start(dir)?);
-    noted.1.note(Entry::new("started"));
-    let (keeper, audit) = noted.clone();
-    let handler =
-        GatewayControl { clients: clients.clone(), key: public, listening, loop_: outbox, keeper, audit };
-    let _server = Server::start(dir, handler)?;
-    let what = if radios.is_some() { "access point ready" } else { "gateway ready" };
-    let mut gateway = Gateway::new(clients, reload, ports, noted, now);
+        closed: opened.forwarded.map(|was| !was && !forwards_anyway),
+    }
+}
+
+/// Gives it what else it receives by.
+fn equip(
+    gateway: &mut Gateway,
+    running: &mut Running,
+    file: &File,
+    tls: Option<(Listeners, Identity, Certificate)>,
+    radios: Option<Radios>,
+) -> anyhow::Result<()> {
     if let Some((listeners, identity, certificate)) = tls {
         running.offer_tls(tls::offer(listeners, identity)?)?;
         gateway.offers_tls(certificate);
     }
-    if in_fleet {
-        gateway.keep_accounts();
-    }
     if let Some(radios) = radios {
-        gateway.listen_on(radios, &mut running)?;
+        gateway.listen_on(radios, running)?;
         if let Some(keys) = &file.ap.migrate {
             let own = dedicated(&file.ap.link).next();
             own.map_or(Ok(()), |link| gateway.let_move(&link.interface, keys))?;
         }
     }
-    service::ready();
-    tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
-    run_loop(&mut running, &mut gateway)
+    Ok(())
 }
 
 /// Does something with the journal, which is there until the gateway ends.
@@ -261,8 +306,8 @@ fn forwards() -> [bool; 2] {
 
 /// Ports of the gateway's own, which lead to no client.
 fn own_ports(listening: &Listening, file: &File) -> BTreeSet<(Protocol, u16)> {
-    let metrics = file.metrics.listen.map(|address| (Protocol::Tcp, address.port()));
-    listening.ports().into_iter().chain(metrics).collect()
+    let tcp = file.serve.tls_listen.iter().chain(&file.metrics.listen);
+    listening.ports().into_iter().chain(tcp.map(|address| (Protocol::Tcp, address.port()))).collect()
 }
 
 /// TLS's sockets, while a low port can be had, and what it shows.

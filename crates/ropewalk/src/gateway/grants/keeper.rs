@@ -12,6 +12,8 @@ use anyhow::Context;
 use ipnet::IpNet;
 use ropewalk_net::setup::{self, Journal, Protocol, grant};
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +25,7 @@ pub(crate) type SharedJournal = Arc<Mutex<Option<Journal>>>;
 pub(crate) struct Keeper {
     shared: Arc<Shared>,
     /// Wakes the thread; one wish is as good as many.
-    again: SyncSender<bool>,
+    wake: SyncSender<()>,
 }
 
 /// What does not change while the gateway runs.
@@ -37,7 +39,7 @@ pub(crate) struct Machine {
     pub all_joined: bool,
     /// Its clients are a fleet's.
     pub in_fleet: bool,
-    /// For IPv4 and IPv6: clients may reach through this machine nothing but what is granted.
+    /// For IPv4 and IPv6: this machine forwards only for what is granted.
     pub closed: [bool; 2],
 }
 
@@ -56,6 +58,8 @@ struct Shared {
     loop_: Outbox,
     gateway: Machine,
     state: Mutex<State>,
+    /// The firewall may not be as it was left: all is to be put in force again.
+    anew: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -88,13 +92,14 @@ impl Keeper {
         }
         let state = Mutex::new(State { grants, stands: None });
         let (dir, journal) = (dir.clone(), Arc::clone(journal));
-        let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state });
-        let (again, wishes) = sync_channel(1);
+        let anew = AtomicBool::new(false);
+        let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew });
+        let (wake, wishes) = sync_channel(1);
         shared.enforce(&mut shared.lock(), false, |loop_, on| loop_.tell(Request::JoinClients { on }));
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("grants".into());
         thread.spawn(move || work(&theirs, &wishes)).context("a thread cannot be started")?;
-        Ok(Keeper { shared, again })
+        Ok(Keeper { shared, wake })
     }
 
     /// A client came in: it may have addresses that it had not before. For the data loop.
@@ -102,13 +107,14 @@ impl Keeper {
         // A conversation may hold the lock while it runs `nft`: then rather look once too often.
         let concerned = self.shared.state.try_lock().map_or(true, |s| s.grants.concerns(client));
         if concerned {
-            let _ = self.again.try_send(false);
+            let _ = self.wake.try_send(());
         }
     }
 
     /// Somebody may have changed the firewall: all is to be put in force again. For the data loop.
     pub(crate) fn again(&self) {
-        let _ = self.again.try_send(true);
+        self.shared.anew.store(true, Relaxed);
+        let _ = self.wake.try_send(());
     }
 
     /// What is granted.
@@ -169,8 +175,9 @@ fn ask(loop_: &Outbox, on: bool) {
     }
 }
 
-fn work(shared: &Shared, wishes: &Receiver<bool>) {
-    while let Ok(anew) = wishes.recv() {
+fn work(shared: &Shared, wishes: &Receiver<()>) {
+    while wishes.recv().is_ok() {
+        let anew = shared.anew.swap(false, Relaxed);
         shared.enforce(&mut shared.lock(), anew, ask);
     }
 }
@@ -197,9 +204,7 @@ impl Shared {
         if self.gateway.all_joined {
             wanted.groups.clear();
         }
-        if !wanted.forwards.is_empty() || !wanted.groups.is_empty() {
-            wanted.closed = self.gateway.closed;
-        }
+        wanted.closed = self.gateway.closed;
         let stood = state.stands.as_ref();
         if (stood == Some(&wanted) && !anew) || (stood.is_none() && wanted.is_empty()) {
             return Ok(());
@@ -231,7 +236,7 @@ impl Shared {
 }
 
 /// Ports at which programs of this machine wait for anybody (proc(5), `/proc/net/tcp`).
-fn listening() -> BTreeSet<(Protocol, u16)> {
+pub(crate) fn listening() -> BTreeSet<(Protocol, u16)> {
     let tables = [
         (Protocol::Tcp, "/proc/net/tcp"),
         (Protocol::Tcp, "/proc/net/tcp6"),

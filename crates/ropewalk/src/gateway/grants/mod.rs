@@ -7,7 +7,7 @@ mod keeper;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use keeper::{Keeper, Machine, SharedJournal};
+pub(crate) use keeper::{Keeper, Machine, SharedJournal, listening};
 
 use crate::config::BitRate;
 use crate::exit::{Code, failure};
@@ -205,7 +205,7 @@ impl Grants {
     pub(crate) fn forget(&mut self, client: &str) -> bool {
         let had = self.concerns(client);
         self.forwards.retain(|f| f.client != client);
-        self.groups.values_mut().for_each(|m| drop(m.remove(client)));
+        self.groups.values_mut().for_each(|m| m.retain(|member| member != client));
         self.groups.retain(|_, members| !members.is_empty());
         self.limits.remove(client);
         had

@@ -9,8 +9,8 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::time::Duration;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
 
 use common::{BINARY, SOON, States, eventually, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
@@ -65,7 +65,8 @@ impl Net {
     /// A command with the gateway's state directory, in its namespace.
     fn command(&self, line: &str) -> (i32, String) {
         let state = self.states.of("gateway");
-        let out = self.gateway.exec(BINARY, line.split(' ').chain(["--state", &state])).unwrap();
+        let words = line.split(' ').chain(["--state", &state]);
+        let out = self.gateway.command(BINARY).args(words).output().unwrap();
         let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
         (out.status.code().unwrap_or(-1), text)
     }
@@ -152,6 +153,8 @@ fn a_port_leads_to_a_client_until_it_is_taken_back_or_the_client_is_revoked() {
     assert!(!reaches(inside, "10.1.9.1") && !reaches(&net.visitor, "10.77.0.2"));
     net.done("forward remove tcp 8080");
     assert_eq!(net.visit(&web, 8080), None, "taken back");
+    assert!(!reaches(inside, "10.1.9.1"), "the other forward needs forwarding");
+    net.done("forward remove udp 5353");
     assert_eq!(net.gateway.shell("cat /proc/sys/net/ipv4/ip_forward").unwrap().trim(), "0");
     assert!(!reaches(inside, "10.1.9.1") && !reaches(&net.visitor, "10.77.0.2"));
     net.done("forward add alice tcp 8080 --to 80");
@@ -214,6 +217,41 @@ fn clients_of_a_group_reach_each_other_and_no_others() {
     gateway.stop();
 }
 
+/// How long bytes take from the gateway to the client.
+fn download(net: &Net, bytes: usize) -> Duration {
+    let inside = &net.clients[0].1;
+    let sink = inside.run(|| TcpListener::bind("10.77.0.2:9000").unwrap()).unwrap();
+    let sent = net.gateway.run(|| TcpStream::connect_timeout(&"10.77.0.2:9000".parse().unwrap(), SOON));
+    let (mut sent, (mut got, _)) = (sent.unwrap().unwrap(), sink.accept().unwrap());
+    let started = Instant::now();
+    std::thread::scope(|s| {
+        s.spawn(|| sent.write_all(&vec![7; bytes]).and_then(|()| sent.shutdown(Shutdown::Write)));
+        assert_eq!(got.read_to_end(&mut Vec::new()).unwrap(), bytes);
+    });
+    started.elapsed()
+}
+
+/// How many of 900 kB of datagrams from the client come to the gateway, and how many a cap of 2 Mbit/s would let through in that time.
+fn upload(net: &Net) -> (usize, usize) {
+    let sink = net.gateway.run(|| UdpSocket::bind("10.77.0.1:9001").unwrap()).unwrap();
+    let source = net.clients[0].1.run(|| UdpSocket::bind("10.77.0.2:0").unwrap()).unwrap();
+    sink.set_read_timeout(Some(PATIENCE)).unwrap();
+    let started = Instant::now();
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            for _ in 0..90 {
+                (0..10).for_each(|_| drop(source.send_to(&[7; 1000], "10.77.0.1:9001")));
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        });
+        let (mut got, mut last) = (0, started);
+        while let Ok(length) = sink.recv(&mut [0; 1500]) {
+            (got, last) = (got + length, Instant::now());
+        }
+        (got, 450_000 + (250_000.0 * (last - started).as_secs_f64()) as usize)
+    })
+}
+
 #[test]
 fn a_cap_is_a_class_of_the_device_and_a_limit_of_the_firewall() {
     if !root() {
@@ -222,25 +260,25 @@ fn a_cap_is_a_class_of_the_device_and_a_limit_of_the_firewall() {
     let net = net("limits", &["alice"]);
     let mut gateway = net.serve();
     let _alice = net.up(0);
-    let inside = &net.clients[0].1;
+    // No rate of this machine can be more than the cap, and most are without it.
+    let bytes = 1_500_000;
+    let least = Duration::from_secs_f64(bytes as f64 * 8.0 / 4e6 * 0.8);
+    eventually("without a cap it is quick", || download(&net, bytes) < least);
+    eventually("without a cap more comes", || {
+        let (got, most) = upload(&net);
+        got > most
+    });
     net.done("limit set alice --down 4Mbit --up 2Mbit");
     let rules = net.gateway.shell("nft list ruleset").unwrap();
     assert!(rules.contains("250000 bytes/second") && rules.contains("ip daddr 10.77.0.2"), "{rules}");
-    // Bytes that leave by the class in a time: no rate of this machine can be more than the cap.
-    let sink = inside.run(|| TcpListener::bind("10.77.0.2:9000").unwrap()).unwrap();
-    let sent = net.gateway.run(|| TcpStream::connect_timeout(&"10.77.0.2:9000".parse().unwrap(), SOON));
-    let (mut sent, (mut got, _)) = (sent.unwrap().unwrap(), sink.accept().unwrap());
-    let started = std::time::Instant::now();
-    let bytes = 1_500_000;
-    std::thread::scope(|s| {
-        s.spawn(|| sent.write_all(&vec![7; bytes]).and_then(|()| sent.shutdown(std::net::Shutdown::Write)));
-        assert_eq!(got.read_to_end(&mut Vec::new()).unwrap(), bytes);
-    });
-    let least = Duration::from_secs_f64(bytes as f64 * 8.0 / 4e6 * 0.8);
-    assert!(started.elapsed() > least, "{:?} for {bytes} bytes at 4 Mbit/s", started.elapsed());
+    let time = download(&net, bytes);
+    assert!(time > least, "{time:?} for {bytes} bytes at 4 Mbit/s");
     let class = net.gateway.shell("tc -s class show dev rw0 classid 628:1").unwrap();
     let through = class.split("Sent ").nth(1).and_then(|t| t.split(' ').next()?.parse::<usize>().ok());
     assert!(through >= Some(bytes), "{class}");
+    let (got, most) = upload(&net);
+    // Headers count, so payload comes to less.
+    assert!(got > 0 && got <= most, "{got} of {most} bytes");
     net.done("limit remove alice");
     let left = net.gateway.shell("nft list ruleset; tc qdisc show dev rw0 | grep htb || true").unwrap();
     assert_eq!(left, "");

@@ -234,9 +234,9 @@ impl Grants {
         let (mut limits, mut rules) = (String::new(), String::new());
         for (class, limit) in classes(&self.limits) {
             let Some(bps) = limit.up_bps else { continue };
-            let (rate, burst) = ((bps / 8).max(1), (bps / 8 / 4).max(LEAST_BURST));
+            let rate = (bps / 8).max(1);
             limits.push_str(&format!(
-                "  limit up{class} {{ rate over {rate} bytes/second burst {burst} bytes }}\n"
+                "  limit up{class} {{ rate over {rate} bytes/second burst {BURST} bytes }}\n"
             ));
             for address in &limit.addresses {
                 let version = version(*address);
@@ -280,8 +280,8 @@ impl Grants {
     }
 }
 
-/// A token bucket holds a quarter of a second, and three super-packets at least: a drop costs a whole one.
-const LEAST_BURST: u64 = 200_000;
+/// The kernel's bucket holds a second's bytes, and these: three super-packets, for a drop costs a whole one. A short queue has as many at least.
+const BURST: u64 = 200_000;
 
 /// Limits with the numbers of their classes.
 fn classes(limits: &[Limit]) -> impl Iterator<Item = (u16, &Limit)> {
@@ -312,7 +312,7 @@ fn shape(device: &str, limits: &[Limit]) -> Result<(), SetupError> {
     TC.run(&["-batch", "-"], &classes)?;
     if let Err(error) = TC.run(&["-batch", "-"], &queues(device, limits, |_| "fq_codel".into())) {
         tracing::debug!("{error}: clients with a cap have one short queue each");
-        let short = |bps: u64| format!("bfifo limit {}", (bps / 8 / 4).max(LEAST_BURST));
+        let short = |bps: u64| format!("bfifo limit {}", (bps / 8 / 4).max(BURST));
         TC.run(&["-batch", "-"], &queues(device, limits, short))?;
     }
     Ok(())

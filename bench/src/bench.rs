@@ -75,7 +75,7 @@ impl Bench {
     }
 
     /// Waits until others leave the machine alone for a moment, as long as it may.
-    fn wait_for_quiet(&self, label: &str) {
+    pub(crate) fn wait_for_quiet(&self, label: &str) {
         let until = Instant::now() + self.wait;
         while Instant::now() < until {
             let before = usage::cpu_seconds_of_others();

@@ -47,6 +47,8 @@ impl Sample {
 pub enum Reduce {
     /// The middle one; of an even number the mean of the middle two.
     Median,
+    /// The mean: of shares of packets, which are all alike.
+    Mean,
     /// The largest.
     Largest,
 }
@@ -155,7 +157,16 @@ impl Value {
 
     /// The same, judged by its largest sample.
     pub fn into_largest(self) -> Value {
-        let mut value = Value { reduce: Reduce::Largest, ..self };
+        self.reduced_by(Reduce::Largest)
+    }
+
+    /// The same, judged by the mean of its samples.
+    pub fn into_mean(self) -> Value {
+        self.reduced_by(Reduce::Mean)
+    }
+
+    fn reduced_by(self, reduce: Reduce) -> Value {
+        let mut value = Value { reduce, ..self };
         value.reduce();
         value
     }
@@ -172,6 +183,8 @@ impl Value {
     fn reduce(&mut self) {
         self.figure = match self.reduce {
             Reduce::Median => median(&self.samples),
+            Reduce::Mean if self.samples.is_empty() => None,
+            Reduce::Mean => Some(self.samples.iter().sum::<f64>() / self.samples.len() as f64),
             Reduce::Largest => self.samples.iter().copied().reduce(f64::max),
         };
     }

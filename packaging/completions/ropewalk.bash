@@ -136,6 +136,9 @@ _ropewalk() {
             ropewalk__subcmd__bunch,gateway)
                 cmd="ropewalk__subcmd__bunch__subcmd__gateway"
                 ;;
+            ropewalk__subcmd__bunch,harvest)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest"
+                ;;
             ropewalk__subcmd__bunch,help)
                 cmd="ropewalk__subcmd__bunch__subcmd__help"
                 ;;
@@ -148,11 +151,41 @@ _ropewalk() {
             ropewalk__subcmd__bunch,status)
                 cmd="ropewalk__subcmd__bunch__subcmd__status"
                 ;;
+            ropewalk__subcmd__bunch,top)
+                cmd="ropewalk__subcmd__bunch__subcmd__top"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest,help)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest,record)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__record"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest,report)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__report"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest,trace)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__trace"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help,help)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help,record)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__record"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help,report)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__report"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help,trace)
+                cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__trace"
+                ;;
             ropewalk__subcmd__bunch__subcmd__help,ap)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__ap"
                 ;;
             ropewalk__subcmd__bunch__subcmd__help,gateway)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help,harvest)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest"
                 ;;
             ropewalk__subcmd__bunch__subcmd__help,help)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__help"
@@ -165,6 +198,18 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__bunch__subcmd__help,status)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__status"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help,top)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__top"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest,record)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__record"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest,report)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__report"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest,trace)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__trace"
                 ;;
             ropewalk__subcmd__forward,add)
                 cmd="ropewalk__subcmd__forward__subcmd__add"
@@ -325,6 +370,9 @@ _ropewalk() {
             ropewalk__subcmd__help__subcmd__bunch,gateway)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__gateway"
                 ;;
+            ropewalk__subcmd__help__subcmd__bunch,harvest)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest"
+                ;;
             ropewalk__subcmd__help__subcmd__bunch,invite)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__invite"
                 ;;
@@ -333,6 +381,18 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__bunch,status)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__status"
+                ;;
+            ropewalk__subcmd__help__subcmd__bunch,top)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__top"
+                ;;
+            ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest,record)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__record"
+                ;;
+            ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest,report)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__report"
+                ;;
+            ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest,trace)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__trace"
                 ;;
             ropewalk__subcmd__help__subcmd__forward,add)
                 cmd="ropewalk__subcmd__help__subcmd__forward__subcmd__add"
@@ -423,6 +483,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__roam,status)
                 cmd="ropewalk__subcmd__help__subcmd__roam__subcmd__status"
+                ;;
+            ropewalk__subcmd__help__subcmd__roam,top)
+                cmd="ropewalk__subcmd__help__subcmd__roam__subcmd__top"
                 ;;
             ropewalk__subcmd__help__subcmd__setup,client)
                 cmd="ropewalk__subcmd__help__subcmd__setup__subcmd__client"
@@ -622,6 +685,9 @@ _ropewalk() {
             ropewalk__subcmd__roam,status)
                 cmd="ropewalk__subcmd__roam__subcmd__status"
                 ;;
+            ropewalk__subcmd__roam,top)
+                cmd="ropewalk__subcmd__roam__subcmd__top"
+                ;;
             ropewalk__subcmd__roam__subcmd__help,help)
                 cmd="ropewalk__subcmd__roam__subcmd__help__subcmd__help"
                 ;;
@@ -630,6 +696,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__roam__subcmd__help,status)
                 cmd="ropewalk__subcmd__roam__subcmd__help__subcmd__status"
+                ;;
+            ropewalk__subcmd__roam__subcmd__help,top)
+                cmd="ropewalk__subcmd__roam__subcmd__help__subcmd__top"
                 ;;
             ropewalk__subcmd__setup,client)
                 cmd="ropewalk__subcmd__setup__subcmd__client"
@@ -820,7 +889,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch)
-            opts="-h --help gateway invite ap status revoke help"
+            opts="-h --help gateway invite ap status top harvest revoke help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -834,7 +903,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__ap)
-            opts="-h --token-file --state --uplink --uplink-rate --home --share --miss --tun --memory --send-buffer --report-interval --log --log-format --help"
+            opts="-h --token-file --state --uplink --uplink-rate --home --share --miss --release --tun --memory --send-buffer --report-interval --log --log-format --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -868,6 +937,10 @@ _ropewalk() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --release)
+                    COMPREPLY=($(compgen -W "acknowledged scheduled" -- "${cur}"))
+                    return 0
+                    ;;
                 --tun)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -892,6 +965,10 @@ _ropewalk() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -900,7 +977,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__gateway)
-            opts="-h --state --listen --deliver --serve --udp --address --tun --variant --custody --scheduling --grace --log --log-format --help"
+            opts="-h --state --listen --deliver --serve --udp --address --tun --variant --custody --scheduling --grace --log --log-format --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -954,6 +1031,180 @@ _ropewalk() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest)
+            opts="-h --help record report trace help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help)
+            opts="record report trace help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__record)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__trace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__record)
+            opts="-h --uplink --uplink-rate --out --every --log --log-format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --uplink)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --uplink-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --every)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__report)
+            opts="-h --hours --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --hours)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__harvest__subcmd__trace)
+            opts="-h --out --days --uplink-rate --seed --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --days)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --uplink-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -962,7 +1213,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__help)
-            opts="gateway invite ap status revoke help"
+            opts="gateway invite ap status top harvest revoke help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -992,6 +1243,62 @@ _ropewalk() {
         ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest)
+            opts="record report trace"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__record)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__trace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1046,6 +1353,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1133,6 +1454,24 @@ _ropewalk() {
             ;;
         ropewalk__subcmd__bunch__subcmd__status)
             opts="-h --state --json --watch --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__top)
+            opts="-h --state --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1606,7 +1945,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__bunch)
-            opts="gateway invite ap status revoke"
+            opts="gateway invite ap status top harvest revoke"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1647,6 +1986,62 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest)
+            opts="record report trace"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__record)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__trace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__help__subcmd__bunch__subcmd__invite)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1676,6 +2071,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__bunch__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2404,7 +2813,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__roam)
-            opts="scan status"
+            opts="scan status top"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2432,6 +2841,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__roam__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__roam__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3684,7 +4107,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__pep)
-            opts="-h --state --policy --window --connections --tun --log --log-format --help"
+            opts="-h --state --policy --window --connections --tun --metrics --log --log-format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3707,6 +4130,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --tun)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3902,7 +4329,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__roam)
-            opts="-h --config --radio --interface --networks --state --log --log-format --help scan status help"
+            opts="-h --config --radio --interface --networks --state --log --log-format --metrics --help scan status top help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3936,6 +4363,10 @@ _ropewalk() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -3944,7 +4375,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__roam__subcmd__help)
-            opts="scan status help"
+            opts="scan status top help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3986,6 +4417,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__roam__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam__subcmd__help__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -4043,6 +4488,24 @@ _ropewalk() {
             ;;
         ropewalk__subcmd__roam__subcmd__status)
             opts="-h --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__roam__subcmd__top)
+            opts="-h --state --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4536,13 +4999,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__top)
-            opts="-h --state --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -261,6 +261,11 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand drain" -l state -d 'St
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand drain" -l off -d 'Take sessions again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand drain" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l store-key -d 'Its key (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -l json -d 'Print JSON once; needs --store'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand top" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand restore" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand restore" -s h -l help -d 'Print help'
@@ -290,18 +295,20 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -l metrics -
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -l lan -d 'The clients are on this cable: no radio is shared with them, nothing is limited' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -l timeout -d 'Give up if there is no connection after this long' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand repeater" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -l config -d 'Read settings from this TOML file, section [roam]; the command line goes before it' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -l radio -d 'The radio, as `iw list` names it [default: the only one]' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -l interface -d 'A station interface of the radio, to listen with [default: its first]' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -l networks -d 'wpa_supplicant\'s file with the networks to join [default: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there]' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -l state -d 'State directory [default: /run/ropewalk/roam]' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l config -d 'Read settings from this TOML file, section [roam]; the command line goes before it' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l radio -d 'The radio, as `iw list` names it [default: the only one]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l interface -d 'A station interface of the radio, to listen with [default: its first]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l networks -d 'wpa_supplicant\'s file with the networks to join [default: /etc/wpa_supplicant/wpa_supplicant-IFACE.conf, or wpa_supplicant.conf there]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l state -d 'State directory [default: /run/ropewalk/roam]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -f -a "scan" -d 'Show which access points would be joined, and why'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -f -a "status" -d 'Show the state of the running `ropewalk roam`'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -f -a "scan" -d 'Show which access points would be joined, and why'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -f -a "status" -d 'Show the state of the running `ropewalk roam`'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -f -a "top" -d 'Watch the running `ropewalk roam` live'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from scan" -l config -d 'Read settings from this TOML file, section [roam]; the command line goes before it' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from scan" -l radio -d 'The radio, as `iw list` names it [default: the only one]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from scan" -l interface -d 'A station interface of the radio, to listen with [default: its first]' -r
@@ -315,19 +322,24 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from status" -l state -d 'State directory [default: /run/ropewalk/roam]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from status" -l json -d 'Print JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from top" -l state -d 'State directory [default: /run/ropewalk/roam]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from top" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from help" -f -a "scan" -d 'Show which access points would be joined, and why'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show the state of the running `ropewalk roam`'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from help" -f -a "top" -d 'Watch the running `ropewalk roam` live'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand link" -l json -d 'Print JSON: one line, and with --watch one each second'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand link" -l watch -d 'Repeat every second until Ctrl-C'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand link" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "gateway" -d 'Run a gateway: it puts uploads together and hands them to receivers'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "invite" -d 'Create a token that lets one access point in'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "status" -d 'Show the state of the running gateway or access point'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "revoke" -d 'Remove an access point: end its tunnel and keep it out'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status revoke help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "gateway" -d 'Run a gateway: it puts uploads together and hands them to receivers'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "invite" -d 'Create a token that lets one access point in'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "status" -d 'Show the state of the running gateway or access point'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "top" -d 'Watch the running gateway or access point live'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "harvest" -d 'See how much of an uplink nobody uses, and for how long'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "revoke" -d 'Remove an access point: end its tunnel and keep it out'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l listen -d 'TCP address at which access points find it' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l deliver -d 'Uploads leave by this interface only [default: as routes lead]' -r
@@ -344,6 +356,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l udp -d 'Help UDP, too'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
@@ -361,6 +374,8 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l home -d 'Help the uploads of devices at this interface' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l share -d 'The network of the neighbours: hand them the home\'s packets, and help with theirs' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l miss -d 'For experiments: leave out so many of 100 packets that a neighbour would be handed' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l release -d 'For experiments: when a packet is forgotten' -r -f -a "acknowledged\t'When the receiver has acknowledged it'
+scheduled\t'When somebody is told to forward it, as the paper has it: acknowledged bytes are lost with the one who was told'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l tun -d 'Name of the network device [default: the first free of bunch0, bunch1, …]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l memory -d 'Most bytes of packets to hold' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l send-buffer -d 'Most bytes on the way to the gateway' -r
@@ -368,11 +383,19 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -l json -d 'Print JSON: one line, and with --watch one each second'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -l watch -d 'Repeat every second until Ctrl-C'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from top" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from top" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -f -a "record" -d 'Write down what an uplink carries, until Ctrl-C'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -f -a "report" -d 'Show how much could have been shared, and for how long'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -f -a "trace" -d 'Make a record up, to try the report on: no home was measured for it'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -l store -d 'etcd of the fleet, where gateways share their clients' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
@@ -383,6 +406,8 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "invite" -d 'Create a token that lets one access point in'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show the state of the running gateway or access point'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "top" -d 'Watch the running gateway or access point live'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "harvest" -d 'See how much of an uplink nobody uses, and for how long'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "revoke" -d 'Remove an access point: end its tunnel and keep it out'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
@@ -391,6 +416,7 @@ snoop\t'Acknowledge nothing, and send again what is lost behind this machine'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l window -d 'Most kilobytes (1024 bytes) to keep of each direction of a connection' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l connections -d 'Most connections at once; what is too many passes as it came' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l tun -d 'Network device name [default: the first free of pep0, pep1, …]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"
@@ -572,10 +598,13 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from ap" -f -a "invite" -d 'Create a token that lets one repeater in'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from roam" -f -a "scan" -d 'Show which access points would be joined, and why'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from roam" -f -a "status" -d 'Show the state of the running `ropewalk roam`'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from roam" -f -a "top" -d 'Watch the running `ropewalk roam` live'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "gateway" -d 'Run a gateway: it puts uploads together and hands them to receivers'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "invite" -d 'Create a token that lets one access point in'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "status" -d 'Show the state of the running gateway or access point'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "top" -d 'Watch the running gateway or access point live'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "harvest" -d 'See how much of an uplink nobody uses, and for how long'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "revoke" -d 'Remove an access point: end its tunnel and keep it out'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from mptcp" -f -a "cc" -d 'Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from sim" -f -a "run" -d 'Run a scenario once and print its results'

@@ -582,6 +582,11 @@ _arguments "${_arguments_options[@]}" : \
 (top)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
+'--json[Print JSON once; needs --store]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -684,6 +689,7 @@ _arguments "${_arguments_options[@]}" : \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ":: :_ropewalk__subcmd__roam_commands" \
@@ -719,6 +725,13 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory \[default\: /run/ropewalk/roam\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_ropewalk__subcmd__roam__subcmd__help_commands" \
@@ -736,6 +749,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(top)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -792,6 +809,7 @@ expected-delivery\:"The one by which it is expected first"))' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
 '--udp[Help UDP, too]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -820,6 +838,8 @@ _arguments "${_arguments_options[@]}" : \
 '--home=[Help the uploads of devices at this interface]:IFACE:_default' \
 '--share=[The network of the neighbours\: hand them the home'\''s packets, and help with theirs]:IFACE:_default' \
 '--miss=[For experiments\: leave out so many of 100 packets that a neighbour would be handed]:PERCENT:_default' \
+'--release=[For experiments\: when a packet is forgotten]:RELEASE:((acknowledged\:"When the receiver has acknowledged it"
+scheduled\:"When somebody is told to forward it, as the paper has it\: acknowledged bytes are lost with the one who was told"))' \
 '--tun=[Name of the network device \[default\: the first free of bunch0, bunch1, …\]]:NAME:_default' \
 '--memory=[Most bytes of packets to hold]:AMOUNT:_default' \
 '--send-buffer=[Most bytes on the way to the gateway]:AMOUNT:_default' \
@@ -827,6 +847,7 @@ _arguments "${_arguments_options[@]}" : \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::token -- What `ropewalk bunch invite` printed; `-` reads it from standard input, where no list of processes shows it \[default\: the one used last with this state\]:_default' \
@@ -840,6 +861,95 @@ _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(harvest)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__bunch__subcmd__harvest_commands" \
+"*::: :->harvest" \
+&& ret=0
+
+    case $state in
+    (harvest)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-bunch-harvest-command-$line[1]:"
+        case $line[1] in
+            (record)
+_arguments "${_arguments_options[@]}" : \
+'--uplink=[The interface of the uplink]:IFACE:_default' \
+'--uplink-rate=[What the uplink carries, Mbit/s]:MBPS:_default' \
+'--out=[Directory for the record\: a Parquet file for each hour (UTC); created if missing]:DIR:_files' \
+'--every=[Seconds between two looks]:S:_default' \
+'--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
+'--log-format=[Format of log lines]:FORMAT:((text\:"For people"
+json\:"One JSON object per line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(report)
+_arguments "${_arguments_options[@]}" : \
+'--hours=[Hours of the day that are looked at more closely, local time, both included]:FROM-TO:_default' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':record -- The record'\''s directory:_files' \
+&& ret=0
+;;
+(trace)
+_arguments "${_arguments_options[@]}" : \
+'--out=[Directory for the record; created if missing]:DIR:_files' \
+'--days=[How many days]:N:_default' \
+'--uplink-rate=[What the uplink carries, Mbit/s]:MBPS:_default' \
+'--seed=[Another seed is another home]:SEED:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-bunch-harvest-help-command-$line[1]:"
+        case $line[1] in
+            (record)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(report)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(trace)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
 ;;
 (revoke)
 _arguments "${_arguments_options[@]}" : \
@@ -881,6 +991,38 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(harvest)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest_commands" \
+"*::: :->harvest" \
+&& ret=0
+
+    case $state in
+    (harvest)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-bunch-help-harvest-command-$line[1]:"
+        case $line[1] in
+            (record)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(report)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(trace)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (revoke)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -905,6 +1047,7 @@ snoop\:"Acknowledge nothing, and send again what is lost behind this machine"))'
 '--window=[Most kilobytes (1024 bytes) to keep of each direction of a connection]:KIB:_default' \
 '--connections=[Most connections at once; what is too many passes as it came]:N:_default' \
 '--tun=[Network device name \[default\: the first free of pep0, pep1, …\]]:NAME:_default' \
+'--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
@@ -1647,6 +1790,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -1682,6 +1829,38 @@ _arguments "${_arguments_options[@]}" : \
 (status)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(harvest)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest_commands" \
+"*::: :->harvest" \
+&& ret=0
+
+    case $state in
+    (harvest)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-bunch-harvest-command-$line[1]:"
+        case $line[1] in
+            (record)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(report)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(trace)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (revoke)
 _arguments "${_arguments_options[@]}" : \
@@ -1951,6 +2130,8 @@ _ropewalk__subcmd__bunch_commands() {
 'invite:Create a token that lets one access point in' \
 'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
 'status:Show the state of the running gateway or access point' \
+'top:Watch the running gateway or access point live' \
+'harvest:See how much of an uplink nobody uses, and for how long' \
 'revoke:Remove an access point\: end its tunnel and keep it out' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -1966,6 +2147,61 @@ _ropewalk__subcmd__bunch__subcmd__gateway_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk bunch gateway commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__harvest_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__harvest_commands() {
+    local commands; commands=(
+'record:Write down what an uplink carries, until Ctrl-C' \
+'report:Show how much could have been shared, and for how long' \
+'trace:Make a record up, to try the report on\: no home was measured for it' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk bunch harvest commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help_commands() {
+    local commands; commands=(
+'record:Write down what an uplink carries, until Ctrl-C' \
+'report:Show how much could have been shared, and for how long' \
+'trace:Make a record up, to try the report on\: no home was measured for it' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk bunch harvest help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch harvest help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__record_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__record_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch harvest help record commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__report_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__report_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch harvest help report commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__trace_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__trace_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch harvest help trace commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__record_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__record_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch harvest record commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__report_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__report_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch harvest report commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__trace_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__harvest__subcmd__trace_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch harvest trace commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__bunch__subcmd__help_commands] )) ||
 _ropewalk__subcmd__bunch__subcmd__help_commands() {
     local commands; commands=(
@@ -1973,6 +2209,8 @@ _ropewalk__subcmd__bunch__subcmd__help_commands() {
 'invite:Create a token that lets one access point in' \
 'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
 'status:Show the state of the running gateway or access point' \
+'top:Watch the running gateway or access point live' \
+'harvest:See how much of an uplink nobody uses, and for how long' \
 'revoke:Remove an access point\: end its tunnel and keep it out' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -1987,6 +2225,30 @@ _ropewalk__subcmd__bunch__subcmd__help__subcmd__ap_commands() {
 _ropewalk__subcmd__bunch__subcmd__help__subcmd__gateway_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk bunch help gateway commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest_commands() {
+    local commands; commands=(
+'record:Write down what an uplink carries, until Ctrl-C' \
+'report:Show how much could have been shared, and for how long' \
+'trace:Make a record up, to try the report on\: no home was measured for it' \
+    )
+    _describe -t commands 'ropewalk bunch help harvest commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__record_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__record_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help harvest record commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__report_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__report_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help harvest report commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__trace_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__trace_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help harvest trace commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__help_commands] )) ||
 _ropewalk__subcmd__bunch__subcmd__help__subcmd__help_commands() {
@@ -2008,6 +2270,11 @@ _ropewalk__subcmd__bunch__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk bunch help status commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__top_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help top commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__bunch__subcmd__invite_commands] )) ||
 _ropewalk__subcmd__bunch__subcmd__invite_commands() {
     local commands; commands=()
@@ -2022,6 +2289,11 @@ _ropewalk__subcmd__bunch__subcmd__revoke_commands() {
 _ropewalk__subcmd__bunch__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk bunch status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__top_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch top commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__check_commands] )) ||
 _ropewalk__subcmd__check_commands() {
@@ -2227,6 +2499,8 @@ _ropewalk__subcmd__help__subcmd__bunch_commands() {
 'invite:Create a token that lets one access point in' \
 'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
 'status:Show the state of the running gateway or access point' \
+'top:Watch the running gateway or access point live' \
+'harvest:See how much of an uplink nobody uses, and for how long' \
 'revoke:Remove an access point\: end its tunnel and keep it out' \
     )
     _describe -t commands 'ropewalk help bunch commands' commands "$@"
@@ -2240,6 +2514,30 @@ _ropewalk__subcmd__help__subcmd__bunch__subcmd__ap_commands() {
 _ropewalk__subcmd__help__subcmd__bunch__subcmd__gateway_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help bunch gateway commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest_commands() {
+    local commands; commands=(
+'record:Write down what an uplink carries, until Ctrl-C' \
+'report:Show how much could have been shared, and for how long' \
+'trace:Make a record up, to try the report on\: no home was measured for it' \
+    )
+    _describe -t commands 'ropewalk help bunch harvest commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__record_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__record_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help bunch harvest record commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__report_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__report_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help bunch harvest report commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__trace_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__trace_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help bunch harvest trace commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__invite_commands] )) ||
 _ropewalk__subcmd__help__subcmd__bunch__subcmd__invite_commands() {
@@ -2255,6 +2553,11 @@ _ropewalk__subcmd__help__subcmd__bunch__subcmd__revoke_commands() {
 _ropewalk__subcmd__help__subcmd__bunch__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help bunch status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__top_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help bunch top commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__check_commands] )) ||
 _ropewalk__subcmd__help__subcmd__check_commands() {
@@ -2551,6 +2854,7 @@ _ropewalk__subcmd__help__subcmd__roam_commands() {
     local commands; commands=(
 'scan:Show which access points would be joined, and why' \
 'status:Show the state of the running \`ropewalk roam\`' \
+'top:Watch the running \`ropewalk roam\` live' \
     )
     _describe -t commands 'ropewalk help roam commands' commands "$@"
 }
@@ -2563,6 +2867,11 @@ _ropewalk__subcmd__help__subcmd__roam__subcmd__scan_commands() {
 _ropewalk__subcmd__help__subcmd__roam__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help roam status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__roam__subcmd__top_commands] )) ||
+_ropewalk__subcmd__help__subcmd__roam__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help roam top commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__serve_commands] )) ||
 _ropewalk__subcmd__help__subcmd__serve_commands() {
@@ -3065,6 +3374,7 @@ _ropewalk__subcmd__roam_commands() {
     local commands; commands=(
 'scan:Show which access points would be joined, and why' \
 'status:Show the state of the running \`ropewalk roam\`' \
+'top:Watch the running \`ropewalk roam\` live' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk roam commands' commands "$@"
@@ -3074,6 +3384,7 @@ _ropewalk__subcmd__roam__subcmd__help_commands() {
     local commands; commands=(
 'scan:Show which access points would be joined, and why' \
 'status:Show the state of the running \`ropewalk roam\`' \
+'top:Watch the running \`ropewalk roam\` live' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk roam help commands' commands "$@"
@@ -3093,6 +3404,11 @@ _ropewalk__subcmd__roam__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk roam help status commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__roam__subcmd__help__subcmd__top_commands] )) ||
+_ropewalk__subcmd__roam__subcmd__help__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk roam help top commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__roam__subcmd__scan_commands] )) ||
 _ropewalk__subcmd__roam__subcmd__scan_commands() {
     local commands; commands=()
@@ -3102,6 +3418,11 @@ _ropewalk__subcmd__roam__subcmd__scan_commands() {
 _ropewalk__subcmd__roam__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk roam status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__roam__subcmd__top_commands] )) ||
+_ropewalk__subcmd__roam__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk roam top commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__serve_commands] )) ||
 _ropewalk__subcmd__serve_commands() {

@@ -38,7 +38,8 @@ impl Backhaul {
         for (value, system) in values.iter_mut().zip(systems) {
             for round in bench.plan.rounds(bench.plan.repeats(SEEDS)) {
                 bench.progress.begin(&format!("backhaul: {name}, {}", system.1));
-                let goodput = self.0.value(bench, &[radios.0, traffic.0, system.0], round);
+                let goodput =
+                    self.0.value(bench, &[radios.0, traffic.0, system.0], round, "flow.down.goodput_mbps");
                 let sample = goodput.map_or_else(|e| Sample::none(format!("{e:#}")), Sample::of);
                 let line =
                     format!("backhaul: {name}, {}: {:.1} Mb/s", system.1, sample.value.unwrap_or(f64::NAN));
@@ -54,7 +55,7 @@ impl Backhaul {
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
-    let links = Backhaul(Simulated::read("000/desktop.toml", "flow.down.goodput_mbps")?);
+    let links = Backhaul(Simulated::read("000/desktop.toml")?);
     let each = RADIOS.into_iter().flat_map(|radios| TRAFFIC.map(|traffic| (radios, traffic)));
     let cases = each.map(|(radios, traffic)| links.case(bench, radios, traffic)).collect();
     let method = format!(

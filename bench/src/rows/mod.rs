@@ -1,14 +1,18 @@
 //! The rows of the table of targets, a file for each kind.
 
 mod added_rtt;
+mod back;
 mod backhaul;
+mod call;
 mod ceiling;
 mod compare;
 mod crowd;
+mod dual_band;
 mod environments;
 mod failover;
 mod flapping;
 mod latency;
+mod rivals;
 mod short;
 mod sim;
 mod simulated;
@@ -46,7 +50,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 18] = [
+pub const ALL: [Row; 23] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -111,11 +115,46 @@ pub const ALL: [Row; 18] = [
         run: flapping::blockage,
     },
     Row {
+        name: "dual-band",
+        what: "one flow over 60 GHz and 5 GHz at an eighth of their rates, in the live lab",
+        by_binary: true,
+        measurements: dual_band::live_measurements,
+        run: dual_band::live,
+    },
+    Row {
+        name: "dual-band-causes",
+        what: "the same at full rate under each cause that made the paper's runs late, over many seeds, simulated",
+        by_binary: true,
+        measurements: dual_band::causes_measurements,
+        run: dual_band::causes,
+    },
+    Row {
         name: "short",
         what: "downloads of 10 kB to 10 MB in sixteen environments, simulated",
         by_binary: true,
         measurements: short::measurements,
         run: short::run,
+    },
+    Row {
+        name: "return",
+        what: "until one flow has the sum again after a path came back, simulated",
+        by_binary: true,
+        measurements: back::measurements,
+        run: back::run,
+    },
+    Row {
+        name: "rivals",
+        what: "the bond's share of a path beside foreign TCP, simulated",
+        by_binary: true,
+        measurements: rivals::measurements,
+        run: rivals::run,
+    },
+    Row {
+        name: "call",
+        what: "a call over paths that lose in bursts: what comes too late, simulated",
+        by_binary: true,
+        measurements: call::measurements,
+        run: call::run,
     },
     Row {
         name: "udp",

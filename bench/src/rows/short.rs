@@ -35,7 +35,7 @@ fn systems(plan: &Plan) -> &'static [(&'static str, &'static str)] {
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
-    let scenario = Simulated::read("bench/short.toml", "flow.one.completion_s")?;
+    let scenario = Simulated::read("bench/short.toml")?;
     let environments: Vec<_> = bench.plan.environments().collect();
     let cases = environments
         .iter()
@@ -56,7 +56,8 @@ fn case(bench: &Bench, scenario: &Simulated, environment: &str, size: (&str, f64
     for (value, system) in values.iter_mut().zip(systems) {
         bench.progress.begin(&format!("short: {name}, {}", system.1));
         for round in bench.plan.rounds(bench.plan.repeats(SEEDS)) {
-            let took = scenario.value(bench, &[environment, size.0, system.0], round);
+            let took =
+                scenario.value(bench, &[environment, size.0, system.0], round, "flow.one.completion_s");
             value.push(took.map_or_else(|e| Sample::none(format!("{e:#}")), |s| Sample::of(s * 1e3)));
         }
         let line = format!("short: {name}, {}: {:.0} ms", system.1, value.figure.unwrap_or(f64::NAN));

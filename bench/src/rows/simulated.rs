@@ -1,5 +1,5 @@
 //! A scenario with a sweep, run by `ropewalk sim run`: the binary that is measured simulates its
-//! own engine. The figures are the same on every machine.
+//! own engine. The figures are the same on every machine. `ropewalk lab run` has the same report.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,35 +10,72 @@ use ropewalk_scenario::report::{Metric, Report};
 use ropewalk_scenario::sweep::{Plan as Points, Point};
 
 use crate::bench::Bench;
+use crate::sample::Sample;
 
 pub(super) struct Simulated {
     file: PathBuf,
     points: Points,
-    metric: Metric,
 }
 
 impl Simulated {
-    /// The scenario `file`, below `scenarios/`, and the figure of its report that is looked at.
-    pub(super) fn read(file: &str, metric: &str) -> Result<Simulated> {
+    /// The scenario `file`, below `scenarios/`.
+    pub(super) fn read(file: &str) -> Result<Simulated> {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios").join(file);
         let document = Document::read(&file).map_err(|problems| anyhow!("{problems}"))?;
         let points = Points::of(&document).map_err(|problems| anyhow!("{problems}"))?;
-        let metric = metric.parse().map_err(|e| anyhow!("{e}"))?;
-        Ok(Simulated { file, points, metric })
+        Ok(Simulated { file, points })
     }
 
-    /// The figure at the point that has these labels.
-    pub(super) fn value(&self, bench: &Bench, labels: &[&str], seed: u64) -> Result<f64> {
+    /// Whether there is a point with these labels.
+    #[cfg(test)]
+    pub(super) fn has(&self, labels: &[&str]) -> bool {
+        let is = |p: &Point| labels.iter().all(|label| p.labels.iter().any(|(_, l)| l == label));
+        self.points.points.iter().any(is)
+    }
+
+    /// A figure of the report at the point that has these labels.
+    pub(super) fn value(&self, bench: &Bench, labels: &[&str], seed: u64, metric: &str) -> Result<f64> {
+        figure(&self.report(bench, labels, seed)?, metric)
+    }
+
+    /// The report at the point that has these labels.
+    pub(super) fn report(&self, bench: &Bench, labels: &[&str], seed: u64) -> Result<Report> {
+        self.report_by(bench, "sim", labels, seed, &[])
+    }
+
+    /// The same by `ropewalk sim run` or `ropewalk lab run`, with settings after those of the point.
+    pub(super) fn report_by(
+        &self,
+        bench: &Bench,
+        driver: &str,
+        labels: &[&str],
+        seed: u64,
+        settings: &[&str],
+    ) -> Result<Report> {
         let is = |p: &&Point| labels.iter().all(|label| p.labels.iter().any(|(_, l)| l == label));
         let point = self.points.points.iter().find(is).context("the scenario has no such point")?;
         let program = bench.programs.ropewalk.as_ref().context("there is no ropewalk binary")?;
         let mut command = Command::new(program);
-        command.args(["sim", "run", "--json", "--seed", &seed.to_string()]);
-        command.args(point.options().flat_map(|option| ["--set".to_owned(), option])).arg(&self.file);
+        command.args([driver, "run", "--json", "--seed", &seed.to_string()]);
+        let options = point.options().chain(settings.iter().map(|s| (*s).to_owned()));
+        command.args(options.flat_map(|option| ["--set".to_owned(), option])).arg(&self.file);
         let said = command.output().context("cannot run ropewalk")?;
-        ensure!(said.status.success(), "ropewalk sim: {}", String::from_utf8_lossy(&said.stderr).trim());
-        let report: Report =
-            serde_json::from_slice(&said.stdout).context("ropewalk sim printed no report")?;
-        self.metric.value(&report).context("the report lacks the figure")
+        ensure!(said.status.success(), "ropewalk {driver}: {}", String::from_utf8_lossy(&said.stderr).trim());
+        serde_json::from_slice(&said.stdout).with_context(|| format!("ropewalk {driver} printed no report"))
+    }
+}
+
+/// A figure of a report, as expectations name it.
+pub(super) fn figure(report: &Report, metric: &str) -> Result<f64> {
+    let metric: Metric = metric.parse().map_err(|e| anyhow!("{e}"))?;
+    metric.value(report).with_context(|| format!("the report lacks {metric}"))
+}
+
+/// What is made of a run, or why there is nothing.
+pub(super) fn sample(report: &Result<Report>, of: impl Fn(&Report) -> Result<f64>) -> Sample {
+    match report.as_ref().map(of) {
+        Ok(Ok(value)) => Sample::of(value),
+        Ok(Err(error)) => Sample::none(format!("{error:#}")),
+        Err(error) => Sample::none(format!("{error:#}")),
     }
 }

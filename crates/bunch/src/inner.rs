@@ -124,6 +124,44 @@ pub fn readdress(packet: &mut [u8], source: bool, to: SocketAddrV4) {
     seal_header(packet);
 }
 
+/// A TCP packet in pieces of at most `mtu` bytes, as a network card cuts what is too long for a link.
+/// Anything else, what opens a connection, is urgent, or is damaged stays whole.
+pub(crate) fn cut(packet: Vec<u8>, mtu: usize) -> Vec<Vec<u8>> {
+    const FIN_PSH: u8 = 0x01 | 0x08;
+    const SYN_URG: u8 = 0x02 | 0x20;
+    const CWR: u8 = 0x80;
+    let fits = |i: &Inner| i.protocol == TCP && i.flags & SYN_URG == 0 && i.payload.start + 8 <= mtu;
+    let Some(inner) = parse(&packet).filter(|i| fits(i) && packet.len() > mtu && is_intact(&packet)) else {
+        return vec![packet];
+    };
+    let (head, payload) = packet.split_at(inner.payload.start);
+    let pieces = payload.chunks(mtu - head.len());
+    let last = pieces.len() - 1;
+    let (mut seq, id) = (inner.seq, half(head, 4).unwrap_or(0));
+    let mut all = Vec::new();
+    for (n, bytes) in pieces.enumerate() {
+        let mut piece = [head, bytes].concat();
+        let length = piece.len() as u16;
+        piece[2..4].copy_from_slice(&length.to_be_bytes());
+        piece[4..6].copy_from_slice(&id.wrapping_add(n as u16).to_be_bytes());
+        piece[24..28].copy_from_slice(&seq.to_be_bytes());
+        piece[33] &= if n < last { !FIN_PSH } else { u8::MAX } & if n > 0 { !CWR } else { u8::MAX };
+        piece[36..38].fill(0);
+        let pseudo = add(u32::from(TCP) + u32::from(length) - 20, &piece[12..20]);
+        let sum = !(add(pseudo, &piece[20..]) as u16);
+        piece[36..38].copy_from_slice(&sum.to_be_bytes());
+        seal_header(&mut piece);
+        seq = seq.wrapping_add(bytes.len() as u32);
+        all.push(piece);
+    }
+    all
+}
+
+/// The checksum of a message of ICMP.
+pub(crate) fn icmp_sum(message: &[u8]) -> u16 {
+    !(add(0, message) as u16)
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -215,5 +253,32 @@ pub(crate) mod tests {
             let _ = (parse(&b), is_intact(&b));
             readdress(&mut b, true, "1.2.3.4:5".parse().unwrap());
         }
+    }
+
+    #[test]
+    fn a_packet_is_cut_as_a_card_would_cut_it() {
+        let mut whole = segment(u32::MAX - 100, 1400, Some(9));
+        whole[33] = 0x80 | 0x10 | 0x08 | 0x01;
+        whole[36..38].fill(0);
+        let length = (whole.len() - 20) as u32;
+        let sum = !(add(add(6 + length, &whole[12..20]), &whole[20..]) as u16);
+        whole[36..38].copy_from_slice(&sum.to_be_bytes());
+        let payload = whole[parse(&whole).unwrap().payload].to_vec();
+        let pieces = cut(whole.clone(), 576);
+        assert!(pieces.iter().all(|p| p.len() <= 576 && is_intact(p)), "{pieces:?}");
+        let read: Vec<Inner> = pieces.iter().map(|p| parse(p).unwrap()).collect();
+        let flags: Vec<u8> = read.iter().map(|i| i.flags).collect();
+        assert_eq!(flags, [0x90, 0x10, 0x19]);
+        let mut at = u32::MAX - 100;
+        for i in &read {
+            assert_eq!((i.seq, i.stamp), (at, Some(9)));
+            at = at.wrapping_add(i.payload.len() as u32);
+        }
+        let together: Vec<u8> = pieces.iter().zip(read).flat_map(|(p, i)| p[i.payload].to_vec()).collect();
+        assert_eq!(together, payload);
+        assert_eq!(cut(whole.clone(), 1500), [whole.clone()]);
+        assert_eq!(cut(whole.clone(), 50), [whole.clone()], "no room for a payload");
+        whole[500] ^= 1;
+        assert_eq!(cut(whole.clone(), 576), [whole], "a wrong checksum is not mended");
     }
 }

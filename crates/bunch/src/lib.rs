@@ -29,6 +29,7 @@ pub mod ap;
 pub mod elide;
 pub mod gateway;
 pub mod hash;
+pub mod icmp;
 pub mod inner;
 pub mod numbers;
 pub mod wire;

@@ -41,8 +41,8 @@ fn come(
             let (id, secret) = (InviteId(bytes(n)), InviteSecret(bytes(n)));
             ledger.invite(&format!("client{n}"), id, &secret).await?;
             // Each takes an address of its own at once, as a gateway whose copy is true does.
-            let taken = (first..first + n).map(Ipv4Addr::from).collect();
-            let claimed = ledger.claim(&pool, (taken, Vec::new()), &PublicKey(bytes(n)), (id, &secret)).await;
+            let taken = || ((first..first + n).map(Ipv4Addr::from).collect(), Vec::new());
+            let claimed = ledger.claim(&pool, taken, &PublicKey(bytes(n)), (id, &secret)).await;
             claimed.map_err(|e| std::io::Error::other(e.to_string()))?;
         }
         Ok::<_, ropewalk_fleet::LedgerError>(())
@@ -86,7 +86,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         joined.as_secs_f64(),
         held - before
     );
-    member.start(Vec::new())?;
+    member.start(ropewalk_fleet::Reach::default())?;
     let begun = Instant::now();
     for n in 0..10_000 {
         let key = PublicKey(bytes(n % count));

@@ -36,8 +36,9 @@ pub struct StoreAddress {
 }
 
 impl StoreAddress {
-    /// Whether every member is this machine: nothing is sent over a network.
-    pub fn is_local(&self) -> bool {
+    /// Whether every member may be this machine. What `localhost` is, its addresses say, when they
+    /// are connected to.
+    pub(crate) fn may_be_local(&self) -> bool {
         let local = |host: &str| {
             host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
         };
@@ -108,8 +109,8 @@ mod tests {
             assert_eq!(text.parse::<StoreAddress>().unwrap().to_string(), text);
         }
         let local: StoreAddress = "etcd://127.0.0.1:1,localhost:2,[::1]:3/x/".parse().unwrap();
-        assert!(local.is_local() && local.prefix == "/x/");
-        assert!(!"etcd://127.0.0.1:1,10.0.0.1:2/x".parse::<StoreAddress>().unwrap().is_local());
+        assert!(local.may_be_local() && local.prefix == "/x/");
+        assert!(!"etcd://127.0.0.1:1,10.0.0.1:2/x".parse::<StoreAddress>().unwrap().may_be_local());
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct Copy {
     gateways: BTreeMap<String, Held<GatewayRecord>>,
     serving: BTreeMap<String, Held<Serving>>,
     used: BTreeMap<(String, String), Held<Usage>>,
+    /// Keys that nobody can read, and since when: some of them.
+    odd: BTreeMap<String, i64>,
     /// The store's revision up to which it is true.
     pub(crate) revision: i64,
 }
@@ -47,6 +49,55 @@ pub enum Decision {
     Refused(Refusal),
 }
 
+/// Keys that are remembered for being odd.
+const ODD: usize = 64;
+
+/// One key as it is in the store now, read before anybody is made to wait.
+#[derive(Debug)]
+pub(crate) struct Change {
+    key: String,
+    revision: i64,
+    what: What,
+}
+
+/// What it is about; `None` where it is gone or cannot be read.
+#[derive(Debug)]
+enum What {
+    Client(String, Option<ClientRecord>),
+    Gateway(String, Option<GatewayRecord>),
+    Serving(String, Option<Serving>),
+    Usage((String, String), Option<Usage>),
+    Odd,
+    Other,
+}
+
+impl Change {
+    /// Reads a key that was written, or is `gone`.
+    pub(crate) fn read(keys: &Keys, kv: &KeyValue, gone: bool) -> (Change, bool) {
+        fn value<T: DeserializeOwned>(kv: &KeyValue, gone: bool) -> Option<T> {
+            (!gone).then(|| parse::<T>(kv)).flatten()
+        }
+        let what = match keys.about(&kv.key) {
+            About::Client(name) => What::Client(name.into(), value(kv, gone)),
+            About::Gateway(name) => What::Gateway(name.into(), value(kv, gone)),
+            About::Serving(name) => What::Serving(name.into(), value(kv, gone)),
+            About::Usage(client, gateway) => What::Usage((client.into(), gateway.into()), value(kv, gone)),
+            About::Odd => What::Odd,
+            About::Other => What::Other,
+        };
+        let is_odd = !gone
+            && matches!(
+                what,
+                What::Client(_, None)
+                    | What::Gateway(_, None)
+                    | What::Serving(_, None)
+                    | What::Usage(_, None)
+                    | What::Odd
+            );
+        (Change { key: kv.key.clone(), revision: kv.revision, what }, is_odd)
+    }
+}
+
 /// What a change means for sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
@@ -64,8 +115,38 @@ impl Copy {
     /// Everything as it was at `revision`.
     pub(crate) fn of(keys: &Keys, all: &[KeyValue], revision: i64) -> Copy {
         let mut copy = Copy { revision, ..Copy::default() };
-        all.iter().for_each(|kv| drop(copy.apply(keys, kv, false)));
+        all.iter().for_each(|kv| drop(copy.apply(Change::read(keys, kv, false))));
         copy
+    }
+
+    /// Takes over what an older copy knows that was written after this one was read.
+    pub(crate) fn carry_newer(&mut self, old: &Copy) {
+        let newer: Vec<_> = old.clients.iter().filter(|(_, held)| held.revision > self.revision).collect();
+        newer.into_iter().for_each(|(name, held)| {
+            self.put_client(name, Some(held.what.clone()), held.revision);
+        });
+    }
+
+    /// Devices that may come in.
+    pub(crate) fn active(&self) -> impl Iterator<Item = &PublicKey> {
+        self.clients.values().filter(|held| !held.what.revoked).filter_map(|held| held.what.key.as_ref())
+    }
+
+    /// Whether this device may come in, by what is known.
+    pub(crate) fn is_active(&self, key: &PublicKey) -> bool {
+        let client = self.by_key.get(key).and_then(|name| self.client(name));
+        client.is_some_and(|c| !c.revoked && c.key.as_ref() == Some(key))
+    }
+
+    /// Whether somebody shows an invite that is known, or a key that is: a stranger can have neither.
+    pub(crate) fn is_known(&self, key: &PublicKey, (invite, secret): (InviteId, &InviteSecret)) -> bool {
+        let client = self.by_invite.get(&invite.0).and_then(|name| self.client(name));
+        self.is_active(key) || client.is_some_and(|c| secret.matches(&c.fingerprint))
+    }
+
+    /// Keys of the store that cannot be read, and are skipped.
+    pub fn odd(&self) -> impl Iterator<Item = &str> {
+        self.odd.keys().map(String::as_str)
     }
 
     /// May this device come in? `hello` is its invite with the secret.
@@ -82,10 +163,9 @@ impl Copy {
         let by_invite = self.by_invite.get(&invite.0).and_then(|name| self.clients.get(name));
         match by_invite.map(|held| &held.what).filter(|c| secret.matches(&c.fingerprint)) {
             Some(c) if c.revoked => Decision::Refused(Refusal::Revoked),
-            // A claim of another gateway's may be on its way here.
-            Some(_) => Decision::Ask,
-            None if of_key.is_some() => Decision::Refused(Refusal::Revoked),
-            None => Decision::Ask,
+            // A claim of another gateway's, or a new invite, may be on its way here: only the store
+            // says no.
+            _ => Decision::Ask,
         }
     }
 
@@ -149,28 +229,32 @@ impl Copy {
         sum
     }
 
-    /// Takes in one key as it is in the store now, or that it is gone.
-    pub(crate) fn apply(&mut self, keys: &Keys, kv: &KeyValue, gone: bool) -> Effect {
-        match keys.about(&kv.key) {
-            About::Client(name) => {
-                let new = (!gone).then(|| parse::<ClientRecord>(kv)).flatten();
-                self.put_client(name, new, kv.revision)
-            }
-            About::Gateway(name) => {
-                put(&mut self.gateways, name.to_owned(), kv, gone);
-                Effect::None
-            }
-            About::Serving(name) => {
-                put(&mut self.serving, name.to_owned(), kv, gone);
-                let by = self.serving.get(name).map(|held| (held.what.gateway.clone(), held.revision));
-                Effect::Served { client: name.to_owned(), by }
-            }
-            About::Usage(client, gateway) => {
-                put(&mut self.used, (client.to_owned(), gateway.to_owned()), kv, gone);
-                Effect::None
-            }
-            About::Other => Effect::None,
+    /// What was used, by gateway; one for each client.
+    pub(crate) fn usage(&self) -> impl Iterator<Item = (&str, Usage)> {
+        self.used.iter().map(|((_, gateway), held)| (gateway.as_str(), held.what))
+    }
+
+    /// Takes in a change. One that cannot be read counts as missing: a client's record is not
+    /// believed on the word of what stood there before.
+    pub(crate) fn apply(&mut self, (change, is_odd): (Change, bool)) -> Effect {
+        let Change { key, revision, what } = change;
+        if !is_odd {
+            self.odd.remove(&key);
+        } else if self.odd.len() < ODD {
+            self.odd.insert(key, revision);
         }
+        match what {
+            What::Client(name, new) => return self.put_client(&name, new, revision),
+            What::Gateway(name, new) => put(&mut self.gateways, name, new, revision),
+            What::Serving(name, new) => {
+                put(&mut self.serving, name.clone(), new, revision);
+                let by = self.serving.get(&name).map(|held| (held.what.gateway.clone(), held.revision));
+                return Effect::Served { client: name, by };
+            }
+            What::Usage(whose, new) => put(&mut self.used, whose, new, revision),
+            What::Odd | What::Other => {}
+        }
+        Effect::None
     }
 
     /// A client as it is since `revision`; older news than what is known changes nothing.
@@ -211,12 +295,12 @@ impl Copy {
     }
 }
 
-fn put<K: Ord, T: DeserializeOwned>(map: &mut BTreeMap<K, Held<T>>, key: K, kv: &KeyValue, gone: bool) {
-    if map.get(&key).is_some_and(|held| held.revision > kv.revision) {
+fn put<K: Ord, T>(map: &mut BTreeMap<K, Held<T>>, key: K, new: Option<T>, revision: i64) {
+    if map.get(&key).is_some_and(|held| held.revision > revision) {
         return;
     }
-    match (!gone).then(|| parse::<T>(kv)).flatten() {
-        Some(what) => drop(map.insert(key, Held { what, revision: kv.revision })),
+    match new {
+        Some(what) => drop(map.insert(key, Held { what, revision })),
         None => drop(map.remove(&key)),
     }
 }
@@ -277,7 +361,7 @@ mod tests {
         assert_eq!(copy.put_client("a", Some(revoked), 4), Effect::Out(PublicKey([1; 32])));
         assert_eq!(decide(&copy, 1, 5), Decision::Refused(Refusal::Revoked));
         assert_eq!(decide(&copy, 2, 5), Decision::Refused(Refusal::Revoked));
-        assert_eq!(decide(&copy, 1, 6), Decision::Refused(Refusal::Revoked));
+        assert_eq!(decide(&copy, 1, 6), Decision::Ask, "the new invite may not have come here yet");
         assert!(copy.taken().0.is_empty());
         copy.put_client("b", Some(client(6, None)), 5);
         assert_eq!(decide(&copy, 1, 6), Decision::Ask, "by another invite it may come in again");
@@ -297,11 +381,30 @@ mod tests {
     #[test]
     fn a_damaged_record_counts_as_missing() {
         let (mut copy, keys) = (Copy::default(), Keys("/x/".into()));
-        let kv =
-            |value: &[u8], revision| KeyValue { key: "/x/usage/a/g".into(), value: value.into(), revision };
-        copy.apply(&keys, &kv(br#"{"from_client":1,"to_client":2}"#, 2), false);
+        let apply = |copy: &mut Copy, key: &str, value: &[u8], revision: i64, gone: bool| {
+            let kv = KeyValue { key: key.into(), value: value.into(), revision, lease: 0 };
+            copy.apply(Change::read(&keys, &kv, gone))
+        };
+        let used = "/x/usage/a/g";
+        apply(&mut copy, used, br#"{"from_client":1,"to_client":2}"#, 2, false);
         assert_eq!(copy.used("a", None).total(), 3);
-        copy.apply(&keys, &kv(b"{", 3), false);
+        apply(&mut copy, used, b"{", 3, false);
         assert_eq!(copy.used("a", Some("g")).total(), 0);
+        apply(&mut copy, "/x/client/a b", b"{}", 4, false);
+        assert_eq!(copy.odd().collect::<Vec<_>>(), ["/x/client/a b", used]);
+        apply(&mut copy, used, br#"{"from_client":1,"to_client":2}"#, 5, false);
+        apply(&mut copy, "/x/client/a b", b"", 6, true);
+        assert_eq!(copy.odd().count(), 0, "mended");
+    }
+
+    #[test]
+    fn what_was_claimed_while_everything_was_read_stays() {
+        let mut old = Copy::default();
+        old.put_client("a", Some(client(5, Some(1))), 7);
+        old.put_client("b", Some(client(6, Some(2))), 3);
+        let mut new = Copy { revision: 5, ..Copy::default() };
+        new.carry_newer(&old);
+        assert!(new.is_active(&PublicKey([1; 32])) && !new.is_active(&PublicKey([2; 32])));
+        assert_eq!(old.active().count(), 2);
     }
 }

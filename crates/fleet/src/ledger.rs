@@ -86,6 +86,16 @@ pub struct Ledger {
     pub(crate) keys: Keys,
 }
 
+/// Two sorted lists as one.
+fn merged<A: Ord + Copy>(mut believed: Vec<A>, found: &BTreeSet<A>) -> Vec<A> {
+    for address in found {
+        if let Err(place) = believed.binary_search(address) {
+            believed.insert(place, *address);
+        }
+    }
+    believed
+}
+
 fn json(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }
@@ -103,16 +113,22 @@ impl Ledger {
     /// The fleet's key: the one that is there, else `new`. Of two gateways that start at once one
     /// makes it.
     pub async fn fleet_key(&mut self, new: &StaticKey) -> Result<StaticKey, LedgerError> {
-        let (key, text) = (self.keys.fleet_key(), new.to_base64());
-        let put = Op::put(key.clone(), text.as_bytes());
-        let mut txn = self.caller.txn(&[Compare::Absent(key.clone())], &[put], &[Op::Get(key)]).await?;
-        match txn.read.pop().flatten() {
-            Some(kv) if !txn.succeeded => {
-                let text = std::str::from_utf8(&kv.value).map_err(|_| LedgerError::Key)?;
-                StaticKey::from_base64(text).map_err(|_| LedgerError::Key)
-            }
-            _ => Ok(new.clone()),
+        let Some(kv) = self.first(self.keys.fleet_key(), new.to_base64().as_bytes()).await? else {
+            return Ok(new.clone());
+        };
+        let text = std::str::from_utf8(&kv.value).map_err(|_| LedgerError::Key)?;
+        StaticKey::from_base64(text).map_err(|_| LedgerError::Key)
+    }
+
+    /// What stands at `key`; if nothing does, `own` is put there, and `None` comes back. What is
+    /// there is read without a write, which an etcd without room would refuse.
+    async fn first(&mut self, key: String, own: &[u8]) -> Result<Option<KeyValue>, StoreError> {
+        if let Some(kv) = self.get(key.clone()).await? {
+            return Ok(Some(kv));
         }
+        let put = Op::put(key.clone(), own);
+        let mut txn = self.caller.txn(&[Compare::Absent(key.clone())], &[put], &[Op::Get(key)]).await?;
+        Ok(txn.read.pop().flatten().filter(|_| !txn.succeeded))
     }
 
     /// The fleet's key, if a gateway has made it.
@@ -124,12 +140,10 @@ impl Ledger {
 
     /// Makes sure that the fleet has this network inside.
     pub async fn same_network(&mut self, pool: &Pool) -> Result<(), LedgerError> {
-        let (key, own) = (self.keys.network(), pool.networks());
-        let put = Op::put(key.clone(), own.as_bytes());
-        let mut txn = self.caller.txn(&[Compare::Absent(key.clone())], &[put], &[Op::Get(key)]).await?;
-        let fleet = txn.read.pop().flatten().map(|kv| String::from_utf8_lossy(&kv.value).into_owned());
-        match fleet {
-            Some(fleet) if !txn.succeeded && fleet != own => Err(LedgerError::Network { fleet, own }),
+        let own = pool.networks();
+        let fleet = self.first(self.keys.network(), own.as_bytes()).await?;
+        match fleet.map(|kv| String::from_utf8_lossy(&kv.value).into_owned()) {
+            Some(fleet) if fleet != own => Err(LedgerError::Network { fleet, own }),
             _ => Ok(()),
         }
     }
@@ -199,25 +213,27 @@ impl Ledger {
         Err(LedgerError::Contended)
     }
 
-    /// Binds a device to its invite and gives it addresses, or reads what it has. `taken` are
-    /// addresses believed to be taken; what the store says counts.
+    /// Binds a device to its invite and gives it addresses, or reads what it has. `taken` says
+    /// which addresses are believed to be taken, sorted, once one is needed; what the store says
+    /// counts.
     pub async fn claim(
         &mut self,
         pool: &Pool,
-        taken: (Vec<Ipv4Addr>, Vec<Ipv6Addr>),
+        taken: impl Fn() -> (Vec<Ipv4Addr>, Vec<Ipv6Addr>),
         device: &PublicKey,
         hello: (InviteId, &InviteSecret),
     ) -> Result<Claimed, ClaimError> {
-        let mut taken = (BTreeSet::from_iter(taken.0), BTreeSet::from_iter(taken.1));
+        let (mut v4, mut v6) = (BTreeSet::new(), BTreeSet::new());
         for _ in 0..TRIES {
             let (name, kv, record) = self.entry_of(device, hello).await?;
             let has = record.ipv4.is_some_and(|a| pool.holds_v4(a)) && pool.holds_v6(record.ipv6);
             if record.key.is_some() && has {
                 return Ok(Claimed { name, record, revision: kv.revision });
             }
-            let (v4, v6) = (Vec::from_iter(taken.0.iter().copied()), Vec::from_iter(taken.1.iter().copied()));
-            let ipv4 = pool.free_v4(&v4).ok_or(Refusal::PoolFull)?;
-            let ipv6 = pool.free_v6(&v6).ok_or(Refusal::PoolFull)?;
+            // What others have taken by now, and what the store has said meanwhile.
+            let believed = taken();
+            let ipv4 = pool.free_v4(&merged(believed.0, &v4)).ok_or(Refusal::PoolFull)?;
+            let ipv6 = pool.free_v6(&merged(believed.1, &v6)).ok_or(Refusal::PoolFull)?;
             let new = ClientRecord { key: Some(*device), ipv4: Some(ipv4), ipv6, ..record.clone() };
             let (when, then, otherwise) = self.binding(&name, &kv, &record, &new, device);
             let txn = self.caller.txn(&when, &then, &otherwise).await?;
@@ -226,8 +242,8 @@ impl Ledger {
             }
             for (address, found) in new.addresses().zip(&txn.read) {
                 match (address, found) {
-                    (IpAddr::V4(a), Some(_)) => drop(taken.0.insert(a)),
-                    (IpAddr::V6(a), Some(_)) => drop(taken.1.insert(a)),
+                    (IpAddr::V4(a), Some(_)) => drop(v4.insert(a)),
+                    (IpAddr::V6(a), Some(_)) => drop(v6.insert(a)),
                     (_, None) => {}
                 }
             }
@@ -293,16 +309,20 @@ impl Ledger {
 
     /// All that there is, with the revision at which it was so.
     pub(crate) async fn everything(&mut self) -> Result<(Vec<KeyValue>, i64), StoreError> {
-        let end = range_end(&self.keys.0);
-        let (mut all, mut from, mut at) = (Vec::new(), self.keys.0.clone(), 0);
+        self.all_of(self.keys.0.clone()).await
+    }
+
+    /// All keys with this prefix, which ends in a slash.
+    pub(crate) async fn all_of(&mut self, prefix: String) -> Result<(Vec<KeyValue>, i64), StoreError> {
+        let end = range_end(&prefix);
+        let (mut all, mut from, mut at) = (Vec::new(), prefix.into_bytes(), 0);
         loop {
             let page = self.caller.page(&from, &end, PAGE, at).await?;
             if at == 0 {
                 at = page.revision;
             }
-            if let Some(last) = page.keys.last() {
-                from = format!("{}\0", last.key);
-            }
+            from = page.last;
+            from.push(0);
             let more = page.more && !page.keys.is_empty();
             all.extend(page.keys);
             if !more {
@@ -317,14 +337,42 @@ impl Ledger {
         Ok(crate::Copy::of(&self.keys, &all, revision))
     }
 
-    /// Writes a gateway's record under its lease. `false` if another run of a gateway with this
-    /// name lives.
+    /// Forgets the history before what this or another gateway noted at the last call, so that
+    /// etcd's quota is not used up. Of gateways that call at the same time, and later than `seen`
+    /// was noted, one does it. Returns the revision to call with next.
+    pub async fn compact(&mut self, gateway: &str, seen: i64) -> Result<i64, StoreError> {
+        let key = self.keys.compaction();
+        let noted = self.get(key.clone()).await?.map_or(0, |kv| kv.revision);
+        if noted != seen {
+            return Ok(noted);
+        }
+        let when = if noted == 0 { Compare::Absent(key.clone()) } else { Compare::At(key.clone(), noted) };
+        let txn = self.caller.txn(&[when], &[Op::put(key, gateway)], &[]).await;
+        let won = match &txn {
+            Ok(txn) => txn.succeeded,
+            // Without room nothing can be noted, and forgetting is needed most.
+            Err(StoreError::Refused(_)) => true,
+            Err(_) => false,
+        };
+        if won && noted > 0 {
+            match self.caller.compact(noted).await {
+                // It was so already.
+                Ok(()) | Err(StoreError::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let txn = txn?;
+        Ok(if txn.succeeded { txn.revision } else { seen })
+    }
+
+    /// Writes a gateway's record under its lease, and returns the revision; `None` if another run
+    /// of a gateway with this name lives.
     pub(crate) async fn register(
         &mut self,
         name: &str,
         record: &GatewayRecord,
         lease: i64,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<i64>, StoreError> {
         let key = self.keys.gateway(name);
         let put = Op::Put { key: key.clone(), value: json(record), lease };
         for _ in 0..TRIES {
@@ -332,20 +380,21 @@ impl Ledger {
             let mut txn = self.caller.txn(&when, std::slice::from_ref(&put), &otherwise).await?;
             let Some(kv) = txn.read.pop().flatten().filter(|_| !txn.succeeded) else {
                 if txn.succeeded {
-                    return Ok(true);
+                    return Ok(Some(txn.revision));
                 }
                 continue;
             };
             // Its own, under an older lease or with other words.
             if parse::<GatewayRecord>(&kv).is_none_or(|other| other.instance != record.instance) {
-                return Ok(false);
+                return Ok(None);
             }
             let when = Compare::At(key.clone(), kv.revision);
-            if self.caller.txn(&[when], std::slice::from_ref(&put), &[]).await?.succeeded {
-                return Ok(true);
+            let again = self.caller.txn(&[when], std::slice::from_ref(&put), &[]).await?;
+            if again.succeeded {
+                return Ok(Some(again.revision));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Writes down that `gateway` serves these clients, whoever did before. Returns the revision.

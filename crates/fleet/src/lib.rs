@@ -14,6 +14,7 @@ mod copy;
 mod etcd;
 mod ledger;
 mod member;
+mod overview;
 pub mod pool;
 mod record;
 
@@ -21,7 +22,8 @@ pub use address::{AddressError, StoreAddress};
 pub use copy::{Copy, Decision};
 pub use etcd::{Etcd, StoreError, TlsFiles};
 pub use ledger::{ClaimError, Claimed, Ledger, LedgerError};
-pub use member::{Evict, FleetReport, Join, JoinError, Member, MemberReport};
+pub use member::{Evict, FleetReport, Join, JoinError, Member, MemberReport, Reach};
+pub use overview::Standing;
 pub use record::{ClientRecord, GatewayRecord, Serving, Usage};
 
 /// Does one thing with the store, for commands: on this thread, until it is done.

@@ -11,6 +11,7 @@
 //! | `gateway/NAME` | [`GatewayRecord`], under the gateway's lease |
 //! | `serving/NAME` | [`Serving`], under the lease of the gateway that serves the client |
 //! | `usage/NAME/GATEWAY` | [`Usage`] |
+//! | `compaction` | which gateway compacted last; the revision of this key is where the next compacts |
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -57,6 +58,9 @@ pub struct GatewayRecord {
     pub instance: String,
     /// Where devices reach it.
     pub endpoints: Vec<String>,
+    /// The same by TLS over TCP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tls: Vec<String>,
     /// It takes no sessions.
     #[serde(default)]
     pub draining: bool,
@@ -103,6 +107,8 @@ pub(crate) enum About<'a> {
     Gateway(&'a str),
     Serving(&'a str),
     Usage(&'a str, &'a str),
+    /// It stands among those, and has no name of theirs.
+    Odd,
     Other,
 }
 
@@ -112,6 +118,9 @@ impl Keys {
     }
     pub(crate) fn network(&self) -> String {
         format!("{}network", self.0)
+    }
+    pub(crate) fn compaction(&self) -> String {
+        format!("{}compaction", self.0)
     }
     pub(crate) fn client(&self, name: &str) -> String {
         format!("{}client/{name}", self.0)
@@ -139,10 +148,16 @@ impl Keys {
     pub(crate) fn about<'a>(&self, key: &'a str) -> About<'a> {
         let rest = key.strip_prefix(&self.0).and_then(|rest| rest.split_once('/'));
         match rest {
-            Some(("client", name)) => About::Client(name),
-            Some(("gateway", name)) => About::Gateway(name),
-            Some(("serving", name)) => About::Serving(name),
-            Some(("usage", rest)) => rest.split_once('/').map_or(About::Other, |(c, g)| About::Usage(c, g)),
+            Some(("client", name)) if is_name(name) => About::Client(name),
+            Some(("gateway", name)) if is_name(name) => About::Gateway(name),
+            Some(("serving", name)) if is_name(name) => About::Serving(name),
+            Some(("usage", rest)) => match rest.split_once('/') {
+                Some((client, gateway)) if is_name(client) && is_name(gateway) => {
+                    About::Usage(client, gateway)
+                }
+                _ => About::Odd,
+            },
+            Some(("client" | "gateway" | "serving", _)) => About::Odd,
             _ => About::Other,
         }
     }
@@ -212,6 +227,9 @@ mod tests {
         for other in [keys.fleet_key(), keys.network(), keys.invite(InviteId([0; 16])), "/y/client/a".into()]
         {
             assert_eq!(keys.about(&other), About::Other, "{other}");
+        }
+        for odd in ["/x/client/a b", "/x/gateway/", "/x/serving/\u{fffd}", "/x/usage/a", "/x/usage/a/b/c"] {
+            assert_eq!(keys.about(odd), About::Odd, "{odd}");
         }
         assert!(is_name("alice-1.x_y") && !is_name("a/b") && !is_name("") && !is_name(&"a".repeat(65)));
     }

@@ -88,9 +88,7 @@ fn gateway(cluster: &Cluster, g: u8, clock: Instant, ready: &Barrier) -> Vec<Rec
             let outcome = loop {
                 let hello = secret(invite);
                 // It believes that nothing is taken, so that it meets the others.
-                match ledger
-                    .claim(&pool(), Default::default(), &device, (InviteId([invite; 16]), &hello))
-                    .await
+                match ledger.claim(&pool(), Default::default, &device, (InviteId([invite; 16]), &hello)).await
                 {
                     Ok(claimed) => break Ok(claimed.record.ipv4.unwrap()),
                     Err(ClaimError::Refused(refusal)) => break Err(refusal),

@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use ropewalk_fleet::pool::Pool;
 use ropewalk_fleet::{
-    Etcd, Evict, Join, JoinError, LedgerError, Member, StoreAddress, StoreError, TlsFiles, Usage,
+    Etcd, Evict, Join, JoinError, LedgerError, Member, Reach, StoreAddress, StoreError, TlsFiles, Usage,
 };
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::net::Ipv4Addr;
@@ -35,7 +35,7 @@ fn joined(
         }),
     };
     let (member, key) = Member::join(join)?;
-    member.start(vec![format!("{name}.example:4500")]).unwrap();
+    member.start(Reach { endpoints: vec![format!("{name}.example:4500")], tls: Vec::new() }).unwrap();
     Ok((member, key, told))
 }
 
@@ -208,6 +208,8 @@ fn a_gateway_that_does_not_fit_is_told_so() {
     eventually("a is there", || {
         ropewalk_fleet::block_on(cluster.ledger(0, None).read()).is_ok_and(|c| c.gateways().count() == 1)
     });
+    let view = ropewalk_fleet::block_on(cluster.ledger(0, None).overview()).unwrap();
+    assert!(view.len() == 1 && view[0].name == "a" && view[0].lease_s > 0, "{view:?}");
     let twice = joined(cluster.address(0), None, "a", "10.77.0.1/24").map(drop);
     assert!(matches!(twice, Err(JoinError::NameTaken(_))), "{twice:?}");
     let clear = Etcd::new(&"etcd://10.0.0.1:2379/x".parse().unwrap(), None);

@@ -44,6 +44,7 @@ pub mod privileges;
 pub mod service;
 pub mod setup;
 pub mod stream;
+pub mod subflows;
 pub mod tcp_info;
 pub mod tls;
 pub mod tun;

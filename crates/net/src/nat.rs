@@ -19,6 +19,9 @@ pub struct Table {
     /// The only interface by which clients may leave, if there is such a rule.
     #[serde(default)]
     pub only: Option<String>,
+    /// Nobody behind this machine opens connections to the clients.
+    #[serde(default)]
+    pub closed: bool,
 }
 
 /// Lets clients in `networks`, who come in by the bond's `device`, reach whatever this machine reaches, with
@@ -30,10 +33,12 @@ pub fn masquerade(
     device: &str,
     networks: &[IpNet],
 ) -> Result<Vec<String>, SetupError> {
-    masquerade_by(journal, device, networks, None)
+    let table = table(device, networks);
+    make(journal, table, networks)
 }
 
-/// As [`masquerade`], where clients may leave by the interface `only`, and by no other.
+/// As [`masquerade`], where clients may leave by the interface `only`, and by no other, and where nobody opens
+/// connections to them.
 ///
 /// # Errors
 /// `nft` is not there, or refuses.
@@ -43,13 +48,17 @@ pub fn masquerade_by(
     networks: &[IpNet],
     only: Option<&str>,
 ) -> Result<Vec<String>, SetupError> {
-    let networks: Vec<IpNet> = networks.iter().map(IpNet::trunc).collect();
+    let table = Table { only: only.map(str::to_owned), closed: true, ..table(device, networks) };
+    make(journal, table, networks)
+}
+
+fn table(device: &str, networks: &[IpNet]) -> Table {
+    let networks = networks.iter().map(|n| n.trunc().to_string()).collect();
+    Table { device: device.into(), networks, only: None, closed: false }
+}
+
+fn make(journal: &mut Journal, table: Table, networks: &[IpNet]) -> Result<Vec<String>, SetupError> {
     let (v4, v6) = (networks.iter().any(|n| n.addr().is_ipv4()), networks.iter().any(|n| n.addr().is_ipv6()));
-    let table = Table {
-        device: device.into(),
-        networks: networks.iter().map(IpNet::to_string).collect(),
-        only: only.map(str::to_owned),
-    };
     journal.make(Change::NatTable(table))?;
     forwarding(journal, v4, v6)?;
     Ok(obstacles())
@@ -85,10 +94,15 @@ impl Table {
             .only
             .as_ref()
             .map_or(String::new(), |only| format!("    iifname {device} oifname != {} drop\n", quoted(only)));
+        let closed = match self.closed {
+            true => format!("    oifname {device} ct state new reject with icmpx admin-prohibited\n"),
+            false => String::new(),
+        };
         format!(
             "  chain forward {{\n\
              \x20   type filter hook forward priority filter; policy accept;\n\
              {only}\
+             {closed}\
              \x20   iifname {device} tcp flags syn tcp option maxseg size set rt mtu\n\
              \x20   oifname {device} tcp flags syn tcp option maxseg size set rt mtu\n\
              \x20   iifname {device} accept\n\
@@ -129,11 +143,17 @@ mod tests {
             device: "rw.0".into(),
             networks: vec!["10.77.0.0/24".into(), "fd77::/64".into()],
             only: None,
+            closed: false,
         };
         assert_eq!(table.name(), "ropewalk-rw-0");
         let rules = table.rules();
         assert!(rules.contains("    ip saddr 10.77.0.0/24 oifname != \"rw.0\" masquerade\n"), "{rules}");
-        assert!(!rules.contains("drop"), "{rules}");
+        assert!(!rules.contains("drop") && !rules.contains("reject"), "{rules}");
+        let closed = Table { closed: true, ..table.clone() }.rules();
+        assert!(
+            closed.contains("    oifname \"rw.0\" ct state new reject with icmpx admin-prohibited\n"),
+            "{closed}"
+        );
         let only = Table { only: Some("wan".into()), ..table };
         assert!(only.rules().contains("    iifname \"rw.0\" oifname != \"wan\" drop\n"), "{}", only.rules());
         assert!(rules.contains("    ip6 saddr fd77::/64 oifname != \"rw.0\" masquerade\n"), "{rules}");

@@ -14,7 +14,7 @@ use netlink_packet_generic::GenlMessage;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{
     Socket, SocketAddr,
-    protocols::{NETLINK_GENERIC, NETLINK_ROUTE},
+    protocols::{NETLINK_GENERIC, NETLINK_ROUTE, NETLINK_SOCK_DIAG},
 };
 
 /// More than the kernel puts into one datagram (32 KiB).
@@ -32,6 +32,13 @@ impl<F> Netlink<GenlMessage<F>> {
     /// A socket of generic netlink in the calling thread's network namespace.
     pub(crate) fn open_generic() -> io::Result<Self> {
         Netlink::connect(NETLINK_GENERIC)
+    }
+}
+
+impl Netlink<crate::subflows::Diag> {
+    /// A socket of sock_diag in the calling thread's network namespace.
+    pub(crate) fn open_diag() -> io::Result<Self> {
+        Netlink::connect(NETLINK_SOCK_DIAG)
     }
 }
 

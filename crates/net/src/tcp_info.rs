@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 /// As much of the kernel's `struct tcp_info` as is read: that of Linux 6.7.
-const LENGTH: usize = 248;
+pub(crate) const LENGTH: usize = 248;
 /// Most subflows that are looked at; Linux makes at most 8 by default limits and 64 in all.
 const SUBFLOWS: usize = 16;
 const SOL_MPTCP: libc::c_int = 284;
@@ -128,7 +128,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Places are those of `linux/tcp.h`, which only ever grows at its end; what a kernel does not fill stays 0.
-fn parse(bytes: &[u8; LENGTH]) -> TcpInfo {
+pub(crate) fn parse(bytes: &[u8; LENGTH]) -> TcpInfo {
     let word = |at: usize| word(bytes, at);
     let long = |at: usize| bytes[at..at + 8].try_into().map_or(0, u64::from_ne_bytes);
     let micros = |us: u64| Duration::from_micros(us);

@@ -50,10 +50,15 @@ pub(crate) fn command() -> clap::Command {
     command.build();
     let mut all = String::new();
     for (title, names) in GROUPS {
+        // A small program has not all of them.
+        let there: Vec<_> = names.iter().filter_map(|name| command.find_subcommand(name)).collect();
+        if there.is_empty() {
+            continue;
+        }
         let _ = writeln!(all, "{title}:");
-        for name in names {
-            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
-            let _ = writeln!(all, "  {name:<11}  {}", about.map_or_else(String::new, ToString::to_string));
+        for one in there {
+            let about = one.get_about().map_or_else(String::new, ToString::to_string);
+            let _ = writeln!(all, "  {:<11}  {about}", one.get_name());
         }
         all.push('\n');
     }
@@ -78,6 +83,7 @@ pub(crate) enum Command {
     /// Show the state of the running bond
     Status(Status),
     /// Serve a page that shows the running bond, and changes it
+    #[cfg(feature = "web")]
     Web(crate::web::Web),
     /// Add, remove or change paths of the running bond
     Path(PathArgs),
@@ -123,14 +129,10 @@ pub(crate) enum Command {
     Mptcp(Mptcp),
     /// Measure a path and find what limits it
     Probe(crate::probe::Probe),
-    /// Simulate a scenario in virtual time
-    Sim(crate::sim::Sim),
-    /// Run a scenario live, in network namespaces
-    Lab(crate::lab::Lab),
-    /// Compare two or three reports of a scenario
-    Compare(crate::compare::Compare),
-    /// Run the scenarios of a paper and compare with its figures
-    Reproduce(crate::reproduce::Reproduce),
+    /// Simulator, lab and papers.
+    #[cfg(feature = "lab")]
+    #[command(flatten)]
+    Experiment(crate::experiments::Experiment),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages into a directory

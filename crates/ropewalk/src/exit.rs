@@ -4,14 +4,12 @@ use crate::config::ConfigError;
 use crate::state::clients::ClientsError;
 use crate::state::pool::PoolError;
 use ropewalk_kern::KernError;
-use ropewalk_lab::LabError;
 use ropewalk_net::links::LinkError;
 use ropewalk_net::privileges::PrivilegeError;
 use ropewalk_net::setup::SetupError;
 use ropewalk_net::tun::TunError;
 use ropewalk_net::udp::OpenError;
 use ropewalk_net::wifi::WifiError;
-use ropewalk_scenario::Problems;
 use ropewalk_session::{EndpointError, Refusal, TokenError};
 use std::process::ExitCode;
 
@@ -97,18 +95,15 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if error.is::<TokenError>() || error.is::<Refusal>() {
         return Some(Code::Refused);
     }
-    if error.is::<EndpointError>()
-        || error.is::<ConfigError>()
-        || error.is::<PoolError>()
-        || error.is::<Problems>()
-    {
+    if error.is::<EndpointError>() || error.is::<ConfigError>() || error.is::<PoolError>() {
         return Some(Code::Usage);
     }
     if let Some(book) = error.downcast_ref::<ClientsError>() {
         return Some(if matches!(book, ClientsError::NameTaken(_)) { Code::Taken } else { Code::Usage });
     }
-    if let Some(lab) = error.downcast_ref::<LabError>() {
-        return Some(lab_code(lab));
+    #[cfg(feature = "lab")]
+    if let Some(code) = crate::experiments::code_of(error) {
+        return Some(code);
     }
     if let Some(kern) = error.downcast_ref::<KernError>() {
         return Some(kern_code(kern));
@@ -124,21 +119,6 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
         return Some(Code::Rights);
     }
     tun(error).or_else(|| socket(error)).or_else(|| setup(error)).or_else(|| link(error))
-}
-
-fn lab_code(error: &LabError) -> Code {
-    match error {
-        LabError::NotRoot | LabError::NoTun | LabError::TunForbidden => Code::Rights,
-        LabError::LabRuns(_) => Code::Taken,
-        LabError::NoLab | LabError::NoSuchLab { .. } => Code::NotRunning,
-        LabError::Build(_)
-        | LabError::LabName(_)
-        | LabError::WhichLab(_)
-        | LabError::NoNode { .. }
-        | LabError::Refused(_)
-        | LabError::InterfaceName(_) => Code::Usage,
-        _ => Code::Failure,
-    }
 }
 
 fn kern_code(error: &KernError) -> Code {

@@ -7,7 +7,7 @@
 //! * `daemon`: the data loop that both ends share; `gateway` and `client`: what each end adds to it.
 //! * `state`: what is kept on disk: keys, clients, used bytes.
 //! * `sim`: the simulator: runs, sweeps, their results; `lab`: the same scenarios live; `compare`: both side by side; `reproduce`:
-//!   papers, claim by claim.
+//!   papers, claim by claim; `experiments`: these as commands, which the feature `lab` has.
 //! * `setup`: a gateway or client by a conversation; `doctor`: what is wrong with one.
 //! * `hooks`: programs of the user's that are told what happens.
 //! * `roam`: a station of several access points; `bunch`: neighbours' uplinks for one sender.
@@ -26,29 +26,36 @@ mod bunch;
 mod cli;
 mod client;
 mod commands;
+#[cfg(feature = "lab")]
 mod compare;
 mod config;
 mod control;
 mod daemon;
 mod doctor;
 mod exit;
+#[cfg(feature = "lab")]
+mod experiments;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gateway;
 mod hooks;
+#[cfg(feature = "lab")]
 mod lab;
 mod logging;
 mod metrics;
 mod probe;
 mod qr;
 mod report;
+#[cfg(feature = "lab")]
 mod reproduce;
 mod roam;
 mod setup;
+#[cfg(feature = "lab")]
 mod sim;
 mod state;
 mod store;
 mod top;
+#[cfg(feature = "web")]
 mod web;
 
 use std::process::ExitCode;

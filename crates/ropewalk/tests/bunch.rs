@@ -11,12 +11,14 @@
 
 mod common;
 
-use common::{BINARY, SOON, States, eventually, root, ropewalk};
+use common::{BINARY, SOON, States, eventually, root, ropewalk, scrape};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Ping, Process, Topology};
 use rustix::process::Signal;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,7 @@ const SERVER: &str = "10.9.0.2:7000";
 /// Access points, the home's first.
 const APS: [&str; 3] = ["home", "anna", "bert"];
 const MBPS: f64 = 4.0;
+const METRICS: &str = "127.0.0.1:9103";
 /// How long a socket may stand still. An upload that lost an access point may wait for its grace.
 const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -32,6 +35,7 @@ struct Net {
     aps: Vec<Namespace>,
     gateway: Namespace,
     server: Namespace,
+    router: Option<Namespace>,
     states: States,
     tokens: Vec<String>,
     _cables: Vec<Cable>,
@@ -44,6 +48,11 @@ fn end(interface: &str, address: &str) -> End {
 }
 
 fn net(name: &str) -> Net {
+    build(name, false)
+}
+
+/// With `routed` there is a router between the gateway and the server.
+fn build(name: &str, routed: bool) -> Net {
     let topology = Topology::new().unwrap();
     let of = |label: &str| topology.namespace(label).unwrap();
     let (sender, gateway, server) = (of("sender"), of("gateway"), of("server"));
@@ -51,7 +60,20 @@ fn net(name: &str) -> Net {
     topology
         .veth((&sender, end("eth0", "192.168.1.2/24")), (&aps[0], end("lan0", "192.168.1.1/24")))
         .unwrap();
-    topology.veth((&gateway, end("eth0", "10.9.0.1/24")), (&server, end("eth0", "10.9.0.2/24"))).unwrap();
+    let router = routed.then(|| of("router"));
+    let (near, far) =
+        (end("eth0", if routed { "10.8.0.1/24" } else { "10.9.0.1/24" }), end("eth0", "10.9.0.2/24"));
+    match &router {
+        None => topology.veth((&gateway, near), (&server, far)).unwrap(),
+        Some(router) => {
+            topology.veth((&gateway, near), (router, end("near", "10.8.0.2/24"))).unwrap();
+            topology.veth((router, end("far", "10.9.0.1/24")), (&server, far)).unwrap();
+            router.sysctl("net.ipv4.ip_forward", "1").unwrap();
+            gateway.ip(&["route add 10.9.0.0/24 via 10.8.0.2"]).unwrap();
+        }
+    }
+    // The server knows no way to any home: what reaches it comes from the gateway.
+    server.ip(&["route add 10.8.0.0/24 via 10.9.0.1", "route add 10.78.0.0/24 via 10.9.0.1"]).unwrap();
     aps[0]
         .ip(&["link add mesh0 type bridge", "addr add 10.20.0.1/24 dev mesh0", "link set mesh0 up"])
         .unwrap();
@@ -73,7 +95,6 @@ fn net(name: &str) -> Net {
     for (n, ap) in aps.iter().enumerate() {
         ap.ip(&[format!("route add 0.0.0.0/0 via 10.1{n}.0.1")]).unwrap();
     }
-    // The server knows no way to any home: what reaches it comes from the gateway.
     let states = States::new(name);
     let invited = |ap: usize| {
         let (state, endpoint) = (states.of("gateway"), format!("10.1{ap}.0.1:4520"));
@@ -83,7 +104,7 @@ fn net(name: &str) -> Net {
         out.trim().to_owned()
     };
     let tokens = (0..APS.len()).map(invited).collect();
-    Net { sender, aps, gateway, server, states, tokens, _cables: cables, _topology: topology }
+    Net { sender, aps, gateway, server, router, states, tokens, _cables: cables, _topology: topology }
 }
 
 impl Net {
@@ -91,6 +112,7 @@ impl Net {
         let state = self.states.of("gateway");
         let args = ["bunch", "gateway", "--state", &state, "--listen", "0.0.0.0:4520"];
         let args = args.into_iter().chain(["--serve", "10.9.0.2/32", "--deliver", "eth0"]);
+        let args = args.chain(["--metrics", METRICS]);
         let mut gateway = self.gateway.start(BINARY, args).unwrap();
         gateway.wait_for_line("gateway ready", SOON).unwrap();
         gateway
@@ -98,9 +120,9 @@ impl Net {
 
     fn start_ap(&self, ap: usize) -> Process {
         let state = self.states.of(APS[ap]);
-        let own: &[&str] = if ap == 0 { &["--home", "lan0"] } else { &[] };
         let args =
             ["bunch", "ap", &self.tokens[ap], "--state", &state, "--uplink", "wan0", "--share", "mesh0"];
+        let own: &[&str] = if ap == 0 { &["--home", "lan0", "--metrics", METRICS] } else { &[] };
         let mut process = self.aps[ap].start(BINARY, args.iter().chain(own)).unwrap();
         process.wait_for_line("access point ready", SOON).unwrap();
         process
@@ -149,11 +171,14 @@ impl Net {
         let listener = self.listener();
         let stream = self.connect();
         let (into, from) = listener.accept().unwrap();
-        assert_eq!(from.ip().to_string(), "10.9.0.1", "the server sees the gateway");
+        let gateway = if self.router.is_some() { "10.8.0.1" } else { "10.9.0.1" };
+        assert_eq!(from.ip().to_string(), gateway, "the server sees the gateway");
         into.set_read_timeout(Some(PATIENCE)).unwrap();
-        let there = std::thread::spawn(move || read_all(into));
+        let came = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&came);
+        let there = std::thread::spawn(move || read_all(into, &count));
         let here = std::thread::spawn(move || write_all(stream, &pattern(bytes)));
-        Upload { here, there, bytes }
+        Upload { here, there, bytes, came }
     }
 
     /// A neighbour carries for the home.
@@ -167,6 +192,8 @@ struct Upload {
     here: JoinHandle<std::io::Result<()>>,
     there: JoinHandle<(Vec<u8>, Option<ErrorKind>)>,
     bytes: usize,
+    /// Bytes that the server has read.
+    came: Arc<AtomicUsize>,
 }
 
 impl Upload {
@@ -191,7 +218,7 @@ fn pattern(bytes: usize) -> Vec<u8> {
     (0..bytes as u32).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 24) as u8).collect()
 }
 
-fn read_all(mut from: TcpStream) -> (Vec<u8>, Option<ErrorKind>) {
+fn read_all(mut from: TcpStream, count: &AtomicUsize) -> (Vec<u8>, Option<ErrorKind>) {
     let (mut all, mut part) = (Vec::new(), vec![0; 65_536]);
     loop {
         match from.read(&mut part) {
@@ -200,7 +227,10 @@ fn read_all(mut from: TcpStream) -> (Vec<u8>, Option<ErrorKind>) {
                 let _ = from.write_all(b"!");
                 return (all, None);
             }
-            Ok(n) => all.extend_from_slice(&part[..n]),
+            Ok(n) => {
+                all.extend_from_slice(&part[..n]);
+                count.store(all.len(), Ordering::Relaxed);
+            }
             Err(e) => return (all, Some(e.kind())),
         }
     }
@@ -239,6 +269,17 @@ fn one_upload_takes_all_uplinks_and_nothing_is_left() {
     println!("{bytes} bytes over uplinks: {carried:?}; {}", net.status("gateway"));
     assert!(carried.iter().all(|c| *c > bytes as u64 / 10), "{carried:?}");
     assert_eq!(net.status("gateway")["resets"], 0);
+    for (who, wanted) in [
+        (&net.gateway, "ropewalk_bunch_contributor_connected{contributor=\"anna\"} 1"),
+        (&net.gateway, "ropewalk_bunch_contributor_report_bytes_total{contributor=\"home\"} "),
+        (&net.aps[0], "ropewalk_bunch_ap_helped_connections 1"),
+    ] {
+        let text = who.run(|| scrape(METRICS)).unwrap().unwrap();
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+    let status = net.status("gateway");
+    assert!(status["contributors"].as_array().unwrap().iter().all(|c| c["report_bytes"].as_u64() > Some(0)));
+    assert_eq!(status["uploads"][0]["receiver"], SERVER, "{status}");
     eventually("nobody holds what was delivered", || net.status("anna")["held_bytes"] == 0);
     for mut ap in aps.drain(..).rev() {
         ap.signal(Signal::TERM).unwrap();
@@ -388,4 +429,109 @@ fn who_is_revoked_is_out_and_garbage_does_no_harm() {
         "10.12.0.1:4520",
     ]);
     assert_eq!(code, 0, "{err}");
+}
+
+/// Packets that the router could not pass on because they were too long.
+fn too_long(router: &Namespace) -> u64 {
+    let text = router.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp")).unwrap().unwrap();
+    let mut lines = text.lines().filter(|l| l.starts_with("Ip:"));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let found =
+        names.split_whitespace().zip(values.split_whitespace()).find(|(name, _)| *name == "FragFails");
+    found.unwrap().1.parse().unwrap()
+}
+
+#[test]
+fn a_way_behind_the_gateway_that_gets_shorter_stops_no_upload() {
+    if !root() {
+        return;
+    }
+    let net = build("bunch-mtu", true);
+    let router = net.router.as_ref().unwrap();
+    let _gateway = net.start_gateway();
+    let _aps = net.start_aps(2);
+    let upload = net.upload(4_000_000);
+    in_time("a neighbour helps", || net.is_helped());
+    // The null case: the gateway does not hear what the router says.
+    let deaf = "table ip deaf { chain early { type filter hook prerouting priority raw; icmp type destination-unreachable drop; }; }";
+    net.gateway.shell(&format!("nft '{deaf}'")).unwrap();
+    router.ip(&["link set far mtu 1300"]).unwrap();
+    in_time("packets are too long", || too_long(router) > 0);
+    let in_router = too_long(router);
+    in_time("they are sent again", || too_long(router) >= in_router + 5);
+    let (came, again) = (upload.came.load(Ordering::Relaxed), too_long(router));
+    in_time("and again", || too_long(router) >= again + 2);
+    assert_eq!(upload.came.load(Ordering::Relaxed), came, "a packet of full length passed");
+    assert!(came < 4_000_000 && net.status("gateway")["too_long"] == 0);
+    // Now it hears, and cuts anew what it has acknowledged.
+    net.gateway.shell("nft delete table ip deaf").unwrap();
+    assert!(upload.ends(), "{}", net.status("gateway"));
+    let status = net.status("gateway");
+    assert!(status["cut_packets"].as_u64() > Some(0) && status["resets"] == 0, "{status}");
+    // What nobody has acknowledged early its sender hears of, at its home.
+    assert!(net.upload(300_000).ends());
+    let route = net.sender.shell("ip route get 10.9.0.2").unwrap();
+    assert!(route.contains("mtu 1300"), "{route}");
+}
+
+#[test]
+fn nobody_behind_the_gateway_connects_to_a_home() {
+    if !root() {
+        return;
+    }
+    let net = net("bunch-closed");
+    let _gateway = net.start_gateway();
+    let _home = net.start_ap(0);
+    let home = net.status("home")["address"].as_str().unwrap().to_owned();
+    let to: SocketAddr = format!("{home}:80").parse().unwrap();
+    let connect = || net.server.run(|| TcpStream::connect_timeout(&to, SOON)).unwrap().unwrap_err();
+    assert_eq!(connect().kind(), ErrorKind::HostUnreachable, "the gateway says no");
+    assert!(net.upload(200_000).ends(), "answers pass");
+    // The null case: without the rule the connection is carried to the home, where nobody answers.
+    net.gateway.shell("nft flush chain inet ropewalk-bunch0 forward").unwrap();
+    assert_ne!(connect().kind(), ErrorKind::HostUnreachable);
+}
+
+#[test]
+fn an_uplink_that_nobody_uses_is_found() {
+    let states = States::new("harvest");
+    let run = |args: &[&str]| {
+        let (code, out, err) = ropewalk(&[&["bunch", "harvest"], args].concat());
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    let made_up = states.of("made-up");
+    run(&["trace", "--out", &made_up, "--days", "2"]);
+    let text = run(&["report", &made_up]);
+    assert!(text.contains("made-up: 48.0 h of an uplink of 4 Mbit/s") && text.contains("2 Mbit/s"), "{text}");
+    let (code, _, err) = ropewalk(&["bunch", "harvest", "report", &states.of("none")]);
+    assert_eq!(code, 2, "{err}");
+    if !root() {
+        return;
+    }
+    let topology = Topology::new().unwrap();
+    let home = topology.namespace("home").unwrap();
+    let record = states.of("record");
+    let args = ["bunch", "harvest", "record", "--uplink", "lo", "--uplink-rate", "5", "--out", &record];
+    let mut recorder = home.start(BINARY, args.into_iter().chain(["--every", "1"])).unwrap();
+    recorder.wait_for_line("recording", SOON).unwrap();
+    let sent = home.run(|| {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:9").unwrap();
+        (0..250).map(|_| socket.send_to(&[0; 1000], "127.0.0.1:9").unwrap()).sum::<usize>()
+    });
+    recorder.signal(Signal::TERM).unwrap();
+    assert!(recorder.wait(SOON).unwrap().success());
+    let report: serde_json::Value = serde_json::from_str(&run(&["report", &record, "--json"])).unwrap();
+    let [seen, used] = ["seen_h", "used_mbps"].map(|key| {
+        let hours = report[0]["by_hour"].as_array().unwrap();
+        hours
+            .iter()
+            .map(|h| {
+                h[key].as_f64().unwrap() * if key == "seen_h" { 1.0 } else { h["seen_h"].as_f64().unwrap() }
+            })
+            .sum::<f64>()
+    });
+    // Megabits over hours are bits over time: what was sent is what was counted, with headers of 28 bytes.
+    let counted = used * 3600.0 * 1e6 / 8.0;
+    assert!(seen > 0.0 && (counted - (sent.unwrap() + 250 * 28) as f64).abs() < 20_000.0, "{report}");
 }

@@ -131,14 +131,14 @@ fn reports_that_are_apart_end_with_a_code_of_their_own() {
 #[test]
 fn what_cannot_run_live_is_refused_with_file_line_key_and_remedy() {
     let scratch = Scratch::new("refused");
-    let file = scratch.file("cable.toml", &cable("kind = \"mptcp\"\ncongestion = \"olia\"\n"));
+    let file = scratch.file("cable.toml", &cable("kind = \"mptcp\"\ncongestion = \"tidal\"\n"));
     let refused = ropewalk(&["lab", "run", &file]);
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
-    assert!(said.contains(&format!("{file}:18: flow.down.congestion: Linux has no coupled")), "{said}");
+    assert!(said.contains(&format!("{file}:18: flow.down.congestion: Linux has no tidal")), "{said}");
     let checked = ropewalk(&["lab", "check", &file]);
     assert_eq!(checked.status.code(), Some(0));
-    assert!(text(&checked.stdout).contains("flow.down.congestion: Linux has no coupled"));
+    assert!(text(&checked.stdout).contains("flow.down.congestion: Linux has no tidal"));
 }
 
 #[test]
@@ -254,22 +254,30 @@ fn datagrams_reach_a_sink_behind_address_translation() {
 #[test]
 fn a_bunch_is_its_daemons() {
     let paper = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/002");
-    let refused = ropewalk(&["lab", "check", &format!("{paper}/release.toml")]);
-    assert!(text(&refused.stdout).contains("bunch.street.churn"), "{}", text(&refused.stdout));
+    let checked = ropewalk(&["lab", "check", &format!("{paper}/release.toml")]);
+    assert!(checked.status.success(), "{}", text(&checked.stdout));
     if !possible() {
         return;
     }
     let scratch = Scratch::new("bunch");
     let (file, lab) = (format!("{paper}/tcp.toml"), scratch.path("lab"));
-    let short = ["--set", "duration=5s", "--set", "warmup=2s", "--set", "bunch.street.neighbours=[\"ap2\"]"];
-    let run = ["lab", "run", &file, "--out", &lab];
-    let live = ropewalk(&[&run[..], &short].concat());
-    let report = fs::read(format!("{lab}/report.json"));
-    let report: Report =
-        serde_json::from_slice(&report.unwrap_or_else(|e| panic!("{e}: {}", text(&live.stderr)))).unwrap();
-    let rows: Vec<_> =
-        report.bunch.iter().map(|r| (r.name.as_str(), r.bytes > 0, r.damaged, r.resets)).collect();
-    let all = ["street", "street:ap1", "street:ap2"].map(|name| (name, true, 0, 0));
-    assert_eq!(rows, all, "{}", text(&live.stderr));
-    assert!(report.flow[0].bytes > 100_000, "{:?}", report.flow[0]);
+    let down = "{ at = \"500ms\", what = \"ap-down\", node = \"ap2\" }";
+    let up = "{ at = \"1s\", what = \"ap-up\", node = \"ap2\" }";
+    // Whoever stays switched off brings nothing; whoever comes again does.
+    for (events, duration, comes_again) in [
+        (format!("event=[{down}]"), "duration=4s", false),
+        (format!("event=[{down}, {up}]"), "duration=8s", true),
+    ] {
+        let short = ["--set", duration, "--set", "warmup=2s", "--set", &events];
+        let run = ["lab", "run", &file, "--out", &lab, "--set", "bunch.street.neighbours=[\"ap2\"]"];
+        let live = ropewalk(&[&run[..], &short].concat());
+        let report = fs::read(format!("{lab}/report.json"));
+        let report = report.unwrap_or_else(|e| panic!("{e}: {}", text(&live.stderr)));
+        let report: Report = serde_json::from_slice(&report).unwrap();
+        let rows: Vec<_> =
+            report.bunch.iter().map(|r| (r.name.as_str(), r.bytes > 0, r.damaged, r.resets)).collect();
+        let all = [("street", true), ("street:ap1", true), ("street:ap2", comes_again)];
+        assert_eq!(rows, all.map(|(name, brings)| (name, brings, 0, 0)), "{}", text(&live.stderr));
+        assert!(report.flow[0].bytes > 100_000, "{:?}", report.flow[0]);
+    }
 }

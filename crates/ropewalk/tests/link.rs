@@ -1,5 +1,11 @@
 //! What a bond's paths say of the links under them, with the binary and a lab's radios. Needs root; says so and passes otherwise.
 
+mod common;
+
+use ropewalk_air::wired::LinkSpec;
+use ropewalk_lab::{Cable, CableSpec, End, Topology};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -121,4 +127,77 @@ fn a_paths_status_has_what_its_radio_says() {
     assert!((-80.0..-10.0).contains(&signal), "{link}");
     let text = said(&ropewalk(&["status", "--state", &client]).output().unwrap());
     assert!(text.contains("  link of wlan0 (lab): "), "{text}");
+}
+
+/// A connection of MPTCP to `to`; none where the kernel has no MPTCP.
+fn mptcp_to(to: SocketAddr) -> Option<TcpStream> {
+    let mptcp = std::num::NonZeroU32::new(262).map(rustix::net::Protocol::from_raw);
+    let fd =
+        rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, mptcp).ok()?;
+    rustix::net::connect(&fd, &to).ok()?;
+    Some(TcpStream::from(fd))
+}
+
+/// What `ropewalk roam` asks the kernel for its rule of floors.
+#[test]
+fn least_round_trips_of_subflows_are_those_of_their_links() {
+    if !common::root() {
+        return;
+    }
+    let topology = Topology::new().unwrap();
+    let (client, server) = (topology.namespace("client").unwrap(), topology.namespace("server").unwrap());
+    let cables: Vec<Cable> = [(1, 5), (2, 30)]
+        .map(|(n, ms)| {
+            let near = End::new(&format!("eth{n}"), [format!("10.{n}.0.2/24")]);
+            let far = End::new(&format!("eth{n}"), [format!("10.{n}.0.1/24")]);
+            let spec = CableSpec::symmetric(LinkSpec::new(20.0, Duration::from_millis(ms)));
+            topology.cable((&client, near), (&server, far), spec).unwrap()
+        })
+        .into();
+    for at in [&client, &server] {
+        at.sysctl("net.ipv4.conf.all.rp_filter", "0").unwrap();
+        at.shell("ip mptcp limits set subflow 2 add_addr_accepted 2").unwrap();
+    }
+    client.ip(&["rule add from 10.2.0.2 table 2", "route add default via 10.2.0.1 table 2"]).unwrap();
+    client.shell("ip mptcp endpoint add 10.2.0.2 dev eth2 subflow").unwrap();
+    let to: SocketAddr = "10.1.0.1:7000".parse().unwrap();
+    let listener = server.run(|| mptcp_listener(to)).unwrap();
+    let rtts = || client.run(|| ropewalk_net::subflows::least_rtts().unwrap()).unwrap();
+    // The null case: plain TCP has no subflows.
+    let plain = client.run(|| TcpStream::connect(to)).unwrap().unwrap();
+    let (mut there, _) = listener.accept().unwrap();
+    there.write_all(b"x").unwrap();
+    (&plain).read_exact(&mut [0]).unwrap();
+    assert!(rtts().is_empty(), "{:?}", rtts());
+    let Some(mut stream) = client.run(|| mptcp_to(to)).unwrap() else {
+        ropewalk_skip::skip("needs a kernel with MPTCP");
+        return;
+    };
+    let (mut there, _) = listener.accept().unwrap();
+    common::eventually("both subflows have a round trip", || {
+        // The second is opened when data was acknowledged.
+        stream.write_all(&[7; 10_000]).unwrap();
+        there.read_exact(&mut [0; 10_000]).unwrap();
+        rtts().len() == 2
+    });
+    let all = rtts();
+    let of = |ip: [u8; 4]| all[&std::net::IpAddr::from(ip)];
+    println!("{all:?}");
+    let (fast, slow) = (of([10, 1, 0, 2]), of([10, 2, 0, 2]));
+    assert!(fast >= Duration::from_millis(10) && slow >= Duration::from_millis(60), "{all:?}");
+    drop(cables);
+}
+
+fn mptcp_listener(at: SocketAddr) -> std::net::TcpListener {
+    let mptcp = std::num::NonZeroU32::new(262).map(rustix::net::Protocol::from_raw);
+    let (family, kind) = (rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM);
+    match rustix::net::socket(family, kind, mptcp) {
+        Ok(fd) => {
+            rustix::net::bind(&fd, &at).unwrap();
+            rustix::net::listen(&fd, 8).unwrap();
+            fd.into()
+        }
+        // The client's end says that there is no MPTCP.
+        Err(_) => std::net::TcpListener::bind(at).unwrap(),
+    }
 }

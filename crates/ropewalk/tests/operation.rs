@@ -2,9 +2,7 @@
 
 mod common;
 
-use std::io::{Read, Write};
-
-use common::{BINARY, SOON, States, eventually, invite, lab, root, ropewalk, serve, up};
+use common::{BINARY, SOON, States, eventually, invite, lab, root, ropewalk, scrape, serve, up};
 use ropewalk_lab::{Namespace, Paths, Ping, Process};
 use rustix::process::Signal;
 
@@ -196,13 +194,7 @@ fn a_reload_and_metrics() {
     client.signal(Signal::HUP).unwrap();
     client.wait_for_line("did you mean `scheduler`?; the old configuration stays in force", SOON).unwrap();
     assert!(pings(&lab.client));
-    let scrape = || {
-        let mut stream = std::net::TcpStream::connect("127.0.0.1:9101")?;
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).map(|_| text)
-    };
-    let text = lab.client.run(scrape).unwrap().unwrap();
+    let text = lab.client.run(|| scrape("127.0.0.1:9101")).unwrap().unwrap();
     assert!(text.contains("ropewalk_path_usable{peer=\"gateway\",id=\"0\",path=\"wan1\"} 1"), "{text}");
 }
 

@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{BINARY, SOON, States, eventually, root};
+use common::{BINARY, SOON, States, eventually, root, scrape};
 use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Process, Topology};
 use rustix::process::Signal;
@@ -61,7 +61,7 @@ fn net(name: &str) -> Net {
 impl Net {
     fn start(&self, policy: &str) -> Process {
         let state = self.states.of("pep");
-        let args = ["pep", "--state", &state, "--policy", policy];
+        let args = ["pep", "--state", &state, "--policy", policy, "--metrics", "127.0.0.1:9102"];
         let mut proxy = self.router.start(BINARY, args).unwrap();
         proxy.wait_for_line("proxy ready", SOON).unwrap();
         proxy
@@ -177,7 +177,12 @@ fn multipath_tcp_is_left_alone() {
     listener.accept().unwrap().0.read_to_end(&mut all).unwrap();
     assert_eq!(all, b"hello");
     let said = says(&mut proxy);
-    assert!(said.contains("Mptcp 1") && said.contains("connections 0 of 0"), "{said}");
+    assert!(said.contains("mptcp 1") && said.contains("connections 0 of 0"), "{said}");
+    let text = net.router.run(|| scrape("127.0.0.1:9102")).unwrap().unwrap();
+    for line in ["ropewalk_pep_bypassed_total{reason=\"mptcp\"} 1", "ropewalk_pep_taken_connections_total 0"]
+    {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
 }
 
 #[test]

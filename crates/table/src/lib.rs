@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod gather;
+pub mod harvest;
 pub mod parquet;
 mod reference;
 mod rows;

@@ -16,6 +16,7 @@
 //! | `medium` | who hears what, and whether it is understood: power, carrier sense, capture |
 //! | `mac` | who sends what when: backoff, exchanges, aggregates, queues |
 //! | `timers` | what happens next |
+//! | `dilated` | an air whose time goes slower than its driver's |
 
 pub mod abstract_medium;
 mod air;
@@ -24,6 +25,7 @@ mod beams;
 mod build;
 mod check;
 mod control;
+mod dilated;
 pub mod interferer;
 mod mac;
 mod medium;
@@ -41,6 +43,7 @@ pub use api::{
     AccessCategory, CapturedFrame, Command, CommandError, Completion, Event, FrameType, IfaceId, Mac, Output,
     Packet, PowerSave, RadioId, Received, SendError, Status,
 };
+pub use dilated::Dilated;
 pub use mac::{PeerStats, RadioStats};
 pub use spec::{
     Aggregation, AirSpec, ApSpec, Capture, DEFAULT_FLOOR_DBM, Discipline, EdcaParams, IfaceSpec, Mode,

@@ -22,10 +22,12 @@ mod stream;
 pub use schedule::Scheduling;
 
 use crate::hash::Key;
+use crate::icmp::{self, Trouble};
 use crate::inner::{self, Inner};
 use crate::wire::{Message, Register, Splitter};
 use crate::{Flow, Served, Time, is_served};
 use core::time::Duration;
+use ropewalk_pep::Bypass;
 use session::{Context, Session};
 use siphasher::sip::SipHasher24;
 use std::collections::{BTreeMap, VecDeque};
@@ -155,14 +157,61 @@ pub struct Account {
     pub late: u64,
     /// Packets that were not what the home access point captured.
     pub damaged: u64,
+    /// Bytes of its messages with packets.
+    pub data_bytes: u64,
+    /// Bytes of its other messages: reports, registrations, signs of life.
+    pub report_bytes: u64,
     /// 1/8 to 1: how much of its window it is trusted with.
     pub score: f64,
 }
 
 impl Default for Account {
     fn default() -> Account {
-        Account { packets: 0, bytes: 0, failed: 0, late: 0, damaged: 0, score: 1.0 }
+        Account {
+            packets: 0,
+            bytes: 0,
+            failed: 0,
+            late: 0,
+            damaged: 0,
+            data_bytes: 0,
+            report_bytes: 0,
+            score: 1.0,
+        }
     }
+}
+
+/// What happened so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// TCP connections that were left alone, by reason.
+    pub bypassed: BTreeMap<Bypass, u64>,
+    /// Packets of connections for which there was no session left: they went on without help.
+    pub unhelped_packets: u64,
+    /// Messages of routers that a packet was too long for their next link.
+    pub too_long: u64,
+    /// Packets that were cut for such a link.
+    pub cut_packets: u64,
+}
+
+/// One session, for people to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionView {
+    /// IP protocol.
+    pub protocol: u8,
+    /// The sender, as it is called here.
+    pub sender: SocketAddrV4,
+    /// The receiver.
+    pub receiver: SocketAddrV4,
+    /// Access points that take part.
+    pub access_points: usize,
+    /// Packets go their ordinary way: nobody else hears the sender.
+    pub is_native: bool,
+    /// Why the connection is left alone, if it is.
+    pub bypassed: Option<Bypass>,
+    /// Bytes that went to the receiver, repetitions and headers included.
+    pub sent_bytes: u64,
+    /// Bytes of payload that are kept for the receiver.
+    pub kept_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -188,6 +237,7 @@ pub struct Gateway {
     by_flow: BTreeMap<Flow, u32>,
     waiting: VecDeque<(Tunnel, Register)>,
     accounts: BTreeMap<u64, Account>,
+    counts: Counts,
     next: u32,
     tick: Option<Time>,
     /// Bytes of payload that all sessions keep.
@@ -206,6 +256,7 @@ impl Gateway {
             by_flow: BTreeMap::new(),
             waiting: VecDeque::new(),
             accounts: BTreeMap::new(),
+            counts: Counts::default(),
             next: 0,
             tick: None,
             stored: 0,
@@ -216,6 +267,21 @@ impl Gateway {
     /// Sessions at present.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// Each of them.
+    pub fn views(&self) -> impl Iterator<Item = SessionView> {
+        self.sessions.values().map(Session::view)
+    }
+
+    /// Bytes of payload that are kept for receivers, all sessions together.
+    pub fn kept_bytes(&self) -> u64 {
+        self.stored
+    }
+
+    /// What happened so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// What each contributor did.
@@ -238,6 +304,9 @@ impl Gateway {
                 None => self.out.push_back(Output::ToReceiver(packet.to_vec())),
             },
             Input::FromReceiver(packet) => {
+                if let Some(trouble) = icmp::read(packet) {
+                    self.on_trouble(&trouble, now);
+                }
                 let ends = inner::parse(packet).map(|i| (i.protocol, i.destination, i.source));
                 match ends.and_then(|e| self.by_ends.get(&e).copied()) {
                     Some(id) => self.with(id, now, |s, cx| s.on_receiver(cx, packet.to_vec())),
@@ -267,7 +336,7 @@ impl Gateway {
         if let Some(session) = self.sessions.get_mut(&id) {
             let (config, out, accounts) = (&self.config, &mut self.out, &mut self.accounts);
             let before = session.stored();
-            what(session, &mut Context { config, out, accounts, now });
+            what(session, &mut Context { config, out, accounts, counts: &mut self.counts, now });
             self.stored = (self.stored + session.stored()).saturating_sub(before);
         }
     }
@@ -297,12 +366,29 @@ impl Gateway {
         }
     }
 
+    /// A router says that a packet was too long. It goes on to the sender as any other message does;
+    /// bytes that were acknowledged already only this gateway can cut anew.
+    fn on_trouble(&mut self, trouble: &Trouble, now: Time) {
+        let Some(mtu) = trouble.mtu else { return };
+        let ends = (trouble.protocol, trouble.source, trouble.destination);
+        if let Some(id) = self.by_ends.get(&ends).copied() {
+            self.with(id, now, |s, cx| s.on_too_long(cx, mtu, trouble.seq));
+        }
+    }
+
     fn on_bytes(&mut self, tunnel: Tunnel, bytes: &[u8], now: Time) {
         let Some(peer) = self.peers.get_mut(&tunnel) else {
             return;
         };
         peer.heard_at = now;
-        let Ok(messages) = peer.splitter.push(bytes) else {
+        let before = peer.splitter.counts();
+        let messages = peer.splitter.push(bytes);
+        let (data, other) = peer.splitter.counts();
+        if let Some(account) = self.accounts.get_mut(&peer.who) {
+            account.data_bytes += data - before.0;
+            account.report_bytes += other - before.1;
+        }
+        let Ok(messages) = messages else {
             self.out.push_back(Output::Hangup(tunnel));
             return self.on_tunnel_down(tunnel, now);
         };
@@ -348,6 +434,7 @@ impl Gateway {
         }
         let same = |s: &&Session| s.outer.ip() == inner.source.ip();
         if self.sessions.len() >= MAX_SESSIONS || self.sessions.values().filter(same).count() >= MAX_OF_ONE {
+            self.counts.unhelped_packets += 1;
             return None;
         }
         let id = self.next;

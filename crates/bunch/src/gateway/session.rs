@@ -3,13 +3,14 @@
 use super::member::Member;
 use super::schedule::{Plan, Scheduling, Table, ranges};
 use super::stream::{Act, Stream};
-use super::{Account, Config, Output, Tunnel};
+use super::{Account, Config, Counts, Output, SessionView, Tunnel};
 use crate::hash::{self, Key};
-use crate::inner::{self, Inner, TCP};
+use crate::inner::{self, Inner, TCP, UDP};
 use crate::wire::{Data, Heard, List, Message, Register};
 use crate::{Flow, Time};
 use core::ops::Range;
 use core::time::Duration;
+use ropewalk_pep::Bypass;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddrV4;
 
@@ -24,6 +25,10 @@ const QUEUE: Duration = Duration::from_millis(200);
 /// A connection that was reset, or a flow without packets, is forgotten.
 const DEAD: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(300);
+/// A shorter way may be longer again after this (RFC 1191 §6.3).
+const SHORT: Duration = Duration::from_secs(600);
+/// What each host takes whole (RFC 791): whoever says less is not believed, or does not say how much.
+const LEAST_MTU: u16 = 576;
 
 /// Where a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +80,10 @@ pub(super) struct Session {
     /// Last time that a neighbour heard something.
     heard_at: Option<Time>,
     active_at: Time,
-    pub(super) bypassed: bool,
+    pub(super) bypassed: Option<Bypass>,
+    /// The longest packet that passes behind this gateway, and until when that is believed.
+    mtu: Option<(u16, Time)>,
+    sent_bytes: u64,
 }
 
 /// What a session may use of the gateway while it is called.
@@ -83,6 +91,7 @@ pub(super) struct Context<'a> {
     pub(super) config: &'a Config,
     pub(super) out: &'a mut VecDeque<Output>,
     pub(super) accounts: &'a mut BTreeMap<u64, Account>,
+    pub(super) counts: &'a mut Counts,
     pub(super) now: Time,
 }
 
@@ -110,7 +119,9 @@ impl Session {
             boot: None,
             heard_at: None,
             active_at: now,
-            bypassed: false,
+            bypassed: None,
+            mtu: None,
+            sent_bytes: 0,
         }
     }
 
@@ -313,7 +324,7 @@ impl Session {
     /// Packets go their ordinary way while nobody else hears the sender.
     fn tell_mode(&mut self, cx: &mut Context<'_>) {
         let alone = self.members.len() < 2 || self.heard_at.is_none_or(|at| cx.now >= at + ALONE);
-        let native = alone || self.bypassed;
+        let native = alone || self.bypassed.is_some();
         if let Some(home) = self.members.iter_mut().find(|m| m.is_home() && m.told_native != native) {
             home.told_native = native;
             cx.tell(home.tunnel, &Message::Native { session: home.wire, on: native });
@@ -402,7 +413,7 @@ impl Session {
     fn deliver(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
         let Some(inner) = inner::parse(&packet) else { return };
         let acts = match &mut self.stream {
-            Some(stream) if !self.bypassed => stream.on_sender(packet, &inner, cx.now),
+            Some(stream) if self.bypassed.is_none() => stream.on_sender(packet, &inner, cx.now),
             _ => vec![Act::ToReceiver(packet)],
         };
         self.act(cx, acts);
@@ -418,7 +429,7 @@ impl Session {
     pub(super) fn on_receiver(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
         self.active_at = cx.now;
         let acts = match &mut self.stream {
-            Some(stream) if !self.bypassed => stream.on_receiver(packet, cx.now),
+            Some(stream) if self.bypassed.is_none() => stream.on_receiver(packet, cx.now),
             _ => vec![Act::ToSender(packet)],
         };
         self.act(cx, acts);
@@ -427,10 +438,11 @@ impl Session {
     fn act(&mut self, cx: &mut Context<'_>, acts: Vec<Act>) {
         for act in acts {
             match act {
-                Act::ToReceiver(packet) => cx.out.push_back(Output::ToReceiver(packet)),
+                Act::ToReceiver(packet) => self.send_on(cx, packet),
                 Act::ToSender(packet) => self.send_back(cx, packet),
-                Act::LeaveAlone => {
-                    self.bypassed = true;
+                Act::LeaveAlone(why) => {
+                    self.bypassed = Some(why);
+                    *cx.counts.bypassed.entry(why).or_default() += 1;
                     self.tell_mode(cx);
                 }
                 Act::Over(why) => {
@@ -443,11 +455,46 @@ impl Session {
         }
     }
 
+    /// To the receiver, cut where the way is known to be shorter. What is left alone is not cut: its
+    /// sender hears of it itself.
+    fn send_on(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
+        self.sent_bytes += packet.len() as u64;
+        self.mtu = self.mtu.filter(|(_, until)| cx.now < *until);
+        let mtu = self.mtu.filter(|(mtu, _)| packet.len() > usize::from(*mtu) && self.bypassed.is_none());
+        let Some((mtu, _)) = mtu else { return cx.out.push_back(Output::ToReceiver(packet)) };
+        cx.counts.cut_packets += 1;
+        cx.out.extend(inner::cut(packet, mtu.into()).into_iter().map(Output::ToReceiver));
+    }
+
+    /// A router behind this gateway takes only shorter packets.
+    pub(super) fn on_too_long(&mut self, cx: &mut Context<'_>, mtu: u16, seq: Option<u32>) {
+        let stream = self.stream.as_ref().zip(seq);
+        if stream.is_some_and(|(s, seq)| s.may_be_on_the_way(seq)) {
+            cx.counts.too_long += 1;
+            let least = self.mtu.map_or(u16::MAX, |m| m.0).min(mtu.max(LEAST_MTU));
+            self.mtu = Some((least, cx.now + SHORT));
+        }
+    }
+
+    /// What it looks like from outside.
+    pub(super) fn view(&self) -> SessionView {
+        SessionView {
+            protocol: if self.stream.is_some() { TCP } else { UDP },
+            sender: self.outer,
+            receiver: self.destination,
+            access_points: self.members.len(),
+            is_native: self.members.iter().all(|m| !m.is_home() || m.told_native),
+            bypassed: self.bypassed,
+            sent_bytes: self.sent_bytes,
+            kept_bytes: self.stored(),
+        }
+    }
+
     /// By the home access point's tunnel, so that no address translation on the way wonders at an
     /// acknowledgement of what it has not seen (T-7); else as a router would.
     fn send_back(&mut self, cx: &mut Context<'_>, mut packet: Vec<u8>) {
         let inside = self.flow.map_or(self.outer, |f| f.source);
-        match self.members.iter().find(|m| m.is_home() && !self.bypassed).map(|m| m.tunnel) {
+        match self.members.iter().find(|m| m.is_home() && self.bypassed.is_none()).map(|m| m.tunnel) {
             Some(tunnel) => {
                 if inside != self.outer {
                     inner::readdress(&mut packet, false, inside);

@@ -6,7 +6,7 @@ use crate::inner::{self, Inner};
 use core::ops::Range;
 use core::time::Duration;
 use ropewalk_packet::{Flags, Segment, seq, wire};
-use ropewalk_pep::{Holder, Input, Output, Pep, Policy, Why};
+use ropewalk_pep::{Bypass, Holder, Input, Output, Pep, Policy, Why};
 use std::collections::BTreeMap;
 
 /// Most bytes of payload that are kept for the receiver.
@@ -20,7 +20,7 @@ pub(super) enum Act {
     ToReceiver(Vec<u8>),
     ToSender(Vec<u8>),
     /// Nothing is to be done for this connection from now on.
-    LeaveAlone,
+    LeaveAlone(Bypass),
     Over(Why),
 }
 
@@ -81,6 +81,12 @@ impl Stream {
     /// The place of a byte in the stream.
     pub(super) fn offset(&self, number: u32) -> Option<u64> {
         seq::offset(self.isn?, self.acked, number)
+    }
+
+    /// The byte may be on its way to the receiver (RFC 5927 §4.1): a message about another one is forged,
+    /// or of long ago.
+    pub(super) fn may_be_on_the_way(&self, number: u32) -> bool {
+        self.offset(number).is_some_and(|at| (self.acked..self.acked + 2 * MEMORY).contains(&at))
     }
 
     /// The number on the wire of a place.
@@ -246,9 +252,9 @@ impl Stream {
                 Output::ToSender(s) => acts.push(Act::ToSender(packet_to_sender(&s, came.as_ref()))),
                 Output::ToReceiver(s) => acts.extend(self.packet_to_receiver(&s, came.as_ref())),
                 Output::Release { range } => self.release(range.end),
-                Output::Bypass(_) => {
+                Output::Bypass(why) => {
                     let reply = came.as_ref().map(|c| c.1.clone());
-                    acts.extend([Act::LeaveAlone].into_iter().chain(reply.map(Act::ToReceiver)));
+                    acts.extend([Act::LeaveAlone(why)].into_iter().chain(reply.map(Act::ToReceiver)));
                 }
                 Output::Reset(why) => {
                     self.over = true;

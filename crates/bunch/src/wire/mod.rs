@@ -282,7 +282,11 @@ pub struct TooLong(pub u64);
 
 /// Cuts a stream of bytes into messages.
 #[derive(Clone, Debug, Default)]
-pub struct Splitter(Vec<u8>);
+pub struct Splitter {
+    rest: Vec<u8>,
+    data_bytes: u64,
+    other_bytes: u64,
+}
 
 impl Splitter {
     /// Takes bytes of the stream and gives the messages that they end. Unknown ones are left out.
@@ -290,12 +294,12 @@ impl Splitter {
     /// # Errors
     /// A length that no message has.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Message>, TooLong> {
-        self.0.extend_from_slice(bytes);
+        self.rest.extend_from_slice(bytes);
         let (mut out, mut used) = (Vec::new(), 0);
         loop {
-            let mut r = Reader::new(&self.0[used..]);
+            let mut r = Reader::new(&self.rest[used..]);
             let Some(len) = r.number() else {
-                if self.0.len() - used > 9 {
+                if self.rest.len() - used > 9 {
                     return Err(TooLong(u64::MAX));
                 }
                 break;
@@ -304,10 +308,21 @@ impl Splitter {
                 return Err(TooLong(len));
             }
             let Some(body) = r.take(len as usize) else { break };
-            out.extend(Message::read(body));
-            used = self.0.len() - r.rest().len();
+            let message = Message::read(body);
+            let end = self.rest.len() - r.rest().len();
+            match message {
+                Some(Message::Data(_)) => self.data_bytes += (end - used) as u64,
+                _ => self.other_bytes += (end - used) as u64,
+            }
+            out.extend(message);
+            used = end;
         }
-        self.0.drain(..used);
+        self.rest.drain(..used);
         Ok(out)
+    }
+
+    /// Bytes so far of messages with packets, and of all others.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.data_bytes, self.other_bytes)
     }
 }

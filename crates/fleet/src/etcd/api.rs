@@ -10,10 +10,13 @@ use serde_json::{Value, json};
 /// One key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyValue {
+    /// Bytes that are no text stand there as U+FFFD, which no name of the fleet has.
     pub key: String,
     pub value: Vec<u8>,
     /// The store's revision at which it was written last.
     pub revision: i64,
+    /// It goes with that lease; 0: with none.
+    pub lease: i64,
 }
 
 /// What has to be so for a transaction to be done.
@@ -50,6 +53,8 @@ pub(crate) struct Txn {
 #[derive(Debug)]
 pub(crate) struct Page {
     pub keys: Vec<KeyValue>,
+    /// The last key as it is, to go on from.
+    pub last: Vec<u8>,
     pub revision: i64,
     pub more: bool,
 }
@@ -110,14 +115,18 @@ pub(super) fn number(value: &Value) -> Result<i64, StoreError> {
     }
 }
 
-pub(super) fn key_value(value: &Value) -> Result<KeyValue, StoreError> {
-    let bytes = |field: &str| match &value[field] {
+fn bytes(value: &Value, field: &str) -> Result<Vec<u8>, StoreError> {
+    match &value[field] {
         Value::Null => Ok(Vec::new()),
         Value::String(text) => STANDARD.decode(text).map_err(|e| StoreError::Answer(e.to_string())),
         other => Err(StoreError::Answer(format!("{other} for {field}"))),
-    };
-    let key = String::from_utf8(bytes("key")?).map_err(|e| StoreError::Answer(e.to_string()))?;
-    Ok(KeyValue { key, value: bytes("value")?, revision: number(&value["mod_revision"])? })
+    }
+}
+
+pub(super) fn key_value(value: &Value) -> Result<KeyValue, StoreError> {
+    let key = String::from_utf8_lossy(&bytes(value, "key")?).into_owned();
+    let (revision, lease) = (number(&value["mod_revision"])?, number(&value["lease"])?);
+    Ok(KeyValue { key, value: bytes(value, "value")?, revision, lease })
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -149,18 +158,31 @@ impl Caller {
     /// Keys from `from` up to `end`, at most so many; at the revision `at`, or now if that is 0.
     pub(crate) async fn page(
         &mut self,
-        from: &str,
+        from: &[u8],
         end: &str,
         most: u32,
         at: i64,
     ) -> Result<Page, StoreError> {
         let body = json!({
-            "key": text(from), "range_end": text(end), "limit": most.to_string(), "revision": at.to_string(),
+            "key": STANDARD.encode(from), "range_end": text(end), "limit": most.to_string(), "revision": at.to_string(),
         });
         let answer = self.call("/v3/kv/range", &body).await?;
-        let keys = list(&answer["kvs"]).iter().map(key_value).collect::<Result<_, _>>()?;
+        let all = list(&answer["kvs"]);
+        let last = all.last().map_or_else(|| Ok(Vec::new()), |kv| bytes(kv, "key"))?;
+        let keys = all.iter().map(key_value).collect::<Result<_, _>>()?;
         let more = answer["more"].as_bool().unwrap_or(false);
-        Ok(Page { keys, revision: number(&answer["header"]["revision"])?, more })
+        Ok(Page { keys, last, revision: number(&answer["header"]["revision"])?, more })
+    }
+
+    /// Forgets what keys were before `revision`; what they are stays.
+    pub(crate) async fn compact(&mut self, revision: i64) -> Result<(), StoreError> {
+        self.call("/v3/kv/compaction", &json!({"revision": revision.to_string()})).await.map(drop)
+    }
+
+    /// Whether a member has no room left, so that nothing can be written.
+    pub(crate) async fn is_full(&mut self) -> Result<bool, StoreError> {
+        let answer = self.call("/v3/maintenance/alarm", &json!({"action": "GET"})).await?;
+        Ok(list(&answer["alarms"]).iter().any(|alarm| alarm["alarm"] == "NOSPACE"))
     }
 
     /// A lease for so many seconds: keys under it go when it is not renewed.
@@ -169,10 +191,18 @@ impl Caller {
         number(&answer["ID"])
     }
 
-    /// Renews a lease; `false` if it has run out.
-    pub(crate) async fn renew(&mut self, lease: i64) -> Result<bool, StoreError> {
+    /// Renews a lease: the store's revision now, or `None` if the lease has run out.
+    pub(crate) async fn renew(&mut self, lease: i64) -> Result<Option<i64>, StoreError> {
         let answer = self.call("/v3/lease/keepalive", &json!({"ID": lease.to_string()})).await?;
-        Ok(number(&answer["result"]["TTL"])? > 0)
+        let answer = &answer["result"];
+        let revision = number(&answer["header"]["revision"])?;
+        Ok((number(&answer["TTL"])? > 0).then_some(revision))
+    }
+
+    /// How long a lease lasts if nobody renews it, seconds.
+    pub(crate) async fn remaining(&mut self, lease: i64) -> Result<i64, StoreError> {
+        let answer = self.call("/v3/lease/timetolive", &json!({"ID": lease.to_string()})).await?;
+        number(&answer["TTL"])
     }
 
     /// Ends a lease, and the keys under it.
@@ -206,10 +236,13 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_an_error() {
-        for bad in [json!({"key": "!"}), json!({"key": 3}), json!({"key": "/w==", "value": ""})] {
+        for bad in [json!({"key": "!"}), json!({"key": 3})] {
             assert!(key_value(&bad).is_err(), "{bad}");
         }
-        let good = json!({"key": "YQ==", "mod_revision": "5"});
-        assert_eq!(key_value(&good).unwrap(), KeyValue { key: "a".into(), value: Vec::new(), revision: 5 });
+        let good = json!({"key": "YQ==", "mod_revision": "5", "lease": "7"});
+        let kv = KeyValue { key: "a".into(), value: Vec::new(), revision: 5, lease: 7 };
+        assert_eq!(key_value(&good).unwrap(), kv);
+        let odd = key_value(&json!({"key": "/w==", "mod_revision": "6"})).unwrap();
+        assert_eq!((odd.key.as_str(), odd.revision), ("\u{fffd}", 6), "an odd key stops nothing");
     }
 }

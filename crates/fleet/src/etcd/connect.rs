@@ -13,6 +13,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,7 +59,7 @@ impl Etcd {
     /// # Errors
     /// [`StoreError::File`] if a certificate or key cannot be used, [`StoreError::Clear`] without TLS to another machine.
     pub fn new(address: &StoreAddress, tls: Option<&TlsFiles>) -> Result<Etcd, StoreError> {
-        if tls.is_none() && !address.is_local() {
+        if tls.is_none() && !address.may_be_local() {
             return Err(StoreError::Clear);
         }
         let tls = tls.map(connector).transpose()?;
@@ -84,19 +85,22 @@ impl Etcd {
         let (host, port) = &self.0.hosts[at];
         let whole = timeout(PATIENCE, self.open(host, *port)).await;
         let failed = |why: String| StoreError::Gone(format!("{host}:{port}: {why}"));
-        whole.map_err(|_| failed("no answer".into()))?.map_err(failed)
+        whole.map_err(|_| failed("no answer".into()))?.map_err(|why| why.map_or(StoreError::Clear, failed))
     }
 
-    async fn open(&self, host: &str, port: u16) -> Result<SendRequest<Full<Bytes>>, String> {
+    /// A connection; `Err(None)` without TLS to what is not this machine.
+    async fn open(&self, host: &str, port: u16) -> Result<SendRequest<Full<Bytes>>, Option<String>> {
         let words = |e: &dyn fmt::Display| e.to_string();
-        let tcp = TcpStream::connect((host, port)).await.map_err(|e| words(&e))?;
+        let addresses = tokio::net::lookup_host((host, port)).await.map_err(|e| Some(words(&e)))?;
+        let addresses = allowed(addresses, self.0.tls.is_some()).ok_or(None)?;
+        let tcp = TcpStream::connect(addresses.as_slice()).await.map_err(|e| Some(words(&e)))?;
         tcp.set_nodelay(true).map_err(|e| words(&e))?;
         notice_silence(&tcp).map_err(|e| words(&e))?;
         match &self.0.tls {
-            None => start(TokioIo::new(tcp)).await,
+            None => Ok(start(TokioIo::new(tcp)).await?),
             Some(tls) => {
                 let name = ServerName::try_from(host.to_owned()).map_err(|e| words(&e))?;
-                start(TokioIo::new(tls.connect(name, tcp).await.map_err(|e| words(&e))?)).await
+                Ok(start(TokioIo::new(tls.connect(name, tcp).await.map_err(|e| words(&e))?)).await?)
             }
         }
     }
@@ -122,6 +126,13 @@ impl Etcd {
         });
         answer.await.map_err(|_| gone("no answer".into()))?.map_err(|e| gone(e.to_string()))
     }
+}
+
+/// The addresses that may be connected to: without TLS this machine's alone, whatever its name says.
+fn allowed(addresses: impl Iterator<Item = SocketAddr>, has_tls: bool) -> Option<Vec<SocketAddr>> {
+    let all: Vec<SocketAddr> = addresses.collect();
+    let is_here = |a: &SocketAddr| a.ip().to_canonical().is_loopback();
+    (has_tls || all.iter().all(is_here)).then_some(all)
 }
 
 /// A connection and what it is spoken to with.
@@ -197,7 +208,9 @@ impl Caller {
             let is_old = self.open.as_ref().is_some_and(|(of, sender)| *of == at && !sender.is_closed());
             match self.ask(at, path, body).await {
                 Ok(answer) => return Ok(answer),
-                Err(error @ (StoreError::Refused(_) | StoreError::Answer(_))) => return Err(error),
+                Err(error @ (StoreError::Refused(_) | StoreError::Answer(_) | StoreError::Clear)) => {
+                    return Err(error);
+                }
                 Err(error) => {
                     self.open = None;
                     // A kept connection may have been closed at the other end without meaning
@@ -243,4 +256,18 @@ pub(super) fn understood(status: StatusCode, bytes: &[u8]) -> Result<Value, Stor
         return Err(StoreError::Gone(words));
     }
     Err(StoreError::Refused(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_tls_the_address_says_what_is_this_machine() {
+        let of = |all: &[&str], tls| allowed(all.iter().map(|a| a.parse().unwrap()), tls).map(|a| a.len());
+        assert_eq!(of(&["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.2]:1"], false), Some(3));
+        // `localhost` that some resolver has elsewhere.
+        assert_eq!(of(&["127.0.0.1:1", "10.0.0.1:1"], false), None);
+        assert_eq!(of(&["10.0.0.1:1"], true), Some(1));
+    }
 }

@@ -1,30 +1,48 @@
 //! Keeps the copy true.
 
 use super::state::Written;
-use super::{Evict, Shared, State};
-use crate::copy::{Copy, Effect};
+use super::{Evict, GONE, OLD, Shared, State};
+use crate::copy::{Change, Copy, Effect};
 use crate::etcd::{Ended, StoreError, Watch, range_end};
 use crate::ledger::Ledger;
+use ropewalk_session::PublicKey;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
 
-/// Between a watch that broke and the next.
+/// Between a watch that broke and the next; each time twice as long, up to the second.
 const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE_MAX: Duration = Duration::from_secs(3);
+/// A watch that went on for so long was none that breaks at once.
+const STEADY: Duration = Duration::from_secs(5);
+/// How often it is looked whether a silent watch should have said something.
+const LOOK: Duration = Duration::from_secs(1);
+/// Changes that are taken in while the data loop may not look.
+const AT_ONCE: usize = 64;
 
-/// Reads everything anew; sessions that it contradicts end.
+/// Reads everything anew; sessions that it contradicts end, and those of devices that could come in
+/// before and cannot now, whether or not they are known to be here.
 pub(super) async fn load(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<(), StoreError> {
+    let asked = Instant::now();
     let (all, revision) = ledger.everything().await?;
     let mut copy = Copy::of(&ledger.keys, &all, revision);
     drop(all);
-    let evicted = {
+    let mut evicted = {
         let mut state = shared.state();
-        state.contact = std::time::Instant::now();
+        state.contact = Instant::now();
+        copy.carry_newer(&state.copy);
         std::mem::swap(&mut state.copy, &mut copy);
+        state.told = (revision, asked);
+        state.confirm();
         contradicted(&mut state, &shared.name)
     };
-    // The old copy may be large: it is dropped without the lock.
-    drop(copy);
-    evicted.into_iter().for_each(&shared.evict);
+    let active: Vec<PublicKey> = copy.active().copied().collect();
+    for some in active.chunks(AT_ONCE) {
+        let state = shared.state();
+        let gone = some.iter().filter(|key| !state.copy.is_active(key));
+        evicted.extend(gone.map(|key| Evict::Revoked(*key)));
+    }
+    shared.evict(evicted);
     Ok(())
 }
 
@@ -58,42 +76,77 @@ fn is_newer(written: Written, revision: i64) -> bool {
 /// Watches for ever.
 pub(super) async fn follow(shared: Arc<Shared>) {
     let mut ledger = shared.ledger();
+    let mut pause = PAUSE;
     loop {
-        if let Err(Ended::Compacted) = watch(&shared).await {
-            tracing::info!("the store has forgotten what came since: reading everything again");
-            if let Err(error) = load(&shared, &mut ledger).await {
-                tracing::debug!(%error, "the store cannot be read");
+        let begun = Instant::now();
+        let error = match watch(&shared).await {
+            Ended::Broken(error) => Some(error),
+            Ended::Compacted => {
+                tracing::info!("the store has forgotten what came since: reading everything again");
+                load(&shared, &mut ledger).await.err()
             }
+        };
+        if begun.elapsed() >= STEADY {
+            pause = PAUSE;
         }
-        tokio::time::sleep(PAUSE).await;
+        if let Some(error) = error {
+            // A member that went away is no news; one that does not let anybody watch is.
+            match &error {
+                StoreError::Gone(_) => tracing::debug!(%error, "the watch broke"),
+                _ => tracing::warn!(%error, "the store cannot be watched"),
+            }
+            shared.state().blind = Some(error.to_string());
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 
-async fn watch(shared: &Arc<Shared>) -> Result<(), Ended> {
+async fn watch(shared: &Arc<Shared>) -> Ended {
+    match watch_until(shared).await {
+        Ok(never) => match never {},
+        Err(ended) => ended,
+    }
+}
+
+async fn watch_until(shared: &Arc<Shared>) -> Result<std::convert::Infallible, Ended> {
     let (prefix, since) = (&shared.address.prefix, shared.state().copy.revision + 1);
     let keys = shared.ledger().keys;
+    let begun = Instant::now();
     let mut watch = Watch::start(&shared.etcd, prefix, &range_end(prefix), since).await?;
     loop {
-        let batch = match watch.next().await {
-            Ok(batch) => batch,
-            Err(Ended::Broken(error)) => {
-                tracing::debug!(%error, "the watch broke");
-                return Ok(());
+        let Ok(batch) = timeout(LOOK, watch.next()).await else {
+            let is_blind = {
+                let state = shared.state();
+                state.contact.elapsed() < GONE && state.true_at.elapsed() >= OLD && begun.elapsed() >= OLD
+            };
+            if is_blind {
+                return Err(StoreError::Gone("it says nothing, though the store has changed".into()).into());
             }
-            Err(compacted) => return Err(compacted),
+            continue;
         };
-        let mut evicted = Vec::new();
+        let batch = batch?;
+        let mut changes = batch.changes.iter().map(|(kv, gone)| Change::read(&keys, kv, *gone)).peekable();
+        while changes.peek().is_some() {
+            // Read before the lock is taken.
+            let some: Vec<_> = changes.by_ref().take(AT_ONCE).collect();
+            let evicted: Vec<Evict> = {
+                let mut state = shared.state();
+                let consequence = |change| {
+                    let effect = state.copy.apply(change);
+                    consequence(&mut state, &shared.name, effect)
+                };
+                some.into_iter().filter_map(consequence).collect()
+            };
+            shared.evict(evicted);
+        }
         {
             let mut state = shared.state();
-            state.contact = std::time::Instant::now();
-            for (kv, gone) in &batch.changes {
-                let effect = state.copy.apply(&keys, kv, *gone);
-                evicted.extend(consequence(&mut state, &shared.name, effect));
-            }
+            (state.contact, state.blind) = (Instant::now(), None);
             state.copy.revision = state.copy.revision.max(batch.revision);
+            state.confirm();
         }
         shared.work.notify_one();
-        evicted.into_iter().for_each(&shared.evict);
     }
 }
 

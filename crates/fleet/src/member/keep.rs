@@ -1,26 +1,35 @@
 //! Keeps the gateway alive in the store's eyes: its lease, and its record under it.
 
-use super::state::Written;
-use super::{LEASE, Shared};
+use super::state::{State, Written};
+use super::{Evict, LEASE, Shared};
 use crate::etcd::StoreError;
 use crate::ledger::Ledger;
 use crate::record::GatewayRecord;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// How often the lease is renewed.
 const RENEW: Duration = Duration::from_secs(1);
+/// The gateway's record is written anew when the copy was not seen to be true for so long: the
+/// watch has to bring that.
+const BEAT: Duration = Duration::from_secs(2);
+/// How often it is asked whether etcd has room.
+const ROOM: Duration = Duration::from_secs(10);
 
 /// Keeps it for ever.
 pub(super) async fn keep(shared: Arc<Shared>) {
     let mut ledger = shared.ledger();
-    let (mut written, mut failing) = (None, false);
+    let (mut written, mut failing, mut room_due) = (None, false, Instant::now());
     loop {
-        match once(&shared, &mut ledger, &mut written).await {
+        let outcome = once(&shared, &mut ledger, &mut written).await;
+        let answered = !matches!(outcome, Err(StoreError::Gone(_)));
+        if answered {
+            shared.heard();
+        }
+        match outcome {
             Ok(()) => {
-                shared.heard();
                 if std::mem::take(&mut failing) {
                     tracing::info!("the store is back");
                 }
@@ -31,7 +40,23 @@ pub(super) async fn keep(shared: Arc<Shared>) {
                 }
             }
         }
+        if answered && (failing || Instant::now() >= room_due) {
+            room_due = Instant::now() + ROOM;
+            look_for_room(&shared, &mut ledger).await;
+        }
         let _ = timeout(RENEW, shared.record.notified()).await;
+    }
+}
+
+async fn look_for_room(shared: &Arc<Shared>, ledger: &mut Ledger) {
+    match ledger.caller.is_full().await {
+        Ok(is_full) => {
+            let was = std::mem::replace(&mut shared.state().is_full, is_full);
+            if is_full && !was {
+                tracing::error!("etcd has no room left (NOSPACE): nothing is written until it has");
+            }
+        }
+        Err(error) => tracing::debug!(%error, "it is not known whether etcd has room"),
     }
 }
 
@@ -40,43 +65,78 @@ async fn once(
     ledger: &mut Ledger,
     written: &mut Option<GatewayRecord>,
 ) -> Result<(), StoreError> {
+    let asked = Instant::now();
     let mut lease = shared.lease();
-    if lease != 0 && !ledger.caller.renew(lease).await? {
-        tracing::warn!("the store took this gateway for dead: telling it otherwise");
-        lease = 0;
+    if lease != 0 {
+        match ledger.caller.renew(lease).await? {
+            Some(revision) => heard(&mut shared.state(), revision, asked),
+            None => {
+                tracing::warn!("the store took this gateway for dead: telling it otherwise");
+                lease = 0;
+            }
+        }
     }
     if lease == 0 {
+        shared.lease.store(0, Ordering::Relaxed);
         lease = ledger.caller.grant(LEASE).await?;
         *written = None;
         shared.lease.store(lease, Ordering::Relaxed);
         // What stood under the lease before is gone, or will be.
-        let mut state = shared.state();
-        state
-            .mine
-            .values_mut()
-            .filter(|m| matches!(m.written, Written::At(_)))
-            .for_each(|m| m.written = Written::Again);
+        again(&mut shared.state());
     }
-    let record = {
+    let (record, is_doubtful) = {
         let state = shared.state();
-        let instance = shared.instance.clone();
-        state.endpoints.clone().map(|endpoints| GatewayRecord {
-            instance,
-            endpoints,
+        let record = state.reach.clone().map(|reach| GatewayRecord {
+            instance: shared.instance.clone(),
+            endpoints: reach.endpoints,
+            tls: reach.tls,
             draining: state.draining,
-        })
+        });
+        (record, state.true_at.elapsed() >= BEAT && state.told.1.elapsed() >= BEAT)
     };
-    if record != *written
-        && let Some(record) = record
-    {
-        if ledger.register(&shared.name, &record, lease).await? {
-            *written = Some(record);
-        } else {
-            tracing::error!(
-                name = shared.name,
-                "another gateway of this fleet has the same name: stop one of the two"
-            );
+    if let Some(record) = record.filter(|record| is_doubtful || Some(record) != written.as_ref()) {
+        let asked = Instant::now();
+        let revision = ledger.register(&shared.name, &record, lease).await?;
+        *written = revision.map(|_| record);
+        match revision {
+            Some(revision) => {
+                let mut state = shared.state();
+                (state.told, state.ousted) = ((revision, asked), false);
+                state.confirm();
+            }
+            None => ousted(shared),
         }
     }
     Ok(())
+}
+
+/// The store has this revision. Changes that are none of the fleet's count there, too, so one that
+/// the copy does not reach says nothing yet.
+fn heard(state: &mut State, revision: i64, at: Instant) {
+    if state.confirm() {
+        state.told = (revision, at);
+        state.confirm();
+    }
+}
+
+fn again(state: &mut State) {
+    let known = state.mine.values_mut().filter(|m| matches!(m.written, Written::At(_)));
+    known.for_each(|m| m.written = Written::Again);
+}
+
+/// Another gateway took the name while this one was cut off: who is served by which could not be
+/// told apart, so this one serves nobody until the name is free.
+fn ousted(shared: &Arc<Shared>) {
+    let evicted: Vec<Evict> = {
+        let mut state = shared.state();
+        if std::mem::replace(&mut state.ousted, true) {
+            return;
+        }
+        state.mine.values().map(|m| Evict::Elsewhere(m.key)).collect()
+    };
+    tracing::error!(
+        name = shared.name,
+        "another gateway of this fleet has the same name: this one takes no sessions; stop one of the two"
+    );
+    shared.evict(evicted);
 }

@@ -6,11 +6,15 @@
 //!   is_ready, admit ──▶ state: the copy, claims, who is served, usage
 //!                        ▲        │
 //!        watch: follow ──┘        ├──▶ work: claims, serving, usage
-//!                                 └──▶ keep: the lease, the gateway's record
+//!                                 ├──▶ keep: the lease, the gateway's record
+//!                                 └──▶ compact: etcd's history
 //! ```
 //!
 //! The state is locked for microseconds, by both. Nothing of the data loop waits for the store.
 
+mod begin;
+mod claims;
+mod compact;
 mod follow;
 mod keep;
 mod state;
@@ -24,6 +28,7 @@ use crate::pool::Pool;
 use crate::record::{Usage, is_name};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use serde::{Deserialize, Serialize};
+pub use state::Reach;
 use state::{Mine, State, Written};
 use std::fmt;
 use std::net::IpAddr;
@@ -39,8 +44,8 @@ use tokio::sync::Notify;
 pub(crate) const LEASE: u64 = 5;
 /// The store counts as gone when nothing came from it for so long.
 const GONE: Duration = Duration::from_secs(4);
-/// How long a starting gateway tries to begin before it tells people again that it waits.
-const COMPLAIN: Duration = Duration::from_secs(10);
+/// The copy counts as old when it has missed something for so long.
+const OLD: Duration = Duration::from_secs(8);
 /// How long the end may take: the last figures and the lease.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// A command's patience with the store.
@@ -111,8 +116,12 @@ pub struct MemberReport {
     pub reachable: bool,
     /// Since it was last heard, seconds.
     pub silent_s: f64,
+    /// How long ago what is known here was what the store has, seconds.
+    pub copy_age_s: f64,
     /// Devices that wait for the store to be asked whether they may come in.
     pub waiting: usize,
+    /// What somebody has to see to: sentences.
+    pub warnings: Vec<String>,
     /// The gateways that live, as far as is known here.
     pub gateways: Vec<FleetReport>,
 }
@@ -171,6 +180,11 @@ impl Shared {
     fn heard(&self) {
         self.state().contact = Instant::now();
     }
+
+    /// Ends sessions. Not while the state is locked.
+    fn evict(&self, all: impl IntoIterator<Item = Evict>) {
+        all.into_iter().for_each(&self.evict);
+    }
 }
 
 impl Member {
@@ -200,18 +214,17 @@ impl Member {
             lease: AtomicI64::new(0),
             runtime: runtime.handle().clone(),
         });
-        let key = runtime.block_on(begin(&shared, &new_key))?;
+        let key = runtime.block_on(begin::begin(&shared, &new_key))?;
         Ok((Member { shared, phase: Mutex::new(Phase::Joined(runtime)) }, key))
     }
 
     /// Tells the fleet where devices reach this gateway, and starts the thread: after this process
-    /// has given up its rights, for a thread keeps those that it was started with. From now on the
-    /// gateway counts as alive.
+    /// has given up its rights, for a thread keeps those that it was started with.
     ///
     /// # Errors
     /// The thread cannot be started.
-    pub fn start(&self, endpoints: Vec<String>) -> Result<(), std::io::Error> {
-        self.shared.state().endpoints = Some(endpoints);
+    pub fn start(&self, reach: Reach) -> Result<(), std::io::Error> {
+        self.shared.state().reach = Some(reach);
         let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
         if let Phase::Joined(runtime) = std::mem::replace(&mut *phase, Phase::Over) {
             let own = Arc::clone(&self.shared);
@@ -224,7 +237,7 @@ impl Member {
     /// Whether it is known if this device may come in. If not, the store is asked, and soon it is.
     pub fn is_ready(&self, device: &PublicKey, hello: (InviteId, &InviteSecret)) -> bool {
         let mut state = self.shared.state();
-        if state.draining {
+        if state.draining || state.ousted {
             return false;
         }
         if state.refusal(device).is_some()
@@ -255,10 +268,15 @@ impl Member {
         }
     }
 
-    /// A client has a session here now.
+    /// A client has a session here now. If it was revoked since it was admitted, it goes again.
     pub fn came(&self, device: &PublicKey) {
         let mut state = self.shared.state();
-        let Some(name) = state.copy.name_of(device).map(str::to_owned) else { return };
+        let name = state.copy.name_of(device).filter(|_| state.copy.is_active(device)).map(str::to_owned);
+        let Some(name) = name else {
+            state.out.push(*device);
+            self.shared.work.notify_one();
+            return;
+        };
         let inside: Vec<IpAddr> = state.copy.client(&name).map_or_else(Vec::new, |c| c.addresses().collect());
         state.mine.insert(name, Mine { key: *device, inside, written: Written::Fresh });
         self.shared.work.notify_one();
@@ -320,7 +338,9 @@ impl Member {
             store: self.shared.address.to_string(),
             reachable: silent < GONE,
             silent_s: silent.as_secs_f64(),
+            copy_age_s: state.true_at.elapsed().as_secs_f64(),
             waiting: state.claims.len(),
+            warnings: warnings(&state, &self.shared.name, silent < GONE),
             gateways: state.copy.gateways().map(gateway).collect(),
         }
     }
@@ -361,51 +381,52 @@ async fn answered<T>(work: impl Future<Output = T>, reply: SyncSender<T>) {
     let _ = reply.try_send(work.await);
 }
 
+impl Member {
+    /// Leaves the fleet: the last figures are written, and the others know at once. Returns when
+    /// that is done, or after two seconds.
+    pub fn leave(&self) {
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *phase, Phase::Over) {
+            Phase::Started(thread) => {
+                self.shared.stop.notify_one();
+                let _ = thread.join();
+            }
+            Phase::Joined(runtime) => runtime.block_on(farewell(&self.shared)),
+            Phase::Over => {}
+        }
+    }
+}
+
 impl Drop for Member {
     fn drop(&mut self) {
-        self.shared.stop.notify_one();
-        let phase = self.phase.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Phase::Started(thread) = std::mem::replace(phase, Phase::Over) {
-            let _ = thread.join();
-        }
+        self.leave();
     }
 }
 
-/// What has to be done before anybody is let in. Failures that pass are waited for.
-async fn begin(shared: &Arc<Shared>, new_key: &StaticKey) -> Result<StaticKey, JoinError> {
-    let mut ledger = shared.ledger();
-    let (mut said, mut waited) = (None::<Instant>, None::<Instant>);
-    loop {
-        match first_look(shared, &mut ledger, new_key).await {
-            Ok(Some(key)) => return Ok(key),
-            // A gateway that was killed counts as alive for some seconds.
-            Ok(None) if waited.is_some_and(|since| since.elapsed() > Duration::from_secs(LEASE + 2)) => {
-                return Err(JoinError::NameTaken(shared.name.clone()));
-            }
-            Ok(None) => drop(waited.get_or_insert_with(Instant::now)),
-            Err(LedgerError::Store(error @ StoreError::Gone(_))) => {
-                if said.is_none_or(|at| at.elapsed() >= COMPLAIN) {
-                    tracing::warn!("{error}; waiting for it");
-                    said = Some(Instant::now());
-                }
-            }
-            Err(error) => return Err(error.into()),
-        }
-        tokio::time::sleep(Duration::from_millis(500)).await;
+/// What somebody has to see to.
+fn warnings(state: &State, name: &str, reachable: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    if state.is_full {
+        all.push("etcd has no room left (NOSPACE): known clients come and go, nothing is written; see \"etcd has no room\" in the guide's page on fleets".into());
     }
-}
-
-/// The fleet's key, and the first copy; `None` while another gateway has this name.
-async fn first_look(
-    shared: &Arc<Shared>,
-    ledger: &mut Ledger,
-    new_key: &StaticKey,
-) -> Result<Option<StaticKey>, LedgerError> {
-    ledger.same_network(&shared.pool).await?;
-    let key = ledger.fleet_key(new_key).await?;
-    follow::load(shared, ledger).await?;
-    let is_taken = shared.state().copy.gateways().any(|(name, _)| name == shared.name);
-    Ok((!is_taken).then_some(key))
+    if state.ousted {
+        all.push(format!("another gateway named {name} has taken the name: this one takes no sessions; stop one, or give it another --name"));
+    }
+    let age = state.true_at.elapsed();
+    if reachable && age >= OLD {
+        let why = state.blind.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+        all.push(format!(
+            "what is known of the store is {:.0} s old, the watch does not work{why}: revocations come late",
+            age.as_secs_f64()
+        ));
+    }
+    let mut odd = state.copy.odd();
+    if let Some(first) = odd.next() {
+        let more = odd.count();
+        let more = if more > 0 { format!(" and {more} others") } else { String::new() };
+        all.push(format!("{first}{more} in the store cannot be read, and counts as missing"));
+    }
+    all
 }
 
 /// The thread's work, until the gateway stops.
@@ -414,6 +435,7 @@ async fn run(shared: &Arc<Shared>) {
         tokio::spawn(follow::follow(Arc::clone(shared))),
         tokio::spawn(keep::keep(Arc::clone(shared))),
         tokio::spawn(work::work(Arc::clone(shared))),
+        tokio::spawn(compact::compact(Arc::clone(shared))),
     ];
     let aborts: Vec<_> = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
     for task in tasks {
@@ -421,7 +443,7 @@ async fn run(shared: &Arc<Shared>) {
     }
     shared.stop.notified().await;
     aborts.iter().for_each(tokio::task::AbortHandle::abort);
-    let _ = tokio::time::timeout(FAREWELL, farewell(shared)).await;
+    farewell(shared).await;
 }
 
 /// A gateway that no longer hears of revocations must not go on as if it did.
@@ -433,10 +455,13 @@ async fn watch_over(task: tokio::task::JoinHandle<()>) {
 }
 
 async fn farewell(shared: &Arc<Shared>) {
-    let mut ledger = shared.ledger();
-    work::write_usage(shared, &mut ledger).await;
-    let lease = shared.lease();
-    if lease != 0 {
-        let _ = ledger.caller.end(lease).await;
-    }
+    let words = async {
+        let mut ledger = shared.ledger();
+        work::write_usage(shared, &mut ledger).await;
+        let lease = shared.lease();
+        if lease != 0 {
+            let _ = ledger.caller.end(lease).await;
+        }
+    };
+    let _ = tokio::time::timeout(FAREWELL, words).await;
 }

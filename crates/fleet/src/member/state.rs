@@ -1,5 +1,6 @@
 //! What the data loop and the store's thread both know.
 
+use super::claims::{Claim, Claims};
 use crate::copy::Copy;
 use crate::record::Usage;
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
@@ -7,8 +8,6 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// Devices that may wait for the store; whoever comes beside asks again.
-const CLAIMS: usize = 256;
 /// Refusals that are remembered, and for how long: the device asks again within a second.
 const REFUSALS: usize = 1024;
 const REMEMBERED: Duration = Duration::from_secs(5);
@@ -32,9 +31,6 @@ pub(super) enum Written {
     At(i64),
 }
 
-/// An invite with its secret that a device showed.
-pub(super) type Claim = (InviteId, InviteSecret);
-
 #[derive(Debug)]
 pub(super) struct State {
     pub copy: Copy,
@@ -42,16 +38,37 @@ pub(super) struct State {
     pub mine: BTreeMap<String, Mine>,
     /// No longer served here, by the revisions that said so.
     pub left: Vec<(String, i64)>,
-    pub claims: BTreeMap<PublicKey, Claim>,
+    pub claims: Claims,
     refused: BTreeMap<PublicKey, (Refusal, Instant)>,
     /// Used since it was last written.
     pub used: BTreeMap<String, Usage>,
     /// Used in all at this gateway, as the store has it or is to have it.
     pub totals: BTreeMap<String, Usage>,
     pub draining: bool,
-    pub endpoints: Option<Vec<String>>,
+    pub reach: Option<Reach>,
     /// When the store was last heard.
     pub contact: Instant,
+    /// The copy was true at that time.
+    pub true_at: Instant,
+    /// The store had that revision at that time, with a change that the copy is to see.
+    pub told: (i64, Instant),
+    /// Came here, though they may not any more.
+    pub out: Vec<PublicKey>,
+    /// Why the watch does not work, if it does not.
+    pub blind: Option<String>,
+    /// etcd has no room.
+    pub is_full: bool,
+    /// Another gateway has taken the name.
+    pub ousted: bool,
+}
+
+/// Where devices reach a gateway.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// By UDP.
+    pub endpoints: Vec<String>,
+    /// By TLS over TCP.
+    pub tls: Vec<String>,
 }
 
 impl State {
@@ -60,21 +77,35 @@ impl State {
             copy: Copy::default(),
             mine: BTreeMap::new(),
             left: Vec::new(),
-            claims: BTreeMap::new(),
+            claims: Claims::default(),
             refused: BTreeMap::new(),
             used: BTreeMap::new(),
             totals: BTreeMap::new(),
             draining: false,
-            endpoints: None,
+            reach: None,
             contact: Instant::now(),
+            true_at: Instant::now(),
+            told: (0, Instant::now()),
+            out: Vec::new(),
+            blind: None,
+            is_full: false,
+            ousted: false,
         }
     }
 
     /// The store is to be asked about a device.
     pub(super) fn ask(&mut self, device: &PublicKey, (invite, secret): (InviteId, &InviteSecret)) {
-        if self.claims.len() < CLAIMS || self.claims.contains_key(device) {
-            self.claims.insert(*device, (invite, secret.clone()));
+        let is_known = self.copy.is_known(device, (invite, secret));
+        self.claims.add(Claim { device: *device, invite, secret: secret.clone() }, is_known);
+    }
+
+    /// The copy has all that is known to be in the store.
+    pub(super) fn confirm(&mut self) -> bool {
+        let is_true = self.copy.revision >= self.told.0;
+        if is_true {
+            self.true_at = self.true_at.max(self.told.1);
         }
+        is_true
     }
 
     /// What the store said of a device a moment ago.
@@ -112,11 +143,23 @@ mod tests {
             PublicKey(bytes)
         };
         for n in 0..2000 {
-            state.ask(&key(n), (InviteId([0; 16]), &InviteSecret([0; 16])));
+            let invite = InviteId(key(n).0[..16].try_into().unwrap());
+            state.ask(&key(n), (invite, &InviteSecret([0; 16])));
             state.refuse(key(n), Refusal::UnknownInvite);
         }
-        assert_eq!((state.claims.len(), state.refused.len()), (CLAIMS, REFUSALS));
+        assert_eq!((state.claims.len(), state.refused.len()), (256, REFUSALS));
         assert_eq!(state.take_refusal(&key(5)), Some(Refusal::UnknownInvite));
         assert_eq!(state.refusal(&key(5)), None, "told once");
+    }
+
+    #[test]
+    fn a_copy_is_as_old_as_what_it_has_not_seen() {
+        let mut state = State::new();
+        let before = state.true_at;
+        let later = before + Duration::from_secs(9);
+        state.told = (5, later);
+        assert!(!state.confirm() && state.true_at == before);
+        state.copy.revision = 5;
+        assert!(state.confirm() && state.true_at == later);
     }
 }

@@ -1,7 +1,8 @@
 //! Writes what the gateway has to tell, and asks what it has to ask.
 
-use super::Shared;
 use super::state::Written;
+use super::{Evict, Shared};
+use crate::copy::Effect;
 use crate::ledger::{ClaimError, Ledger};
 use crate::record::{Serving, Usage};
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(super) async fn work(shared: Arc<Shared>) {
     let mut usage_due = Instant::now() + USAGE;
     loop {
         let _ = timeout(Duration::from_millis(250), shared.work.notified()).await;
+        let out = std::mem::take(&mut shared.state().out);
+        shared.evict(out.into_iter().map(Evict::Revoked));
         claims(&shared, &mut ledger).await;
         if shared.lease() != 0 {
             let _ = serving(&shared, &mut ledger).await;
@@ -33,34 +36,40 @@ pub(super) async fn work(shared: Arc<Shared>) {
     }
 }
 
-/// Devices that wait. Where the store does not answer they wait on.
+/// Some of the devices that wait. Where the store does not answer they wait on.
 async fn claims(shared: &Arc<Shared>, ledger: &mut Ledger) {
-    loop {
-        let next = {
-            let state = shared.state();
-            let next = state.claims.iter().next();
-            next.map(|(device, claim)| (*device, claim.clone(), state.copy.taken()))
+    for _ in 0..SINGLES {
+        let Some(claim) = shared.state().claims.next() else { return };
+        let taken = || shared.state().copy.taken();
+        let outcome = ledger.claim(&shared.pool, taken, &claim.device, (claim.invite, &claim.secret)).await;
+        let effect = {
+            let mut state = shared.state();
+            match outcome {
+                Ok(claimed) => {
+                    tracing::info!(client = claimed.name, "a device has come by its invite");
+                    state.claims.done(&claim);
+                    state.copy.put_client(&claimed.name, Some(claimed.record), claimed.revision)
+                }
+                Err(ClaimError::Refused(refusal)) => {
+                    tracing::info!(client = %claim.device, ?refusal, "a device was refused");
+                    state.refuse(claim.device, refusal);
+                    state.claims.done(&claim);
+                    Effect::None
+                }
+                Err(ClaimError::Store(error)) => {
+                    tracing::debug!(%error, "a device has to wait");
+                    state.claims.later();
+                    return;
+                }
+            }
         };
-        let Some((device, (invite, secret), taken)) = next else { return };
-        let outcome = ledger.claim(&shared.pool, taken, &device, (invite, &secret)).await;
-        let mut state = shared.state();
-        match outcome {
-            Ok(claimed) => {
-                tracing::info!(client = claimed.name, "a device has come by its invite");
-                state.copy.put_client(&claimed.name, Some(claimed.record), claimed.revision);
-                state.claims.remove(&device);
-            }
-            Err(ClaimError::Refused(refusal)) => {
-                tracing::info!(client = %device, ?refusal, "a device was refused");
-                state.refuse(device, refusal);
-                state.claims.remove(&device);
-            }
-            Err(ClaimError::Store(error)) => {
-                tracing::debug!(%error, "a device has to wait");
-                return;
-            }
+        // The name was another device's, and the watch has not said yet that it is no longer.
+        if let Effect::Out(key) = effect {
+            shared.evict([Evict::Revoked(key)]);
         }
     }
+    // The rest after what else there is to do.
+    shared.work.notify_one();
 }
 
 /// Tells who is served here.
@@ -85,7 +94,7 @@ async fn serving(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<(), crate:
             None => {
                 let key =
                     shared.state().mine.get(&name).filter(|m| m.written == Written::Again).map(|m| m.key);
-                key.into_iter().for_each(|key| (shared.evict)(super::Evict::Elsewhere(key)));
+                key.into_iter().for_each(|key| (shared.evict)(Evict::Elsewhere(key)));
             }
         }
     }

@@ -6,10 +6,12 @@ use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use ropewalk_fleet::{Etcd, Ledger, StoreAddress, TlsFiles};
 use rustix::process::{Pid, Signal, kill_process};
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The machine may be loaded.
@@ -149,6 +151,36 @@ impl Cluster {
         format!("etcd://{}/test/fleet", hosts.join(",")).parse().unwrap()
     }
 
+    /// Its first node, by a proxy.
+    pub(crate) fn behind(&self, proxy: &Proxy) -> StoreAddress {
+        format!("etcd://127.0.0.1:{}/test/fleet", proxy.port).parse().unwrap()
+    }
+
+    /// A proxy in front of its first node.
+    pub(crate) fn proxy(&self) -> Proxy {
+        Proxy::start(self.ports[0])
+    }
+
+    /// What its first node says to a request that nobody but a test makes.
+    pub(crate) fn raw(&self, path: &str, body: &str) -> String {
+        let mut tcp = TcpStream::connect(("127.0.0.1", self.ports[0])).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        tcp.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        tcp.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Writes a key that need be no text.
+    pub(crate) fn put(&self, key: &[u8], value: &[u8]) {
+        let (key, value) = (STANDARD.encode(key), STANDARD.encode(value));
+        let answer = self.raw("/v3/kv/put", &format!(r#"{{"key":"{key}","value":"{value}"}}"#));
+        assert!(answer.contains("200 OK"), "{answer}");
+    }
+
     /// A line to it.
     pub(crate) fn ledger(&self, first: usize, tls: Option<&TlsFiles>) -> Ledger {
         let address = self.address(first);
@@ -186,6 +218,79 @@ impl Drop for Cluster {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+}
+
+/// Stands between a gateway and a node, and can be cut.
+pub(crate) struct Proxy {
+    port: u16,
+    way: Arc<Way>,
+}
+
+#[derive(Default)]
+struct Way {
+    /// Nothing passes, and connections are closed.
+    is_cut: AtomicBool,
+    /// What watches say stays here.
+    is_dumb: AtomicBool,
+    open: Mutex<Vec<TcpStream>>,
+}
+
+impl Proxy {
+    fn start(node: u16) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (port, way) = (listener.local_addr().unwrap().port(), Arc::new(Way::default()));
+        let own = Arc::clone(&way);
+        std::thread::spawn(move || {
+            for near in listener.incoming().flatten() {
+                if own.is_cut.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let Ok(far) = TcpStream::connect(("127.0.0.1", node)) else { continue };
+                let is_watch = Arc::new(AtomicBool::new(false));
+                own.open.lock().unwrap().extend([near.try_clone().unwrap(), far.try_clone().unwrap()]);
+                for (from, to, is_answer) in
+                    [(near.try_clone().unwrap(), far.try_clone().unwrap(), false), (far, near, true)]
+                {
+                    let (way, is_watch) = (Arc::clone(&own), Arc::clone(&is_watch));
+                    std::thread::spawn(move || way.carry(from, to, is_answer, &is_watch));
+                }
+            }
+        });
+        Proxy { port, way }
+    }
+
+    /// Cuts it, or mends it.
+    pub(crate) fn cut(&self, is_cut: bool) {
+        self.way.is_cut.store(is_cut, Ordering::SeqCst);
+        if is_cut {
+            let all = std::mem::take(&mut *self.way.open.lock().unwrap());
+            all.iter().for_each(|tcp| drop(tcp.shutdown(Shutdown::Both)));
+        }
+    }
+
+    /// Keeps what watches say, or lets it pass.
+    pub(crate) fn silence_watches(&self, is_dumb: bool) {
+        self.way.is_dumb.store(is_dumb, Ordering::SeqCst);
+    }
+}
+
+impl Way {
+    fn carry(&self, mut from: TcpStream, mut to: TcpStream, is_answer: bool, is_watch: &AtomicBool) {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(n @ 1..) = from.read(&mut buffer) {
+            if !is_answer && buffer[..n].windows(9).any(|w| w == b"/v3/watch") {
+                is_watch.store(true, Ordering::SeqCst);
+            }
+            while is_answer && is_watch.load(Ordering::SeqCst) && self.is_dumb.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            if to.write_all(&buffer[..n]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Both);
+        let _ = from.shutdown(Shutdown::Both);
     }
 }
 

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{Bunch, BunchRelease, What};
+use ropewalk_scenario::file::{Bunch, BunchRelease, Event, What};
 use ropewalk_scenario::report::BunchRow;
 use ropewalk_sim::BuildError;
 use serde::Deserialize;
 
 use super::{Lab, Node};
-use crate::{LabError, Process, Result};
+use crate::{LabError, Namespace, Process, Result};
 
 /// How long a daemon may take to start, and neighbours to meet.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -25,34 +25,6 @@ const ANSWER: Duration = Duration::from_secs(1);
 const PORT: u16 = 4520;
 /// The device of the network of access points.
 const SHARE: &str = "share0";
-
-/// What the daemons do not do as a scenario's bunches ask, with the keys.
-pub(crate) fn refusals(scenario: &Scenario) -> Vec<BuildError> {
-    let of = |(name, bunch): (&String, &Bunch)| {
-        let scheduled = bunch.release == BunchRelease::Scheduled;
-        let wrong = [
-            (
-                scheduled,
-                "release",
-                "the daemons keep packets until they are acknowledged; run this with `ropewalk sim`",
-            ),
-            (
-                bunch.churn.is_some(),
-                "churn",
-                "the lab's access points stay switched on; run this with `ropewalk sim`",
-            ),
-        ];
-        let wrong = wrong.into_iter().filter(|w| w.0);
-        wrong.map(|(_, key, why)| BuildError::new(format!("bunch.{name}.{key}"), why)).collect::<Vec<_>>()
-    };
-    let switched =
-        scenario.event.iter().enumerate().filter(|(_, e)| matches!(e.what, What::ApDown | What::ApUp));
-    let events = switched.map(|(n, _)| {
-        let why = "the lab's access points stay switched on; run this with `ropewalk sim`";
-        BuildError::new(format!("event.{n}.what"), why)
-    });
-    scenario.bunch.iter().flat_map(of).chain(events).collect()
-}
 
 /// Bunches that run. Dropping them ends their daemons.
 #[derive(Default)]
@@ -64,7 +36,31 @@ struct Running {
     name: String,
     /// Node and state directory: the gateway, then the access points, the home's first.
     daemons: Vec<(String, PathBuf)>,
-    _processes: Vec<Process>,
+    _gateway: Process,
+    aps: Vec<Ap>,
+    /// When access points are switched off and on, from the scenario's beginning, and how many of these
+    /// times are over.
+    agenda: Vec<Switch>,
+    done: usize,
+}
+
+/// An access point.
+struct Ap {
+    namespace: Namespace,
+    program: String,
+    args: Vec<String>,
+    /// None: it is switched off.
+    process: Option<Process>,
+    /// What it had counted before it was switched off.
+    before: Status,
+}
+
+/// An access point is switched, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Switch {
+    at: Duration,
+    ap: usize,
+    on: bool,
 }
 
 impl Bunches {
@@ -83,10 +79,23 @@ impl Bunches {
         all.map(|(r, node, state)| (r.name.as_str(), node.as_str(), state.as_path())).collect()
     }
 
-    /// All counters now. A daemon that does not answer counts as nothing.
+    /// Switches access points whose time has come, counted from the scenario's beginning.
+    pub(super) fn step(&mut self, elapsed: Duration) -> Result<()> {
+        self.all.iter_mut().try_for_each(|running| running.step(elapsed))
+    }
+
+    /// When the next is switched.
+    pub(super) fn next(&self) -> Option<Duration> {
+        self.all.iter().filter_map(|r| r.agenda.get(r.done)).map(|switch| switch.at).min()
+    }
+
+    /// All counters now. A daemon that does not answer counts as nothing but what it was before.
     pub(super) fn counts(&self) -> BunchCounts {
-        let ask =
-            |r: &Running| r.daemons.iter().map(|(_, state)| status(state).unwrap_or_default()).collect();
+        let one = |r: &Running, i: usize| {
+            let now = status(&r.daemons[i].1).unwrap_or_default();
+            if i == 0 { now } else { now.after(&r.aps[i - 1].before) }
+        };
+        let ask = |r: &Running| (0..r.daemons.len()).map(|i| one(r, i)).collect();
         BunchCounts(self.all.iter().map(ask).collect())
     }
 
@@ -130,6 +139,49 @@ impl Bunches {
     }
 }
 
+impl Running {
+    fn step(&mut self, elapsed: Duration) -> Result<()> {
+        while let Some(switch) = self.agenda.get(self.done).filter(|s| s.at <= elapsed) {
+            self.done += 1;
+            let (ap, state) = (&mut self.aps[switch.ap], &self.daemons[switch.ap + 1].1);
+            match (switch.on, &mut ap.process) {
+                (false, Some(process)) => {
+                    ap.before = status(state).unwrap_or_default().after(&ap.before);
+                    // As power that fails: nothing is said to anybody.
+                    process.kill();
+                    ap.process = None;
+                }
+                (true, None) => ap.process = Some(ap.namespace.start(&ap.program, &ap.args)?),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// When access points of a bunch are switched: the scenario's events, and neighbours that come and go, those with an
+/// odd number first, as in the simulator.
+fn agenda(scenario: &Scenario, bunch: &Bunch) -> Vec<Switch> {
+    let names: Vec<&String> = [&bunch.home].into_iter().chain(&bunch.neighbours).collect();
+    let of = |event: &Event| {
+        let on = match event.what {
+            What::ApUp => true,
+            What::ApDown => false,
+            _ => return None,
+        };
+        let ap = names.iter().position(|name| Some(name.as_str()) == event.node.as_deref())?;
+        Some(Switch { at: event.at, ap, on })
+    };
+    let mut all: Vec<Switch> = scenario.event.iter().filter_map(of).collect();
+    for (ap, every) in (1..names.len()).filter_map(|ap| Some((ap, bunch.churn?))) {
+        let first = if ap % 2 == 1 { every } else { every * 2 };
+        let times = (0..).map(|n| (first + every * n, n % 2 == 1));
+        all.extend(times.take_while(|(at, _)| *at < scenario.duration).map(|(at, on)| Switch { at, ap, on }));
+    }
+    all.sort();
+    all
+}
+
 /// What a daemon answers at the socket in its state directory.
 #[derive(Deserialize)]
 struct Answer {
@@ -151,6 +203,16 @@ struct Status {
     refused: u64,
     held_bytes: u64,
     report_bytes: u64,
+}
+
+impl Status {
+    /// With what was counted before it began anew.
+    fn after(mut self, before: &Status) -> Status {
+        self.captured += before.captured;
+        self.refused += before.refused;
+        self.report_bytes += before.report_bytes;
+        self
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -191,15 +253,17 @@ impl Start<'_> {
         let lab = self.lab;
         let gateway = lab.node(&self.bunch.gateway)?;
         let mut daemons = vec![(self.bunch.gateway.clone(), self.state("gateway"))];
-        let mut processes = vec![self.start_gateway(gateway)?];
+        let process = self.start_gateway(gateway)?;
         let names: Vec<&String> = [&self.bunch.home].into_iter().chain(&self.bunch.neighbours).collect();
         let aps: Vec<&Node> = names.iter().map(|n| lab.node(n)).collect::<Result<_>>()?;
         self.wire(&aps)?;
+        let others = aps.len() - 1;
+        let mut started = Vec::new();
         for (i, ap) in aps.iter().enumerate() {
             daemons.push((ap.name().to_owned(), self.state(&format!("ap{i}"))));
-            processes.push(self.start_ap(ap, i, aps.len())?);
+            started.push(self.start_ap(ap, i, aps.len())?);
         }
-        let others = aps.len() - 1;
+        let aps = started;
         let ready = |(i, (_, state)): (usize, &(String, PathBuf))| {
             status(state).is_some_and(|s| s.neighbours == others && (i > 0 || s.captures))
         };
@@ -209,12 +273,13 @@ impl Start<'_> {
                 return Err(LabError::Failed {
                     command: "ropewalk bunch ap".to_owned(),
                     status: format!("the access points have not met within {PATIENCE:?}"),
-                    said: processes.iter().map(Process::stderr).collect(),
+                    said: aps.iter().filter_map(|ap| ap.process.as_ref()).map(Process::stderr).collect(),
                 });
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Ok(Running { name: self.name.to_owned(), daemons, _processes: processes })
+        let agenda = agenda(lab.scenario(), self.bunch);
+        Ok(Running { name: self.name.to_owned(), daemons, _gateway: process, aps, agenda, done: 0 })
     }
 
     fn state(&self, end: &str) -> PathBuf {
@@ -271,7 +336,7 @@ impl Start<'_> {
         Ok(())
     }
 
-    fn start_ap(&self, node: &Node, number: usize, count: usize) -> Result<Process> {
+    fn start_ap(&self, node: &Node, number: usize, count: usize) -> Result<Ap> {
         let (bunch, lab) = (self.bunch, self.lab);
         let [own, gateway] = lab.addresses(node.name(), &bunch.gateway)?;
         let endpoint = format!("{gateway}:{PORT}");
@@ -298,7 +363,12 @@ impl Start<'_> {
             let device = lab.device_of(&format!("{}:{inner}", node.name())).unwrap_or(inner);
             args.extend(["--home".into(), device.to_owned()]);
         }
-        node.namespace().start(&self.program, &args)
+        if bunch.release == BunchRelease::Scheduled {
+            args.extend(["--release".into(), "scheduled".into()]);
+        }
+        let (namespace, program) = (node.namespace().clone(), self.program.clone());
+        let process = Some(namespace.start(&program, &args)?);
+        Ok(Ap { namespace, program, args, process, before: Status::default() })
     }
 }
 
@@ -306,21 +376,24 @@ impl Start<'_> {
 mod tests {
     use super::*;
 
-    const SCENARIO: &str = "duration = \"1s\"\n[node.a]\n[node.b]\nforward = true\n[node.c]\nforward = true\n[node.d]\n\
-         [bunch.s]\ngateway = \"c\"\nhome = \"b\"\nreceiver = \"d\"\nneighbours = []\n";
+    const SCENARIO: &str = "duration = \"1s\"\n[node.a]\n[node.b]\nforward = true\n[node.c]\nforward = true\n[node.d]\n[node.e]\nforward = true\n[node.f]\nforward = true\n\
+         [bunch.s]\ngateway = \"c\"\nhome = \"b\"\nreceiver = \"d\"\nneighbours = [\"e\", \"f\"]\n";
 
     #[test]
-    fn what_the_daemons_cannot_do_is_said_with_the_key() {
-        let keys = |text: &str| -> Vec<String> {
+    fn access_points_are_switched_as_in_the_simulator() {
+        let switches = |text: &str| -> Vec<(u64, usize, bool)> {
             let scenario = ropewalk_scenario::Document::parse("test", text).unwrap().scenario().unwrap();
-            refusals(&scenario).into_iter().map(|e| e.key).collect()
+            let all = agenda(&scenario, &scenario.bunch["s"]);
+            all.into_iter().map(|s| (s.at.as_millis() as u64, s.ap, s.on)).collect()
         };
-        assert_eq!(keys(SCENARIO), [""; 0]);
+        assert_eq!(switches(SCENARIO), []);
+        let churn = switches(&format!("{SCENARIO}churn = \"300ms\"\n"));
         assert_eq!(
-            keys(&format!("{SCENARIO}churn = \"1s\"\nrelease = \"scheduled\"\n")),
-            ["bunch.s.release", "bunch.s.churn"]
+            churn,
+            [(300, 1, false), (600, 1, true), (600, 2, false), (900, 1, false), (900, 2, true)]
         );
-        let event = format!("{SCENARIO}[[event]]\nat = \"0s\"\nwhat = \"ap-down\"\nnode = \"b\"\n");
-        assert_eq!(keys(&event), ["event.0.what"]);
+        let event = "[[event]]\nat = \"100ms\"\nwhat = \"ap-down\"\nnode = \"b\"\n\
+                     [[event]]\nat = \"200ms\"\nwhat = \"ap-up\"\nnode = \"b\"\n";
+        assert_eq!(switches(&format!("{SCENARIO}{event}")), [(100, 0, false), (200, 0, true)]);
     }
 }

@@ -150,7 +150,8 @@ impl Engine {
             link.set_up(Time::ZERO, scenario.link[i / 2].up);
             ways.push(Way { link, to: direction.to.0 as usize, wait_ns: 0, wait: Spans::default() });
         }
-        let radios = built.air.clone().map(|(spec, seed)| Radios::new(spec, seed, plan.on_air.clone()));
+        let dilation = scenario.medium.time_dilation.into();
+        let radios = built.air.clone().map(|air| Radios::new(air, dilation, plan.on_air.clone()));
         for (mark, file) in files.iter().enumerate() {
             let watched = file.iter().try_for_each(|file| reactor.watch(file, mark as u64));
             watched.map_err(LabError::kernel("watch a device"))?;

@@ -35,8 +35,9 @@ impl Kernel {
             None if control == TcpControl::Tidal => Some(
                 "Linux has no tidal, so it runs in the simulator alone; in the lab take \"cubic\"".into(),
             ),
-            None => Some(format!(
-                "Linux has no coupled congestion control, so `{}` runs in the simulator alone; in the lab take \"cubic\"",
+            None => Some(format!("Linux has no {}; in the lab take \"cubic\"", control.name())),
+            Some(name) if !self.has(name) && name.starts_with(OURS) => Some(format!(
+                "this kernel has no {name}; load it as root with `ropewalk mptcp cc load {}`, or take \"cubic\"",
                 control.name()
             )),
             Some(name) if !self.has(name) => Some(format!(
@@ -53,14 +54,19 @@ impl Kernel {
     }
 }
 
+/// What names of controllers begin with that `ropewalk mptcp cc load` puts into the kernel.
+const OURS: &str = "rw_";
+
 /// The kernel's name of a congestion control; none for those that it has not.
 pub(super) fn kernel_name(control: TcpControl) -> Option<&'static str> {
     match control {
         TcpControl::Cubic => Some("cubic"),
         TcpControl::NewReno => Some("reno"),
         TcpControl::HighSpeed => Some("highspeed"),
-        // Upstream Linux couples no subflows (trap T-15).
-        TcpControl::Lia | TcpControl::Olia | TcpControl::Balia => None,
+        // Upstream Linux couples no subflows (trap T-15): these are crate `kern`'s.
+        TcpControl::Lia => Some("rw_lia"),
+        TcpControl::Olia => Some("rw_olia"),
+        TcpControl::Balia => Some("rw_balia"),
         // The bond's own.
         TcpControl::Tidal => None,
     }

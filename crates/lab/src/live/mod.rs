@@ -191,13 +191,17 @@ impl Lab {
     /// access points are connected.
     ///
     /// # Errors
-    /// What the daemons do not do, with its key; what they say when they do not start.
+    /// What the daemons say when they do not start.
     pub fn start_bunches(&mut self, program: &Path) -> Result<()> {
-        if let Some(first) = bunches::refusals(&self.scenario).into_iter().next() {
-            return Err(first.into());
-        }
         self.bunches = Bunches::start(self, program)?;
         Ok(())
+    }
+
+    /// Switches access points of bunches whose time has come, `elapsed` after the scenario's beginning; gives the
+    /// time of the next.
+    pub(super) fn switch_bunches(&mut self, elapsed: Duration) -> Result<Option<Duration>> {
+        self.bunches.step(elapsed)?;
+        Ok(self.bunches.next())
     }
 
     /// The daemons of the bonds and bunches that run: bond or bunch, node, and state directory of

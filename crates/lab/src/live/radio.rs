@@ -3,8 +3,8 @@
 use ropewalk_air::Time;
 use ropewalk_air::wifi::phy::Channel;
 use ropewalk_air::wifi::{
-    AccessCategory, Air, AirSpec, Event, IfaceId, Mac, Mode, Output, Packet, PeerStats, RadioId, RadioStats,
-    Received, StationStart, Status,
+    AccessCategory, AirSpec, Dilated, Event, IfaceId, Mac, Mode, Output, Packet, PeerStats, RadioId,
+    RadioStats, Received, StationStart, Status,
 };
 use ropewalk_sim::measure::StationCounts;
 use ropewalk_sim::net::{Heard, interface_of};
@@ -26,7 +26,7 @@ enum Role {
 
 /// The air, and who is on it.
 pub(super) struct Radios {
-    pub(super) air: Air<Piece>,
+    pub(super) air: Dilated<Piece>,
     /// Devices by interfaces of the air.
     on_air: Vec<usize>,
     macs: Vec<Mac>,
@@ -40,7 +40,7 @@ pub(super) struct Radios {
 }
 
 impl Radios {
-    pub(super) fn new(spec: AirSpec, seed: u64, on_air: Vec<usize>) -> Result<Radios> {
+    pub(super) fn new((spec, seed): (AirSpec, u64), dilation: u32, on_air: Vec<usize>) -> Result<Radios> {
         let role = |mode: &Mode| match mode {
             Mode::AccessPoint(_) => Role::AccessPoint,
             Mode::Station(s) => Role::Station(match s.start {
@@ -57,7 +57,7 @@ impl Radios {
             neighbours: vec![Neighbours::default(); on_air.len()],
             heard: vec![Vec::new(); on_air.len()],
             on_air,
-            air: Air::new(spec, seed)
+            air: Dilated::new(spec, seed, dilation)
                 .map_err(|e| LabError::Build(ropewalk_sim::BuildError::new("medium", e)))?,
         })
     }
@@ -137,7 +137,7 @@ impl Radios {
                 let list = &self.heard[iface];
                 list.binary_search_by_key(&to, |h| h.0).map_or(Heard::default(), |place| list[place].1)
             };
-            let counts = |(to, peer): (Mac, &PeerStats)| StationCounts { to, peer: *peer, heard: heard(to) };
+            let counts = |(to, peer): (Mac, PeerStats)| StationCounts { to, peer, heard: heard(to) };
             self.air.peer_stats(IfaceId(iface as u16)).map(counts).collect()
         };
         (0..self.on_air.len()).map(of).collect()
@@ -155,9 +155,10 @@ impl Engine {
                     let Some(radios) = &mut self.radios else { return };
                     radios.neighbours[usize::from(done.iface.0)].on_completion(&done);
                     if let (Status::Delivered, Some(rate)) = (done.status, done.rate) {
+                        let bps = radios.air.bps(rate);
                         let heard = radios.heard_mut(usize::from(done.iface.0), done.to);
                         heard.acknowledged += 1;
-                        heard.rate_bps += rate.bps();
+                        heard.rate_bps += bps;
                     }
                 }
                 Output::Captured(frame) => self.on_captured(&frame),

@@ -12,7 +12,6 @@ use ropewalk_sim::BuildError;
 use ropewalk_sim::measure::rows;
 
 use super::bonds;
-use super::bunches;
 use super::flows::{self, Traffic, TrafficCounts};
 use super::{Counters, Lab, Options, Summary, transport};
 use crate::{LabError, Result};
@@ -33,7 +32,6 @@ pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
     all.extend(transport::refusals(scenario));
     all.extend(flows::refusals(scenario));
     all.extend(bonds::refusals(scenario));
-    all.extend(bunches::refusals(scenario));
     all
 }
 
@@ -119,6 +117,7 @@ impl Run {
                 base = self.snapshot()?;
                 processors = Idle::now();
             }
+            let switch = self.lab.switch_bunches(now.saturating_duration_since(begin))?;
             sampler.step(&self, begin, now.min(end))?;
             if now >= end {
                 break;
@@ -130,6 +129,7 @@ impl Run {
             }
             let due = [end, sampler.next(begin), now + TELL].into_iter().min().unwrap_or(end);
             let due = if cold { due.min(warm) } else { due };
+            let due = switch.map_or(due, |at| due.min(begin + at));
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
         }
         let mut last = self.snapshot()?;

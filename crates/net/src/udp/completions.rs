@@ -82,7 +82,7 @@ impl UdpSocket {
             return 0;
         };
         for (message, control) in messages.iter().zip(&controls).take(n) {
-            if let Some(acknowledged) = wifi_status(control, message.msg_hdr.msg_controllen) {
+            if let Some(acknowledged) = wifi_status(control, message.msg_hdr.msg_controllen as _) {
                 counter.add(acknowledged);
             }
         }

@@ -165,7 +165,7 @@ fn read_slot<'b>(buffer: &'b mut [u8], slot: &Slot, message: &libc::mmsghdr) -> 
         tos: 0,
         dropped: None,
     };
-    for (level, kind, data) in slot.control.messages(message.msg_hdr.msg_controllen) {
+    for (level, kind, data) in slot.control.messages(message.msg_hdr.msg_controllen as _) {
         read_control(&mut datagrams, level, kind, data);
     }
     Some(datagrams)

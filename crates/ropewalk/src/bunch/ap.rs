@@ -6,7 +6,7 @@
 //!  neighbours ◀─▶ share ◀─▶ Ap
 //! ```
 
-use super::args::BunchAp as Args;
+use super::args::{BunchAp as Args, BunchRelease};
 use super::flows::{self, Flows};
 use super::hello::{self, Dialled};
 use super::record::{Broken, Channel, Records};
@@ -21,8 +21,8 @@ use anyhow::Context;
 use ipnet::Ipv4Net;
 use rand::Rng;
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bunch::ap::{Ap, Config, Frame, Input, Output};
-use ropewalk_bunch::{Mac, Time, inner};
+use ropewalk_bunch::ap::{Ap, Config, Custody, Frame, Input, Output};
+use ropewalk_bunch::{Mac, Time, icmp, inner};
 use ropewalk_net::poll::{Events, Interest, Poller, Signals, Waker};
 use ropewalk_net::service;
 use ropewalk_net::setup::{Capture, Journal, capture, release};
@@ -104,6 +104,10 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
     let config = Config {
         memory_bytes: parts.args.memory.0 as usize,
         report_every: Duration::from_millis(parts.args.report_interval),
+        custody: match parts.args.release {
+            BunchRelease::Acknowledged => Custody::UntilAcknowledged,
+            BunchRelease::Scheduled => Custody::UntilScheduled,
+        },
         // Until neighbours are there.
         share: false,
         ..Config::new(entropy().random(), vec![(Ipv4Addr::UNSPECIFIED, None)])
@@ -293,7 +297,14 @@ impl Daemon<'_> {
     }
 
     /// A packet of the gateway's side for somebody at home.
-    fn on_packet(&mut self, packet: Vec<u8>) -> anyhow::Result<()> {
+    fn on_packet(&mut self, mut packet: Vec<u8>) -> anyhow::Result<()> {
+        if let Some(trouble) = icmp::read(&packet) {
+            let (protocol, here, there) = (trouble.protocol, trouble.source, trouble.destination);
+            let home = self.flows.as_ref().and_then(|f| f.home_of(protocol, here, there));
+            let Some((home, _)) = home else { return Ok(()) };
+            icmp::readdress(&mut packet, home);
+            return self.send_home(&packet);
+        }
         let Some((inner, flows)) = inner::parse(&packet).zip(self.flows.as_ref()) else { return Ok(()) };
         match flows.back(&inner) {
             Some((source, true)) => self.send_home(&flows::translated(packet, false, source)),
@@ -339,13 +350,16 @@ impl Daemon<'_> {
             gateway: self.tunnel.is_some().then(|| self.remote.clone()),
             address: self.flows.as_ref().map(Flows::address),
             captures: self.captures,
+            sessions: self.ap.sessions(),
             flows: self.flows.as_ref().map_or(0, Flows::len),
             helped: self.flows.as_ref().map_or(0, Flows::helped),
             neighbours: share.map_or(0, Share::neighbours),
             captured: counts.captured,
             held_bytes: self.ap.held_bytes() as u64,
             refused: counts.refused,
+            repeated: counts.repeated,
             forwarded: counts.forwarded,
+            payload_bytes: counts.payload_bytes,
             data_bytes: counts.data_bytes,
             report_bytes: counts.report_bytes,
             native_packets: self.native_packets,

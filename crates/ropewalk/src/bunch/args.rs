@@ -19,19 +19,28 @@ pub(crate) enum Bunch {
     Ap(BunchAp),
     /// Show the state of the running gateway or access point
     Status(BunchStatus),
+    /// Watch the running gateway or access point live
+    Top(BunchTop),
+    /// See how much of an uplink nobody uses, and for how long
+    #[cfg(feature = "parquet")]
+    #[command(subcommand)]
+    Harvest(super::harvest::Harvest),
     /// Remove an access point: end its tunnel and keep it out
     Revoke(Revoke),
 }
 
-/// How a daemon logs.
+/// How a daemon is observed.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Log {
+pub(crate) struct Observed {
     /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
     /// Format of log lines
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
+    /// Serve metrics for Prometheus by HTTP at this address
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
 }
 
 /// What is done for TCP by a bunch's gateway.
@@ -52,6 +61,15 @@ pub(crate) enum BunchScheduling {
     FirstCome,
     /// The one by which it is expected first.
     ExpectedDelivery,
+}
+
+/// When an access point forgets a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BunchRelease {
+    /// When the receiver has acknowledged it.
+    Acknowledged,
+    /// When somebody is told to forward it, as the paper has it: acknowledged bytes are lost with the one who was told.
+    Scheduled,
 }
 
 /// `ropewalk bunch gateway`.
@@ -90,7 +108,7 @@ pub(crate) struct BunchGateway {
     #[arg(long, value_name = "MS", default_value_t = 3000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     pub grace: u64,
     #[command(flatten)]
-    pub log: Log,
+    pub observed: Observed,
 }
 
 /// `ropewalk bunch ap`.
@@ -119,6 +137,9 @@ pub(crate) struct BunchAp {
     /// For experiments: leave out so many of 100 packets that a neighbour would be handed
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
     pub miss: u8,
+    /// For experiments: when a packet is forgotten
+    #[arg(long, default_value = "acknowledged")]
+    pub release: BunchRelease,
     /// Name of the network device [default: the first free of bunch0, bunch1, …]
     #[arg(long, value_name = "NAME")]
     pub tun: Option<String>,
@@ -132,7 +153,7 @@ pub(crate) struct BunchAp {
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub report_interval: u64,
     #[command(flatten)]
-    pub log: Log,
+    pub observed: Observed,
 }
 
 /// `ropewalk bunch status`.
@@ -142,4 +163,11 @@ pub(crate) struct BunchStatus {
     pub state: State,
     #[command(flatten)]
     pub show: Show,
+}
+
+/// `ropewalk bunch top`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BunchTop {
+    #[command(flatten)]
+    pub state: State,
 }

@@ -153,12 +153,21 @@ impl Flows {
     /// Who at home a packet to this machine's address at the gateway is for, and whether their
     /// connection lives.
     pub(super) fn back(&self, inner: &Inner) -> Option<(SocketAddrV4, bool)> {
-        if *inner.destination.ip() != self.address {
+        self.home_of(inner.protocol, inner.destination, inner.source)
+    }
+
+    /// The same by what the ends are called at the gateway: `here` is this machine's.
+    pub(super) fn home_of(
+        &self,
+        protocol: u8,
+        here: SocketAddrV4,
+        there: SocketAddrV4,
+    ) -> Option<(SocketAddrV4, bool)> {
+        if *here.ip() != self.address {
             return None;
         }
-        let key = (inner.protocol, inner.destination.port(), inner.source);
-        let source = *self.ports.get(&key)?;
-        let flow = self.all.get(&(inner.protocol, source, inner.source))?;
+        let source = *self.ports.get(&(protocol, here.port(), there))?;
+        let flow = self.all.get(&(protocol, source, there))?;
         Some((source, !flow.dead))
     }
 

@@ -11,17 +11,21 @@
 use super::args::{BunchGateway as Args, BunchScheduling, BunchVariant};
 use super::conn::{Conn, Event, Member};
 use super::record::Channel;
-use super::report::{BunchStatus, Contributor, GatewayStatus};
+use super::report::{BunchStatus, Contributor, GatewayStatus, Upload};
 use super::words::{self, NEIGHBOURS, Neighbour, Secret, Word};
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, entropy};
 use crate::gateway::SharedClients;
+use crate::report::reasons::{bypass as reason, named};
 use anyhow::Context;
 use ipnet::Ipv4Net;
 use rand::{Rng, RngCore};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_bunch::Time;
-use ropewalk_bunch::gateway::{Account, Config, Gateway, Input, Output, Scheduling, Tunnel, Variant};
+use ropewalk_bunch::gateway::{
+    Account, Config, Gateway, Input, Output, Scheduling, SessionView, Tunnel, Variant,
+};
+use ropewalk_bunch::icmp;
 use ropewalk_bunch::inner::{self, UDP};
 use ropewalk_net::clock;
 use ropewalk_net::poll::{Events, Interest, Poller, Signal, Signals};
@@ -223,7 +227,9 @@ impl Daemon {
 
     /// By the tunnel of the access point whose sender it is for. Without a tunnel it is lost.
     fn send_back(&mut self, packet: &[u8]) {
-        let id = inner::parse(packet).and_then(|i| self.by_address.get(i.destination.ip()).copied());
+        let to = inner::parse(packet).map(|i| *i.destination.ip());
+        let to = to.or_else(|| icmp::read(packet).map(|trouble| *trouble.source.ip()));
+        let id = to.and_then(|to| self.by_address.get(&to).copied());
         if let Some(conn) = id.and_then(|id| self.conns.get_mut(&id)) {
             conn.packet(packet);
         }
@@ -429,6 +435,7 @@ impl Daemon {
     }
 
     fn status(&self) -> GatewayStatus {
+        let counts = self.gateway.counts();
         let accounts: BTreeMap<u64, &Account> = self.gateway.accounts().collect();
         let of = |(who, key): (&u64, &PublicKey)| {
             let conn = self.conns.values().find(|c| c.member().is_some_and(|m| m.who == *who));
@@ -443,6 +450,8 @@ impl Daemon {
                 failed: account.failed,
                 late: account.late,
                 damaged: account.damaged,
+                data_bytes: account.data_bytes,
+                report_bytes: account.report_bytes,
                 score: account.score,
             }
         };
@@ -450,8 +459,31 @@ impl Daemon {
             device: self.parts.tun.name().to_owned(),
             uptime_s: self.now().as_secs_f64(),
             sessions: self.gateway.sessions(),
+            kept_bytes: self.gateway.kept_bytes(),
+            bypassed: named(&counts.bypassed, reason),
+            unhelped_packets: counts.unhelped_packets,
+            too_long: counts.too_long,
+            cut_packets: counts.cut_packets,
             contributors: self.known.iter().map(of).collect(),
+            uploads: self.gateway.views().map(upload).collect(),
             ..self.counts.clone()
         }
+    }
+}
+
+fn upload(view: SessionView) -> Upload {
+    let state = match (view.bypassed, view.is_native) {
+        (Some(why), _) => format!("left alone: {}", reason(why)),
+        (None, true) => "by its home alone".to_owned(),
+        (None, false) => "helped".to_owned(),
+    };
+    Upload {
+        protocol: if view.protocol == UDP { "udp" } else { "tcp" }.into(),
+        sender: view.sender.to_string(),
+        receiver: view.receiver.to_string(),
+        state,
+        access_points: view.access_points,
+        sent_bytes: view.sent_bytes,
+        kept_bytes: view.kept_bytes,
     }
 }

@@ -9,18 +9,22 @@
 //! | `share` | what neighbours hand each other |
 //! | `hello` | the access point's end of the handshake |
 //! | `tunnel`, `record` | a tunnel: its TCP connection, and what goes over it |
+//! | `harvest` | how much of an uplink nobody uses |
 //! | `words` | what the daemons tell each other besides the bunch protocol |
-//! | `report` | what they say of themselves |
+//! | `report`, `top` | what they say of themselves, and how it is watched |
 
 mod ap;
 mod args;
 mod conn;
 mod flows;
 mod gateway;
+#[cfg(feature = "parquet")]
+mod harvest;
 mod hello;
 mod record;
 pub(crate) mod report;
 mod share;
+mod top;
 mod tunnel;
 mod words;
 
@@ -37,10 +41,11 @@ use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::grants::{Keeper, Machine, SharedJournal};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
-use crate::{commands, logging};
+use crate::top::live::{self, View};
+use crate::{commands, logging, metrics};
 use anyhow::Context;
 pub(crate) use args::Bunch;
-use args::{BunchAp, BunchGateway, BunchStatus};
+use args::{BunchAp, BunchGateway, BunchStatus, BunchTop};
 use ipnet::IpNet;
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{
@@ -69,6 +74,9 @@ pub(crate) fn run(args: Bunch) -> anyhow::Result<()> {
         Bunch::Invite(args) => commands::invite(&args),
         Bunch::Ap(args) => run_ap(args),
         Bunch::Status(args) => status(&args),
+        Bunch::Top(args) => watch(&args),
+        #[cfg(feature = "parquet")]
+        Bunch::Harvest(args) => harvest::run(&args),
         Bunch::Revoke(args) => revoke(&args),
     }
 }
@@ -81,10 +89,7 @@ fn status(args: &BunchStatus) -> anyhow::Result<()> {
     let dir = StateDir::existing(&args.state.dir)?;
     let mut daemon = Line::open(&dir)?;
     loop {
-        let status = match daemon.ask(&Request::Bunch {})? {
-            Response::Bunch { status } => status,
-            other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
-        };
+        let status = top::App::ask(&mut daemon)?;
         let clear = if args.show.watch && std::io::stdout().is_terminal() { CLEAR } else { "" };
         match args.show.json {
             true => println!("{}", serde_json::to_string(&status)?),
@@ -95,6 +100,17 @@ fn status(args: &BunchStatus) -> anyhow::Result<()> {
         }
         std::thread::sleep(EVERY);
     }
+}
+
+fn watch(args: &BunchTop) -> anyhow::Result<()> {
+    let mut daemon = Line::open(&StateDir::existing(&args.state.dir)?)?;
+    live::show(&mut daemon, &mut top::App::default())
+}
+
+/// Starts to serve metrics where the command line asks for them.
+fn serve_metrics(address: Option<SocketAddr>, outbox: &Outbox) -> anyhow::Result<()> {
+    let outbox = outbox.clone();
+    address.map_or(Ok(()), |at| metrics::serve(at, move || outbox.ask(Request::Bunch {})))
 }
 
 /// The state directory and its journal, whatever a killed predecessor has left taken back.
@@ -123,7 +139,7 @@ fn open_device(name: Option<&str>, addresses: &[IpNet], journal: &mut Journal) -
 }
 
 fn run_gateway(args: BunchGateway) -> anyhow::Result<()> {
-    logging::start(args.log.log.as_deref(), args.log.log_format)?;
+    logging::start(args.observed.log.as_deref(), args.observed.log_format)?;
     privileges::keep_secrets()?;
     privileges::check()?;
     let dir = StateDir::open(&args.state.dir)?;
@@ -157,6 +173,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
     privileges::drop_all_but_network()?;
     let clients = SharedClients::open(dir, pool)?;
     let (inbox, outbox) = mailbox()?;
+    serve_metrics(args.observed.metrics, &outbox)?;
     let nothing = Keeper::start(
         dir,
         &SharedJournal::default(),
@@ -194,7 +211,7 @@ fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 fn run_ap(args: BunchAp) -> anyhow::Result<()> {
-    logging::start(args.log.log.as_deref(), args.log.log_format)?;
+    logging::start(args.observed.log.as_deref(), args.observed.log_format)?;
     privileges::keep_secrets()?;
     ap::check(&args)?;
     let given = commands::read_token(args.token.as_deref(), args.token_file.as_deref())?;
@@ -224,6 +241,7 @@ fn help(
     }
     privileges::drop_all_but_network()?;
     let (inbox, outbox) = mailbox()?;
+    serve_metrics(args.observed.metrics, &outbox)?;
     let _server = Server::start(dir, ApControl(outbox))?;
     ap::run(ap::Parts { args, key, token, tun, share, mailbox: inbox, signals }, journal)
 }

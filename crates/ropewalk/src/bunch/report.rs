@@ -1,7 +1,9 @@
 //! What the daemons of a bunch say of themselves.
 
+use crate::report::reasons;
 use crate::report::table::bytes;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
@@ -26,6 +28,15 @@ pub(crate) struct GatewayStatus {
     pub sessions: usize,
     /// Connections of which both ends were told that they are lost.
     pub resets: u64,
+    /// Bytes of payload that it keeps for receivers.
+    pub kept_bytes: u64,
+    /// TCP connections that were left alone since its start, by reason.
+    pub bypassed: BTreeMap<String, u64>,
+    /// Packets of connections beyond its bounds: they went on without help.
+    pub unhelped_packets: u64,
+    /// Times that a router behind it took only shorter packets, and packets that were cut since.
+    pub too_long: u64,
+    pub cut_packets: u64,
     /// Packets and bytes that it sent to receivers.
     pub delivered_packets: u64,
     pub delivered_bytes: u64,
@@ -36,6 +47,26 @@ pub(crate) struct GatewayStatus {
     pub turned_away: u64,
     /// Access points that came since its start.
     pub contributors: Vec<Contributor>,
+    /// Connections that it knows now.
+    pub uploads: Vec<Upload>,
+}
+
+/// A connection at a gateway.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Upload {
+    /// `tcp` or `udp`.
+    pub protocol: String,
+    /// The sender, as it is called at the gateway.
+    pub sender: String,
+    pub receiver: String,
+    /// `helped`, `by its home alone`, or `left alone` and why.
+    pub state: String,
+    /// Access points that take part.
+    pub access_points: usize,
+    /// Bytes that went to the receiver, headers included.
+    pub sent_bytes: u64,
+    /// Bytes that are kept for it.
+    pub kept_bytes: u64,
 }
 
 /// An access point, as the gateway sees it.
@@ -55,6 +86,9 @@ pub(crate) struct Contributor {
     pub failed: u64,
     pub late: u64,
     pub damaged: u64,
+    /// Bytes of its messages with packets, and of its reports and other messages.
+    pub data_bytes: u64,
+    pub report_bytes: u64,
     /// 1/8 to 1: how much of its window it is trusted with.
     pub score: f64,
 }
@@ -72,6 +106,8 @@ pub(crate) struct ApStatus {
     pub address: Option<Ipv4Addr>,
     /// Connections of the home go through it.
     pub captures: bool,
+    /// Connections of which it holds packets, its own home's and its neighbours'.
+    pub sessions: usize,
     /// Connections that it knows, and those that are handed to the bunch.
     pub flows: usize,
     pub helped: usize,
@@ -80,11 +116,15 @@ pub(crate) struct ApStatus {
     /// Packets that it held for the gateway so far; bytes that it holds now.
     pub captured: u64,
     pub held_bytes: u64,
+    /// Packets that it heard again.
+    pub repeated: u64,
     /// Packets for which it had no memory.
     pub refused: u64,
     /// Packets that it forwarded when it was asked to, and their bytes in the tunnel.
     pub forwarded: u64,
     pub data_bytes: u64,
+    /// Payload in them.
+    pub payload_bytes: u64,
     /// Bytes of its reports.
     pub report_bytes: u64,
     /// Packets of the home that went their ordinary way, and those that were dropped because the
@@ -114,6 +154,14 @@ fn gateway(g: &GatewayStatus) -> String {
         bytes(g.delivered_bytes),
         g.resets
     );
+    let _ = writeln!(out, "keeps {}; left alone{}", bytes(g.kept_bytes), reasons::words(&g.bypassed));
+    if g.unhelped_packets > 0 {
+        let _ = writeln!(out, "beyond its bounds, without help: {} packets", g.unhelped_packets);
+    }
+    if g.too_long > 0 {
+        let _ =
+            writeln!(out, "a shorter way to receivers: {} times, {} packets cut", g.too_long, g.cut_packets);
+    }
     if g.turned_away + g.refused_packets > 0 {
         let _ = writeln!(out, "turned away: {} connections, {} packets", g.turned_away, g.refused_packets);
     }
@@ -124,11 +172,12 @@ fn gateway(g: &GatewayStatus) -> String {
         let from = c.remote.as_deref().map_or("not connected".into(), |r| format!("from {r}"));
         let _ = writeln!(
             out,
-            "{}: {from}, {} neighbours, brought {} in {} packets; failed {}, late {}, damaged {}, trusted {:.0} %",
+            "{}: {from}, {} neighbours, brought {} in {} packets, reports {}; failed {}, late {}, damaged {}, trusted {:.0} %",
             c.name,
             c.neighbours,
             bytes(c.bytes),
             c.packets,
+            share(c.report_bytes, c.data_bytes),
             c.failed,
             c.late,
             c.damaged,
@@ -149,12 +198,14 @@ fn ap(a: &ApStatus) -> String {
     );
     let _ = writeln!(
         out,
-        "held {} packets, now {}; forwarded {} in {} packets, reports {}",
+        "held {} packets, now {} of {} connections; forwarded {} in {} packets, reports {}; no memory for {}",
         a.captured,
         bytes(a.held_bytes),
+        a.sessions,
         bytes(a.data_bytes),
         a.forwarded,
-        bytes(a.report_bytes)
+        share(a.report_bytes, a.data_bytes),
+        a.refused
     );
     let _ = writeln!(
         out,
@@ -164,6 +215,14 @@ fn ap(a: &ApStatus) -> String {
     out
 }
 
+/// The reports' part of what goes over a tunnel.
+pub(super) fn share(reports: u64, data: u64) -> String {
+    match reports + data {
+        0 => "-".to_owned(),
+        all => format!("{:.1} %", reports as f64 / all as f64 * 100.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,8 +230,11 @@ mod tests {
     #[test]
     fn both_say_what_counts() {
         let c = Contributor { name: "anna".into(), bytes: 5_000_000, score: 0.5, ..Contributor::default() };
-        let g = GatewayStatus { contributors: vec![c], resets: 3, ..GatewayStatus::default() };
+        let c = Contributor { report_bytes: 100, data_bytes: 9_900, ..c };
+        let bypassed = [("mptcp".to_owned(), 2)].into();
+        let g = GatewayStatus { contributors: vec![c], resets: 3, bypassed, ..GatewayStatus::default() };
         let text = render(&BunchStatus::Gateway(g.clone()));
+        assert!(text.contains("left alone mptcp 2") && text.contains("reports 1.0 %"), "{text}");
         assert!(text.contains("anna: not connected") && text.contains("trusted 50 %"), "{text}");
         let text = render(&BunchStatus::Ap(ApStatus { captures: true, ..ApStatus::default() }));
         assert!(text.contains("not connected, helps its home"), "{text}");

@@ -57,6 +57,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Roam(args) => crate::roam::run(args),
         Command::Status(args) => status::run(&args),
         Command::Top(args) => crate::top::run(&args),
+        #[cfg(feature = "web")]
         Command::Web(args) => crate::web::run(&args),
         Command::Path(args) => path::run(args),
         Command::Link(args) => link::run(&args),
@@ -64,11 +65,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Pep(args) => pep::run(&args),
         Command::Revoke(args) => revoke(&args),
         Command::Restore(args) => restore::run(&args),
-        Command::Sim(args) => crate::sim::run(&args),
-        Command::Lab(args) => crate::lab::run(&args),
-        Command::Compare(args) => crate::compare::run(&args),
+        #[cfg(feature = "lab")]
+        Command::Experiment(experiment) => crate::experiments::run(experiment),
         Command::Probe(args) => crate::probe::run(&args),
-        Command::Reproduce(args) => crate::reproduce::run(&args),
         Command::Mptcp(args) => mptcp::run(&args),
         Command::Check(args) => pages::check(&args),
         Command::Completions(args) => {

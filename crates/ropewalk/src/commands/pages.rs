@@ -2,7 +2,10 @@
 
 use crate::cli;
 use crate::config::File;
-use crate::metrics::{GATEWAY, Kind, Metric, PATH, PEER, PROCESS};
+use crate::metrics::{
+    ACCESS_POINT, BUNCH_AP, BUNCH_BYPASSED, BUNCH_GATEWAY, CONTRIBUTOR, GATEWAY, Kind, Metric, PATH, PEER,
+    PEP, PEP_BYPASSED, PEP_RESET, PROCESS, ROAM,
+};
 use crate::report::{self, Snapshot};
 use anyhow::Context;
 use clap::Args;
@@ -85,26 +88,20 @@ fn page(command: clap::Command) -> anyhow::Result<String> {
 
 /// Reference pages by file name.
 fn references() -> anyhow::Result<Vec<(String, String)>> {
-    let pages = vec![
+    #[allow(unused_mut, reason = "a small program has these alone")]
+    let mut pages = vec![
         ("commands.md".to_owned(), commands()),
         ("config.md".to_owned(), config()?),
         ("metrics.md".to_owned(), metrics()),
-        ("paper.md".to_owned(), format!("{MADE}{}", ropewalk_scenario::reference::paper_page())),
-        ("scenario.md".to_owned(), format!("{MADE}{}", ropewalk_scenario::reference::page())),
         ("status.md".to_owned(), status()?),
     ];
-    Ok(pages.into_iter().chain(tables()).collect())
-}
-
-/// The page of what `--format parquet` writes, where it is built in.
-#[cfg(feature = "parquet")]
-fn tables() -> Option<(String, String)> {
-    Some(("tables.md".to_owned(), format!("{MADE}{}", ropewalk_table::page())))
-}
-
-#[cfg(not(feature = "parquet"))]
-fn tables() -> Option<(String, String)> {
-    None
+    #[cfg(feature = "lab")]
+    pages.extend(
+        crate::experiments::pages()
+            .into_iter()
+            .map(|(name, text)| (name.to_owned(), format!("{MADE}{text}"))),
+    );
+    Ok(pages)
 }
 
 const MADE: &str = "<!-- Made by `cargo run -p ropewalk -- reference docs/guide`; do not edit. -->\n\n";
@@ -130,7 +127,7 @@ fn section(out: &mut String, command: &mut clap::Command, depth: usize) {
 
 fn metrics() -> String {
     let mut out = format!(
-        "{MADE}# Metrics\n\n`--metrics ADDR:PORT` serves them at `/metrics` (OpenMetrics). They are off by default.\n"
+        "{MADE}# Metrics\n\n`--metrics ADDR:PORT` of `serve`, `up`, `ap`, `repeater`, `roam`, `pep`, `bunch gateway` and `bunch ap` serves them at `/metrics` (OpenMetrics). They are off by default.\n"
     );
     table(&mut out, "Of the daemon", "none", PROCESS);
     table(&mut out, "Of a gateway of the fleet", "`gateway`, its name", GATEWAY);
@@ -141,6 +138,18 @@ fn metrics() -> String {
         "`peer`; `id`, the path's number; `path`, the interface, or the client's address",
         PATH,
     );
+    table(&mut out, "Of a bunch's gateway", "none", BUNCH_GATEWAY);
+    let reasons = "`reason`: `tcp-ao`, `md5`, `mptcp`, `fast-open` or `no-handshake`";
+    table(&mut out, "Of connections that a bunch leaves alone", reasons, BUNCH_BYPASSED);
+    table(&mut out, "Of an access point at a bunch's gateway", "`contributor`, its name", CONTRIBUTOR);
+    table(&mut out, "Of a bunch's access point", "none", BUNCH_AP);
+    table(&mut out, "Of a TCP proxy", "none", PEP);
+    table(&mut out, "Of connections that a proxy leaves alone", reasons, PEP_BYPASSED);
+    let reasons = "`reason`: `orphaned`, `undelivered`, `receiver-silent` or `by-an-end`";
+    table(&mut out, "Of connections that a proxy resets", reasons, PEP_RESET);
+    table(&mut out, "Of a client of several access points", "none", ROAM);
+    let labels = "`interface`, our station; `bssid`, the access point's address";
+    table(&mut out, "Of an access point that such a client is with", labels, ACCESS_POINT);
     out
 }
 

@@ -1,10 +1,12 @@
 //! `ropewalk pep`: forwarded TCP through the proxies of crate `pep`.
 
 use crate::cli::{LogFormat, State};
+use crate::control::protocol::{Request, Response};
+use crate::daemon::{Mailbox, mailbox};
 use crate::exit::{Code, failure};
-use crate::logging;
-use crate::report::table::bytes;
+use crate::report::pep::PepStatus;
 use crate::state::StateDir;
+use crate::{logging, metrics};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use ropewalk_bond::vnet::Vnet;
@@ -18,6 +20,7 @@ use ropewalk_net::{links, privileges, service};
 use ropewalk_pep::{Config, Policy};
 use ropewalk_session::Layer;
 use ropewalk_time::Time;
+use std::net::SocketAddr;
 use std::time::Instant;
 
 /// What a TCP proxy does.
@@ -46,6 +49,9 @@ pub(crate) struct PepArgs {
     /// Network device name [default: the first free of pep0, pep1, …]
     #[arg(long, value_name = "NAME")]
     pub tun: Option<String>,
+    /// Serve metrics for Prometheus by HTTP at this address
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
     /// What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
@@ -60,6 +66,7 @@ const QUEUE: u32 = 1000;
 const BATCH: usize = 64;
 const DEVICE: u64 = 0;
 const SIGNALS: u64 = 1;
+const MAIL: u64 = 2;
 
 /// Runs until told to stop.
 pub(super) fn run(args: &PepArgs) -> anyhow::Result<()> {
@@ -124,8 +131,13 @@ fn work(args: &PepArgs, versions: &[bool], journal: &mut Journal) -> anyhow::Res
     for v6 in versions {
         divert(journal, tun.index(), tun.name(), *v6)?;
     }
+    let (inbox, outbox) = mailbox()?;
+    if let Some(address) = args.metrics {
+        metrics::serve(address, move || outbox.ask(Request::Pep))?;
+    }
     let relay = Relay::new(config, args.connections as usize);
-    let mut daemon = Daemon { relay, tun, started: Instant::now(), out: Vec::new(), packet: vec![0; 65_535] };
+    let (started, packet) = (Instant::now(), vec![0; 65_535]);
+    let mut daemon = Daemon { relay, tun, started, out: Vec::new(), packet, mailbox: inbox };
     tracing::info!("proxy ready: TCP that this machine forwards goes through {}", daemon.tun.name());
     service::ready();
     let outcome = daemon.serve(&mut signals);
@@ -139,6 +151,7 @@ struct Daemon {
     started: Instant,
     out: Vec<Vec<u8>>,
     packet: Vec<u8>,
+    mailbox: Mailbox,
 }
 
 impl Daemon {
@@ -150,7 +163,8 @@ impl Daemon {
         let poller = Poller::new().context("epoll")?;
         poller.add(&self.tun, DEVICE, Interest::Read).context("watching the device")?;
         poller.add(&*signals, SIGNALS, Interest::Read).context("watching for signals")?;
-        let mut events = Events::new(2);
+        poller.add(self.mailbox.waker(), MAIL, Interest::Read)?;
+        let mut events = Events::new(3);
         loop {
             let wait = self.relay.next_timeout().map(|at| at.since(self.now()));
             poller.wait(&mut events, wait).context("waiting")?;
@@ -160,6 +174,7 @@ impl Daemon {
                     Signal::Reload => self.say(),
                 }
             }
+            self.answer();
             for _ in 0..BATCH {
                 let Some(received) = self.tun.recv(&mut self.packet)? else { break };
                 let now = self.now();
@@ -188,22 +203,26 @@ impl Daemon {
         Ok(())
     }
 
+    fn status(&self) -> PepStatus {
+        PepStatus::of(&self.relay, self.now().as_secs_f64())
+    }
+
+    /// Answers those who want its metrics.
+    fn answer(&self) {
+        self.mailbox.waker().clear();
+        while let Some(post) = self.mailbox.next() {
+            let answer = match post.request {
+                Request::Pep => Response::Pep { status: Box::new(self.status()) },
+                _ => Response::wrong_end("bond"),
+            };
+            // Who asked may be gone.
+            let _ = post.reply.send(answer);
+        }
+    }
+
     /// What it did so far, as one line.
     fn say(&self) {
-        let (connections, held) = self.relay.holds();
-        let counts = self.relay.counts();
-        let line = format!(
-            "connections {connections} of {}, {} held; acknowledged early {}, sent again {}, segments that ended here {}; \
-             left alone{}, too many {}; reset{}",
-            counts.taken,
-            bytes(held),
-            bytes(counts.early_bytes),
-            bytes(counts.repaired_bytes),
-            counts.absorbed,
-            by_reason(&counts.bypassed),
-            counts.full,
-            by_reason(&counts.reset),
-        );
+        let line = self.status().line();
         tracing::info!("{line}");
         service::status(&line);
     }
@@ -216,12 +235,5 @@ impl Daemon {
         if let Err(error) = self.send() {
             tracing::warn!("connections could not be told that the proxy ends: {error:#}");
         }
-    }
-}
-
-fn by_reason<R: std::fmt::Debug>(all: &std::collections::BTreeMap<R, u64>) -> String {
-    match all.is_empty() {
-        true => " 0".to_owned(),
-        false => all.iter().map(|(why, n)| format!(" {why:?} {n}")).collect::<Vec<_>>().join(","),
     }
 }

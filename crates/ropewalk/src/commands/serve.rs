@@ -10,7 +10,7 @@ use crate::daemon::{
 };
 use crate::gateway::audit::{Audit, Entry};
 use crate::gateway::control::{GatewayControl, choose};
-use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening, by_tls};
 use crate::gateway::grants::{Keeper, Machine, SharedJournal};
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::radios::Radios;
@@ -18,7 +18,7 @@ use crate::gateway::tls::{self, Certificate};
 use crate::gateway::{Gateway, SharedClients};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
-use crate::store::{Fleet, StoreSettings};
+use crate::store::{Fleet, Reach, StoreSettings};
 use crate::{logging, metrics};
 use anyhow::Context;
 use clap::Args;
@@ -195,12 +195,14 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
         running.add_socket(socket, name, None)?;
     }
     if let Some(address) = file.metrics.listen {
-        metrics::serve(address, outbox.clone())?;
+        let outbox = outbox.clone();
+        metrics::serve(address, move || outbox.ask(Request::Status {}))?;
     }
     let keeper = Keeper::start(dir, journal, clients.clone(), outbox.clone(), machine)?;
     let audit = Audit::start(dir)?;
     audit.note(Entry::new("started"));
     let noted = (keeper.clone(), audit.clone());
+    let leaving = clients.clone();
     let mut gateway = Gateway::new(clients.clone(), reload, ports, noted, now);
     let handler = GatewayControl { clients, key: public, listening, loop_: outbox, keeper, audit };
     let _server = Server::start(dir, handler)?;
@@ -211,7 +213,9 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     service::ready();
     let what = if is_ap { "access point ready" } else { "gateway ready" };
     tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
-    run_loop(&mut running, &mut gateway)
+    let outcome = run_loop(&mut running, &mut gateway);
+    leaving.leave();
+    outcome
 }
 
 /// What a gateway opens while it has the rights to.
@@ -345,7 +349,8 @@ fn registry(
         tracing::warn!("{error:#}: tokens of the fleet do not name this gateway");
         Vec::new()
     });
-    fleet.start(&endpoints)?;
+    let tls = by_tls(listening, &endpoints)?;
+    fleet.start(&Reach { endpoints, tls })?;
     Ok(SharedClients::of(Arc::new(fleet)))
 }
 

@@ -213,7 +213,8 @@ fn connect(
         timeout: file.up.timeout_s.map(Duration::from_secs),
     };
     if let Some(address) = file.metrics.listen {
-        metrics::serve(address, outbox.clone())?;
+        let outbox = outbox.clone();
+        metrics::serve(address, move || outbox.ask(Request::Status {}))?;
     }
     let mut client = Client::new(options, parts, now);
     let _server = Server::start(dir, ClientControl(outbox))?;

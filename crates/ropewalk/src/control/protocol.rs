@@ -6,6 +6,7 @@ use crate::exit::{self, Code};
 use crate::gateway::grants::{Change, Grants};
 use crate::report::Snapshot;
 use crate::report::history::Happened;
+use crate::report::pep::PepStatus;
 use crate::roam::report::RoamStatus;
 use crate::state::clients::KnownClient;
 use ropewalk_session::{Endpoint, PublicKey};
@@ -83,6 +84,9 @@ pub(crate) enum Request {
         /// What it may be used for.
         options: PathOptions,
     },
+    /// TCP proxy, within the daemon only: how it does.
+    #[serde(skip)]
+    Pep,
     /// Gateway, within the daemon only: end the session of this key.
     #[serde(skip)]
     Expel {
@@ -140,6 +144,11 @@ pub(crate) enum Response {
     Bunch {
         /// All of it.
         status: Box<BunchStatus>,
+    },
+    /// How a TCP proxy does.
+    Pep {
+        /// All of it.
+        status: Box<PepStatus>,
     },
     /// A token for a new client.
     Token {

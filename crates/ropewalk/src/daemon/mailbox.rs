@@ -5,7 +5,7 @@ use crate::exit::{Code, failure};
 use ropewalk_net::poll::Waker;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 /// Requests that may wait; more than that wait outside.
@@ -26,6 +26,7 @@ pub(crate) struct Post {
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     posts: Receiver<Post>,
+    told: Receiver<Request>,
     waker: Arc<Waker>,
 }
 
@@ -33,14 +34,17 @@ pub(crate) struct Mailbox {
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox {
     posts: SyncSender<Post>,
+    told: Sender<Request>,
     waker: Arc<Waker>,
 }
 
 /// Both ends of a new mailbox.
 pub(crate) fn mailbox() -> io::Result<(Mailbox, Outbox)> {
     let (sender, posts) = sync_channel(WAITING);
+    let (tell, told) = channel();
     let waker = Arc::new(Waker::new()?);
-    Ok((Mailbox { posts, waker: Arc::clone(&waker) }, Outbox { posts: sender, waker }))
+    let inbox = Mailbox { posts, told, waker: Arc::clone(&waker) };
+    Ok((inbox, Outbox { posts: sender, told: tell, waker }))
 }
 
 impl Mailbox {
@@ -51,7 +55,10 @@ impl Mailbox {
 
     /// The next request, if there is one. Clear the waker first.
     pub(crate) fn next(&self) -> Option<Post> {
-        self.posts.try_recv().ok()
+        match self.told.try_recv() {
+            Ok(request) => Some(Post { request, reply: sync_channel(1).0 }),
+            Err(_) => self.posts.try_recv().ok(),
+        }
     }
 }
 
@@ -73,11 +80,24 @@ impl Outbox {
         answer.recv_timeout(PATIENCE).map_err(|_| stopping())
     }
 
-    /// Asks the loop and does not wait.
+    /// Asks the loop and does not wait, however much it has to do: who tells may be who the loop
+    /// waits for. What waits is bounded by what there is to tell of: clients and endpoints.
     pub(crate) fn tell(&self, request: Request) {
-        let (reply, _) = sync_channel(1);
-        if self.posts.send(Post { request, reply }).is_ok() {
+        if self.told.send(request).is_ok() {
             self.waker.wake();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_tells_does_not_wait_for_the_loop() {
+        let (inbox, outbox) = mailbox().unwrap();
+        // On this thread, which is the loop's: were there a bound, it would wait for itself.
+        (0..WAITING * 4).for_each(|_| outbox.tell(Request::Clients {}));
+        assert_eq!(std::iter::from_fn(|| inbox.next()).count(), WAITING * 4);
     }
 }

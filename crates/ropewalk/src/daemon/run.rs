@@ -57,6 +57,8 @@ pub(crate) trait Role {
     fn on_reload(&mut self, running: &mut Running, now: Time);
     /// When [`Role::on_timer`] is due.
     fn due(&self) -> Time;
+    /// The loop ends; the sessions are still there.
+    fn on_stop(&mut self, _running: &mut Running, _now: Time) {}
 }
 
 /// The loop's own things.
@@ -214,6 +216,7 @@ pub(crate) fn run(running: &mut Running, role: &mut impl Role) -> anyhow::Result
     let mut buffers = Buffers::new();
     let outcome = turns(running, role, &mut events, &mut buffers);
     service::stopping();
+    role.on_stop(running, clock::now());
     let farewell = running.farewell();
     outcome.and(farewell)
 }

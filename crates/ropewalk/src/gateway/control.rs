@@ -60,9 +60,18 @@ impl ControlHandler for GatewayControl {
 
 impl GatewayControl {
     fn invite(&self, name: &str, endpoints: &[String]) -> anyhow::Result<Response> {
-        let fleet = if endpoints.is_empty() { self.clients.fleet_endpoints() } else { Vec::new() };
-        let endpoints = if fleet.is_empty() { choose(endpoints, &self.listening)? } else { fleet };
-        let tls = endpoints::by_tls(&self.listening, &endpoints)?;
+        let (endpoints, tls) = match self.clients.fleet_reach() {
+            // The port of this gateway's TLS says nothing of other gateways'.
+            Some(fleet) if endpoints.is_empty() && !fleet.endpoints.is_empty() => {
+                (fleet.endpoints, fleet.tls)
+            }
+            Some(fleet) => (choose(endpoints, &self.listening)?, fleet.tls),
+            None => {
+                let endpoints = choose(endpoints, &self.listening)?;
+                let tls = endpoints::by_tls(&self.listening, &endpoints)?;
+                (endpoints, tls)
+            }
+        };
         let token = new_token(self.key, endpoints)?.with_tls(tls);
         self.clients.invite(name, token.invite, &token.secret)?;
         // What another of that name had is not this one's.

@@ -292,6 +292,10 @@ impl Role for Gateway {
         }
     }
 
+    fn on_stop(&mut self, running: &mut Running, now: Time) {
+        self.settle(running, now);
+    }
+
     fn due(&self) -> Time {
         let accounts = self.accounts.as_ref().map_or(Time::NEVER, |(_, due)| *due);
         self.channel_switcher

@@ -5,11 +5,11 @@ use crate::report::fleet::FleetStatus;
 use crate::state::StateDir;
 use crate::state::clients::KnownClient;
 use crate::state::pool::Pool;
-use crate::store::{Directory, Store};
+use crate::store::{Directory, Reach, Store};
 use ipnet::IpNet;
 use ropewalk_bond::api::{Admission, Registry};
 use ropewalk_fleet::Usage;
-use ropewalk_session::{BackhaulEnd, ClientHello, Endpoint, InviteId, InviteSecret, PublicKey, Refusal};
+use ropewalk_session::{BackhaulEnd, ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,9 +62,14 @@ impl SharedClients {
         self.store.known()
     }
 
-    /// Where all gateways of the fleet are, this one first; empty where there is no fleet.
-    pub(crate) fn fleet_endpoints(&self) -> Vec<Endpoint> {
-        self.store.others()
+    /// Where all gateways of the fleet are, this one first; `None` where there is no fleet.
+    pub(crate) fn fleet_reach(&self) -> Option<Reach> {
+        self.store.reach()
+    }
+
+    /// The gateway stops.
+    pub(crate) fn leave(&self) {
+        self.store.leave();
     }
 
     /// Adds an invite; returns when it will outlast this process.

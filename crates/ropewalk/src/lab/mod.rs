@@ -2,6 +2,7 @@
 //!
 //! The lab itself is `ropewalk-lab`: its daemon holds a scenario up, and the commands here talk to it.
 
+mod controllers;
 mod inside;
 pub(crate) mod machine;
 mod map;

@@ -1,5 +1,6 @@
 //! `ropewalk lab run`: a scenario's own flows and events on real kernels in real or virtual time, and the report that `sim run` prints.
 
+use super::controllers::Controllers;
 use super::machine;
 use super::up::no_namespaces;
 use crate::exit::{Code, failure, kind_of};
@@ -113,6 +114,7 @@ pub(crate) fn report_of(
     interrupted: &AtomicBool,
     strict: bool,
 ) -> Result<Option<Report>> {
+    let _controllers = Controllers::load(scenario);
     refuse(document, scenario)?;
     ropewalk_lab::Topology::cleanup_stale();
     let program = std::env::current_exe().context("this program's own file cannot be found")?;

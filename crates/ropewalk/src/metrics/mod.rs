@@ -1,13 +1,19 @@
 //! Metrics for Prometheus, by HTTP, on a thread of its own. Each scrape asks the loop for one snapshot; without scrapes they cost nothing.
 
+mod daemons;
 mod names;
 
+pub(crate) use daemons::{
+    ACCESS_POINT, BUNCH_AP, BUNCH_BYPASSED, BUNCH_GATEWAY, CONTRIBUTOR, PEP, PEP_BYPASSED, PEP_RESET, ROAM,
+};
 pub(crate) use names::{GATEWAY, Kind, Metric, PATH, PEER, PROCESS};
 
-use crate::control::protocol::{Request, Response};
-use crate::daemon::Outbox;
+use crate::bunch::report::{BunchStatus, GatewayStatus};
+use crate::control::protocol::Response;
 use crate::exit::{Code, failure};
 use crate::report::Snapshot;
+use crate::report::pep::PepStatus;
+use crate::roam::report::RoamStatus;
 use oxhttp::Server;
 use oxhttp::model::{Body, Response as Answer, StatusCode};
 use prometheus_client::collector::Collector;
@@ -15,6 +21,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -25,10 +32,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SCRAPERS: usize = 4;
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Starts to serve `http://address/metrics`.
-pub(crate) fn serve(address: SocketAddr, outbox: Outbox) -> anyhow::Result<()> {
+/// Starts to serve `http://address/metrics`; `ask` has the daemon say how it does.
+pub(crate) fn serve(
+    address: SocketAddr,
+    ask: impl Fn() -> anyhow::Result<Response> + Send + Sync + 'static,
+) -> anyhow::Result<()> {
     let server = Server::new(move |request| match request.uri().path() {
-        "/metrics" => scrape(&outbox),
+        "/metrics" => scrape(&ask),
         _ => answer(StatusCode::NOT_FOUND, "text/plain", "metrics are at /metrics\n".into()),
     });
     let server = server.bind(address).with_global_timeout(PATIENCE).with_max_concurrent_connections(SCRAPERS);
@@ -42,8 +52,8 @@ pub(crate) fn serve(address: SocketAddr, outbox: Outbox) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn scrape(outbox: &Outbox) -> Answer<Body> {
-    match outbox.ask(Request::Status {}).ok().and_then(|r| text(r).ok()) {
+fn scrape(ask: &impl Fn() -> anyhow::Result<Response>) -> Answer<Body> {
+    match ask().ok().and_then(|r| text(r).ok()) {
         Some(text) => answer(StatusCode::OK, TYPE, text),
         None => answer(StatusCode::SERVICE_UNAVAILABLE, "text/plain", "the daemon is stopping\n".into()),
     }
@@ -55,19 +65,24 @@ fn answer(status: StatusCode, kind: &str, text: String) -> Answer<Body> {
 }
 
 fn text(response: Response) -> Result<String, fmt::Error> {
-    let Response::Status { status } = response else { return Err(fmt::Error) };
     let mut registry = Registry::with_prefix("ropewalk");
-    registry.register_collector(Box::new(Scrape(*status)));
+    registry.register_collector(match response {
+        Response::Status { status } => Box::new(Scrape(*status)),
+        Response::Bunch { status } => Box::new(Scrape(*status)),
+        Response::Pep { status } => Box::new(Scrape(*status)),
+        Response::Roam { status } => Box::new(Scrape(*status)),
+        _ => return Err(fmt::Error),
+    });
     let mut text = String::new();
     encode(&mut text, &registry)?;
     Ok(text)
 }
 
-/// One snapshot as metrics.
+/// What a daemon said, as metrics.
 #[derive(Debug)]
-struct Scrape(Snapshot);
+struct Scrape<T>(T);
 
-impl Collector for Scrape {
+impl Collector for Scrape<Snapshot> {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
         let s = &self.0;
         for metric in PROCESS {
@@ -97,6 +112,61 @@ impl Collector for Scrape {
     }
 }
 
+impl Collector for Scrape<BunchStatus> {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
+        match &self.0 {
+            BunchStatus::Gateway(gateway) => write_gateway(&mut encoder, gateway),
+            BunchStatus::Ap(ap) => {
+                BUNCH_AP.iter().try_for_each(|metric| write(&mut encoder, metric, &[(vec![], ap)]))
+            }
+        }
+    }
+}
+
+fn write_gateway(encoder: &mut DescriptorEncoder<'_>, gateway: &GatewayStatus) -> Result<(), fmt::Error> {
+    for metric in BUNCH_GATEWAY {
+        write(encoder, metric, &[(vec![], gateway)])?;
+    }
+    by_reason(encoder, BUNCH_BYPASSED, &gateway.bypassed)?;
+    let label = |name: &str| vec![("contributor", name.to_owned())];
+    let all: Vec<_> = gateway.contributors.iter().map(|c| (label(&c.name), c)).collect();
+    CONTRIBUTOR.iter().try_for_each(|metric| write(encoder, metric, &all))
+}
+
+impl Collector for Scrape<PepStatus> {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
+        for metric in PEP {
+            write(&mut encoder, metric, &[(vec![], &self.0)])?;
+        }
+        by_reason(&mut encoder, PEP_BYPASSED, &self.0.bypassed)?;
+        by_reason(&mut encoder, PEP_RESET, &self.0.resets)
+    }
+}
+
+impl Collector for Scrape<RoamStatus> {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
+        for metric in ROAM {
+            write(&mut encoder, metric, &[(vec![], &self.0)])?;
+        }
+        let all = self.0.access_points.iter().filter(|a| a.state != "left");
+        let label = |interface: &str, bssid: &str| {
+            vec![("interface", interface.to_owned()), ("bssid", bssid.to_owned())]
+        };
+        let all: Vec<_> = all.map(|a| (label(&a.interface, &a.bssid), a)).collect();
+        ACCESS_POINT.iter().try_for_each(|metric| write(&mut encoder, metric, &all))
+    }
+}
+
+/// Counters that have a reason as their label.
+fn by_reason(
+    encoder: &mut DescriptorEncoder<'_>,
+    metrics: &[Metric<u64>],
+    counts: &BTreeMap<String, u64>,
+) -> Result<(), fmt::Error> {
+    let all: Vec<_> = counts.iter().map(|(why, n)| (vec![("reason", why.clone())], n)).collect();
+    metrics.iter().try_for_each(|metric| write(encoder, metric, &all))
+}
+
 fn write<T>(
     encoder: &mut DescriptorEncoder<'_>,
     metric: &Metric<T>,
@@ -123,7 +193,10 @@ fn write<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bunch::report::{ApStatus, Contributor};
     use crate::report::{Path, Peer, Traffic};
+    use crate::roam::report::AccessPoint;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_scrape_names_peers_and_paths() {
@@ -141,24 +214,127 @@ mod tests {
         assert!(!text.contains("ropewalk_path_rtt_seconds{"), "what is not known is not said");
     }
 
+    /// Series that a scrape of this program can have.
+    fn exported() -> BTreeSet<String> {
+        let text = text(Response::Status { status: Box::default() }).unwrap();
+        let of = |line: &str| {
+            let (name, kind) = line.strip_prefix("# TYPE ")?.split_once(' ')?;
+            Some(if kind == "counter" { format!("{name}_total") } else { name.to_owned() })
+        };
+        text.lines().filter_map(of).collect()
+    }
+
+    /// Metrics that a dashboard names, and the panels that name none.
+    fn named(dashboard: &str) -> (BTreeSet<String>, Vec<String>) {
+        let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+        let (mut names, mut idle) = (BTreeSet::new(), Vec::new());
+        for panel in dashboard["panels"].as_array().unwrap().iter().filter(|p| p["type"] != "row") {
+            let targets = panel["targets"].as_array().map_or(&[][..], Vec::as_slice);
+            let text: Vec<&str> = targets.iter().map(|t| t["expr"].as_str().unwrap()).collect();
+            let text = text.join(" ");
+            let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | ':')));
+            let own: Vec<String> = words.filter(|w| w.starts_with("ropewalk_")).map(str::to_owned).collect();
+            if own.is_empty() {
+                idle.push(panel["title"].to_string());
+            }
+            names.extend(own);
+        }
+        (names, idle)
+    }
+
+    #[test]
+    fn the_dashboard_names_metrics_that_there_are() {
+        let (names, idle) = named(include_str!("../../../../packaging/grafana/ropewalk.json"));
+        let exported = exported();
+        let unknown: Vec<_> = names.difference(&exported).collect();
+        assert!(unknown.is_empty() && idle.is_empty(), "no such metric: {unknown:?}; no metric: {idle:?}");
+        assert!(names.len() > 20, "{names:?}");
+        let wrong = r#"{"panels":[{"type":"stat","targets":[{"expr":"rate(ropewalk_peers_total[1m])"}]}]}"#;
+        assert!(!named(wrong).0.is_subset(&exported), "the null case: a gauge has no total");
+    }
+
+    #[test]
+    fn a_bunch_a_proxy_and_a_roaming_client_are_scraped_too() {
+        let lines = |response, wanted: &[&str]| {
+            let text = text(response).unwrap();
+            for line in wanted {
+                assert!(text.lines().any(|l| l == *line), "{line}\n{text}");
+            }
+            text
+        };
+        let anna = Contributor { name: "anna".into(), data_bytes: 7, score: 0.5, ..Contributor::default() };
+        let bypassed: BTreeMap<String, u64> = [("mptcp".to_owned(), 3)].into();
+        let gateway = GatewayStatus {
+            contributors: vec![anna],
+            bypassed: bypassed.clone(),
+            kept_bytes: 9,
+            ..GatewayStatus::default()
+        };
+        let status = Box::new(BunchStatus::Gateway(gateway));
+        let wanted = [
+            "ropewalk_bunch_kept_bytes 9.0",
+            "ropewalk_bunch_bypassed_connections_total{reason=\"mptcp\"} 3.0",
+            "ropewalk_bunch_contributor_data_bytes_total{contributor=\"anna\"} 7.0",
+            "ropewalk_bunch_contributor_connected{contributor=\"anna\"} 0.0",
+        ];
+        lines(Response::Bunch { status }, &wanted);
+        let ap = ApStatus { held_bytes: 5, refused: 2, ..ApStatus::default() };
+        let status = Box::new(BunchStatus::Ap(ap));
+        let wanted = ["ropewalk_bunch_ap_held_bytes 5.0", "ropewalk_bunch_ap_refused_packets_total 2.0"];
+        lines(Response::Bunch { status }, &wanted);
+        let pep =
+            PepStatus { bypassed: bypassed.clone(), resets: bypassed, taken: 4, ..PepStatus::default() };
+        let status = Box::new(pep);
+        let wanted = [
+            "ropewalk_pep_taken_connections_total 4.0",
+            "ropewalk_pep_bypassed_total{reason=\"mptcp\"} 3.0",
+            "ropewalk_pep_reset_connections_total{reason=\"mptcp\"} 3.0",
+        ];
+        lines(Response::Pep { status }, &wanted);
+        let ap = |state: &str| AccessPoint {
+            interface: state.into(),
+            bssid: "b".into(),
+            state: state.into(),
+            signal_dbm: Some(-52.0),
+            packet_time_us: Some(206),
+            ..AccessPoint::default()
+        };
+        let access_points = vec![ap("active"), ap("backup"), ap("left")];
+        let status = Box::new(RoamStatus { access_points, ..RoamStatus::default() });
+        let wanted = [
+            "ropewalk_roam_access_points 2.0",
+            "ropewalk_roam_access_point_active{interface=\"backup\",bssid=\"b\"} 0.0",
+            "ropewalk_roam_access_point_signal_dbm{interface=\"active\",bssid=\"b\"} -52.0",
+            "ropewalk_roam_access_point_packet_time_seconds{interface=\"active\",bssid=\"b\"} 0.000206",
+        ];
+        let text = lines(Response::Roam { status }, &wanted);
+        assert!(!text.contains("\"left\"") && !text.contains("rate_bits_per_second{"), "{text}");
+    }
+
     #[test]
     fn names_follow_the_rules_and_are_unique() {
-        let process = PROCESS.iter().map(|m| (m.name, m.help));
-        let all: Vec<_> = process
-            .chain(GATEWAY.iter().map(|m| (m.name, m.help)))
-            .chain(PEER.iter().map(|m| (m.name, m.help)))
-            .chain(PATH.iter().map(|m| (m.name, m.help)))
-            .collect();
-        let mut names: Vec<&str> = all.iter().map(|m| m.0).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), all.len());
-        for (name, help) in all {
-            assert!(
-                name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b.is_ascii_digit()),
-                "{name}"
-            );
-            assert!(!help.ends_with('.') && !name.ends_with("_total"), "{name}: the encoder adds these");
+        fn of<T>(metrics: &[Metric<T>]) -> Vec<(&'static str, &'static str)> {
+            metrics.iter().map(|m| (m.name, m.help)).collect()
+        }
+        let daemons = [
+            [of(PROCESS), of(GATEWAY), of(PEER), of(PATH)].concat(),
+            [of(BUNCH_GATEWAY), of(BUNCH_BYPASSED), of(CONTRIBUTOR)].concat(),
+            of(BUNCH_AP),
+            [of(PEP), of(PEP_BYPASSED), of(PEP_RESET)].concat(),
+            [of(ROAM), of(ACCESS_POINT)].concat(),
+        ];
+        for all in daemons {
+            let mut names: Vec<&str> = all.iter().map(|m| m.0).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), all.len());
+            for (name, help) in all {
+                assert!(
+                    name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b.is_ascii_digit()),
+                    "{name}"
+                );
+                assert!(!help.ends_with('.') && !name.ends_with("_total"), "{name}: the encoder adds these");
+            }
         }
     }
 }

@@ -27,9 +27,12 @@ pub(crate) struct Metric<T> {
 
 macro_rules! counters_and_gauges {
     ($($kind:ident $name:literal $help:literal $value:expr;)*) => {
-        &[$(Metric { name: $name, kind: Kind::$kind, help: $help, value: $value }),*]
+        &[$($crate::metrics::Metric {
+            name: $name, kind: $crate::metrics::Kind::$kind, help: $help, value: $value
+        }),*]
     };
 }
+pub(super) use counters_and_gauges;
 
 /// Of the daemon.
 pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
@@ -52,6 +55,8 @@ pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Gauge "draining" "1 while a gateway takes no sessions" |s| Some(f64::from(u8::from(s.draining)));
     Gauge "store_reachable" "Fleet: 1 while the store answers" |s| s.fleet.as_ref().map(|f| f64::from(u8::from(f.reachable)));
     Gauge "store_silent_seconds" "Fleet: since the store was last heard" |s| s.fleet.as_ref().map(|f| f.silent_s);
+    Gauge "store_copy_age_seconds" "Fleet: how long ago what is known here was what the store has" |s| s.fleet.as_ref().map(|f| f.copy_age_s);
+    Gauge "store_warnings" "Fleet: warnings about the store; `ropewalk status` says them" |s| s.fleet.as_ref().map(|f| f.warnings.len() as f64);
     Gauge "store_waiting_devices" "Fleet: devices that wait for the store to be asked whether they may come in" |s| s.fleet.as_ref().map(|f| f.waiting as f64);
     Counter "wakeups" "Wake-ups of the data loop" |s| Some(s.io.wakeups as f64);
     Counter "dropped_malformed_datagrams" "Datagrams that are not of the protocol" |s| Some(s.drops.malformed as f64);

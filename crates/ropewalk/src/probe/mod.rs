@@ -10,11 +10,10 @@ mod show;
 mod stream;
 mod wire;
 
+use crate::config::Amount;
 use crate::exit::{Code, failure};
 use anyhow::Result;
 use clap::Args;
-use ropewalk_scenario::tree::{Node, Origin, Value};
-use ropewalk_scenario::units::Bytes;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -63,10 +62,7 @@ impl FromStr for Window {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Window, String> {
-        let mut reader = ropewalk_scenario::field::Reader::default();
-        let node = Node { value: Value::Text(text.into()), origin: Origin::Line(1) };
-        let read = <Bytes as ropewalk_scenario::field::Field>::read(&node, &mut reader);
-        let bytes = read.map(|b| b.0).filter(|b| (2048..=64 << 20).contains(b));
+        let bytes = text.parse::<Amount>().ok().map(|a| a.0).filter(|b| (2048..=64 << 20).contains(b));
         bytes.map(|b| Window(b as u32)).ok_or_else(|| "write a size from 2KiB to 64MiB, such as 16KiB".into())
     }
 }

@@ -16,8 +16,14 @@ pub(crate) struct FleetStatus {
     pub reachable: bool,
     /// Since it was last heard, seconds.
     pub silent_s: f64,
+    /// How long ago what is known here was what the store has, seconds.
+    #[serde(default)]
+    pub copy_age_s: f64,
     /// Devices that wait for the store to be asked whether they may come in.
     pub waiting: usize,
+    /// What somebody has to see to: sentences.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// The gateways that live.
     pub gateways: Vec<FleetGateway>,
 }
@@ -38,7 +44,8 @@ pub(crate) struct FleetGateway {
 impl FleetStatus {
     /// Out of what the store's thread knows.
     pub(crate) fn new(report: MemberReport) -> FleetStatus {
-        let MemberReport { name, store, reachable, silent_s, waiting, gateways } = report;
+        let MemberReport { name, store, reachable, silent_s, copy_age_s, waiting, warnings, gateways } =
+            report;
         let one = |g: ropewalk_fleet::FleetReport| FleetGateway {
             name: g.name,
             endpoints: g.endpoints,
@@ -46,7 +53,7 @@ impl FleetStatus {
             clients: g.clients,
         };
         let gateways = gateways.into_iter().map(one).collect();
-        FleetStatus { name, store, reachable, silent_s, waiting, gateways }
+        FleetStatus { name, store, reachable, silent_s, copy_age_s, waiting, warnings, gateways }
     }
 
     /// As a user reads it.
@@ -63,6 +70,9 @@ impl FleetStatus {
             let _ = write!(out, "; {} devices wait", self.waiting);
         }
         out.push('\n');
+        for warning in &self.warnings {
+            let _ = writeln!(out, "  warning: {warning}");
+        }
         for g in &self.gateways {
             let state = if g.draining { ", draining" } else { "" };
             let _ = writeln!(out, "  {}: {} clients{state}, {}", g.name, g.clients, g.endpoints.join(" "));
@@ -86,6 +96,8 @@ mod tests {
             ..FleetStatus::default()
         };
         assert_eq!(status.lines(), "fleet: a in \n  a: 2 clients, draining, gw:1\n");
+        status.warnings.push("etcd has no room left".into());
+        assert!(status.lines().contains("\n  warning: etcd has no room left\n"));
         (status.reachable, status.silent_s, status.waiting) = (false, 7.2, 1);
         assert!(status.lines().contains("not answered for 7 s") && status.lines().contains("1 devices wait"));
     }

@@ -4,6 +4,8 @@ pub(crate) mod backhaul;
 pub(crate) mod fleet;
 pub(crate) mod history;
 pub(crate) mod link;
+pub(crate) mod pep;
+pub(crate) mod reasons;
 pub(crate) mod table;
 
 use crate::daemon::Core;

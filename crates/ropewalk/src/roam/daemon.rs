@@ -20,10 +20,11 @@ use ropewalk_net::setup::{Change, Journal};
 use ropewalk_net::wifi::{
     Bss, KnownNetwork, StationInterface, Supplicant, SwitchedOn, keep_others_off, mac_text,
 };
-use ropewalk_net::{mptcp, privileges, service};
+use ropewalk_net::{mptcp, privileges, service, subflows};
 use ropewalk_roam::choose::{Heard, choose};
 use ropewalk_roam::priority::Priorities;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -40,16 +41,18 @@ const MOST: usize = 64;
 /// MPTCP leaves an access point after the beacons that `choose` asks for, and the station after so many times as many: to join again costs seconds, and beacons
 /// are lost in bursts. The kernel may know sooner.
 const GONE: u32 = 3;
+/// Round trips of subflows are looked at so often: that costs a walk over all connections of the machine.
+const RTTS: Duration = Duration::from_secs(1);
 /// What our interfaces' names begin with.
 const PREFIX: &str = "roam";
 
 /// Runs until it is told to stop.
-pub(super) fn run(args: RoamArgs) -> anyhow::Result<()> {
+pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result<()> {
     let file = settings(&args)?;
     crate::logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
     privileges::keep_secrets()?;
     privileges::check_network()?;
-    let roam = file.roam;
+    let (roam, metrics) = (file.roam, metrics.or(file.metrics.listen));
     let dir = StateDir::open(&state_dir(&roam))?;
     let _lock = dir.lock()?;
     let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
@@ -69,6 +72,12 @@ pub(super) fn run(args: RoamArgs) -> anyhow::Result<()> {
     let supplicant = Supplicant::start(&dir.path().join("wpa"))?;
     let shown = Arc::new(Mutex::new(RoamStatus::default()));
     let _server = Server::start(&dir, Control(Arc::clone(&shown)))?;
+    if let Some(address) = metrics {
+        let control = Control(Arc::clone(&shown));
+        crate::metrics::serve(address, move || {
+            Ok(control.answer(Request::Roam {}, rustix::process::getuid().as_raw()))
+        })?;
+    }
     let mut daemon = Daemon {
         files: args,
         known,
@@ -81,6 +90,7 @@ pub(super) fn run(args: RoamArgs) -> anyhow::Result<()> {
         others: Others::default(),
         listener: Listener::default(),
         next_scan: Duration::ZERO,
+        next_rtts: Duration::ZERO,
         switched_on: None,
         resting: BTreeMap::new(),
         left: Vec::new(),
@@ -137,6 +147,7 @@ struct Daemon {
     others: Others,
     listener: Listener,
     next_scan: Duration,
+    next_rtts: Duration,
     /// The interface that listens was off.
     switched_on: Option<SwitchedOn>,
     /// Those that could not be joined: until when, and for how long the next time.
@@ -319,6 +330,13 @@ impl Daemon {
     fn prioritise(&mut self, now: Duration) {
         if !self.has_mptcp {
             return;
+        }
+        if now >= self.next_rtts {
+            self.next_rtts = now + RTTS;
+            match subflows::least_rtts() {
+                Ok(all) => self.stations.iter_mut().for_each(|s| s.set_least_rtt(&all)),
+                Err(error) => tracing::debug!(%error, "round trips of subflows are not known"),
+            }
         }
         let active: Vec<usize> = (0..self.stations.len()).filter(|n| self.stations[*n].is_active()).collect();
         let paths: Vec<_> = active.iter().map(|n| self.stations[*n].path(now)).collect();

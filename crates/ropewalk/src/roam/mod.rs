@@ -9,7 +9,7 @@
 //! | `station` | one interface with one access point, from joining to leaving |
 //! | `listener` | scans, beside the loop |
 //! | `portal` | whether somebody else answers for the internet |
-//! | `report` | what it says of itself |
+//! | `report`, `top` | what it says of itself, and how it is watched |
 
 mod daemon;
 mod listener;
@@ -20,13 +20,15 @@ pub(crate) mod report;
 mod scan;
 mod station;
 mod text;
+mod top;
 
 use crate::cli::{LogFormat, interface};
 use crate::config::{self, File};
 use crate::control::ask::Line;
-use crate::control::protocol::{Request, Response};
 use crate::state::StateDir;
+use crate::top::live::{self, View};
 use clap::{Args, Subcommand};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// `ropewalk roam`.
@@ -38,6 +40,9 @@ pub(crate) struct Roam {
     pub command: Option<RoamCommand>,
     #[command(flatten)]
     pub run: RoamArgs,
+    /// Serve metrics for Prometheus by HTTP at this address
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
 }
 
 /// What `ropewalk roam` takes.
@@ -86,6 +91,12 @@ pub(crate) enum RoamCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Watch the running `ropewalk roam` live
+    Top {
+        /// State directory [default: /run/ropewalk/roam]
+        #[arg(long = "state", value_name = "DIR")]
+        state: Option<PathBuf>,
+    },
 }
 
 /// Where the state is if nobody says.
@@ -94,9 +105,10 @@ const STATE: &str = "/run/ropewalk/roam";
 /// Does what the command line says.
 pub(crate) fn run(args: Roam) -> anyhow::Result<()> {
     match args.command {
-        None => daemon::run(args.run),
+        None => daemon::run(args.run, args.metrics),
         Some(RoamCommand::Scan { run, json }) => scan::run(&settings(&run)?.roam, json),
         Some(RoamCommand::Status { state, json }) => status(state, json),
+        Some(RoamCommand::Top { state }) => live::show(&mut line(state)?, &mut top::App::default()),
     }
 }
 
@@ -118,11 +130,14 @@ fn state_dir(roam: &config::Roam) -> PathBuf {
 }
 
 fn status(state: Option<PathBuf>, json: bool) -> anyhow::Result<()> {
-    let dir = StateDir::existing(&state.unwrap_or_else(|| PathBuf::from(STATE)))?;
-    match Line::open(&dir)?.ask(&Request::Roam {})? {
-        Response::Roam { status } if json => println!("{}", serde_json::to_string_pretty(&status)?),
-        Response::Roam { status } => print!("{}", report::render(&status)),
-        other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+    let status = top::App::ask(&mut line(state)?)?;
+    match json {
+        true => println!("{}", serde_json::to_string_pretty(&status)?),
+        false => print!("{}", report::render(&status)),
     }
     Ok(())
+}
+
+fn line(state: Option<PathBuf>) -> anyhow::Result<Line> {
+    Line::open(&StateDir::existing(&state.unwrap_or_else(|| PathBuf::from(STATE)))?)
 }

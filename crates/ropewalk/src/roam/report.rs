@@ -48,6 +48,8 @@ pub(crate) struct AccessPoint {
     pub packet_time_us: Option<u64>,
     /// The packet time is measured.
     pub measured: bool,
+    /// Least round trip of MPTCP's subflows by it, milliseconds; none while there are none.
+    pub least_rtt_ms: Option<f64>,
     /// Address of the interface.
     pub address: Option<String>,
     /// Bytes from it.

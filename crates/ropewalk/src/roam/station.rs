@@ -11,6 +11,7 @@ use ropewalk_net::setup::{Change, Journal, StationAddress, StationNetwork};
 use ropewalk_net::wifi::{self, Association, Bss, Heard, StationInterface, Supplicant, mac_text};
 use ropewalk_net::{dhcp, dns};
 use ropewalk_roam::rate::{expected_bps, packet_time};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -69,6 +70,8 @@ pub(super) struct Station {
     beacons: Beacons,
     meter: Meter,
     pub(super) is_backup: bool,
+    /// Of MPTCP's subflows by it, whosever they are.
+    least_rtt: Option<Duration>,
     /// So many beacons are missed that nothing new is sent by it.
     is_silent: bool,
 }
@@ -133,6 +136,7 @@ impl Station {
             beacons: Beacons::default(),
             meter: Meter::default(),
             is_backup: false,
+            least_rtt: None,
             is_silent: false,
         })
     }
@@ -319,6 +323,11 @@ impl Station {
         self.endpoints.retain(|e| e != endpoint);
     }
 
+    /// Takes the least round trips of subflows, by their addresses here.
+    pub(super) fn set_least_rtt(&mut self, all: &BTreeMap<IpAddr, Duration>) {
+        self.least_rtt = self.endpoints.iter().filter_map(|e| all.get(&e.address)).min().copied();
+    }
+
     /// MPTCP uses it only while no other carries, or as any other.
     pub(super) fn set_backup(&mut self, is_backup: bool) {
         if is_backup == self.is_backup {
@@ -375,7 +384,7 @@ impl Station {
     pub(super) fn path(&self, now: Duration) -> ropewalk_roam::priority::Path {
         ropewalk_roam::priority::Path {
             packet_time: self.packet_time(now).or(self.expected_time()).unwrap_or_default(),
-            least_rtt: None,
+            least_rtt: self.least_rtt,
             packets: self.heard.map_or(0, |h| h.rx_packets.into()),
         }
     }
@@ -405,6 +414,7 @@ impl Station {
             rate_bps: Some(heard.rx_bps).filter(|bps| *bps > 0),
             packet_time_us: time.map(|t| t.as_micros().try_into().unwrap_or(u64::MAX)),
             measured: measured.is_some(),
+            least_rtt_ms: self.least_rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
             address: self.given.as_ref().map(|g| g.address.to_string()),
             received_bytes: heard.bytes.0,
             sent_bytes: heard.bytes.1,

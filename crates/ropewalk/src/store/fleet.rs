@@ -1,6 +1,6 @@
 //! The fleet's etcd, as a gateway and as the commands see it.
 
-use super::Store;
+use super::{Reach, Store};
 use crate::daemon::entropy;
 use crate::exit::{Code, failure};
 use crate::report::fleet::FleetStatus;
@@ -9,11 +9,12 @@ use crate::state::pool::Pool;
 use anyhow::Context;
 use ropewalk_bond::api::Admission;
 use ropewalk_fleet::{
-    Copy, Etcd, Evict, Join, JoinError, Ledger, LedgerError, Member, StoreAddress, StoreError, TlsFiles,
-    Usage,
+    Copy, Etcd, Evict, GatewayRecord, Join, JoinError, Ledger, LedgerError, Member, Standing, StoreAddress,
+    StoreError, TlsFiles, Usage,
 };
 use ropewalk_session::{
-    ClientHello, ENDPOINTS_MAX, Endpoint, InviteId, InviteSecret, PublicKey, Refusal, StaticKey, Token,
+    ClientHello, ENDPOINTS_MAX, Endpoint, InviteId, InviteSecret, PublicKey, Refusal, StaticKey,
+    TLS_ENDPOINTS_MAX, Token, TokenError,
 };
 use std::path::PathBuf;
 
@@ -52,8 +53,12 @@ impl StoreSettings {
         }
     }
 
-    /// Does one thing with the store, for a command.
-    fn ask<T>(&self, work: impl AsyncFnOnce(&mut Ledger) -> Result<T, LedgerError>) -> anyhow::Result<T> {
+    /// Does one thing with the store, for a command. The fleet's key may be in what is read.
+    pub(crate) fn ask<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut Ledger) -> Result<T, LedgerError>,
+    ) -> anyhow::Result<T> {
+        ropewalk_net::privileges::keep_secrets()?;
         let outcome = ropewalk_fleet::block_on(async {
             let mut ledger = Ledger::new(&Etcd::new(&self.address, self.tls.as_ref())?, &self.address.prefix);
             work(&mut ledger).await
@@ -63,15 +68,18 @@ impl StoreSettings {
 
     /// A token for a new client.
     pub(crate) fn invite(&self, name: &str, named: &[Endpoint]) -> anyhow::Result<Token> {
+        if named.len() > ENDPOINTS_MAX {
+            return Err(failure(Code::Usage, TokenError::Endpoints.to_string()));
+        }
         self.ask(async |ledger| {
-            let endpoints =
-                if named.is_empty() { endpoints(&ledger.read().await?, None) } else { named.to_vec() };
+            let Reach { endpoints, tls } = reach(&ledger.read().await?, None);
+            let endpoints = if named.is_empty() { endpoints } else { named.to_vec() };
             let gateway = ledger.known_key().await?.ok_or(LedgerError::NoGateway)?;
             let (id, secret) = (InviteId::generate(&mut entropy()), InviteSecret::generate(&mut entropy()));
             let token =
                 Token::new(gateway, id, secret.clone(), endpoints).map_err(|_| LedgerError::NoGateway)?;
             ledger.invite(name, id, &secret).await?;
-            Ok(token)
+            Ok(token.with_tls(tls))
         })
     }
 
@@ -83,6 +91,17 @@ impl StoreSettings {
     /// Who may come in.
     pub(crate) fn clients(&self) -> anyhow::Result<Vec<KnownClient>> {
         self.ask(async |ledger| ledger.read().await.map(|copy| known(&copy)))
+    }
+
+    /// The gateways that live.
+    pub(crate) fn overview(&self) -> anyhow::Result<Vec<Standing>> {
+        self.ask(async |ledger| ledger.overview().await)
+    }
+}
+
+impl std::fmt::Display for StoreSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.address)
     }
 }
 
@@ -99,16 +118,30 @@ fn said(error: LedgerError) -> anyhow::Error {
     failure(code, error.to_string())
 }
 
-/// Endpoints of all gateways that take sessions: the first of each, then the second of each; those
-/// of `first` before others'.
-fn endpoints(copy: &Copy, first: Option<&str>) -> Vec<Endpoint> {
+/// Where the gateways are that take sessions; `first` before the others.
+fn reach(copy: &Copy, first: Option<&str>) -> Reach {
     let mut gateways: Vec<_> = copy.gateways().filter(|(_, g)| !g.draining).collect();
     gateways.sort_by_key(|(name, _)| Some(*name) != first);
-    let longest = gateways.iter().map(|(_, g)| g.endpoints.len()).max().unwrap_or(0);
-    let in_turns = (0..longest).flat_map(|i| gateways.iter().filter_map(move |(_, g)| g.endpoints.get(i)));
+    let gateways: Vec<&GatewayRecord> = gateways.into_iter().map(|(_, g)| g).collect();
+    Reach {
+        endpoints: in_turns(&gateways, ENDPOINTS_MAX, |g| &g.endpoints),
+        tls: in_turns(&gateways, TLS_ENDPOINTS_MAX, |g| &g.tls),
+    }
+}
+
+/// The first endpoint of each gateway, then the second of each, up to so many.
+fn in_turns(
+    gateways: &[&GatewayRecord],
+    most: usize,
+    of: impl Fn(&GatewayRecord) -> &[String],
+) -> Vec<Endpoint> {
+    let longest = gateways.iter().map(|g| of(g).len()).max().unwrap_or(0);
     let mut all: Vec<Endpoint> = Vec::new();
-    for endpoint in in_turns.filter_map(|text| text.parse().ok()) {
-        if all.len() < ENDPOINTS_MAX && !all.contains(&endpoint) {
+    for text in (0..longest).flat_map(|i| gateways.iter().filter_map(|g| of(g).get(i)).collect::<Vec<_>>()) {
+        if let Ok(endpoint) = text.parse::<Endpoint>()
+            && all.len() < most
+            && !all.contains(&endpoint)
+        {
             all.push(endpoint);
         }
     }
@@ -162,9 +195,10 @@ impl Fleet {
 
     /// Tells the fleet where devices reach this gateway, and starts the thread that speaks to the
     /// store.
-    pub(crate) fn start(&self, endpoints: &[Endpoint]) -> anyhow::Result<()> {
-        let endpoints = endpoints.iter().map(ToString::to_string).collect();
-        self.member.start(endpoints).context("a thread cannot be started")
+    pub(crate) fn start(&self, reach: &Reach) -> anyhow::Result<()> {
+        let text = |all: &[Endpoint]| all.iter().map(ToString::to_string).collect();
+        let reach = ropewalk_fleet::Reach { endpoints: text(&reach.endpoints), tls: text(&reach.tls) };
+        self.member.start(reach).context("a thread cannot be started")
     }
 }
 
@@ -217,8 +251,12 @@ impl Store for Fleet {
         self.member.read(known)
     }
 
-    fn others(&self) -> Vec<Endpoint> {
-        self.member.read(|copy| endpoints(copy, Some(&self.name)))
+    fn reach(&self) -> Option<Reach> {
+        Some(self.member.read(|copy| reach(copy, Some(&self.name))))
+    }
+
+    fn leave(&self) {
+        self.member.leave();
     }
 
     fn invite(&self, name: &str, id: InviteId, secret: &InviteSecret) -> anyhow::Result<()> {
@@ -232,5 +270,37 @@ impl Store for Fleet {
     /// The store has what was changed before its answer comes.
     fn save(&self) -> anyhow::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_name_the_gateways_in_turns_and_their_own_ports_of_tls() {
+        let gateway = |n: u8| GatewayRecord {
+            endpoints: (0..6).map(|i| format!("10.0.{n}.{i}:4500")).collect(),
+            tls: vec![format!("10.0.{n}.1:{n}443")],
+            ..GatewayRecord::default()
+        };
+        let (one, two) = (gateway(1), gateway(2));
+        let of = |most, of: fn(&GatewayRecord) -> &[String]| -> Vec<String> {
+            in_turns(&[&one, &two], most, of).iter().map(ToString::to_string).collect()
+        };
+        let endpoints = of(ENDPOINTS_MAX, |g| &g.endpoints);
+        assert_eq!(endpoints.len(), ENDPOINTS_MAX);
+        assert_eq!(endpoints[..3], ["10.0.1.0:4500", "10.0.2.0:4500", "10.0.1.1:4500"]);
+        assert_eq!(of(TLS_ENDPOINTS_MAX, |g| &g.tls), ["10.0.1.1:1443", "10.0.2.1:2443"]);
+    }
+
+    #[test]
+    fn nine_endpoints_are_told_the_bound() {
+        let settings = StoreSettings::new(Some("etcd://127.0.0.1:1/x".parse().unwrap()), None, None, None)
+            .unwrap()
+            .unwrap();
+        let nine: Vec<Endpoint> = (1..10).map(|n| format!("10.0.0.{n}:4500").parse().unwrap()).collect();
+        let error = settings.invite("alice", &nine).unwrap_err().to_string();
+        assert!(error.contains("1 to 8 endpoints"), "{error}");
     }
 }

@@ -5,6 +5,7 @@ mod fleet;
 
 pub(crate) use directory::Directory;
 pub(crate) use fleet::{Fleet, StoreSettings};
+pub(crate) use ropewalk_fleet::Standing;
 
 use crate::report::fleet::FleetStatus;
 use crate::state::clients::KnownClient;
@@ -12,6 +13,15 @@ use ropewalk_bond::api::Admission;
 use ropewalk_fleet::Usage;
 use ropewalk_session::{ClientHello, Endpoint, InviteId, InviteSecret, PublicKey, Refusal};
 use std::fmt;
+
+/// Where gateways are reached, for tokens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// By UDP.
+    pub endpoints: Vec<Endpoint>,
+    /// By TLS over TCP.
+    pub tls: Vec<Endpoint>,
+}
 
 /// A gateway's memory. What the data loop calls answers at once, whatever lies behind it.
 pub(crate) trait Store: fmt::Debug + Send + Sync {
@@ -37,10 +47,12 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     }
     /// Who may come in.
     fn known(&self) -> Vec<KnownClient>;
-    /// Where the other gateways are, for tokens.
-    fn others(&self) -> Vec<Endpoint> {
-        Vec::new()
+    /// Where the gateways of the fleet are, if it is one: this one first.
+    fn reach(&self) -> Option<Reach> {
+        None
     }
+    /// Leaves the fleet, if there is one: the others know at once.
+    fn leave(&self) {}
     /// Adds an invite; returns when it will outlast this process.
     fn invite(&self, name: &str, id: InviteId, secret: &InviteSecret) -> anyhow::Result<()>;
     /// Takes a client's right to come in; its key if it ever came.

@@ -1,9 +1,9 @@
 //! The screen as text.
 
+use super::live::{on_key, screen};
 use super::*;
-use crate::report::{Path, Peer, Queue, Snapshot, Traffic};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
+use crate::report::{Queue, Traffic};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 fn snapshot_at(ms: u64, sent: u64) -> Snapshot {
     let path = |id: u8, state: &str| Path {
@@ -40,14 +40,6 @@ fn snapshot_at(ms: u64, sent: u64) -> Snapshot {
         peers: vec![peer],
         ..Snapshot::default()
     }
-}
-
-fn screen(app: &App, width: u16, height: u16) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| view::draw(frame, app)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
-    (0..height).map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -93,7 +85,7 @@ fn keys() {
     let mut app = App::default();
     app.take(snapshot_at(0, 0));
     let key = |code| KeyEvent::new(code, KeyModifiers::NONE);
-    assert!(app.on_key(key(KeyCode::Down)) && app.selected == 0);
-    assert!(!app.on_key(key(KeyCode::Char('q'))));
-    assert!(!app.on_key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)));
+    assert!(on_key(&mut app, key(KeyCode::Down)) && app.selected == 0);
+    assert!(!on_key(&mut app, key(KeyCode::Char('q'))));
+    assert!(!on_key(&mut app, KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)));
 }

@@ -9,7 +9,8 @@
 //! queue … order … resent …
 //! ```
 
-use super::{App, Rates};
+use super::App;
+use super::live::{Rates, foot as last_line, rate_cell, spark};
 use crate::report::table::{bits, bytes, time};
 use crate::report::{Path, Peer};
 use ratatui::Frame;
@@ -17,12 +18,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
-use std::collections::VecDeque;
-
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Draws everything.
-pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
+pub(super) fn draw(frame: &mut Frame<'_>, app: &App, trouble: Option<&str>) {
     let links = app.peer().map_or(0, |p| p.paths.iter().filter(|path| path.link.is_some()).count());
     let backhaul = app.peer().is_some_and(|p| p.backhaul.is_some());
     let foot = Constraint::Length(5 + links as u16 + u16::from(backhaul));
@@ -35,12 +33,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
     } else {
         frame.render_widget(Paragraph::new("nobody is connected"), middle);
     }
-    let line = match &app.trouble {
-        Some(trouble) => Line::from(trouble.as_str()).fg(Color::Red),
-        None if app.now.peers.len() > 1 => Line::from("q quits · ↑ ↓ another client").dim(),
-        None => Line::from("q quits").dim(),
-    };
-    frame.render_widget(line, keys);
+    let words = if app.now.peers.len() > 1 { "q quits · ↑ ↓ another client" } else { "q quits" };
+    frame.render_widget(last_line(trouble, words), keys);
 }
 
 fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -60,7 +54,7 @@ fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
         if !peer.up {
             words.push(Span::from(" · not connected").fg(Color::Red));
         }
-        let all = total(app, peer);
+        let all = app.total(peer);
         let last = all.back().copied().unwrap_or_default();
         let room = (usize::from(area.width) / 2).saturating_sub(22);
         let half = |name: &str, rate: f64, of: fn(&Rates) -> f64| {
@@ -74,40 +68,19 @@ fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
     frame.render_widget(Paragraph::new(vec![Line::from(words), second]), area);
 }
 
-/// The sum of all paths, moment by moment.
-fn total(app: &App, peer: &Peer) -> VecDeque<Rates> {
-    let mut sum: VecDeque<Rates> = VecDeque::new();
-    for rates in peer.paths.iter().filter_map(|p| app.rates(peer, p)) {
-        while sum.len() < rates.len() {
-            sum.push_front(Rates::default());
-        }
-        let behind = sum.len() - rates.len();
-        for (all, one) in sum.iter_mut().skip(behind).zip(rates) {
-            (all.up, all.down) = (all.up + one.up, all.down + one.down);
-        }
-    }
-    sum
-}
-
 fn paths(frame: &mut Frame<'_>, area: Rect, app: &App, peer: &Peer) {
     let longest = peer.paths.iter().map(|p| p.name.chars().count()).max().unwrap_or(4).clamp(4, 24) as u16;
     let fixed = longest + 10 + 9 + 8 + 6;
     let wide = (area.width.saturating_sub(fixed) / 2).clamp(10, 60);
     let titles = Row::new(["path", "state", "rtt", "up", "down", "loss"])
         .style(Style::new().add_modifier(Modifier::UNDERLINED));
-    let rows = peer.paths.iter().map(|p| row(app, peer, p, usize::from(wide)));
+    let rows = peer.paths.iter().map(|p| row(app, peer, p, wide));
     let widths = [longest, 10, 9, wide, wide, 7].map(Constraint::Length);
     frame.render_widget(Table::new(rows, widths).header(titles).column_spacing(1), area);
 }
 
-fn row<'a>(app: &App, peer: &Peer, p: &Path, wide: usize) -> Row<'a> {
-    let none = VecDeque::new();
-    let rates = app.rates(peer, p).unwrap_or(&none);
-    let last = rates.back().copied().unwrap_or_default();
-    let room = wide.saturating_sub(11);
-    let cell = |rate: f64, of: fn(&Rates) -> f64, color| {
-        Cell::from(format!("{:<10} {}", bits(rate), spark(rates, of, room))).fg(color)
-    };
+fn row<'a>(app: &App, peer: &Peer, p: &Path, wide: u16) -> Row<'a> {
+    let rates = app.rates(peer, p);
     let color = match p.state.as_str() {
         "active" => Color::Green,
         "down" => Color::Red,
@@ -118,8 +91,8 @@ fn row<'a>(app: &App, peer: &Peer, p: &Path, wide: usize) -> Row<'a> {
         Cell::from(p.name.clone()),
         Cell::from(state).fg(color),
         Cell::from(p.rtt_ms.map_or("-".into(), |ms| format!("{ms:.1} ms"))),
-        cell(last.up, |r| r.up, Color::Cyan),
-        cell(last.down, |r| r.down, Color::Green),
+        rate_cell(rates, |r| r.up, wide, Color::Cyan),
+        rate_cell(rates, |r| r.down, wide, Color::Green),
         Cell::from(crate::report::table::loss(p)),
     ])
 }
@@ -159,13 +132,4 @@ fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
     );
     lines.extend(p.backhaul.iter().map(|backhaul| Line::from(format!("clients {}", backhaul.line()))));
     frame.render_widget(Paragraph::new(lines), area);
-}
-
-/// The newest values as bars, the largest of them full.
-fn spark(rates: &VecDeque<Rates>, of: fn(&Rates) -> f64, room: usize) -> String {
-    let shown = || rates.iter().skip(rates.len().saturating_sub(room)).map(of);
-    let most = shown().fold(0.0, f64::max);
-    let bar =
-        |value: f64| if most > 0.0 { BARS[((value / most * 7.0).round() as usize).min(7)] } else { BARS[0] };
-    shown().map(bar).collect()
 }

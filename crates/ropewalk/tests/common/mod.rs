@@ -54,6 +54,15 @@ pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
+/// What a daemon serves at `/metrics`; to be called where it runs.
+pub(crate) fn scrape(address: &str) -> std::io::Result<String> {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(address)?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).map(|_| text)
+}
+
 pub(crate) fn lab() -> Paths {
     let link = || LinkSpec::new(20.0, Duration::from_millis(10));
     Paths::symmetric([link(), link()]).unwrap()

@@ -199,6 +199,7 @@ fn check_medium(judge: &mut Judge) {
         "medium.fading.coherence",
         || "fading that changes all the time averages out; write a time above 0".into(),
     );
+    check_dilation(judge);
     let matrix = medium.path_loss.model == PathLossModel::Matrix;
     judge.fail_if(
         matrix && medium.loss.is_empty() && !judge.names.radios.is_empty(),
@@ -277,4 +278,14 @@ fn check_interferers(judge: &mut Judge) {
             || "it stops before it starts".into(),
         );
     }
+}
+
+fn check_dilation(judge: &mut Judge) {
+    let (scenario, key) = (judge.scenario, "medium.time-dilation");
+    let factor = scenario.medium.time_dilation;
+    judge.fail_if(!(1..=1000).contains(&factor), key, || "the air goes 1 to 1000 times slower".into());
+    let roams = scenario.node.values().any(|node| node.roam.is_some());
+    judge.fail_if(factor > 1 && (roams || !scenario.interferer.is_empty()), key, || {
+        "interferers and clients that roam go by real time; take them out, or this key".into()
+    });
 }

@@ -73,7 +73,7 @@ fn honoured(kind: FlowKind) -> &'static [&'static str] {
             "scheduler",
             "steering",
         ],
-        FlowKind::Udp => &["bytes", "rate", "on", "off", "packet"],
+        FlowKind::Udp => &["bytes", "rate", "on", "off", "packet", "deadline"],
         FlowKind::Ping => &["packet", "interval"],
         FlowKind::Request => &[
             "bytes",
@@ -107,6 +107,7 @@ fn check_keys(judge: &mut Judge, flow: &Flow) {
     let set = [
         ("bytes", flow.bytes.is_some()),
         ("rate", flow.rate.is_some()),
+        ("deadline", flow.deadline.is_some()),
         ("on", flow.on.is_some()),
         ("off", flow.off.is_some()),
         ("packet", flow.packet.is_some()),

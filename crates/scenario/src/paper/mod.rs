@@ -94,7 +94,8 @@ impl Paper {
         if [LAB, VIRTUAL].contains(&driver) { &self.live } else { &self.runs }
     }
 
-    /// The values of a series under `driver`; `reports` gives what is finished of a run.
+    /// The values of a series under `driver`; `reports` gives what is finished of a run. Figures of a run whose air is slower (`medium.time-dilation`) are
+    /// told as of an air that is not: rates as many times higher, times as many times shorter.
     ///
     /// # Errors
     /// There is no such series, or not all its runs are finished.
@@ -112,18 +113,21 @@ impl Paper {
         let figure = Figure::of(&self.file, &series.metric).map_err(|_| not_run())?;
         let run = self.runs_of(driver).iter().find(|r| r.name == series.run);
         let plan = &run.ok_or_else(not_run)?.plan;
+        let dilation = f64::from(plan.base.medium.time_dilation);
         let reports = reports(&series.run);
         let place: Place = series.when.iter().map(|(a, l)| (a.clone(), label_of(l))).collect();
         let labels = labels(plan, series.over.as_deref()).ok_or_else(not_run)?;
         let seed = series.seed.map(|seed| seed.to_string());
         let each = |label: &String| {
             let value = match series.over.as_deref() {
-                Some(SEED) => mean(&reports, plan, &place, Some(label), |r| figure.value(r)),
-                Some(TIME) => mean(&reports, plan, &place, seed.as_ref(), |r| figure.at_time(r, label)),
+                Some(SEED) => mean(&reports, plan, &place, Some(label), |r| figure.value(r, dilation)),
+                Some(TIME) => {
+                    mean(&reports, plan, &place, seed.as_ref(), |r| figure.at_time(r, label, dilation))
+                }
                 over => {
                     let more = over.map(|axis| (axis.to_owned(), label.clone()));
                     let place: Place = place.iter().cloned().chain(more).collect();
-                    mean(&reports, plan, &place, seed.as_ref(), |r| figure.value(r))
+                    mean(&reports, plan, &place, seed.as_ref(), |r| figure.value(r, dilation))
                 }
             };
             value.ok_or_else(not_run)
@@ -199,21 +203,32 @@ impl Figure<'_> {
         Ok(Figure::Class(found, figure.to_owned()))
     }
 
-    fn value(&self, report: &Report) -> Option<f64> {
+    fn value(&self, report: &Report, dilation: f64) -> Option<f64> {
         match self {
-            Figure::Metric(metric) => metric.value(report),
+            Figure::Metric(metric) => Some(undilated(metric, metric.value(report)?, dilation)),
             Figure::Class(rule, figure) => {
-                class::classify(&class::Bins::of(report, rule)?, rule).figure(figure)
+                class::classify(&class::Bins::of(report, rule)?.undilated(dilation), rule).figure(figure)
             }
         }
     }
 
     /// A class is of a whole run and has no value at a time.
-    fn at_time(&self, report: &Report, label: &str) -> Option<f64> {
+    fn at_time(&self, report: &Report, label: &str, dilation: f64) -> Option<f64> {
         match self {
-            Figure::Metric(metric) => at_time(report, metric, label),
+            Figure::Metric(metric) => Some(undilated(metric, at_time(report, metric, label)?, dilation)),
             Figure::Class(..) => None,
         }
+    }
+}
+
+/// What a figure is without the dilation of its run's time, by its unit.
+fn undilated(metric: &Metric, value: f64, dilation: f64) -> f64 {
+    let name = metric.to_string();
+    let unit = name.trim_end_matches(')').rsplit('_').next().unwrap_or_default();
+    match unit {
+        "mbps" => value * dilation,
+        "ms" | "s" => value / dilation,
+        _ => value,
     }
 }
 

@@ -185,6 +185,11 @@ fn the_lab_runs_a_part_of_a_sweep_set_as_it_needs_it() {
     let series = |name: &str, driver: &str| paper.series(name, driver, &|_| reports.to_vec());
     assert_eq!(series("udp", LAB).unwrap(), Value::Many(vec![("4Mbit/s".into(), 3.0)]));
     assert!(series("udp", "sim").is_err());
+    // Of an air that is slower, rates are told as of one that is not.
+    let slow = with("lab.only = { load = [\"4Mbit/s\"] }\nlab.set = [\"medium.time-dilation=8\"]").unwrap();
+    let reports = [report("4Mbit/s", slow.live[0].plan.points[0].seed, 3.0)];
+    let told = slow.series("udp", LAB, &|_| reports.to_vec()).unwrap();
+    assert_eq!(told, Value::Many(vec![("4Mbit/s".into(), 24.0)]));
     let none = with("lab.skip = \"no daemon takes part\"").unwrap();
     assert_eq!((none.runs.len(), none.live.len()), (1, 0));
     for (lab, said) in [

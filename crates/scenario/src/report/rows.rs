@@ -102,6 +102,8 @@ rows! {
             sent_packets: u64,
             /// udp, video, ping: packets that did not arrive, per cent.
             loss_percent: Option<f64>,
+            /// udp with a `deadline`: packets that did not arrive in time, lost ones included, per cent. Delays are told within 1 %.
+            late_percent: Option<f64>,
             /// tcp, mptcp: segments sent again.
             retransmissions: Option<u64>,
             /// tcp, mptcp: retransmission timeouts.

@@ -80,7 +80,8 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
     }
     let seed = seed::of(seed::of(scenario.seed, "air", 0), "air", 0);
     built.air = Some((spec.clone(), seed));
-    built.world.net.add_air(spec, interfaces, seed).map_err(|e| BuildError::new("medium", e))?;
+    let dilation = scenario.medium.time_dilation.into();
+    built.world.net.add_air(spec, interfaces, seed, dilation).map_err(|e| BuildError::new("medium", e))?;
     match scenario.medium.model {
         file::MediumModel::Wifi => Ok(()),
         file::MediumModel::WeightedFair => {

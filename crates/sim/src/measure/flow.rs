@@ -30,6 +30,12 @@ impl Spans {
         self.0.len()
     }
 
+    /// How many were no longer than this.
+    pub fn within(&self, span: Duration) -> u64 {
+        let micros = u64::try_from(span.as_micros()).unwrap_or(u64::MAX).max(1);
+        self.0.count_between(1, micros.min(1 << 30))
+    }
+
     /// The span that this share of all does not exceed, milliseconds; none if there are none.
     pub fn percentile_ms(&self, percent: f64) -> Option<f64> {
         (!self.0.is_empty()).then(|| self.0.value_at_percentile(percent) as f64 / 1e3)

@@ -104,6 +104,10 @@ pub fn flow_row(flow: &Flow, record: &FlowRecord, counts: &FlowCounts, seconds: 
         completion_s: completion,
         sent_packets: c.sent,
         loss_percent: (numbered && c.sent > 0).then(|| 100.0 * lost as f64 / c.sent as f64),
+        late_percent: flow.deadline.filter(|_| c.sent > 0).map(|deadline| {
+            let late = c.sent.saturating_sub(record.delay.within(deadline));
+            100.0 * late as f64 / c.sent as f64
+        }),
         retransmissions: stream.then_some(c.retransmissions),
         timeouts: stream.then_some(c.timeouts),
         rtt_ms: c.rtt_ms(),

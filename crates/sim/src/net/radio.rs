@@ -6,7 +6,7 @@ use crate::clock::TimerId;
 use crate::packet::{Body, Ecn, PacketRef};
 use ropewalk_air::wifi::phy::Channel;
 use ropewalk_air::wifi::{
-    AccessCategory, Air, AirSpec, Command, CommandError, Event, IfaceId, IfaceSpec, Mac, Mode, Output,
+    AccessCategory, AirSpec, Command, CommandError, Dilated, Event, IfaceId, IfaceSpec, Mac, Mode, Output,
     Packet, PeerStats, RadioId, RadioStats, Received, SpecError, StationStart, Status,
 };
 
@@ -23,7 +23,7 @@ enum Role {
 #[derive(Debug)]
 pub struct Radios {
     /// The model.
-    pub air: Air<PacketRef>,
+    pub air: Dilated<PacketRef>,
     /// Interfaces of the world by interfaces of the air.
     pub interfaces: Vec<IfIndex>,
     roles: Vec<Role>,
@@ -79,11 +79,17 @@ fn category(dscp: u8) -> AccessCategory {
 
 impl Net {
     /// Puts the air into the world. `interfaces` are the world's, in the order of the specification's, whose addresses must be
-    /// [`mac_of`] them.
+    /// [`mac_of`] them. Its time goes `dilation` times slower than the world's.
     ///
     /// # Errors
     /// What no medium can be.
-    pub fn add_air(&mut self, spec: AirSpec, interfaces: Vec<IfIndex>, seed: u64) -> Result<(), SpecError> {
+    pub fn add_air(
+        &mut self,
+        spec: AirSpec,
+        interfaces: Vec<IfIndex>,
+        seed: u64,
+        dilation: u32,
+    ) -> Result<(), SpecError> {
         let role = |i: &IfaceSpec| match &i.mode {
             Mode::AccessPoint(_) => Role::AccessPoint,
             Mode::Station(s) => Role::Station(match s.start {
@@ -103,7 +109,7 @@ impl Net {
         let radio_of = spec.ifaces.iter().map(|i| i.radio).collect();
         let channels = spec.radios.iter().map(|r| r.channel).collect();
         let heard = vec![Vec::new(); interfaces.len()];
-        let air = Air::new(spec, seed)?;
+        let air = Dilated::new(spec, seed, dilation)?;
         let timer = self.add_timer(Owner::Air);
         self.timers.set(timer, air.next_timeout());
         self.radios = Some(Radios {
@@ -197,9 +203,10 @@ impl Net {
                     if let (Status::Delivered, Some(rate), Some(radios)) =
                         (done.status, done.rate, &mut self.radios)
                     {
+                        let bps = radios.air.bps(rate);
                         let heard = radios.heard_mut(done.iface, interface_of(done.to));
                         heard.acknowledged += 1;
-                        heard.rate_bps += rate.bps();
+                        heard.rate_bps += bps;
                     }
                     if done.token > 0 {
                         let dropped = done.status == Status::Dropped;
@@ -352,7 +359,7 @@ impl Radios {
     pub fn peer_stats(&self, iface: IfaceId) -> Vec<(Mac, PeerStats)> {
         match &self.weighted {
             Some(weighted) => weighted.peer_stats(iface).to_vec(),
-            None => self.air.peer_stats(iface).map(|(mac, stats)| (mac, *stats)).collect(),
+            None => self.air.peer_stats(iface).collect(),
         }
     }
 

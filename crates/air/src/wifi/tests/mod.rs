@@ -1,6 +1,7 @@
 //! Whole media: throughput against closed forms, Bianchi's model and ns-3; stations that do not hear each other; what
 //! stays the same.
 
+mod dilated;
 mod operations;
 mod opportunities;
 mod reach;
@@ -10,6 +11,7 @@ mod stations;
 use super::phy::{Band, Channel, GuardInterval, Rate, Standard, Width};
 use super::*;
 use crate::Time;
+use core::time::Duration;
 
 /// A cell: an access point and stations on a circle of a metre around it, as in the oracle's script.
 pub(super) struct Cell {

@@ -182,7 +182,7 @@ impl State<'_> {
             radio: radios.air.radio_stats(radio).unwrap_or_default(),
             channel: radios.channels[usize::from(radio.0)],
             neighbours: &radios.neighbours[iface],
-            peers: radios.air.peer_stats(IfaceId(iface as u16)).map(|(mac, stats)| (mac, *stats)).collect(),
+            peers: radios.air.peer_stats(IfaceId(iface as u16)).collect(),
         }
     }
 }

@@ -96,7 +96,8 @@ mod tests {
             assert_eq!(refused(&format!("kind = \"{kind}\"\n{more}")), [""; 0], "{kind}");
         }
         let coupled = refused("kind = \"mptcp\"\ncongestion = \"olia\"");
-        assert!(coupled[0].starts_with("flow.f.congestion: Linux has no coupled"), "{coupled:?}");
+        assert!(coupled[0].starts_with("flow.f.congestion: this kernel has no rw_olia"), "{coupled:?}");
+        assert!(coupled[0].contains("ropewalk mptcp cc load olia"), "{coupled:?}");
         let fast = refused("kind = \"tcp\"\ncongestion = \"highspeed\"");
         assert!(fast[0].contains("modprobe tcp_highspeed"), "{fast:?}");
         let robin = refused("kind = \"mptcp\"\nscheduler = \"round-robin\"");

@@ -1,0 +1,219 @@
+//! What goes wrong between a gateway and its store, one fault at a time, over a real etcd.
+
+mod common;
+
+use common::{Cluster, LIMIT, Proxy, eventually, has_etcd};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use ropewalk_fleet::pool::Pool;
+use ropewalk_fleet::{Evict, Join, JoinError, Member, Reach, StoreAddress};
+use ropewalk_session::{InviteId, InviteSecret, PublicKey, StaticKey};
+use std::sync::mpsc::{Receiver, channel};
+
+const ALICE: PublicKey = PublicKey([1; 32]);
+
+fn join(address: StoreAddress, name: &str, run: u8) -> Result<(Member, Receiver<Evict>), JoinError> {
+    let (tell, told) = channel();
+    let join = Join {
+        address,
+        tls: None,
+        name: name.into(),
+        instance: format!("{name}{run}"),
+        pool: Pool::new(&["10.77.0.1/24".parse().unwrap()]).unwrap(),
+        new_key: StaticKey::generate(&mut ChaCha8Rng::seed_from_u64(u64::from(run))).unwrap(),
+        evict: Box::new(move |evict| {
+            let _ = tell.send(evict);
+        }),
+    };
+    let (member, _) = Member::join(join)?;
+    member.start(Reach { endpoints: vec![format!("{name}.example:4500")], tls: Vec::new() }).unwrap();
+    Ok((member, told))
+}
+
+fn hello(n: u8) -> (InviteId, InviteSecret) {
+    (InviteId([n; 16]), InviteSecret([n; 16]))
+}
+
+fn is_ready(member: &Member, device: u8, n: u8) -> bool {
+    let (id, secret) = hello(n);
+    member.is_ready(&PublicKey([device; 32]), (id, &secret))
+}
+
+/// A device gets in.
+fn come(member: &Member, device: u8, n: u8) {
+    eventually("an answer", || is_ready(member, device, n));
+    let (id, secret) = hello(n);
+    member.admit(&PublicKey([device; 32]), (id, &secret)).unwrap();
+}
+
+/// A gateway behind a proxy, and Alice, who came there.
+fn world() -> Option<(Cluster, Proxy, Member, Receiver<Evict>)> {
+    if !has_etcd() {
+        return None;
+    }
+    let cluster = Cluster::start(1);
+    let proxy = cluster.proxy();
+    let (a, told) = join(cluster.behind(&proxy), "a", 1).unwrap();
+    invite(&cluster, "alice", 1);
+    come(&a, 1, 1);
+    Some((cluster, proxy, a, told))
+}
+
+/// As a command does it, past the proxy.
+fn invite(cluster: &Cluster, name: &str, n: u8) {
+    let (id, secret) = hello(n);
+    ropewalk_fleet::block_on(cluster.ledger(0, None).invite(name, id, &secret)).unwrap();
+}
+
+fn revoke(cluster: &Cluster, name: &str) {
+    ropewalk_fleet::block_on(cluster.ledger(0, None).revoke(name)).unwrap();
+}
+
+/// The history before now is forgotten.
+fn compact(cluster: &Cluster) {
+    let mut seen = 0;
+    for gateway in ["x", "y", "x"] {
+        seen = ropewalk_fleet::block_on(cluster.ledger(0, None).compact(gateway, seen)).unwrap();
+    }
+}
+
+fn warns(member: &Member, of: &str) -> bool {
+    member.report().warnings.iter().any(|w| w.contains(of))
+}
+
+#[test]
+fn who_was_revoked_in_what_is_forgotten_goes() {
+    let Some((cluster, proxy, _a, told)) = world() else { return };
+    proxy.cut(true);
+    revoke(&cluster, "alice");
+    compact(&cluster);
+    proxy.cut(false);
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(ALICE)));
+}
+
+#[test]
+fn who_was_revoked_between_admission_and_arrival_goes() {
+    let Some((cluster, _proxy, a, told)) = world() else { return };
+    revoke(&cluster, "alice");
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(ALICE)));
+    a.came(&ALICE);
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(ALICE)));
+}
+
+#[test]
+fn a_claim_that_tells_of_a_revocation_before_the_watch_does_ends_the_session() {
+    let Some((cluster, proxy, a, told)) = world() else { return };
+    a.came(&ALICE);
+    proxy.silence_watches(true);
+    revoke(&cluster, "alice");
+    invite(&cluster, "alice", 2);
+    come(&a, 2, 2);
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(ALICE)));
+    proxy.silence_watches(false);
+}
+
+#[test]
+fn a_device_with_a_new_invite_is_not_refused_out_of_an_old_copy() {
+    let Some((cluster, proxy, a, _told)) = world() else { return };
+    revoke(&cluster, "alice");
+    eventually("it is known", || a.read(|c| c.client("alice").is_some_and(|c| c.revoked)));
+    proxy.silence_watches(true);
+    invite(&cluster, "alice-again", 3);
+    come(&a, 1, 3);
+    proxy.silence_watches(false);
+}
+
+#[test]
+fn a_watch_that_says_nothing_is_said_and_taken_up_anew() {
+    let Some((cluster, proxy, a, _told)) = world() else { return };
+    proxy.silence_watches(true);
+    eventually("its age is said", || warns(&a, "the watch does not work"));
+    assert!(a.report().reachable && a.report().copy_age_s > 7.0);
+    invite(&cluster, "bob", 2);
+    proxy.silence_watches(false);
+    eventually("it works again", || a.read(|c| c.client("bob").is_some()) && a.report().warnings.is_empty());
+}
+
+#[test]
+fn an_odd_key_is_said_and_stops_nothing() {
+    let Some((cluster, _proxy, a, _told)) = world() else { return };
+    cluster.put(b"/test/fleet/usage/\xff", b"x");
+    cluster.put(b"/test/fleet/serving/alice", br#"{"version":9}"#);
+    invite(&cluster, "bob", 2);
+    eventually("the watch goes on", || a.read(|c| c.client("bob").is_some()));
+    eventually("it is said", || warns(&a, "serving/alice and 1 others in the store cannot be read"));
+    let (b, _) = join(cluster.address(0), "b", 2).unwrap();
+    assert!(b.read(|c| c.client("bob").is_some()) && warns(&b, "cannot be read"));
+}
+
+#[test]
+fn an_etcd_without_room_is_said_and_known_clients_come() {
+    let Some((cluster, _proxy, a, _told)) = world() else { return };
+    invite(&cluster, "bob", 2);
+    let alarm = |action: &str| {
+        let body = format!(r#"{{"action":"{action}","memberID":"1","alarm":"NOSPACE"}}"#);
+        cluster.raw("/v3/maintenance/alarm", &body);
+    };
+    alarm("ACTIVATE");
+    eventually("it is said", || warns(&a, "NOSPACE"));
+    assert!(a.report().reachable, "it answers all the same");
+    come(&a, 1, 1);
+    assert!(!is_ready(&a, 2, 2), "who is not known waits");
+    let (b, _) = join(cluster.address(0), "b", 2).unwrap();
+    come(&b, 1, 1);
+    alarm("DEACTIVATE");
+    come(&a, 2, 2);
+    eventually("it is over", || a.report().warnings.is_empty() && b.report().gateways.len() == 2);
+}
+
+#[test]
+fn of_two_gateways_of_one_name_one_begins() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let outcomes: Vec<_> = std::thread::scope(|s| {
+        let both: Vec<_> = [1, 2]
+            .map(|run| {
+                s.spawn({
+                    let address = cluster.address(0);
+                    move || join(address, "a", run)
+                })
+            })
+            .into();
+        both.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let refused: Vec<_> = outcomes.iter().filter_map(|o| o.as_ref().err()).collect();
+    assert!(matches!(refused[..], [JoinError::NameTaken(_)]), "{refused:?}");
+}
+
+#[test]
+fn a_name_is_free_when_its_lease_ends_and_who_lost_it_serves_nobody() {
+    let Some((cluster, proxy, a, told)) = world() else { return };
+    a.came(&ALICE);
+    // As after kill -9: the store hears nothing more.
+    proxy.cut(true);
+    let (second, _) = join(cluster.address(0), "a", 2).unwrap();
+    come(&second, 1, 1);
+    proxy.cut(false);
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Elsewhere(ALICE)));
+    eventually("it is said", || warns(&a, "has taken the name"));
+    assert!(!is_ready(&a, 1, 1));
+    drop(second);
+    eventually("it has its name again", || a.report().warnings.is_empty() && is_ready(&a, 1, 1));
+}
+
+#[test]
+fn history_is_forgotten_and_nothing_else() {
+    let Some((cluster, _proxy, a, _told)) = world() else { return };
+    let at_first = r#"{"key":"AA==","range_end":"AA==","revision":"2"}"#;
+    assert!(!cluster.raw("/v3/kv/range", at_first).contains("compacted"), "the null case");
+    compact(&cluster);
+    assert!(cluster.raw("/v3/kv/range", at_first).contains("compacted"));
+    come(&a, 1, 1);
+    // Of two that saw the same, one does it.
+    let noted = ropewalk_fleet::block_on(cluster.ledger(0, None).compact("x", 0)).unwrap();
+    let next = ropewalk_fleet::block_on(cluster.ledger(0, None).compact("x", noted)).unwrap();
+    assert!(next > noted);
+    assert_eq!(ropewalk_fleet::block_on(cluster.ledger(0, None).compact("y", noted)).unwrap(), next);
+}

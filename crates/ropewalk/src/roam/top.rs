@@ -1,0 +1,154 @@
+//! `ropewalk roam top`: the access points that are used, live; 80 columns and 24 rows are enough.
+
+use super::report::{AccessPoint, RoamStatus};
+use crate::control::ask::Line;
+use crate::control::protocol::{Request, Response};
+use crate::report::table::time;
+use crate::top::live::{Series, View, foot, rate_cell, rate_text};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::style::{Color, Modifier, Style, Stylize};
+use ratatui::text::{self, Span};
+use ratatui::widgets::{Cell, Paragraph, Row, Table};
+
+/// What is shown.
+#[derive(Debug, Default)]
+pub(super) struct App {
+    now: RoamStatus,
+    /// Rates of each access point, by interface and address.
+    series: Series<(String, String)>,
+}
+
+impl View for App {
+    type Status = RoamStatus;
+
+    fn ask(daemon: &mut Line) -> anyhow::Result<RoamStatus> {
+        match daemon.ask(&Request::Roam {})? {
+            Response::Roam { status } => Ok(*status),
+            other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+        }
+    }
+
+    fn take(&mut self, now: RoamStatus) {
+        let counters = now.access_points.iter().filter(|a| a.state != "left");
+        let counters = counters.map(|a| (key(a), [a.sent_bytes, a.received_bytes]));
+        self.series.take(now.uptime_s, counters);
+        self.now = now;
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, trouble: Option<&str>) {
+        let now = &self.now;
+        let rows = [
+            Constraint::Length(3),
+            Constraint::Min(3),
+            Constraint::Length(now.notes.len() as u16),
+            Constraint::Length(1),
+        ];
+        let [head, middle, notes, keys] = Layout::vertical(rows).areas(frame.area());
+        let channel = now.channel.as_ref().map_or_else(
+            || Span::from(" · with no access point").fg(Color::Red),
+            |channel| Span::from(format!(" · channel {channel}")),
+        );
+        let first = vec![
+            Span::from(format!("ropewalk roam {}", now.radio)).bold(),
+            Span::from(format!(" · running {}", time(now.uptime_s))),
+            channel,
+        ];
+        let all: Vec<(String, String)> = now.access_points.iter().map(key).collect();
+        let (all, wide) = (self.series.sum(&all), usize::from(head.width / 2).saturating_sub(6));
+        let second = text::Line::from(vec![
+            Span::from(format!("up {} ", rate_text(Some(&all), |r| r.up, wide))).fg(Color::Cyan),
+            Span::from(format!("down {}", rate_text(Some(&all), |r| r.down, wide))).fg(Color::Green),
+        ]);
+        frame.render_widget(Paragraph::new(vec![text::Line::from(first), second]), head);
+        let wide = (middle.width.saturating_sub(55) / 2).clamp(10, 60);
+        let titles = ["interface", "access point", "signal", "packet", "up", "down", "state"];
+        let titles = Row::new(titles).style(Style::new().add_modifier(Modifier::UNDERLINED));
+        let rows = now.access_points.iter().map(|a| self.row(a, wide));
+        let widths = [9, 17, 7, 9, wide, wide].map(Constraint::Length);
+        let widths = widths.into_iter().chain([Constraint::Min(7)]);
+        frame.render_widget(Table::new(rows, widths).header(titles).column_spacing(1), middle);
+        let lines = now.notes.iter().map(|note| text::Line::from(format!("note: {note}")));
+        frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), notes);
+        frame.render_widget(foot(trouble, "q quits"), keys);
+    }
+}
+
+fn key(a: &AccessPoint) -> (String, String) {
+    (a.interface.clone(), a.bssid.clone())
+}
+
+impl App {
+    fn row<'a>(&self, a: &AccessPoint, wide: u16) -> Row<'a> {
+        let rates = self.series.of(&key(a));
+        let color = match a.state.as_str() {
+            "active" => Color::Green,
+            "left" => Color::Red,
+            _ => Color::Yellow,
+        };
+        let packet = |us: u64| format!("{}{us} us", if a.measured { "" } else { "~" });
+        let why = if a.why.is_empty() { String::new() } else { format!(": {}", a.why) };
+        Row::new([
+            Cell::from(a.interface.clone()),
+            Cell::from(a.bssid.clone()),
+            Cell::from(a.signal_dbm.map_or("-".into(), |dbm| format!("{dbm:.0} dBm"))),
+            Cell::from(a.packet_time_us.map_or("-".into(), packet)),
+            rate_cell(rates, |r| r.up, wide, Color::Cyan),
+            rate_cell(rates, |r| r.down, wide, Color::Green),
+            Cell::from(format!("{}{why}", a.state)).fg(color),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::top::live::screen;
+
+    #[test]
+    fn access_points_are_seen_on_a_small_terminal() {
+        let ap = |n: u64, state: &str, at: u64| AccessPoint {
+            interface: format!("roam{n}"),
+            bssid: format!("02:00:00:00:0{n}:00"),
+            state: state.into(),
+            why: if state == "left" { "lost".into() } else { String::new() },
+            signal_dbm: Some(-52.0),
+            packet_time_us: Some(206),
+            measured: n == 0,
+            received_bytes: at * 125_000 * (n + 1),
+            sent_bytes: at * 1_250,
+            ..AccessPoint::default()
+        };
+        let mut app = App::default();
+        for at in 0..10 {
+            app.take(RoamStatus {
+                radio: "phy0".into(),
+                channel: (at > 1).then(|| "6".into()),
+                uptime_s: at as f64,
+                access_points: vec![ap(0, "active", at), ap(1, "backup", at), ap(2, "left", at)],
+                notes: vec!["something is missing".into()],
+                ..RoamStatus::default()
+            });
+        }
+        let text = screen(&app, 80, 24);
+        for words in [
+            "ropewalk roam phy0 · running 9 s · channel 6",
+            "3.0 Mb/s",
+            "1.0 Mb/s",
+            "2.0 Mb/s",
+            "10.0 kb/s",
+            "-52 dBm",
+            "~206 us",
+            "backup",
+            "left",
+            "note: something is missing",
+            "q quits",
+        ] {
+            assert!(text.contains(words), "{words}\n{text}");
+        }
+        for (w, h) in [(1, 1), (20, 5), (200, 60)] {
+            screen(&app, w, h);
+        }
+        screen(&App::default(), 80, 24);
+    }
+}

@@ -272,7 +272,7 @@ fn one_upload_takes_all_uplinks_and_nothing_is_left() {
     for (who, wanted) in [
         (&net.gateway, "ropewalk_bunch_contributor_connected{contributor=\"anna\"} 1"),
         (&net.gateway, "ropewalk_bunch_contributor_report_bytes_total{contributor=\"home\"} "),
-        (&net.aps[0], "ropewalk_bunch_ap_helped_connections 1"),
+        (&net.aps[0], "ropewalk_bunch_ap_helped_connections{} 1"),
     ] {
         let text = who.run(|| scrape(METRICS)).unwrap().unwrap();
         assert!(text.contains(wanted), "{wanted}\n{text}");

@@ -276,7 +276,8 @@ fn a_bunch_is_its_daemons() {
         let report: Report = serde_json::from_slice(&report).unwrap();
         let rows: Vec<_> =
             report.bunch.iter().map(|r| (r.name.as_str(), r.bytes > 0, r.damaged, r.resets)).collect();
-        let all = [("street", true), ("street:ap1", true), ("street:ap2", comes_again)];
+        // Where nobody else hears the sender its packets go their ordinary way.
+        let all = [("street", true), ("street:ap1", comes_again), ("street:ap2", comes_again)];
         assert_eq!(rows, all.map(|(name, brings)| (name, brings, 0, 0)), "{}", text(&live.stderr));
         assert!(report.flow[0].bytes > 100_000, "{:?}", report.flow[0]);
     }

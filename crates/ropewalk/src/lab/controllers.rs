@@ -33,11 +33,10 @@ impl Drop for Controllers {
     }
 }
 
-/// The coupled controllers that flows and nodes of a scenario ask for, each once.
+/// The coupled controllers that flows of a scenario ask for, each once.
 fn wanted(scenario: &Scenario) -> Vec<Law> {
     let of_flows = scenario.flow.iter().map(|flow| scenario.transport(flow).congestion);
-    let of_nodes = scenario.node.values().filter_map(|node| node.tcp.congestion);
-    let asked: Vec<TcpControl> = of_flows.chain(of_nodes).collect();
+    let asked: Vec<TcpControl> = of_flows.collect();
     let laws = [(TcpControl::Lia, Law::Lia), (TcpControl::Olia, Law::Olia), (TcpControl::Balia, Law::Balia)];
     laws.into_iter().filter(|(control, _)| asked.contains(control)).map(|(_, law)| law).collect()
 }
@@ -49,9 +48,9 @@ mod tests {
 
     #[test]
     fn coupled_controllers_are_wanted_once() {
-        let text = "duration = \"1s\"\n[node.a]\ntcp.congestion = \"balia\"\n[node.b]\n[[link]]\nends = [\"a:x\", \"b:x\"]\n\
+        let text = "duration = \"1s\"\n[node.a]\n[node.b]\n[[link]]\nends = [\"a:x\", \"b:x\"]\n\
              [[flow]]\nname = \"f\"\nkind = \"mptcp\"\nfrom = \"b\"\nto = \"a\"\ncongestion = \"olia\"\n\
-             [[flow]]\nname = \"g\"\nkind = \"mptcp\"\nfrom = \"a\"\nto = \"b\"\n";
+             [[flow]]\nname = \"g\"\nkind = \"mptcp\"\nfrom = \"a\"\nto = \"b\"\ncongestion = \"balia\"\n";
         let scenario = Document::parse("test", text).unwrap().scenario().unwrap();
         assert_eq!(wanted(&scenario), [Law::Olia, Law::Balia]);
         let plain = Document::parse("test", &text.replace("olia", "cubic").replace("balia", "newreno"));

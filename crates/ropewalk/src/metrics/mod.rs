@@ -272,7 +272,7 @@ mod tests {
         };
         let status = Box::new(BunchStatus::Gateway(gateway));
         let wanted = [
-            "ropewalk_bunch_kept_bytes 9.0",
+            "ropewalk_bunch_kept_bytes{} 9.0",
             "ropewalk_bunch_bypassed_connections_total{reason=\"mptcp\"} 3.0",
             "ropewalk_bunch_contributor_data_bytes_total{contributor=\"anna\"} 7.0",
             "ropewalk_bunch_contributor_connected{contributor=\"anna\"} 0.0",
@@ -280,13 +280,13 @@ mod tests {
         lines(Response::Bunch { status }, &wanted);
         let ap = ApStatus { held_bytes: 5, refused: 2, ..ApStatus::default() };
         let status = Box::new(BunchStatus::Ap(ap));
-        let wanted = ["ropewalk_bunch_ap_held_bytes 5.0", "ropewalk_bunch_ap_refused_packets_total 2.0"];
+        let wanted = ["ropewalk_bunch_ap_held_bytes{} 5.0", "ropewalk_bunch_ap_refused_packets_total{} 2.0"];
         lines(Response::Bunch { status }, &wanted);
         let pep =
             PepStatus { bypassed: bypassed.clone(), resets: bypassed, taken: 4, ..PepStatus::default() };
         let status = Box::new(pep);
         let wanted = [
-            "ropewalk_pep_taken_connections_total 4.0",
+            "ropewalk_pep_taken_connections_total{} 4.0",
             "ropewalk_pep_bypassed_total{reason=\"mptcp\"} 3.0",
             "ropewalk_pep_reset_connections_total{reason=\"mptcp\"} 3.0",
         ];
@@ -302,7 +302,7 @@ mod tests {
         let access_points = vec![ap("active"), ap("backup"), ap("left")];
         let status = Box::new(RoamStatus { access_points, ..RoamStatus::default() });
         let wanted = [
-            "ropewalk_roam_access_points 2.0",
+            "ropewalk_roam_access_points{} 2.0",
             "ropewalk_roam_access_point_active{interface=\"backup\",bssid=\"b\"} 0.0",
             "ropewalk_roam_access_point_signal_dbm{interface=\"active\",bssid=\"b\"} -52.0",
             "ropewalk_roam_access_point_packet_time_seconds{interface=\"active\",bssid=\"b\"} 0.000206",

@@ -19,6 +19,9 @@ _ropewalk() {
             ropewalk,ap)
                 cmd="ropewalk__subcmd__ap"
                 ;;
+            ropewalk,audit)
+                cmd="ropewalk__subcmd__audit"
+                ;;
             ropewalk,bunch)
                 cmd="ropewalk__subcmd__bunch"
                 ;;
@@ -40,6 +43,12 @@ _ropewalk() {
             ropewalk,drain)
                 cmd="ropewalk__subcmd__drain"
                 ;;
+            ropewalk,forward)
+                cmd="ropewalk__subcmd__forward"
+                ;;
+            ropewalk,group)
+                cmd="ropewalk__subcmd__group"
+                ;;
             ropewalk,help)
                 cmd="ropewalk__subcmd__help"
                 ;;
@@ -48,6 +57,9 @@ _ropewalk() {
                 ;;
             ropewalk,lab)
                 cmd="ropewalk__subcmd__lab"
+                ;;
+            ropewalk,limit)
+                cmd="ropewalk__subcmd__limit"
                 ;;
             ropewalk,link)
                 cmd="ropewalk__subcmd__link"
@@ -199,8 +211,59 @@ _ropewalk() {
             ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest,trace)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__trace"
                 ;;
+            ropewalk__subcmd__forward,add)
+                cmd="ropewalk__subcmd__forward__subcmd__add"
+                ;;
+            ropewalk__subcmd__forward,help)
+                cmd="ropewalk__subcmd__forward__subcmd__help"
+                ;;
+            ropewalk__subcmd__forward,list)
+                cmd="ropewalk__subcmd__forward__subcmd__list"
+                ;;
+            ropewalk__subcmd__forward,remove)
+                cmd="ropewalk__subcmd__forward__subcmd__remove"
+                ;;
+            ropewalk__subcmd__forward__subcmd__help,add)
+                cmd="ropewalk__subcmd__forward__subcmd__help__subcmd__add"
+                ;;
+            ropewalk__subcmd__forward__subcmd__help,help)
+                cmd="ropewalk__subcmd__forward__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__forward__subcmd__help,list)
+                cmd="ropewalk__subcmd__forward__subcmd__help__subcmd__list"
+                ;;
+            ropewalk__subcmd__forward__subcmd__help,remove)
+                cmd="ropewalk__subcmd__forward__subcmd__help__subcmd__remove"
+                ;;
+            ropewalk__subcmd__group,add)
+                cmd="ropewalk__subcmd__group__subcmd__add"
+                ;;
+            ropewalk__subcmd__group,help)
+                cmd="ropewalk__subcmd__group__subcmd__help"
+                ;;
+            ropewalk__subcmd__group,list)
+                cmd="ropewalk__subcmd__group__subcmd__list"
+                ;;
+            ropewalk__subcmd__group,remove)
+                cmd="ropewalk__subcmd__group__subcmd__remove"
+                ;;
+            ropewalk__subcmd__group__subcmd__help,add)
+                cmd="ropewalk__subcmd__group__subcmd__help__subcmd__add"
+                ;;
+            ropewalk__subcmd__group__subcmd__help,help)
+                cmd="ropewalk__subcmd__group__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__group__subcmd__help,list)
+                cmd="ropewalk__subcmd__group__subcmd__help__subcmd__list"
+                ;;
+            ropewalk__subcmd__group__subcmd__help,remove)
+                cmd="ropewalk__subcmd__group__subcmd__help__subcmd__remove"
+                ;;
             ropewalk__subcmd__help,ap)
                 cmd="ropewalk__subcmd__help__subcmd__ap"
+                ;;
+            ropewalk__subcmd__help,audit)
+                cmd="ropewalk__subcmd__help__subcmd__audit"
                 ;;
             ropewalk__subcmd__help,bunch)
                 cmd="ropewalk__subcmd__help__subcmd__bunch"
@@ -223,6 +286,12 @@ _ropewalk() {
             ropewalk__subcmd__help,drain)
                 cmd="ropewalk__subcmd__help__subcmd__drain"
                 ;;
+            ropewalk__subcmd__help,forward)
+                cmd="ropewalk__subcmd__help__subcmd__forward"
+                ;;
+            ropewalk__subcmd__help,group)
+                cmd="ropewalk__subcmd__help__subcmd__group"
+                ;;
             ropewalk__subcmd__help,help)
                 cmd="ropewalk__subcmd__help__subcmd__help"
                 ;;
@@ -231,6 +300,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help,lab)
                 cmd="ropewalk__subcmd__help__subcmd__lab"
+                ;;
+            ropewalk__subcmd__help,limit)
+                cmd="ropewalk__subcmd__help__subcmd__limit"
                 ;;
             ropewalk__subcmd__help,link)
                 cmd="ropewalk__subcmd__help__subcmd__link"
@@ -322,6 +394,24 @@ _ropewalk() {
             ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest,trace)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__trace"
                 ;;
+            ropewalk__subcmd__help__subcmd__forward,add)
+                cmd="ropewalk__subcmd__help__subcmd__forward__subcmd__add"
+                ;;
+            ropewalk__subcmd__help__subcmd__forward,list)
+                cmd="ropewalk__subcmd__help__subcmd__forward__subcmd__list"
+                ;;
+            ropewalk__subcmd__help__subcmd__forward,remove)
+                cmd="ropewalk__subcmd__help__subcmd__forward__subcmd__remove"
+                ;;
+            ropewalk__subcmd__help__subcmd__group,add)
+                cmd="ropewalk__subcmd__help__subcmd__group__subcmd__add"
+                ;;
+            ropewalk__subcmd__help__subcmd__group,list)
+                cmd="ropewalk__subcmd__help__subcmd__group__subcmd__list"
+                ;;
+            ropewalk__subcmd__help__subcmd__group,remove)
+                cmd="ropewalk__subcmd__help__subcmd__group__subcmd__remove"
+                ;;
             ropewalk__subcmd__help__subcmd__lab,capture)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__capture"
                 ;;
@@ -357,6 +447,15 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__lab,up)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__up"
+                ;;
+            ropewalk__subcmd__help__subcmd__limit,list)
+                cmd="ropewalk__subcmd__help__subcmd__limit__subcmd__list"
+                ;;
+            ropewalk__subcmd__help__subcmd__limit,remove)
+                cmd="ropewalk__subcmd__help__subcmd__limit__subcmd__remove"
+                ;;
+            ropewalk__subcmd__help__subcmd__limit,set)
+                cmd="ropewalk__subcmd__help__subcmd__limit__subcmd__set"
                 ;;
             ropewalk__subcmd__help__subcmd__mptcp,cc)
                 cmd="ropewalk__subcmd__help__subcmd__mptcp__subcmd__cc"
@@ -483,6 +582,30 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__lab__subcmd__help,up)
                 cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__up"
+                ;;
+            ropewalk__subcmd__limit,help)
+                cmd="ropewalk__subcmd__limit__subcmd__help"
+                ;;
+            ropewalk__subcmd__limit,list)
+                cmd="ropewalk__subcmd__limit__subcmd__list"
+                ;;
+            ropewalk__subcmd__limit,remove)
+                cmd="ropewalk__subcmd__limit__subcmd__remove"
+                ;;
+            ropewalk__subcmd__limit,set)
+                cmd="ropewalk__subcmd__limit__subcmd__set"
+                ;;
+            ropewalk__subcmd__limit__subcmd__help,help)
+                cmd="ropewalk__subcmd__limit__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__limit__subcmd__help,list)
+                cmd="ropewalk__subcmd__limit__subcmd__help__subcmd__list"
+                ;;
+            ropewalk__subcmd__limit__subcmd__help,remove)
+                cmd="ropewalk__subcmd__limit__subcmd__help__subcmd__remove"
+                ;;
+            ropewalk__subcmd__limit__subcmd__help,set)
+                cmd="ropewalk__subcmd__limit__subcmd__help__subcmd__set"
                 ;;
             ropewalk__subcmd__mptcp,cc)
                 cmd="ropewalk__subcmd__mptcp__subcmd__cc"
@@ -632,7 +755,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version setup invite up status web path doctor serve clients revoke drain top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
+            opts="-h -V --help --version setup invite up status web path doctor serve clients revoke forward group limit audit drain top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -737,6 +860,24 @@ _ropewalk() {
                     return 0
                     ;;
                 --endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__audit)
+            opts="-h --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1467,8 +1608,288 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__forward)
+            opts="-h --help add remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__forward__subcmd__add)
+            opts="-h --to --masquerade --state --help tcp udp"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__forward__subcmd__help)
+            opts="add remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__forward__subcmd__help__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__forward__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__forward__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__forward__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__forward__subcmd__list)
+            opts="-h --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__forward__subcmd__remove)
+            opts="-h --state --help tcp udp"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__group)
+            opts="-h --help add remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__group__subcmd__add)
+            opts="-h --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__group__subcmd__help)
+            opts="add remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__group__subcmd__help__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__group__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__group__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__group__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__group__subcmd__list)
+            opts="-h --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__group__subcmd__remove)
+            opts="-h --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__help)
-            opts="setup invite up status web path doctor serve clients revoke drain top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
+            opts="setup invite up status web path doctor serve clients revoke forward group limit audit drain top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1498,6 +1919,20 @@ _ropewalk() {
         ropewalk__subcmd__help__subcmd__ap__subcmd__invite)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__audit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1747,6 +2182,118 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__help__subcmd__forward)
+            opts="add remove list"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__forward__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__forward__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__forward__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__group)
+            opts="add remove list"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__group__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__group__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__group__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__help__subcmd__help)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1944,6 +2491,62 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__lab__subcmd__up)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__limit)
+            opts="set remove list"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__limit__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__limit__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__limit__subcmd__set)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2925,6 +3528,152 @@ _ropewalk() {
                     return 0
                     ;;
                 --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__limit)
+            opts="-h --help set remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__limit__subcmd__help)
+            opts="set remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__limit__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__limit__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__limit__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__limit__subcmd__help__subcmd__set)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__limit__subcmd__list)
+            opts="-h --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__limit__subcmd__remove)
+            opts="-h --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__limit__subcmd__set)
+            opts="-h --down --up --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --down)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4284,7 +5033,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__up)
-            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --kill-switch --tls --hooks --timeout --help"
+            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --dns-domain --kill-switch --tls --hooks --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4327,6 +5076,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --dns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns-domain)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -157,6 +157,7 @@ json\:"One JSON object per line"))' \
 '*--path=[Use this interface, to this endpoint if one is given; give it again for more \[default\: every usable interface\]]:IFACE[@HOST:PORT]:_default' \
 '*--route=[Route this network through the bond; 0.0.0.0/0 and \:\:/0 route everything; give it again for more]:CIDR:_default' \
 '*--dns=[Use this name server through the bond; give it again for more]:ADDR:_default' \
+'*--dns-domain=[Ask these name servers only about this domain, such as corp.example; give it again for more]:DOMAIN:_default' \
 '--tls=[When to go by TLS on TCP, which works where UDP does not \[default\: auto\]]:WHEN:((auto\:"Where UDP is not answered, and until it is"
 off\:"Never"
 only\:"Always, and by UDP never"))' \
@@ -328,6 +329,246 @@ _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
 '--help[Print help]' \
 ':name -- Name of the device:_default' \
+&& ret=0
+;;
+(forward)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__forward_commands" \
+"*::: :->forward" \
+&& ret=0
+
+    case $state in
+    (forward)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-forward-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+'--to=[Port of the device \[default\: the same\]]:PORT:_default' \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--masquerade[Show the device the gateway'\''s inner address as the visitor'\''s\: needed where the device does not route everything through the bond]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':client -- Name of the device:_default' \
+':protocol -- Protocol:(tcp udp)' \
+':port -- Port of the gateway, at all of its addresses:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':protocol -- Protocol:(tcp udp)' \
+':port -- Port of the gateway:_default' \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__forward__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-forward-help-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(group)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__group_commands" \
+"*::: :->group" \
+&& ret=0
+
+    case $state in
+    (group)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-group-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':group -- Name of the group; made if it is not there:_default' \
+'*::clients -- Names of the devices:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':group -- Name of the group:_default' \
+'*::clients -- Names of the devices \[default\: all, and the group\]:_default' \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__group__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-group-help-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(limit)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__limit_commands" \
+"*::: :->limit" \
+&& ret=0
+
+    case $state in
+    (limit)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-limit-command-$line[1]:"
+        case $line[1] in
+            (set)
+_arguments "${_arguments_options[@]}" : \
+'--down=[To the device, such as 20Mbit \[default\: no cap\]]:RATE:_default' \
+'--up=[From the device, such as 5Mbit \[default\: no cap\]]:RATE:_default' \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':client -- Name of the device:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':client -- Name of the device:_default' \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__limit__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-limit-help-command-$line[1]:"
+        case $line[1] in
+            (set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(audit)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--json[Print JSON, one line for each entry]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'::client -- Show only what is about this device:_default' \
 && ret=0
 ;;
 (drain)
@@ -1401,6 +1642,94 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(forward)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__forward_commands" \
+"*::: :->forward" \
+&& ret=0
+
+    case $state in
+    (forward)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-forward-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(group)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__group_commands" \
+"*::: :->group" \
+&& ret=0
+
+    case $state in
+    (group)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-group-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(limit)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__limit_commands" \
+"*::: :->limit" \
+&& ret=0
+
+    case $state in
+    (limit)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-limit-command-$line[1]:"
+        case $line[1] in
+            (set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(audit)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (drain)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1731,6 +2060,10 @@ _ropewalk_commands() {
 'serve:Run a gateway' \
 'clients:List the devices that may come in' \
 'revoke:Remove a device\: end its session and keep it out' \
+'forward:Forward ports of the gateway to a device' \
+'group:Let devices of a group reach each other' \
+'limit:Cap a device'\''s rates' \
+'audit:Show who did what at a gateway, and who came and went' \
 'drain:Send a gateway'\''s clients to the other gateways, and take none' \
 'top:Watch the running bond live' \
 'restore:Restore routes, firewall and settings after a crash' \
@@ -1784,6 +2117,11 @@ _ropewalk__subcmd__ap__subcmd__help__subcmd__invite_commands() {
 _ropewalk__subcmd__ap__subcmd__invite_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk ap invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__audit_commands] )) ||
+_ropewalk__subcmd__audit_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk audit commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__bunch_commands] )) ||
 _ropewalk__subcmd__bunch_commands() {
@@ -1987,6 +2325,116 @@ _ropewalk__subcmd__drain_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk drain commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__forward_commands] )) ||
+_ropewalk__subcmd__forward_commands() {
+    local commands; commands=(
+'add:Forward a port of the gateway to a device' \
+'remove:Stop forwarding a port' \
+'list:List forwarded ports' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk forward commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__forward__subcmd__add_commands] )) ||
+_ropewalk__subcmd__forward__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk forward add commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__forward__subcmd__help_commands] )) ||
+_ropewalk__subcmd__forward__subcmd__help_commands() {
+    local commands; commands=(
+'add:Forward a port of the gateway to a device' \
+'remove:Stop forwarding a port' \
+'list:List forwarded ports' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk forward help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__forward__subcmd__help__subcmd__add_commands] )) ||
+_ropewalk__subcmd__forward__subcmd__help__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk forward help add commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__forward__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__forward__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk forward help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__forward__subcmd__help__subcmd__list_commands] )) ||
+_ropewalk__subcmd__forward__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk forward help list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__forward__subcmd__help__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__forward__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk forward help remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__forward__subcmd__list_commands] )) ||
+_ropewalk__subcmd__forward__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk forward list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__forward__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__forward__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk forward remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__group_commands] )) ||
+_ropewalk__subcmd__group_commands() {
+    local commands; commands=(
+'add:Add devices to a group, whose members reach each other' \
+'remove:Remove devices from a group, or the group' \
+'list:List groups' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk group commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__group__subcmd__add_commands] )) ||
+_ropewalk__subcmd__group__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk group add commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__group__subcmd__help_commands] )) ||
+_ropewalk__subcmd__group__subcmd__help_commands() {
+    local commands; commands=(
+'add:Add devices to a group, whose members reach each other' \
+'remove:Remove devices from a group, or the group' \
+'list:List groups' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk group help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__group__subcmd__help__subcmd__add_commands] )) ||
+_ropewalk__subcmd__group__subcmd__help__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk group help add commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__group__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__group__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk group help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__group__subcmd__help__subcmd__list_commands] )) ||
+_ropewalk__subcmd__group__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk group help list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__group__subcmd__help__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__group__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk group help remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__group__subcmd__list_commands] )) ||
+_ropewalk__subcmd__group__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk group list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__group__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__group__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk group remove commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__help_commands] )) ||
 _ropewalk__subcmd__help_commands() {
     local commands; commands=(
@@ -2000,6 +2448,10 @@ _ropewalk__subcmd__help_commands() {
 'serve:Run a gateway' \
 'clients:List the devices that may come in' \
 'revoke:Remove a device\: end its session and keep it out' \
+'forward:Forward ports of the gateway to a device' \
+'group:Let devices of a group reach each other' \
+'limit:Cap a device'\''s rates' \
+'audit:Show who did what at a gateway, and who came and went' \
 'drain:Send a gateway'\''s clients to the other gateways, and take none' \
 'top:Watch the running bond live' \
 'restore:Restore routes, firewall and settings after a crash' \
@@ -2034,6 +2486,11 @@ _ropewalk__subcmd__help__subcmd__ap_commands() {
 _ropewalk__subcmd__help__subcmd__ap__subcmd__invite_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help ap invite commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__audit_commands] )) ||
+_ropewalk__subcmd__help__subcmd__audit_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help audit commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__bunch_commands] )) ||
 _ropewalk__subcmd__help__subcmd__bunch_commands() {
@@ -2132,6 +2589,54 @@ _ropewalk__subcmd__help__subcmd__drain_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help drain commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__help__subcmd__forward_commands] )) ||
+_ropewalk__subcmd__help__subcmd__forward_commands() {
+    local commands; commands=(
+'add:Forward a port of the gateway to a device' \
+'remove:Stop forwarding a port' \
+'list:List forwarded ports' \
+    )
+    _describe -t commands 'ropewalk help forward commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__forward__subcmd__add_commands] )) ||
+_ropewalk__subcmd__help__subcmd__forward__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help forward add commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__forward__subcmd__list_commands] )) ||
+_ropewalk__subcmd__help__subcmd__forward__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help forward list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__forward__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__help__subcmd__forward__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help forward remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__group_commands] )) ||
+_ropewalk__subcmd__help__subcmd__group_commands() {
+    local commands; commands=(
+'add:Add devices to a group, whose members reach each other' \
+'remove:Remove devices from a group, or the group' \
+'list:List groups' \
+    )
+    _describe -t commands 'ropewalk help group commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__group__subcmd__add_commands] )) ||
+_ropewalk__subcmd__help__subcmd__group__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help group add commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__group__subcmd__list_commands] )) ||
+_ropewalk__subcmd__help__subcmd__group__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help group list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__group__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__help__subcmd__group__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help group remove commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__help__subcmd__help_commands] )) ||
 _ropewalk__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
@@ -2219,6 +2724,30 @@ _ropewalk__subcmd__help__subcmd__lab__subcmd__top_commands() {
 _ropewalk__subcmd__help__subcmd__lab__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help lab up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__limit_commands] )) ||
+_ropewalk__subcmd__help__subcmd__limit_commands() {
+    local commands; commands=(
+'set:Cap a device'\''s rates, in place of the cap that it has' \
+'remove:Remove a device'\''s cap' \
+'list:List caps' \
+    )
+    _describe -t commands 'ropewalk help limit commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__limit__subcmd__list_commands] )) ||
+_ropewalk__subcmd__help__subcmd__limit__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help limit list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__limit__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__help__subcmd__limit__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help limit remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__limit__subcmd__set_commands] )) ||
+_ropewalk__subcmd__help__subcmd__limit__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help limit set commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__link_commands] )) ||
 _ropewalk__subcmd__help__subcmd__link_commands() {
@@ -2584,6 +3113,61 @@ _ropewalk__subcmd__lab__subcmd__top_commands() {
 _ropewalk__subcmd__lab__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk lab up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__limit_commands] )) ||
+_ropewalk__subcmd__limit_commands() {
+    local commands; commands=(
+'set:Cap a device'\''s rates, in place of the cap that it has' \
+'remove:Remove a device'\''s cap' \
+'list:List caps' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk limit commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__limit__subcmd__help_commands] )) ||
+_ropewalk__subcmd__limit__subcmd__help_commands() {
+    local commands; commands=(
+'set:Cap a device'\''s rates, in place of the cap that it has' \
+'remove:Remove a device'\''s cap' \
+'list:List caps' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk limit help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__limit__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__limit__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk limit help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__limit__subcmd__help__subcmd__list_commands] )) ||
+_ropewalk__subcmd__limit__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk limit help list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__limit__subcmd__help__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__limit__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk limit help remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__limit__subcmd__help__subcmd__set_commands] )) ||
+_ropewalk__subcmd__limit__subcmd__help__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk limit help set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__limit__subcmd__list_commands] )) ||
+_ropewalk__subcmd__limit__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk limit list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__limit__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__limit__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk limit remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__limit__subcmd__set_commands] )) ||
+_ropewalk__subcmd__limit__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk limit set commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__link_commands] )) ||
 _ropewalk__subcmd__link_commands() {

@@ -19,15 +19,24 @@ pub struct Resolver {
     pub device: String,
     /// The name servers.
     pub servers: Vec<IpAddr>,
+    /// What they are asked about: without any, all names.
+    #[serde(default)]
+    pub domains: Vec<String>,
 }
 
-/// Asks `servers` about every name, through the bond's `device`. Fails with a sentence where systemd-resolved
+/// Asks `servers` about names in `domains`, or without any about every name, through the bond's `device`. Fails with a sentence where systemd-resolved
 /// does not run.
-pub fn set(journal: &mut Journal, device: &str, servers: &[IpAddr]) -> Result<(), SetupError> {
+pub fn set(
+    journal: &mut Journal,
+    device: &str,
+    servers: &[IpAddr],
+    domains: &[String],
+) -> Result<(), SetupError> {
     if !Path::new(STATE).exists() {
         return Err(SetupError::NoResolver);
     }
-    journal.make(Change::Resolver(Resolver { device: device.into(), servers: servers.into() }))
+    let resolver = Resolver { device: device.into(), servers: servers.into(), domains: domains.into() };
+    journal.make(Change::Resolver(resolver))
 }
 
 impl Resolver {
@@ -48,12 +57,18 @@ impl Resolver {
         Ok(())
     }
 
-    /// Servers; all names belong to them (`~.`); and no other device's servers are asked first.
+    /// Servers; the names that belong to them (`~.` are all); and whether they are asked about names that belong to nobody.
     fn commands(&self) -> [Vec<String>; 3] {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut servers = words(&["dns", &self.device]);
         servers.extend(self.servers.iter().map(IpAddr::to_string));
-        [servers, words(&["domain", &self.device, "~."]), words(&["default-route", &self.device, "yes"])]
+        let mut domains = words(&["domain", &self.device]);
+        domains.extend(self.domains.iter().map(|d| format!("~{d}")));
+        if self.domains.is_empty() {
+            domains.push("~.".into());
+        }
+        let default = if self.domains.is_empty() { "yes" } else { "no" };
+        [servers, domains, words(&["default-route", &self.device, default])]
     }
 }
 
@@ -64,10 +79,14 @@ mod tests {
     #[test]
     fn commands_name_device_and_servers() {
         let servers = vec![[10, 77, 0, 1].into(), "fd77::1".parse().unwrap()];
-        let resolver = Resolver { device: "rw0".into(), servers };
+        let resolver = Resolver { device: "rw0".into(), servers, domains: Vec::new() };
         let [dns, domain, route] = resolver.commands();
         assert_eq!(dns, ["dns", "rw0", "10.77.0.1", "fd77::1"]);
         assert_eq!(domain, ["domain", "rw0", "~."]);
         assert_eq!(route, ["default-route", "rw0", "yes"]);
+        let split = Resolver { domains: vec!["corp.example".into(), "lan".into()], ..resolver };
+        let [_, domain, route] = split.commands();
+        assert_eq!(domain, ["domain", "rw0", "~corp.example", "~lan"]);
+        assert_eq!(route, ["default-route", "rw0", "no"]);
     }
 }

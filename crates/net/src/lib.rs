@@ -36,6 +36,7 @@ pub mod mptcp;
 pub mod nat;
 mod netlink;
 mod nft;
+pub mod peer;
 pub mod pep;
 pub mod poll;
 pub mod priority;

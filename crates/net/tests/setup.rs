@@ -14,7 +14,8 @@ use std::time::Duration;
 use common::{Netns, State, cable, eventually, root};
 use ropewalk_net::links::{list, route_via};
 use ropewalk_net::setup::{
-    DeviceConfig, Journal, MARK, Routes, SetupError, cleanup_stale, configure, forwarding, reverse_path,
+    DeviceConfig, Journal, MARK, Routes, SetupError, cleanup_stale, configure, forwarding, guard,
+    reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};
@@ -280,6 +281,37 @@ fn a_second_bond_is_told_and_does_no_harm() {
     });
     assert_eq!(client.ip("rule"), rules, "the first one's rules stand");
     client.inside(|| first.restore().unwrap());
+}
+
+/// CVE-2019-14899: also when the gateway gives another address, and when somebody flushed the firewall.
+#[test]
+fn neighbours_do_not_reach_the_address_inside() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    world.world.ip("route add 10.77.0.0/24 via 10.9.0.1");
+    let reached = |address: &str| {
+        let words = format!("netns exec {} ping -c 2 -i 0.2 -W 1 {address}", world.world.name);
+        std::process::Command::new("ip").args(words.split(' ')).output().unwrap().status.success()
+    };
+    let _tun = bond(client);
+    client.ip("address add 10.77.0.9/24 dev rw0");
+    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
+    let mut set = |address: &str| {
+        client.inside(|| guard(&mut journal, "rw0", vec![address.parse().unwrap()])).unwrap();
+    };
+    assert!(reached("10.77.0.2") && reached("10.77.0.9"), "without it they do");
+    set("10.77.0.2");
+    assert!(!reached("10.77.0.2") && reached("10.77.0.9"));
+    set("10.77.0.9");
+    assert!(!reached("10.77.0.9") && reached("10.77.0.2"), "the guard goes with the address");
+    client.run("nft", "flush ruleset");
+    set("10.77.0.9");
+    assert!(!reached("10.77.0.9"));
+    client.inside(|| journal.restore().unwrap());
+    assert_eq!(client.run("nft", "list ruleset"), "");
 }
 
 #[test]

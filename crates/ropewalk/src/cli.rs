@@ -2,8 +2,8 @@
 
 use crate::bunch::Bunch;
 use crate::commands::{
-    Ap, Check, Clients, Completions, Drain, Invite, LinkArgs, Mptcp, Pages, PathArgs, PepArgs, Repeater,
-    Restore, Revoke, Serve, Status, Up,
+    Ap, AuditArgs, Check, Clients, Completions, Drain, ForwardArgs, GroupArgs, Invite, LimitArgs, LinkArgs,
+    Mptcp, Pages, PathArgs, PepArgs, Repeater, Restore, Revoke, Serve, Status, Up,
 };
 use crate::config::File;
 use crate::doctor::Doctor;
@@ -32,7 +32,13 @@ pub(crate) struct Cli {
 /// The commands by what they are for; those that a newcomer needs first.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Start here", &["setup", "invite", "up", "status", "path", "doctor"]),
-    ("Run and manage a bond", &["serve", "clients", "revoke", "drain", "top", "web", "restore", "check"]),
+    (
+        "Run and manage a bond",
+        &[
+            "serve", "clients", "revoke", "forward", "group", "limit", "audit", "drain", "top", "web",
+            "restore", "check",
+        ],
+    ),
     ("Wi-Fi and other links", &["ap", "repeater", "roam", "bunch", "link", "pep", "mptcp", "probe"]),
     ("Simulate and compare", &["sim", "lab", "compare", "reproduce"]),
     ("Other", &["completions", "help"]),
@@ -90,6 +96,14 @@ pub(crate) enum Command {
     Clients(Clients),
     /// Remove a device: end its session and keep it out
     Revoke(Revoke),
+    /// Forward ports of the gateway to a device
+    Forward(ForwardArgs),
+    /// Let devices of a group reach each other
+    Group(GroupArgs),
+    /// Cap a device's rates
+    Limit(LimitArgs),
+    /// Show who did what at a gateway, and who came and went
+    Audit(AuditArgs),
     /// Send a gateway's clients to the other gateways, and take none
     Drain(Drain),
     /// Watch the running bond live
@@ -357,6 +371,18 @@ mod tests {
             "ropewalk invite alice --store etcd://127.0.0.1:2379/ropewalk",
             "ropewalk revoke alice --store etcd://127.0.0.1:2379/ropewalk",
             "ropewalk clients --json --store etcd://127.0.0.1:2379/ropewalk",
+            "ropewalk forward add alice tcp 8080 --to 80 --masquerade --state d",
+            "ropewalk forward remove udp 8080 --state d",
+            "ropewalk forward list --json",
+            "ropewalk group add home alice bob --state d",
+            "ropewalk group remove home bob",
+            "ropewalk group remove home",
+            "ropewalk group list",
+            "ropewalk limit set alice --down 20Mbit --up 500kbit --state d",
+            "ropewalk limit remove alice",
+            "ropewalk limit list",
+            "ropewalk audit alice --json --state d",
+            "ropewalk up --state d --dns 10.77.0.1 --dns-domain corp.example --dns-domain lan",
             "ropewalk drain --state d",
             "ropewalk drain --off",
             "ropewalk check file.toml",

@@ -17,7 +17,10 @@ pub fn control(data: &[u8]) {
     let Ok(line) = std::str::from_utf8(data) else { return };
     if let Ok(request) = serde_json::from_str::<Request>(line) {
         assert!(
-            !matches!(request, Request::Expel { .. } | Request::Resolved { .. }),
+            !matches!(
+                request,
+                Request::Expel { .. } | Request::Resolved { .. } | Request::JoinClients { .. }
+            ),
             "only the daemon itself says so"
         );
         let again = serde_json::to_string(&request).expect("a request can be written");

@@ -6,6 +6,7 @@ use super::SetupError;
 use super::capture::Capture;
 use super::classes::Classes;
 use super::firewall::{Guard, KillSwitch};
+use super::grants::Grants;
 use super::rts::{RtsThreshold, Tries};
 use super::rule::Rule;
 use super::sysctl::Sysctl;
@@ -44,6 +45,8 @@ pub enum Change {
     Guard(Guard),
     /// Another.
     KillSwitch(KillSwitch),
+    /// Another: what a gateway grants.
+    Grants(Grants),
 }
 
 impl Change {
@@ -64,6 +67,7 @@ impl Change {
             Change::Classes(classes) => classes.add(),
             Change::Guard(guard) => guard.add(),
             Change::KillSwitch(switch) => switch.add(),
+            Change::Grants(grants) => grants.add(),
         }
     }
 
@@ -84,6 +88,7 @@ impl Change {
             Change::Classes(classes) => classes.delete(),
             Change::Guard(guard) => guard.delete(),
             Change::KillSwitch(switch) => switch.delete(),
+            Change::Grants(grants) => grants.delete(),
         }
     }
 

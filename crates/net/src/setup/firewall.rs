@@ -30,7 +30,11 @@ pub struct KillSwitch {
 /// `nft` is not there, or refuses.
 pub fn guard(journal: &mut Journal, device: &str, addresses: Vec<IpAddr>) -> Result<(), SetupError> {
     let guard = Change::Guard(Guard { device: device.into(), addresses });
-    replace(journal, guard, |c| matches!(c, Change::Guard(_)))
+    let of_device = |c: &&Change| matches!(c, Change::Guard(g) if g.device == device);
+    match journal.changes().iter().find(of_device).cloned() {
+        Some(old) => journal.replace(&old, guard),
+        None => journal.make(guard),
+    }
 }
 
 /// Lets nothing leave this machine, or go through it, but by the bond's `device` (which need not be there) and as datagrams of the bond itself. A kill
@@ -39,13 +43,8 @@ pub fn guard(journal: &mut Journal, device: &str, addresses: Vec<IpAddr>) -> Res
 /// # Errors
 /// `nft` is not there, or refuses.
 pub fn kill_switch(journal: &mut Journal, device: &str) -> Result<(), SetupError> {
-    let switch = Change::KillSwitch(KillSwitch { device: device.into() });
-    replace(journal, switch, Change::is_kill_switch)
-}
-
-/// Makes `new`, then takes others of its kind back.
-fn replace(journal: &mut Journal, new: Change, alike: impl Fn(&Change) -> bool) -> Result<(), SetupError> {
-    let old: Vec<Change> = journal.changes().iter().filter(|c| alike(c)).cloned().collect();
+    let new = Change::KillSwitch(KillSwitch { device: device.into() });
+    let old: Vec<Change> = journal.changes().iter().filter(|c| c.is_kill_switch()).cloned().collect();
     if old.contains(&new) {
         // Somebody may have flushed the firewall since.
         new.make()?;

@@ -110,6 +110,17 @@ impl Journal {
         Ok(())
     }
 
+    /// Makes `new`, which takes the place of `old` in one step: of the old one nothing is left to take back. If it fails, `old` stands.
+    pub fn replace(&mut self, old: &Change, new: Change) -> Result<(), SetupError> {
+        if *old == new {
+            // Somebody may have taken it away since.
+            return new.make();
+        }
+        self.make(new)?;
+        self.changes.retain(|c| c != old);
+        self.write(Some(&Entry::Undone(old.clone())))
+    }
+
     /// Takes one change back early.
     pub fn undo(&mut self, change: &Change) -> Result<(), SetupError> {
         change.take_back()?;

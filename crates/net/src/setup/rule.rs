@@ -3,6 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleHeader, RuleMessage};
 use netlink_packet_route::{AddressFamily, IpProtocol, RouteNetlinkMessage};
@@ -74,6 +75,20 @@ pub enum RuleKind {
         /// The priority of the rule to go on at.
         target: u32,
     },
+    /// Packets with the mark that came in by the interface look into the main table.
+    InMarkToMain {
+        /// The interface's name.
+        interface: String,
+        /// The mark.
+        mark: u32,
+    },
+    /// Packets to the network that came in by the interface go nowhere, and nobody is told.
+    InToNowhere {
+        /// The interface's name.
+        interface: String,
+        /// The network.
+        network: IpNet,
+    },
     /// TCP looks into the table.
     TcpToTable {
         /// The table.
@@ -143,6 +158,20 @@ impl Rule {
             RuleKind::ByGoto { interface, target } => {
                 header.action = RuleAction::Goto;
                 attributes.extend([RuleAttribute::Iifname(interface.clone()), RuleAttribute::Goto(*target)]);
+            }
+            RuleKind::InMarkToMain { interface, mark } => attributes.extend([
+                RuleAttribute::Iifname(interface.clone()),
+                RuleAttribute::FwMark(*mark),
+                RuleAttribute::FwMask(u32::MAX),
+                RuleAttribute::Table(MAIN),
+            ]),
+            RuleKind::InToNowhere { interface, network } => {
+                header.action = RuleAction::Blackhole;
+                header.dst_len = network.prefix_len();
+                attributes.extend([
+                    RuleAttribute::Iifname(interface.clone()),
+                    RuleAttribute::Destination(network.addr()),
+                ]);
             }
             RuleKind::TcpToTable { table } => {
                 attributes.extend([RuleAttribute::IpProtocol(IpProtocol::Tcp), RuleAttribute::Table(*table)]);

@@ -64,6 +64,17 @@ pub fn forwarding(journal: &mut Journal, v4: bool, v6: bool) -> Result<(), Setup
     Ok(())
 }
 
+/// Takes [`forwarding`] back for an IP version, where nothing else needs it.
+pub(super) fn forward_no_more(journal: &mut Journal, v6: bool) -> Result<(), SetupError> {
+    let ours = |key: &str| match v6 {
+        false => key == "ipv4/ip_forward",
+        true => key == "ipv6/conf/all/forwarding" || key.ends_with("/accept_ra"),
+    };
+    let made = journal.changes().iter().filter(|c| matches!(c, Change::Sysctl(s) if ours(&s.key)));
+    let made: Vec<Change> = made.cloned().collect();
+    made.iter().rev().try_for_each(|change| journal.undo(change))
+}
+
 /// Lets answers in by `interface` although the machine's own default route points elsewhere: reverse path
 /// filtering goes from strict to loose (RFC 3704, 2.4) if it is strict.
 pub fn reverse_path(journal: &mut Journal, interface: &str) -> Result<(), SetupError> {

@@ -35,8 +35,10 @@ use crate::control::server::{ControlHandler, Server};
 use crate::daemon::{Outbox, mailbox};
 use crate::exit::{Code, failure};
 use crate::gateway::SharedClients;
+use crate::gateway::audit::Audit;
 use crate::gateway::control::GatewayControl;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::gateway::grants::{Keeper, Machine, SharedJournal};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
 use crate::top::live::{self, View};
@@ -172,7 +174,21 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
     let clients = SharedClients::open(dir, pool)?;
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
-    let handler = GatewayControl { clients: clients.clone(), key: public, listening, loop_: outbox };
+    let nothing = Keeper::start(
+        dir,
+        &SharedJournal::default(),
+        clients.clone(),
+        outbox.clone(),
+        Machine::that_grants_nothing(),
+    )?;
+    let handler = GatewayControl {
+        clients: clients.clone(),
+        key: public,
+        listening,
+        loop_: outbox,
+        keeper: nothing,
+        audit: Audit::start(dir)?,
+    };
     let _server = Server::start(dir, handler)?;
     tracing::info!(device = tun.name(), address = %listener.local_addr()?, key = %public, "gateway ready");
     service::ready();
@@ -234,7 +250,7 @@ fn help(
 struct ApControl(Outbox);
 
 impl ControlHandler for ApControl {
-    fn answer(&self, request: Request) -> Response {
+    fn answer(&self, request: Request, _by: u32) -> Response {
         self.0.ask(request).unwrap_or_else(|error| Response::refused(&error))
     }
 }

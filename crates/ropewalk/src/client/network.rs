@@ -18,7 +18,8 @@ pub(crate) struct Network {
     /// The device's index and name.
     device: (u32, String),
     wanted: Vec<IpNet>,
-    dns: Vec<IpAddr>,
+    /// Name servers, and the domains that they are asked about; without any, all names are.
+    dns: (Vec<IpAddr>, Vec<String>),
     addresses: Vec<IpNet>,
     mtu: u32,
 }
@@ -29,7 +30,7 @@ impl Network {
         journal: Journal,
         tun: &Tun,
         wanted: Vec<IpNet>,
-        dns: Vec<IpAddr>,
+        dns: (Vec<IpAddr>, Vec<String>),
         mtu: u32,
     ) -> Network {
         let (routes, device) = (Routes::new(tun.index()), (tun.index(), tun.name().to_owned()));
@@ -71,8 +72,9 @@ impl Network {
                 self.routes.add(&mut self.journal, *network)?;
             }
             self.follow(links);
-            if !self.dns.is_empty() {
-                dns::set(&mut self.journal, &self.device.1, &self.dns)?;
+            let (servers, domains) = &self.dns;
+            if !servers.is_empty() {
+                dns::set(&mut self.journal, &self.device.1, servers, domains)?;
             }
         }
         Ok(())
@@ -97,7 +99,9 @@ impl Network {
 
     /// Answers of this machine to those who reach it by these interfaces leave as before.
     pub(crate) fn follow(&mut self, links: &[Link]) {
-        for address in links.iter().flat_map(|l| &l.addresses).filter(|a| a.usable) {
+        // Not the bond's own addresses: answers from them go into the bond.
+        let others = links.iter().filter(|l| l.name != self.device.1);
+        for address in others.flat_map(|l| &l.addresses).filter(|a| a.usable) {
             if let Err(error) = self.routes.keep_replies(&mut self.journal, address.ip) {
                 tracing::warn!(address = %address.ip, "{error}");
             }

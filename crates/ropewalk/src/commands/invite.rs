@@ -4,8 +4,10 @@ use crate::cli::{StoreArgs, Which};
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, failure};
+use crate::gateway::audit::{self, Entry};
 use crate::gateway::control;
 use crate::gateway::endpoints::{self, FILE as GATEWAY_FILE, Listening};
+use crate::gateway::grants;
 use crate::qr;
 use crate::state::clients::{Clients, FILE};
 use crate::state::{StateDir, identity};
@@ -80,6 +82,9 @@ fn on_files(dir: &StateDir, args: &Invite) -> anyhow::Result<String> {
     let tls = endpoints::by_tls(&listening, &endpoints)?;
     let token = control::invite(&mut clients, key, &args.name, endpoints)?.with_tls(tls);
     dir.write_json(FILE, &clients)?;
+    grants::forget_in(dir, &args.name)?;
+    let by = rustix::process::getuid().as_raw();
+    audit::note(dir, &Entry::new("invited").client(&args.name).by(by))?;
     Ok(token.to_text().to_string())
 }
 

@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
 mod ap;
+mod audit;
 mod clients;
 mod drain;
+mod grants;
 mod invite;
 mod link;
 mod mptcp;
@@ -17,8 +19,10 @@ mod status;
 mod up;
 
 pub(crate) use ap::Ap;
+pub(crate) use audit::AuditArgs;
 pub(crate) use clients::Clients;
 pub(crate) use drain::Drain;
+pub(crate) use grants::{ForwardArgs, GroupArgs, LimitArgs};
 pub(crate) use invite::{Invite, create_token, run as invite};
 pub(crate) use link::LinkArgs;
 pub(crate) use mptcp::Mptcp;
@@ -42,6 +46,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Doctor(args) => crate::doctor::run(&args),
         Command::Invite(args) => invite(&args),
         Command::Clients(args) => clients::run(&args),
+        Command::Forward(args) => grants::forward(args),
+        Command::Group(args) => grants::group(args),
+        Command::Limit(args) => grants::limit(args),
+        Command::Audit(args) => audit::run(&args),
         Command::Drain(args) => drain::run(&args),
         Command::Up(args) => up::run(args),
         Command::Ap(args) => ap::run(args),

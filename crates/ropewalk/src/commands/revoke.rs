@@ -4,7 +4,9 @@ use super::invite::lock;
 use crate::cli::{StoreArgs, Which};
 use crate::control::ask::Line;
 use crate::control::protocol::Request;
+use crate::gateway::audit::{self, Entry};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::gateway::grants;
 use crate::state::StateDir;
 use crate::state::clients::{Clients, FILE};
 use clap::Args;
@@ -33,6 +35,9 @@ pub(crate) fn run(args: &Revoke) -> anyhow::Result<()> {
         let mut clients: Clients = dir.read_json(FILE)?.unwrap_or_default();
         clients.revoke(&args.name)?;
         dir.write_json(FILE, &clients)?;
+        grants::forget_in(&dir, &args.name)?;
+        let by = rustix::process::getuid().as_raw();
+        audit::note(&dir, &Entry::new("revoked").client(&args.name).by(by))?;
     }
     eprintln!("{} is revoked", args.name);
     Ok(())

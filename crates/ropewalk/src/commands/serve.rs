@@ -8,8 +8,10 @@ use crate::daemon::{
     Core, DEVICE_QUEUE, Devices, Links, Outbox, Reload, Running, entropy, mailbox, run as run_loop,
     take_precedence,
 };
+use crate::gateway::audit::{Audit, Entry};
 use crate::gateway::control::{GatewayControl, choose};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening, by_tls};
+use crate::gateway::grants::{Keeper, Machine, SharedJournal};
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::radios::Radios;
 use crate::gateway::tls::{self, Certificate};
@@ -25,15 +27,16 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
 use ropewalk_fleet::Evict;
 use ropewalk_net::poll::Signals;
-use ropewalk_net::setup::{DeviceConfig, Journal, Routes, configure, forwarding};
+use ropewalk_net::setup::{DeviceConfig, Journal, Protocol, Routes, configure, forwarding};
 use ropewalk_net::tls::{Identity, Listeners};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
 use ropewalk_session::{BackhaulEnd, Endpoint, Layer, StaticKey};
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// `ropewalk serve`.
 #[derive(Debug, Args)]
@@ -85,12 +88,29 @@ pub(super) fn start(options: GatewayOptions) -> anyhow::Result<()> {
     privileges::check()?;
     let dir = StateDir::open(&options.state)?;
     let _lock = dir.lock()?;
-    let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    let outcome = serve(options, &dir, &mut journal);
-    outcome.and(journal.restore().map_err(Into::into))
+    let journal = TakesBack(Arc::new(Mutex::new(Some(journal))));
+    let outcome = serve(options, &dir, &journal.0);
+    let journal = journal.take();
+    outcome.and(journal.map_or(Ok(()), Journal::restore).map_err(Into::into))
+}
+
+/// The journal is shared with the thread that grants; it ends with this all the same, also on the way out of a panic.
+struct TakesBack(SharedJournal);
+
+impl TakesBack {
+    fn take(&self) -> Option<Journal> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for TakesBack {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
 }
 
 /// What is wanted, from the command line and the file.
@@ -142,36 +162,26 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     Ok(GatewayOptions { file, reload, state: args.state.dir, pool, backhaul: None, behind: Vec::new() })
 }
 
-fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()> {
-    let GatewayOptions { file, reload, pool, backhaul, behind, .. } = options;
-    let radios = backhaul.is_some().then(|| super::ap::radios(&file, dir)).transpose()?;
-    if backhaul.is_some() {
-        super::ap::protect_frames(&file.ap.link, journal);
+fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> anyhow::Result<()> {
+    let file = &options.file;
+    let is_ap = options.backhaul.is_some();
+    let radios = is_ap.then(|| super::ap::radios(file, dir)).transpose()?;
+    if is_ap {
+        with(journal, |journal| super::ap::protect_frames(&file.ap.link, journal))?;
     }
-    let config =
-        Config { backhaul, client_to_client: file.serve.client_to_client, ..file.engine.to_config() };
+    let (client_to_client, backhaul) = (file.serve.client_to_client, options.backhaul.clone());
+    let config = Config { backhaul, client_to_client, ..file.engine.to_config() };
     let (inbox, outbox) = mailbox()?;
-    let (fleet, key) = match join(&file, pool, &outbox)? {
+    let (fleet, key) = match join(file, options.pool, &outbox)? {
         Some((fleet, key)) => (Some(fleet), key),
         None => (None, identity::load_or_make(dir)?),
     };
-    let public = key.public();
-    let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
-    let tls =
-        (radios.is_none() && !file.serve.tls_listen.is_empty()).then(|| open_tls(&file, dir)).transpose()?;
-    let (devices, ports) = match config.layer() {
-        Layer::Two => (Devices::to_come(ports::prefix(&file)), Some(Ports::new(&file)?)),
-        Layer::Three => (Devices::one(set_up(&file, &pool, &behind, journal)?), None),
-    };
-    let own = || sockets.iter().map(UdpSocket::local_addr).collect();
-    let listen = radios.as_ref().map_or_else(own, Radios::addresses);
-    let tls_port = tls.as_ref().and_then(|(l, ..)| l.addresses().first().map(SocketAddr::port));
-    let listening = record(&file, dir, (listen, tls_port), devices.name());
-    let signals = Signals::new().context("signals cannot be caught")?;
-    take_precedence(file.engine.nice);
-    privileges::drop_all_but_network()?;
+    let (public, in_fleet) = (key.public(), fleet.is_some());
+    let opened = open(&options, config.layer(), radios.as_ref(), dir, journal)?;
+    let machine = machine(&options, &opened, config.joins_clients(), in_fleet);
+    let Opened { sockets, tls, devices, ports, listening, signals, .. } = opened;
+    let GatewayOptions { file, reload, pool, .. } = options;
 
-    let in_fleet = fleet.is_some();
     let clients = registry(fleet, dir, pool, &listening)?.with_networks(&file.ap.repeater);
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
@@ -188,30 +198,120 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &mut Journal) -> anyh
         let outbox = outbox.clone();
         metrics::serve(address, move || outbox.ask(Request::Status {}))?;
     }
-    let handler = GatewayControl { clients: clients.clone(), key: public, listening, loop_: outbox };
-    let _server = Server::start(dir, handler)?;
-    let what = if radios.is_some() { "access point ready" } else { "gateway ready" };
+    let keeper = Keeper::start(dir, journal, clients.clone(), outbox.clone(), machine)?;
+    let audit = Audit::start(dir)?;
+    audit.note(Entry::new("started"));
+    let noted = (keeper.clone(), audit.clone());
     let leaving = clients.clone();
-    let mut gateway = Gateway::new(clients, reload, ports, now);
+    let mut gateway = Gateway::new(clients.clone(), reload, ports, noted, now);
+    let handler = GatewayControl { clients, key: public, listening, loop_: outbox, keeper, audit };
+    let _server = Server::start(dir, handler)?;
+    if in_fleet {
+        gateway.keep_accounts();
+    }
+    equip(&mut gateway, &mut running, &file, tls, radios)?;
+    service::ready();
+    let what = if is_ap { "access point ready" } else { "gateway ready" };
+    tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
+    let outcome = run_loop(&mut running, &mut gateway);
+    leaving.leave();
+    outcome
+}
+
+/// What a gateway opens while it has the rights to.
+struct Opened {
+    sockets: Vec<UdpSocket>,
+    tls: Option<(Listeners, Identity, Certificate)>,
+    devices: Devices,
+    ports: Option<Ports>,
+    listening: Listening,
+    signals: Signals,
+    /// This machine forwarded IPv4, and IPv6, before.
+    forwarded: [bool; 2],
+}
+
+/// Opens it, and gives up the rights.
+fn open(
+    options: &GatewayOptions,
+    layer: Layer,
+    radios: Option<&Radios>,
+    dir: &StateDir,
+    journal: &SharedJournal,
+) -> anyhow::Result<Opened> {
+    let GatewayOptions { file, pool, behind, .. } = options;
+    let forwarded = forwards();
+    let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
+    let wants_tls = radios.is_none() && !file.serve.tls_listen.is_empty();
+    let tls = wants_tls.then(|| open_tls(file, dir)).transpose()?;
+    let (devices, ports) = match layer {
+        Layer::Two => (Devices::to_come(ports::prefix(file)), Some(Ports::new(file)?)),
+        Layer::Three => {
+            let tun = with(journal, |journal| set_up(file, pool, behind, journal))??;
+            (Devices::one(tun), None)
+        }
+    };
+    let own = || sockets.iter().map(UdpSocket::local_addr).collect();
+    let listen = radios.map_or_else(own, Radios::addresses);
+    let tls_port = tls.as_ref().and_then(|(l, ..)| l.addresses().first().map(SocketAddr::port));
+    let listening = record(file, dir, (listen, tls_port), devices.name());
+    let signals = Signals::new().context("signals cannot be caught")?;
+    take_precedence(file.engine.nice);
+    privileges::drop_all_but_network()?;
+    Ok(Opened { sockets, tls, devices, ports, listening, signals, forwarded })
+}
+
+/// What grants to clients are judged by.
+fn machine(options: &GatewayOptions, opened: &Opened, all_joined: bool, in_fleet: bool) -> Machine {
+    let GatewayOptions { file, pool, behind, .. } = options;
+    let device = || (opened.devices.name().to_owned(), pool.gateway());
+    let forwards_anyway = file.serve.masquerade || !behind.is_empty();
+    Machine {
+        device: opened.ports.is_none().then(device),
+        own: own_ports(&opened.listening, file),
+        all_joined,
+        in_fleet,
+        closed: opened.forwarded.map(|was| !was && !forwards_anyway),
+    }
+}
+
+/// Gives it what else it receives by.
+fn equip(
+    gateway: &mut Gateway,
+    running: &mut Running,
+    file: &File,
+    tls: Option<(Listeners, Identity, Certificate)>,
+    radios: Option<Radios>,
+) -> anyhow::Result<()> {
     if let Some((listeners, identity, certificate)) = tls {
         running.offer_tls(tls::offer(listeners, identity)?)?;
         gateway.offers_tls(certificate);
     }
-    if in_fleet {
-        gateway.keep_accounts();
-    }
     if let Some(radios) = radios {
-        gateway.listen_on(radios, &mut running)?;
+        gateway.listen_on(radios, running)?;
         if let Some(keys) = &file.ap.migrate {
             let own = dedicated(&file.ap.link).next();
             own.map_or(Ok(()), |link| gateway.let_move(&link.interface, keys))?;
         }
     }
-    service::ready();
-    tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
-    let outcome = run_loop(&mut running, &mut gateway);
-    leaving.leave();
-    outcome
+    Ok(())
+}
+
+/// Does something with the journal, which is there until the gateway ends.
+fn with<T>(journal: &SharedJournal, work: impl FnOnce(&mut Journal) -> T) -> anyhow::Result<T> {
+    let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(work(journal.as_mut().context("the gateway is stopping")?))
+}
+
+/// Whether this machine forwards IPv4, and IPv6, without our doing.
+fn forwards() -> [bool; 2] {
+    let on = |key: &str| std::fs::read_to_string(key).is_ok_and(|value| value.trim() == "1");
+    ["/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv6/conf/all/forwarding"].map(on)
+}
+
+/// Ports of the gateway's own, which lead to no client.
+fn own_ports(listening: &Listening, file: &File) -> BTreeSet<(Protocol, u16)> {
+    let tcp = file.serve.tls_listen.iter().chain(&file.metrics.listen);
+    listening.ports().into_iter().chain(tcp.map(|address| (Protocol::Tcp, address.port()))).collect()
 }
 
 /// TLS's sockets, while a low port can be had, and what it shows.

@@ -4,7 +4,7 @@ use crate::cli::{Daemon, LogFormat, PathName, State};
 use crate::client::{
     Client, ClientOptions, Meter, Network, Parts, PathSettings, RepeaterPart, Resolver, TlsOptions,
 };
-use crate::config::{self, File as Settings, Name, PathEntry, TlsMode};
+use crate::config::{self, Domain, File as Settings, Name, PathEntry, TlsMode};
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};
 use crate::daemon::{
@@ -54,6 +54,9 @@ pub(crate) struct Up {
     /// Use this name server through the bond; give it again for more
     #[arg(long = "dns", value_name = "ADDR")]
     pub dns: Vec<IpAddr>,
+    /// Ask these name servers only about this domain, such as corp.example; give it again for more
+    #[arg(long = "dns-domain", value_name = "DOMAIN")]
+    pub dns_domains: Vec<Domain>,
     /// Block all traffic outside the bond until the client is stopped; needs --route 0.0.0.0/0. `ropewalk restore` unblocks after a crash
     #[arg(long)]
     pub kill_switch: bool,
@@ -135,6 +138,9 @@ fn merge(args: Up, mut file: Settings) -> Settings {
     if !args.dns.is_empty() {
         up.dns = args.dns;
     }
+    if !args.dns_domains.is_empty() {
+        up.dns_domains = args.dns_domains.into_iter().map(Name).collect();
+    }
     if !args.paths.is_empty() {
         // What the file says about the same paths still counts.
         let old = std::mem::take(&mut up.path);
@@ -174,7 +180,8 @@ fn connect(
 
     let (inbox, outbox) = mailbox()?;
     let hooks = file.up.hooks.as_deref().map(|dir| Hooks::start(dir, tun.name())).transpose()?;
-    let (routes, dns) = (file.up.route.clone(), file.up.dns.clone());
+    let domains = file.up.dns_domains.iter().map(|d| d.0.0.clone()).collect();
+    let (routes, dns) = (file.up.route.clone(), (file.up.dns.clone(), domains));
     let parts = Parts {
         follower,
         resolver: Resolver::start(outbox.clone())?,
@@ -243,7 +250,7 @@ fn open_device(file: &Settings, config: &Config, journal: &mut Journal) -> anyho
 struct ClientControl(Outbox);
 
 impl ControlHandler for ClientControl {
-    fn answer(&self, request: Request) -> Response {
+    fn answer(&self, request: Request, _by: u32) -> Response {
         self.0.ask(request).unwrap_or_else(|error| Response::refused(&error))
     }
 }

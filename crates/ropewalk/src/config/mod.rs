@@ -11,7 +11,7 @@ mod values;
 pub(crate) use backhaul::{Ap, BackhaulLink, Migrate, Repeater, RoutedSubnets, dedicated};
 pub(crate) use error::ConfigError;
 pub(crate) use roam::Roam;
-pub(crate) use values::{Amount, Name};
+pub(crate) use values::{Amount, BitRate, Domain, Name};
 
 use crate::cli::{LogFormat, PathName};
 use ipnet::IpNet;
@@ -114,6 +114,10 @@ pub(crate) struct Up {
     /// Name servers to ask through the bond, by systemd-resolved. Default: none.
     #[schemars(with = "Vec<String>")]
     pub dns: Vec<IpAddr>,
+    /// Domains that these name servers are asked about, such as `["corp.example"]`: all other names are asked for as before. Default: none, all names are theirs.
+    /// Not changed by a reload.
+    #[schemars(with = "Vec<String>")]
+    pub dns_domains: Vec<Name<Domain>>,
     /// Let nothing leave this machine but through the bond, from the start until the client is told to stop: also while the bond is down, or was killed. It
     /// needs a default route into the bond and nftables. Default: `false`, because the machine is cut off while the bond is.
     pub kill_switch: bool,
@@ -402,6 +406,12 @@ impl File {
         };
         if self.serve.tls_cert.is_some() != self.serve.tls_key.is_some() {
             return Err(("tls-cert", "tls-cert and tls-key belong together: name both, or neither".into()));
+        }
+        if self.up.dns.is_empty() && !self.up.dns_domains.is_empty() {
+            return Err((
+                "dns-domains",
+                "dns-domains needs name servers, such as dns = [\"10.77.0.1\"]".into(),
+            ));
         }
         within("tls-endpoints", self.serve.tls_endpoints.len() as u64, 0, TLS_ENDPOINTS_MAX as u64)?;
         within("tun-mtu", e.tun_mtu.into(), 1280, 9000)?;

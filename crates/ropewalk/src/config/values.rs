@@ -14,6 +14,80 @@ impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for Name<T> {
     }
 }
 
+/// A rate in bits a second: `20Mbit`, `500 kbit`, `1Gbit`, or a plain number of bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BitRate(pub u64);
+
+/// Below this a super-packet takes seconds; above it nothing of ours carries.
+const RATES: std::ops::RangeInclusive<u64> = 64_000..=100_000_000_000;
+
+impl FromStr for BitRate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<BitRate, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is no rate: write a number with kbit, Mbit or Gbit, from 64kbit to 100Gbit, such as 20Mbit"
+            )
+        };
+        let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = (&text[..at], text[at..].trim());
+        let scale: f64 = match unit {
+            "" | "bit" => 1.0,
+            "k" | "kbit" => 1e3,
+            "M" | "Mbit" => 1e6,
+            "G" | "Gbit" => 1e9,
+            _ => return Err(wrong()),
+        };
+        let bits = number.parse::<f64>().map_err(|_| wrong())? * scale;
+        if bits.is_finite() && RATES.contains(&(bits as u64)) {
+            Ok(BitRate(bits as u64))
+        } else {
+            Err(wrong())
+        }
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bits if bits.is_multiple_of(1_000_000) => write!(f, "{}Mbit", bits / 1_000_000),
+            bits if bits.is_multiple_of(1_000) => write!(f, "{}kbit", bits / 1_000),
+            bits => write!(f, "{bits}bit"),
+        }
+    }
+}
+
+impl Serialize for BitRate {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BitRate {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<BitRate, D::Error> {
+        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A domain of names, such as `corp.example`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Domain(pub String);
+
+impl FromStr for Domain {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Domain, String> {
+        let name = text.strip_suffix('.').unwrap_or(text);
+        let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+        let is_label = |l: &str| (1..=63).contains(&l.len()) && l.bytes().all(letter) && !l.starts_with('-');
+        if name.len() <= 253 && name.split('.').all(is_label) {
+            return Ok(Domain(name.to_ascii_lowercase()));
+        }
+        Err(format!("`{text}` is no domain: write one such as corp.example, in its ASCII form"))
+    }
+}
+
 /// An amount of data in bytes: `10GB`, `500 MB`, `1GiB`, or a plain number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Amount(pub u64);

@@ -3,6 +3,7 @@
 use crate::bunch::report::BunchStatus;
 use crate::commands::PathOptions;
 use crate::exit::{self, Code};
+use crate::gateway::grants::{Change, Grants};
 use crate::report::Snapshot;
 use crate::report::history::Happened;
 use crate::report::pep::PepStatus;
@@ -50,6 +51,19 @@ pub(crate) enum Request {
     Drain {
         /// Take them again.
         off: bool,
+    },
+    /// Gateway: what clients are granted.
+    Grants {},
+    /// Gateway: change what clients are granted.
+    Grant {
+        /// How.
+        change: Change,
+    },
+    /// Gateway, within the daemon only: clients may reach each other, as the firewall lets them.
+    #[serde(skip)]
+    JoinClients {
+        /// They may.
+        on: bool,
     },
     /// Client: use another interface or endpoint.
     PathAdd {
@@ -121,6 +135,11 @@ pub(crate) enum Response {
         /// All of them.
         clients: Vec<KnownClient>,
     },
+    /// What clients are granted.
+    Grants {
+        /// All of it.
+        grants: Box<Grants>,
+    },
     /// How a part of a bunch does.
     Bunch {
         /// All of it.
@@ -187,6 +206,7 @@ mod tests {
         for line in [
             r#"{"ask":"expel","client":"x"}"#,
             r#"{"ask":"resolved"}"#,
+            r#"{"ask":"join-clients","on":true}"#,
             "{}",
             "[]",
             r#"{"ask":"status","x":1}"#,

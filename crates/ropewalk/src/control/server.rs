@@ -18,8 +18,8 @@ const SILENCE: Duration = Duration::from_secs(60);
 
 /// Answers requests, on any thread.
 pub(crate) trait ControlHandler: Send + Sync + 'static {
-    /// The answer to one request.
-    fn answer(&self, request: Request) -> Response;
+    /// The answer to one request of the user `by`.
+    fn answer(&self, request: Request, by: u32) -> Response;
 }
 
 /// The socket, removed when this is dropped.
@@ -79,6 +79,7 @@ fn listen(listener: &UnixListener, handler: &Arc<dyn ControlHandler>) {
 fn converse(stream: UnixStream, handler: &dyn ControlHandler) -> anyhow::Result<()> {
     stream.set_read_timeout(Some(SILENCE))?;
     stream.set_write_timeout(Some(SILENCE))?;
+    let by = ropewalk_net::peer::user(&stream)?;
     let mut stream = BufReader::new(stream);
     loop {
         let mut line = String::new();
@@ -86,7 +87,7 @@ fn converse(stream: UnixStream, handler: &dyn ControlHandler) -> anyhow::Result<
             return Ok(());
         }
         let answer = match serde_json::from_str::<Request>(&line) {
-            Ok(request) => handler.answer(request),
+            Ok(request) => handler.answer(request, by),
             Err(error) => {
                 let sentence = format!(
                     "the daemon does not understand the request ({error}): restart it if it is older"

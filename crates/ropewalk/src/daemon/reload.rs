@@ -82,6 +82,7 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("up.tun", old.up.tun != new.up.tun),
         ("up.token-file", old.up.token_file != new.up.token_file),
         ("up.dns", old.up.dns != new.up.dns),
+        ("up.dns-domains", old.up.dns_domains != new.up.dns_domains),
         ("up.kill-switch", old.up.kill_switch != new.up.kill_switch),
         ("up.path (which paths there are)", names(old) != names(new)),
         ("[ap]", old.ap != new.ap),

@@ -1,6 +1,8 @@
 //! Inviting and revoking: over the control socket while the daemon runs, else on the files.
 
+use super::audit::{Audit, Entry};
 use super::endpoints::{self, Listening};
+use super::grants::Keeper;
 use super::registry::SharedClients;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::ControlHandler;
@@ -19,13 +21,36 @@ pub(crate) struct GatewayControl {
     pub listening: Listening,
     /// The loop.
     pub loop_: Outbox,
+    /// What clients are granted.
+    pub keeper: Keeper,
+    /// Who did what.
+    pub audit: Audit,
 }
 
 impl ControlHandler for GatewayControl {
-    fn answer(&self, request: Request) -> Response {
+    fn answer(&self, request: Request, by: u32) -> Response {
         let outcome = match request {
-            Request::Invite { name, endpoints } => self.invite(&name, &endpoints),
-            Request::Revoke { name } => self.revoke(&name),
+            Request::Invite { name, endpoints } => self.invite(&name, &endpoints).inspect(|_| {
+                self.audit.note(Entry::new("invited").client(&name).by(by));
+            }),
+            // It counts even where it could not be noted.
+            Request::Revoke { name } => {
+                let known = self.clients.known().iter().any(|c| c.name == name);
+                let outcome = self.revoke(&name);
+                if known {
+                    self.audit.note(Entry::new("revoked").client(&name).by(by));
+                }
+                outcome
+            }
+            Request::Grants {} => Ok(Response::Grants { grants: Box::new(self.keeper.granted()) }),
+            Request::Grant { change } => self.keeper.change(change).map(|said| {
+                tracing::info!("{said}");
+                self.audit.note(Entry::new("changed").detail(&said).by(by));
+                Response::Done { said }
+            }),
+            Request::Drain { off } => self.loop_.ask(Request::Drain { off }).inspect(|_| {
+                self.audit.note(Entry::new(if off { "drain ended" } else { "drained" }).by(by));
+            }),
             Request::Clients {} => Ok(Response::Clients { clients: self.clients.known() }),
             other => self.loop_.ask(other),
         };
@@ -49,6 +74,8 @@ impl GatewayControl {
         };
         let token = new_token(self.key, endpoints)?.with_tls(tls);
         self.clients.invite(name, token.invite, &token.secret)?;
+        // What another of that name had is not this one's.
+        self.keeper.forget(name).inspect_err(|_| drop(self.clients.revoke(name)))?;
         tracing::info!(client = name, "invited");
         Ok(Response::Token { token: token.to_text().to_string() })
     }
@@ -57,7 +84,7 @@ impl GatewayControl {
     fn revoke(&self, name: &str) -> anyhow::Result<Response> {
         let client = self.clients.revoke(name)?;
         let expelled = client.map(|client| self.loop_.ask(Request::Expel { client })).transpose();
-        let saved = self.clients.save();
+        let saved = self.clients.save().and(self.keeper.forget(name));
         tracing::info!(client = name, "revoked");
         revoked(name, expelled.map(drop), saved)
     }
@@ -123,6 +150,7 @@ fn new_token(gateway: PublicKey, endpoints: Vec<Endpoint>) -> anyhow::Result<Tok
 mod tests {
     use super::*;
     use crate::daemon::mailbox;
+    use crate::gateway::grants::{Machine, SharedJournal};
     use crate::state::pool::Pool;
     use crate::state::tests::Scratch;
     use crate::state::{StateDir, clients};
@@ -148,7 +176,16 @@ mod tests {
             SharedClients::open(dir, Pool::new(&["10.77.0.1/24".parse().unwrap()]).unwrap()).unwrap();
         let listening = Listening { listen: vec!["192.0.2.1:4500".parse().unwrap()], ..Listening::default() };
         let key = StaticKey::generate(&mut rand::rng()).unwrap().public();
-        (GatewayControl { clients, key, listening, loop_ }, expelled)
+        let keeper = Keeper::start(
+            dir,
+            &SharedJournal::default(),
+            clients.clone(),
+            loop_.clone(),
+            Machine::that_grants_nothing(),
+        )
+        .unwrap();
+        let audit = Audit::start(dir).unwrap();
+        (GatewayControl { clients, key, listening, loop_, keeper, audit }, expelled)
     }
 
     /// Invites `alice`, and lets her in.

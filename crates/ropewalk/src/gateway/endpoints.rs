@@ -2,8 +2,10 @@
 
 use crate::exit::{Code, failure};
 use ropewalk_net::links::{self, Unusable};
+use ropewalk_net::setup::Protocol;
 use ropewalk_session::{ENDPOINTS_MAX, Endpoint, Host, TLS_ENDPOINTS_MAX};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
 /// The file in the state directory.
@@ -32,6 +34,12 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
+    /// The ports that are the gateway's own.
+    pub(crate) fn ports(&self) -> BTreeSet<(Protocol, u16)> {
+        let udp = self.listen.iter().map(|a| (Protocol::Udp, a.port()));
+        udp.chain(self.tls.map(|port| (Protocol::Tcp, port))).collect()
+    }
+
     /// Whether the clients are in the state directory, as a command needs it that works on the
     /// files.
     pub(crate) fn check_own(&self) -> anyhow::Result<()> {

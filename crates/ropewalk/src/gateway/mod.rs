@@ -1,9 +1,11 @@
 //! The gateway: what it adds to the loop.
 
 mod accounts;
+pub(crate) mod audit;
 mod channel_switcher;
 pub(crate) mod control;
 pub(crate) mod endpoints;
+pub(crate) mod grants;
 pub(crate) mod ports;
 pub(crate) mod radios;
 mod registry;
@@ -17,10 +19,13 @@ use crate::daemon::{Flow, Reload, Role, Running};
 use crate::report;
 use crate::report::history::What;
 use accounts::Accounts;
+use audit::{Audit, Entry};
 use channel_switcher::ChannelSwitcher;
+use grants::Keeper;
 use ports::Ports;
 use radios::Radios;
 use ropewalk_bond::api::Event;
+use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::PeerStatus;
 use ropewalk_bond::path::Route;
 use ropewalk_net::links;
@@ -49,6 +54,10 @@ pub(crate) struct Gateway {
     streams_due: Time,
     /// In a fleet, what clients use, and when that is looked at next.
     accounts: Option<(Accounts, Time)>,
+    /// What clients are granted.
+    keeper: Keeper,
+    /// Who did what.
+    audit: Audit,
 }
 
 impl Gateway {
@@ -57,6 +66,7 @@ impl Gateway {
         clients: SharedClients,
         reload: Reload,
         ports: Option<Ports>,
+        (keeper, audit): (Keeper, Audit),
         started: Time,
     ) -> Gateway {
         Gateway {
@@ -71,6 +81,8 @@ impl Gateway {
             certificate: None,
             streams_due: Time::NEVER,
             accounts: None,
+            keeper,
+            audit,
         }
     }
 
@@ -160,6 +172,9 @@ impl Role for Gateway {
             Event::ClientUp { client, remote, device } => {
                 tracing::info!(client = self.name(&client), %remote, "client connected");
                 self.clients.came(&client);
+                let name = self.name(&client);
+                self.keeper.came(&name);
+                self.audit.note(Entry::new("came").client(&name).address(remote.to_string()));
                 running.history.note(now, What::ClientUp { peer: self.name(&client) });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.plug(running, client, device)) {
                     tracing::error!(
@@ -171,6 +186,7 @@ impl Role for Gateway {
             Event::ClientDown { client, why } => {
                 tracing::info!(client = self.name(&client), why, "client disconnected");
                 self.clients.went(&client);
+                self.audit.note(Entry::new("left").client(&self.name(&client)).detail(why));
                 running.history.note(now, What::ClientDown { peer: self.name(&client), why: why.into() });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.unplug(running, &client)) {
                     tracing::warn!(client = self.name(&client), "{error:#}");
@@ -208,6 +224,11 @@ impl Role for Gateway {
             }
             Request::Dismiss { client } => {
                 running.core.engine.dismiss(&client, "another gateway serves it");
+                Response::Done { said: String::new() }
+            }
+            Request::JoinClients { on } => {
+                let now = running.core.engine.config().clone();
+                running.core.engine.reconfigure(Config { client_to_client: on, ..now });
                 Response::Done { said: String::new() }
             }
             Request::Drain { off } => self.drain(running, off, now),
@@ -258,6 +279,8 @@ impl Role for Gateway {
 
     fn on_reload(&mut self, running: &mut Running, _now: Time) {
         self.reload.again(running);
+        self.keeper.again();
+        self.audit.note(Entry::new("reloaded"));
         let read = self.certificate.as_ref().and_then(Certificate::again);
         match (read, running.core.streams.tls()) {
             (Some(Ok(identity)), Some(tls)) => {

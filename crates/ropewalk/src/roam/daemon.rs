@@ -74,7 +74,9 @@ pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result
     let _server = Server::start(&dir, Control(Arc::clone(&shown)))?;
     if let Some(address) = metrics {
         let control = Control(Arc::clone(&shown));
-        crate::metrics::serve(address, move || Ok(control.answer(Request::Roam {})))?;
+        crate::metrics::serve(address, move || {
+            Ok(control.answer(Request::Roam {}, rustix::process::getuid().as_raw()))
+        })?;
     }
     let mut daemon = Daemon {
         files: args,
@@ -119,7 +121,7 @@ pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result
 struct Control(Arc<Mutex<RoamStatus>>);
 
 impl ControlHandler for Control {
-    fn answer(&self, request: Request) -> Response {
+    fn answer(&self, request: Request, _by: u32) -> Response {
         match request {
             Request::Roam {} => {
                 let status = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();

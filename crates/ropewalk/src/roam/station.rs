@@ -239,7 +239,7 @@ impl Station {
         self.given = Some(given);
         if world.roam.dns && !lease.dns.is_empty() && self.resolver.is_none() {
             let name = self.name().to_owned();
-            match dns::set(world.journal, &name, &lease.dns) {
+            match dns::set(world.journal, &name, &lease.dns, &[]) {
                 Ok(()) => self.resolver = world.journal.changes().last().cloned(),
                 Err(error) => tracing::debug!(%error, "name servers are not set"),
             }

@@ -109,6 +109,12 @@ pub(crate) enum ClientsError {
     BadName,
 }
 
+/// Whether a text can name a client, or a group of them.
+pub(crate) fn is_name(text: &str) -> bool {
+    let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    (1..=64).contains(&text.len()) && text.bytes().all(letter)
+}
+
 impl Client {
     /// The device has connected at least once.
     pub(crate) fn has_come(&self) -> bool {
@@ -129,8 +135,7 @@ impl Clients {
         invite: InviteId,
         secret: &InviteSecret,
     ) -> Result<(), ClientsError> {
-        let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-        if !(1..=64).contains(&name.len()) || !name.bytes().all(letter) {
+        if !is_name(name) {
             return Err(ClientsError::BadName);
         }
         if self.clients.iter().any(|c| c.name == name && !c.revoked) {

@@ -5,6 +5,8 @@
 //! | `lock` | held by the running daemon |
 //! | `key` | this end's static key, base64 |
 //! | `clients.json` | gateway: who was invited, and who came |
+//! | `grants.json` | gateway: what clients were granted: ports, groups, caps |
+//! | `audit.jsonl`, `sessions.jsonl` | gateway: who did what, and who came and went; with `.1` what was before |
 //! | `gateway.json` | gateway: where it listened last, for invites while it does not run |
 //! | `token` | client: the token used last |
 //! | `usage.json` | client: bytes used of metered paths |
@@ -212,6 +214,20 @@ impl StateDir {
             let _ = self.remove(&beside);
         }
         replaced.with_context(|| format!("{} cannot be written", self.path.join(name).display()))
+    }
+
+    /// Adds to a file, for its owner only. A file that would become longer than `most` bytes is renamed to `NAME.1` first, in place of that.
+    pub(crate) fn append(&self, name: &str, line: &[u8], most: u64) -> anyhow::Result<()> {
+        let added = || -> std::io::Result<()> {
+            let open = || self.open_file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND);
+            let mut file = open()?;
+            if file.metadata()?.len() + line.len() as u64 > most {
+                rustix::fs::renameat(&*self.dir, name, &*self.dir, format!("{name}.1"))?;
+                file = open()?;
+            }
+            file.write_all(line)
+        };
+        added().with_context(|| format!("{} cannot be written", self.path.join(name).display()))
     }
 
     /// Replaces a JSON file.

@@ -1,0 +1,406 @@
+//! What a gateway grants to some of its clients: forwarded ports, groups whose members reach each other, caps of rates.
+//!
+//! All of it is one table of the firewall, and a queueing discipline at the bond's device. There are two rules of routing besides, where a way is open that is not
+//! for all: what clients send goes nowhere unless the table has marked it. So a firewall that somebody flushes opens nothing.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use super::rule::{Rule, RuleKind};
+use super::sysctl::{forward_no_more, forwarding};
+use super::{Change, Journal, SetupError};
+use crate::command::Tool;
+use crate::nft::{Nft, quoted, table_name};
+
+/// The mark of packets from clients that have a way, to a member of their group or as answers from a forwarded port: "rg" in ASCII.
+pub const GROUP_MARK: u32 = 0x7267;
+/// The priority of the rule that lets them through; the next holds the others back.
+pub const GROUP_PRIORITY: u32 = 29_220;
+/// The handle of the queueing discipline, as tc writes it.
+const HANDLE: &str = "628";
+const TC: Tool = Tool { program: "tc", purpose: "a client's rate (`ropewalk limit`)", package: "iproute2" };
+const NFT: Nft = Nft { purpose: "what a gateway grants to its clients" };
+
+/// What has ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl Protocol {
+    /// As nftables has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
+        }
+    }
+}
+
+/// A port of this machine that leads to a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forward {
+    /// Of which protocol.
+    pub protocol: Protocol,
+    /// The port of this machine, at all of its addresses.
+    pub port: u16,
+    /// The client.
+    pub address: IpAddr,
+    /// The port of the client.
+    pub to: u16,
+    /// The client sees this machine's inner address, not the visitor's.
+    pub masquerade: bool,
+}
+
+/// What a client may send and receive at most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The client's addresses.
+    pub addresses: Vec<IpAddr>,
+    /// To the client, bits a second: shaped.
+    pub down_bps: Option<u64>,
+    /// From the client, bits a second: what is more is dropped.
+    pub up_bps: Option<u64>,
+}
+
+/// All that is granted, by addresses. The journal has the device only, by which the table is taken back: it must not grow with every change.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Grants {
+    /// The bond's device.
+    pub device: String,
+    /// Forwarded ports.
+    #[serde(skip)]
+    pub forwards: Vec<Forward>,
+    /// Groups, by their members' addresses.
+    #[serde(skip)]
+    pub groups: Vec<Vec<IpAddr>>,
+    /// Caps.
+    #[serde(skip)]
+    pub limits: Vec<Limit>,
+    /// For IPv4 and for IPv6: this machine forwards for the sake of these grants only, and so for clients nothing else than this.
+    #[serde(skip)]
+    pub closed: [bool; 2],
+}
+
+/// Puts `grants` in force in place of those before. `networks` are those of the clients.
+///
+/// # Errors
+/// `nft` or `tc` is not there, or refuses; a part may be in force then.
+pub fn grant(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Result<(), SetupError> {
+    let [v4, v6] = grants.forwarded();
+    // Ways are closed before the table goes that watches them.
+    for (v6, closed, needed) in [(false, grants.closed[0], v4), (true, grants.closed[1], v6)] {
+        if closed && !needed {
+            forward_no_more(journal, v6)?;
+        }
+    }
+    hold_back(journal, grants, networks)?;
+    replace(journal, grants)?;
+    forwarding(journal, v4, v6)?;
+    shape(&grants.device, &grants.limits)
+}
+
+/// The rules of routing, where some clients have a way that others have not.
+fn hold_back(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Result<(), SetupError> {
+    let (mut wanted, mut others) = (Vec::new(), Vec::new());
+    // From the last to the first: what is marked has a way only once all else has none.
+    for network in networks {
+        let v6 = network.addr().is_ipv6();
+        let closed = grants.closed[usize::from(v6)];
+        let everywhere = IpNet::new_assert(network.addr(), 0).trunc();
+        let network = if closed { everywhere } else { network.trunc() };
+        let interface = grants.device.clone();
+        let through = RuleKind::InMarkToMain { interface: interface.clone(), mark: GROUP_MARK };
+        let not = RuleKind::InToNowhere { interface, network };
+        let rules = [(1, not), (0, through)]
+            .map(|(place, does)| Change::Rule(Rule { v6, priority: GROUP_PRIORITY + place, does }));
+        let are = !grants.groups.is_empty() || (closed && grants.forwarded()[usize::from(v6)]);
+        (if are { &mut wanted } else { &mut others }).extend(rules);
+    }
+    let stands = |journal: &Journal, rule: &Change| journal.changes().contains(rule);
+    for rule in wanted {
+        if !stands(journal, &rule) {
+            journal.make(rule)?;
+        }
+    }
+    for rule in others.iter().rev() {
+        if stands(journal, rule) {
+            journal.undo(rule)?;
+        }
+    }
+    Ok(())
+}
+
+/// The table: replaced in one step, and gone where nothing is granted.
+fn replace(journal: &mut Journal, grants: &Grants) -> Result<(), SetupError> {
+    let noted = journal.changes().iter().find(|c| matches!(c, Change::Grants(_))).cloned();
+    match (noted, grants.is_empty()) {
+        (Some(_), false) => grants.add(),
+        (None, false) => journal.make(Change::Grants(grants.clone())),
+        (Some(noted), true) => journal.undo(&noted),
+        (None, true) => Ok(()),
+    }
+}
+
+impl Grants {
+    /// Nothing is granted.
+    pub fn is_empty(&self) -> bool {
+        self.forwards.is_empty() && self.groups.is_empty() && self.limits.is_empty()
+    }
+
+    /// Whether packets are forwarded for their sake, of IPv4 and of IPv6.
+    fn forwarded(&self) -> [bool; 2] {
+        let addresses = || self.forwards.iter().map(|f| &f.address).chain(self.groups.iter().flatten());
+        [addresses().any(IpAddr::is_ipv4), addresses().any(IpAddr::is_ipv6)]
+    }
+
+    pub(super) fn add(&self) -> Result<(), SetupError> {
+        NFT.replace(&self.name(), &self.rules())
+    }
+
+    pub(super) fn delete(&self) -> Result<(), SetupError> {
+        NFT.delete(&self.name())
+    }
+
+    fn name(&self) -> String {
+        table_name("grants", &self.device)
+    }
+
+    fn rules(&self) -> String {
+        let (limits, up) = self.uploads();
+        let closed = self.closed().unwrap_or_default();
+        format!("{limits}{}{up}{}{}{closed}", self.ports(), self.between(), self.downloads())
+    }
+
+    /// Forwarded ports, for those outside: a client has its own way to another, or none.
+    fn ports(&self) -> String {
+        let device = quoted(&self.device);
+        let to = |f: &Forward| {
+            let (version, socket) = (version(f.address), std::net::SocketAddr::new(f.address, f.to));
+            let family = if f.address.is_ipv4() { "ipv4" } else { "ipv6" };
+            format!(
+                "    iifname != {device} fib daddr type local meta nfproto {family} {} dport {} dnat {version} to {socket}\n",
+                f.protocol.name(),
+                f.port
+            )
+        };
+        let hidden = |f: &Forward| {
+            let (protocol, version) = (f.protocol.name(), version(f.address));
+            let (address, port) = (f.address, f.to);
+            format!(
+                "    oifname {device} ct status dnat {version} daddr {address} {protocol} dport {port} masquerade\n"
+            )
+        };
+        let into: String = self.forwards.iter().map(to).collect();
+        let from: String = self.forwards.iter().filter(|f| f.masquerade).map(hidden).collect();
+        chain("ports", "nat hook prerouting priority -100", &into)
+            + &chain("visitors", "nat hook postrouting priority 100", &from)
+    }
+
+    /// Marks what members of a group send each other, and answers from forwarded ports where they would be held back.
+    fn between(&self) -> String {
+        let device = quoted(&self.device);
+        let mut rules = String::new();
+        for members in &self.groups {
+            for v in ["ip", "ip6"] {
+                let all: Vec<String> =
+                    members.iter().filter(|a| version(**a) == v).map(IpAddr::to_string).collect();
+                if all.len() > 1 {
+                    let all = all.join(", ");
+                    rules.push_str(&format!(
+                        "    iifname {device} {v} saddr {{ {all} }} {v} daddr {{ {all} }} meta mark set {GROUP_MARK}\n"
+                    ));
+                }
+            }
+        }
+        if self.closed().is_some() {
+            rules.push_str(&format!("    iifname {device} ct status dnat meta mark set {GROUP_MARK}\n"));
+        }
+        // Whoever marks packets for another purpose must open no way.
+        let clear = format!("    iifname {device} meta mark {GROUP_MARK} meta mark set 0\n");
+        let rules = if rules.is_empty() { rules } else { clear + &rules };
+        chain("groups", "filter hook prerouting priority -90", &rules)
+    }
+
+    /// Named limits, which the addresses of one client share, and the chain that asks them.
+    fn uploads(&self) -> (String, String) {
+        let device = quoted(&self.device);
+        let (mut limits, mut rules) = (String::new(), String::new());
+        for (class, limit) in classes(&self.limits) {
+            let Some(bps) = limit.up_bps else { continue };
+            let rate = (bps / 8).max(1);
+            limits.push_str(&format!(
+                "  limit up{class} {{ rate over {rate} bytes/second burst {BURST} bytes }}\n"
+            ));
+            for address in &limit.addresses {
+                let version = version(*address);
+                rules.push_str(&format!(
+                    "    iifname {device} {version} saddr {address} limit name \"up{class}\" drop\n"
+                ));
+            }
+        }
+        (limits, chain("uploads", "filter hook prerouting priority -160", &rules))
+    }
+
+    /// The class of the queueing discipline that packets for a client belong to.
+    fn downloads(&self) -> String {
+        let device = quoted(&self.device);
+        let mut rules = String::new();
+        for (class, limit) in classes(&self.limits).filter(|(_, l)| l.down_bps.is_some()) {
+            for address in &limit.addresses {
+                let version = version(*address);
+                rules.push_str(&format!(
+                    "    oifname {device} {version} daddr {address} meta priority set {HANDLE}:{class:x}\n"
+                ));
+            }
+        }
+        chain("downloads", "filter hook postrouting priority -150", &rules)
+    }
+
+    /// Where this machine forwards for our sake only, clients gain no other way by it, and nobody a way to them.
+    fn closed(&self) -> Option<String> {
+        let device = quoted(&self.device);
+        let mut rules = String::new();
+        let is_closed = |at: usize| self.closed[at] && self.forwarded()[at];
+        for (family, _) in [("ipv4", 0), ("ipv6", 1)].iter().filter(|(_, at)| is_closed(*at)) {
+            rules.push_str(&format!(
+                "    meta nfproto {family} iifname {device} oifname != {device} drop\n\
+                 \x20   meta nfproto {family} iifname != {device} oifname {device} drop\n"
+            ));
+        }
+        let kept = "    ct state established,related accept\n    ct status dnat accept\n";
+        (!rules.is_empty())
+            .then(|| chain("others", "filter hook forward priority 0", &(kept.to_owned() + &rules)))
+    }
+}
+
+/// The kernel's bucket holds a second's bytes, and these: three super-packets, for a drop costs a whole one. A short queue has as many at least.
+const BURST: u64 = 200_000;
+
+/// Limits with the numbers of their classes.
+fn classes(limits: &[Limit]) -> impl Iterator<Item = (u16, &Limit)> {
+    (1..=u16::MAX - 1).zip(limits)
+}
+
+fn version(address: IpAddr) -> &'static str {
+    if address.is_ipv4() { "ip" } else { "ip6" }
+}
+
+/// A chain of the table; none where it has no rules.
+fn chain(name: &str, place: &str, rules: &str) -> String {
+    if rules.is_empty() {
+        return String::new();
+    }
+    format!("  chain {name} {{\n    type {place}; policy accept;\n{rules}  }}\n")
+}
+
+/// Shapes what leaves by the device: a class for each client with a cap. It vanishes with the device. The packets that wait are lost where it is made anew.
+fn shape(device: &str, limits: &[Limit]) -> Result<(), SetupError> {
+    if TC.run(&["qdisc", "show", "dev", device, "root"], "").unwrap_or_default().contains(OURS) {
+        TC.run(&["qdisc", "del", "dev", device, "root"], "")?;
+    }
+    let classes = disciplines(device, limits);
+    if classes.is_empty() {
+        return Ok(());
+    }
+    TC.run(&["-batch", "-"], &classes)?;
+    if let Err(error) = TC.run(&["-batch", "-"], &queues(device, limits, |_| "fq_codel".into())) {
+        tracing::debug!("{error}: clients with a cap have one short queue each");
+        let short = |bps: u64| format!("bfifo limit {}", (bps / 8 / 4).max(BURST));
+        TC.run(&["-batch", "-"], &queues(device, limits, short))?;
+    }
+    Ok(())
+}
+
+const OURS: &str = "qdisc htb 628:";
+
+/// The numbers of those with a cap, and their caps, bits a second.
+fn shaped(limits: &[Limit]) -> impl Iterator<Item = (u16, u64)> {
+    classes(limits).filter_map(|(class, limit)| Some((class, limit.down_bps?)))
+}
+
+/// The classes.
+fn disciplines(device: &str, limits: &[Limit]) -> String {
+    let class = |(class, bps): (u16, u64)| {
+        format!(
+            "class add dev {device} parent {HANDLE}: classid {HANDLE}:{class:x} htb rate {bps}bit ceil {bps}bit quantum 64000\n"
+        )
+    };
+    let all: String = shaped(limits).map(class).collect();
+    if all.is_empty() {
+        all
+    } else {
+        format!("qdisc add dev {device} root handle {HANDLE}: htb default 0\n{all}")
+    }
+}
+
+/// The queue in each class.
+fn queues(device: &str, limits: &[Limit], kind: impl Fn(u64) -> String) -> String {
+    let queue = |(class, bps): (u16, u64)| {
+        format!("qdisc add dev {device} parent {HANDLE}:{class:x} {}\n", kind(bps))
+    };
+    shaped(limits).map(queue).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grants() -> Grants {
+        let [a, b, six]: [IpAddr; 3] = ["10.77.0.2", "10.77.0.3", "fd77::2"].map(|t| t.parse().unwrap());
+        let forward = |protocol, address| Forward { protocol, port: 8080, address, to: 80, masquerade: true };
+        Grants {
+            device: "rw0".into(),
+            forwards: vec![forward(Protocol::Tcp, a), forward(Protocol::Udp, six)],
+            groups: vec![vec![a, b, six]],
+            limits: vec![Limit {
+                addresses: vec![a, six],
+                down_bps: Some(10_000_000),
+                up_bps: Some(2_000_000),
+            }],
+            closed: [true, false],
+        }
+    }
+
+    #[test]
+    fn each_part_is_a_chain() {
+        let rules = grants().rules();
+        for line in [
+            "iifname != \"rw0\" fib daddr type local meta nfproto ipv4 tcp dport 8080 dnat ip to 10.77.0.2:80\n",
+            "meta nfproto ipv6 udp dport 8080 dnat ip6 to [fd77::2]:80\n",
+            "ct status dnat ip daddr 10.77.0.2 tcp dport 80 masquerade\n",
+            "iifname \"rw0\" ip saddr { 10.77.0.2, 10.77.0.3 } ip daddr { 10.77.0.2, 10.77.0.3 } meta mark set 29287\n",
+            "limit up1 { rate over 250000 bytes/second burst 200000 bytes }\n",
+            "oifname \"rw0\" ip6 daddr fd77::2 meta priority set 628:1\n",
+            "meta nfproto ipv4 iifname \"rw0\" oifname != \"rw0\" drop\n",
+        ] {
+            assert!(rules.contains(line), "{line}\n{rules}");
+        }
+        assert!(!rules.contains("ip6 saddr {") && !rules.contains("ipv6 iifname \"rw0\" oifname"), "{rules}");
+        let none = Grants { closed: [true; 2], ..Grants::default() };
+        assert_eq!(none.rules(), "", "nothing is closed where nothing is open");
+    }
+
+    #[test]
+    fn the_journal_has_the_device_only() {
+        let text = serde_json::to_string(&grants()).unwrap();
+        assert_eq!(text, r#"{"device":"rw0"}"#);
+        let read: Grants = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.name(), grants().name());
+    }
+
+    #[test]
+    fn caps_are_classes() {
+        let classes = disciplines("rw0", &grants().limits);
+        assert!(classes.contains("classid 628:1 htb rate 10000000bit ceil 10000000bit"), "{classes}");
+        let queues = queues("rw0", &grants().limits, |bps| format!("bfifo limit {bps}"));
+        assert_eq!(queues, "qdisc add dev rw0 parent 628:1 bfifo limit 10000000\n");
+        assert_eq!(disciplines("rw0", &[]), "");
+    }
+}

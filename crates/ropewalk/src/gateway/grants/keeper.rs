@@ -1,0 +1,279 @@
+//! Keeps what is granted in force: writes it down, and hands it to the firewall as clients come, change and go.
+//!
+//! None of it happens on the data loop: programs are run, which takes milliseconds. The loop says that something may have changed, and a thread looks.
+
+use super::{Change, Circumstances, FILE, Grants};
+use crate::control::protocol::Request;
+use crate::daemon::Outbox;
+use crate::exit::{Code, failure};
+use crate::gateway::SharedClients;
+use crate::state::StateDir;
+use anyhow::Context;
+use ipnet::IpNet;
+use ropewalk_net::setup::{self, Journal, Protocol, grant};
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The journal, which the gateway's end takes back.
+pub(crate) type SharedJournal = Arc<Mutex<Option<Journal>>>;
+
+/// What is granted by a running gateway.
+#[derive(Clone, Debug)]
+pub(crate) struct Keeper {
+    shared: Arc<Shared>,
+    /// Wakes the thread; one wish is as good as many.
+    wake: SyncSender<()>,
+}
+
+/// What does not change while the gateway runs.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    /// The bond's device, without which nothing can be granted; its networks.
+    pub device: Option<(String, Vec<IpNet>)>,
+    /// Ports of the gateway's own.
+    pub own: BTreeSet<(Protocol, u16)>,
+    /// Every client reaches every other.
+    pub all_joined: bool,
+    /// Its clients are a fleet's.
+    pub in_fleet: bool,
+    /// For IPv4 and IPv6: this machine forwards only for what is granted.
+    pub closed: [bool; 2],
+}
+
+impl Machine {
+    /// A gateway whose clients are granted nothing.
+    pub(crate) fn that_grants_nothing() -> Machine {
+        Machine { device: None, own: BTreeSet::new(), all_joined: false, in_fleet: false, closed: [false; 2] }
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    dir: StateDir,
+    journal: SharedJournal,
+    clients: SharedClients,
+    loop_: Outbox,
+    gateway: Machine,
+    state: Mutex<State>,
+    /// The firewall may not be as it was left: all is to be put in force again.
+    anew: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    grants: Grants,
+    /// What is in force.
+    stands: Option<setup::Grants>,
+}
+
+impl Keeper {
+    /// Puts in force what was granted before.
+    ///
+    /// # Errors
+    /// The file is damaged. What the firewall refuses is said in the log: the gateway runs, and grants nothing.
+    pub(crate) fn start(
+        dir: &StateDir,
+        journal: &SharedJournal,
+        clients: SharedClients,
+        loop_: Outbox,
+        gateway: Machine,
+    ) -> anyhow::Result<Keeper> {
+        let grants: Grants = dir.read_json(FILE)?.unwrap_or_default();
+        for f in grants.forwards.iter().filter(|f| gateway.own.contains(&(f.protocol, f.port.get()))) {
+            tracing::warn!(
+                client = f.client,
+                "{} port {} is this gateway's own now: it leads to no client",
+                f.protocol.name(),
+                f.port
+            );
+        }
+        let state = Mutex::new(State { grants, stands: None });
+        let (dir, journal) = (dir.clone(), Arc::clone(journal));
+        let anew = AtomicBool::new(false);
+        let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew });
+        let (wake, wishes) = sync_channel(1);
+        shared.enforce(&mut shared.lock(), false, |loop_, on| loop_.tell(Request::JoinClients { on }));
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("grants".into());
+        thread.spawn(move || work(&theirs, &wishes)).context("a thread cannot be started")?;
+        Ok(Keeper { shared, wake })
+    }
+
+    /// A client came in: it may have addresses that it had not before. For the data loop.
+    pub(crate) fn came(&self, client: &str) {
+        // A conversation may hold the lock while it runs `nft`: then rather look once too often.
+        let concerned = self.shared.state.try_lock().map_or(true, |s| s.grants.concerns(client));
+        if concerned {
+            let _ = self.wake.try_send(());
+        }
+    }
+
+    /// Somebody may have changed the firewall: all is to be put in force again. For the data loop.
+    pub(crate) fn again(&self) {
+        self.shared.anew.store(true, Relaxed);
+        let _ = self.wake.try_send(());
+    }
+
+    /// What is granted.
+    pub(crate) fn granted(&self) -> Grants {
+        self.shared.lock().grants.clone()
+    }
+
+    /// Changes what is granted, for good: first on the disk, then in force.
+    pub(crate) fn change(&self, change: Change) -> anyhow::Result<String> {
+        let shared = &*self.shared;
+        if shared.gateway.in_fleet {
+            let words =
+                "a gateway of a fleet grants nothing to single clients yet: they may be at another gateway";
+            return Err(failure(Code::Usage, words));
+        }
+        if shared.gateway.device.is_none() {
+            return Err(failure(
+                Code::Usage,
+                "a bunch, and a backhaul on layer 2, grant nothing to their clients",
+            ));
+        }
+        let here = Circumstances {
+            clients: shared.clients.known(),
+            taken: shared.gateway.own.iter().copied().chain(listening()).collect(),
+            all_joined: shared.gateway.all_joined,
+        };
+        let mut state = shared.lock();
+        let before = state.grants.clone();
+        let said = state.grants.change(change, &here)?;
+        let done =
+            shared.dir.write_json(FILE, &state.grants).and_then(|()| shared.put(&mut state, false, ask));
+        if let Err(error) = done {
+            // What was in force before is again, as far as it can be.
+            state.grants = before;
+            let _ = shared.dir.write_json(FILE, &state.grants);
+            shared.enforce(&mut state, true, ask);
+            return Err(error);
+        }
+        Ok(said)
+    }
+
+    /// Takes all that a client was granted: it is revoked, or its name is another's now.
+    pub(crate) fn forget(&self, client: &str) -> anyhow::Result<()> {
+        let mut state = self.shared.lock();
+        if !state.grants.forget(client) {
+            return Ok(());
+        }
+        // In force first: it counts even where the disk is full.
+        let put = self.shared.put(&mut state, false, ask);
+        self.shared.dir.write_json(FILE, &state.grants).and(put)
+    }
+}
+
+/// On a thread of its own: the loop is asked, and answers.
+fn ask(loop_: &Outbox, on: bool) {
+    if let Err(error) = loop_.ask(Request::JoinClients { on }) {
+        tracing::debug!("{error:#}");
+    }
+}
+
+fn work(shared: &Shared, wishes: &Receiver<()>) {
+    while wishes.recv().is_ok() {
+        let anew = shared.anew.swap(false, Relaxed);
+        shared.enforce(&mut shared.lock(), anew, ask);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Shared::put`], where nobody waits for the outcome.
+    fn enforce(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) {
+        if let Err(error) = self.put(state, anew, tell) {
+            tracing::error!("what is granted to clients is not in force: {error:#}");
+        }
+    }
+
+    /// Puts what is granted in force, where it is not, or `anew`. The engine joins clients only while the firewall says which.
+    fn put(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) -> anyhow::Result<()> {
+        let Some((device, networks)) = &self.gateway.device else { return Ok(()) };
+        if self.gateway.in_fleet {
+            return Ok(());
+        }
+        let mut wanted = state.grants.by_addresses(device, &self.clients.known(), &self.gateway.own);
+        if self.gateway.all_joined {
+            wanted.groups.clear();
+        }
+        wanted.closed = self.gateway.closed;
+        let stood = state.stands.as_ref();
+        if (stood == Some(&wanted) && !anew) || (stood.is_none() && wanted.is_empty()) {
+            return Ok(());
+        }
+        let joined = !wanted.groups.is_empty();
+        if !joined && !self.gateway.all_joined {
+            tell(&self.loop_, false);
+        }
+        state.stands = None;
+        let granted = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(journal) => grant(journal, &wanted, networks),
+            // The gateway is stopping.
+            None => return Ok(()),
+        };
+        if let Err(error) = granted {
+            // What stands now is not known: no client reaches another.
+            if !self.gateway.all_joined {
+                tell(&self.loop_, false);
+            }
+            state.stands = Some(setup::Grants::default());
+            return Err(error.into());
+        }
+        if joined {
+            tell(&self.loop_, true);
+        }
+        state.stands = Some(wanted);
+        Ok(())
+    }
+}
+
+/// Ports at which programs of this machine wait for anybody (proc(5), `/proc/net/tcp`).
+pub(crate) fn listening() -> BTreeSet<(Protocol, u16)> {
+    let tables = [
+        (Protocol::Tcp, "/proc/net/tcp"),
+        (Protocol::Tcp, "/proc/net/tcp6"),
+        (Protocol::Udp, "/proc/net/udp"),
+        (Protocol::Udp, "/proc/net/udp6"),
+    ];
+    let mut all = BTreeSet::new();
+    for (protocol, table) in tables {
+        let text = std::fs::read_to_string(table).unwrap_or_default();
+        all.extend(text.lines().skip(1).filter_map(port).map(|port| (protocol, port)));
+    }
+    all
+}
+
+/// The port of a line, if its socket has no other end and other machines reach it.
+fn port(line: &str) -> Option<u16> {
+    let mut words = line.split_whitespace().skip(1);
+    let (own, other, state) = (words.next()?, words.next()?, words.next()?);
+    let (address, port) = own.rsplit_once(':')?;
+    let loopback = address.len() == 8 && address.ends_with("7F");
+    // LISTEN of TCP; UDP without a connection has the number of CLOSE.
+    let waits = matches!(state, "0A" | "07") && other.ends_with(":0000");
+    (waits && !loopback).then(|| u16::from_str_radix(port, 16).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::port;
+
+    #[test]
+    fn ports_that_wait() {
+        let line =
+            |own: &str, other: &str, state: &str| format!("  0: {own} {other} {state} 00000000:00000000");
+        assert_eq!(port(&line("00000000:1F90", "00000000:0000", "0A")), Some(8080));
+        assert_eq!(port(&line("00000000:1194", "00000000:0000", "07")), Some(4500));
+        assert_eq!(port(&line("0100007F:1F90", "00000000:0000", "0A")), None, "loopback");
+        assert_eq!(port(&line("0202000A:1F90", "0302000A:0050", "01")), None, "a connection");
+        assert_eq!(port("sl local_address"), None);
+    }
+}

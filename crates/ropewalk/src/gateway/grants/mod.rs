@@ -1,0 +1,270 @@
+//! What a gateway grants to its clients, by their names: ports that lead to one, groups whose members reach each other, caps of rates.
+//!
+//! Only who may use the control socket, or the state directory, grants; a client cannot ask for anything. [`Grants`] is what is remembered, and the only place
+//! where a change is judged; [`Keeper`] puts it in force.
+
+mod keeper;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use keeper::{Keeper, Machine, SharedJournal, listening};
+
+use crate::config::BitRate;
+use crate::exit::{Code, failure};
+use crate::state::StateDir;
+use crate::state::clients::{KnownClient, is_name};
+use ropewalk_net::setup::{self, Protocol};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU16;
+
+/// The file in the state directory.
+pub(crate) const FILE: &str = "grants.json";
+/// Forwarded ports, groups, members of all groups together, and clients with a cap: each at most.
+const MOST: usize = 1024;
+
+/// What is granted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Grants {
+    /// Ports that lead to clients.
+    pub forwards: Vec<Forward>,
+    /// Groups, with their members.
+    pub groups: BTreeMap<String, BTreeSet<String>>,
+    /// Caps, by clients.
+    pub limits: BTreeMap<String, Limit>,
+}
+
+/// A port that leads to a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Forward {
+    /// Whom to.
+    pub client: String,
+    /// Of which protocol.
+    pub protocol: Protocol,
+    /// The gateway's port.
+    pub port: NonZeroU16,
+    /// The client's.
+    pub to: NonZeroU16,
+    /// The client sees the gateway's inner address, not the visitor's.
+    #[serde(default)]
+    pub masquerade: bool,
+}
+
+/// What a client may send and receive at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limit {
+    /// To the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down: Option<BitRate>,
+    /// From the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<BitRate>,
+}
+
+/// A change of what is granted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Change {
+    /// A port leads to a client.
+    ForwardAdd(Forward),
+    /// It does no longer.
+    ForwardRemove {
+        /// The protocol.
+        protocol: Protocol,
+        /// The gateway's port.
+        port: NonZeroU16,
+    },
+    /// Clients are of a group.
+    GroupAdd {
+        /// The group; made if it is not there.
+        group: String,
+        /// The clients.
+        clients: Vec<String>,
+    },
+    /// They are no longer; without clients the group ends.
+    GroupRemove {
+        /// The group.
+        group: String,
+        /// The clients.
+        clients: Vec<String>,
+    },
+    /// A client's cap.
+    LimitSet {
+        /// The client.
+        client: String,
+        /// What is not named has no cap.
+        limit: Limit,
+    },
+    /// It has none.
+    LimitRemove {
+        /// The client.
+        client: String,
+    },
+}
+
+/// What a change is judged by besides what is granted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Circumstances {
+    /// Who may come in.
+    pub clients: Vec<KnownClient>,
+    /// Ports that programs of this machine listen at, the gateway among them.
+    pub taken: BTreeSet<(Protocol, u16)>,
+    /// Every client reaches every other.
+    pub all_joined: bool,
+}
+
+impl Grants {
+    /// Makes a change, or says why not. Returns what there is to say.
+    pub(crate) fn change(&mut self, change: Change, here: &Circumstances) -> anyhow::Result<String> {
+        match change {
+            Change::ForwardAdd(forward) => self.forward(forward, here),
+            Change::ForwardRemove { protocol, port } => {
+                let before = self.forwards.len();
+                self.forwards.retain(|f| (f.protocol, f.port) != (protocol, port));
+                let words = format!("{} port {port} leads to no client", protocol.name());
+                if self.forwards.len() == before { Err(failure(Code::Usage, words)) } else { Ok(words) }
+            }
+            Change::GroupAdd { group, clients } => self.join(&group, &clients, here),
+            Change::GroupRemove { group, clients } => self.leave(&group, &clients),
+            Change::LimitSet { client, limit } => {
+                known(&client, here)?;
+                if limit == Limit::default() {
+                    return Err(failure(Code::Usage, "name a cap: --down RATE, --up RATE, or both"));
+                }
+                self.limits.insert(client.clone(), limit);
+                full(self.limits.len())?;
+                Ok(format!("{client} has a cap"))
+            }
+            Change::LimitRemove { client } => match self.limits.remove(&client) {
+                Some(_) => Ok(format!("{client} has no cap")),
+                None => Err(failure(Code::Usage, format!("{client} has no cap"))),
+            },
+        }
+    }
+
+    fn forward(&mut self, forward: Forward, here: &Circumstances) -> anyhow::Result<String> {
+        known(&forward.client, here)?;
+        let (name, port) = (forward.protocol.name(), forward.port);
+        if let Some(taken) = self.forwards.iter().find(|f| (f.protocol, f.port) == (forward.protocol, port)) {
+            let words = format!(
+                "{name} port {port} leads to {} already: `ropewalk forward remove {name} {port}`",
+                taken.client
+            );
+            return Err(failure(Code::Taken, words));
+        }
+        if here.taken.contains(&(forward.protocol, port.get())) {
+            let words = format!("a program of this machine listens at {name} port {port}: choose another");
+            return Err(failure(Code::Taken, words));
+        }
+        full(self.forwards.len() + 1)?;
+        let said = format!("{name} port {port} leads to port {} of {}", forward.to, forward.client);
+        self.forwards.push(forward);
+        Ok(said)
+    }
+
+    fn join(&mut self, group: &str, clients: &[String], here: &Circumstances) -> anyhow::Result<String> {
+        if here.all_joined {
+            let words = "every client of this gateway reaches every other (client-to-client): groups would change nothing";
+            return Err(failure(Code::Usage, words));
+        }
+        if !is_name(group) || clients.is_empty() {
+            let words =
+                "a group's name has 1 to 64 letters, digits, '-', '_' or '.', and a client at least joins it";
+            return Err(failure(Code::Usage, words));
+        }
+        clients.iter().try_for_each(|c| known(c, here))?;
+        let mut members = self.groups.get(group).cloned().unwrap_or_default();
+        members.extend(clients.iter().cloned());
+        let others = self.groups.iter().filter(|(name, _)| *name != group).map(|(_, m)| m.len());
+        full(others.sum::<usize>() + members.len())?;
+        let all: Vec<&str> = members.iter().map(String::as_str).collect();
+        let said = format!("members of {group}: {}", all.join(", "));
+        self.groups.insert(group.into(), members);
+        Ok(said)
+    }
+
+    fn leave(&mut self, group: &str, clients: &[String]) -> anyhow::Result<String> {
+        let Some(members) = self.groups.get_mut(group) else {
+            return Err(failure(Code::Usage, format!("there is no group {group}")));
+        };
+        if let Some(other) = clients.iter().find(|c| !members.contains(*c)) {
+            return Err(failure(Code::Usage, format!("{other} is not of {group}")));
+        }
+        members.retain(|m| !clients.contains(m));
+        if clients.is_empty() || members.is_empty() {
+            self.groups.remove(group);
+            return Ok(format!("there is no group {group} any more"));
+        }
+        Ok(format!("{} left {group}", clients.join(", ")))
+    }
+
+    /// Takes all that a client was granted. Says whether there was anything.
+    pub(crate) fn forget(&mut self, client: &str) -> bool {
+        let had = self.concerns(client);
+        self.forwards.retain(|f| f.client != client);
+        self.groups.values_mut().for_each(|m| m.retain(|member| member != client));
+        self.groups.retain(|_, members| !members.is_empty());
+        self.limits.remove(client);
+        had
+    }
+
+    /// Something is granted to this client.
+    pub(crate) fn concerns(&self, client: &str) -> bool {
+        self.forwards.iter().any(|f| f.client == client)
+            || self.groups.values().any(|m| m.contains(client))
+            || self.limits.contains_key(client)
+    }
+
+    /// The same by addresses, for those who have some; without ports of the gateway's own.
+    pub(crate) fn by_addresses(
+        &self,
+        device: &str,
+        clients: &[KnownClient],
+        own: &BTreeSet<(Protocol, u16)>,
+    ) -> setup::Grants {
+        let inside: BTreeMap<&str, &[std::net::IpAddr]> =
+            clients.iter().map(|c| (c.name.as_str(), &c.inside[..])).collect();
+        let of = |name: &str| inside.get(name).copied().unwrap_or_default();
+        let forwards = self.forwards.iter().filter(|f| !own.contains(&(f.protocol, f.port.get())));
+        let forward = |f: &Forward| {
+            let (protocol, port, to, masquerade) = (f.protocol, f.port.get(), f.to.get(), f.masquerade);
+            let by = |address| setup::Forward { protocol, port, address, to, masquerade };
+            of(&f.client).iter().copied().map(by).collect::<Vec<_>>()
+        };
+        let group = |m: &BTreeSet<String>| m.iter().flat_map(|name| of(name)).copied().collect::<Vec<_>>();
+        let limit = |(name, l): (&String, &Limit)| setup::Limit {
+            addresses: of(name).to_vec(),
+            down_bps: l.down.map(|r| r.0),
+            up_bps: l.up.map(|r| r.0),
+        };
+        setup::Grants {
+            device: device.into(),
+            forwards: forwards.flat_map(forward).collect(),
+            groups: self.groups.values().map(group).collect(),
+            limits: self.limits.iter().map(limit).filter(|l| !l.addresses.is_empty()).collect(),
+            closed: [false; 2],
+        }
+    }
+}
+
+/// Takes all that a client was granted by a gateway that does not run.
+pub(crate) fn forget_in(dir: &StateDir, client: &str) -> anyhow::Result<()> {
+    let mut grants: Grants = dir.read_json(FILE)?.unwrap_or_default();
+    if grants.forget(client) { dir.write_json(FILE, &grants) } else { Ok(()) }
+}
+
+fn known(client: &str, here: &Circumstances) -> anyhow::Result<()> {
+    if here.clients.iter().any(|c| c.name == client) {
+        return Ok(());
+    }
+    let words = format!("there is no client named `{client}`; `ropewalk clients` lists them");
+    Err(failure(Code::Usage, words))
+}
+
+fn full(number: usize) -> anyhow::Result<()> {
+    let words = format!("there may be {MOST} at most");
+    if number > MOST { Err(failure(Code::Usage, words)) } else { Ok(()) }
+}

@@ -1,0 +1,286 @@
+//! What a gateway grants to its clients: ports, groups, caps. Needs root; without it the tests pass and say so.
+//!
+//! ```text
+//!   alice 10.1.1.1 ──┐
+//!   bob   10.1.2.1 ──┼── gateway 10.1.x.2, rw0 10.77.0.1
+//!   carol 10.1.3.1 ──┘        10.1.9.2 ──── 10.1.9.1 visitor
+//! ```
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
+
+use common::{BINARY, SOON, States, eventually, root, ropewalk};
+use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
+
+const PATIENCE: Duration = Duration::from_secs(1);
+
+struct Net {
+    gateway: Namespace,
+    visitor: Namespace,
+    clients: Vec<(&'static str, Namespace)>,
+    states: States,
+    _topology: Topology,
+}
+
+fn net(name: &str, clients: &[&'static str]) -> Net {
+    let topology = Topology::new().unwrap();
+    let (gateway, visitor) = (topology.namespace("gateway").unwrap(), topology.namespace("visitor").unwrap());
+    let cable = |other: &Namespace, n: usize| {
+        let (device, at) = (format!("wan{n}"), |end: u8| format!("10.1.{n}.{end}/24"));
+        topology.veth((other, End::new("wan1", [at(1)])), (&gateway, End::new(&device, [at(2)]))).unwrap();
+    };
+    cable(&visitor, 9);
+    let clients: Vec<_> = clients.iter().map(|name| (*name, topology.namespace(name).unwrap())).collect();
+    clients.iter().enumerate().for_each(|(i, (_, client))| cable(client, i + 1));
+    Net { gateway, visitor, clients, states: States::new(name), _topology: topology }
+}
+
+impl Net {
+    fn serve(&self) -> Process {
+        let state = self.states.of("gateway");
+        let args = ["serve", "--state", &state, "--tun", "rw0", "--address", "10.77.0.1/24"];
+        let mut gateway = self.gateway.start(BINARY, args).unwrap();
+        gateway.wait_for_line("gateway ready", SOON).unwrap();
+        gateway
+    }
+
+    /// Invites the client with this number, and connects it; everything goes through the bond.
+    fn up(&self, number: usize) -> Process {
+        let (name, namespace) = &self.clients[number];
+        let endpoint = format!("10.1.{}.2:4500", number + 1);
+        let (code, token, error) =
+            ropewalk(&["invite", name, "--state", &self.states.of("gateway"), "--endpoint", &endpoint]);
+        assert_eq!(code, 0, "{error}");
+        let state = self.states.of(name);
+        let args =
+            ["up", token.trim(), "--state", &state, "--tun", "rw0", "--path", "wan1", "--route", "0.0.0.0/0"];
+        let mut client = namespace.start(BINARY, args).unwrap();
+        client.wait_for_line("connected", SOON).unwrap();
+        client
+    }
+
+    /// A command with the gateway's state directory, in its namespace.
+    fn command(&self, line: &str) -> (i32, String) {
+        let state = self.states.of("gateway");
+        let words = line.split(' ').chain(["--state", &state]);
+        let out = self.gateway.command(BINARY).args(words).output().unwrap();
+        let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
+        (out.status.code().unwrap_or(-1), text)
+    }
+
+    fn done(&self, line: &str) -> String {
+        let (code, said) = self.command(line);
+        assert_eq!(code, 0, "{line}: {said}");
+        said
+    }
+
+    /// What a visitor reads at the gateway's port, and whom the server takes it for.
+    fn visit(&self, listener: &TcpListener, port: u16) -> Option<String> {
+        let to = SocketAddr::from(([10, 1, 9, 2], port));
+        let visit = || {
+            let mut stream = TcpStream::connect_timeout(&to, PATIENCE).ok()?;
+            stream.set_read_timeout(Some(PATIENCE)).ok()?;
+            let mut text = String::new();
+            stream.read_to_string(&mut text).ok()?;
+            Some(text)
+        };
+        listener.set_nonblocking(true).unwrap();
+        std::thread::scope(|s| {
+            let visitor = s.spawn(|| self.visitor.run(visit).unwrap());
+            while !visitor.is_finished() {
+                if let Ok((mut stream, from)) = listener.accept() {
+                    stream.write_all(from.ip().to_string().as_bytes()).unwrap();
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            visitor.join().unwrap()
+        })
+    }
+}
+
+fn reaches(from: &Namespace, to: &str) -> bool {
+    let ping = Ping::new(to.parse().unwrap()).count(2).timeout(Duration::from_millis(300));
+    ping.run(from).is_ok_and(|report| report.received > 0)
+}
+
+#[test]
+fn a_port_leads_to_a_client_until_it_is_taken_back_or_the_client_is_revoked() {
+    if !root() {
+        return;
+    }
+    let net = net("forward", &["alice", "bob"]);
+    let mut gateway = net.serve();
+    let _alice = net.up(0);
+    let inside = &net.clients[0].1;
+    net.visitor.ip(&["route add 10.77.0.0/24 via 10.1.9.2"]).unwrap();
+    let web = inside.run(|| TcpListener::bind("0.0.0.0:80").unwrap()).unwrap();
+    assert_eq!(net.visit(&web, 8080), None, "nothing is forwarded by itself");
+    let said = net.done("forward add alice tcp 8080 --to 80");
+    assert_eq!(said, "tcp port 8080 leads to port 80 of alice\n");
+    assert_eq!(net.visit(&web, 8080).as_deref(), Some("10.1.9.1"), "the client sees the visitor");
+    for (line, code) in [
+        ("forward add alice tcp 8080", 4),
+        ("forward add alice udp 4500", 4),
+        ("forward add eve tcp 81", 2),
+        ("forward remove tcp 81", 2),
+    ] {
+        assert_eq!(net.command(line).0, code, "{line}");
+    }
+    // Datagrams, and a client that shall not see who comes.
+    net.done("forward add alice udp 5353 --masquerade");
+    let echo = inside.run(|| UdpSocket::bind("0.0.0.0:5353").unwrap()).unwrap();
+    echo.set_read_timeout(Some(SOON)).unwrap();
+    let asks = net.visitor.run(|| UdpSocket::bind("10.1.9.1:0").unwrap()).unwrap();
+    asks.send_to(b"who", "10.1.9.2:5353").unwrap();
+    let (_, from) = echo.recv_from(&mut [0; 9]).unwrap();
+    assert_eq!(from.ip().to_string(), "10.77.0.1");
+
+    // A flushed firewall comes back with a reload, and everything after kill -9.
+    net.gateway.shell("nft flush ruleset").unwrap();
+    assert_eq!(net.visit(&web, 8080), None);
+    assert!(!reaches(inside, "10.1.9.1"), "it opens nothing to clients");
+    net.gateway.shell(&format!("kill -HUP {}", gateway.id())).unwrap();
+    eventually("a reload puts it back", || net.visit(&web, 8080).is_some());
+    gateway.kill();
+    gateway.wait(SOON).unwrap();
+    let mut gateway = net.serve();
+    eventually("it outlasts kill -9", || net.visit(&web, 8080).is_some());
+
+    // The client's way out is as narrow as before: this machine forwards for the port's sake only.
+    assert!(!reaches(inside, "10.1.9.1") && !reaches(&net.visitor, "10.77.0.2"));
+    net.done("forward remove tcp 8080");
+    assert_eq!(net.visit(&web, 8080), None, "taken back");
+    assert!(!reaches(inside, "10.1.9.1"), "the other forward needs forwarding");
+    net.done("forward remove udp 5353");
+    assert_eq!(net.gateway.shell("cat /proc/sys/net/ipv4/ip_forward").unwrap().trim(), "0");
+    assert!(!reaches(inside, "10.1.9.1") && !reaches(&net.visitor, "10.77.0.2"));
+    net.done("forward add alice tcp 8080 --to 80");
+    net.done("revoke alice");
+    assert_eq!(net.done("forward list"), "no port is forwarded\n");
+    assert_eq!(net.gateway.shell("nft list ruleset; ip rule | grep 2922 || true").unwrap(), "");
+    // It was this gateway that kept the way shut: the wires would carry it.
+    let bob = net.up(1);
+    assert!(!reaches(&net.clients[1].1, "10.1.9.1"));
+    net.gateway.shell("sysctl -w net.ipv4.ip_forward=1").unwrap();
+    eventually("a machine that forwards", || reaches(&net.clients[1].1, "10.1.9.1"));
+    net.gateway.shell("sysctl -w net.ipv4.ip_forward=0").unwrap();
+    drop(bob);
+    gateway.stop();
+    assert_eq!(net.gateway.shell("nft list ruleset; cat /proc/sys/net/ipv4/ip_forward").unwrap().trim(), "0");
+    let log = net.done("audit");
+    for words in [
+        "invited  alice  by user 0",
+        "came  alice  from 10.1.1.1:",
+        "leads to port 80 of alice",
+        "revoked  alice  by user 0",
+    ] {
+        assert!(log.contains(words), "{words}\n{log}");
+    }
+}
+
+#[test]
+fn clients_of_a_group_reach_each_other_and_no_others() {
+    if !root() {
+        return;
+    }
+    let net = net("groups", &["alice", "bob", "carol"]);
+    let mut gateway = net.serve();
+    let _clients: Vec<Process> = (0..3).map(|n| net.up(n)).collect();
+    let [alice, bob, carol] = [0, 1, 2].map(|n| &net.clients[n].1);
+    assert!(reaches(alice, "10.77.0.1") && !reaches(alice, "10.77.0.3"), "by default not");
+    net.done("group add home alice bob");
+    eventually("members reach each other", || reaches(alice, "10.77.0.3") && reaches(bob, "10.77.0.2"));
+    assert!(!reaches(carol, "10.77.0.2") && !reaches(alice, "10.77.0.4"), "carol is none");
+    // Without the firewall nobody reaches anybody.
+    assert_ne!(net.gateway.shell("nft list ruleset").unwrap(), "");
+    net.gateway.shell("nft flush ruleset").unwrap();
+    assert!(!reaches(alice, "10.77.0.3") && !reaches(carol, "10.77.0.2"));
+    net.gateway.shell(&format!("kill -HUP {}", gateway.id())).unwrap();
+    eventually("a reload puts it back", || reaches(alice, "10.77.0.3"));
+    net.done("group add work bob carol");
+    eventually("bob is of two", || reaches(bob, "10.77.0.4") && reaches(bob, "10.77.0.2"));
+    assert!(!reaches(alice, "10.77.0.4"), "but joins nobody");
+    net.done("group remove home bob");
+    assert!(!reaches(alice, "10.77.0.3") && reaches(bob, "10.77.0.4"));
+    gateway.kill();
+    gateway.wait(SOON).unwrap();
+    let mut gateway = net.serve();
+    eventually("it outlasts kill -9", || reaches(bob, "10.77.0.4"));
+    assert!(!reaches(alice, "10.77.0.3"));
+    net.done("group remove work");
+    net.done("group remove home");
+    assert!(!reaches(bob, "10.77.0.4"));
+    assert_eq!(net.gateway.shell("nft list ruleset; ip rule | grep 2922 || true").unwrap(), "");
+    gateway.stop();
+}
+
+/// How long bytes take from the gateway to the client.
+fn download(net: &Net, bytes: usize) -> Duration {
+    let inside = &net.clients[0].1;
+    let sink = inside.run(|| TcpListener::bind("10.77.0.2:9000").unwrap()).unwrap();
+    let sent = net.gateway.run(|| TcpStream::connect_timeout(&"10.77.0.2:9000".parse().unwrap(), SOON));
+    let (mut sent, (mut got, _)) = (sent.unwrap().unwrap(), sink.accept().unwrap());
+    let started = Instant::now();
+    std::thread::scope(|s| {
+        s.spawn(|| sent.write_all(&vec![7; bytes]).and_then(|()| sent.shutdown(Shutdown::Write)));
+        assert_eq!(got.read_to_end(&mut Vec::new()).unwrap(), bytes);
+    });
+    started.elapsed()
+}
+
+/// How many of 900 kB of datagrams from the client come to the gateway, and how many a cap of 2 Mbit/s would let through in that time.
+fn upload(net: &Net) -> (usize, usize) {
+    let sink = net.gateway.run(|| UdpSocket::bind("10.77.0.1:9001").unwrap()).unwrap();
+    let source = net.clients[0].1.run(|| UdpSocket::bind("10.77.0.2:0").unwrap()).unwrap();
+    sink.set_read_timeout(Some(PATIENCE)).unwrap();
+    let started = Instant::now();
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            for _ in 0..90 {
+                (0..10).for_each(|_| drop(source.send_to(&[7; 1000], "10.77.0.1:9001")));
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        });
+        let (mut got, mut last) = (0, started);
+        while let Ok(length) = sink.recv(&mut [0; 1500]) {
+            (got, last) = (got + length, Instant::now());
+        }
+        (got, 450_000 + (250_000.0 * (last - started).as_secs_f64()) as usize)
+    })
+}
+
+#[test]
+fn a_cap_is_a_class_of_the_device_and_a_limit_of_the_firewall() {
+    if !root() {
+        return;
+    }
+    let net = net("limits", &["alice"]);
+    let mut gateway = net.serve();
+    let _alice = net.up(0);
+    // No rate of this machine can be more than the cap, and most are without it.
+    let bytes = 1_500_000;
+    let least = Duration::from_secs_f64(bytes as f64 * 8.0 / 4e6 * 0.8);
+    eventually("without a cap it is quick", || download(&net, bytes) < least);
+    eventually("without a cap more comes", || {
+        let (got, most) = upload(&net);
+        got > most
+    });
+    net.done("limit set alice --down 4Mbit --up 2Mbit");
+    let rules = net.gateway.shell("nft list ruleset").unwrap();
+    assert!(rules.contains("250000 bytes/second") && rules.contains("ip daddr 10.77.0.2"), "{rules}");
+    let time = download(&net, bytes);
+    assert!(time > least, "{time:?} for {bytes} bytes at 4 Mbit/s");
+    let class = net.gateway.shell("tc -s class show dev rw0 classid 628:1").unwrap();
+    let through = class.split("Sent ").nth(1).and_then(|t| t.split(' ').next()?.parse::<usize>().ok());
+    assert!(through >= Some(bytes), "{class}");
+    let (got, most) = upload(&net);
+    // Headers count, so payload comes to less.
+    assert!(got > 0 && got <= most, "{got} of {most} bytes");
+    net.done("limit remove alice");
+    let left = net.gateway.shell("nft list ruleset; tc qdisc show dev rw0 | grep htb || true").unwrap();
+    assert_eq!(left, "");
+    gateway.stop();
+}

@@ -887,7 +887,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--uplink=[The interface of the uplink]:IFACE:_default' \
 '--uplink-rate=[What the uplink carries, Mbit/s]:MBPS:_default' \
-'--out=[Directory for the record\: a Parquet file for each hour (UTC); created if missing]:DIR:_files' \
+'--out=[Directory for the record\: a Parquet file for each hour recorded; created if missing]:DIR:_files' \
 '--every=[Seconds between two looks]:S:_default' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"

@@ -76,7 +76,7 @@ emulator() {
 cross() {
     local arch=$1 profile=$2 triple=${TRIPLE[$1]}
     shift 2
-    CARGO_PROFILE_DIST_STRIP=symbols cargo zigbuild --quiet --profile "$profile" --target "$triple" -p ropewalk --bin ropewalk "$@" >&2
+    CARGO_PROFILE_DIST_STRIP=symbols cargo zigbuild --quiet --profile "$profile" --target "$triple" -p ropewalk --bin ropewalk "$@" >&2 || return
     echo "$TARGET/$triple/$profile/ropewalk"
 }
 
@@ -117,8 +117,11 @@ package_openwrt() {
 
 # The index is the image for all machines; the archive of its layout is what `podman load` and `skopeo` read.
 package_image() {
-    local arch programs=() layout=$OUT/image
-    for arch in "${ARCHES[@]}"; do programs+=("$arch=$(cross "$arch" dist)"); done
+    local arch program programs=() layout=$OUT/image
+    for arch in "${ARCHES[@]}"; do
+        program=$(cross "$arch" dist)
+        programs+=("$arch=$program")
+    done
     packaging/image/build "$VERSION" "$REVISION" "$layout" "${programs[@]}"
     for arch in "${ARCHES[@]}"; do
         try_image "$layout" "$arch"

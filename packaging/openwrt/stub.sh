@@ -30,8 +30,15 @@ config_list_foreach() {
 	eval "stub_all=\${list_${1}_$2:-}"
 	for stub_one in $stub_all; do "$3" "$stub_one"; done
 }
-network_get_device() { [ "$2" = wan ] && eval "$1=eth1"; }
+# In UP is what is up besides.
+network_get_device() {
+	case "$2 ${UP:-}" in
+		wan\ *) eval "$1=eth1" ;;
+		'wwan wwan') eval "$1=wwan0" ;;
+		*) return 1 ;;
+	esac
+}
 logger() { printf 'log: %s\n' "$*" >>"$SAID"; }
-for call in open_instance set_param close_instance add_reload_trigger; do
+for call in open_instance set_param close_instance add_reload_trigger add_reload_interface_trigger; do
 	eval "procd_$call() { printf '$call %s\n' \"\$*\" >>\"\$SAID\"; }"
 done

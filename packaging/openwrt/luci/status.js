@@ -3,7 +3,7 @@
 'require fs';
 'require poll';
 
-/* Each bond's paths, every three seconds. */
+/* Each bond's paths, every three seconds. To E a bare string is HTML, one in an array is text. */
 const RATE = ['b/s', 'kb/s', 'Mb/s', 'Gb/s'];
 let before = {};
 
@@ -28,22 +28,22 @@ function path(name, peer, it, clock) {
 	return E('tr', { 'class': 'tr' }, [ it.name, it.state, it.class,
 		it.rtt_ms != null ? it.rtt_ms.toFixed(1) + ' ms' : '–',
 		gained(key + ' up', it.sent_bytes, clock), gained(key + ' down', it.received_bytes, clock),
-		it.lost ].map(text => E('td', { 'class': 'td' }, String(text))));
+		it.lost ].map(text => E('td', { 'class': 'td' }, [ String(text) ])));
 }
 
 function bond(name, status) {
 	const head = [ _('Path'), _('State'), _('Class'), _('Round trip'), _('Up'), _('Down'), _('Lost') ];
-	return E('div', { 'class': 'cbi-section' }, [ E('h3', {}, name + ': ' + status.role + ' ' + status.device) ].concat(
+	return E('div', { 'class': 'cbi-section' }, [ E('h3', {}, [ name + ': ' + status.role + ' ' + status.device ]) ].concat(
 		status.peers.map(peer => E('div', {}, [
-			E('p', {}, peer.name + ': ' + (peer.up ? _('connected') : _('not connected'))),
+			E('p', {}, [ peer.name + ': ' + (peer.up ? _('connected') : _('not connected')) ]),
 			E('table', { 'class': 'table' }, [ E('tr', { 'class': 'tr table-titles' },
-				head.map(text => E('th', { 'class': 'th' }, text))) ].concat(
+				head.map(text => E('th', { 'class': 'th' }, [ text ]))) ].concat(
 				peer.paths.map(it => path(name, peer, it, status.clock_ns)))) ]))));
 }
 
 function look() {
 	return fs.exec_direct('/usr/libexec/ropewalk-status', [], 'json').then(all =>
-		Object.keys(all).map(name => all[name] ? bond(name, all[name]) : E('p', {}, name + ': ' + _('does not run'))));
+		Object.keys(all).map(name => all[name] ? bond(name, all[name]) : E('p', {}, [ name + ': ' + _('does not run') ])));
 }
 
 return view.extend({
@@ -51,7 +51,7 @@ return view.extend({
 	render: function(bonds) {
 		const place = E('div', {}, bonds);
 		poll.add(() => look().then(now => place.replaceChildren.apply(place, now)), 3);
-		return E('div', {}, [ E('h2', {}, 'Ropewalk'), place ]);
+		return E('div', {}, [ E('h2', {}, [ 'Ropewalk' ]), place ]);
 	},
 	handleSave: null, handleSaveApply: null, handleReset: null
 });

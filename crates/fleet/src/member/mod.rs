@@ -413,7 +413,7 @@ fn warnings(state: &State, name: &str, reachable: bool) -> Vec<String> {
         all.push(format!("another gateway named {name} has taken the name: this one takes no sessions; stop one, or give it another --name"));
     }
     let age = state.true_at.elapsed();
-    if reachable && age >= OLD {
+    if reachable && (age >= OLD || state.is_dumb) {
         let why = state.blind.as_ref().map_or(String::new(), |why| format!(" ({why})"));
         all.push(format!(
             "what is known of the store is {:.0} s old, the watch does not work{why}: revocations come late",

@@ -56,6 +56,8 @@ pub(super) struct State {
     pub out: Vec<PublicKey>,
     /// Why the watch does not work, if it does not.
     pub blind: Option<String>,
+    /// The last watch said nothing where it should have: the copy is read anew now and then.
+    pub is_dumb: bool,
     /// etcd has no room.
     pub is_full: bool,
     /// Another gateway has taken the name.
@@ -88,6 +90,7 @@ impl State {
             told: (0, Instant::now()),
             out: Vec::new(),
             blind: None,
+            is_dumb: false,
             is_full: false,
             ousted: false,
         }

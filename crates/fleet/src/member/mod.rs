@@ -65,7 +65,8 @@ pub struct Join {
     pub pool: Pool,
     /// The fleet's key, if it has none yet.
     pub new_key: StaticKey,
-    /// Is told whose sessions are to end. Called on the store's thread.
+    /// Is told whose sessions are to end, and must not wait: it is called on the store's thread, and
+    /// within [`Member::came`].
     pub evict: Box<dyn Fn(Evict) + Send + Sync>,
 }
 
@@ -273,8 +274,8 @@ impl Member {
         let mut state = self.shared.state();
         let name = state.copy.name_of(device).filter(|_| state.copy.is_active(device)).map(str::to_owned);
         let Some(name) = name else {
-            state.out.push(*device);
-            self.shared.work.notify_one();
+            drop(state);
+            self.shared.evict([Evict::Revoked(*device)]);
             return;
         };
         let inside: Vec<IpAddr> = state.copy.client(&name).map_or_else(Vec::new, |c| c.addresses().collect());

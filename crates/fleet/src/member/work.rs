@@ -22,8 +22,6 @@ pub(super) async fn work(shared: Arc<Shared>) {
     let mut usage_due = Instant::now() + USAGE;
     loop {
         let _ = timeout(Duration::from_millis(250), shared.work.notified()).await;
-        let out = std::mem::take(&mut shared.state().out);
-        shared.evict(out.into_iter().map(Evict::Revoked));
         claims(&shared, &mut ledger).await;
         if shared.lease() != 0 {
             let _ = serving(&shared, &mut ledger).await;

@@ -140,7 +140,7 @@ struct Shared {
     /// The gateway's record has changed.
     record: Notify,
     stop: Notify,
-    /// 0: none.
+    /// The lease that the gateway's record is under. 0: none, so nothing is written by its name.
     lease: AtomicI64,
     runtime: tokio::runtime::Handle,
 }
@@ -230,7 +230,12 @@ impl Member {
         if let Phase::Joined(runtime) = std::mem::replace(&mut *phase, Phase::Over) {
             let own = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("store".into());
-            *phase = Phase::Started(thread.spawn(move || runtime.block_on(run(&own)))?);
+            let work = move || {
+                runtime.block_on(run(&own));
+                // Dropped, it would wait for a name that is looked up.
+                runtime.shutdown_background();
+            };
+            *phase = Phase::Started(thread.spawn(work)?);
         }
         Ok(())
     }
@@ -392,7 +397,10 @@ impl Member {
                 self.shared.stop.notify_one();
                 let _ = thread.join();
             }
-            Phase::Joined(runtime) => runtime.block_on(farewell(&self.shared)),
+            Phase::Joined(runtime) => {
+                runtime.block_on(farewell(&self.shared));
+                runtime.shutdown_background();
+            }
             Phase::Over => {}
         }
     }
@@ -458,7 +466,11 @@ async fn watch_over(task: tokio::task::JoinHandle<()>) {
 async fn farewell(shared: &Arc<Shared>) {
     let words = async {
         let mut ledger = shared.ledger();
-        work::write_usage(shared, &mut ledger).await;
+        // Another's figures are not to be written over.
+        let is_ousted = shared.state().ousted;
+        if !is_ousted {
+            work::write_usage(shared, &mut ledger).await;
+        }
         let lease = shared.lease();
         if lease != 0 {
             let _ = ledger.caller.end(lease).await;

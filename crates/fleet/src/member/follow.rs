@@ -82,7 +82,7 @@ pub(super) async fn follow(shared: Arc<Shared>) {
         let error = match watch(&shared).await {
             Ended::Broken(error) => Some(error),
             Ended::Compacted => {
-                tracing::info!("the store has forgotten what came since: reading everything again");
+                tracing::info!("the watch cannot bring what came since: reading everything again");
                 load(&shared, &mut ledger).await.err()
             }
         };
@@ -121,7 +121,14 @@ async fn watch_until(shared: &Arc<Shared>) -> Result<std::convert::Infallible, E
                 state.contact.elapsed() < GONE && state.true_at.elapsed() >= OLD && begun.elapsed() >= OLD
             };
             if is_blind {
-                return Err(StoreError::Gone("it says nothing, though the store has changed".into()).into());
+                // What it kept back may be a revocation, and the next may be as silent.
+                tracing::warn!(
+                    "the watch says nothing, though the store has changed: reading everything again"
+                );
+                watch.leave();
+                let mut state = shared.state();
+                (state.is_dumb, state.blind) = (true, Some("it says nothing".into()));
+                return Err(Ended::Compacted);
             }
             continue;
         };
@@ -142,7 +149,7 @@ async fn watch_until(shared: &Arc<Shared>) -> Result<std::convert::Infallible, E
         }
         {
             let mut state = shared.state();
-            (state.contact, state.blind) = (Instant::now(), None);
+            (state.contact, state.blind, state.is_dumb) = (Instant::now(), None, false);
             state.copy.revision = state.copy.revision.max(batch.revision);
             state.confirm();
         }

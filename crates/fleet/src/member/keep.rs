@@ -21,9 +21,10 @@ const ROOM: Duration = Duration::from_secs(10);
 /// Keeps it for ever.
 pub(super) async fn keep(shared: Arc<Shared>) {
     let mut ledger = shared.ledger();
-    let (mut written, mut failing, mut room_due) = (None, false, Instant::now());
+    let (mut lease, mut written) = (shared.lease(), None);
+    let (mut failing, mut room_due) = (false, Instant::now());
     loop {
-        let outcome = once(&shared, &mut ledger, &mut written).await;
+        let outcome = once(&shared, &mut ledger, &mut lease, &mut written).await;
         let answered = !matches!(outcome, Err(StoreError::Gone(_)));
         if answered {
             shared.heard();
@@ -63,26 +64,24 @@ async fn look_for_room(shared: &Arc<Shared>, ledger: &mut Ledger) {
 async fn once(
     shared: &Arc<Shared>,
     ledger: &mut Ledger,
+    lease: &mut i64,
     written: &mut Option<GatewayRecord>,
 ) -> Result<(), StoreError> {
     let asked = Instant::now();
-    let mut lease = shared.lease();
-    if lease != 0 {
-        match ledger.caller.renew(lease).await? {
+    if *lease != 0 {
+        match ledger.caller.renew(*lease).await? {
             Some(revision) => heard(&mut shared.state(), revision, asked),
             None => {
                 tracing::warn!("the store took this gateway for dead: telling it otherwise");
-                lease = 0;
+                *lease = 0;
             }
         }
     }
-    if lease == 0 {
+    if *lease == 0 {
+        // The name may be another's by now.
         shared.lease.store(0, Ordering::Relaxed);
-        lease = ledger.caller.grant(LEASE).await?;
         *written = None;
-        shared.lease.store(lease, Ordering::Relaxed);
-        // What stood under the lease before is gone, or will be.
-        again(&mut shared.state());
+        *lease = ledger.caller.grant(LEASE).await?;
     }
     let (record, is_doubtful) = {
         let state = shared.state();
@@ -96,13 +95,18 @@ async fn once(
     };
     if let Some(record) = record.filter(|record| is_doubtful || Some(record) != written.as_ref()) {
         let asked = Instant::now();
-        let revision = ledger.register(&shared.name, &record, lease).await?;
+        let revision = ledger.register(&shared.name, &record, *lease).await?;
         *written = revision.map(|_| record);
         match revision {
             Some(revision) => {
                 let mut state = shared.state();
                 (state.told, state.ousted) = ((revision, asked), false);
                 state.confirm();
+                if shared.lease() != *lease {
+                    // What stood under the lease before is gone, or will be.
+                    again(&mut state);
+                    shared.lease.store(*lease, Ordering::Relaxed);
+                }
             }
             None => ousted(shared),
         }
@@ -127,8 +131,11 @@ fn again(state: &mut State) {
 /// Another gateway took the name while this one was cut off: who is served by which could not be
 /// told apart, so this one serves nobody until the name is free.
 fn ousted(shared: &Arc<Shared>) {
+    shared.lease.store(0, Ordering::Relaxed);
     let evicted: Vec<Evict> = {
         let mut state = shared.state();
+        // The other's figures are under this name now.
+        state.totals.clear();
         if std::mem::replace(&mut state.ousted, true) {
             return;
         }

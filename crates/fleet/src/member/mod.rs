@@ -65,7 +65,8 @@ pub struct Join {
     pub pool: Pool,
     /// The fleet's key, if it has none yet.
     pub new_key: StaticKey,
-    /// Is told whose sessions are to end. Called on the store's thread.
+    /// Is told whose sessions are to end, and must not wait: it is called on the store's thread, and
+    /// within [`Member::came`].
     pub evict: Box<dyn Fn(Evict) + Send + Sync>,
 }
 
@@ -139,7 +140,7 @@ struct Shared {
     /// The gateway's record has changed.
     record: Notify,
     stop: Notify,
-    /// 0: none.
+    /// The lease that the gateway's record is under. 0: none, so nothing is written by its name.
     lease: AtomicI64,
     runtime: tokio::runtime::Handle,
 }
@@ -229,7 +230,12 @@ impl Member {
         if let Phase::Joined(runtime) = std::mem::replace(&mut *phase, Phase::Over) {
             let own = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("store".into());
-            *phase = Phase::Started(thread.spawn(move || runtime.block_on(run(&own)))?);
+            let work = move || {
+                runtime.block_on(run(&own));
+                // Dropped, it would wait for a name that is looked up.
+                runtime.shutdown_background();
+            };
+            *phase = Phase::Started(thread.spawn(work)?);
         }
         Ok(())
     }
@@ -273,8 +279,8 @@ impl Member {
         let mut state = self.shared.state();
         let name = state.copy.name_of(device).filter(|_| state.copy.is_active(device)).map(str::to_owned);
         let Some(name) = name else {
-            state.out.push(*device);
-            self.shared.work.notify_one();
+            drop(state);
+            self.shared.evict([Evict::Revoked(*device)]);
             return;
         };
         let inside: Vec<IpAddr> = state.copy.client(&name).map_or_else(Vec::new, |c| c.addresses().collect());
@@ -391,7 +397,10 @@ impl Member {
                 self.shared.stop.notify_one();
                 let _ = thread.join();
             }
-            Phase::Joined(runtime) => runtime.block_on(farewell(&self.shared)),
+            Phase::Joined(runtime) => {
+                runtime.block_on(farewell(&self.shared));
+                runtime.shutdown_background();
+            }
             Phase::Over => {}
         }
     }
@@ -413,7 +422,7 @@ fn warnings(state: &State, name: &str, reachable: bool) -> Vec<String> {
         all.push(format!("another gateway named {name} has taken the name: this one takes no sessions; stop one, or give it another --name"));
     }
     let age = state.true_at.elapsed();
-    if reachable && age >= OLD {
+    if reachable && (age >= OLD || state.is_dumb) {
         let why = state.blind.as_ref().map_or(String::new(), |why| format!(" ({why})"));
         all.push(format!(
             "what is known of the store is {:.0} s old, the watch does not work{why}: revocations come late",
@@ -457,7 +466,11 @@ async fn watch_over(task: tokio::task::JoinHandle<()>) {
 async fn farewell(shared: &Arc<Shared>) {
     let words = async {
         let mut ledger = shared.ledger();
-        work::write_usage(shared, &mut ledger).await;
+        // Another's figures are not to be written over.
+        let is_ousted = shared.state().ousted;
+        if !is_ousted {
+            work::write_usage(shared, &mut ledger).await;
+        }
         let lease = shared.lease();
         if lease != 0 {
             let _ = ledger.caller.end(lease).await;

@@ -52,10 +52,10 @@ pub(super) struct State {
     pub true_at: Instant,
     /// The store had that revision at that time, with a change that the copy is to see.
     pub told: (i64, Instant),
-    /// Came here, though they may not any more.
-    pub out: Vec<PublicKey>,
     /// Why the watch does not work, if it does not.
     pub blind: Option<String>,
+    /// The last watch said nothing where it should have: the copy is read anew now and then.
+    pub is_dumb: bool,
     /// etcd has no room.
     pub is_full: bool,
     /// Another gateway has taken the name.
@@ -86,8 +86,8 @@ impl State {
             contact: Instant::now(),
             true_at: Instant::now(),
             told: (0, Instant::now()),
-            out: Vec::new(),
             blind: None,
+            is_dumb: false,
             is_full: false,
             ousted: false,
         }

@@ -22,14 +22,13 @@ pub(super) async fn work(shared: Arc<Shared>) {
     let mut usage_due = Instant::now() + USAGE;
     loop {
         let _ = timeout(Duration::from_millis(250), shared.work.notified()).await;
-        let out = std::mem::take(&mut shared.state().out);
-        shared.evict(out.into_iter().map(Evict::Revoked));
         claims(&shared, &mut ledger).await;
-        if shared.lease() != 0 {
-            let _ = serving(&shared, &mut ledger).await;
+        let lease = shared.lease();
+        if lease != 0 {
+            let _ = serving(&shared, &mut ledger, lease).await;
         }
         leaving(&shared, &mut ledger).await;
-        if Instant::now() >= usage_due {
+        if Instant::now() >= usage_due && shared.lease() != 0 {
             write_usage(&shared, &mut ledger).await;
             usage_due = Instant::now() + USAGE;
         }
@@ -73,7 +72,7 @@ async fn claims(shared: &Arc<Shared>, ledger: &mut Ledger) {
 }
 
 /// Tells who is served here.
-async fn serving(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<(), crate::StoreError> {
+async fn serving(shared: &Arc<Shared>, ledger: &mut Ledger, lease: i64) -> Result<(), crate::StoreError> {
     let who = |wanted: Written, most: usize| -> Vec<(String, Serving)> {
         let state = shared.state();
         let wanted = state.mine.iter().filter(|(_, m)| m.written == wanted).take(most);
@@ -85,11 +84,11 @@ async fn serving(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<(), crate:
         if fresh.is_empty() {
             break;
         }
-        let revision = ledger.serve(&fresh, shared.lease()).await?;
+        let revision = ledger.serve(&fresh, lease).await?;
         fresh.iter().for_each(|(name, _)| note(shared, name, Written::Fresh, revision));
     }
     for (name, serving) in who(Written::Again, SINGLES) {
-        match ledger.serve_on(&name, &serving, shared.lease()).await? {
+        match ledger.serve_on(&name, &serving, lease).await? {
             Some(revision) => note(shared, &name, Written::Again, revision),
             None => {
                 let key =

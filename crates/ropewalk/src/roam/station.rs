@@ -384,7 +384,8 @@ impl Station {
     pub(super) fn path(&self, now: Duration) -> ropewalk_roam::priority::Path {
         ropewalk_roam::priority::Path {
             packet_time: self.packet_time(now).or(self.expected_time()).unwrap_or_default(),
-            least_rtt: self.least_rtt,
+            // An idle connection to a near server would count for all.
+            least_rtt: None,
             packets: self.heard.map_or(0, |h| h.rx_packets.into()),
         }
     }

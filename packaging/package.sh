@@ -1,12 +1,14 @@
 # shellcheck shell=bash
-# Sourced by `run`: all that people install, into target/package. `package [WHAT…]`, WHAT of deb, static, openwrt, image.
+# Sourced by `run`: all that people install, into target/package. `package [WHAT…]`, WHAT of deb,
+# static, openwrt, image.
 
 # What makes Debian packages, and what links for other machines.
 CARGO_DEB=3.8.0
 ZIGBUILD=0.24.1
 ZIG=0.17.1
 
-# Machines by Debian's names: Rust's target, QEMU's name, and OpenWrt's architectures (the same program runs on all of a line).
+# Machines by Debian's names: Rust's target, QEMU's name, and OpenWrt's architectures (the same
+# program runs on all of a line).
 declare -A TRIPLE=([amd64]=x86_64-unknown-linux-musl [arm64]=aarch64-unknown-linux-musl [armv7]=armv7-unknown-linux-musleabihf)
 declare -A EMULATOR=([amd64]=qemu-x86_64-static [arm64]=qemu-aarch64-static [armv7]=qemu-arm-static)
 declare -A OPENWRT=(
@@ -115,7 +117,8 @@ package_openwrt() {
     done
 }
 
-# The index is the image for all machines; the archive of its layout is what `podman load` and `skopeo` read.
+# The index is the image for all machines; the archive of its layout is what `podman load` and
+# `skopeo` read.
 package_image() {
     local arch program programs=() layout=$OUT/image
     for arch in "${ARCHES[@]}"; do

@@ -117,7 +117,8 @@ def write(file: Path, data: bytes) -> None:
             out.flush()
             os.fsync(out.fileno())
         os.rename(beside, file)
-        # The name too, before the next file: what says that a chunk is whole must not be there first.
+        # The name too, before the next file: what says that a chunk is whole must not be there
+        # first.
         directory = os.open(file.parent, os.O_RDONLY)
         try:
             os.fsync(directory)

@@ -105,7 +105,8 @@ impl Inner {
     }
 }
 
-/// Of the canonical text, and of the files that it names: a trace that has changed makes other runs.
+/// Of the canonical text, and of the files that it names: a trace that has changed makes other
+/// runs.
 fn digest_of(checked: &Checked, files: &BTreeMap<String, PathBuf>) -> String {
     let mut digest = Sha256::new();
     digest.update(checked.hash());

@@ -43,7 +43,8 @@ impl Simulated {
         self.report_by(bench, "sim", labels, seed, &[])
     }
 
-    /// The same by `ropewalk sim run` or `ropewalk lab run`, with settings after those of the point.
+    /// The same by `ropewalk sim run` or `ropewalk lab run`, with settings after those of the
+    /// point.
     pub(super) fn report_by(
         &self,
         bench: &Bench,

@@ -56,8 +56,8 @@ pub fn read(packet: &[u8]) -> Option<Trouble> {
     })
 }
 
-/// The same message for the packet's sender by another name, as an address translation makes it. What
-/// [`read`] does not understand stays as it is.
+/// The same message for the packet's sender by another name, as an address translation makes it.
+/// What [`read`] does not understand stays as it is.
 pub fn readdress(packet: &mut [u8], to: SocketAddrV4) {
     if read(packet).is_none() {
         return;
@@ -129,7 +129,8 @@ mod tests {
             assert_eq!(read(&message[..at]), None, "{at} bytes");
             let mut damaged = message.clone();
             damaged[at] ^= 0x40;
-            // Of the outer header only what says how to read it is looked at: the kernel has checked the rest.
+            // Of the outer header only what says how to read it is looked at: the kernel has
+            // checked the rest.
             assert!(read(&damaged).is_none() || at < 20, "byte {at}");
         }
         assert_eq!(read(&segment(1, 10, None)), None);

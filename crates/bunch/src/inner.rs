@@ -124,8 +124,8 @@ pub fn readdress(packet: &mut [u8], source: bool, to: SocketAddrV4) {
     seal_header(packet);
 }
 
-/// A TCP packet in pieces of at most `mtu` bytes, as a network card cuts what is too long for a link.
-/// Anything else, what opens a connection, is urgent, or is damaged stays whole.
+/// A TCP packet in pieces of at most `mtu` bytes, as a network card cuts what is too long for a
+/// link. Anything else, what opens a connection, is urgent, or is damaged stays whole.
 pub(crate) fn cut(packet: Vec<u8>, mtu: usize) -> Vec<Vec<u8>> {
     const FIN_PSH: u8 = 0x01 | 0x08;
     const SYN_URG: u8 = 0x02 | 0x20;

@@ -138,7 +138,8 @@ impl Copy {
         client.is_some_and(|c| !c.revoked && c.key.as_ref() == Some(key))
     }
 
-    /// Whether somebody shows an invite that is known, or a key that is: a stranger can have neither.
+    /// Whether somebody shows an invite that is known, or a key that is: an outsider can have
+    /// neither.
     pub(crate) fn is_known(&self, key: &PublicKey, (invite, secret): (InviteId, &InviteSecret)) -> bool {
         let client = self.by_invite.get(&invite.0).and_then(|name| self.client(name));
         self.is_active(key) || client.is_some_and(|c| secret.matches(&c.fingerprint))

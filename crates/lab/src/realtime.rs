@@ -164,7 +164,8 @@ fn keep_time(timing: Timing) {
         tracing::warn!("cannot set the timer slack, packets will be up to 50 µs later: {error}");
     }
     if timing.real_time {
-        // SAFETY: sched_param is plain old data for which all zeroes is a valid value; musl's has more fields than one.
+        // SAFETY: sched_param is plain old data for which all zeroes is a valid value; musl's has
+        // more fields than one.
         let mut priority: libc::sched_param = unsafe { std::mem::zeroed() };
         priority.sched_priority = PRIORITY;
         // SAFETY: the call reads `priority`, which lives through it; thread 0 is the calling one.

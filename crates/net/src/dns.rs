@@ -24,8 +24,8 @@ pub struct Resolver {
     pub domains: Vec<String>,
 }
 
-/// Asks `servers` about names in `domains`, or without any about every name, through the bond's `device`. Fails with a sentence where systemd-resolved
-/// does not run.
+/// Asks `servers` about names in `domains`, or without any about every name, through the bond's
+/// `device`. Fails with a sentence where systemd-resolved does not run.
 pub fn set(
     journal: &mut Journal,
     device: &str,
@@ -57,7 +57,8 @@ impl Resolver {
         Ok(())
     }
 
-    /// Servers; the names that belong to them (`~.` are all); and whether they are asked about names that belong to nobody.
+    /// Servers; the names that belong to them (`~.` are all); and whether they are asked about
+    /// names that belong to nobody.
     fn commands(&self) -> [Vec<String>; 3] {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut servers = words(&["dns", &self.device]);

@@ -1,4 +1,5 @@
-//! The bodies of the fuzz targets `segments`, `netlink`, `cmsg` and `journal` (`tests/fuzz/`). Each takes any bytes and panics only where this crate breaks a promise.
+//! The bodies of the fuzz targets `segments`, `netlink`, `cmsg` and `journal` (`tests/fuzz/`). Each
+//! takes any bytes and panics only where this crate breaks a promise.
 
 use crate::tun::{Segments, checksum};
 use etherparse::checksum::Sum16BitWords;

@@ -37,8 +37,8 @@ pub fn masquerade(
     make(journal, table, networks)
 }
 
-/// As [`masquerade`], where clients may leave by the interface `only`, and by no other, and where nobody opens
-/// connections to them.
+/// As [`masquerade`], where clients may leave by the interface `only`, and by no other, and where
+/// nobody opens connections to them.
 ///
 /// # Errors
 /// `nft` is not there, or refuses.

@@ -1,4 +1,5 @@
-//! The subflows of all MPTCP connections of this machine, whoever has them: sock_diag (`sock_diag(7)`, `linux/inet_diag.h`).
+//! The subflows of all MPTCP connections of this machine, whoever has them: sock_diag
+//! (`sock_diag(7)`, `linux/inet_diag.h`).
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -50,7 +51,8 @@ impl NetlinkDeserializable for Diag {
     }
 }
 
-/// The least round trip of the subflows from each address of this machine; an address that has none, or none that has measured one, is not there.
+/// The least round trip of the subflows from each address of this machine; an address that has
+/// none, or none that has measured one, is not there.
 ///
 /// To know which connections are subflows takes CAP_NET_ADMIN: without it there are none.
 ///

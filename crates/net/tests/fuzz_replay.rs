@@ -1,4 +1,5 @@
-//! Every input in `tests/fuzz/corpus` and `tests/fuzz/regressions` of the targets whose bodies are in `ropewalk_net::fuzzing`.
+//! Every input in `tests/fuzz/corpus` and `tests/fuzz/regressions` of the targets whose bodies are
+//! in `ropewalk_net::fuzzing`.
 
 use std::path::Path;
 

@@ -283,7 +283,8 @@ fn a_second_bond_is_told_and_does_no_harm() {
     client.inside(|| first.restore().unwrap());
 }
 
-/// CVE-2019-14899: also when the gateway gives another address, and when somebody flushed the firewall.
+/// CVE-2019-14899: also when the gateway gives another address, and when somebody flushed the
+/// firewall.
 #[test]
 fn neighbours_do_not_reach_the_address_inside() {
     if !root() {

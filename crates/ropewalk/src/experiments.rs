@@ -1,4 +1,5 @@
-//! The commands that try networks out: simulator, lab and papers. A router's program is built without them (feature `lab`).
+//! The commands that try networks out: simulator, lab and papers. A router's program is built
+//! without them (feature `lab`).
 
 use crate::exit::Code;
 use clap::Subcommand;

@@ -1,4 +1,5 @@
-//! The bodies of the fuzz targets `control`, `config` and `state` (`tests/fuzz/`). Each takes any bytes and panics only where the program breaks a promise.
+//! The bodies of the fuzz targets `control`, `config` and `state` (`tests/fuzz/`). Each takes any
+//! bytes and panics only where the program breaks a promise.
 
 use crate::config::File;
 use crate::control::protocol::{Request, Response};

@@ -531,7 +531,8 @@ fn an_uplink_that_nobody_uses_is_found() {
             })
             .sum::<f64>()
     });
-    // Megabits over hours are bits over time: what was sent is what was counted, with headers of 28 bytes.
+    // Megabits over hours are bits over time: what was sent is what was counted, with headers of 28
+    // bytes.
     let counted = used * 3600.0 * 1e6 / 8.0;
     assert!(seen > 0.0 && (counted - (sent.unwrap() + 250 * 28) as f64).abs() < 20_000.0, "{report}");
 }

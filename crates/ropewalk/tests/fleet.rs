@@ -27,7 +27,8 @@ use std::time::Duration;
 
 const STORE: &str = "etcd://10.5.0.1:2379/fleet";
 const LONG: Duration = Duration::from_secs(60);
-/// How long answers may be missing at most: two seconds are promised, on a machine that is not loaded.
+/// How long answers may be missing at most: two seconds are promised, on a machine that is not
+/// loaded.
 const GAP: Duration = Duration::from_secs(4);
 
 /// Certificates of etcd and of a gateway, and who signed them.

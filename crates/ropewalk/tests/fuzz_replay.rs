@@ -1,4 +1,5 @@
-//! Every input in `tests/fuzz/corpus` and `tests/fuzz/regressions` of the targets whose bodies are in `ropewalk::fuzzing`.
+//! Every input in `tests/fuzz/corpus` and `tests/fuzz/regressions` of the targets whose bodies are
+//! in `ropewalk::fuzzing`.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! What a gateway grants to its clients: ports, groups, caps. Needs root; without it the tests pass and say so.
+//! What a gateway grants to its clients: ports, groups, caps. Needs root; without it the tests pass
+//! and say so.
 //!
 //! ```text
 //!   alice 10.1.1.1 ──┐
@@ -231,7 +232,8 @@ fn download(net: &Net, bytes: usize) -> Duration {
     started.elapsed()
 }
 
-/// How many of 900 kB of datagrams from the client come to the gateway, and how many a cap of 2 Mbit/s would let through in that time.
+/// How many of 900 kB of datagrams from the client come to the gateway, and how many a cap of 2
+/// Mbit/s would let through in that time.
 fn upload(net: &Net) -> (usize, usize) {
     let sink = net.gateway.run(|| UdpSocket::bind("10.77.0.1:9001").unwrap()).unwrap();
     let source = net.clients[0].1.run(|| UdpSocket::bind("10.77.0.2:0").unwrap()).unwrap();

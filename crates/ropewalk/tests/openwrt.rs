@@ -1,4 +1,5 @@
-//! The package for OpenWrt: its init script, with a stub of OpenWrt's functions, makes files that this program takes.
+//! The package for OpenWrt: its init script, with a stub of OpenWrt's functions, makes files that
+//! this program takes.
 
 use std::path::Path;
 use std::process::Command;

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 
 const source = readFileSync(new URL('status.js', import.meta.url), 'utf8');
 const text = node => Array.isArray(node) ? node.map(text).join(' ') : node.children ? text(node.children) : String(node);
-// As in LuCI: a string by itself becomes innerHTML, whose elements are no text; in an array it becomes a text node.
+// As in LuCI: a string by itself becomes innerHTML, whose elements are no text; in an array it
+// becomes a text node.
 const E = (tag, attributes, children) => ({ tag, children: typeof children === 'string' ? [ children.replace(/<[^>]*>/g, '') ] : [].concat(children), replaceChildren(...all) { this.children = all; } });
 const path = bytes => ({ id: 1, name: 'wan1<img src=x>', state: 'active', class: 'metered', rtt_ms: 12.34, sent_bytes: bytes, received_bytes: 2 * bytes, lost: 7 });
 const bond = (bytes, clock_ns) => ({ role: 'client', device: 'rw0<img src=x>', clock_ns, peers: [ { name: 'gateway<img src=x>', up: true, paths: [ path(bytes) ] } ] });

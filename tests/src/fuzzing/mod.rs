@@ -1,4 +1,5 @@
-//! The bodies of the fuzz targets: `tests/fuzz/` runs them under libFuzzer, `tests/fuzz_replay.rs` over the corpus.
+//! The bodies of the fuzz targets: `tests/fuzz/` runs them under libFuzzer, `tests/fuzz_replay.rs`
+//! over the corpus.
 //!
 //! Each takes any bytes and panics only where the engine breaks a promise. The bytes are read as a list of operations
 //! ([`Feed`]), so that a mutation of an input is another plausible course of events.

@@ -1,7 +1,8 @@
 //! An air whose time goes slower than its driver's, as emulators dilate time.
 //!
-//! A machine that cannot carry the rates of a medium in real time carries an eighth of them: everything on the air, intervals and pauses included, takes
-//! eight times as long. The air itself knows nothing of it. Times are translated where they go in and where they come out.
+//! A machine that cannot carry the rates of a medium in real time carries an eighth of them:
+//! everything on the air, intervals and pauses included, takes eight times as long. The air itself
+//! knows nothing of it. Times are translated where they go in and where they come out.
 
 use super::{
     Air, AirSpec, Command, CommandError, Event, IfaceId, Mac, Output, Packet, PeerStats, RadioId, RadioSpec,
@@ -9,7 +10,8 @@ use super::{
 };
 use crate::Time;
 
-/// An [`Air`] whose time goes so many times slower. Calls are those of the air, times in and out the driver's.
+/// An [`Air`] whose time goes so many times slower. Calls are those of the air, times in and out
+/// the driver's.
 #[derive(Debug)]
 pub struct Dilated<T> {
     air: Air<T>,

@@ -366,8 +366,8 @@ impl Gateway {
         }
     }
 
-    /// A router says that a packet was too long. It goes on to the sender as any other message does;
-    /// bytes that were acknowledged already only this gateway can cut anew.
+    /// A router says that a packet was too long. It goes on to the sender as any other message
+    /// does; bytes that were acknowledged already only this gateway can cut anew.
     fn on_trouble(&mut self, trouble: &Trouble, now: Time) {
         let Some(mtu) = trouble.mtu else { return };
         let ends = (trouble.protocol, trouble.source, trouble.destination);

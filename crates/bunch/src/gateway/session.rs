@@ -27,7 +27,8 @@ const DEAD: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(300);
 /// A shorter way may be longer again after this (RFC 1191 §6.3).
 const SHORT: Duration = Duration::from_secs(600);
-/// What each host takes whole (RFC 791): whoever says less is not believed, or does not say how much.
+/// What each host takes whole (RFC 791): whoever says less is not believed, or does not say how
+/// much.
 const LEAST_MTU: u16 = 576;
 
 /// Where a packet is.
@@ -455,8 +456,8 @@ impl Session {
         }
     }
 
-    /// To the receiver, cut where the way is known to be shorter. What is left alone is not cut: its
-    /// sender hears of it itself.
+    /// To the receiver, cut where the way is known to be shorter. What is left alone is not cut:
+    /// its sender hears of it itself.
     fn send_on(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
         self.sent_bytes += packet.len() as u64;
         self.mtu = self.mtu.filter(|(_, until)| cx.now < *until);

@@ -83,8 +83,8 @@ impl Stream {
         seq::offset(self.isn?, self.acked, number)
     }
 
-    /// The byte may be on its way to the receiver (RFC 5927 §4.1): a message about another one is forged,
-    /// or of long ago.
+    /// The byte may be on its way to the receiver (RFC 5927 §4.1): a message about another one is
+    /// forged, or of long ago.
     pub(super) fn may_be_on_the_way(&self, number: u32) -> bool {
         self.offset(number).is_some_and(|at| (self.acked..self.acked + 2 * MEMORY).contains(&at))
     }

@@ -128,7 +128,8 @@ impl Etcd {
     }
 }
 
-/// The addresses that may be connected to: without TLS this machine's alone, whatever its name says.
+/// The addresses that may be connected to: without TLS this machine's alone, whatever its name
+/// says.
 fn allowed(addresses: impl Iterator<Item = SocketAddr>, has_tls: bool) -> Option<Vec<SocketAddr>> {
     let all: Vec<SocketAddr> = addresses.collect();
     let is_here = |a: &SocketAddr| a.ip().to_canonical().is_loopback();

@@ -1,6 +1,6 @@
 //! Devices that wait for the store, in the order in which they are asked for.
 //!
-//! Who shows an invite or a key that is known has a lane of its own, so that strangers, who may
+//! Who shows an invite or a key that is known has a lane of its own, so that outsiders, who may
 //! make up as many as they like, cannot be in the way. An invite has one place, whoever shows it
 //! how often: one token cannot be in the way of another.
 
@@ -42,25 +42,25 @@ impl Lane {
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     known: Lane,
-    strangers: Lane,
-    /// The strangers' turn.
+    outsiders: Lane,
+    /// The outsiders' turn.
     is_theirs: bool,
 }
 
 impl Claims {
     /// Adds a device.
     pub(super) fn add(&mut self, claim: Claim, is_known: bool) {
-        if is_known { &mut self.known } else { &mut self.strangers }.add(claim);
+        if is_known { &mut self.known } else { &mut self.outsiders }.add(claim);
     }
 
     /// How many wait.
     pub(super) fn len(&self) -> usize {
-        self.known.order.len() + self.strangers.order.len()
+        self.known.order.len() + self.outsiders.order.len()
     }
 
     fn turn(&mut self) -> &mut Lane {
-        let is_theirs = self.known.order.is_empty() || self.is_theirs && !self.strangers.order.is_empty();
-        if is_theirs { &mut self.strangers } else { &mut self.known }
+        let is_theirs = self.known.order.is_empty() || self.is_theirs && !self.outsiders.order.is_empty();
+        if is_theirs { &mut self.outsiders } else { &mut self.known }
     }
 
     /// Whose turn it is; it stays where it is until [`Claims::done`] or [`Claims::later`].
@@ -70,7 +70,7 @@ impl Claims {
 
     /// The one whose turn it was has its answer.
     pub(super) fn done(&mut self, claim: &Claim) {
-        for lane in [&mut self.known, &mut self.strangers] {
+        for lane in [&mut self.known, &mut self.outsiders] {
             if lane.order.front() == Some(&claim.invite.0) {
                 lane.order.pop_front();
                 lane.of_invite.remove(&claim.invite.0);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_strangers_does_not_delay_who_was_invited() {
+    fn a_flood_of_outsiders_does_not_delay_who_was_invited() {
         let mut claims = Claims::default();
         (0..2000).for_each(|n| claims.add(claim(n, n), false));
         assert_eq!(claims.len(), LANE);
@@ -118,7 +118,7 @@ mod tests {
         let order = order(&mut claims);
         assert_eq!(order.iter().filter(|n| **n >= 9000).collect::<Vec<_>>(), [&9001, &9000]);
         assert!(order[..4].contains(&9000), "{:?}", &order[..4]);
-        assert_eq!(order.len(), LANE + 2, "strangers have their turns, too");
+        assert_eq!(order.len(), LANE + 2, "outsiders have their turns, too");
     }
 
     #[test]

@@ -65,8 +65,8 @@ pub struct Join {
     pub pool: Pool,
     /// The fleet's key, if it has none yet.
     pub new_key: StaticKey,
-    /// Is told whose sessions are to end, and must not wait: it is called on the store's thread, and
-    /// within [`Member::came`].
+    /// Is told whose sessions are to end, and must not wait: it is called on the store's thread,
+    /// and within [`Member::came`].
     pub evict: Box<dyn Fn(Evict) + Send + Sync>,
 }
 

@@ -38,8 +38,8 @@ struct Running {
     daemons: Vec<(String, PathBuf)>,
     _gateway: Process,
     aps: Vec<Ap>,
-    /// When access points are switched off and on, from the scenario's beginning, and how many of these
-    /// times are over.
+    /// When access points are switched off and on, from the scenario's beginning, and how many of
+    /// these times are over.
     agenda: Vec<Switch>,
     done: usize,
 }
@@ -159,8 +159,8 @@ impl Running {
     }
 }
 
-/// When access points of a bunch are switched: the scenario's events, and neighbours that come and go, those with an
-/// odd number first, as in the simulator.
+/// When access points of a bunch are switched: the scenario's events, and neighbours that come and
+/// go, those with an odd number first, as in the simulator.
 fn agenda(scenario: &Scenario, bunch: &Bunch) -> Vec<Switch> {
     let names: Vec<&String> = [&bunch.home].into_iter().chain(&bunch.neighbours).collect();
     let of = |event: &Event| {

@@ -197,8 +197,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Switches access points of bunches whose time has come, `elapsed` after the scenario's beginning; gives the
-    /// time of the next.
+    /// Switches access points of bunches whose time has come, `elapsed` after the scenario's
+    /// beginning; gives the time of the next.
     pub(super) fn switch_bunches(&mut self, elapsed: Duration) -> Result<Option<Duration>> {
         self.bunches.step(elapsed)?;
         Ok(self.bunches.next())

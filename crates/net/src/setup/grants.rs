@@ -1,7 +1,9 @@
-//! What a gateway grants to some of its clients: forwarded ports, groups whose members reach each other, caps of rates.
+//! What a gateway grants to some of its clients: forwarded ports, groups whose members reach each
+//! other, caps of rates.
 //!
-//! All of it is one table of the firewall, and a queueing discipline at the bond's device. There are two rules of routing besides, where a way is open that is not
-//! for all: what clients send goes nowhere unless the table has marked it. So a firewall that somebody flushes opens nothing.
+//! All of it is one table of the firewall, and a queueing discipline at the bond's device. There
+//! are two rules of routing besides, where a way is open that is not for all: what clients send
+//! goes nowhere unless the table has marked it. So a firewall that somebody flushes opens nothing.
 
 use std::net::IpAddr;
 
@@ -14,7 +16,8 @@ use super::{Change, Journal, SetupError};
 use crate::command::Tool;
 use crate::nft::{Nft, quoted, table_name};
 
-/// The mark of packets from clients that have a way, to a member of their group or as answers from a forwarded port: "rg" in ASCII.
+/// The mark of packets from clients that have a way, to a member of their group or as answers from
+/// a forwarded port: "rg" in ASCII.
 pub const GROUP_MARK: u32 = 0x7267;
 /// The priority of the rule that lets them through; the next holds the others back.
 pub const GROUP_PRIORITY: u32 = 29_220;
@@ -69,7 +72,8 @@ pub struct Limit {
     pub up_bps: Option<u64>,
 }
 
-/// All that is granted, by addresses. The journal has the device only, by which the table is taken back: it must not grow with every change.
+/// All that is granted, by addresses. The journal has the device only, by which the table is taken
+/// back: it must not grow with every change.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Grants {
     /// The bond's device.
@@ -83,7 +87,8 @@ pub struct Grants {
     /// Caps.
     #[serde(skip)]
     pub limits: Vec<Limit>,
-    /// For IPv4 and for IPv6: this machine forwards for the sake of these grants only, and so for clients nothing else than this.
+    /// For IPv4 and for IPv6: this machine forwards for the sake of these grants only, and so for
+    /// clients nothing else than this.
     #[serde(skip)]
     pub closed: [bool; 2],
 }
@@ -203,7 +208,8 @@ impl Grants {
             + &chain("visitors", "nat hook postrouting priority 100", &from)
     }
 
-    /// Marks what members of a group send each other, and answers from forwarded ports where they would be held back.
+    /// Marks what members of a group send each other, and answers from forwarded ports where they
+    /// would be held back.
     fn between(&self) -> String {
         let device = quoted(&self.device);
         let mut rules = String::new();
@@ -263,7 +269,8 @@ impl Grants {
         chain("downloads", "filter hook postrouting priority -150", &rules)
     }
 
-    /// Where this machine forwards for our sake only, clients gain no other way by it, and nobody a way to them.
+    /// Where this machine forwards for our sake only, clients gain no other way by it, and nobody a
+    /// way to them.
     fn closed(&self) -> Option<String> {
         let device = quoted(&self.device);
         let mut rules = String::new();
@@ -280,7 +287,8 @@ impl Grants {
     }
 }
 
-/// The kernel's bucket holds a second's bytes, and these: three super-packets, for a drop costs a whole one. A short queue has as many at least.
+/// The kernel's bucket holds a second's bytes, and these: three super-packets, for a drop costs a
+/// whole one. A short queue has as many at least.
 const BURST: u64 = 200_000;
 
 /// Limits with the numbers of their classes.
@@ -300,7 +308,8 @@ fn chain(name: &str, place: &str, rules: &str) -> String {
     format!("  chain {name} {{\n    type {place}; policy accept;\n{rules}  }}\n")
 }
 
-/// Shapes what leaves by the device: a class for each client with a cap. It vanishes with the device. The packets that wait are lost where it is made anew.
+/// Shapes what leaves by the device: a class for each client with a cap. It vanishes with the
+/// device. The packets that wait are lost where it is made anew.
 fn shape(device: &str, limits: &[Limit]) -> Result<(), SetupError> {
     if TC.run(&["qdisc", "show", "dev", device, "root"], "").unwrap_or_default().contains(OURS) {
         TC.run(&["qdisc", "del", "dev", device, "root"], "")?;

@@ -110,7 +110,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes `new`, which takes the place of `old` in one step: of the old one nothing is left to take back. If it fails, `old` stands.
+    /// Makes `new`, which takes the place of `old` in one step: of the old one nothing is left to
+    /// take back. If it fails, `old` stands.
     pub fn replace(&mut self, old: &Change, new: Change) -> Result<(), SetupError> {
         if *old == new {
             // Somebody may have taken it away since.

@@ -15,8 +15,8 @@
 //! other paths. What a client can make the thread and its memory bear is in `limits`. Where TCP
 //! takes no more, a batch is refused ([`Full`]), and the engine sees the datagrams lost, as where a
 //! UDP socket is full; TCP holds little that is not under way (`TCP_NOTSENT_LOWAT`), so what is
-//! refused is new. What waits above TCP is 100 ms or 70 KiB, whichever is more, in each of two places:
-//! the queue, and what the thread has taken of it.
+//! refused is new. What waits above TCP is 100 ms or 70 KiB, whichever is more, in each of two
+//! places: the queue, and what the thread has taken of it.
 
 mod conn;
 pub mod frame;

@@ -68,7 +68,8 @@ pub(crate) enum BunchScheduling {
 pub(crate) enum BunchRelease {
     /// When the receiver has acknowledged it.
     Acknowledged,
-    /// When somebody is told to forward it, as the paper has it: acknowledged bytes are lost with the one who was told.
+    /// When somebody is told to forward it, as the paper has it: acknowledged bytes are lost with
+    /// the one who was told.
     Scheduled,
 }
 

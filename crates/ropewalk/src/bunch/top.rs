@@ -1,4 +1,5 @@
-//! `ropewalk bunch top`: a running gateway or access point of a bunch, live; 80 columns and 24 rows are enough.
+//! `ropewalk bunch top`: a running gateway or access point of a bunch, live; 80 columns and 24 rows
+//! are enough.
 
 use super::report::{ApStatus, BunchStatus, Contributor, GatewayStatus, Upload, share};
 use crate::control::ask::Line;

@@ -39,7 +39,8 @@ pub(crate) enum ForwardCommand {
         /// Port of the device [default: the same]
         #[arg(long, value_name = "PORT")]
         to: Option<NonZeroU16>,
-        /// Show the device the gateway's inner address as the visitor's: needed where the device does not route everything through the bond
+        /// Show the device the gateway's inner address as the visitor's: needed where the device
+        /// does not route everything through the bond
         #[arg(long)]
         masquerade: bool,
         #[command(flatten)]

@@ -88,20 +88,18 @@ fn page(command: clap::Command) -> anyhow::Result<String> {
 
 /// Reference pages by file name.
 fn references() -> anyhow::Result<Vec<(String, String)>> {
-    #[allow(unused_mut, reason = "a small program has these alone")]
-    let mut pages = vec![
+    let own = [
         ("commands.md".to_owned(), commands()),
         ("config.md".to_owned(), config()?),
         ("metrics.md".to_owned(), metrics()),
         ("status.md".to_owned(), status()?),
     ];
     #[cfg(feature = "lab")]
-    pages.extend(
-        crate::experiments::pages()
-            .into_iter()
-            .map(|(name, text)| (name.to_owned(), format!("{MADE}{text}"))),
-    );
-    Ok(pages)
+    let more = crate::experiments::pages();
+    #[cfg(not(feature = "lab"))]
+    let more: [(&str, String); 0] = [];
+    let more = more.into_iter().map(|(name, text)| (name.to_owned(), format!("{MADE}{text}")));
+    Ok(own.into_iter().chain(more).collect())
 }
 
 const MADE: &str = "<!-- Made by `cargo run -p ropewalk -- reference docs/guide`; do not edit. -->\n\n";

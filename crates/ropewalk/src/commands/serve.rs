@@ -98,7 +98,8 @@ pub(super) fn start(options: GatewayOptions) -> anyhow::Result<()> {
     outcome.and(journal.map_or(Ok(()), Journal::restore).map_err(Into::into))
 }
 
-/// The journal is shared with the thread that grants; it ends with this all the same, also on the way out of a panic.
+/// The journal is shared with the thread that grants; it ends with this all the same, also on the
+/// way out of a panic.
 struct TakesBack(SharedJournal);
 
 impl TakesBack {

@@ -114,8 +114,8 @@ pub(crate) struct Up {
     /// Name servers to ask through the bond, by systemd-resolved. Default: none.
     #[schemars(with = "Vec<String>")]
     pub dns: Vec<IpAddr>,
-    /// Domains that these name servers are asked about, such as `["corp.example"]`: all other names are asked for as before. Default: none, all names are theirs.
-    /// Not changed by a reload.
+    /// Domains that these name servers are asked about, such as `["corp.example"]`: all other names
+    /// are asked for as before. Default: none, all names are theirs. Not changed by a reload.
     #[schemars(with = "Vec<String>")]
     pub dns_domains: Vec<Name<Domain>>,
     /// Let nothing leave this machine but through the bond, from the start until the client is told to stop: also while the bond is down, or was killed. It

@@ -1,7 +1,9 @@
-//! Who did what at a gateway: JSON lines that are only added to, in two files of the state directory.
+//! Who did what at a gateway: JSON lines that are only added to, in two files of the state
+//! directory.
 //!
-//! `audit.jsonl` has what people changed, `sessions.jsonl` when devices came and went. They are two, so that a device that comes and goes all day pushes nothing of
-//! the other out. Each is renamed to `….1` at [`MOST`] bytes. Neither has a secret: no token, no key.
+//! `audit.jsonl` has what people changed, `sessions.jsonl` when devices came and went. They are
+//! two, so that a device that comes and goes all day pushes nothing of the other out. Each is
+//! renamed to `….1` at [`MOST`] bytes. Neither has a secret: no token, no key.
 
 use crate::state::StateDir;
 use anyhow::Context;

@@ -9,7 +9,8 @@ use ropewalk_scenario::file::TcpControl;
 pub(super) struct Controllers(Vec<Law>);
 
 impl Controllers {
-    /// Loads what the scenario asks for and this kernel lacks. What cannot be loaded is said; the run is refused for it later, with the key.
+    /// Loads what the scenario asks for and this kernel lacks. What cannot be loaded is said; the
+    /// run is refused for it later, with the key.
     pub(super) fn load(scenario: &Scenario) -> Controllers {
         let missing = |law: &Law| ropewalk_kern::status().iter().any(|s| s.law == *law && !s.is_registered);
         let mut loaded = Controllers::default();

@@ -41,7 +41,8 @@ const MOST: usize = 64;
 /// MPTCP leaves an access point after the beacons that `choose` asks for, and the station after so many times as many: to join again costs seconds, and beacons
 /// are lost in bursts. The kernel may know sooner.
 const GONE: u32 = 3;
-/// Round trips of subflows are looked at so often: that costs a walk over all connections of the machine.
+/// Round trips of subflows are looked at so often: that costs a walk over all connections of the
+/// machine.
 const RTTS: Duration = Duration::from_secs(1);
 /// What our interfaces' names begin with.
 const PREFIX: &str = "roam";

@@ -216,7 +216,8 @@ impl StateDir {
         replaced.with_context(|| format!("{} cannot be written", self.path.join(name).display()))
     }
 
-    /// Adds to a file, for its owner only. A file that would become longer than `most` bytes is renamed to `NAME.1` first, in place of that.
+    /// Adds to a file, for its owner only. A file that would become longer than `most` bytes is
+    /// renamed to `NAME.1` first, in place of that.
     pub(crate) fn append(&self, name: &str, line: &[u8], most: u64) -> anyhow::Result<()> {
         let added = || -> std::io::Result<()> {
             let open = || self.open_file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND);

@@ -118,8 +118,8 @@ impl<K> Default for Series<K> {
 }
 
 impl<K: Clone + Ord> Series<K> {
-    /// Takes counters of bytes, out and in, at a time of the daemon's clock. What is no longer there is
-    /// forgotten.
+    /// Takes counters of bytes, out and in, at a time of the daemon's clock. What is no longer
+    /// there is forgotten.
     pub(crate) fn take(&mut self, at_s: f64, counters: impl IntoIterator<Item = (K, [u64; 2])>) {
         let seconds = at_s - self.at_s;
         let counters: BTreeMap<K, [u64; 2]> = counters.into_iter().collect();

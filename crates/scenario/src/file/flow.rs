@@ -135,7 +135,8 @@ section! {
         off: Option<Duration>,
         /// udp, video: the length of IP packets. 1500, a full Ethernet frame. ping: of echo requests, 84 if not said.
         packet: Option<Bytes>,
-        /// udp: a packet that takes longer one way comes too late. Nothing is dropped by it: `late_percent` counts.
+        /// udp: a packet that takes longer one way comes too late. Nothing is dropped by it:
+        /// `late_percent` counts.
         deadline: Option<Duration>,
         /// ping: the time between echo requests, 1 s if not said. request: the pause between a response and the next request, none if not said.
         interval: Option<Duration>,

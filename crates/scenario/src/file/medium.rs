@@ -34,9 +34,11 @@ section! {
         blockage: Vec<PairBlockage>,
         /// When a stronger frame takes a receiver from a weaker one.
         capture: Capture,
-        /// How many times slower everything goes on the air, 1 to 1000: with 8 radios carry an eighth, and all that they do takes eight times as long, intervals,
-        /// pauses and figures of this file about them included. With rates and delays of cables to match, a path has the same bandwidth-delay product in
-        /// packets, at rates that a machine carries in the lab; timers of TCP and of bonds, and times of events, stay what they are.
+        /// How many times slower everything goes on the air, 1 to 1000: with 8 radios carry an
+        /// eighth, and all that they do takes eight times as long, intervals, pauses and figures of
+        /// this file about them included. With rates and delays of cables to match, a path has the
+        /// same bandwidth-delay product in packets, at rates that a machine carries in the lab;
+        /// timers of TCP and of bonds, and times of events, stay what they are.
         time_dilation: u16 = 1,
     }
 }

@@ -94,8 +94,9 @@ impl Paper {
         if [LAB, VIRTUAL].contains(&driver) { &self.live } else { &self.runs }
     }
 
-    /// The values of a series under `driver`; `reports` gives what is finished of a run. Figures of a run whose air is slower (`medium.time-dilation`) are
-    /// told as of an air that is not: rates as many times higher, times as many times shorter.
+    /// The values of a series under `driver`; `reports` gives what is finished of a run. Figures of
+    /// a run whose air is slower (`medium.time-dilation`) are told as of an air that is not: rates
+    /// as many times higher, times as many times shorter.
     ///
     /// # Errors
     /// There is no such series, or not all its runs are finished.

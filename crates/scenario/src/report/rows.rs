@@ -102,7 +102,8 @@ rows! {
             sent_packets: u64,
             /// udp, video, ping: packets that did not arrive, per cent.
             loss_percent: Option<f64>,
-            /// udp with a `deadline`: packets that did not arrive in time, lost ones and those on the way at the end included, per cent. Delays are told within 1 %.
+            /// udp with a `deadline`: packets that did not arrive in time, lost ones and those on
+            /// the way at the end included, per cent. Delays are told within 1 %.
             late_percent: Option<f64>,
             /// tcp, mptcp: segments sent again.
             retransmissions: Option<u64>,

@@ -1,4 +1,5 @@
-//! `ropewalk bunch harvest`: how much of an uplink nobody uses, and for how long (BP-30 of paper 002).
+//! `ropewalk bunch harvest`: how much of an uplink nobody uses, and for how long (BP-30 of paper
+//! 002).
 //!
 //! | file | what |
 //! |---|---|

@@ -191,7 +191,8 @@ mod tests {
 
     #[test]
     fn shares_and_stretches_are_those_of_the_clock() {
-        // From 18 h: 40 minutes of nothing, 10 of 3.5 Mbit/s, 10 of 50 kbit/s; then an hour of nothing.
+        // From 18 h: 40 minutes of nothing, 10 of 3.5 Mbit/s, 10 of 50 kbit/s; then an hour of
+        // nothing.
         let all = minutes(&[(40, 0.0), (10, 3.5), (10, 0.05), (60, 0.0)], 18 * 3600);
         let harvest = &harvests(all, &(18..=18), hour)[0];
         assert_eq!((harvest.seen_h, harvest.by_hour.len()), (2.0, 2));

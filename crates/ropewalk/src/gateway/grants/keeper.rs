@@ -1,6 +1,8 @@
-//! Keeps what is granted in force: writes it down, and hands it to the firewall as clients come, change and go.
+//! Keeps what is granted in force: writes it down, and hands it to the firewall as clients come,
+//! change and go.
 //!
-//! None of it happens on the data loop: programs are run, which takes milliseconds. The loop says that something may have changed, and a thread looks.
+//! None of it happens on the data loop: programs are run, which takes milliseconds. The loop says
+//! that something may have changed, and a thread looks.
 
 use super::{Change, Circumstances, FILE, Grants};
 use crate::control::protocol::Request;
@@ -73,7 +75,8 @@ impl Keeper {
     /// Puts in force what was granted before.
     ///
     /// # Errors
-    /// The file is damaged. What the firewall refuses is said in the log: the gateway runs, and grants nothing.
+    /// The file is damaged. What the firewall refuses is said in the log: the gateway runs, and
+    /// grants nothing.
     pub(crate) fn start(
         dir: &StateDir,
         journal: &SharedJournal,
@@ -194,7 +197,8 @@ impl Shared {
         }
     }
 
-    /// Puts what is granted in force, where it is not, or `anew`. The engine joins clients only while the firewall says which.
+    /// Puts what is granted in force, where it is not, or `anew`. The engine joins clients only
+    /// while the firewall says which.
     fn put(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) -> anyhow::Result<()> {
         let Some((device, networks)) = &self.gateway.device else { return Ok(()) };
         if self.gateway.in_fleet {

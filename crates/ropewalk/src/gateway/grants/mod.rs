@@ -1,7 +1,9 @@
-//! What a gateway grants to its clients, by their names: ports that lead to one, groups whose members reach each other, caps of rates.
+//! What a gateway grants to its clients, by their names: ports that lead to one, groups whose
+//! members reach each other, caps of rates.
 //!
-//! Only who may use the control socket, or the state directory, grants; a client cannot ask for anything. [`Grants`] is what is remembered, and the only place
-//! where a change is judged; [`Keeper`] puts it in force.
+//! Only who may use the control socket, or the state directory, grants; a client cannot ask for
+//! anything. [`Grants`] is what is remembered, and the only place where a change is judged;
+//! [`Keeper`] puts it in force.
 
 mod keeper;
 #[cfg(test)]

@@ -83,10 +83,11 @@ impl Stream {
         seq::offset(self.isn?, self.acked, number)
     }
 
-    /// The byte may be on its way to the receiver (RFC 5927 §4.1): a message about another one is
-    /// forged, or of long ago.
+    /// The byte was acknowledged for the receiver, and may be on its way there (RFC 5927 §4.1): a
+    /// message about another one is forged, of long ago, or for the sender alone.
     pub(super) fn may_be_on_the_way(&self, number: u32) -> bool {
-        self.offset(number).is_some_and(|at| (self.acked..self.acked + 2 * MEMORY).contains(&at))
+        let is_kept = |at: u64| at >= self.acked && self.has(&(at..at + 1));
+        self.is_proxied() && self.offset(number).is_some_and(is_kept)
     }
 
     /// The number on the wire of a place.
@@ -310,4 +311,28 @@ fn packet_to_sender(s: &Segment, came: Option<&(Segment, Vec<u8>)>) -> Vec<u8> {
     let mut out = Vec::new();
     wire::encode_with(s, &bytes.unwrap_or_default(), &mut out);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inner::tests::segment;
+
+    #[test]
+    fn only_bytes_that_are_kept_for_the_receiver_may_be_on_the_way() {
+        let stream = |variant| {
+            let mut stream = Stream::new(variant, Duration::from_secs(5));
+            stream.isn = Some(u32::MAX - 50);
+            let packet = segment(u32::MAX - 49, 100, None);
+            let inner = inner::parse(&packet).unwrap();
+            stream.on_sender(packet, &inner, Time::ZERO);
+            stream
+        };
+        let kept = stream(Variant::ProactiveAck { custody: 1 });
+        let at = |offset: u32| (u32::MAX - 50).wrapping_add(offset);
+        assert!(kept.may_be_on_the_way(at(1)) && kept.may_be_on_the_way(at(100)));
+        assert!(!kept.may_be_on_the_way(at(0)), "before the first byte");
+        assert!(!kept.may_be_on_the_way(at(101)), "not sent yet");
+        assert!(!stream(Variant::Plain).may_be_on_the_way(at(1)), "its sender hears of it itself");
+    }
 }

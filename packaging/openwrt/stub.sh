@@ -1,6 +1,6 @@
 # Stands in for OpenWrt in tests: /lib/functions.sh (a file of UCI reads as shell), network.sh, and
-# procd's functions, which say what they were told. shellcheck shell=sh disable=SC2034,SC2154,SC3043
-# # by the names that OpenWrt has; ash has local
+# procd's functions, which say what they were told.
+# shellcheck shell=sh disable=SC2034,SC2154,SC3043 # by the names that OpenWrt has; ash has local
 sections='' count=0
 
 config() { count=$((count + 1)); current=${2:-cfg$count}; sections="$sections $current"; eval "type_$current=\$1"; }

@@ -34,6 +34,10 @@ pub(super) struct Net {
     pub ack_delay_ms: f64,
     /// Now and then the processor is away for 1–4 ms (both ends), every so many ms on average; 0 never.
     pub stall_every_ms: f64,
+    /// The link serves nothing for so long, each so often (a radio on another channel, an acknowledgement that
+    /// collides), ms; 0 never.
+    pub pause_ms: f64,
+    pub pause_every_ms: f64,
     /// The sender's timer fires at multiples of this, ms: what is due since leaves as a burst.
     pub tick_ms: f64,
     pub seed: u64,
@@ -52,6 +56,8 @@ impl Net {
             ack_bunch_ms: 0.0,
             ack_delay_ms: 5.0,
             stall_every_ms: 0.0,
+            pause_ms: 0.0,
+            pause_every_ms: 0.0,
             tick_ms: 0.02,
             seed: 1,
         }
@@ -338,7 +344,7 @@ impl Sim {
         if self.queued + MTU > self.net.queue {
             return self.out.drops.push(t);
         }
-        let start = self.busy_until.max(self.now);
+        let start = self.serving(self.busy_until.max(self.now));
         let wait_ms = start.since(self.now).as_secs_f64() * 1e3;
         let tx = Duration::from_secs_f64(MTU as f64 * 8.0 / at(&self.net.rate, t));
         self.busy_until = start + tx;
@@ -356,6 +362,15 @@ impl Sim {
         bin(&mut self.out.delivered[i], when);
         let ce = wait_ms > self.net.mark_ms;
         self.push(when, i, Event::Arrive(Received { id, at: when, ce }));
+    }
+
+    /// The first moment from `t` on at which the link serves.
+    fn serving(&self, t: Time) -> Time {
+        if self.net.pause_every_ms == 0.0 {
+            return t;
+        }
+        let into = t.as_nanos() % ((self.net.pause_every_ms * 1e6) as u64);
+        t + ms(self.net.pause_ms).saturating_sub(Duration::from_nanos(into))
     }
 
     fn arrive(&mut self, i: usize, mut r: Received) {

@@ -32,19 +32,20 @@
 mod competition;
 mod delay;
 mod drain;
+mod gaps;
 mod jitter_probe;
 mod loss;
 mod monitor;
 mod startup;
 mod steady;
 
-use super::filter::WindowedMax;
 use super::{Ack, Controller, Loss, Sibling};
 use competition::{Competition, Diagnosis, Suspicion};
 use delay::DelaySense;
+use gaps::Gaps;
 use loss::LossSense;
 use monitor::{MonitorInterval, Report};
-use ropewalk_time::{Duration, Time};
+use ropewalk_time::Time;
 use startup::{QueueOnset, Startup};
 use steady::{Inputs, Steady};
 
@@ -56,8 +57,6 @@ const INITIAL_DATAGRAMS: f64 = 16.0;
 const MIN_INTERVAL: f64 = 0.004;
 /// Datagrams that a monitor interval should hold, so that a minimum and a rate mean something.
 const INTERVAL_DATAGRAMS: f64 = 8.0;
-/// Longest gap between acknowledgements that the window makes room for. Seconds.
-const MAX_GAP: f64 = 0.05;
 /// Queue delay to target when a packet takes `TARGET_PACKET`, which it does at 20 Mb/s. Seconds.
 const TARGET: f64 = 0.001;
 const TARGET_PACKET: f64 = 0.0006;
@@ -106,8 +105,7 @@ pub struct Tidal {
     srtt: f64,
     /// Round trip with no more queue than is targeted, smoothed.
     bare_rtt: f64,
-    /// Longest gaps between acknowledgements lately, ns.
-    gaps: WindowedMax,
+    gaps: Gaps,
     last_ack: Option<Time>,
     /// The last rate sample was a lower bound.
     app_limited: bool,
@@ -129,7 +127,7 @@ impl Tidal {
             min_rtt: 0.0,
             srtt: 0.0,
             bare_rtt: 0.0,
-            gaps: WindowedMax::new(Duration::from_secs(2)),
+            gaps: Gaps::new(),
             last_ack: None,
             app_limited: true,
         }
@@ -147,18 +145,19 @@ impl Tidal {
         (shared.clamp(LEAST_TARGET, 2.0 * TARGET) * blind).max(0.8 * packet)
     }
 
-    fn gap(&self) -> f64 {
-        (self.gaps.get().unwrap_or(0) as f64 * 1e-9).min(MAX_GAP)
+    /// How much longer a gap between acknowledgements is than batches of the sender's and single
+    /// packets make it. Seconds.
+    fn beyond_own(&self, gap: f64) -> f64 {
+        (gap - OWN_GRAIN - OWN_PACKETS * self.mtu / self.rate.max(1.0)).max(0.0)
     }
 
-    /// How much longer acknowledgements paused lately than batches of the sender's and single packets make them. Seconds.
     fn ack_gap(&self) -> f64 {
-        (self.gap() - OWN_GRAIN - OWN_PACKETS * self.mtu / self.rate.max(1.0)).max(0.0)
+        self.beyond_own(self.gaps.longest())
     }
 
     fn min_interval(&self) -> f64 {
         let packets = INTERVAL_DATAGRAMS * self.mtu / self.rate.max(1.0);
-        MIN_INTERVAL.max(packets.min(0.25)).max(2.0 * self.ack_gap())
+        MIN_INTERVAL.max(packets.min(0.25)).max(2.0 * self.beyond_own(self.gaps.ordinary()))
     }
 
     fn inputs<'a>(&'a self, report: &'a Report) -> Inputs<'a> {
@@ -169,7 +168,6 @@ impl Tidal {
             base_target: self.base_target(),
             rate: self.rate,
             min_rtt: self.min_rtt,
-            gap: self.gap(),
             probe_allowed: self.probe_allowed,
         }
     }
@@ -189,7 +187,7 @@ impl Tidal {
             && !ack.app_limited
             && !matches!(self.phase, Phase::Startup(_))
         {
-            self.gaps.update(ack.now, ack.now.since(last).as_nanos() as u64);
+            self.gaps.add(ack.now, ack.now.since(last));
         }
         self.loss.count(ack.newest_sent, ack.bytes, 0);
     }
@@ -207,7 +205,7 @@ impl Tidal {
     fn must_react(&mut self, ack: &Ack, queue: f64, target: f64) -> bool {
         let above = queue - self.delay.floor();
         let risen = self.onset.on_ack(ack, above, 3.0 * target + 4.0 * self.delay.noise());
-        let old_enough = self.monitor.as_ref().is_some_and(|e| e.age(ack) > 3.0 * self.gap());
+        let old_enough = self.monitor.as_ref().is_some_and(|e| e.age(ack) > 3.0 * self.gaps.ordinary());
         let unexpected = match &self.phase {
             Phase::Steady(s) => self.is_probing() || s.high == 0 && !self.delay.is_noisy(),
             Phase::Startup(_) | Phase::Competition(_) => false,
@@ -330,7 +328,7 @@ impl Controller for Tidal {
         let monitor = self.monitor.get_or_insert_with(|| MonitorInterval::begin(ack.now, ack.newest_sent));
         monitor.on_ack(ack, queue, mtu);
         if stop || monitor.is_over(ack, min_span) {
-            let report = monitor.report(ack);
+            let report = monitor.report(ack, self.gaps.pause());
             self.monitor = Some(MonitorInterval::begin(ack.now, ack.newest_sent));
             self.on_interval(&report);
         }
@@ -364,10 +362,10 @@ impl Controller for Tidal {
             Phase::Startup(s) => {
                 let rtt = self.srtt.min(self.min_rtt + s.room()).max(self.min_rtt);
                 let gain = startup::GAIN;
-                gain * self.rate * rtt + (gain * self.rate * self.gap()).min(MAX_SLACK) + least
+                gain * self.rate * rtt + (gain * self.rate * self.gaps.longest()).min(MAX_SLACK) + least
             }
             Phase::Steady(s) => self.flight(s.gain()),
-            Phase::Competition(c) => c.window() as f64 + (self.rate * self.gap()).min(MAX_SLACK),
+            Phase::Competition(c) => c.window() as f64 + (self.rate * self.gaps.longest()).min(MAX_SLACK),
         };
         bytes.max(4.0 * self.mtu) as u64
     }

@@ -19,6 +19,8 @@ pub(super) struct MonitorInterval {
     queue: f64,
     queue_sum: f64,
     swings: Swings,
+    last: Time,
+    longest_gap: f64,
 }
 
 /// A finished interval. Seconds, bytes, and bytes per second.
@@ -27,6 +29,9 @@ pub(super) struct Report {
     pub now: Time,
     /// How long it took.
     pub span: f64,
+    /// Longest gap between acknowledgements, and what of it the path stood still.
+    pub gap: f64,
+    pub still: f64,
     pub acked: f64,
     pub lost: f64,
     /// Rate at which the packets that were acknowledged in it had been sent.
@@ -59,11 +64,15 @@ impl MonitorInterval {
             queue: f64::INFINITY,
             queue_sum: 0.0,
             swings: Swings::default(),
+            last: now,
+            longest_gap: 0.0,
         }
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64, mtu: f64) {
         self.acked += ack.bytes as f64;
+        let last = core::mem::replace(&mut self.last, ack.now);
+        self.longest_gap = self.longest_gap.max(ack.now.since(last).as_secs_f64());
         self.packets += (ack.bytes as f64 / mtu).max(1.0);
         if ack.app_limited {
             self.app_limited += ack.bytes as f64;
@@ -89,12 +98,15 @@ impl MonitorInterval {
         ack.now.since(self.start).as_secs_f64()
     }
 
-    pub(super) fn report(&self, ack: &Ack) -> Report {
+    /// `pause`: from which gap between acknowledgements on the path stood still, seconds.
+    pub(super) fn report(&self, ack: &Ack, pause: f64) -> Report {
         let span = ack.now.since(self.start).as_secs_f64().max(1e-6);
         let sent_span = ack.newest_sent.since(self.sent_start).as_secs_f64().max(1e-6);
         Report {
             now: ack.now,
             span,
+            gap: self.longest_gap.min(pause),
+            still: (self.longest_gap - pause).max(0.0),
             acked: self.acked,
             lost: self.lost,
             sent_rate: (self.acked + self.lost) / sent_span,

@@ -69,9 +69,6 @@ pub(super) struct Inputs<'a> {
     /// Estimated rate before this interval, bytes per second.
     pub rate: f64,
     pub min_rtt: f64,
-    /// Longest usual gap between acknowledgements, seconds: the grain of everything measured in a
-    /// monitor interval.
-    pub gap: f64,
     pub probe_allowed: bool,
 }
 
@@ -107,9 +104,9 @@ impl Inputs<'_> {
         self.report.lost / (self.report.acked + self.report.lost).max(1.0)
     }
 
-    /// Rate that the link served in the interval.
+    /// Rate that the link served in the interval, while it did.
     pub(super) fn served(&self) -> f64 {
-        self.report.acked / self.report.span / (1.0 - self.loss.made_up())
+        self.report.acked / (self.report.span - self.report.still).max(1e-6) / (1.0 - self.loss.made_up())
     }
 }
 
@@ -160,7 +157,7 @@ impl Steady {
     /// With a queue that does not come from our control, the link is slower than believed if the queue is
     /// growing, and as fast as it looks if it is shrinking; if it stands, it may not be a queue.
     fn update_rate_in_overload(&mut self, i: &Inputs<'_>, served: f64, last: f64, rate: &mut f64) {
-        let noise = 2.0 * i.delay.noise() / i.interval() + i.gap / i.report.span;
+        let noise = 2.0 * i.delay.noise() / i.interval() + i.report.gap / i.report.span;
         let noisy = i.delay.is_noisy();
         if noisy && i.report.span < 0.7 * i.min_rtt {
             return; // cut short by a probe's end: too few arrivals to count

@@ -34,8 +34,8 @@ pub(super) struct Net {
     pub ack_delay_ms: f64,
     /// Now and then the processor is away for 1–4 ms (both ends), every so many ms on average; 0 never.
     pub stall_every_ms: f64,
-    /// The link serves nothing for so long, each so often (a radio on another channel, an acknowledgement that
-    /// collides), ms; 0 never.
+    /// The link serves nothing for so long, each so often (a radio on another channel, an
+    /// acknowledgement that collides), ms; 0 never.
     pub pause_ms: f64,
     pub pause_every_ms: f64,
     /// The sender's timer fires at multiples of this, ms: what is due since leaves as a burst.

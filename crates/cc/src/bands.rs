@@ -187,15 +187,21 @@ fn a_link_that_stands_still_now_and_then_is_full_in_between() {
     ];
     for (mbps, owd, pause_ms, pause_every_ms) in links {
         let net = Net { pause_ms, pause_every_ms, queue: 4_000_000, ..Net::new(mbps, owd) };
-        let out = Sim::new(net, vec![tidal()]).run(10.0);
+        let out = Sim::new(net.clone(), vec![tidal()]).run(10.0);
         let there = mbps * (1.0 - pause_ms / pause_every_ms);
         let used = out.mbps(0, 2.0, 10.0) / there;
         let (mean, p99) = out.delay(2.0, 10.0);
         println!(
             "{mbps:5} Mb/s {owd:3} ms, {pause_ms} of {pause_every_ms} ms still: used {used:.3}, queue mean {mean:.2} p99 {p99:.2} ms"
         );
+        // Where acknowledgements wait and packets do not, nothing was served the faster.
+        let out = Sim::new(Net { pause_is_back: true, ..net }, vec![tidal()]).run(10.0);
+        let (back, (back_mean, back_p99)) = (out.mbps(0, 2.0, 10.0) / mbps, out.delay(2.0, 10.0));
+        println!("      the way back: used {back:.3}, queue mean {back_mean:.2} p99 {back_p99:.2} ms");
         // Without the pauses taken out of what was served 0.88 to 0.98.
         assert!(used > 0.965 && p99 < 1.2 * pause_ms + 2.0 * owd, "{used} {p99}");
+        // With pauses of the way back taken out, too, 1.1 to 1.8 times the pause.
+        assert!(back > 0.955 && back_p99 < pause_ms + owd, "{back} {back_p99}");
     }
 }
 
@@ -203,15 +209,16 @@ fn a_link_that_stands_still_now_and_then_is_full_in_between() {
 #[test]
 fn a_jittery_link_that_becomes_faster_is_followed() {
     for jitter_ms in [0.0, 5.0, 10.0, 20.0] {
-        let found = (1..=5).map(|seed| {
+        // One seed takes 0.2 to 1.6 s.
+        let found = (1..=20).map(|seed| {
             let rate = vec![(0.0, 20e6), (6.0, 60e6)];
             let out =
                 Sim::new(Net { rate, jitter_ms, seed, ..Net::new(60.0, 20.0) }, vec![tidal()]).run(12.0);
             out.reached(0, 6.0, 48.0, 0.5)
         });
-        let mean = found.sum::<f64>() / 5.0;
+        let mean = found.sum::<f64>() / 20.0;
         println!("20 to 60 Mb/s, jitter {jitter_ms} ms: 48 after {mean:.2} s");
-        assert!(mean < 0.9);
+        assert!(mean < 0.8);
     }
 }
 
@@ -349,8 +356,10 @@ fn when_the_rival_has_left_the_queue_is_short_again() {
     for bdp in [0.5, 1.0, 4.0] {
         for two in [false, true] {
             let mut left = Vec::new();
-            for k in 0..if two { 16 } else { 4 } {
-                let cubic = Flow { active: (5.0 + 0.3 * f64::from(k), 25.0), paced: false, ..flow("cubic") };
+            let (draws, apart) = if two { (24, 0.25) } else { (4, 1.0) };
+            for k in 0..draws {
+                let from = 5.0 + apart * f64::from(k);
+                let cubic = Flow { active: (from, 25.0), paced: false, ..flow("cubic") };
                 let mut flows = vec![tidal(), cubic];
                 if two {
                     flows.push(Flow { active: (2.0, f64::INFINITY), ..tidal() });
@@ -360,9 +369,10 @@ fn when_the_rival_has_left_the_queue_is_short_again() {
                 left.push((25..95).find(is_short).map_or(99, |t| t - 25));
             }
             println!("queue {bdp} BDP, two of ours: {two}: short after {left:?} s");
-            // Of 80 draws with two of ours 11 were stuck at half a BDP, 3 at one.
+            // Two of ours hold each other there in one of seven draws at half a BDP (11 of 80 before
+            // pauses were told from rates): a fault that is left.
             let late = left.iter().filter(|l| **l >= if two { 60 } else { 8 }).count();
-            assert!(late <= left.len() / 3);
+            assert!(if two { late <= 6 } else { late == 0 }, "{late}");
         }
     }
 }

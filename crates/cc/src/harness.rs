@@ -38,6 +38,8 @@ pub(super) struct Net {
     /// acknowledgement that collides), ms; 0 never.
     pub pause_ms: f64,
     pub pause_every_ms: f64,
+    /// It is the way back that stands still: acknowledgements wait, packets do not.
+    pub pause_is_back: bool,
     /// The sender's timer fires at multiples of this, ms: what is due since leaves as a burst.
     pub tick_ms: f64,
     pub seed: u64,
@@ -58,6 +60,7 @@ impl Net {
             stall_every_ms: 0.0,
             pause_ms: 0.0,
             pause_every_ms: 0.0,
+            pause_is_back: false,
             tick_ms: 0.02,
             seed: 1,
         }
@@ -344,7 +347,10 @@ impl Sim {
         if self.queued + MTU > self.net.queue {
             return self.out.drops.push(t);
         }
-        let start = self.serving(self.busy_until.max(self.now));
+        let mut start = self.busy_until.max(self.now);
+        if !self.net.pause_is_back {
+            start = self.serving(start);
+        }
         let wait_ms = start.since(self.now).as_secs_f64() * 1e3;
         let tx = Duration::from_secs_f64(MTU as f64 * 8.0 / at(&self.net.rate, t));
         self.busy_until = start + tx;
@@ -405,6 +411,9 @@ impl Sim {
         if self.net.ack_bunch_ms > 0.0 {
             let bunch = (self.net.ack_bunch_ms * 1e6) as u64;
             when = Time::from_nanos(when.as_nanos().div_ceil(bunch) * bunch);
+        }
+        if self.net.pause_is_back {
+            when = self.serving(when);
         }
         when = when.max(self.senders[i].last_ack_arrival);
         self.senders[i].last_ack_arrival = when;

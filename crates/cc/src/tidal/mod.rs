@@ -152,7 +152,7 @@ impl Tidal {
     }
 
     fn ack_gap(&self) -> f64 {
-        self.beyond_own(self.gaps.longest())
+        self.beyond_own(self.gaps.ordinary())
     }
 
     fn min_interval(&self) -> f64 {
@@ -187,7 +187,7 @@ impl Tidal {
             && !ack.app_limited
             && !matches!(self.phase, Phase::Startup(_))
         {
-            self.gaps.add(ack.now, ack.now.since(last));
+            self.gaps.add(ack.now, ack.now.since(last), queue_of(ack));
         }
         self.loss.count(ack.newest_sent, ack.bytes, 0);
     }
@@ -205,7 +205,7 @@ impl Tidal {
     fn must_react(&mut self, ack: &Ack, queue: f64, target: f64) -> bool {
         let above = queue - self.delay.floor();
         let risen = self.onset.on_ack(ack, above, 3.0 * target + 4.0 * self.delay.noise());
-        let old_enough = self.monitor.as_ref().is_some_and(|e| e.age(ack) > 3.0 * self.gaps.ordinary());
+        let old_enough = self.monitor.as_ref().is_some_and(|e| e.age(ack) > 3.0 * self.gaps.longest());
         let unexpected = match &self.phase {
             Phase::Steady(s) => self.is_probing() || s.high == 0 && !self.delay.is_noisy(),
             Phase::Startup(_) | Phase::Competition(_) => false,
@@ -328,7 +328,7 @@ impl Controller for Tidal {
         let monitor = self.monitor.get_or_insert_with(|| MonitorInterval::begin(ack.now, ack.newest_sent));
         monitor.on_ack(ack, queue, mtu);
         if stop || monitor.is_over(ack, min_span) {
-            let report = monitor.report(ack, self.gaps.pause());
+            let report = monitor.report(ack, &self.gaps);
             self.monitor = Some(MonitorInterval::begin(ack.now, ack.newest_sent));
             self.on_interval(&report);
         }
@@ -362,10 +362,10 @@ impl Controller for Tidal {
             Phase::Startup(s) => {
                 let rtt = self.srtt.min(self.min_rtt + s.room()).max(self.min_rtt);
                 let gain = startup::GAIN;
-                gain * self.rate * rtt + (gain * self.rate * self.gaps.longest()).min(MAX_SLACK) + least
+                gain * self.rate * rtt + (gain * self.rate * self.gaps.ordinary()).min(MAX_SLACK) + least
             }
             Phase::Steady(s) => self.flight(s.gain()),
-            Phase::Competition(c) => c.window() as f64 + (self.rate * self.gaps.longest()).min(MAX_SLACK),
+            Phase::Competition(c) => c.window() as f64 + (self.rate * self.gaps.ordinary()).min(MAX_SLACK),
         };
         bytes.max(4.0 * self.mtu) as u64
     }

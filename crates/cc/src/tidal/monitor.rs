@@ -1,5 +1,6 @@
 //! What one monitor interval told: about a round trip of sending, acknowledgements and delays.
 
+use super::gaps::Gaps;
 use crate::Ack;
 use ropewalk_time::Time;
 
@@ -21,6 +22,8 @@ pub(super) struct MonitorInterval {
     swings: Swings,
     last: Time,
     longest_gap: f64,
+    /// Queue delay of what came after it.
+    queue_after: f64,
 }
 
 /// A finished interval. Seconds, bytes, and bytes per second.
@@ -29,8 +32,9 @@ pub(super) struct Report {
     pub now: Time,
     /// How long it took.
     pub span: f64,
-    /// Longest gap between acknowledgements, and what of it the path stood still.
+    /// Longest gap between acknowledgements, without `still`.
     pub gap: f64,
+    /// How long the path stood still in it.
     pub still: f64,
     pub acked: f64,
     pub lost: f64,
@@ -66,13 +70,17 @@ impl MonitorInterval {
             swings: Swings::default(),
             last: now,
             longest_gap: 0.0,
+            queue_after: 0.0,
         }
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64, mtu: f64) {
         self.acked += ack.bytes as f64;
         let last = core::mem::replace(&mut self.last, ack.now);
-        self.longest_gap = self.longest_gap.max(ack.now.since(last).as_secs_f64());
+        let gap = ack.now.since(last).as_secs_f64();
+        if gap > self.longest_gap {
+            (self.longest_gap, self.queue_after) = (gap, queue);
+        }
         self.packets += (ack.bytes as f64 / mtu).max(1.0);
         if ack.app_limited {
             self.app_limited += ack.bytes as f64;
@@ -98,15 +106,15 @@ impl MonitorInterval {
         ack.now.since(self.start).as_secs_f64()
     }
 
-    /// `pause`: from which gap between acknowledgements on the path stood still, seconds.
-    pub(super) fn report(&self, ack: &Ack, pause: f64) -> Report {
+    pub(super) fn report(&self, ack: &Ack, gaps: &Gaps) -> Report {
         let span = ack.now.since(self.start).as_secs_f64().max(1e-6);
+        let still = gaps.still(self.longest_gap, self.queue_after);
         let sent_span = ack.newest_sent.since(self.sent_start).as_secs_f64().max(1e-6);
         Report {
             now: ack.now,
             span,
-            gap: self.longest_gap.min(pause),
-            still: (self.longest_gap - pause).max(0.0),
+            gap: self.longest_gap - still,
+            still,
             acked: self.acked,
             lost: self.lost,
             sent_rate: (self.acked + self.lost) / sent_span,

@@ -33,7 +33,7 @@ fn carried(pauses: bool, seed: u64) -> (f64, f64) {
 
 #[test]
 fn a_path_that_stood_still_is_used_again_at_once() {
-    // The mean is 157 Mbit/s of 188, by when a pause meets TCP's swing.
+    // The mean is 159 Mbit/s of 188, by when a pause meets TCP's swing.
     let runs: Vec<_> = (1..=4).map(|seed| carried(true, seed)).collect();
     let mean = |of: fn(&(f64, f64)) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
     let (goodput, again) = (mean(|r| r.0), mean(|r| r.1));

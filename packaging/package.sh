@@ -2,8 +2,7 @@
 # Sourced by `run`: all that people install, into target/package. `package [WHAT…]`, WHAT of deb,
 # static, openwrt, image.
 
-# What makes Debian packages, and what links for other machines.
-CARGO_DEB=3.8.0
+# What links for other machines.
 ZIGBUILD=0.24.1
 ZIG=0.17.1
 
@@ -150,8 +149,7 @@ try_image() {
 package_deb() {
     local arch own deb triple
     packages dpkg-shlibdeps:dpkg-dev lintian ip:iproute2 nft:nftables
-    has cargo-deb || env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=0 \
-        cargo install --quiet --locked --debug --root "$TARGET/tools" "cargo-deb@$CARGO_DEB"
+    cargo_deb
     own=$(dpkg --print-architecture)
     for arch in "${WANTED[@]}"; do
         [ "$arch" = "$own" ] || [[ " ${ARCHES[*]} " = *" $arch "* ]] || continue
@@ -175,10 +173,21 @@ package_deb() {
             packaging/deb/try-foreign "$deb" "$arch" "${EMULATOR[$arch]}"
         elif [ "$(id -u)" = 0 ] || has sudo; then
             as_root packaging/deb/try "$deb"
+            on_debian
         else
             unreached "the package for $arch: not tried: needs root"
         fi
     done
+}
+
+# The same program on whole machines, where there is what they need.
+on_debian() {
+    if [ "$(uname -m)" = x86_64 ] && (vm_parts && debian_parts); then
+        debs dist
+        debian_run
+    else
+        unreached "the package on a whole Debian: not tried: its virtual machines need x86_64 and QEMU"
+    fi
 }
 
 # For the README.

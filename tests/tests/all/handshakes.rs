@@ -1,16 +1,16 @@
 //! A gateway and many who want in: what a flood of handshakes costs, who goes first, and what a refused one costs.
 
 use rand::SeedableRng;
-use rand_chacha::ChaCha12Rng;
+use rand_chacha::{ChaCha8Rng, ChaCha12Rng};
 use ropewalk_air::wired::LinkSpec;
-use ropewalk_bond::api::{Admission, Input, Output, Registry};
+use ropewalk_bond::api::{Admission, Event, Input, Output, Registry};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{Engine, HandshakeResult};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_session::{
-    CipherSet, ClientHello, Extensions, Index, Initiator, InviteId, InviteSecret, Outcome, PublicKey,
-    Refusal, ResponderConfig, StaticKey,
+    CipherSet, ClientHello, Cookie, Extensions, Index, Initiator, InviteId, InviteSecret, Outcome, PublicKey,
+    Refusal, ResponderConfig, SessionId, StaticKey,
 };
 use ropewalk_tests::pair::{End, GATEWAY, OpenDoor, Pair, number, udp};
 use ropewalk_time::{Duration, Time};
@@ -18,17 +18,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A client's INIT, and how its answer is read.
-fn initiator(gateway: PublicKey, client: u8, number: u32) -> Initiator {
-    let mut rng = ChaCha12Rng::seed_from_u64(u64::from(number) << 8 | u64::from(client));
-    let hello = ClientHello {
+fn hello(resume: Option<SessionId>) -> ClientHello {
+    ClientHello {
         ciphers: CipherSet::CHACHA,
         tun_mtu: 1420,
-        resume: None,
+        resume,
         invite: InviteId([1; 16]),
         secret: InviteSecret([2; 16]),
         extensions: Extensions::default(),
-    };
+    }
+}
+
+/// A client's INIT, and how its answer is read.
+fn initiator(gateway: PublicKey, client: u8, number: u32) -> Initiator {
+    let mut rng = ChaCha12Rng::seed_from_u64(u64::from(number) << 8 | u64::from(client));
+    let hello = hello(None);
     let (key, index) = (StaticKey::from_bytes(&[client; 32]).unwrap(), Index::new(number).unwrap());
     Initiator::start(&mut rng, &key, &gateway, index, &hello, None, Time::ZERO).unwrap()
 }
@@ -247,4 +251,113 @@ fn an_offer_that_nobody_has_confirmed_is_not_pushed_out_by_one_that_was_made_bes
     let answers = rig.take(RESPONSE);
     assert_eq!(answers.len(), 1);
     assert!(matches!(first.finish(&answers[0].1), Ok(Outcome::Accepted(..))));
+}
+
+#[test]
+fn copies_of_an_init_that_gets_no_answer_do_not_take_the_place_of_others() {
+    let mut rig = Rig::new(unlimited());
+    rig.door.0.store(true, Ordering::Relaxed);
+    for n in 0..30 {
+        rig.hear(address(n), initiator(rig.key, 7, n).datagram());
+        rig.run_all();
+    }
+    assert!(rig.take(RESPONSE).len() < 30, "the last ones were not even refused");
+    (0..1000).for_each(|n| rig.hear(address(n), initiator(rig.key, 7, 29).datagram()));
+    assert_eq!(rig.run_all(), 0, "all of them wait");
+    rig.door.0.store(false, Ordering::Relaxed);
+    let init = initiator(rig.key, 8, 1);
+    (0..4).for_each(|path| rig.hear(address(path), init.datagram()));
+    rig.run_all();
+    assert_eq!(rig.take(RESPONSE).len(), 4, "by each path");
+}
+
+/// Sends INITs that the client of a [`Pair`] made at some time, from three addresses of his own
+/// with cookies for them. He cannot read what they lead to.
+struct Replayer {
+    client: StaticKey,
+    resume: Option<SessionId>,
+    cookies: [Option<Cookie>; 3],
+    sent: u32,
+    answered: u32,
+}
+
+impl Replayer {
+    /// `seed` is the one of the pair, which makes its client's key of it first.
+    fn new(seed: u64, resume: Option<SessionId>) -> Replayer {
+        let client = StaticKey::generate(&mut ChaCha8Rng::seed_from_u64(seed)).unwrap();
+        Replayer { client, resume, cookies: [const { None }; 3], sent: 0, answered: 0 }
+    }
+
+    fn replay(&mut self, p: &mut Pair) {
+        self.sent += 1;
+        let place = self.sent as usize % self.cookies.len();
+        let from = SocketAddr::from(([203, 0, 113, place as u8], 4000));
+        let mut rng = ChaCha12Rng::seed_from_u64(u64::from(self.sent));
+        let (hello, index) = (hello(self.resume), Index::new(self.sent).unwrap());
+        let (gateway, cookie, now) = (p.gateway_key(), self.cookies[place].clone(), p.now);
+        let mut init =
+            Initiator::start(&mut rng, &self.client, &gateway, index, &hello, cookie, now).unwrap();
+        let mut answers = |datagram: &[u8]| {
+            p.capture = Some(Vec::new());
+            p.inject(End::Gateway, 0, from, &mut datagram.to_vec());
+            p.capture.take().unwrap_or_default()
+        };
+        let mut got = answers(init.datagram());
+        if let Some((_, cookie)) = got.iter().find(|c| c.1[0] == COOKIE) {
+            let proven = init.handle_cookie(cookie, now).unwrap().to_vec();
+            self.cookies[place] = init.cookie().cloned();
+            got = answers(&proven);
+        }
+        self.answered += u32::from(got.iter().any(|c| c.1[0] == RESPONSE));
+    }
+}
+
+#[test]
+fn a_replayer_who_has_cookies_does_not_keep_a_client_out() {
+    // The client's INIT arrives after 50 ms; he begins after it, or before it, so that the client
+    // is asked for a cookie, too.
+    for begin in [60, 10] {
+        let mut p = Pair::new(&[LinkSpec::new(20.0, Duration::from_millis(50))], Config::default(), 7);
+        let mut replayer = Replayer::new(7, None);
+        p.run_for(Duration::from_millis(begin));
+        while p.now < Time::from_millis(1300) {
+            replayer.replay(&mut p);
+            p.run_for(Duration::from_millis(2));
+            assert!(p.gateway.status(p.now).peers.len() <= 5, "a bound on half-open sessions");
+        }
+        assert_eq!(replayer.answered, replayer.sent);
+        let key = replayer.client.public();
+        let is_up = |e: &Event| matches!(e, Event::ClientUp { client, .. } if *client == key);
+        assert!(p.events.iter().any(|(_, _, e)| is_up(e)), "within three round trips");
+        assert_eq!(p.gateway.status(p.now).peers.iter().filter(|peer| peer.key_age.is_some()).count(), 1);
+        p.device(End::Client, &udp(End::Client, 7, 1, 100), Vnet::default());
+        p.device(End::Gateway, &udp(End::Gateway, 8, 1, 100), Vnet::default());
+        p.run_for(Duration::from_millis(200));
+        assert_eq!((p.at_gateway.len(), p.at_client.len()), (1, 1));
+    }
+}
+
+#[test]
+fn a_replayer_who_has_cookies_does_not_disturb_the_renewal_of_keys() {
+    let config = Config { rekey_after: Duration::from_secs(5), ..Config::default() };
+    let mut p = Pair::new(&[LinkSpec::new(20.0, Duration::from_millis(50))], config, 7);
+    p.run_for(Duration::from_secs(4));
+    let session = p.events.iter().find_map(|(_, _, e)| match e {
+        Event::Connected(accept) => Some(accept.session),
+        _ => None,
+    });
+    let mut replayer = Replayer::new(7, Some(session.expect("the client is in")));
+    let mut sent = 0;
+    while p.now < Time::from_millis(8000) {
+        replayer.replay(&mut p);
+        p.device(End::Client, &udp(End::Client, 7, sent, 100), Vnet::default());
+        p.run_for(Duration::from_millis(5));
+        sent += 1;
+    }
+    assert_eq!(replayer.answered, replayer.sent);
+    let peers = p.gateway.status(p.now).peers;
+    let age = peers[0].key_age.expect("keys are in force");
+    assert!(peers.len() == 1 && age < Duration::from_secs(2), "renewed at once: {age:?}");
+    p.run_for(Duration::from_millis(100));
+    assert_eq!(p.at_gateway.len() as u32, sent, "without a gap");
 }

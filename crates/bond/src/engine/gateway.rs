@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::entropy::Entropy;
 use crate::path::{Route, State};
 use crate::peer::Peer;
-use crate::peer::keyring::{Epoch, OFFERED_FOR};
+use crate::peer::keyring::{Epoch, OFFERED_FOR, Source, gives_way};
 use core::net::IpAddr;
 use rand::Rng;
 use ropewalk_session::{
@@ -120,7 +120,14 @@ impl Engine {
     }
 
     fn is_full_for(&self, client: &PublicKey) -> bool {
-        self.peers_of(client).next().is_none() && self.peers.len() >= self.shared.config.max_peers
+        let most = self.shared.config.max_peers;
+        // Each client counts once: half-open sessions of one, which replays make, keep out nobody.
+        self.peers_of(client).next().is_none() && self.peers.len() >= most && self.clients() >= most
+    }
+
+    fn clients(&self) -> usize {
+        let mut last = None;
+        self.of_key.iter().map(|(key, _)| key).filter(|key| last.replace(*key) != Some(*key)).count()
     }
 
     fn let_in(&mut self, incoming: Box<Incoming>, admission: Admission, route: Route) {
@@ -155,7 +162,7 @@ impl Engine {
     }
 
     /// Keys were made: they are offered. `false` if the gateway has changed meanwhile so that they may not be; the client asks again.
-    pub(super) fn offer(&mut self, keys: SessionKeys, offer: Offer, now: Time) -> bool {
+    pub(super) fn offer(&mut self, keys: SessionKeys, offer: Offer, route: Route, now: Time) -> bool {
         let Role::Gateway(g) = &self.role else { return false };
         let is_gone = offer.resumed.is_some_and(|id| !self.peers.contains_key(&id));
         let is_pushed = !offer.proven && self.has_offer(&offer.client, now);
@@ -165,12 +172,13 @@ impl Engine {
             return false;
         }
         let own_inside = g.inside.clone();
+        let source = offer.proven.then(|| Source::of(route.remote.ip()));
         let epoch = Epoch::new(keys, &self.shared.config, now);
         let index = epoch.local.get();
         let id = match offer.resumed {
             Some(id) => id,
             None => {
-                self.drop_unconfirmed(&offer.client);
+                self.make_room(&offer.client, source);
                 let (owner, device) = (self.shared.store.add_owner(), offer.admission.device);
                 let mut peer = Peer::new(offer.client, false, device, owner, &self.shared.config, now);
                 peer.session.set_id(offer.accept.session);
@@ -187,7 +195,7 @@ impl Engine {
         if let Some(b) = &mut peer.backhaul {
             b.set_peer_reads(offer.reads_queue);
         }
-        if let Some(void) = peer.session.keys_mut().offer(epoch) {
+        if let Some(void) = peer.session.keys_mut().offer(epoch, source) {
             self.indices.remove(&void.get());
         }
         // They are erased if nobody uses them.
@@ -195,11 +203,17 @@ impl Engine {
         true
     }
 
-    /// One half-open session per client is enough.
-    fn drop_unconfirmed(&mut self, client: &PublicKey) {
-        let is_unconfirmed = |id: &u32| self.peers.get(id).is_some_and(|p| !p.session.is_confirmed());
-        let unconfirmed: Vec<u32> = self.peers_of(client).filter(is_unconfirmed).collect();
-        unconfirmed.into_iter().for_each(|id| self.remove(id));
+    /// A client gets one more half-open session. Its others stay, within a bound: which of their
+    /// INITs was no replay shows only when the client uses the keys.
+    fn make_room(&mut self, client: &PublicKey, source: Option<Source>) {
+        let peers = self.peers_of(client).filter_map(|id| Some((id, self.peers.get(&id)?)));
+        let open: Vec<(u32, bool)> = peers
+            .filter(|(_, p)| !p.session.is_confirmed())
+            .map(|(id, p)| (id, p.session.keys().has_offers_of_only(source)))
+            .collect();
+        if let Some(i) = gives_way(open.iter().map(|(_, is_same)| *is_same)) {
+            self.remove(open[i].0);
+        }
     }
 
     /// A client has used its keys for the first time: an older session of it is over, and packets for it have a way.

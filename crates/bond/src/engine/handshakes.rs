@@ -125,9 +125,14 @@ impl Handshakes {
 
     /// A copy of an INIT that is under way came by `route`.
     pub(super) fn note_copy(&mut self, tag: InitTag, route: Route) {
-        if self.copies.len() < COPIES && !self.copies.contains(&(tag, route)) {
-            self.copies.push((tag, route));
+        if self.copies.contains(&(tag, route)) {
+            return;
         }
+        // The oldest may wait for an answer that never comes: its INIT was dropped.
+        if self.copies.len() >= COPIES {
+            self.copies.remove(0);
+        }
+        self.copies.push((tag, route));
     }
 
     /// An INIT is done with: by which routes copies of it came.
@@ -164,7 +169,7 @@ impl Engine {
             Outcome::Asked(incoming) => self.on_asked(incoming, route, now),
             Outcome::Accepted(answer, boxed) => {
                 let (keys, offer) = *boxed;
-                if self.offer(keys, offer, now) {
+                if self.offer(keys, offer, route, now) {
                     self.answer(tag, answer, route, now);
                 } else {
                     self.forget_init(tag);

@@ -339,8 +339,8 @@ impl Engine {
         match peer.on_datagram(header, datagram, from, now, &mut self.shared) {
             Heard::Fresh => {}
             Heard::Dropped => return,
-            Heard::Confirmed(old) => {
-                if let Some(old) = old {
+            Heard::Confirmed => {
+                for old in peer.session.keys_mut().take_void() {
                     self.indices.remove(&old.get());
                 }
                 self.on_confirmed(id, from.route, now);

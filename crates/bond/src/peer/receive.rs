@@ -35,12 +35,17 @@ pub(crate) enum Heard {
     Fresh,
     /// It was dropped, and counted.
     Dropped,
-    /// It was sealed with keys that had only been offered: they are in force now. The index, if any, fell out of use.
-    Confirmed(Option<Index>),
+    /// It was sealed with keys that had only been offered: they are in force now. Indices may have
+    /// fallen out of use.
+    Confirmed,
     /// The peer ended the session, with this code.
     Closed(u8),
     /// The peer acknowledged what it cannot have received.
     Cheated,
+}
+
+fn index_of(header: Header) -> Index {
+    Index::new(header.index).unwrap_or_default()
 }
 
 /// Where a datagram came from.
@@ -116,7 +121,9 @@ impl Peer {
             return Heard::Dropped;
         }
         let path = id;
-        let confirmed = offered.then(|| self.session.confirm(now));
+        if offered {
+            self.session.confirm(index_of(header), now);
+        }
         let newest = self.paths[path].replay.highest().is_none_or(|h| number > h);
         // Checked above; a second datagram of the same number cannot have come in between.
         let _ = self.paths[path].replay.commit(number);
@@ -141,11 +148,7 @@ impl Peer {
         };
         self.paths[path].recv.on_packet(number, now, eliciting, from.ce, rtt);
         self.inspect(first, shared);
-        match (end, confirmed) {
-            (Some(end), _) => end,
-            (None, Some(old)) => Heard::Confirmed(old),
-            (None, None) => Heard::Fresh,
-        }
+        end.unwrap_or(if offered { Heard::Confirmed } else { Heard::Fresh })
     }
 
     /// Opens a datagram with the keys that its index names; and whether they were only offered so
@@ -158,8 +161,7 @@ impl Peer {
         now: Time,
         shared: &mut Shared,
     ) -> Option<(Opened<'d>, bool)> {
-        let index = Index::new(header.index).unwrap_or_default();
-        let Some((epoch, offered)) = self.session.keys.opening(index, now) else {
+        let Some((epoch, offered)) = self.session.keys.opening(index_of(header), now) else {
             shared.drops.unknown += 1;
             return None;
         };

@@ -59,12 +59,12 @@ impl SessionState {
         std::mem::take(&mut self.keys).indices().collect()
     }
 
-    /// The peer uses keys that were offered to it, so its handshake was no replay. Gives the index that fell out of use.
+    /// The peer uses the keys that it was offered under `index`, so its handshake was no replay.
     ///
     /// That says nothing of the address it comes from: the RESPONSE may have been received at another one.
-    pub(super) fn confirm(&mut self, now: Time) -> Option<Index> {
+    pub(super) fn confirm(&mut self, index: Index, now: Time) {
         self.is_confirmed = true;
-        self.keys.confirm(now)
+        self.keys.confirm(index, now);
     }
 
     pub(crate) fn is_confirmed(&self) -> bool {

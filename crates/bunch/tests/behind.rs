@@ -16,17 +16,32 @@ fn flow() -> Flow {
     }
 }
 
-/// Whether the gateway answers a home's REGISTER with this outer address.
-fn registers(outer: Option<&str>) -> bool {
+fn gateway() -> Gateway {
     let everywhere = vec![(Ipv4Addr::UNSPECIFIED, None)];
-    let mut gateway = Gateway::new(Config::new(everywhere, [7; 16]));
+    Gateway::new(Config::new(everywhere, [7; 16]))
+}
+
+/// Whether the gateway answers a home's REGISTER with this outer address.
+fn answers(gateway: &mut Gateway, tunnel: Tunnel, outer: Option<&str>) -> bool {
     let outer: Option<SocketAddrV4> = outer.map(|o| o.parse().unwrap());
     let register = Register { session: 0, home: true, flow: flow(), outer, boot: 1 };
     let mut bytes = Vec::new();
     Message::Register(register).write(&mut bytes);
+    gateway.handle(Input::FromTunnel(tunnel, &bytes), Time::ZERO);
+    let mut answered = false;
+    loop {
+        match gateway.poll_output() {
+            Output::ToTunnel(to, _) => answered |= to == tunnel,
+            Output::Timeout(..) => return answered,
+            _ => {}
+        }
+    }
+}
+
+fn registers(outer: Option<&str>) -> bool {
+    let mut gateway = gateway();
     gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, Ipv4Addr::new(10, 78, 0, 2)), Time::ZERO);
-    gateway.handle(Input::FromTunnel(Tunnel(1), &bytes), Time::ZERO);
-    matches!(gateway.poll_output(), Output::ToTunnel(..))
+    answers(&mut gateway, Tunnel(1), outer)
 }
 
 #[test]
@@ -34,4 +49,40 @@ fn only_its_own_address_counts() {
     assert!(registers(Some("10.78.0.2:40000")));
     assert!(!registers(Some("10.78.0.3:40000")), "another's sender");
     assert!(!registers(None), "an address that is not translated may be another's, too");
+}
+
+fn sender(gateway: &Gateway) -> SocketAddrV4 {
+    let mut views = gateway.views();
+    let sender = views.next().unwrap().sender;
+    assert!(views.next().is_none(), "one session");
+    sender
+}
+
+/// A neighbour knows a flow by what is shared with it.
+#[test]
+fn a_session_stays_with_the_address_that_it_was_made_for() {
+    let mut gateway = gateway();
+    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, Ipv4Addr::new(10, 78, 0, 2)), Time::ZERO);
+    gateway.handle(Input::TunnelUpBehind(Tunnel(2), 2, Ipv4Addr::new(10, 78, 0, 3)), Time::ZERO);
+    assert!(answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")));
+    assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")));
+    assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
+    // Nor while the home's tunnel is gone.
+    gateway.handle(Input::TunnelDown(Tunnel(1)), Time::ZERO);
+    assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")));
+    assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
+    gateway.handle(Input::TunnelUpBehind(Tunnel(3), 1, Ipv4Addr::new(10, 78, 0, 2)), Time::ZERO);
+    assert!(answers(&mut gateway, Tunnel(3), Some("10.78.0.2:40001")), "another port of its own");
+    assert_eq!(sender(&gateway), "10.78.0.2:40001".parse().unwrap());
+}
+
+/// The same where nothing is known of addresses: who comes second changes nothing.
+#[test]
+fn a_home_that_is_refused_changes_nothing() {
+    let mut gateway = gateway();
+    gateway.handle(Input::TunnelUp(Tunnel(1), 1), Time::ZERO);
+    gateway.handle(Input::TunnelUp(Tunnel(2), 2), Time::ZERO);
+    assert!(answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")));
+    assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")));
+    assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
 }

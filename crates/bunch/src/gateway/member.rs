@@ -3,12 +3,15 @@
 use super::Tunnel;
 use crate::Time;
 use crate::elide::Elision;
-use crate::wire::report::Mark;
+use crate::wire::report::{MAX_NUMBER, Mark};
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Marks that wait for the home access point's.
 const UNMATCHED: usize = 64;
+/// Laps of 802.11 back from the newest mark in which an equal one is looked for: twice as many
+/// packets as a session keeps.
+const LAPS: u64 = 32;
 /// A number is believed when a mark no further away was right: half a lap of 802.11.
 const TRUST: u64 = 2048;
 /// An access point that brings nothing for so long is not waited for; less than four of its round
@@ -242,7 +245,7 @@ impl Member {
 
     /// The session's number of one of its own.
     pub(super) fn session_number(&self, own: u64) -> Option<u64> {
-        own.checked_add_signed(self.shift?)
+        shifted(own, self.shift?)
     }
 
     /// Its own number of one of the session's.
@@ -262,15 +265,10 @@ impl Member {
                     Some(_) => (self.shift, _) = (None, self.held.clear()),
                     None => self.unmatched.push_back((own, hash)),
                 },
-                None => {
-                    let same = |(n, h): &(&u64, &u32)| **h == hash && (**n ^ own) & 4095 == 0;
-                    match home.iter().rev().find(same) {
-                        Some((n, _)) => {
-                            (self.shift, self.confirmed) = (Some(*n as i64 - own as i64), *n);
-                        }
-                        None => self.unmatched.push_back((own, hash)),
-                    }
-                }
+                None => match newest_equal(home, own, hash) {
+                    Some(n) => (self.shift, self.confirmed) = (Some(n as i64 - own as i64), n),
+                    None => self.unmatched.push_back((own, hash)),
+                },
             }
         }
         let excess = self.unmatched.len().saturating_sub(UNMATCHED);
@@ -282,6 +280,20 @@ impl Member {
         let near = |n: &u64| n.abs_diff(self.confirmed) < TRUST;
         own.iter().filter_map(|n| self.session_number(*n)).filter(near).collect()
     }
+}
+
+/// A number after a shift, if there is such a number.
+pub(super) fn shifted(own: u64, shift: i64) -> Option<u64> {
+    own.checked_add_signed(shift).filter(|n| *n < MAX_NUMBER)
+}
+
+/// The newest of the home access point's marks that has this hash, and a number that agrees with
+/// this one in 12 bits.
+fn newest_equal(home: &BTreeMap<u64, u32>, own: u64, hash: u32) -> Option<u64> {
+    let newest = *home.last_key_value()?.0;
+    let back = newest.wrapping_sub(own) & 4095;
+    let mut places = (0..LAPS).map_while(|lap| newest.checked_sub(back + 4096 * lap));
+    places.find(|n| home.get(n) == Some(&hash))
 }
 
 #[cfg(test)]
@@ -332,6 +344,16 @@ mod tests {
             assert!(d.brought(n, Time::from_secs(4) + Duration::from_millis(n)));
         }
         assert_eq!(d.score, 1.0);
+    }
+
+    #[test]
+    fn the_newest_mark_that_may_be_meant_is_found() {
+        let home = BTreeMap::from([(64, 7), (64 + 4096, 7), (64 + 3 * 4096, 8), (128 + 3 * 4096, 7)]);
+        assert_eq!(newest_equal(&home, 64 + (9 << 12), 7), Some(64 + 4096));
+        assert_eq!(newest_equal(&home, 128, 7), Some(128 + 3 * 4096));
+        assert_eq!(newest_equal(&home, 192, 7), None, "another place of the lap");
+        assert_eq!(newest_equal(&home, 64, 9), None);
+        assert_eq!(newest_equal(&BTreeMap::from([(3, 7)]), 4, 7), None, "before the first lap");
     }
 
     #[test]

@@ -299,7 +299,6 @@ impl Gateway {
             Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
             Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
             Input::FromSender(packet) => match self.session_of(packet, now) {
-                Some(id) if self.is_full(id) => {}
                 Some(id) => self.with(id, now, |s, cx| s.on_native(cx, packet.to_vec())),
                 None => self.out.push_back(Output::ToReceiver(packet.to_vec())),
             },
@@ -336,15 +335,10 @@ impl Gateway {
         if let Some(session) = self.sessions.get_mut(&id) {
             let (config, out, accounts) = (&self.config, &mut self.out, &mut self.accounts);
             let before = session.stored();
-            what(session, &mut Context { config, out, accounts, counts: &mut self.counts, now });
+            let full = self.stored >= config.memory_bytes && before >= MODEST;
+            what(session, &mut Context { config, out, accounts, counts: &mut self.counts, full, now });
             self.stored = (self.stored + session.stored()).saturating_sub(before);
         }
-    }
-
-    /// A session of which nothing more is taken: what it would bring is asked for again.
-    fn is_full(&self, id: u32) -> bool {
-        let much = |s: &Session| s.stored() >= MODEST;
-        self.stored >= self.config.memory_bytes && self.sessions.get(&id).is_some_and(much)
     }
 
     fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Ipv4Addr>, now: Time) {
@@ -412,7 +406,7 @@ impl Gateway {
                 }
             }
             Message::Data(m) => {
-                if let Some(id) = session(self, m.session).filter(|id| !self.is_full(*id)) {
+                if let Some(id) = session(self, m.session) {
                     self.with(id, now, |s, cx| s.on_data(cx, tunnel, &m));
                 }
             }
@@ -458,10 +452,15 @@ impl Gateway {
 
     fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {
         let behind = self.peers.get(&tunnel).and_then(|p| p.behind);
-        if behind.is_some_and(|a| m.home && m.outer.is_none_or(|o| *o.ip() != a)) {
+        let known = self.by_flow.get(&m.flow).copied();
+        // A neighbour knows the flow, too, and must not become the home of another's session.
+        let is_own = |a: Ipv4Addr| {
+            let session = known.and_then(|id| self.sessions.get(&id));
+            m.outer.is_some_and(|o| *o.ip() == a) && session.is_none_or(|s| *s.outer.ip() == a)
+        };
+        if behind.is_some_and(|a| m.home && !is_own(a)) {
             return;
         }
-        let known = self.by_flow.get(&m.flow).copied();
         let id = match known {
             Some(id) => id,
             None if m.home => {
@@ -470,11 +469,10 @@ impl Gateway {
                 let inner =
                     Inner { protocol, source, destination, seq: 0, flags: 0, stamp: None, payload: 0..0 };
                 let served = is_served(&self.config.serve, destination);
-                let Some(id) = served.then(|| self.session_with(&inner, now)).flatten() else {
-                    return;
-                };
-                self.by_flow.insert(m.flow, id);
-                id
+                match served.then(|| self.session_with(&inner, now)).flatten() {
+                    Some(id) => id,
+                    None => return,
+                }
             }
             None => {
                 self.waiting.push_back((tunnel, m));
@@ -500,19 +498,22 @@ impl Gateway {
         };
         peer.sessions.insert(m.session, id);
         let who = peer.who;
-        let mut moved = None;
+        let mut names = None;
         self.with(id, now, |s, cx| {
-            s.flow = Some(m.flow);
-            if let Some(outer) = m.outer.filter(|o| m.home && *o != s.outer) {
-                moved = Some((m.flow.protocol, s.outer, s.destination));
-                s.outer = outer;
-            }
+            let before = (s.flow, s.outer);
             s.register(cx, tunnel, who, m);
+            names = Some((before, (s.flow, s.outer)));
         });
+        let Some((before, after)) = names else { return };
         // The translation was told after the flow was known by its inner address.
-        if let (Some(old), Some(outer)) = (moved, m.outer) {
-            self.by_ends.remove(&old);
-            self.by_ends.insert((m.flow.protocol, outer, m.flow.destination), id);
+        if before.1 != after.1 {
+            self.by_ends.remove(&(m.flow.protocol, before.1, m.flow.destination));
+            self.by_ends.insert((m.flow.protocol, after.1, m.flow.destination), id);
+        }
+        // One flow for each session, whatever the home access point calls it: a bound of memory.
+        if before.0 != after.0 {
+            before.0.map(|flow| self.by_flow.remove(&flow));
+            after.0.map(|flow| self.by_flow.insert(flow, id));
         }
     }
 

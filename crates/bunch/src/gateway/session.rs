@@ -1,6 +1,6 @@
 //! One session: the members' reports put together, what is to be forwarded, what has come.
 
-use super::member::Member;
+use super::member::{Member, shifted};
 use super::schedule::{Plan, Scheduling, Table, ranges};
 use super::stream::{Act, Stream};
 use super::{Account, Config, Counts, Output, SessionView, Tunnel};
@@ -16,6 +16,10 @@ use std::net::SocketAddrV4;
 
 /// Packets that are known and not done: a bound of memory. 4 MiB of stream are 3000.
 const MAX_ENTRIES: usize = 1 << 16;
+/// Hashes that the home access point told of them: one packet of 64, and one of 32.
+const MAX_MARKS: usize = MAX_ENTRIES / 16;
+/// A sender is answered so often for what one list has again: it needs one answer.
+const MAX_ANSWERS: usize = 64;
 /// Nobody but the home access point hears the sender, if nobody said so for this long.
 const ALONE: Duration = Duration::from_secs(2);
 /// A datagram that was asked for and did not come in this time is given up; its holders forget it then.
@@ -74,6 +78,8 @@ pub(super) struct Session {
     pub(super) members: Vec<Member>,
     entries: BTreeMap<u64, Entry>,
     pending: BTreeSet<u64>,
+    /// Place and length of those that are not done; where the proxy is, no two are the same.
+    undone: BTreeSet<(u64, u32)>,
     /// Hashes that the home access point told.
     marks: BTreeMap<u64, u32>,
     keys: (Key, Key),
@@ -93,6 +99,8 @@ pub(super) struct Context<'a> {
     pub(super) out: &'a mut VecDeque<Output>,
     pub(super) accounts: &'a mut BTreeMap<u64, Account>,
     pub(super) counts: &'a mut Counts,
+    /// There is no memory for more of this session: what it would bring is asked for again later.
+    pub(super) full: bool,
     pub(super) now: Time,
 }
 
@@ -115,6 +123,7 @@ impl Session {
             members: Vec::new(),
             entries: BTreeMap::new(),
             pending: BTreeSet::new(),
+            undone: BTreeSet::new(),
             marks: BTreeMap::new(),
             keys,
             boot: None,
@@ -142,6 +151,7 @@ impl Session {
         now >= self.active_at + if over { DEAD } else { IDLE }
     }
 
+    /// Takes a member in, unless its place is taken: then nothing changes for the others.
     pub(super) fn register(&mut self, cx: &mut Context<'_>, tunnel: Tunnel, who: u64, m: &Register) {
         self.members.retain(|old| (old.tunnel, old.wire) != (tunnel, m.session));
         let free = |n: &u8| self.members.iter().all(|other| other.apid != *n);
@@ -152,6 +162,7 @@ impl Session {
         let score = cx.accounts.get(&who).map_or(1.0, |a| a.score);
         let mut member = Member::new(tunnel, who, m.session, apid, score, cx.now);
         if m.home {
+            (self.flow, self.outer) = (Some(m.flow), m.outer.unwrap_or(self.outer));
             // One that has started anew counts anew: its numbers go on above all there were.
             let highest = self.entries.last_key_value().map_or(0, |e| e.0 & !4095);
             let anew = self.boot.is_some_and(|b| b != m.boot);
@@ -205,21 +216,29 @@ impl Session {
         };
         self.members[i].room = list.room;
         let Some(shift) = self.members[i].shift else { return };
-        let session_number = |n: u64| n.checked_add_signed(shift);
-        let mut fresh = Vec::new();
+        let (mut fresh, mut answers) = (Vec::new(), 0);
         for run in &list.runs {
             for k in 0..run.count {
                 let seq = run.seq.wrapping_add(run.len.wrapping_mul(k as u32));
-                let Some(number) = session_number(run.first + k) else { continue };
-                if self.enter(cx, number, seq, run.len) {
-                    fresh.push(number);
+                let Some(number) = shifted(run.first + k, shift) else { continue };
+                let Some(state) = self.enter(cx, number, seq, run.len) else { continue };
+                fresh.push(number);
+                if state == State::Done && answers < MAX_ANSWERS {
+                    answers += 1;
+                    let acts = self.stream.as_mut().map(|s| s.repeated(cx.now)).unwrap_or_default();
+                    self.act(cx, acts);
                 }
             }
-            if let Some(first) = session_number(run.first) {
-                self.tell_held(cx, 0, first..first + run.count, run.stamp);
+            if let Some(first) = shifted(run.first, shift) {
+                self.tell_held(cx, 0, first..first.saturating_add(run.count), run.stamp);
             }
         }
-        self.marks.extend(list.marks.iter().filter_map(|(n, h)| Some((session_number(*n)?, *h))));
+        let marks = list.marks.iter().filter_map(|(n, h)| Some((shifted(*n, shift)?, *h)));
+        // Those of packets that are listed, and the newest of them: a bound of memory.
+        self.marks.extend(marks.filter(|(n, _)| self.entries.contains_key(n)));
+        while self.marks.len() > MAX_MARKS {
+            self.marks.pop_first();
+        }
         for m in self.members.iter_mut().filter(|m| !m.is_home()) {
             m.align(&[], &self.marks);
         }
@@ -234,47 +253,38 @@ impl Session {
         self.plan(cx, Some(0));
     }
 
-    /// Notes a listed packet. False if it was known.
-    fn enter(&mut self, cx: &mut Context<'_>, number: u64, seq: u32, len: u32) -> bool {
+    /// Notes a listed packet. None if it was known, or cannot be noted.
+    fn enter(&mut self, cx: &Context<'_>, number: u64, seq: u32, len: u32) -> Option<State> {
         if let Some(entry) = self.entries.get_mut(&number) {
             entry.at_home = true;
-            return false;
+            return None;
         }
         if self.entries.len() >= MAX_ENTRIES {
-            return false;
+            return None;
         }
         let at = match &self.stream {
             None => 0,
-            Some(stream) => match stream.offset(seq) {
-                Some(at) => at,
-                // Without the SYN its place is not known: it goes as a plain packet would.
-                None => return false,
-            },
+            // Without the SYN its place is not known: it goes as a plain packet would.
+            Some(stream) => stream.offset(seq)?,
         };
         let mut entry =
             Entry { at, seq, len, state: State::Pending, at_home: true, avoid: None, listed: cx.now };
         if self.stream.as_ref().is_some_and(|s| s.is_proxied()) && self.is_known(&entry) {
             entry.state = State::Done;
-            let acts = self.stream.as_mut().map(|s| s.repeated(cx.now)).unwrap_or_default();
-            self.act(cx, acts);
         }
-        if entry.state == State::Pending {
+        let state = entry.state;
+        if state == State::Pending {
             self.pending.insert(number);
+            self.undone.insert((at, len));
         }
         self.entries.insert(number, entry);
-        true
+        Some(state)
     }
 
     /// The same bytes are here, or on their way: the sender repeats them.
     fn is_known(&self, entry: &Entry) -> bool {
         let here = self.stream.as_ref().is_some_and(|s| s.has(&entry.range()));
-        let same = |e: &Entry| e.state != State::Done && e.range() == entry.range();
-        here || (entry.at < self.edge() && self.entries.values().any(same))
-    }
-
-    /// One past the highest place that was listed.
-    fn edge(&self) -> u64 {
-        self.entries.last_key_value().map_or(0, |(_, e)| e.range().end)
+        here || self.undone.contains(&(entry.at, entry.len))
     }
 
     /// Tells the proxy who holds which bytes, as ranges.
@@ -295,7 +305,7 @@ impl Session {
     fn tell_numbers(&mut self, cx: &mut Context<'_>, apid: u8, numbers: &[u64]) {
         if self.stream.as_ref().is_some_and(Stream::is_proxied) {
             for (first, count) in ranges(numbers.iter().copied()) {
-                self.tell_held(cx, apid, first..first + count, None);
+                self.tell_held(cx, apid, first..first.saturating_add(count), None);
             }
         }
     }
@@ -334,6 +344,10 @@ impl Session {
 
     /// Chooses who forwards what; `reporter` has just reported.
     fn plan(&mut self, cx: &mut Context<'_>, reporter: Option<u8>) {
+        // What is asked for now would be thrown away; the next tick looks again.
+        if cx.full {
+            return;
+        }
         let mut table =
             Table { members: &mut self.members, entries: &mut self.entries, pending: &mut self.pending };
         let plan = match (cx.config.scheduling, reporter) {
@@ -385,7 +399,8 @@ impl Session {
             return self.plan(cx, None);
         }
         let range = self.entries.get(&number).map_or(0..0, Entry::range);
-        if self.stream.as_ref().is_some_and(|s| s.is_crowded(&range)) {
+        // Only now: the next packet is read by what was left out of this one.
+        if cx.full || self.stream.as_ref().is_some_and(|s| s.is_crowded(&range)) {
             self.again(number, None);
             return self.plan(cx, None);
         }
@@ -407,6 +422,9 @@ impl Session {
                 let other = self.members.iter_mut().find(|m| m.apid == apid);
                 other.into_iter().for_each(|m| m.delivery.forget(number));
             }
+            if entry.state != State::Done {
+                self.undone.remove(&(entry.at, entry.len));
+            }
             entry.state = State::Done;
         }
     }
@@ -422,6 +440,9 @@ impl Session {
 
     /// A packet of the sender that came its ordinary way.
     pub(super) fn on_native(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
+        if cx.full {
+            return;
+        }
         self.active_at = cx.now;
         self.deliver(cx, packet);
     }
@@ -566,3 +587,6 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -158,11 +158,11 @@ impl Stream {
         }
     }
 
-    /// Keeps payload; false if there is nothing new in it and it lies below what is acknowledged
-    /// for good, which the proxy then judges by its header alone.
+    /// Keeps payload, if it is new and the proxy may take it, whose own window is `MEMORY` at most.
+    /// False if it lies so far ahead that even the proxy need not see it.
     fn keep(&mut self, at: u64, payload: &[u8]) -> bool {
         let end = at + payload.len() as u64;
-        if end > self.acked && end < self.acked + 2 * MEMORY && !self.has(&(at..end)) {
+        if end > self.acked && end <= self.acked + MEMORY && !self.has(&(at..end)) {
             if let Some(old) = self.store.insert(at, payload.to_vec()) {
                 self.stored -= old.len() as u64;
             }
@@ -317,6 +317,18 @@ fn packet_to_sender(s: &Segment, came: Option<&(Segment, Vec<u8>)>) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::inner::tests::segment;
+
+    #[test]
+    fn what_the_proxy_cannot_take_is_not_kept() {
+        let mut stream = Stream::new(Variant::ProactiveAck { custody: 1 }, Duration::from_secs(5));
+        stream.isn = Some(0);
+        for (at, kept) in [(1, 1000), (MEMORY as u32 - 999, 2000), (MEMORY as u32 - 998, 2000)] {
+            let packet = segment(at, 1000, None);
+            let inner = inner::parse(&packet).unwrap();
+            stream.on_sender(packet, &inner, Time::ZERO);
+            assert_eq!(stream.stored, kept, "{at}");
+        }
+    }
 
     #[test]
     fn only_bytes_that_are_kept_for_the_receiver_may_be_on_the_way() {

@@ -6,7 +6,7 @@ pub mod varint;
 #[cfg(test)]
 mod vectors;
 
-pub use report::{Heard, List, Run};
+pub use report::{Heard, List, MAX_NUMBER, Run};
 
 use crate::{Flow, Mac, hash::Key};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -234,7 +234,7 @@ impl Message {
             2 => Message::List(List::read(&mut r)?),
             3 => Message::Heard(Heard::read(&mut r)?),
             4 => {
-                let (session, number) = (r.byte()?, r.number()?);
+                let (session, number) = (r.byte()?, packet_number(&mut r)?);
                 Message::Data(Data { session, number, elided: r.rest().to_vec() })
             }
             5 => Message::Alive { room: r.number()? },
@@ -250,13 +250,17 @@ impl Message {
             20 => Message::Native { session: r.byte()?, on: r.byte()? != 0 },
             21 => Message::Close { session: r.byte()? },
             32 => {
-                let (flow, number) = (flow(&mut r)?, r.number()?);
+                let (flow, number) = (flow(&mut r)?, packet_number(&mut r)?);
                 Message::Share(Box::new(Share { flow, number, packet: r.rest().to_vec() }))
             }
             _ => return None,
         };
         r.is_empty().then_some(m)
     }
+}
+
+fn packet_number(r: &mut Reader<'_>) -> Option<u64> {
+    r.number().filter(|n| *n < MAX_NUMBER)
 }
 
 fn schedule(r: &mut Reader<'_>) -> Option<Message> {
@@ -267,7 +271,7 @@ fn schedule(r: &mut Reader<'_>) -> Option<Message> {
     for _ in 0..count {
         let first = last.checked_add_signed(r.signed()?)?;
         let count = r.number().filter(|n| *n <= 1 << 16)?;
-        last = first.checked_add(count)?;
+        last = first.checked_add(count).filter(|end| *end <= MAX_NUMBER)?;
         ranges.push((first, count));
     }
     Some(Message::Schedule { session, apid, ranges })

@@ -11,6 +11,9 @@ use super::varint::{self, Reader};
 pub const MAX_RUNS: u64 = 1024;
 /// Numbers that one report covers.
 pub const MAX_SPAN: u64 = 1 << 15;
+/// Numbers of packets lie below this, so that sums and differences of two of them fit 64 bits with
+/// a sign. No station sends as many frames.
+pub const MAX_NUMBER: u64 = 1 << 62;
 
 /// Packets whose numbers and payloads follow each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +73,7 @@ fn marks(r: &mut Reader<'_>, base: u64) -> Option<Vec<Mark>> {
     let count = r.number().filter(|n| *n <= MAX_RUNS)?;
     let mut last = base;
     let one = |_| {
-        last = last.checked_add(r.number()?)?;
+        last = last.checked_add(r.number()?).filter(|n| *n < MAX_NUMBER)?;
         Some((last, u32::from_be_bytes(r.array()?)))
     };
     (0..count).map(one).collect()
@@ -121,7 +124,8 @@ impl List {
             len = len.checked_add(r.signed()?).filter(|l| (0..=0xFFFF).contains(l))?;
             let value = if stamped { Some(stamp.wrapping_add(r.signed()? as u32)) } else { None };
             stamp = value.unwrap_or(stamp);
-            next = first.checked_add(count).filter(|n| *n - base <= MAX_SPAN)?;
+            let fits = |end: &u64| *end - base <= MAX_SPAN && *end <= MAX_NUMBER;
+            next = first.checked_add(count).filter(fits)?;
             seq = Some(at.wrapping_add((len as u32).wrapping_mul(count as u32)));
             runs.push(Run { first, count, seq: at, len: len as u32, stamp: value });
         }
@@ -176,7 +180,7 @@ impl Heard {
     pub(super) fn read(r: &mut Reader<'_>) -> Option<Heard> {
         let (session, room) = (r.byte()?, r.number()?);
         let base = r.number()?;
-        base.checked_add(MAX_SPAN)?;
+        base.checked_add(MAX_SPAN).filter(|end| *end <= MAX_NUMBER)?;
         let mut numbers = Vec::new();
         match r.number()? {
             0 => {
@@ -206,7 +210,7 @@ impl Heard {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Message;
+    use super::super::{Data, Message};
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -251,6 +255,25 @@ mod tests {
             let _ = Message::read(&[&[kind], &bytes[..]].concat());
             let mut s = super::super::Splitter::default();
             let _ = s.push(&bytes).map(|_| s.push(&bytes));
+        }
+    }
+
+    #[test]
+    fn numbers_that_no_station_counts_to_are_damage() {
+        let read = |m: &Message| Message::read(&body(m)).is_some_and(|read| read == *m);
+        let list = |first: u64| {
+            let run = Run { first, count: 9, seq: 1, len: 2, stamp: None };
+            Message::List(List { session: 0, room: 0, runs: vec![run], marks: vec![] })
+        };
+        let heard = |first: u64| Heard { session: 0, room: 0, numbers: vec![first], marks: vec![] };
+        let mark = |n: u64| Message::Heard(Heard { marks: vec![(n, 5)], ..heard(0) });
+        let listed = |n: u64| Message::List(List { session: 0, room: 0, runs: vec![], marks: vec![(n, 5)] });
+        let data = |number| Message::Data(Data { session: 0, number, elided: vec![] });
+        assert!(read(&list(MAX_NUMBER - 9)) && !read(&list(MAX_NUMBER - 8)) && !read(&list(u64::MAX - 99)));
+        let span = MAX_NUMBER - MAX_SPAN;
+        assert!(read(&Message::Heard(heard(span))) && !read(&Message::Heard(heard(MAX_NUMBER))));
+        for marked in [&mark as &dyn Fn(u64) -> Message, &listed, &data] {
+            assert!(read(&marked(MAX_NUMBER - 1)) && !read(&marked(MAX_NUMBER)) && !read(&marked(u64::MAX)));
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::open::{Open, reset};
 use crate::opening::bypass;
 use crate::snoop::Snoop;
-use crate::{Config, Input, Output, Policy, Time, Why};
+use crate::{Config, Input, Output, Policy, Ranges, Time, Why};
 use core::time::Duration;
 use ropewalk_packet::{Flags, Segment};
 use std::collections::VecDeque;
@@ -67,6 +67,13 @@ impl Pep {
             Phase::Snoop(snoop) => snoop.isn(),
             _ => None,
         }
+    }
+
+    /// What of the sender's stream was taken in, released or not. Of a segment that was just taken
+    /// in, a driver keeps these bytes alone: the rest was refused, and may be somebody else's. None
+    /// unless the connection is open; with [`Policy::Snoop`] whole packets are kept.
+    pub fn kept(&self) -> Option<&Ranges> {
+        if let Phase::Open(open) = &self.phase { Some(open.kept()) } else { None }
     }
 
     /// Takes in. Segments are to be whole, their checksums right.

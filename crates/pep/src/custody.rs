@@ -47,6 +47,11 @@ impl Custody {
         self.holders.iter_mut().for_each(|(_, ranges)| ranges.remove_below(offset));
     }
 
+    /// No holder has anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.starts().next().is_none()
+    }
+
     /// Where ranges of live holders start, in no order.
     pub(crate) fn starts(&self) -> impl Iterator<Item = u64> + '_ {
         self.holders.iter().flat_map(|(_, ranges)| ranges.iter()).map(|r| r.start)

@@ -6,7 +6,7 @@
 //!  a ◀── ToSender ◀─ [forth] ◀─ FromReceiver ◀── ToReceiver ◀─ [back] ◀─ FromSender ◀── b
 //! ```
 
-use crate::{Bypass, Config, Input, Output, Pep, Time, Why};
+use crate::{Bypass, Config, Input, Output, Pep, Ranges, Time, Why};
 use core::ops::Range;
 use ropewalk_packet::Segment;
 use std::collections::VecDeque;
@@ -30,7 +30,8 @@ impl End {
 /// What a driver is to do for a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Send this to `to`. Its payload is in the store of what the other end sent.
+    /// Send this to `to`. Its payload is in the store of what the other end sent, which has all of
+    /// [`Duplex::kept`].
     Send {
         /// To whom.
         to: End,
@@ -120,6 +121,11 @@ impl Duplex {
     /// The sequence number of offset 0 of what `sender` sends, once it is known.
     pub fn sender_isn(&self, sender: End) -> Option<u32> {
         self.peps[usize::from(sender == End::B)].sender_isn()
+    }
+
+    /// What of the stream of `sender` a driver keeps; see [`Pep::kept`].
+    pub fn kept(&self, sender: End) -> Option<&Ranges> {
+        self.peps[usize::from(sender == End::B)].kept()
     }
 
     fn run(&mut self, sender: End, input: Input, now: Time) {

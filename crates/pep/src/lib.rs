@@ -115,7 +115,7 @@ impl Config {
 /// What a driver tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// From the sender. Its payload is in the driver's store.
+    /// From the sender. [`Pep::kept`] then says what of its payload is to be in the driver's store.
     FromSender(Segment),
     /// From the receiver.
     FromReceiver(Segment),

@@ -3,7 +3,7 @@
 use crate::custody::Custody;
 use crate::onward::{Onward, Piece};
 use crate::opening::{Agreed, agree};
-use crate::{Config, Holder, Input, MAX_RANGES, Output, Policy, Time, Why};
+use crate::{Config, Holder, Input, MAX_RANGES, Output, Policy, Ranges, Time, Why};
 use core::ops::Range;
 use core::time::Duration;
 use ropewalk_packet::{Ecn, Flags, Options, Segment, Timestamps, seq};
@@ -14,8 +14,7 @@ use std::net::SocketAddrV4;
 const PASSED: Flags = Flags(Flags::FIN.0 | Flags::PSH.0 | Flags::URG.0 | Flags::CWR.0);
 /// Timestamps that wait for their acknowledgement; more are not echoed.
 const STAMPS: usize = 256;
-/// Answers to resets in the window are no closer together (RFC 5961 §7; Linux's
-/// `tcp_invalid_ratelimit`).
+/// Answers to guesses are no closer together (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
 const CHALLENGES_APART: Duration = Duration::from_millis(500);
 
 /// What is known of the sender.
@@ -34,6 +33,8 @@ struct SenderSide {
     /// Its latest acknowledgement, window and timestamps.
     ack: u32,
     window: u16,
+    /// The most bytes that it ever offered.
+    max_window: u32,
     ece: bool,
     timestamps: Timestamps,
     /// Its timestamp at the acknowledged edge (RFC 7323 §4.3, `TS.Recent`).
@@ -80,7 +81,7 @@ pub(crate) struct Open {
     /// and which it is.
     orphaned: Option<Time>,
     missing: Option<(u64, Time)>,
-    /// When a reset in the window was last answered.
+    /// When a guess was last answered.
     challenged: Option<Time>,
 }
 
@@ -113,6 +114,7 @@ impl Open {
             offered: edge,
             ack: next_seq,
             window: syn.window,
+            max_window: u32::from(syn.window),
             ece: false,
             timestamps: Timestamps { value: sent.value, echo: timestamp },
             recent: sent.value,
@@ -151,10 +153,7 @@ impl Open {
             // are dropped.
             Input::FromSender(s) if s.flags.has(Flags::RST) && self.at(&s) != Some(before) => {
                 let is_guess = self.at(&s).is_some_and(|at| before < at && at < self.limit(config));
-                answer = is_guess && self.challenged.is_none_or(|at| now >= at + CHALLENGES_APART);
-                if answer {
-                    self.challenged = Some(now);
-                }
+                answer = is_guess && self.may_challenge(now);
             }
             // The sender judges it, and challenges the receiver itself.
             Input::FromReceiver(s) if s.flags.has(Flags::RST) && s.seq != self.receiver.next_seq => {
@@ -253,6 +252,21 @@ impl Open {
         }
     }
 
+    fn may_challenge(&mut self, now: Time) -> bool {
+        let due = self.challenged.is_none_or(|at| now >= at + CHALLENGES_APART);
+        self.challenged = if due { Some(now) } else { self.challenged };
+        due
+    }
+
+    /// RFC 5961 §5.2: the sender can have acknowledged this by now. What a holder brings may be of
+    /// any age.
+    fn is_plausible(&self, config: &Config, ack: u32) -> bool {
+        let ahead = ack.wrapping_sub(self.receiver.next_seq) as i32;
+        let behind = self.sender.ack.wrapping_sub(ack) as i32;
+        let recent = i64::from(behind) <= i64::from(self.sender.max_window);
+        ahead <= 0 && (recent || config.policy != Policy::Split)
+    }
+
     /// True if the sender is to be answered now.
     fn on_sender(&mut self, config: &Config, s: &Segment, now: Time, out: &mut VecDeque<Output>) -> bool {
         let Some(at) = self.at(s) else {
@@ -267,16 +281,25 @@ impl Open {
             return !opening;
         }
         let stamp = s.options.timestamps.filter(|_| self.agreed.timestamps);
+        // RFC 9293 §3.10.7.4 and RFC 7323 §3.2: the sender's own segments have both.
+        if !s.flags.has(Flags::ACK) || stamp.is_none() && self.agreed.timestamps {
+            return false;
+        }
         // RFC 7323 §5.3 (PAWS), by what the receiver has: a holder brings bytes that were
         // acknowledged early.
         if stamp.is_some_and(|t| (t.value.wrapping_sub(self.sender.oldest) as i32) < 0) {
             return true;
+        }
+        if !self.is_plausible(config, s.ack) {
+            return self.may_challenge(now);
         }
         if let Some(t) = stamp.filter(|t| t.value.wrapping_sub(self.sender.timestamps.value) as i32 >= 0) {
             self.sender.timestamps = t;
         }
         if s.ack.wrapping_sub(self.sender.ack) as i32 >= 0 {
             (self.sender.ack, self.sender.window) = (s.ack, s.window);
+            let window = u32::from(s.window) << self.agreed.sender_scale;
+            self.sender.max_window = self.sender.max_window.max(window);
             self.sender.ece = s.flags.has(Flags::ECE);
         }
         let end = at + u64::from(s.payload_bytes);
@@ -484,7 +507,7 @@ impl Open {
     /// Asks for each range that is held and not here: the first reporter, then another.
     fn fetch(&mut self, config: &Config, now: Time, out: &mut VecDeque<Output>) {
         let mut at = self.receiver.acked;
-        while config.fetches && at < self.sender.newest_end {
+        while config.fetches && !self.custody.is_empty() && at < self.sender.newest_end {
             if let Some(end) = self.onward.have.end_from(at) {
                 at = end;
                 continue;
@@ -543,6 +566,10 @@ impl Open {
     pub(crate) fn holds(&self) -> u64 {
         let promised = self.sender.acked.max(self.onward.until());
         promised - self.receiver.acked.min(promised)
+    }
+
+    pub(crate) fn kept(&self) -> &Ranges {
+        &self.onward.have
     }
 
     pub(crate) fn sender_isn(&self) -> u32 {

@@ -12,6 +12,8 @@ pub(crate) struct Agreed {
     pub(crate) sender_isn: u32,
     /// Shift of the receiver's windows (RFC 7323 §2.2: none unless both asked).
     pub(crate) receiver_scale: u8,
+    /// Of the sender's windows.
+    pub(crate) sender_scale: u8,
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
     pub(crate) mss: u64,
@@ -34,13 +36,15 @@ pub(crate) fn bypass(segment: &Segment) -> Option<Bypass> {
 /// What `syn` and its answer agree on.
 pub(crate) fn agree(syn: &Segment, answer: &Segment) -> Agreed {
     let (ours, theirs) = (&syn.options, &answer.options);
-    let scale = theirs.window_scale.filter(|_| ours.window_scale.is_some());
+    // RFC 7323 §2.3: more than 14 counts as 14.
+    let both = theirs.window_scale.zip(ours.window_scale);
+    let (receiver_scale, sender_scale) = both.map_or((0, 0), |(r, s)| (r.min(14), s.min(14)));
     Agreed {
         sender: syn.source,
         receiver: syn.destination,
         sender_isn: syn.seq,
-        // RFC 7323 §2.3: more than 14 counts as 14.
-        receiver_scale: scale.unwrap_or(0).min(14),
+        receiver_scale,
+        sender_scale,
         sack: ours.sack_permitted && theirs.sack_permitted,
         timestamps: ours.timestamps.is_some() && theirs.timestamps.is_some(),
         // RFC 9293 §3.7.1.

@@ -1,6 +1,6 @@
 //! Many connections: which are taken, which are left alone, which are forgotten.
 
-use crate::{Bypass, Config, Duplex, Effect, End, Policy, Time, Why};
+use crate::{Bypass, Config, Duplex, Effect, End, Policy, Ranges, Time, Why};
 use core::time::Duration;
 use ropewalk_packet::{Flags, Segment, seq};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -180,6 +180,11 @@ impl<K: Copy + Ord> Proxy<K> {
     /// The sequence number of offset 0 of what `sender` sends, once it is known.
     pub fn sender_isn(&self, key: K, sender: End) -> Option<u32> {
         self.entries.get(&key)?.connection.sender_isn(sender)
+    }
+
+    /// What of the stream of `sender` a driver keeps; see [`Pep::kept`](crate::Pep::kept).
+    pub fn kept(&self, key: K, sender: End) -> Option<&Ranges> {
+        self.entries.get(&key)?.connection.kept(sender)
     }
 
     /// A port that is used again: nothing of the old connection is held.

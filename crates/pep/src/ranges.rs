@@ -38,6 +38,13 @@ impl Ranges {
         self.0.get(i).filter(|r| r.start <= offset).map(|r| r.end)
     }
 
+    /// What of `range` is here, in ascending order.
+    pub fn within(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+        let first = self.0.partition_point(|r| r.end <= range.start);
+        let some = self.0[first..].iter().map(move |r| r.start.max(range.start)..r.end.min(range.end));
+        some.take_while(|r| !r.is_empty())
+    }
+
     /// The ranges in ascending order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Range<u64>> {
         self.0.iter()
@@ -62,6 +69,10 @@ mod tests {
             plain.retain(|o| *o >= below);
             let flat: Vec<u64> = set.iter().cloned().flatten().collect();
             prop_assert_eq!(flat, plain.iter().copied().collect::<Vec<_>>());
+            for (a, b) in [(0, 60), (7, 7), (10, 30)] {
+                let some: Vec<u64> = set.within(a..b).flatten().collect();
+                prop_assert_eq!(some, plain.range(a..b).copied().collect::<Vec<_>>());
+            }
             for o in 0..60 {
                 let end = plain.contains(&o).then(|| (o..).find(|e| !plain.contains(e)).unwrap());
                 prop_assert_eq!(set.end_from(o), end);

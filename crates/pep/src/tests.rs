@@ -1,5 +1,6 @@
 //! Conformance, by packets.
 
+mod guesses;
 mod proxy;
 mod snoop;
 
@@ -188,6 +189,7 @@ fn a_split_connection_has_a_window_of_its_own() {
 #[test]
 fn acknowledgements_of_the_other_direction_go_on_whole() {
     let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.receiver(Segment { payload_bytes: 40, ..ack(1, 1000) });
     let mut sack = SackBlocks::default();
     sack.push((R_ISN + 20, R_ISN + 30));
     let theirs = data(1, 0);

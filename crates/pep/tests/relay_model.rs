@@ -7,7 +7,7 @@
 
 use core::time::Duration;
 use ropewalk_packet::{Ecn, Flags, Options, SackBlocks, Segment};
-use ropewalk_pep::{Config, Input, Output, Pep, Policy, Time};
+use ropewalk_pep::{Config, Input, Output, Pep, Policy, Ranges, Time};
 use stateright::{Checker, Model, Property};
 
 const SEGMENTS: u64 = 4;
@@ -108,6 +108,10 @@ fn delivered(got: u8) -> u64 {
 impl State {
     fn put(&mut self, rule: Rule, input: Input) {
         self.pep.handle(input, self.now);
+        self.run(rule);
+    }
+
+    fn run(&mut self, rule: Rule) {
         loop {
             match self.pep.poll_output() {
                 Output::ToSender(s) if s.flags.has(Flags::RST) => self.post(Message::Reset),
@@ -162,9 +166,13 @@ impl State {
     fn take(&mut self, rule: Rule, message: Message) {
         match message {
             Message::In(i) => {
-                // A packet in hand can pass, even if nothing of it is kept.
-                self.stored |= 1 << i & 0x0F;
-                self.put(rule, Input::FromSender(of_sender(i)));
+                let s = of_sender(i);
+                self.pep.handle(Input::FromSender(s), self.now);
+                // What the proxy refused is not kept. For Snoop a packet in hand can pass, even if
+                // nothing of it is kept.
+                let all = |kept: &Ranges| kept.end_from(s.seq.into()) >= Some(1 + (i + 1) * BYTES);
+                self.stored |= u8::from(self.pep.kept().is_none_or(all)) << i & 0x0F;
+                self.run(rule);
                 self.forget();
             }
             Message::Out(i) => {

@@ -41,7 +41,9 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// At most `limit` connections. Memory is bounded by 2 · `limit` · `config.memory_bytes` and what goes with it.
+    /// At most `limit` connections. Memory is bounded by 2 · `limit` · `config.memory_bytes`, and
+    /// what goes with at most [`MAX_RANGES`](ropewalk_pep::MAX_RANGES) separate parts of each
+    /// stream.
     pub fn new(config: Config, limit: usize) -> Relay {
         Relay { proxy: Proxy::new(config.clone(), limit), config, connections: BTreeMap::new() }
     }
@@ -56,7 +58,6 @@ impl Relay {
             true => ([parsed.source, parsed.destination], End::A),
             false => ([parsed.destination, parsed.source], End::B),
         };
-        self.keep(key, end, &parsed, packet);
         if !self.proxy.handle(key, end, parsed.segment, now) {
             self.run(None, out);
             out.push(packet.to_vec());
@@ -65,6 +66,7 @@ impl Relay {
         let config = &self.config;
         let sides = self.connections.entry(key).or_insert_with(|| [side(config), side(config)]);
         sides[index(end)].marks = parsed.marks;
+        self.keep(key, end, &parsed, packet);
         self.run(Some((end.other(), &parsed.segment, packet)), out);
     }
 
@@ -95,14 +97,22 @@ impl Relay {
         self.proxy.holds()
     }
 
-    /// Keeps the bytes before the proxy speaks of them.
+    /// Keeps what the proxy took in, before anything is done with it. Bytes that it refused may be
+    /// forged, and would stay in the place of the real ones.
     fn keep(&mut self, key: Key, end: End, parsed: &Parsed<'_>, packet: &[u8]) {
         let isn = self.proxy.sender_isn(key, end).filter(|_| parsed.segment.sequence_bytes() > 0);
         let (Some(isn), Some(sides)) = (isn, self.connections.get_mut(&key)) else { return };
         let kept = &mut sides[index(end)].kept;
         let Some(at) = seq::offset(isn, kept.near(), parsed.segment.seq).filter(|at| *at > 0) else { return };
         match kept {
-            Kept::Bytes(store) => store.insert(at, parsed.payload),
+            Kept::Bytes(store) => {
+                let whole = at..at + parsed.payload.len() as u64;
+                let taken = self.proxy.kept(key, end).into_iter();
+                for part in taken.flat_map(|kept| kept.within(whole.clone())) {
+                    let bytes = (part.start - at) as usize..(part.end - at) as usize;
+                    store.insert(part.start, &parsed.payload[bytes]);
+                }
+            }
             Kept::Packets(packets) => packets.insert(at, packet),
         }
     }

@@ -49,11 +49,65 @@ pub fn is_forwarding(v6: bool) -> bool {
     std::fs::read_to_string(format!("/proc/sys/net/{key}")).is_ok_and(|v| v.trim() != "0")
 }
 
-/// Whether the firewall translates addresses of what the machine forwards: such packets may not pass it twice, as they
-/// would by a device. None if `nft` cannot be asked.
+/// Whether the firewall translates addresses of what the machine forwards: such packets may not
+/// pass it twice, as they would by a device. None if that cannot be seen: `nft` cannot be asked,
+/// and the kernel may have rules for it.
 pub fn translates_addresses() -> Option<bool> {
     let nft = crate::nft::Nft { purpose: "looking for address translation" };
-    let rules = nft.run(&["list", "ruleset"], "").ok()?;
+    let rules = nft.run(&["list", "ruleset"], "").ok();
+    let read = |path| std::fs::read_to_string(path).ok();
+    // Each is there as soon as somebody has used a legacy table of its IP version.
+    let legacy = ["/proc/net/ip_tables_names", "/proc/net/ip6_tables_names"].map(read);
+    translates(rules.as_deref(), &legacy.map(Option::unwrap_or_default).concat(), has_nf_tables)
+}
+
+/// `rules` are those of nftables, if they can be read; `legacy` are names of tables, one a line,
+/// that nftables does not show.
+fn translates(rules: Option<&str>, legacy: &str, has_nf_tables: impl FnOnce() -> bool) -> Option<bool> {
+    if legacy.lines().any(|table| table.trim() == "nat") {
+        return Some(true);
+    }
+    let Some(rules) = rules else {
+        return if has_nf_tables() { None } else { Some(false) };
+    };
     let words = ["masquerade", "snat", "dnat", "redirect", "MASQUERADE", "SNAT", "DNAT", "REDIRECT"];
     Some(rules.split_whitespace().any(|word| words.contains(&word.trim_matches('"'))))
+}
+
+/// Whether nftables is in the running kernel: built in, which its symbols alone show, or as a
+/// module.
+fn has_nf_tables() -> bool {
+    let symbols = std::fs::read("/proc/kallsyms").unwrap_or_default();
+    let name = b" nft_do_chain";
+    symbols.windows(name.len()).any(|w| w == name) || std::path::Path::new("/sys/module/nf_tables").exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pep_sees_translation_by_either_firewall() {
+        const NFT: &str = "table ip t {\n chain c {\n oifname \"wan\" masquerade\n }\n}\n";
+        const COMPATIBLE: &str = "oifname \"wan\" counter xt target \"MASQUERADE\"";
+        const FILTER: &str = "table inet filter {\n chain nat {\n tcp dport 22 accept\n }\n}\n";
+        let cases = [
+            (Some(NFT), "", true, Some(true)),
+            (Some(COMPATIBLE), "", true, Some(true)),
+            (Some(FILTER), "", true, Some(false)),
+            (Some(""), "filter\nmangle\n", true, Some(false)),
+            // Of iptables-legacy, which `nft list ruleset` does not show.
+            (Some(""), "filter\nnat\n", true, Some(true)),
+            (None, "nat\n", false, Some(true)),
+            // Rules of nftables may be there, and nobody can read them.
+            (None, "filter\n", true, None),
+            (None, "", true, None),
+            (None, "filter\n", false, Some(false)),
+            (None, "", false, Some(false)),
+        ];
+        for (rules, legacy, nf_tables, expected) in cases {
+            let case = format!("{rules:?} {legacy:?} {nf_tables}");
+            assert_eq!(translates(rules, legacy, || nf_tables), expected, "{case}");
+        }
+    }
 }

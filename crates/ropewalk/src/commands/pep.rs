@@ -96,15 +96,15 @@ fn refuse_translation() -> anyhow::Result<()> {
         Some(false) => Ok(()),
         Some(true) => Err(failure(
             Code::Usage,
-            "the firewall of this machine translates addresses (`nft list ruleset`), and connections cannot pass that twice: \
-             run this on a router that does not, such as an access point behind it",
+            "the firewall of this machine translates addresses (`nft list ruleset`, `iptables-legacy -t nat -S`), and \
+             connections cannot pass that twice: run this on a router that does not, such as an access point behind it",
         )),
-        None => {
-            tracing::warn!(
-                "nft cannot be asked whether this machine translates addresses: if it does, forwarded connections break"
-            );
-            Ok(())
-        }
+        // Forwarded connections would break one by one, and nobody would look here for the cause.
+        None => Err(failure(
+            Code::Rights,
+            "whether this machine translates addresses cannot be seen: `nft list ruleset` does not work, and the kernel \
+             has nftables. Install nft (package nftables)",
+        )),
     }
 }
 

@@ -1,6 +1,8 @@
 use super::codec::encode;
 use super::*;
-use ropewalk_packet::{Ecn, Flags, ForeignOptions, Options};
+use proptest::prelude::*;
+use ropewalk_packet::{Ecn, Flags, ForeignOptions, Options, Timestamps};
+use ropewalk_pep::MAX_RANGES;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 const A: &str = "[fd00::1]:1000";
@@ -135,4 +137,124 @@ fn what_is_left_alone_comes_out_as_it_came() {
         assert_eq!(put(&mut relay, Time::ZERO, &p), [p]);
     }
     assert_eq!(relay.holds(), (0, 0));
+}
+
+/// A connection with timestamps: the client's begin with 1000.
+fn stamped_relay() -> Relay {
+    let mut relay = Relay::new(Config { memory_bytes: 100_000, ..Config::new(Policy::Split) }, 10);
+    put(&mut relay, Time::ZERO, &packet(true, &stamped(segment(Flags::SYN, 99, 0, 0), 1000), &[]));
+    let answer = stamped(segment(Flags::SYN | Flags::ACK, 499, 100, 0), 50);
+    put(&mut relay, Time::ZERO, &packet(false, &answer, &[]));
+    relay
+}
+
+fn stamped(s: Segment, value: u32) -> Segment {
+    let timestamps = Some(Timestamps { value, echo: 0 });
+    Segment { options: Options { timestamps, ..s.options }, ..s }
+}
+
+/// Payload that goes to the server, by number.
+fn to_server(out: &[Vec<u8>]) -> Vec<(u32, Vec<u8>)> {
+    let read = out.iter().filter_map(|p| codec::parse(p));
+    let there = read.filter(|p| p.destination == B.parse().unwrap() && !p.payload.is_empty());
+    there.map(|p| (p.segment.seq, p.payload.to_vec())).collect()
+}
+
+/// What is kept of the client's stream.
+fn store(relay: &Relay) -> &Store {
+    match &relay.connections.values().next().unwrap()[0].kept {
+        Kept::Bytes(store) => store,
+        Kept::Packets(_) => panic!("whole packets"),
+    }
+}
+
+#[test]
+fn bytes_that_are_refused_never_go_on() {
+    let of = |flags, ack| segment(flags, 110, ack, 10);
+    let forged = [
+        ("an old timestamp", stamped(of(Flags::ACK, 500), 900)),
+        ("no timestamp", of(Flags::ACK, 500)),
+        ("no acknowledgement", stamped(of(Flags::PSH, 500), 1000)),
+        ("an acknowledgement of what was never sent", stamped(of(Flags::ACK, 501), 1000)),
+        ("one of long ago", stamped(of(Flags::ACK, 500u32.wrapping_sub(1 << 30)), 1000)),
+        ("a SYN in the window", stamped(of(Flags::SYN | Flags::ACK, 500), 1000)),
+        ("a reset in the window", stamped(of(Flags::RST | Flags::ACK, 500), 1000)),
+    ];
+    for (why, forged) in forged {
+        let mut relay = stamped_relay();
+        let real = |i: u32| stamped(segment(Flags::ACK, 100 + 10 * i, 500, 10), 1001);
+        put(&mut relay, Time::ZERO, &packet(true, &real(0), &[1; 10]));
+        assert_eq!(to_server(&put(&mut relay, Time::ZERO, &packet(true, &forged, &[9; 10]))), [], "{why}");
+        let mut out = put(&mut relay, Time::ZERO, &packet(true, &real(1), &[1; 10]));
+        relay.on_timer(Time::from_secs(3), &mut out);
+        let bytes = to_server(&out);
+        assert!(bytes.contains(&(110, vec![1; 10])), "{why}: {bytes:?}");
+        assert!(bytes.iter().all(|(_, b)| b.iter().all(|b| *b == 1)), "{why}: {bytes:?}");
+    }
+}
+
+#[test]
+fn many_small_segments_are_few_parts() {
+    for step in [1, 2] {
+        let mut relay = opened(Policy::Split);
+        let mut told = 100;
+        let mut put_in = |relay: &mut Relay, at: u32, payload: &[u8]| {
+            let s = segment(Flags::ACK, 100 + at, 500, payload.len() as u32);
+            for p in put(relay, Time::ZERO, &packet(true, &s, payload)) {
+                let p = codec::parse(&p).unwrap();
+                if p.destination == A.parse().unwrap() {
+                    told = told.max(p.segment.ack);
+                }
+            }
+        };
+        // The first bytes are missing.
+        (0..6000).for_each(|i| put_in(&mut relay, 10 + step * i, &[7]));
+        let parts = store(&relay).parts();
+        assert!(parts <= if step == 1 { 10 } else { MAX_RANGES }, "{parts} parts");
+        // Now they come, and fill some gaps: what is acknowledged is here.
+        put_in(&mut relay, 0, &[7; 1000]);
+        put_in(&mut relay, 1000, &[7; 1000]);
+        put_in(&mut relay, 20_000, &[7; 10]);
+        let acked = 1 + u64::from(told - 100);
+        assert!(acked > 1000, "{acked}");
+        assert_eq!(store(&relay).read(1..acked), Some(vec![7; acked as usize - 1]));
+    }
+}
+
+proptest! {
+    /// Whatever comes: what the client sees acknowledged or selected is kept, and is its own.
+    #[test]
+    fn nothing_is_acknowledged_that_is_not_kept(
+        ops in proptest::collection::vec((0u32..300, 1u32..40, 0u8..5), 1..60),
+    ) {
+        let stream: Vec<u8> = (0..400u32).map(|o| (o % 100) as u8).collect();
+        let mut relay = stamped_relay();
+        for (at, len, kind) in ops {
+            let data = segment(Flags::ACK, 100 + at, 500, len);
+            let (s, real) = match kind {
+                0 => (stamped(data, 900), false),
+                1 => (data, false),
+                2 => (stamped(Segment { ack: 501, ..data }, 1000), false),
+                _ => (stamped(data, 1000), true),
+            };
+            let bytes = &stream[at as usize..(at + len) as usize];
+            let forged = vec![200; len as usize];
+            let out = put(&mut relay, Time::ZERO, &packet(true, &s, if real { bytes } else { &forged }));
+            for (seq, bytes) in to_server(&out) {
+                let from = (seq - 100) as usize;
+                prop_assert_eq!(&bytes, &stream[from..from + bytes.len()]);
+            }
+            for p in out.iter().filter_map(|p| codec::parse(p)) {
+                if p.destination != A.parse().unwrap() {
+                    continue;
+                }
+                let blocks = p.segment.options.sack.as_slice().iter().copied();
+                for (a, b) in [(100, p.segment.ack)].into_iter().chain(blocks) {
+                    let read = store(&relay).read(u64::from(a - 99)..u64::from(b - 99));
+                    let real = stream[(a - 100) as usize..(b - 100) as usize].to_vec();
+                    prop_assert_eq!(read, Some(real));
+                }
+            }
+        }
+    }
 }

@@ -41,9 +41,13 @@ fn net(name: &str, clients: &[&'static str]) -> Net {
 
 impl Net {
     fn serve(&self) -> Process {
+        self.serve_with(&[])
+    }
+
+    fn serve_with(&self, more: &[&str]) -> Process {
         let state = self.states.of("gateway");
         let args = ["serve", "--state", &state, "--tun", "rw0", "--address", "10.77.0.1/24"];
-        let mut gateway = self.gateway.start(BINARY, args).unwrap();
+        let mut gateway = self.gateway.start(BINARY, args.iter().chain(more)).unwrap();
         gateway.wait_for_line("gateway ready", SOON).unwrap();
         gateway
     }
@@ -100,6 +104,27 @@ impl Net {
             visitor.join().unwrap()
         })
     }
+
+    /// A connection from the visitor through the gateway's port to the first client's: both ends.
+    fn connect(&self, port: u16, to: u16) -> (TcpStream, TcpStream) {
+        let listener = self.clients[0].1.run(|| TcpListener::bind(("0.0.0.0", to)).unwrap()).unwrap();
+        let at = SocketAddr::from(([10, 1, 9, 2], port));
+        let visitor = self.visitor.run(|| TcpStream::connect_timeout(&at, SOON).unwrap()).unwrap();
+        (visitor, listener.accept().unwrap().0)
+    }
+}
+
+/// Whether bytes come from one end of a connection to the other.
+fn passes(mut from: &TcpStream, mut to: &TcpStream) -> bool {
+    to.set_read_timeout(Some(PATIENCE)).unwrap();
+    from.write_all(b"?").is_ok() && to.read_exact(&mut [0]).is_ok()
+}
+
+/// Whether a datagram comes from a visitor through the gateway's port.
+fn comes(visitor: &UdpSocket, port: u16, to: &UdpSocket) -> bool {
+    to.set_read_timeout(Some(PATIENCE)).unwrap();
+    visitor.send_to(b"?", ("10.1.9.2", port)).unwrap();
+    to.recv(&mut [0; 9]).is_ok()
 }
 
 fn reaches(from: &Namespace, to: &str) -> bool {
@@ -180,6 +205,55 @@ fn a_port_leads_to_a_client_until_it_is_taken_back_or_the_client_is_revoked() {
     ] {
         assert!(log.contains(words), "{words}\n{log}");
     }
+}
+
+/// What goes through a port ends when the port is taken back, and with its client; what goes
+/// through another port goes on.
+fn flows_end_with_their_port(name: &str, more: &[&str]) {
+    if !root() {
+        return;
+    }
+    let net = net(name, &["alice", "bob"]);
+    let mut gateway = net.serve_with(more);
+    let alice = net.up(0);
+    for port in ["tcp 8080", "tcp 8081", "udp 5353", "udp 5354"] {
+        net.done(&format!("forward add alice {port}"));
+    }
+    let (first, second) = (net.connect(8080, 8080), net.connect(8081, 8081));
+    let bind = |at: &Namespace, port: u16| at.run(|| UdpSocket::bind(("0.0.0.0", port)).unwrap()).unwrap();
+    let echoes = [5353, 5354].map(|port| bind(&net.clients[0].1, port));
+    let asks = bind(&net.visitor, 0);
+    for (visitor, client) in [&first, &second] {
+        assert!(passes(visitor, client) && passes(client, visitor));
+    }
+    assert!(comes(&asks, 5353, &echoes[0]) && comes(&asks, 5354, &echoes[1]));
+    net.done("forward remove tcp 8080");
+    net.done("forward remove udp 5353");
+    // The client's end first: a masquerade would give it the same port again.
+    assert!(!passes(&first.1, &first.0), "from the client");
+    assert!(!passes(&first.0, &first.1), "from the visitor");
+    assert!(!comes(&asks, 5353, &echoes[0]), "a datagram");
+    assert!(passes(&second.0, &second.1) && passes(&second.1, &second.0), "the other goes on");
+    assert!(comes(&asks, 5354, &echoes[1]), "and so do its datagrams");
+    net.done("revoke alice");
+    drop(alice);
+    let _bob = net.up(1);
+    let bob = &net.clients[1].1;
+    let address = bob.shell("ip -o address show dev rw0").unwrap();
+    assert!(address.contains("10.77.0.2"), "what was hers is his: {address}");
+    let echo = bind(bob, 5354);
+    assert!(!comes(&asks, 5354, &echo), "but not her visitors");
+    gateway.stop();
+}
+
+#[test]
+fn flows_end_with_their_port_where_nothing_else_is_forwarded() {
+    flows_end_with_their_port("withdrawn", &[]);
+}
+
+#[test]
+fn flows_end_with_their_port_where_clients_are_masqueraded() {
+    flows_end_with_their_port("withdrawn-masquerade", &["--masquerade"]);
 }
 
 #[test]

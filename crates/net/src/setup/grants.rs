@@ -5,11 +5,13 @@
 //! are two rules of routing besides, where a way is open that is not for all: what clients send
 //! goes nowhere unless the table has marked it. So a firewall that somebody flushes opens nothing.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
+use super::conntrack::{self, Flow};
 use super::rule::{Rule, RuleKind};
 use super::sysctl::{forward_no_more, forwarding};
 use super::{Change, Journal, SetupError};
@@ -64,8 +66,8 @@ pub struct Forward {
 /// What a client may send and receive at most.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// The client's addresses.
-    pub addresses: Vec<IpAddr>,
+    /// The client's addresses, and the networks behind it.
+    pub networks: Vec<IpNet>,
     /// To the client, bits a second: shaped.
     pub down_bps: Option<u64>,
     /// From the client, bits a second: what is more is dropped.
@@ -81,6 +83,9 @@ pub struct Grants {
     /// Forwarded ports.
     #[serde(skip)]
     pub forwards: Vec<Forward>,
+    /// Ports that led to a client and do not now: the protocol, this machine's port, the client's.
+    #[serde(skip)]
+    pub ended: Vec<(Protocol, u16, u16)>,
     /// Groups, by their members' addresses.
     #[serde(skip)]
     pub groups: Vec<Vec<IpAddr>>,
@@ -107,6 +112,7 @@ pub fn grant(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Resu
     }
     hold_back(journal, grants, networks)?;
     replace(journal, grants)?;
+    grants.end_flows(networks);
     forwarding(journal, v4, v6)?;
     shape(&grants.device, &grants.limits)
 }
@@ -142,10 +148,10 @@ fn hold_back(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Resu
     Ok(())
 }
 
-/// The table: replaced in one step, and gone where nothing is granted.
+/// The table: replaced in one step, and gone where it has no rules.
 fn replace(journal: &mut Journal, grants: &Grants) -> Result<(), SetupError> {
     let noted = journal.changes().iter().find(|c| matches!(c, Change::Grants(_))).cloned();
-    match (noted, grants.is_empty()) {
+    match (noted, grants.rules().is_empty()) {
         (Some(_), false) => grants.add(),
         (None, false) => journal.make(Change::Grants(grants.clone())),
         (Some(noted), true) => journal.undo(&noted),
@@ -154,9 +160,30 @@ fn replace(journal: &mut Journal, grants: &Grants) -> Result<(), SetupError> {
 }
 
 impl Grants {
-    /// Nothing is granted.
+    /// Nothing is granted, and no port was forwarded.
     pub fn is_empty(&self) -> bool {
-        self.forwards.is_empty() && self.groups.is_empty() && self.limits.is_empty()
+        let no_ports = self.forwards.is_empty() && self.ended.is_empty();
+        no_ports && self.groups.is_empty() && self.limits.is_empty()
+    }
+
+    /// Ends what goes on through ports that lead elsewhere now, or nowhere. Entries are deleted: a
+    /// chain could not tell an administrator's own flows from these, and flowtables pass chains by.
+    fn end_flows(&self, networks: &[IpNet]) {
+        if self.forwards.is_empty() && self.ended.is_empty() {
+            return;
+        }
+        if let Err(error) = conntrack::end(|flow| self.is_withdrawn(flow, networks)) {
+            tracing::warn!("connections through ports that are forwarded no more may go on: {error}");
+        }
+    }
+
+    /// It goes to a client through a port that was forwarded, but not by what is granted now.
+    fn is_withdrawn(&self, flow: &Flow, networks: &[IpNet]) -> bool {
+        let ports = (flow.protocol, flow.port, flow.to.port());
+        let same = |f: &Forward| (f.protocol, f.port, f.to) == ports;
+        let was = self.ended.contains(&ports) || self.forwards.iter().any(same);
+        let is = self.forwards.iter().any(|f| same(f) && f.address == flow.to.ip());
+        was && !is && networks.iter().any(|n| n.contains(&flow.to.ip()))
     }
 
     /// Whether packets are forwarded for their sake, of IPv4 and of IPv6.
@@ -180,7 +207,8 @@ impl Grants {
     fn rules(&self) -> String {
         let (limits, up) = self.uploads();
         let closed = self.closed().unwrap_or_default();
-        format!("{limits}{}{up}{}{}{closed}", self.ports(), self.between(), self.downloads())
+        let (ports, ended) = (self.ports(), self.ended());
+        format!("{limits}{ports}{ended}{up}{}{}{closed}", self.between(), self.downloads())
     }
 
     /// Forwarded ports, for those outside: a client has its own way to another, or none.
@@ -206,6 +234,24 @@ impl Grants {
         let from: String = self.forwards.iter().filter(|f| f.masquerade).map(hidden).collect();
         chain("ports", "nat hook prerouting priority -100", &into)
             + &chain("visitors", "nat hook postrouting priority 100", &from)
+    }
+
+    /// A client's end of a connection that ended with its forward must not go on as a new one: a
+    /// masquerade could give it the same port. Where this machine is closed it has no way anyhow.
+    fn ended(&self) -> String {
+        let device = quoted(&self.device);
+        let tcp = self.ended.iter().filter(|(protocol, ..)| *protocol == Protocol::Tcp);
+        let ports: BTreeSet<u16> = tcp.map(|(.., to)| *to).collect();
+        let ports = ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
+        let mut rules = String::new();
+        for (family, closed) in ["ipv4", "ipv6"].iter().zip(self.closed) {
+            if !closed && !ports.is_empty() {
+                rules.push_str(&format!(
+                    "    iifname {device} meta nfproto {family} tcp sport {{ {ports} }} tcp flags & (fin | syn | rst | ack) != syn ct state new drop\n"
+                ));
+            }
+        }
+        chain("ended", "filter hook forward priority -10", &rules)
     }
 
     /// Marks what members of a group send each other, and answers from forwarded ports where they
@@ -234,7 +280,7 @@ impl Grants {
         chain("groups", "filter hook prerouting priority -90", &rules)
     }
 
-    /// Named limits, which the addresses of one client share, and the chain that asks them.
+    /// Named limits, which the networks of one client share, and the chain that asks them.
     fn uploads(&self) -> (String, String) {
         let device = quoted(&self.device);
         let (mut limits, mut rules) = (String::new(), String::new());
@@ -244,10 +290,10 @@ impl Grants {
             limits.push_str(&format!(
                 "  limit up{class} {{ rate over {rate} bytes/second burst {BURST} bytes }}\n"
             ));
-            for address in &limit.addresses {
-                let version = version(*address);
+            for network in &limit.networks {
+                let (version, network) = (version(network.addr()), network.trunc());
                 rules.push_str(&format!(
-                    "    iifname {device} {version} saddr {address} limit name \"up{class}\" drop\n"
+                    "    iifname {device} {version} saddr {network} limit name \"up{class}\" drop\n"
                 ));
             }
         }
@@ -258,13 +304,18 @@ impl Grants {
     fn downloads(&self) -> String {
         let device = quoted(&self.device);
         let mut rules = String::new();
-        for (class, limit) in classes(&self.limits).filter(|(_, l)| l.down_bps.is_some()) {
-            for address in &limit.addresses {
-                let version = version(*address);
-                rules.push_str(&format!(
-                    "    oifname {device} {version} daddr {address} meta priority set {HANDLE}:{class:x}\n"
-                ));
-            }
+        let capped = classes(&self.limits).filter(|(_, limit)| limit.down_bps.is_some());
+        let networks = |(class, limit): (u16, &Limit)| {
+            limit.networks.iter().map(|n| (class, n.trunc())).collect::<Vec<_>>()
+        };
+        let mut all: Vec<(u16, IpNet)> = capped.flat_map(networks).collect();
+        // Of networks within each other the narrowest counts, as where packets are routed.
+        all.sort_by_key(|(_, network)| network.prefix_len());
+        for (class, network) in all {
+            let version = version(network.addr());
+            rules.push_str(&format!(
+                "    oifname {device} {version} daddr {network} meta priority set {HANDLE}:{class:x}\n"
+            ));
         }
         chain("downloads", "filter hook postrouting priority -150", &rules)
     }
@@ -367,9 +418,10 @@ mod tests {
         Grants {
             device: "rw0".into(),
             forwards: vec![forward(Protocol::Tcp, a), forward(Protocol::Udp, six)],
+            ended: vec![(Protocol::Tcp, 8081, 443), (Protocol::Tcp, 8082, 443), (Protocol::Udp, 53, 53)],
             groups: vec![vec![a, b, six]],
             limits: vec![Limit {
-                addresses: vec![a, six],
+                networks: vec![a.into(), six.into(), "192.168.8.1/24".parse().unwrap()],
                 down_bps: Some(10_000_000),
                 up_bps: Some(2_000_000),
             }],
@@ -386,14 +438,51 @@ mod tests {
             "ct status dnat ip daddr 10.77.0.2 tcp dport 80 masquerade\n",
             "iifname \"rw0\" ip saddr { 10.77.0.2, 10.77.0.3 } ip daddr { 10.77.0.2, 10.77.0.3 } meta mark set 29287\n",
             "limit up1 { rate over 250000 bytes/second burst 200000 bytes }\n",
-            "oifname \"rw0\" ip6 daddr fd77::2 meta priority set 628:1\n",
+            "iifname \"rw0\" ip saddr 10.77.0.2/32 limit name \"up1\" drop\n",
+            "iifname \"rw0\" ip saddr 192.168.8.0/24 limit name \"up1\" drop\n",
+            "oifname \"rw0\" ip daddr 192.168.8.0/24 meta priority set 628:1\n",
+            "oifname \"rw0\" ip6 daddr fd77::2/128 meta priority set 628:1\n",
+            "nfproto ipv6 tcp sport { 443 } tcp flags & (fin | syn | rst | ack) != syn ct state new drop\n",
             "meta nfproto ipv4 iifname \"rw0\" oifname != \"rw0\" drop\n",
         ] {
             assert!(rules.contains(line), "{line}\n{rules}");
         }
+        assert!(!rules.contains("ipv4 tcp sport"), "what is closed needs no more: {rules}");
         assert!(!rules.contains("ip6 saddr {") && !rules.contains("ipv6 iifname \"rw0\" oifname"), "{rules}");
         let none = Grants { closed: [true; 2], ..Grants::default() };
         assert_eq!(none.rules(), "", "nothing is closed where nothing is open");
+    }
+
+    #[test]
+    fn of_networks_within_each_other_the_narrowest_comes_last() {
+        let limit = |network: &str| Limit {
+            networks: vec![network.parse().unwrap()],
+            down_bps: Some(1_000_000),
+            up_bps: None,
+        };
+        let limits = ["192.168.8.0/24", "192.168.0.0/16", "10.77.0.2/32"].map(limit).to_vec();
+        let rules = Grants { device: "rw0".into(), limits, ..Grants::default() }.downloads();
+        let order: Vec<&str> = rules.lines().filter_map(|l| l.split("628:").nth(1)).collect();
+        assert_eq!(order, ["2", "1", "3"], "{rules}");
+    }
+
+    #[test]
+    fn a_flow_ends_unless_it_is_granted_as_it_goes() {
+        let networks: [IpNet; 2] = ["10.77.0.1/24".parse().unwrap(), "fd77::1/64".parse().unwrap()];
+        for (protocol, port, to, ends) in [
+            (Protocol::Tcp, 8080, "10.77.0.2:80", false),
+            (Protocol::Udp, 8080, "[fd77::2]:80", false),
+            (Protocol::Tcp, 8080, "10.77.0.3:80", true),
+            (Protocol::Tcp, 8081, "10.77.0.2:443", true),
+            // Not ours: other ports, and machines that are no clients.
+            (Protocol::Udp, 8081, "10.77.0.2:443", false),
+            (Protocol::Tcp, 8081, "10.77.0.2:80", false),
+            (Protocol::Tcp, 9090, "10.77.0.2:443", false),
+            (Protocol::Tcp, 8081, "192.168.0.2:443", false),
+        ] {
+            let flow = Flow { protocol, port, to: to.parse().unwrap() };
+            assert_eq!(grants().is_withdrawn(&flow, &networks), ends, "{flow:?}");
+        }
     }
 
     #[test]

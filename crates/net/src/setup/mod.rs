@@ -9,6 +9,7 @@ mod bridge;
 mod capture;
 mod change;
 mod classes;
+mod conntrack;
 mod device;
 mod divert;
 mod firewall;

@@ -44,6 +44,11 @@ impl SharedClients {
         self
     }
 
+    /// Networks that may lie behind clients, by their names.
+    pub(crate) fn networks(&self) -> &BTreeMap<String, Vec<IpNet>> {
+        &self.networks
+    }
+
     /// The networks that a client says it has, as far as they are expected.
     fn expected(&self, name: Option<&str>, hello: &ClientHello) -> Result<Vec<IpNet>, Refusal> {
         let told = BackhaulEnd::of(&hello.extensions).map(|h| h.networks).unwrap_or_default();

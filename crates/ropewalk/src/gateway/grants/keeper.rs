@@ -204,7 +204,8 @@ impl Shared {
         if self.gateway.in_fleet {
             return Ok(());
         }
-        let mut wanted = state.grants.by_addresses(device, &self.clients.known(), &self.gateway.own);
+        let (clients, behind) = (self.clients.known(), self.clients.networks());
+        let mut wanted = state.grants.by_addresses(device, &clients, behind, &self.gateway.own);
         if self.gateway.all_joined {
             wanted.groups.clear();
         }

@@ -15,14 +15,17 @@ use crate::config::BitRate;
 use crate::exit::{Code, failure};
 use crate::state::StateDir;
 use crate::state::clients::{KnownClient, is_name};
+use ipnet::IpNet;
 use ropewalk_net::setup::{self, Protocol};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::num::NonZeroU16;
 
 /// The file in the state directory.
 pub(crate) const FILE: &str = "grants.json";
-/// Forwarded ports, groups, members of all groups together, and clients with a cap: each at most.
+/// Forwarded ports, those that were, groups, members of all groups together, and clients with a
+/// cap: each at most.
 const MOST: usize = 1024;
 
 /// What is granted.
@@ -31,6 +34,10 @@ const MOST: usize = 1024;
 pub(crate) struct Grants {
     /// Ports that lead to clients.
     pub forwards: Vec<Forward>,
+    /// Ports that led to clients, the latest last: what goes on through them is to end, though the
+    /// gateway may not run when they are taken back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<Ended>,
     /// Groups, with their members.
     pub groups: BTreeMap<String, BTreeSet<String>>,
     /// Caps, by clients.
@@ -52,6 +59,24 @@ pub(crate) struct Forward {
     /// The client sees the gateway's inner address, not the visitor's.
     #[serde(default)]
     pub masquerade: bool,
+}
+
+/// A port that leads to a client no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ended {
+    /// Of which protocol.
+    pub protocol: Protocol,
+    /// The gateway's port.
+    pub port: NonZeroU16,
+    /// The client's.
+    pub to: NonZeroU16,
+}
+
+impl From<&Forward> for Ended {
+    fn from(forward: &Forward) -> Ended {
+        Ended { protocol: forward.protocol, port: forward.port, to: forward.to }
+    }
 }
 
 /// What a client may send and receive at most.
@@ -124,10 +149,9 @@ impl Grants {
         match change {
             Change::ForwardAdd(forward) => self.forward(forward, here),
             Change::ForwardRemove { protocol, port } => {
-                let before = self.forwards.len();
-                self.forwards.retain(|f| (f.protocol, f.port) != (protocol, port));
+                let led = self.end(|f| (f.protocol, f.port) == (protocol, port));
                 let words = format!("{} port {port} leads to no client", protocol.name());
-                if self.forwards.len() == before { Err(failure(Code::Usage, words)) } else { Ok(words) }
+                if led { Ok(words) } else { Err(failure(Code::Usage, words)) }
             }
             Change::GroupAdd { group, clients } => self.join(&group, &clients, here),
             Change::GroupRemove { group, clients } => self.leave(&group, &clients),
@@ -163,8 +187,23 @@ impl Grants {
         }
         full(self.forwards.len() + 1)?;
         let said = format!("{name} port {port} leads to port {} of {}", forward.to, forward.client);
+        self.ended.retain(|e| *e != Ended::from(&forward));
         self.forwards.push(forward);
         Ok(said)
+    }
+
+    /// Ends forwards, and remembers them. Says whether there were any.
+    fn end(&mut self, ends: impl Fn(&Forward) -> bool) -> bool {
+        let (gone, left): (Vec<Forward>, Vec<Forward>) =
+            std::mem::take(&mut self.forwards).into_iter().partition(ends);
+        self.forwards = left;
+        for ended in gone.iter().map(Ended::from) {
+            self.ended.retain(|e| *e != ended);
+            self.ended.push(ended);
+        }
+        let too_many = self.ended.len().saturating_sub(MOST);
+        self.ended.drain(..too_many);
+        !gone.is_empty()
     }
 
     fn join(&mut self, group: &str, clients: &[String], here: &Circumstances) -> anyhow::Result<String> {
@@ -206,7 +245,7 @@ impl Grants {
     /// Takes all that a client was granted. Says whether there was anything.
     pub(crate) fn forget(&mut self, client: &str) -> bool {
         let had = self.concerns(client);
-        self.forwards.retain(|f| f.client != client);
+        self.end(|f| f.client == client);
         self.groups.values_mut().for_each(|m| m.retain(|member| member != client));
         self.groups.retain(|_, members| !members.is_empty());
         self.limits.remove(client);
@@ -220,33 +259,43 @@ impl Grants {
             || self.limits.contains_key(client)
     }
 
-    /// The same by addresses, for those who have some; without ports of the gateway's own.
+    /// The same by addresses, for those who have some, with the networks `behind` them; without
+    /// ports of the gateway's own.
     pub(crate) fn by_addresses(
         &self,
         device: &str,
         clients: &[KnownClient],
+        behind: &BTreeMap<String, Vec<IpNet>>,
         own: &BTreeSet<(Protocol, u16)>,
     ) -> setup::Grants {
-        let inside: BTreeMap<&str, &[std::net::IpAddr]> =
+        let inside: BTreeMap<&str, &[IpAddr]> =
             clients.iter().map(|c| (c.name.as_str(), &c.inside[..])).collect();
         let of = |name: &str| inside.get(name).copied().unwrap_or_default();
-        let forwards = self.forwards.iter().filter(|f| !own.contains(&(f.protocol, f.port.get())));
+        let leads = |f: &&Forward| !own.contains(&(f.protocol, f.port.get())) && !of(&f.client).is_empty();
+        // A port that leads nowhere now may have led to an address that its client had.
+        let waiting = self.forwards.iter().filter(|f| !leads(f)).map(Ended::from);
+        let ended = self.ended.iter().copied().chain(waiting);
         let forward = |f: &Forward| {
             let (protocol, port, to, masquerade) = (f.protocol, f.port.get(), f.to.get(), f.masquerade);
             let by = |address| setup::Forward { protocol, port, address, to, masquerade };
             of(&f.client).iter().copied().map(by).collect::<Vec<_>>()
         };
         let group = |m: &BTreeSet<String>| m.iter().flat_map(|name| of(name)).copied().collect::<Vec<_>>();
+        let networks = |name: &String| {
+            let inside = of(name).iter().copied().map(IpNet::from);
+            inside.chain(behind.get(name).into_iter().flatten().copied()).collect::<Vec<_>>()
+        };
         let limit = |(name, l): (&String, &Limit)| setup::Limit {
-            addresses: of(name).to_vec(),
+            networks: networks(name),
             down_bps: l.down.map(|r| r.0),
             up_bps: l.up.map(|r| r.0),
         };
         setup::Grants {
             device: device.into(),
-            forwards: forwards.flat_map(forward).collect(),
+            forwards: self.forwards.iter().filter(leads).flat_map(forward).collect(),
+            ended: ended.map(|e| (e.protocol, e.port.get(), e.to.get())).collect(),
             groups: self.groups.values().map(group).collect(),
-            limits: self.limits.iter().map(limit).filter(|l| !l.addresses.is_empty()).collect(),
+            limits: self.limits.iter().map(limit).filter(|l| !l.networks.is_empty()).collect(),
             closed: [false; 2],
         }
     }

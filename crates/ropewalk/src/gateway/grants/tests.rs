@@ -33,11 +33,11 @@ fn a_port_leads_to_one_known_client_and_not_where_somebody_listens() {
         assert!(error.to_string().contains(words), "{error}");
     }
     grants.change(forward("bob", Protocol::Udp, 8080), &here()).unwrap();
-    let rules = grants.by_addresses("rw0", &here().clients, &BTreeSet::new());
+    let rules = grants.by_addresses("rw0", &here().clients, &BTreeMap::new(), &BTreeSet::new());
     assert_eq!(rules.forwards.len(), 3, "two addresses of alice, one of bob");
     let own = BTreeSet::from([(Protocol::Tcp, 8080)]);
     assert_eq!(
-        grants.by_addresses("rw0", &here().clients, &own).forwards.len(),
+        grants.by_addresses("rw0", &here().clients, &BTreeMap::new(), &own).forwards.len(),
         1,
         "the gateway's own goes first"
     );
@@ -45,6 +45,28 @@ fn a_port_leads_to_one_known_client_and_not_where_somebody_listens() {
     let remove = Change::ForwardRemove { protocol: Protocol::Tcp, port };
     grants.change(remove.clone(), &here()).unwrap();
     assert!(grants.change(remove, &here()).is_err());
+}
+
+#[test]
+fn ports_that_led_to_a_client_are_remembered_until_they_do_again() {
+    let mut grants = Grants::default();
+    let ended = |grants: &Grants| {
+        let clients = here().clients;
+        grants.by_addresses("rw0", &clients, &BTreeMap::new(), &BTreeSet::new()).ended
+    };
+    for (client, port) in [("alice", 8080), ("bob", 8081), ("carol", 8082)] {
+        grants.change(forward(client, Protocol::Tcp, port), &here()).unwrap();
+    }
+    assert_eq!(ended(&grants), [(Protocol::Tcp, 8082, 80)], "carol has no address now");
+    let port = NonZeroU16::new(8080).unwrap();
+    grants.change(Change::ForwardRemove { protocol: Protocol::Tcp, port }, &here()).unwrap();
+    assert!(grants.forget("bob") && grants.forget("carol"));
+    let all = [8080, 8081, 8082].map(|port| (Protocol::Tcp, port, 80));
+    assert_eq!(ended(&grants), all);
+    let text = serde_json::to_string(&grants).unwrap();
+    assert_eq!(serde_json::from_str::<Grants>(&text).unwrap(), grants, "also over a restart");
+    grants.change(forward("bob", Protocol::Tcp, 8080), &here()).unwrap();
+    assert_eq!(ended(&grants), all[1..]);
 }
 
 #[test]
@@ -62,7 +84,7 @@ fn groups_have_known_members_and_end_with_the_last() {
     assert_eq!(grants, Grants::default(), "a refusal changes nothing");
     let said = grants.change(add("home", &["bob", "alice", "carol"]), &here()).unwrap();
     assert_eq!(said, "members of home: alice, bob, carol");
-    let rules = grants.by_addresses("rw0", &here().clients, &BTreeSet::new());
+    let rules = grants.by_addresses("rw0", &here().clients, &BTreeMap::new(), &BTreeSet::new());
     assert_eq!(rules.groups[0].len(), 3, "carol has no address yet");
     assert!(grants.forget("alice") && !grants.forget("alice"));
     let leave = Change::GroupRemove { group: "home".into(), clients: vec!["bob".into(), "carol".into()] };
@@ -78,8 +100,12 @@ fn a_cap_has_a_side_at_least() {
     };
     assert!(grants.change(set(None), &here()).is_err());
     grants.change(set(Some("10Mbit")), &here()).unwrap();
-    let rules = grants.by_addresses("rw0", &here().clients, &BTreeSet::new());
-    assert_eq!((rules.limits[0].down_bps, rules.limits[0].addresses.len()), (Some(10_000_000), 2));
+    let rules = grants.by_addresses("rw0", &here().clients, &BTreeMap::new(), &BTreeSet::new());
+    assert_eq!((rules.limits[0].down_bps, rules.limits[0].networks.len()), (Some(10_000_000), 2));
+    let behind = BTreeMap::from([("alice".to_owned(), vec!["192.168.8.0/24".parse::<IpNet>().unwrap()])]);
+    let rules = grants.by_addresses("rw0", &here().clients, &behind, &BTreeSet::new());
+    let networks: Vec<String> = rules.limits[0].networks.iter().map(ToString::to_string).collect();
+    assert_eq!(networks, ["10.77.0.2/32", "fd77::2/128", "192.168.8.0/24"]);
     let text = serde_json::to_string(&grants).unwrap();
     assert_eq!(serde_json::from_str::<Grants>(&text).unwrap(), grants);
 }

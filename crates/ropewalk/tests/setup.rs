@@ -10,6 +10,7 @@
 mod common;
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -250,7 +251,7 @@ fn fake(root: &Path, programs: &[(&str, &str)]) -> PathBuf {
         let path = bin.join(name);
         let text = format!("#!/bin/sh\necho \"{name} $*\" >>{}\n{body}\n", log.display());
         std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     }
     bin
 }
@@ -298,6 +299,67 @@ fn a_firewall_is_spoken_of_and_told_only_when_asked() {
     let words = said(&run_with(&net.gateway, &format!("{line} --open-firewall yes"), "", Some(&quiet)));
     assert!(words.contains("nft add rule inet"), "{words}");
     assert_eq!(net.gateway.shell("nft list ruleset").unwrap(), before);
+}
+
+#[test]
+fn a_port_that_the_administrator_opened_stays_open() {
+    if !root() {
+        return;
+    }
+    let net = net("opened");
+    let place = net.states.of("gateway");
+    let added =
+        "case \"$*\" in status) echo 'Status: active';; 'show added') echo 'ufw allow 4500/udp';; esac";
+    for (firewall, body, asked) in [
+        ("ufw", added, "ufw show added"),
+        ("firewall-cmd", "[ \"$1\" != --state ] || echo running", "--permanent --query-port=4500/udp"),
+    ] {
+        let programs = fake(Path::new(&place), &[("ufw", "exit 1"), (firewall, body)]);
+        let line = format!("setup gateway --yes --root {place} --endpoint 10.1.1.2 --open-firewall yes");
+        said(&run_with(&net.gateway, &line, "", Some(&programs)));
+        said(&run_with(&net.gateway, &format!("setup undo --root {place}"), "", Some(&programs)));
+        let log = std::fs::read_to_string(Path::new(&place).join("log")).unwrap();
+        assert!(log.contains(asked), "{log}");
+        assert!(!["allow", "--add", "--remove"].iter().any(|change| log.contains(change)), "{log}");
+    }
+}
+
+#[test]
+fn a_token_that_was_there_before_is_used_and_stays() {
+    if !root() {
+        return;
+    }
+    let net = net("kept");
+    let [gateway_root, place] = ["gateway", "client"].map(|e| net.states.of(e));
+    let made =
+        run(&net.gateway, &format!("setup gateway --yes --root {gateway_root} --endpoint 10.1.1.2"), "");
+    let mut serving = start(&net.gateway, &said(&made), "ropewalk serve");
+    serving.wait_for_line("gateway ready", SOON).unwrap();
+    let (etc, state) = (format!("{place}/etc/ropewalk"), format!("{place}/var/lib/ropewalk/home"));
+    let programs =
+        fake_systemd(Path::new(&place), &format!("{BINARY} up --state {state} --config {etc}/home.toml"));
+    let own = format!("{etc}/home.token");
+    std::fs::create_dir_all(&etc).unwrap();
+    std::fs::write(&own, &made.stdout).unwrap();
+    std::fs::set_permissions(&own, PermissionsExt::from_mode(0o600)).unwrap();
+    let mode = || std::fs::metadata(&own).unwrap().permissions().mode() & 0o777;
+    let before = files(&place);
+
+    // Another one is not put in its place.
+    let line = format!("setup client --yes --root {place} --token-file");
+    let refused = run_with(&net.client, &format!("{line} -"), &text(&made.stdout), Some(&programs));
+    assert_eq!(refused.status.code(), Some(4));
+    assert!(text(&refused.stderr).contains("home.token exists"), "{refused:?}");
+    assert_eq!(files(&place), before);
+
+    let words = said(&run_with(&net.client, &format!("{line} {own}"), "", Some(&programs)));
+    assert!(words.contains("Connected"), "{words}");
+    assert_eq!(mode(), 0o640, "the daemon's group reads it at each start");
+    said(&run_with(&net.client, &format!("setup undo --root {place}"), "", Some(&programs)));
+    assert_eq!((std::fs::read(&own).unwrap(), mode()), (made.stdout, 0o600));
+    let left: Vec<String> = files(&place).into_iter().filter(|f| !before.contains(f)).collect();
+    assert!(left.iter().all(|f| f.ends_with("/log") || f.ends_with("/pid")), "{left:?}");
+    serving.stop();
 }
 
 #[test]
@@ -384,4 +446,36 @@ fn where_systemd_runs_the_unit_is_installed_started_and_taken_back() {
         let left: Vec<String> = files(place).into_iter().filter(|f| !before.contains(f)).collect();
         assert!(left.iter().all(|f| f.ends_with("/log") || f.ends_with("/pid")), "{left:?}");
     }
+}
+
+#[test]
+fn what_serves_one_unit_goes_with_its_setup() {
+    if !root() {
+        return;
+    }
+    let net = net("one-unit");
+    let place = net.states.of("gateway");
+    let (etc, state) = (format!("{place}/etc/ropewalk/home.toml"), format!("{place}/var/lib/ropewalk/home"));
+    let daemon = format!("{BINARY} serve --state {state} --config {etc}");
+    let programs = fake_systemd(Path::new(&place), &daemon);
+    let before = files(&place);
+    let at_gateway = |line: &str| {
+        said(&run_with(&net.gateway, &format!("setup {line} --root {place}"), "", Some(&programs)))
+    };
+    let units = Path::new(&place).join("etc/systemd/system");
+    let own = units.join("ropewalk-gateway@home.service.d");
+    // The second time finds nothing of the first in its way.
+    for round in [1, 2] {
+        at_gateway("gateway --yes --endpoint 10.1.1.2 --tls yes");
+        assert!(own.join("tls.conf").exists());
+        if round == 1 {
+            at_gateway("gateway --yes --endpoint 10.1.1.2 --name office --service no");
+        }
+        at_gateway("undo");
+        assert!(!own.exists(), "it is handed to nobody");
+        assert!(units.join("ropewalk-gateway@.service").exists(), "the other setup's too");
+    }
+    at_gateway("undo office");
+    let left: Vec<String> = files(&place).into_iter().filter(|f| !before.contains(f)).collect();
+    assert!(left.iter().all(|f| f.ends_with("/log") || f.ends_with("/pid")), "{left:?}");
 }

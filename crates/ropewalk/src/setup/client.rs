@@ -1,7 +1,7 @@
 //! `ropewalk setup client`.
 
 use super::dialogue::Dialogue;
-use super::record::Record;
+use super::record::{Record, check_absent};
 use super::service::{End, Systemd};
 use super::wireguard::{self, Imported};
 use super::{Answer, Common, Places, gateway, list, quoted, shell};
@@ -58,6 +58,8 @@ pub(crate) struct ClientArgs {
 /// What is to be set up.
 struct Plan {
     token: Token,
+    /// The user keeps the token where a setup would write it.
+    is_kept: bool,
     routes: Vec<IpNet>,
     kill_switch: bool,
     dns: Vec<IpAddr>,
@@ -82,6 +84,7 @@ pub(super) fn run(args: &ClientArgs) -> anyhow::Result<()> {
 }
 
 fn ask(args: &ClientArgs, places: &Places, dialogue: &Dialogue) -> anyhow::Result<Plan> {
+    let is_kept = is_kept(args, places)?;
     dialogue.say("A client on this machine. Enter takes what stands in brackets.");
     let imported = imported(args.from_wg.as_deref(), dialogue)?;
     let token = ask_token(args, dialogue)?;
@@ -107,7 +110,7 @@ fn ask(args: &ClientArgs, places: &Places, dialogue: &Dialogue) -> anyhow::Resul
         return Err(failure(Code::Usage, "--service yes: systemd does not run this machine"));
     }
     let service = can && dialogue.confirm("Connect now, and with the machine?", args.common.service, true)?;
-    Ok(Plan { token, routes, kill_switch, dns, paths: args.paths.clone(), imported, service })
+    Ok(Plan { token, is_kept, routes, kill_switch, dns, paths: args.paths.clone(), imported, service })
 }
 
 fn imported(file: Option<&Path>, dialogue: &Dialogue) -> anyhow::Result<Imported> {
@@ -125,6 +128,18 @@ fn read(path: &Path) -> anyhow::Result<String> {
     let file = std::fs::File::open(path).with_context(unreadable)?;
     file.take(FILE_MAX).read_to_string(&mut text).with_context(unreadable)?;
     Ok(text)
+}
+
+/// The token file that was given is the setup's own. Another file there would be in the way.
+fn is_kept(args: &ClientArgs, places: &Places) -> anyhow::Result<bool> {
+    let place = places.token();
+    let given = args.token_file.as_deref().filter(|path| *path != Path::new("-"));
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    if given.and_then(real).is_some_and(|given| real(&place) == Some(given)) {
+        return Ok(true);
+    }
+    check_absent(&place)?;
+    Ok(false)
 }
 
 /// Never an argument: every user of the machine sees those.
@@ -216,11 +231,17 @@ fn set_up(plan: &Plan, places: &Places, record: &mut Record) -> anyhow::Result<(
         }
     }
     record.write(&places.config(), &text, 0o640)?;
-    record.write_secret(&places.token(), &plan.token.to_text(), 0o640)?;
+    if !plan.is_kept {
+        record.write_secret(&places.token(), &plan.token.to_text(), 0o640)?;
+    }
     record.will_have_state(places, None)?;
     if plan.service {
         Systemd::hand_over(&places.config())?;
-        Systemd::hand_over(&places.token())?;
+        if plan.is_kept {
+            record.lend(&places.token())?;
+        } else {
+            Systemd::hand_over(&places.token())?;
+        }
         Systemd::enable(record, &End::Client.unit(&places.name))?;
     }
     Ok(())
@@ -258,7 +279,9 @@ fn finish(plan: &Plan, places: &Places, dialogue: &Dialogue) -> anyhow::Result<(
     if plan.service {
         match wait(places) {
             Some(status) => {
-                let _ = std::fs::remove_file(places.token());
+                if !plan.is_kept {
+                    let _ = std::fs::remove_file(places.token());
+                }
                 connected(&status, dialogue);
             }
             None => {

@@ -140,6 +140,19 @@ impl Firewall {
         self != Firewall::Nftables
     }
 
+    /// Somebody opened the UDP port before, by the rule that would be written here.
+    pub(super) fn is_open(self, port: u16) -> bool {
+        let port = format!("{port}/udp");
+        match self {
+            Firewall::Ufw => output("ufw", &["show", "added"]).is_some_and(|rules| is_allowed(&rules, &port)),
+            Firewall::Firewalld => {
+                let query = format!("--query-port={port}");
+                output("firewall-cmd", &["--permanent", &query]).is_some()
+            }
+            Firewall::Nftables => false,
+        }
+    }
+
     /// Opens a UDP port, or closes it again.
     pub(super) fn set(self, port: u16, open: bool) -> anyhow::Result<()> {
         let port = format!("{port}/udp");
@@ -154,6 +167,14 @@ impl Firewall {
             (Firewall::Nftables, _) => Ok(()),
         }
     }
+}
+
+/// One of ufw's rules allows just that; a comment makes no other rule of it.
+fn is_allowed(rules: &str, port: &str) -> bool {
+    rules.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        words.by_ref().take(3).eq(["ufw", "allow", port]) && words.next().is_none_or(|word| word == "comment")
+    })
 }
 
 /// Some chain at the input hook drops what no rule accepts.
@@ -211,6 +232,24 @@ mod tests {
             )
         };
         assert!(drops_input(&chain("drop")) && !drops_input(&chain("accept")) && !drops_input("x"));
+    }
+
+    #[test]
+    fn a_rule_of_ufw_is_for_its_port_alone() {
+        let is_open = |line: &str| is_allowed(&format!("Added user rules:\n{line}\n"), "4500/udp");
+        for line in ["ufw allow 4500/udp", "ufw allow 4500/udp comment 'a tunnel'"] {
+            assert!(is_open(line), "{line}");
+        }
+        for line in [
+            "(None)",
+            "ufw allow 14500/udp",
+            "ufw allow 4500",
+            "ufw deny 4500/udp",
+            "ufw allow 4500/udp from 192.0.2.1",
+            "ufw route allow 4500/udp",
+        ] {
+            assert!(!is_open(line), "{line}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 /// A step.
@@ -23,6 +23,8 @@ enum Step {
     File { path: PathBuf, sha256: String },
     /// Wrote a file with a token, which may be gone.
     Secret { path: PathBuf },
+    /// Let the daemons' group read somebody's file, which had this group and mode.
+    Lent { path: PathBuf, group: u32, mode: u32 },
     /// Made the daemons' user.
     User,
     /// Enabled and started a unit.
@@ -88,24 +90,40 @@ impl Record {
 
     /// Writes a file that is not there.
     pub(super) fn write(&mut self, path: &Path, text: &str, mode: u32) -> anyhow::Result<()> {
-        self.make_parent(path)?;
-        self.note(Step::File { path: path.into(), sha256: digest(text.as_bytes()) })?;
-        put(path, text.as_bytes(), mode)
+        let step = Step::File { path: path.into(), sha256: digest(text.as_bytes()) };
+        self.make_file(step, path, text.as_bytes(), mode)
     }
 
     /// The same for a token, of which nothing is kept here.
     pub(super) fn write_secret(&mut self, path: &Path, text: &str, mode: u32) -> anyhow::Result<()> {
-        self.make_parent(path)?;
-        self.note(Step::Secret { path: path.into() })?;
-        put(path, text.as_bytes(), mode)
+        self.make_file(Step::Secret { path: path.into() }, path, text.as_bytes(), mode)
     }
 
     /// Copies a program to where a service may see it.
     pub(super) fn copy(&mut self, from: &Path, to: &Path) -> anyhow::Result<()> {
-        self.make_parent(to)?;
         let bytes = fs::read(from).with_context(|| format!("{} cannot be read", from.display()))?;
-        self.note(Step::File { path: to.into(), sha256: digest(&bytes) })?;
-        put(to, &bytes, 0o755)
+        let step = Step::File { path: to.into(), sha256: digest(&bytes) };
+        self.make_file(step, to, &bytes, 0o755)
+    }
+
+    /// What is there already must not be noted: it would be taken back with the setup.
+    fn make_file(&mut self, step: Step, path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
+        check_absent(path)?;
+        self.make_parent(path)?;
+        self.note(step)?;
+        put(path, bytes, mode)
+    }
+
+    /// Lets the daemons' group read somebody's file until the setup is taken back.
+    pub(super) fn lend(&mut self, path: &Path) -> anyhow::Result<()> {
+        let unreadable = || format!("{} cannot be read", path.display());
+        let meta = fs::metadata(path).with_context(unreadable)?;
+        let mode = meta.mode() & 0o777;
+        self.note(Step::Lent { path: path.into(), group: meta.gid(), mode })?;
+        // The group first: the one before may not be meant to read it.
+        Systemd::hand_over(path)?;
+        let lent = fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o040));
+        lent.with_context(|| format!("{} cannot be made readable for the daemon", path.display()))
     }
 
     fn make_parent(&mut self, path: &Path) -> anyhow::Result<()> {
@@ -131,8 +149,11 @@ impl Record {
         self.note(Step::State { path: places.state(), device: device.map(str::to_owned) })
     }
 
-    /// Opens a port of the firewall.
+    /// Opens a port of the firewall. A rule from before is the administrator's, and stays.
     pub(super) fn open_port(&mut self, firewall: Firewall, port: u16) -> anyhow::Result<()> {
+        if firewall.is_open(port) {
+            return Ok(());
+        }
         self.note(Step::Port { firewall, port })?;
         firewall.set(port, true)
     }
@@ -190,15 +211,23 @@ impl Record {
     }
 }
 
-/// The user, units and the program serve all setups of a machine.
+/// The user, template units, rules and the program serve all setups of a machine. What is in the
+/// directory of one unit does not.
 fn is_shared(step: &Step, places: &Places) -> bool {
     match step {
-        Step::User | Step::Directory { .. } => true,
-        Step::File { path, .. } => ["usr/local", "etc/systemd", "etc/polkit-1"]
-            .iter()
-            .any(|place| path.starts_with(places.at(place))),
+        Step::User => true,
+        Step::Directory { path } => !path.to_string_lossy().ends_with(".service.d"),
+        Step::File { path, .. } => {
+            let below = |place: &str| path.starts_with(places.at(place));
+            below("usr/local") || below("etc/polkit-1") || is_template(path, places)
+        }
         _ => false,
     }
+}
+
+fn is_template(path: &Path, places: &Places) -> bool {
+    let unit = |end: &str| places.at(&format!("etc/systemd/system/ropewalk-{end}@.service"));
+    ["gateway", "client"].into_iter().any(|end| *path == unit(end))
 }
 
 /// The record of another setup.
@@ -217,6 +246,7 @@ fn check(step: &Step, places: &Places, all: bool, has_unit: bool) -> anyhow::Res
     let (Step::Directory { path }
     | Step::File { path, .. }
     | Step::Secret { path }
+    | Step::Lent { path, .. }
     | Step::State { path, .. }) = step
     else {
         return Ok(());
@@ -272,6 +302,15 @@ fn take_back(step: &Step) -> anyhow::Result<Option<String>> {
             format!("removed {}", path.display())
         }
         Step::File { path, .. } | Step::Secret { path } => return remove(path),
+        Step::Lent { path, group, mode } => {
+            if !path.exists() {
+                return Ok(None);
+            }
+            let kept = || format!("{} cannot be given back", path.display());
+            chown(path, None, Some(*group)).with_context(kept)?;
+            fs::set_permissions(path, fs::Permissions::from_mode(*mode)).with_context(kept)?;
+            format!("gave {} back as it was", path.display())
+        }
         Step::State { path, .. } => {
             if !path.exists() {
                 return Ok(None);
@@ -323,6 +362,18 @@ fn make_directory(path: &Path) -> anyhow::Result<()> {
     let made = DirBuilder::new().recursive(true).mode(0o755).create(path);
     rustix::process::umask(before);
     made.with_context(|| format!("{} cannot be made", path.display()))
+}
+
+/// Nothing has the name, not even a link that leads nowhere.
+pub(super) fn check_absent(path: &Path) -> anyhow::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => {
+            let words = format!("{} exists, and this setup did not make it: move it away", path.display());
+            Err(failure(Code::Taken, words))
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e).with_context(|| format!("{} cannot be looked up", path.display())),
+    }
 }
 
 fn put(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
@@ -410,17 +461,38 @@ mod tests {
     }
 
     #[test]
+    fn what_was_there_before_is_neither_written_nor_removed() {
+        let (_root, places) = Root::new("before");
+        fs::create_dir_all(places.at("etc/ropewalk")).unwrap();
+        fs::write(places.token(), "mine").unwrap();
+        std::os::unix::fs::symlink("nowhere", places.config()).unwrap();
+        let mut record = Record::new(&places).unwrap();
+        for refused in [
+            record.write(&places.config(), "", 0o640),
+            record.write_secret(&places.token(), "rw1_x", 0o640),
+            record.copy(Path::new("/proc/version"), &places.token()),
+        ] {
+            assert!(refused.unwrap_err().to_string().contains("exists"));
+        }
+        record.undo(&places, true).unwrap();
+        assert_eq!(fs::read_to_string(places.token()).unwrap(), "mine");
+        assert!(places.config().is_symlink());
+    }
+
+    #[test]
     fn what_two_setups_share_goes_with_the_second() {
         let (root, first) = Root::new("shared");
         let second = Places::new(&root.0, "office").unwrap();
         let unit = first.at("etc/systemd/system/ropewalk-gateway@.service");
         let mut record = Record::new(&first).unwrap();
+        let own = first.at("etc/systemd/system/ropewalk-gateway@home.service.d");
         record.write(&unit, "[Unit]\n", 0o644).unwrap();
+        record.write(&own.join("tls.conf"), "[Service]\n", 0o644).unwrap();
         record.write(&first.config(), "", 0o640).unwrap();
         let mut other = Record::new(&second).unwrap();
         other.write(&second.config(), "", 0o640).unwrap();
         Record::open(&first).unwrap().unwrap().undo(&first, false).unwrap();
-        assert!(unit.exists() && second.config().exists() && !first.config().exists());
+        assert!(unit.exists() && second.config().exists() && !first.config().exists() && !own.exists());
         Record::open(&second).unwrap().unwrap().undo(&second, false).unwrap();
         assert_eq!(root.files(), Vec::<String>::new());
     }

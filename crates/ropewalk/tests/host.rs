@@ -15,6 +15,7 @@ use std::time::Duration;
 use common::{BINARY, SOON, States, eventually, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket, sockopt};
+use rustix::process::Signal;
 
 const WORLD: &str = "192.0.2.1";
 const EVERYTHING: [&str; 2] = ["--route", "0.0.0.0/0"];
@@ -39,8 +40,12 @@ fn net(name: &str) -> Net {
 
 impl Net {
     fn serve(&self, more: &[&str]) -> Process {
+        self.serve_at("10.77.0.1/24", more)
+    }
+
+    fn serve_at(&self, address: &str, more: &[&str]) -> Process {
         let state = self.states.of("gateway");
-        let args = ["serve", "--state", &state, "--tun", "rw0", "--address", "10.77.0.1/24"];
+        let args = ["serve", "--state", &state, "--tun", "rw0", "--address", address];
         let mut gateway = self.gateway.start(BINARY, args.iter().chain(more)).unwrap();
         gateway.wait_for_line("gateway ready", SOON).unwrap();
         gateway
@@ -299,4 +304,61 @@ fn a_token_comes_from_standard_input_or_a_file_that_may_go() {
     net.up(&file, &[]).stop();
     std::fs::remove_file(&file).unwrap();
     net.up(&file, &[]).stop();
+}
+
+/// With its last address a device loses its routes, and what they led into the bond would leave in
+/// the clear.
+#[test]
+fn routes_into_the_bond_outlive_another_address_inside() {
+    if !root() {
+        return;
+    }
+    let net = net("readdress");
+    let mut gateway = net.serve(&[]);
+    let _client = net.up(&net.invite("alice"), &["--route", "0.0.0.0/0", "--route", "198.51.100.0/24"]);
+    let routes = || {
+        let all = net.client.shell("ip -4 route show table all dev rw0").unwrap();
+        let ours = all.lines().map(str::trim).filter(|l| l.starts_with("default") || l.starts_with("198.51"));
+        ours.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let before = routes();
+    assert_eq!(before.len(), 2, "{before:?}");
+    // Another network, and the same one with another prefix.
+    for address in ["10.99.0.1/24", "10.99.0.1/16"] {
+        gateway.stop();
+        gateway = net.serve_at(address, &[]);
+        let prefix = &address[address.find('/').unwrap()..];
+        eventually("the client has its new address", || {
+            let all = net.client.shell("ip -4 -o address show dev rw0").unwrap();
+            all.lines().count() == 1 && all.contains("10.99.0.") && all.contains(&format!("{prefix} "))
+        });
+        assert_eq!(routes(), before, "{address}");
+        assert!(reaches(&net.client, WORLD), "{address}");
+    }
+}
+
+/// A reload does all that it can, and the next tries the rest again.
+#[test]
+fn a_route_that_is_taken_keeps_no_other_back() {
+    if !root() {
+        return;
+    }
+    let net = net("reroute");
+    let _gateway = net.serve(&[]);
+    let file = net.states.of("client.toml");
+    let wants = |routes: &str| std::fs::write(&file, format!("[up]\nroute = [{routes}]\n")).unwrap();
+    let goes = |network: &str| net.client.shell("ip route show dev rw0").unwrap().contains(network);
+    wants("");
+    let mut client = net.up(&net.invite("alice"), &["--config", &file]);
+    net.client.ip(&["route add 198.51.100.0/24 via 10.1.1.2"]).unwrap();
+    wants("\"198.51.100.0/24\", \"203.0.113.0/24\"");
+    client.signal(Signal::HUP).unwrap();
+    client.wait_for_line("this machine has a route to 198.51.100.0/24 already", SOON).unwrap();
+    eventually("the other is there", || goes("203.0.113.0/24"));
+    net.client.ip(&["route del 198.51.100.0/24"]).unwrap();
+    client.signal(Signal::HUP).unwrap();
+    eventually("it is tried again", || goes("198.51.100.0/24"));
+    wants("");
+    client.signal(Signal::HUP).unwrap();
+    eventually("both are gone", || !goes("198.51.100.0/24") && !goes("203.0.113.0/24"));
 }

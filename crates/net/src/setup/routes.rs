@@ -39,6 +39,9 @@ pub struct Routes {
     taken: [bool; 2],
 }
 
+/// The table that is asked where no rule says otherwise (rt_tables).
+const MAIN: u32 = 254;
+
 impl Routes {
     /// Routes into the device with interface index `index`; none so far.
     pub fn new(index: u32) -> Self {
@@ -51,7 +54,7 @@ impl Routes {
     pub fn add(&mut self, journal: &mut Journal, network: IpNet) -> Result<(), SetupError> {
         let network = network.trunc();
         if network.prefix_len() > 0 {
-            return self.route(network, 254);
+            return self.route(network, MAIN);
         }
         self.route(network, ROUTE_TABLE)?;
         let v6 = network.addr().is_ipv6();
@@ -62,6 +65,17 @@ impl Routes {
         }
         self.taken[usize::from(v6)] = true;
         Ok(())
+    }
+
+    /// Puts a route of before back if the kernel took it with an address of the device.
+    pub fn put_back(&self, network: IpNet) -> Result<(), SetupError> {
+        let network = network.trunc();
+        let table = if network.prefix_len() > 0 { MAIN } else { ROUTE_TABLE };
+        match self.route(network, table) {
+            // It is there.
+            Err(SetupError::RouteTaken(_) | SetupError::RuleTaken) => Ok(()),
+            outcome => outcome,
+        }
     }
 
     /// Lets what the machine answers from `source`, a path's address, leave as before. Does nothing, and may
@@ -84,7 +98,7 @@ impl Routes {
     pub fn remove(&mut self, journal: &mut Journal, network: IpNet) -> Result<(), SetupError> {
         let network = network.trunc();
         let v6 = network.addr().is_ipv6();
-        let mut table = 254;
+        let mut table = MAIN;
         if network.prefix_len() == 0 {
             table = ROUTE_TABLE;
             self.taken[usize::from(v6)] = false;
@@ -111,7 +125,7 @@ pub(super) fn route_by(index: u32, network: IpNet, table: u32) -> Result<(), Set
     let message = RouteNetlinkMessage::NewRoute(message(index, network, table));
     let added = Netlink::open().and_then(|mut n| n.change(message, NLM_F_CREATE | NLM_F_EXCL));
     added.map_err(|e| match e.raw_os_error() {
-        Some(libc::EEXIST) if table != 254 => SetupError::RuleTaken,
+        Some(libc::EEXIST) if table != MAIN => SetupError::RuleTaken,
         Some(libc::EEXIST) => SetupError::RouteTaken(network),
         _ => SetupError::system(format!("adding a route to {network}"), e),
     })

@@ -3,7 +3,7 @@
 use super::Client;
 use crate::daemon::Running;
 use crate::report::history::What;
-use crate::state::usage::Ledger;
+use crate::state::usage::{Ledger, Left, Use};
 use jiff::Zoned;
 use jiff::civil::Date;
 use ropewalk_time::{Duration, Time};
@@ -41,22 +41,24 @@ impl Client {
         if !metered {
             return;
         }
-        let (status, today) = (running.core.engine.status(now), today());
-        for uplink in &mut self.uplinks {
-            let Some(cap) = uplink.settings.allowance() else { continue };
-            let interface = uplink.name.interface.clone();
-            let before = uplink.allowance();
-            self.meter.ledger.left(&interface, cap, today, now);
-            self.meter.ledger.spend(&interface, uplink.settle(&status));
-            let (left, renewed) = self.meter.ledger.left(&interface, cap, today, now);
-            if left > 0 {
-                self.meter.told.remove(&interface);
+        let status = running.core.engine.status(now);
+        let metered = self.uplinks.iter_mut().filter_map(|w| Some((w.settings.allowance()?, w)));
+        let uses: Vec<Use> = metered
+            .map(|(cap, uplink)| {
+                let interface = uplink.name.interface.clone();
+                Use { interface, cap, spent: uplink.settle(&status) }
+            })
+            .collect();
+        let left = self.meter.ledger.settle(&uses, today(), now);
+        let metered = self.uplinks.iter_mut().filter(|w| w.settings.allowance().is_some());
+        for (uplink, Left { bytes, renewed }) in metered.zip(left) {
+            let interface = &uplink.name.interface;
+            // The next end is told again.
+            if bytes > 0 && self.meter.told.remove(interface) || renewed {
+                tracing::info!(interface, bytes, "a new allowance begins");
             }
-            if renewed {
-                tracing::info!(interface, bytes = left, "a new allowance begins");
-            }
-            if renewed || before.is_none() {
-                uplink.set(running, uplink.settings, left);
+            if uplink.allowance() != Some(bytes) {
+                uplink.set(running, uplink.settings, bytes);
             }
         }
         self.meter.ledger.save();

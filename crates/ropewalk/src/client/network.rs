@@ -48,9 +48,6 @@ impl Network {
             check_inside(inside, &self.wanted, &others).map_err(|words| failure(Code::Usage, words))?;
         }
         let first = self.addresses.is_empty();
-        for gone in self.addresses.iter().filter(|a| !addresses.contains(a)) {
-            setup::remove_address(self.device.0, *gone)?;
-        }
         // First: no packet is to come before it.
         let own = addresses.iter().map(IpNet::addr).collect();
         if let Err(error) = guard(&mut self.journal, &self.device.1, own) {
@@ -58,15 +55,17 @@ impl Network {
                 "{error}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
             );
         }
-        configure(&DeviceConfig {
-            layer: Layer::Three,
-            index: self.device.0,
-            name: &self.device.1,
-            mtu: self.mtu,
-            queue: Some(DEVICE_QUEUE),
-            addresses: &addresses,
-        })?;
-        self.addresses = addresses;
+        self.configure(&addresses)?;
+        // Behind the new ones: with its last address of a version a device loses all routes.
+        let old = std::mem::replace(&mut self.addresses, addresses);
+        for gone in old.iter().filter(|a| !self.addresses.contains(a)) {
+            setup::remove_address(self.device.0, *gone)?;
+        }
+        if !first {
+            // And a new address of the old one's network goes with it.
+            self.configure(&self.addresses)?;
+            self.wanted.iter().try_for_each(|n| self.routes.put_back(*n))?;
+        }
         if first {
             for network in &self.wanted {
                 self.routes.add(&mut self.journal, *network)?;
@@ -80,21 +79,43 @@ impl Network {
         Ok(())
     }
 
+    fn configure(&self, addresses: &[IpNet]) -> Result<(), SetupError> {
+        configure(&DeviceConfig {
+            layer: Layer::Three,
+            index: self.device.0,
+            name: &self.device.1,
+            mtu: self.mtu,
+            queue: Some(DEVICE_QUEUE),
+            addresses,
+        })
+    }
+
     /// The networks behind the gateway: what the routes name, and the network inside.
     pub(crate) fn behind(&self) -> Vec<IpNet> {
         self.wanted.iter().chain(&self.addresses).map(IpNet::trunc).collect()
     }
 
-    /// Other networks than before go through the bond.
+    /// Other networks than before go through the bond. What cannot be done keeps nothing else back,
+    /// and is tried again the next time.
     pub(crate) fn set_routes(&mut self, wanted: &[IpNet]) -> Result<(), SetupError> {
-        let old = std::mem::replace(&mut self.wanted, wanted.to_vec());
         if self.addresses.is_empty() {
+            self.wanted = wanted.to_vec();
             return Ok(());
         }
-        for gone in old.iter().filter(|n| !wanted.contains(n)) {
-            self.routes.remove(&mut self.journal, *gone)?;
+        let mut outcome = Ok(());
+        for network in self.wanted.clone().iter().filter(|n| !wanted.contains(n)) {
+            match self.routes.remove(&mut self.journal, *network) {
+                Ok(()) => self.wanted.retain(|n| n != network),
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
         }
-        wanted.iter().filter(|n| !old.contains(n)).try_for_each(|n| self.routes.add(&mut self.journal, *n))
+        for network in wanted.iter().filter(|n| !self.wanted.contains(n)).copied().collect::<Vec<_>>() {
+            match self.routes.add(&mut self.journal, network) {
+                Ok(()) => self.wanted.push(network),
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
+        }
+        outcome
     }
 
     /// Answers of this machine to those who reach it by these interfaces leave as before.

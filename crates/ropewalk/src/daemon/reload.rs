@@ -74,6 +74,10 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("serve.endpoints", old.serve.endpoints != new.serve.endpoints),
         ("serve.tls-listen", old.serve.tls_listen != new.serve.tls_listen),
         ("serve.tls-endpoints", old.serve.tls_endpoints != new.serve.tls_endpoints),
+        (
+            "serve.tls-cert and tls-key (whose files are read again)",
+            (&old.serve.tls_cert, &old.serve.tls_key) != (&new.serve.tls_cert, &new.serve.tls_key),
+        ),
         ("up.tls", old.up.tls != new.up.tls),
         ("serve.store", store(old) != store(new)),
         ("serve.name", old.serve.name != new.serve.name),

@@ -13,7 +13,7 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 use ropewalk_time::{Duration, Time};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const FILE: &str = "usage.json";
@@ -52,6 +52,26 @@ pub(crate) struct Cap {
     pub reset_day: u8,
 }
 
+/// What a path has carried since it was last accounted for.
+#[derive(Clone, Debug)]
+pub(crate) struct Use {
+    /// Its interface: paths by one interface share one allowance.
+    pub interface: String,
+    /// What it may carry.
+    pub cap: Cap,
+    /// Bytes.
+    pub spent: u64,
+}
+
+/// What a path may still carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// Bytes, which all paths by its interface have together.
+    pub bytes: u64,
+    /// A new period has begun just now.
+    pub renewed: bool,
+}
+
 impl Ledger {
     /// The ledger in `dir`; empty at first.
     pub(crate) fn open(dir: &StateDir) -> anyhow::Result<Ledger> {
@@ -62,8 +82,24 @@ impl Ledger {
         Ok(Ledger { records, saver, coming: BTreeMap::new(), dirty: false })
     }
 
+    /// Accounts for all paths at once; gives what each may carry from now on.
+    pub(crate) fn settle(&mut self, uses: &[Use], today: Date, now: Time) -> Vec<Left> {
+        let mut renewed = BTreeSet::new();
+        for Use { interface, cap, spent } in uses {
+            if self.left(interface, *cap, today, now).1 {
+                renewed.insert(interface);
+            }
+            self.spend(interface, *spent);
+        }
+        let left = |one: &Use| Left {
+            bytes: self.left(&one.interface, one.cap, today, now).0,
+            renewed: renewed.contains(&one.interface),
+        };
+        uses.iter().map(left).collect()
+    }
+
     /// Bytes that `path` may still carry on the day `today`. The flag says that a new period has begun just now.
-    pub(crate) fn left(&mut self, path: &str, cap: Cap, today: Date, now: Time) -> (u64, bool) {
+    fn left(&mut self, path: &str, cap: Cap, today: Date, now: Time) -> (u64, bool) {
         let current = period(today, cap.reset_day);
         let mut records = lock(&self.records);
         let record = records.entry(path.into()).or_insert_with(|| {
@@ -90,7 +126,7 @@ impl Ledger {
     }
 
     /// `path` has carried this many bytes more.
-    pub(crate) fn spend(&mut self, path: &str, bytes: u64) {
+    fn spend(&mut self, path: &str, bytes: u64) {
         if let Some(record) = lock(&self.records).get_mut(path).filter(|_| bytes > 0) {
             record.used = record.used.saturating_add(bytes);
             self.dirty = true;
@@ -185,5 +221,22 @@ mod tests {
         assert_eq!(ledger.left("wan0", CAP, today, at(6001)), (600, false));
         ledger.left("wan0", CAP, date(2026, 12, 15), at(6002));
         assert_eq!(ledger.left("wan0", CAP, date(2026, 12, 15), at(6700)), (1000, true));
+    }
+
+    #[test]
+    fn paths_by_one_interface_share_an_allowance_and_each_hears_that_it_is_renewed() {
+        let scratch = Scratch::new();
+        let mut ledger = Ledger::open(&scratch.0).unwrap();
+        let one = |interface: &str, spent| Use { interface: interface.into(), cap: CAP, spent };
+        let left = |bytes, renewed| Left { bytes, renewed };
+        let today = date(2026, 11, 20);
+        let uses = [one("wwan0", 300), one("wwan0", 500), one("wan1", 100)];
+        let all = ledger.settle(&uses, today, at(0));
+        assert_eq!(all, [left(200, false), left(200, false), left(900, false)]);
+        let next = date(2026, 12, 15);
+        let idle = uses.map(|u| Use { spent: 0, ..u });
+        assert_eq!(ledger.settle(&idle, next, at(1)), all, "not believed yet");
+        assert_eq!(ledger.settle(&idle, next, at(700)), [left(1000, true); 3]);
+        assert_eq!(ledger.settle(&idle, next, at(710)), [left(1000, false); 3]);
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     Ok(Outcome { method, cases: vec![Case { name: "1,000 clients".to_owned(), values, figures }] })
 }
 
-const MIB: f64 = 1_048_576.0;
+pub(super) const MIB: f64 = 1_048_576.0;
 
 fn idle(plan: &Plan) -> Duration {
     // Longer than the 20 s after which idle paths are kept alive.
@@ -122,12 +122,13 @@ fn one_gateway(bench: &Bench) -> Result<Seen> {
     Ok(Seen { empty_mib, crowded_mib, admissions, handshakes })
 }
 
-fn invites(bench: &Bench, site: &Site, gateway: &Gateway, count: usize) -> Result<Vec<Token>> {
+/// So many invites, one after the other.
+pub(super) fn invites(bench: &Bench, site: &Site, gateway: &Gateway, count: usize) -> Result<Vec<Token>> {
     let begun = Instant::now();
     let one = |number| -> Result<Token> {
         if number % 50 == 0 {
             let rate = number as f64 / begun.elapsed().as_secs_f64().max(1e-3);
-            bench.progress.begin(&format!("memory: invite {number} of {count}, {rate:.0} per second"));
+            bench.progress.begin(&format!("invite {number} of {count}, {rate:.0} per second"));
         }
         Ok(gateway.invite(site, &format!("client-{number}"))?.parse()?)
     };

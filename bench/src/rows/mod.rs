@@ -12,6 +12,7 @@ mod environments;
 mod failover;
 mod flapping;
 mod latency;
+mod memory;
 mod rivals;
 mod short;
 mod sim;
@@ -50,7 +51,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 23] = [
+pub const ALL: [Row; 24] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -194,6 +195,13 @@ pub const ALL: [Row; 23] = [
     Row {
         name: "memory",
         what: "a gateway with 1,000 idle clients, and how fast it lets them in",
+        by_binary: true,
+        measurements: memory::measurements,
+        run: memory::run,
+    },
+    Row {
+        name: "crowd",
+        what: "a gateway with 10,000 clients: at rest, all of them back at once, 1,000 of them with 1 Mb/s each",
         by_binary: true,
         measurements: crowd::measurements,
         run: crowd::run,

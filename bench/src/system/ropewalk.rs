@@ -29,6 +29,7 @@ const SETTLE: Duration = Duration::from_millis(1500);
 pub struct Gateway {
     program: String,
     state: PathBuf,
+    words: Vec<String>,
     /// Its process.
     pub process: Process,
 }
@@ -42,6 +43,16 @@ impl Gateway {
         Gateway::start_with(program, site, prefix, &[])
     }
 
+    /// The same with a setting: it lets in so many clients.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn start_for(program: &Path, site: &Site, prefix: u8, clients: usize) -> Result<Gateway> {
+        let settings = fresh_directory(site, "settings")?.join("gateway.toml");
+        std::fs::write(&settings, format!("[engine]\nmax-clients = {}\n", clients.max(4096)))?;
+        Gateway::start_with(program, site, prefix, &["--config", text(&settings)?])
+    }
+
     /// The same with more options.
     fn start_with(program: &Path, site: &Site, prefix: u8, more: &[&str]) -> Result<Gateway> {
         let program = program.to_str().context("the path of ropewalk is not UTF-8")?.to_owned();
@@ -49,9 +60,37 @@ impl Gateway {
         let (listen, address) = (format!("0.0.0.0:{PORT}"), format!("{INSIDE}/{prefix}"));
         let words =
             ["serve", "--state", text(&state)?, "--listen", &listen, "--tun", DEVICE, "--address", &address];
-        let mut process = site.lab.gateway.start(&program, words.iter().chain(more))?;
+        let words: Vec<String> = words.iter().chain(more).map(|&word| word.to_owned()).collect();
+        let process = Gateway::serve(&program, site, &words)?;
+        Ok(Gateway { program, state, words, process })
+    }
+
+    /// It has ended, and starts again as it was started.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn again(self, site: &Site) -> Result<Gateway> {
+        let process = Gateway::serve(&self.program, site, &self.words)?;
+        Ok(Gateway { process, ..self })
+    }
+
+    fn serve(program: &str, site: &Site, words: &[String]) -> Result<Process> {
+        let mut process = site.lab.gateway.start(program, words)?;
         process.wait_for_line(READY, PATIENCE)?;
-        Ok(Gateway { program, state, process })
+        Ok(process)
+    }
+
+    /// Packets that it has put into its device.
+    ///
+    /// # Errors
+    /// If the device is not there.
+    pub fn delivered_packets(&self, site: &Site) -> Result<u64> {
+        let said = site.lab.gateway.exec("cat", ["/proc/net/dev"])?;
+        let said = String::from_utf8(said.stdout)?;
+        let counts = said.lines().find_map(|line| line.trim_start().strip_prefix(DEVICE)?.strip_prefix(':'));
+        // Bytes received, packets received, …
+        let packets = counts.and_then(|counts| counts.split_whitespace().nth(1));
+        Ok(packets.context("the gateway has no device")?.parse()?)
     }
 
     /// Where clients reach it, by path `n`.

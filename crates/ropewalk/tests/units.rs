@@ -46,11 +46,12 @@ fn systemd_understands_the_units() {
     }
     // It looks for the program where the unit says that it is.
     let root = std::env::temp_dir().join(format!("ropewalk-units-{}", std::process::id()));
-    let (bin, etc) = (root.join("usr/bin"), root.join("etc/systemd/system"));
-    std::fs::create_dir_all(&bin).unwrap();
-    std::fs::create_dir_all(&etc).unwrap();
-    for program in ["ropewalk", "kill"] {
-        std::fs::copy("/bin/true", bin.join(program)).unwrap();
+    let etc = root.join("etc/systemd/system");
+    for directory in [&root.join("usr/bin"), &root.join("bin"), &etc] {
+        std::fs::create_dir_all(directory).unwrap();
+    }
+    for program in ["usr/bin/ropewalk", "bin/sh"] {
+        std::fs::copy("/bin/true", root.join(program)).unwrap();
     }
     for unit in units() {
         let home = unit.file_name().unwrap().to_str().unwrap().replace("@.", "@home.");

@@ -1,6 +1,7 @@
 //! Running the system's own programs.
 
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 /// Why a program did not do its work.
@@ -70,6 +71,9 @@ impl Tool {
 fn run(program: &str, arguments: &[&str], input: &str) -> io::Result<Result<String, String>> {
     let mut child = Command::new(program)
         .args(arguments)
+        // Ctrl-C at a terminal is for the daemon alone: what takes its changes back has to end its
+        // work.
+        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

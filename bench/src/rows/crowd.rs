@@ -40,7 +40,7 @@ const NAMES: [(&str, Unit); 9] = [
     ("all back: processor", Unit::Ms),
     ("all back: time", Unit::Ms),
     ("sent by a tenth", Unit::Mbps),
-    ("arrived of it", Unit::Percent),
+    ("arrived", Unit::Mbps),
     ("processor with a tenth", Unit::Percent),
 ];
 
@@ -73,7 +73,14 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
             [],
             Goal::at_most(10_000.0 * share, 5_000.0 * share),
         ),
-        Figure::new("1 Mb/s each: arrived", Unit::Percent, values[7].figure, [], Goal::at_least(99.0, 99.9)),
+        // Of what they want to send, whoever is too slow for it.
+        Figure::new(
+            "a tenth with 1 Mb/s each",
+            Unit::Mbps,
+            values[7].figure,
+            [],
+            Goal::at_least(990.0 * share, 999.0 * share),
+        ),
     ];
     let method = format!(
         "{clients} engines with a socket and an address each. Resident memory of `ropewalk serve`, and its processor \
@@ -143,6 +150,7 @@ fn one_gateway(bench: &Bench) -> Result<Seen> {
     crowd.stay(Duration::from_secs(1))?;
     let arrived = gateway.delivered_packets(&site)? - arrived;
     gateway.process.stop();
+    let mbps = |packets: u64| (packets * PACKET as u64 * 8) as f64 / span.as_secs_f64() / 1e6;
     Ok([
         empty_mib,
         full_mib,
@@ -150,8 +158,8 @@ fn one_gateway(bench: &Bench) -> Result<Seen> {
         rest_percent,
         back_cpu * 1e3,
         back.as_secs_f64() * 1e3,
-        (sent * PACKET as u64 * 8) as f64 / span.as_secs_f64() / 1e6,
-        100.0 * arrived as f64 / sent as f64,
+        mbps(sent),
+        mbps(arrived),
         busy_percent,
     ])
 }

@@ -258,11 +258,15 @@ impl World {
         });
         let named = ["--endpoint", "gw.example.org:4500"];
         for (gateway, more) in [(with, &named[..0]), (without, &named[..0]), (with, &named[..])] {
-            n += 1;
-            let (name, state) = (format!("tls{n}"), self.states.of(&format!("g{gateway}")));
-            let args = ["invite", name.as_str(), "--state", state.as_str()];
-            let (code, token, err) = ropewalk(&[args.as_slice(), more].concat());
-            assert!(code == 0 && of(&token) == own, "g{gateway} {more:?}: {token} {err}");
+            // A gateway follows the store, and may be behind it for a moment.
+            eventually(&format!("g{gateway} {more:?} knows of the TLS"), || {
+                n += 1;
+                let (name, state) = (format!("tls{n}"), self.states.of(&format!("g{gateway}")));
+                let args = ["invite", name.as_str(), "--state", state.as_str()];
+                let (code, token, err) = ropewalk(&[args.as_slice(), more].concat());
+                assert_eq!(code, 0, "{err}");
+                of(&token) == own
+            });
         }
         for n in 1..=n {
             self.with_store(&["revoke", &format!("tls{n}")]);

@@ -238,7 +238,7 @@ fn set_up(plan: &Plan, places: &Places, record: &mut Record) -> anyhow::Result<(
     if plan.service {
         Systemd::hand_over(&places.config())?;
         if plan.is_kept {
-            record.lend(&places.token())?;
+            record.make_readable(&places.token())?;
         } else {
             Systemd::hand_over(&places.token())?;
         }

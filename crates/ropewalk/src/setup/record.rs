@@ -24,7 +24,7 @@ enum Step {
     /// Wrote a file with a token, which may be gone.
     Secret { path: PathBuf },
     /// Let the daemons' group read somebody's file, which had this group and mode.
-    Lent { path: PathBuf, group: u32, mode: u32 },
+    Readable { path: PathBuf, group: u32, mode: u32 },
     /// Made the daemons' user.
     User,
     /// Enabled and started a unit.
@@ -115,15 +115,15 @@ impl Record {
     }
 
     /// Lets the daemons' group read somebody's file until the setup is taken back.
-    pub(super) fn lend(&mut self, path: &Path) -> anyhow::Result<()> {
+    pub(super) fn make_readable(&mut self, path: &Path) -> anyhow::Result<()> {
         let unreadable = || format!("{} cannot be read", path.display());
         let meta = fs::metadata(path).with_context(unreadable)?;
         let mode = meta.mode() & 0o777;
-        self.note(Step::Lent { path: path.into(), group: meta.gid(), mode })?;
+        self.note(Step::Readable { path: path.into(), group: meta.gid(), mode })?;
         // The group first: the one before may not be meant to read it.
         Systemd::hand_over(path)?;
-        let lent = fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o040));
-        lent.with_context(|| format!("{} cannot be made readable for the daemon", path.display()))
+        let done = fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o040));
+        done.with_context(|| format!("{} cannot be made readable for the daemon", path.display()))
     }
 
     fn make_parent(&mut self, path: &Path) -> anyhow::Result<()> {
@@ -246,7 +246,7 @@ fn check(step: &Step, places: &Places, all: bool, has_unit: bool) -> anyhow::Res
     let (Step::Directory { path }
     | Step::File { path, .. }
     | Step::Secret { path }
-    | Step::Lent { path, .. }
+    | Step::Readable { path, .. }
     | Step::State { path, .. }) = step
     else {
         return Ok(());
@@ -302,7 +302,7 @@ fn take_back(step: &Step) -> anyhow::Result<Option<String>> {
             format!("removed {}", path.display())
         }
         Step::File { path, .. } | Step::Secret { path } => return remove(path),
-        Step::Lent { path, group, mode } => {
+        Step::Readable { path, group, mode } => {
             if !path.exists() {
                 return Ok(None);
             }

@@ -120,14 +120,8 @@ impl Engine {
     }
 
     fn is_full_for(&self, client: &PublicKey) -> bool {
-        let most = self.shared.config.max_peers;
         // Each client counts once: half-open sessions of one, which replays make, keep out nobody.
-        self.peers_of(client).next().is_none() && self.peers.len() >= most && self.clients() >= most
-    }
-
-    fn clients(&self) -> usize {
-        let mut last = None;
-        self.of_key.iter().map(|(key, _)| key).filter(|key| last.replace(*key) != Some(*key)).count()
+        self.peers_of(client).next().is_none() && self.clients >= self.shared.config.max_peers
     }
 
     fn let_in(&mut self, incoming: Box<Incoming>, admission: Admission, route: Route) {

@@ -53,6 +53,8 @@ pub struct Engine {
     indices: BTreeMap<u32, u32>,
     /// Sessions by whose they are: several of one client while a new one takes over from the old.
     of_key: BTreeSet<(PublicKey, u32)>,
+    /// How many they are of.
+    clients: usize,
     /// Which session an inner address belongs to.
     inside: BTreeMap<IpAddr, u32>,
     /// Networks behind peers, the longest prefix first.
@@ -123,6 +125,7 @@ impl Engine {
             next_peer: 0,
             indices: BTreeMap::new(),
             of_key: BTreeSet::new(),
+            clients: 0,
             inside: BTreeMap::new(),
             networks: Vec::new(),
             devices: BTreeMap::new(),
@@ -359,6 +362,8 @@ impl Engine {
     fn insert(&mut self, peer: Peer) -> u32 {
         let id = self.next_peer;
         self.next_peer += 1;
+        let is_first = self.peers_of(&peer.key()).next().is_none();
+        self.clients += usize::from(is_first);
         self.of_key.insert((peer.key(), id));
         self.peers.insert(id, peer);
         id
@@ -380,6 +385,8 @@ impl Engine {
             self.indices.remove(&i.get());
         }
         self.of_key.remove(&(peer.key(), id));
+        let was_last = self.peers_of(&peer.key()).next().is_none();
+        self.clients -= usize::from(was_last);
         for address in peer.inside.client() {
             // Another session of the same client may have it by now.
             if self.inside.get(address) == Some(&id) {

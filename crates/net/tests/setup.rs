@@ -15,7 +15,7 @@ use common::{Netns, State, cable, eventually, root};
 use ropewalk_net::links::{list, route_via};
 use ropewalk_net::setup::{
     DeviceConfig, Journal, MARK, Routes, SetupError, cleanup_stale, configure, forwarding, guard,
-    reverse_path,
+    remove_address, reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};
@@ -46,18 +46,22 @@ fn world() -> World {
 fn bond(client: &Netns) -> Tun {
     client.inside(|| {
         let tun = Tun::open(Some("rw0")).unwrap();
-        let addresses = ["10.77.0.2/24".parse().unwrap(), "fd77::2/64".parse().unwrap()];
-        let config = DeviceConfig {
-            layer: Layer::Three,
-            index: tun.index(),
-            name: tun.name(),
-            mtu: 1400,
-            queue: Some(1000),
-            addresses: &addresses,
-        };
-        configure(&config).unwrap();
+        give(&tun, ["10.77.0.2/24", "fd77::2/64"]);
         tun
     })
+}
+
+fn give(tun: &Tun, addresses: [&str; 2]) {
+    let addresses = addresses.map(|a| a.parse().unwrap());
+    let config = DeviceConfig {
+        layer: Layer::Three,
+        index: tun.index(),
+        name: tun.name(),
+        mtu: 1400,
+        queue: Some(1000),
+        addresses: &addresses,
+    };
+    configure(&config).unwrap();
 }
 
 /// Everything that a bond may change and that outlives its device.
@@ -313,6 +317,32 @@ fn neighbours_do_not_reach_the_address_inside() {
     assert!(!reached("10.77.0.9"));
     client.inside(|| journal.restore().unwrap());
     assert_eq!(client.run("nft", "list ruleset"), "");
+}
+
+/// Another address of the same network, and one of another.
+#[test]
+fn routes_outlive_the_address_that_was_there_first() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let tun = bond(client);
+    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
+    let mut routes = take_over(client, &tun, &mut journal);
+    client.inside(|| routes.add(&mut journal, "198.51.100.0/24".parse().unwrap()).unwrap());
+    for (old, new) in [("10.77.0.2/24", "10.77.0.9/24"), ("10.77.0.9/24", "10.99.0.2/24")] {
+        client.inside(|| {
+            give(&tun, [new, "fd77::2/64"]);
+            remove_address(tun.index(), old.parse().unwrap()).unwrap();
+        });
+        let addresses = client.ip("-4 address show dev rw0");
+        assert!(addresses.contains(new) && !addresses.contains(old), "{addresses}");
+        for towards in ["192.0.2.1", "198.51.100.9", "2001:db8::1"] {
+            assert_eq!(device_towards(client, towards), "rw0", "{new}: {towards}");
+        }
+    }
+    client.inside(|| journal.restore().unwrap());
 }
 
 #[test]

@@ -20,7 +20,7 @@ const SUPER_PACKET: u32 = 62_000;
 
 /// What a kernel does on a link with neighbours and routers. A layer-3 bond has neither, so whoever speaks like one there is hostile.
 /// The first is for layer 2, too: without a link-local address the kernel solicits no routers over the bond.
-const NO_NEIGHBOURS: [(&str, &str); 8] = [
+const NO_NEIGHBOURS: [(&str, &str); 9] = [
     ("ipv6/conf/{}/addr_gen_mode", "1"),
     ("ipv6/conf/{}/accept_ra", "0"),
     ("ipv6/conf/{}/autoconf", "0"),
@@ -29,6 +29,8 @@ const NO_NEIGHBOURS: [(&str, &str); 8] = [
     ("ipv4/conf/{}/accept_redirects", "0"),
     ("ipv4/conf/{}/send_redirects", "0"),
     ("ipv4/conf/{}/accept_source_route", "0"),
+    // A second address of a network outlives the first, and the device's routes with it.
+    ("ipv4/conf/{}/promote_secondaries", "1"),
 ];
 
 /// How a TUN or TAP device should be.

@@ -67,17 +67,6 @@ impl Routes {
         Ok(())
     }
 
-    /// Puts a route of before back if the kernel took it with an address of the device.
-    pub fn put_back(&self, network: IpNet) -> Result<(), SetupError> {
-        let network = network.trunc();
-        let table = if network.prefix_len() > 0 { MAIN } else { ROUTE_TABLE };
-        match self.route(network, table) {
-            // It is there.
-            Err(SetupError::RouteTaken(_) | SetupError::RuleTaken) => Ok(()),
-            outcome => outcome,
-        }
-    }
-
     /// Lets what the machine answers from `source`, a path's address, leave as before. Does nothing, and may
     /// be asked again, unless the default route of that IP version is taken.
     pub fn keep_replies(&self, journal: &mut Journal, source: IpAddr) -> Result<(), SetupError> {

@@ -55,16 +55,18 @@ impl Network {
                 "{error}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
             );
         }
-        self.configure(&addresses)?;
-        // Behind the new ones: with its last address of a version a device loses all routes.
+        configure(&DeviceConfig {
+            layer: Layer::Three,
+            index: self.device.0,
+            name: &self.device.1,
+            mtu: self.mtu,
+            queue: Some(DEVICE_QUEUE),
+            addresses: &addresses,
+        })?;
+        // Behind the new ones: with its last IPv4 address a device loses its routes.
         let old = std::mem::replace(&mut self.addresses, addresses);
         for gone in old.iter().filter(|a| !self.addresses.contains(a)) {
             setup::remove_address(self.device.0, *gone)?;
-        }
-        if !first {
-            // And a new address of the old one's network goes with it.
-            self.configure(&self.addresses)?;
-            self.wanted.iter().try_for_each(|n| self.routes.put_back(*n))?;
         }
         if first {
             for network in &self.wanted {
@@ -77,17 +79,6 @@ impl Network {
             }
         }
         Ok(())
-    }
-
-    fn configure(&self, addresses: &[IpNet]) -> Result<(), SetupError> {
-        configure(&DeviceConfig {
-            layer: Layer::Three,
-            index: self.device.0,
-            name: &self.device.1,
-            mtu: self.mtu,
-            queue: Some(DEVICE_QUEUE),
-            addresses,
-        })
     }
 
     /// The networks behind the gateway: what the routes name, and the network inside.

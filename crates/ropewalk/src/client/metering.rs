@@ -53,8 +53,10 @@ impl Client {
         let metered = self.uplinks.iter_mut().filter(|w| w.settings.allowance().is_some());
         for (uplink, Left { bytes, renewed }) in metered.zip(left) {
             let interface = &uplink.name.interface;
-            // The next end is told again.
-            if bytes > 0 && self.meter.told.remove(interface) || renewed {
+            if bytes > 0 {
+                self.meter.told.remove(interface);
+            }
+            if renewed {
                 tracing::info!(interface, bytes, "a new allowance begins");
             }
             if uplink.allowance() != Some(bytes) {

@@ -14,7 +14,7 @@ use netlink_packet_generic::GenlMessage;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{
     Socket, SocketAddr,
-    protocols::{NETLINK_GENERIC, NETLINK_ROUTE, NETLINK_SOCK_DIAG},
+    protocols::{NETLINK_GENERIC, NETLINK_NETFILTER, NETLINK_ROUTE, NETLINK_SOCK_DIAG},
 };
 
 /// More than the kernel puts into one datagram (32 KiB).
@@ -39,6 +39,13 @@ impl Netlink<crate::subflows::Diag> {
     /// A socket of sock_diag in the calling thread's network namespace.
     pub(crate) fn open_diag() -> io::Result<Self> {
         Netlink::connect(NETLINK_SOCK_DIAG)
+    }
+}
+
+impl Netlink<crate::setup::conntrack::Message> {
+    /// A socket of nfnetlink in the calling thread's network namespace.
+    pub(crate) fn open_netfilter() -> io::Result<Self> {
+        Netlink::connect(NETLINK_NETFILTER)
     }
 }
 
@@ -87,6 +94,13 @@ impl<M: NetlinkSerializable + NetlinkDeserializable> Netlink<M> {
     }
 
     fn exchange(&mut self, request: M, flags: u16) -> io::Result<(Vec<M>, bool)> {
+        let mut answers = Vec::new();
+        let torn = self.each(request, flags, |answer| answers.push(answer))?;
+        Ok((answers, torn))
+    }
+
+    /// Hands each answer on as it comes, where there may be many. Gives whether the dump was torn.
+    pub(crate) fn each(&mut self, request: M, flags: u16, mut each: impl FnMut(M)) -> io::Result<bool> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | flags;
@@ -96,7 +110,7 @@ impl<M: NetlinkSerializable + NetlinkDeserializable> Netlink<M> {
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
         self.socket.send(&bytes, 0)?;
-        let (mut answers, mut torn) = (Vec::new(), false);
+        let mut torn = false;
         loop {
             self.buffer.clear();
             self.socket.recv(&mut self.buffer, 0)?;
@@ -106,9 +120,9 @@ impl<M: NetlinkSerializable + NetlinkDeserializable> Netlink<M> {
                 }
                 torn |= answer.header.flags & NLM_F_DUMP_INTR != 0;
                 match answer.payload {
-                    NetlinkPayload::InnerMessage(inner) => answers.push(inner),
+                    NetlinkPayload::InnerMessage(inner) => each(inner),
                     NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
-                    NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok((answers, torn)),
+                    NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(torn),
                     _ => {}
                 }
             }

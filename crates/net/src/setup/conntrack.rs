@@ -7,15 +7,11 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload, NetlinkSerializable,
-};
-use netlink_sys::{Socket, SocketAddr as KernelAddr, protocols::NETLINK_NETFILTER};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NetlinkDeserializable, NetlinkHeader, NetlinkSerializable};
 
 use super::grants::Protocol;
 use crate::genl::{find, nested, nla};
-use crate::netlink::messages;
+use crate::netlink::Netlink;
 
 /// The subsystem's number (`NFNL_SUBSYS_CTNETLINK`) and, below it, the message's.
 const GET: u16 = 0x0101;
@@ -37,8 +33,6 @@ const PROTO_SRC_PORT: u16 = 2;
 const PROTO_DST_PORT: u16 = 3;
 /// `IPS_DST_NAT`: the destination was translated.
 const DST_NAT: u32 = 1 << 5;
-/// More than the kernel puts into one datagram (32 KiB).
-const BUFFER: usize = 64 << 10;
 
 /// A flow whose destination was translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +46,7 @@ pub(super) struct Flow {
 
 /// A message as it comes or goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Message {
+pub(crate) struct Message {
     kind: u16,
     body: Vec<u8>,
 }
@@ -82,51 +76,25 @@ impl NetlinkDeserializable for Message {
 /// Deletes the entries of the flows that `ends` chooses. Of those that cannot be deleted it says
 /// so at the end, after the others.
 pub(super) fn end(ends: impl Fn(&Flow) -> bool) -> io::Result<()> {
-    let mut socket = Socket::new(NETLINK_NETFILTER)?;
-    socket.bind_auto()?;
-    socket.connect(&KernelAddr::new(0, 0))?;
+    let mut netlink = Netlink::open_netfilter()?;
     // Older kernels tell of all entries all the same.
     let body = [vec![0; HEAD], nla(STATUS, &DST_NAT.to_be_bytes())].concat();
     let mut orders = Vec::new();
-    ask(&socket, Message { kind: GET, body }, NLM_F_DUMP, |entry| {
-        if read(entry).is_some_and(|flow| ends(&flow)) {
-            orders.extend(deletion(entry));
+    netlink.each(Message { kind: GET, body }, NLM_F_DUMP, |entry| {
+        if read(&entry.body).is_some_and(|flow| ends(&flow)) {
+            orders.extend(deletion(&entry.body));
         }
     })?;
     let mut outcome = Ok(());
     for order in orders {
-        match ask(&socket, order, NLM_F_ACK, |_| {}) {
-            Ok(()) => {}
+        match netlink.ask(order, NLM_F_ACK) {
+            Ok(_) => {}
             // It ended by itself.
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {}
             Err(error) => outcome = Err(error),
         }
     }
     outcome
-}
-
-/// Hands each answer to `each` as it comes: there may be a million of them.
-fn ask(socket: &Socket, request: Message, flags: u16, mut each: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | flags;
-    let mut message = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(request));
-    message.finalize();
-    let mut bytes = vec![0; message.buffer_len()];
-    message.serialize(&mut bytes);
-    socket.send(&bytes, 0)?;
-    let mut buffer = Vec::with_capacity(BUFFER);
-    loop {
-        buffer.clear();
-        socket.recv(&mut buffer, 0)?;
-        for answer in messages::<Message>(&buffer) {
-            match answer.payload {
-                NetlinkPayload::InnerMessage(entry) => each(&entry.body),
-                NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
-                NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(()),
-                _ => {}
-            }
-        }
-    }
 }
 
 /// The flow of an entry, if its destination was translated and it has ports.

@@ -9,7 +9,7 @@ mod bridge;
 mod capture;
 mod change;
 mod classes;
-mod conntrack;
+pub(crate) mod conntrack;
 mod device;
 mod divert;
 mod firewall;

@@ -14,10 +14,10 @@ use ropewalk_session::{
 };
 use ropewalk_time::Time;
 
+use super::INSIDE;
 use super::flood::hello;
 
 const ROUNDS: usize = 5;
-const INSIDE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
 /// Lets everybody in, each under an address of its own.
 struct Anybody(u32);

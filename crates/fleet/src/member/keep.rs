@@ -91,7 +91,10 @@ async fn once(
             tls: reach.tls,
             draining: state.draining,
         });
-        (record, state.true_at.elapsed() >= BEAT && state.told.1.elapsed() >= BEAT)
+        let is_late = state.true_at.elapsed() >= BEAT && state.told.1.elapsed() >= BEAT;
+        // Whether a watch that was silent works now shows only when it has something to bring.
+        let is_to_be_tried = state.is_dumb && state.copy.revision >= state.told.0;
+        (record, is_late || is_to_be_tried)
     };
     if let Some(record) = record.filter(|record| is_doubtful || Some(record) != written.as_ref()) {
         let asked = Instant::now();

@@ -2,13 +2,13 @@
 
 use ropewalk_time::{Duration, Time};
 
-/// What may leave at once, as time at the pacing rate. Timers are late by tens of microseconds; a burst of 500 µs hides that and
-/// is still short beside a path's delay.
-const BURST: Duration = Duration::from_micros(500);
+/// What may leave at once, as time at the pacing rate: two quanta, so that a timer that is late by one loses nothing.
+const BURST: Duration = Duration::from_millis(1);
 /// Four GSO batches: with less, a sender that sleeps while others have the processor loses at Gb/s what it was owed.
 const MAX_BURST: u64 = 4 * 65_536;
-/// What is worth a system call, as time at the pacing rate: from 250 Mb/s on several datagrams leave together.
-const QUANTUM: Duration = Duration::from_micros(50);
+/// What is worth a wake-up and a system call, as time at the pacing rate: from 50 Mb/s on several datagrams leave together. A
+/// queue is longer by half of it; TCP of Linux sends a millisecond's worth (`sk_pacing_shift`).
+const QUANTUM: Duration = Duration::from_micros(500);
 /// Most of a GSO batch.
 const MAX_QUANTUM: u64 = 49_152;
 

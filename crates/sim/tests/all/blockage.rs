@@ -63,15 +63,20 @@ fn returns(received: &[f64], every_ms: usize, blocked_ms: usize) -> impl Iterato
 
 #[test]
 fn a_blockage_of_a_second_costs_what_the_path_would_have_carried_and_no_more() {
-    for seed in 1..=2 {
+    let mut gaps = Vec::new();
+    for seed in 1..=7 {
         let (received, gap) = run(5_000, 1_000, seed);
         let perfect = PAYLOAD * (SLOW_MBPS + FAST_MBPS * 0.8);
         let share = mbps(&received, 5_000, received.len() - 1) / perfect;
         let back: Vec<f64> = returns(&received, 5_000, 1_000).collect();
         println!("seed {seed}: {share:.3} of perfect switching, longest gap {gap:?}, back at {back:.2?}");
-        assert!(share > 0.93 && gap < Duration::from_millis(50), "{share} {gap:?}");
+        assert!(share > 0.95, "{share}");
         assert!(back.iter().all(|b| *b > 0.9), "{back:?}");
+        gaps.push(gap);
     }
+    // What CoDel dropped just before the blockage is sent again behind the queue: a seed in five has that.
+    gaps.sort_unstable();
+    assert!(gaps[3] < Duration::from_millis(40) && gaps[6] < Duration::from_millis(80), "{gaps:?}");
 }
 
 /// The null case: what waits is kept for ten seconds only. After longer than that TCP has to find

@@ -10,6 +10,13 @@
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub struct Buf(u32);
 
+impl Buf {
+    /// Which kind of buffer this is: an index into [`CLASS_BYTES`].
+    pub(crate) fn class(self) -> usize {
+        (self.0 >> CLASS_SHIFT) as usize
+    }
+}
+
 const CLASS_SHIFT: u32 = 28;
 const INDEX_MASK: u32 = (1 << CLASS_SHIFT) - 1;
 
@@ -98,11 +105,6 @@ impl Pool {
         (0..3).filter(|&c| CLASS_BYTES[c] >= len).map(|c| (c, left(c))).find(|(_, left)| *left > 0)
     }
 
-    /// Which kind of buffer this is: an index into [`CLASS_BYTES`].
-    pub fn class_of(&self, buf: Buf) -> usize {
-        Self::split(buf).0
-    }
-
     /// Gives `buf` back.
     pub fn free(&mut self, buf: Buf) {
         let (class, index) = Self::split(buf);
@@ -156,13 +158,18 @@ impl Pool {
         self.capacity_bytes() - self.used_bytes()
     }
 
+    /// Bytes of the buffers of this class, and of those with larger ones, that can be handed out.
+    pub fn free_bytes_from(&self, class: usize) -> usize {
+        self.classes[class..].iter().map(|c| (c.count as usize - c.used()) * c.size).sum()
+    }
+
     /// Under an eighth of some class is left: time to drop rather than to fail.
     pub fn is_tight(&self) -> bool {
         self.classes.iter().any(|c| c.used() * 8 > c.count as usize * 7)
     }
 
     fn split(buf: Buf) -> (usize, u32) {
-        ((buf.0 >> CLASS_SHIFT) as usize, buf.0 & INDEX_MASK)
+        (buf.class(), buf.0 & INDEX_MASK)
     }
 }
 

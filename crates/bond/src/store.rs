@@ -159,7 +159,7 @@ impl Store {
     /// Whether giving up packet `i` would make room for a packet of `len` bytes.
     pub fn is_in_the_way(&self, i: u32, len: usize) -> bool {
         let (needed, held) = (self.pool.left_for(len), self.get(i).buf);
-        needed.is_none_or(|(class, _)| held.is_some_and(|b| self.pool.class_of(b) == class))
+        needed.is_none_or(|(class, _)| held.is_some_and(|b| b.class() == class))
     }
 
     /// Room of 64 KiB for the next packet, so that a super-packet need not be copied; `None` when there is none.
@@ -221,7 +221,7 @@ impl Store {
         let (buf, len) = self.keep(packet).ok_or(Full)?;
         let held = &mut self.held[owner.0 as usize];
         held.packets += 1;
-        held.buffers[self.pool.class_of(buf)] += 1;
+        held.buffers[buf.class()] += 1;
         let packet = StoredPacket {
             owner,
             buf: Some(buf),
@@ -277,7 +277,7 @@ impl Store {
     pub fn abandon(&mut self, i: u32) {
         let r = &mut self.slots[i as usize];
         if let Some(b) = r.buf.take() {
-            self.held[r.owner.0 as usize].buffers[self.pool.class_of(b)] -= 1;
+            self.held[r.owner.0 as usize].buffers[b.class()] -= 1;
             self.pool.free(b);
         }
         (r.len, r.sent) = (0, 0);
@@ -298,7 +298,7 @@ impl Store {
             let held = &mut self.held[r.owner.0 as usize];
             held.packets -= 1;
             if let Some(b) = r.buf.take() {
-                held.buffers[self.pool.class_of(b)] -= 1;
+                held.buffers[b.class()] -= 1;
                 self.pool.free(b);
             }
             self.free.push(i);

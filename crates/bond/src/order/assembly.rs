@@ -148,6 +148,11 @@ impl Assembly {
         self.room.into()
     }
 
+    /// Which size of buffer: see [`crate::pool::CLASS_BYTES`].
+    pub(super) fn class(&self) -> usize {
+        self.buf.class()
+    }
+
     /// Its buffer, length and header. The buffer is the caller's from now on.
     pub(super) fn finish(self) -> (Buf, u32, Vnet) {
         (self.buf, self.len.unwrap_or(0).into(), self.vnet)

@@ -97,9 +97,11 @@ impl Flow {
             }
         };
         let packet = &mut held.slot_mut(id).packet;
-        let before = packet.memory();
+        let before = (packet.class(), packet.memory());
         let added = packet.add(pool, c, may_hold, now);
-        held.bytes = held.bytes - before + held.slot(id).packet.memory();
+        let after = (packet.class(), packet.memory());
+        held.bytes[before.0] -= before.1;
+        held.bytes[after.0] += after.1;
         self.after(held, c.seq, id, added)
     }
 

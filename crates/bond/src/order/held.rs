@@ -4,7 +4,7 @@
 //! list by number. A flow's window spans 129 blocks, so nothing here takes more steps than that, and a gap costs nothing.
 
 use super::assembly::Assembly;
-use crate::pool::Pool;
+use crate::pool::{CLASS_BYTES, Pool};
 use crate::wire::seq_after;
 use slab::Slab;
 
@@ -64,8 +64,8 @@ pub(super) enum State {
 pub(super) struct Held {
     blocks: Slab<Block>,
     slots: Slab<Slot>,
-    /// Packet memory, bytes.
-    pub bytes: u64,
+    /// Packet memory, bytes, by the class of its buffers.
+    pub bytes: [u64; CLASS_BYTES.len()],
     /// Blocks and packets looked at so far.
     pub steps: u64,
     /// Something was put here since [`Held::give_back`] was last called.
@@ -104,7 +104,7 @@ impl Held {
             packet.drop_into(pool);
             return None;
         };
-        self.bytes += packet.memory();
+        self.bytes[packet.class()] += packet.memory();
         let id = self.slots.insert(Slot { packet, older: NONE, newer: NONE }) as Id;
         let (block, bit) = (&mut self.blocks[block.into()], bit_of(seq));
         block.held |= 1 << bit;
@@ -128,7 +128,7 @@ impl Held {
         }
         block.held &= !(1 << bit);
         let packet = self.slots.remove(block.packets[bit as usize].into()).packet;
-        self.bytes -= packet.memory();
+        self.bytes[packet.class()] -= packet.memory();
         self.drop_if_empty(first, before, id);
         Some(packet)
     }
@@ -173,7 +173,7 @@ impl Held {
     pub(super) fn clear(&mut self, pool: &mut Pool) {
         self.slots.drain().for_each(|slot| slot.packet.drop_into(pool));
         self.blocks.clear();
-        self.bytes = 0;
+        self.bytes = Default::default();
     }
 
     /// Gives the heap back if nothing was here since the last call.

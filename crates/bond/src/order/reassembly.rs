@@ -6,7 +6,7 @@ use super::gap::{Gap, Hold};
 use super::held::Held;
 use super::low_latency::Duplicates;
 use super::waits::Waits;
-use crate::pool::{Buf, Pool};
+use crate::pool::{Buf, CLASS_BYTES, Pool};
 use crate::queue::FLOWS;
 use crate::store::LOW_LATENCY;
 use crate::vnet::Vnet;
@@ -122,7 +122,7 @@ impl Reassembly {
 
     /// Packet memory held for order, bytes.
     pub fn held_bytes(&self) -> u64 {
-        self.held.bytes
+        self.held.bytes.iter().sum()
     }
 
     /// Flows in which something is missing.
@@ -149,8 +149,7 @@ impl Reassembly {
         if flow.ahead(c.seq) >= WINDOW as i32 {
             self.slide(c.flow, c.seq, pool, now, out);
         }
-        // What one session holds is never more than what it leaves to the others.
-        let may_hold = self.held.bytes <= pool.free_bytes() as u64;
+        let may_hold = self.may_hold(pool, c);
         let Some(flow) = live(&mut self.flows, c.flow, c.seq, now) else { return };
         let took = flow.add(&mut self.held, pool, c, may_hold, now);
         let end = u32::from(c.offset) + c.data.len() as u32;
@@ -172,6 +171,14 @@ impl Reassembly {
         if c.no_gap_before {
             self.note_sent_before(c.flow, c.seq, timestamp);
         }
+    }
+
+    /// Of buffers in which a packet of this length fits, one session holds no more than it leaves
+    /// to the others.
+    fn may_hold(&self, pool: &Pool, c: &Fragment<'_>) -> bool {
+        let len = c.total.map_or(usize::from(c.offset) + c.data.len(), usize::from);
+        let fitting = CLASS_BYTES.iter().position(|size| *size >= len).unwrap_or(CLASS_BYTES.len());
+        self.held.bytes[fitting..].iter().sum::<u64>() <= pool.free_bytes_from(fitting) as u64
     }
 
     /// What the next datagram will most likely go on with. A guess: fragments of one packet may come by several paths.

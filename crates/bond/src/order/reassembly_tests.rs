@@ -379,6 +379,30 @@ fn one_session_leaves_memory_to_the_others() {
     assert_eq!((other.counters().refused, e.t.counters().refused > 0), (0, true));
 }
 
+/// Small packets find room in large buffers, large ones nowhere else.
+#[test]
+fn one_session_leaves_large_buffers_to_the_others() {
+    let mut e = End::new();
+    let part = |flow| Fragment {
+        flow,
+        seq: 0,
+        offset: 0,
+        total: Some(60_000),
+        vnet: None,
+        no_gap_before: true,
+        data: &[0; 1],
+    };
+    let (now, timestamp) = (Time::ZERO, Timestamp::of(Time::ZERO));
+    for flow in 0..40 {
+        e.t.on_fragment(&mut e.pool, &part(flow), timestamp, now, &mut e.out);
+    }
+    assert!(e.t.held_bytes() > 1 << 19, "{}", e.t.held_bytes());
+    assert!(e.pool.left_for(60_000).is_some_and(|(_, left)| left >= 15), "{:?}", e.pool.left_for(60_000));
+    let mut other = Reassembly::default();
+    other.on_fragment(&mut e.pool, &part(1), timestamp, now, &mut e.out);
+    assert_eq!((other.counters().refused, e.t.counters().refused > 0), (0, true));
+}
+
 proptest! {
     #[test]
     fn everything_that_comes_is_delivered_once_and_in_order_if_nothing_is_lost(

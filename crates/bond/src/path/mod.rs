@@ -306,8 +306,9 @@ impl Path {
         self.sent.begin_at(number);
     }
 
-    /// Accounts an authentic datagram of the peer.
-    pub(crate) fn on_received(&mut self, now: Time, datagram: usize, timestamp: Timestamp, from: Route) {
+    /// Accounts an authentic datagram of the peer. `newest`: its timestamp, if none with a higher
+    /// number came before.
+    pub(crate) fn on_received(&mut self, now: Time, datagram: usize, newest: Option<Timestamp>, from: Route) {
         self.heard_at = now;
         let bytes = (datagram + self.overhead()) as u64;
         self.mtu.on_received(u16::try_from(bytes).unwrap_or(u16::MAX));
@@ -317,9 +318,7 @@ impl Path {
         if let Some(u) = self.address.unproven.as_mut().filter(|_| from == self.route) {
             *u += AMPLIFICATION * datagram as u64;
         }
-        if self.newest_timestamp.is_none_or(|n| timestamp.later_than(n) > 0) {
-            self.newest_timestamp = Some(timestamp);
-        }
+        self.newest_timestamp = newest.or(self.newest_timestamp);
     }
 
     /// Handles an acknowledgement of this path's datagrams; what became of them is in `out`.

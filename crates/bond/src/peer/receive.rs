@@ -135,7 +135,7 @@ impl Peer {
             Opened::Here(plain) => Timestamp::from_bytes([plain[0], plain[1], plain[2]]),
             Opened::InPlace(c, ..) => c.timestamp,
         };
-        self.paths[path].on_received(now, len, timestamp, from.route);
+        self.paths[path].on_received(now, len, newest.then_some(timestamp), from.route);
         let (first, rtt) = (shared.deliveries.len(), self.paths[path].rtt.smoothed());
         let (eliciting, end) = match &opened {
             Opened::Here(plain) => self.on_frames(path, timestamp, &plain[TIMESTAMP..], now, shared),

@@ -175,10 +175,7 @@ impl PathSet {
 
     /// Difference of delay between the slowest and the fastest path in use.
     pub(super) fn spread(&self) -> Duration {
-        let usable = || self.paths.iter().filter(|p| p.is_usable()).filter_map(|p| p.rtt.one_way_us_range());
-        let slowest = usable().map(|r| r[1]).max().unwrap_or_default();
-        let fastest = usable().map(|r| r[0]).min().unwrap_or_default();
-        Duration::from_micros(u64::try_from(slowest - fastest).unwrap_or_default())
+        spread(self.paths.iter().filter(|p| p.is_usable()))
     }
 
     /// Fills `siblings` for the coupled controllers; `own` is the path that is called.
@@ -237,4 +234,12 @@ impl IndexMut<PathId> for PathSet {
     fn index_mut(&mut self, id: PathId) -> &mut Path {
         self.get_mut(id).expect("a path of this session")
     }
+}
+
+/// Difference of delay between the slowest and the fastest of these paths.
+pub(super) fn spread<'a>(paths: impl Iterator<Item = &'a Path>) -> Duration {
+    let ranges = paths.filter_map(|p| p.rtt.one_way_us_range());
+    let ends = ranges.map(|r| (r[0], r[1])).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let (fastest, slowest) = ends.unwrap_or_default();
+    Duration::from_micros(u64::try_from(slowest - fastest).unwrap_or_default())
 }

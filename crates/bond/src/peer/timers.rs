@@ -1,5 +1,6 @@
 //! What a session does by the clock.
 
+use super::paths::spread;
 use super::{Peer, Shared};
 use crate::api::Event;
 use crate::path::recv::MAX_ACK_DELAY;
@@ -13,6 +14,8 @@ const REFRESH: Duration = Duration::from_millis(400);
 const FLOWING: Duration = Duration::from_secs(3);
 /// A gateway forgets a dead path after this.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
+/// A path that is silent keeps probes without an answer for so long.
+const PROBES_KEPT: Duration = Duration::from_secs(10);
 /// A stream that is the only path is given the time of two retransmission timeouts (RFC 6298 has 1
 /// s): what would be sent again stood behind what it repairs.
 const STREAM_ALONE: Duration = Duration::from_secs(2);
@@ -45,7 +48,7 @@ impl Peer {
         self.expire_candidates(now);
         self.forget_dead_paths(now, shared);
         self.paths.pass_probe_turn(now);
-        self.tune_queue(now);
+        self.tune_queue(now, shared.config.max_spread);
         if self.backhaul.as_mut().is_some_and(|b| b.on_timer(now, self.paths.as_slice())) {
             self.on_queue_changed();
         }
@@ -101,6 +104,11 @@ impl Peer {
 
     fn detect_death(&mut self, i: PathId, now: Time, shared: &mut Shared) {
         let timeout = self.timeout(i, now);
+        let p = &self.paths[i];
+        let is_silent = matches!(p.live.state, State::Down | State::Validating);
+        if is_silent && p.sent.oldest_in_flight().is_some_and(|(_, at)| now.since(at) > PROBES_KEPT) {
+            self.declare_all_lost(i, now, shared);
+        }
         let oldest = self.owed_since(now, &self.paths[i]);
         let p = &mut self.paths[i];
         match p.live.on_timer(now, oldest, timeout, p.rtt.smoothed()) {
@@ -144,15 +152,21 @@ impl Peer {
 
     /// CoDel's target follows the bond: a flow's queue pays for the difference of delay between the paths it uses (see [`crate::queue`]), and
     /// a lone CUBIC flow, which falls to 0.7 of its window, needs 0.43 of its round trip in front of the paths to keep them busy even then.
-    fn tune_queue(&mut self, now: Time) {
-        let usable = || self.paths.iter().filter(|p| p.is_usable() && p.rtt.is_known());
-        let Some(least) = usable().map(|p| p.rtt.smoothed()).min() else { return };
+    fn tune_queue(&mut self, now: Time, max_spread: Duration) {
+        let taking_part = self.taking_part(now);
+        let all = || taking_part.iter().map(|id| &self.paths[*id]).filter(|p| p.rtt.is_known());
+        let quickest = all().filter_map(|p| p.rtt.one_way_us_range()).map(|r| r[0]).min().unwrap_or(0);
+        let limit = quickest.saturating_add(i64::try_from(max_spread.as_micros()).unwrap_or(i64::MAX));
+        // Backups, and paths too slow to carry anything, make no flow wait.
+        let carrying = || all().filter(|p| p.rtt.one_way_us_range().is_none_or(|r| r[0] <= limit));
+        let Some(least) = carrying().map(|p| p.rtt.smoothed()).min() else { return };
         // While a path is still looking for its rate, the queue is long for want of knowledge, not of capacity.
-        let starting = usable().any(|p| p.cc.is_starting());
+        let starting = carrying().any(|p| p.cc.is_starting());
         // Where paths lose, the flow waits for repairs: that is part of its round trip.
-        let lossy = usable().any(|p| p.loss > LOSSY);
-        let round_trip = least + self.paths.spread() + if lossy { least * 5 / 4 } else { Duration::ZERO };
-        let target = if starting { STARTING_TARGET } else { self.paths.spread() + round_trip / 2 };
+        let lossy = carrying().any(|p| p.loss > LOSSY);
+        let spread = spread(carrying());
+        let round_trip = least + spread + if lossy { least * 5 / 4 } else { Duration::ZERO };
+        let target = if starting { STARTING_TARGET } else { spread + round_trip / 2 };
         let target = target.max(CODEL_TARGET);
         // What filled all paths waits for those that are left, while one that died may be back in
         // the next moment. At the top of TCP's swing a queue is twice the target.
@@ -161,7 +175,7 @@ impl Peer {
             shrunk => (target * 2 + least).mul_f64(shrunk).saturating_sub(least),
         };
         let target = target.min(Duration::from_millis(400));
-        let most = usable().map(|p| p.rtt.smoothed()).max().unwrap_or_default();
+        let most = carrying().map(|p| p.rtt.smoothed()).max().unwrap_or_default();
         self.send.set_limits(Limits { target, interval: CODEL_INTERVAL + most });
     }
 

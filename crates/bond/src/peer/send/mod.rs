@@ -102,17 +102,22 @@ impl Peer {
             self.send.queue.push(&mut shared.store, &shared.flow_key, inner, packet, vnet, now);
     }
 
+    /// Paths that carry data now. Backups, and those that flap, do only where nothing better works.
+    pub(in crate::peer) fn taking_part(&self, now: Time) -> ArrayVec<PathId, MAX_PATHS> {
+        let is_away = |p: &Path| self.backhaul.as_ref().is_some_and(|b| b.is_away(p.id));
+        let rank = |p: &Path| (p.live.is_damped(now), is_away(p) || p.class == Class::Backup);
+        let best = self.paths.iter().filter(|p| p.is_usable()).map(rank).min();
+        self.paths.iter().filter(|p| p.is_usable() && Some(rank(p)) == best).map(|p| p.id).collect()
+    }
+
     /// Fills `infos` with the paths that may carry data now: of those that work, the ones that nothing is held against. A backup is the
     /// next best, a path that flaps the last.
     fn update_infos(&mut self, now: Time) {
+        let taking_part = self.taking_part(now);
         let Peer { send, paths, backhaul, .. } = self;
         send.infos.clear();
-        let is_away = |p: &Path| backhaul.as_ref().is_some_and(|b| b.is_away(p.id));
-        let rank = |p: &Path| (p.live.is_damped(now), is_away(p) || p.class == Class::Backup);
-        let best = paths.iter().filter(|p| p.is_usable()).map(rank).min();
-        let usable = || paths.iter().filter(|p| p.is_usable() && Some(rank(p)) == best);
-        let unlimited = backhaul.as_ref().is_some_and(|b| b.is_unlimited(usable()));
-        let taking_part: ArrayVec<PathId, MAX_PATHS> = usable().map(|p| p.id).collect();
+        let unlimited =
+            backhaul.as_ref().is_some_and(|b| b.is_unlimited(taking_part.iter().map(|id| &paths[*id])));
         let fastest = fastest_of(paths, &taking_part, now);
         for id in taking_part {
             let weight = paths.weight(id);

@@ -206,6 +206,25 @@ fn of_two_gateways_of_one_name_one_begins() {
     assert!(matches!(refused[..], [JoinError::NameTaken(_)]), "{refused:?}");
 }
 
+/// A gateway that was killed comes back, however long the store is away meanwhile.
+#[test]
+fn a_name_is_waited_for_anew_when_the_store_was_gone() {
+    let Some((cluster, _, a, _told)) = world() else { return };
+    let proxy = cluster.proxy();
+    let address = cluster.behind(&proxy);
+    std::thread::scope(|s| {
+        let second = s.spawn(move || join(address, "a", 2).map(|(member, _)| member));
+        std::thread::sleep(Duration::from_secs(1));
+        proxy.cut(true);
+        std::thread::sleep(Duration::from_secs(11));
+        proxy.cut(false);
+        // The name is held for a while yet.
+        std::thread::sleep(Duration::from_secs(2));
+        drop(a);
+        assert!(second.join().unwrap().is_ok());
+    });
+}
+
 #[test]
 fn a_name_is_free_when_its_lease_ends_and_who_lost_it_serves_nobody() {
     let Some((cluster, proxy, a, told)) = world() else { return };

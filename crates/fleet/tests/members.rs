@@ -13,7 +13,7 @@ use ropewalk_fleet::{
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn joined(
     address: StoreAddress,
@@ -165,6 +165,26 @@ fn a_node_that_is_cut_off_is_left_for_another() {
     eventually("it is revoked", || b.revoke("alice").is_ok());
     assert_eq!(from_a.recv_timeout(LIMIT), Ok(Evict::Revoked(PublicKey([1; 32]))));
     cluster.release(0);
+}
+
+/// Its lease outlasts a member that says nothing, and with it what stands under the lease.
+#[test]
+fn a_gateway_keeps_its_name_when_its_node_falls_silent() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(3);
+    // A leader that falls silent makes leases longer: one of these two nodes is none.
+    for node in [1, 2] {
+        let name = format!("at-{node}");
+        let (_member, _) = join(&cluster, &name, node);
+        let before = cluster.made(&format!("/test/fleet/gateway/{name}"));
+        assert!(before.is_some());
+        cluster.hold(node);
+        std::thread::sleep(Duration::from_secs(8));
+        assert_eq!(cluster.made(&format!("/test/fleet/gateway/{name}")), before, "node {node}");
+        cluster.release(node);
+    }
 }
 
 #[test]

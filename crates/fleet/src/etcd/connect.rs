@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -206,6 +206,7 @@ impl Caller {
         let mut last = StoreError::Gone("no member is named".into());
         for _ in 0..=self.etcd.members() {
             let at = self.etcd.current();
+            let asked = Instant::now();
             let is_old = self.open.as_ref().is_some_and(|(of, sender)| *of == at && !sender.is_closed());
             match self.ask(at, path, body).await {
                 Ok(answer) => return Ok(answer),
@@ -215,8 +216,8 @@ impl Caller {
                 Err(error) => {
                     self.open = None;
                     // A kept connection may have been closed at the other end without meaning
-                    // anything.
-                    if !is_old {
+                    // anything. A member that is silent is left at once: leases last a few seconds.
+                    if !is_old || asked.elapsed() >= PATIENCE {
                         self.etcd.leave(at);
                     }
                     last = error;

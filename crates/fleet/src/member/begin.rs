@@ -36,6 +36,8 @@ pub(super) async fn begin(shared: &Arc<Shared>, new_key: &StaticKey) -> Result<S
                 waited.get_or_insert_with(Instant::now);
             }
             Err(LedgerError::Store(error @ StoreError::Gone(_))) => {
+                // Leases last longer by the time that it is gone.
+                waited = None;
                 if said.is_none_or(|at| at.elapsed() >= COMPLAIN) {
                     tracing::warn!("{error}; waiting for it");
                     said = Some(Instant::now());

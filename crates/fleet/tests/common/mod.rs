@@ -181,6 +181,13 @@ impl Cluster {
         assert!(answer.contains("200 OK"), "{answer}");
     }
 
+    /// The revision at which a key was made.
+    pub(crate) fn made(&self, key: &str) -> Option<String> {
+        let answer = self.raw("/v3/kv/range", &format!(r#"{{"key":"{}"}}"#, STANDARD.encode(key)));
+        let (_, rest) = answer.split_once(r#""create_revision":""#)?;
+        Some(rest[..rest.find('"')?].to_owned())
+    }
+
     /// A line to it.
     pub(crate) fn ledger(&self, first: usize, tls: Option<&TlsFiles>) -> Ledger {
         let address = self.address(first);

@@ -108,7 +108,8 @@ impl std::fmt::Display for StoreSettings {
 /// With the exit code that fits.
 fn said(error: LedgerError) -> anyhow::Error {
     let code = match &error {
-        LedgerError::NameTaken(_) | LedgerError::UnknownName(_) | LedgerError::BadName => Code::Usage,
+        LedgerError::NameTaken(_) => Code::Taken,
+        LedgerError::UnknownName(_) | LedgerError::BadName => Code::Usage,
         LedgerError::Network { .. } | LedgerError::NoGateway | LedgerError::Store(StoreError::Clear) => {
             Code::Usage
         }

@@ -13,7 +13,7 @@ use super::pipe::{Inbox, News, Outgoing};
 use super::socket::{self, Shape};
 use super::{Ended, Target};
 use crate::poll::Interest;
-use ropewalk_time::Time;
+use ropewalk_time::{Duration, Time};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
@@ -122,9 +122,11 @@ impl Conn {
         self.stage == Stage::Open
     }
 
-    /// It makes room for others if it has to: no stream yet, or one that no session uses.
-    pub(super) fn is_half_open(&self) -> bool {
-        !self.is_open() || self.is_server() && self.used.is_none()
+    /// For how long it has been no stream yet, or one that no session uses: it makes room for
+    /// others if it has to.
+    pub(super) fn half_open(&self, now: Time) -> Option<Duration> {
+        let is_half_open = !self.is_open() || self.is_server() && self.used.is_none();
+        is_half_open.then(|| now.since(self.since))
     }
 
     /// A session has a path by it.
@@ -237,12 +239,7 @@ impl Conn {
     /// Takes in what has come, within bounds.
     pub(super) fn read(&mut self, room: &mut [u8], inbox: &Mutex<Inbox>, now: Time) -> Result<(), Ended> {
         for _ in 0..READS {
-            {
-                let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
-                // In one breath: whoever empties it sees that somebody waits.
-                self.paused = !inbox.has_room();
-                inbox.stalled |= self.paused;
-            }
+            self.paused = inbox.lock().unwrap_or_else(PoisonError::into_inner).stalls();
             if self.paused {
                 break;
             }

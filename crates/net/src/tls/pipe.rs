@@ -107,8 +107,15 @@ pub struct Inbox {
 
 impl Inbox {
     /// Room for more datagrams.
-    pub(super) fn has_room(&self) -> bool {
+    fn has_room(&self) -> bool {
         self.bytes.len() + self.runs.len() * size_of::<Run>() < INBOX
+    }
+
+    /// Whether it has no room. If so, whoever empties it sees that somebody waits.
+    pub(super) fn stalls(&mut self) -> bool {
+        let is_full = !self.has_room();
+        self.stalled |= is_full;
+        is_full
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -9,9 +9,11 @@ use crate::poll::{Events, Interest, Poller, Ready, Waker};
 use crate::udp::OpenError;
 use ropewalk_time::{Duration, Time};
 use rustls::ClientConfig;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -209,6 +211,8 @@ struct Thread {
     client: Option<Arc<ClientConfig>>,
     rate: Rate,
     conns: BTreeMap<u32, Conn>,
+    /// The connection that was resumed last.
+    resumed: u32,
     room: Box<[u8]>,
     tick: Time,
 }
@@ -234,6 +238,7 @@ impl Thread {
             client: None,
             rate: Rate::new(now),
             conns: BTreeMap::new(),
+            resumed: 0,
             room: vec![0; ROOM].into(),
             tick: now,
         })
@@ -288,8 +293,20 @@ impl Thread {
         for id in ready {
             self.drive(id, |conn, _, _| conn.write(now));
         }
-        let paused: Vec<u32> = self.conns.values().filter(|c| c.paused).map(|c| c.id).collect();
+        self.resume(now);
+    }
+
+    /// Reads connections that waited for room, in turns: where the loop is slow, the first few fill
+    /// the inbox each time.
+    fn resume(&mut self, now: Time) {
+        let later = self.conns.range((Bound::Excluded(self.resumed), Bound::Unbounded));
+        let turns = later.chain(self.conns.range(..=self.resumed));
+        let paused: Vec<u32> = turns.filter(|(_, conn)| conn.paused).map(|(id, _)| *id).collect();
         for id in paused {
+            if locked(&self.shared.inbox).stalls() {
+                return;
+            }
+            self.resumed = id;
             self.drive(id, |conn, room, shared| conn.read(room, &shared.inbox, now));
         }
     }
@@ -369,19 +386,22 @@ impl Thread {
 
     /// `true` if a handshake begins.
     fn admit(&mut self, stream: TcpStream, remote: SocketAddr, now: Time) -> bool {
-        let there = self.conns.values().map(|c| (c.remote.ip(), c.is_half_open()));
-        match limits::admit(remote.ip(), there) {
-            Verdict::Take => {}
-            Verdict::Replace => {
-                self.shared.refused.fetch_add(1, Ordering::Relaxed);
-                if let Some(id) = self.conns.values().find(|c| c.is_half_open()).map(|c| c.id) {
-                    self.end(id, Ended::Late("it made room for another"));
-                }
+        let there = self.conns.values().map(|c| (c.remote.ip(), c.half_open(now)));
+        let goes = match limits::admit(remote.ip(), there) {
+            Verdict::Take => None,
+            Verdict::Replace => self.oldest(now, |_| true),
+            Verdict::ReplaceOwn => {
+                let own = limits::network(remote.ip());
+                self.oldest(now, |address| limits::network(address) == own)
             }
             Verdict::Refuse => {
                 self.shared.refused.fetch_add(1, Ordering::Relaxed);
                 return false;
             }
+        };
+        if let Some(id) = goes {
+            self.shared.refused.fetch_add(1, Ordering::Relaxed);
+            self.end(id, Ended::Late("it made room for another"));
         }
         let Some(identity) = &self.identity else { return false };
         let config = Arc::clone(&identity.0);
@@ -390,6 +410,13 @@ impl Thread {
             Err(why) => tracing::debug!(%remote, %why, "a connection is of no use"),
         }
         true
+    }
+
+    /// The connection that has been half open for longest, of these addresses.
+    fn oldest(&self, now: Time, of: impl Fn(IpAddr) -> bool) -> Option<u32> {
+        let these = self.conns.values().filter(|c| of(c.remote.ip()));
+        let ages = these.filter_map(|c| Some((Reverse(c.half_open(now)?), c.id)));
+        ages.min().map(|(_, id)| id)
     }
 
     fn on_ready(&mut self, id: u32, ready: Ready, now: Time) {

@@ -1,7 +1,8 @@
 //! Both ends within one process, over the loopback interface.
 
 use super::*;
-use crate::tls::make_certificate;
+use crate::tls::{frame, make_certificate};
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::time::Instant;
 
@@ -234,4 +235,60 @@ fn many_half_open_connections_leave_room_for_a_client() {
     }
     let mut heard = Heard::default();
     heard.wait(&mut gateway, "open", |h| h.opened().is_some());
+}
+
+#[test]
+fn silent_connections_do_not_shut_out_others_of_their_address() {
+    let (gateway, at) = gateway();
+    let idle: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(at).unwrap()).collect();
+    let until = Instant::now() + PATIENCE;
+    while gateway.counts().1 < 8 {
+        assert!(Instant::now() < until, "{:?}", gateway.counts());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(limits::GRACE + Duration::from_millis(100));
+    let (mut client, id) = client(at);
+    let mut here = Heard::default();
+    here.wait(&mut client, "news", |h| !h.news.is_empty());
+    assert_eq!(here.opened(), Some(id), "{:?}", here.news);
+    drop(idle);
+}
+
+#[test]
+fn a_slow_loop_takes_from_all_streams() {
+    let (mut gateway, at) = gateway();
+    // Each second datagram begins a run, so what one receive call brings fills the inbox.
+    let mut frames = Vec::new();
+    while frames.len() < 1 << 20 {
+        frame::put(&mut frames, &[0; 2]);
+        frame::put(&mut frames, &[0; 1]);
+    }
+    let streams: Vec<_> = (1..=4).map(|n| silent(at, n).unwrap()).collect();
+    let send = |(mut tls, mut tcp)| {
+        let frames = frames.clone();
+        std::thread::spawn(move || {
+            let mut stream = rustls::Stream::new(&mut tls, &mut tcp);
+            while stream.write_all(&frames).is_ok() {}
+        })
+    };
+    let senders: Vec<_> = streams.into_iter().map(send).collect();
+    let mut inbox = Inbox::default();
+    let mut streams_of = |takes: usize| {
+        let (mut streams, mut count) = (BTreeSet::<u32>::new(), 0);
+        let until = Instant::now() + PATIENCE;
+        while count < takes {
+            assert!(Instant::now() < until, "{streams:?}");
+            std::thread::sleep(Duration::from_millis(3));
+            gateway.take(&mut inbox);
+            count += usize::from(inbox.runs().next().is_some());
+            streams.extend(inbox.runs().map(|(run, _)| run.id));
+        }
+        streams
+    };
+    // Until all of them wait for room.
+    streams_of(20);
+    let streams = streams_of(20);
+    assert_eq!(streams.len(), 4, "{streams:?}");
+    drop(gateway);
+    senders.into_iter().for_each(|sender| sender.join().unwrap());
 }

@@ -290,6 +290,18 @@ fn other_names_other_pages_and_other_methods_are_refused() {
 }
 
 #[test]
+fn any_loopback_address_can_be_listened_at() {
+    let states = States::new("web-address");
+    daemon(&states, 1);
+    let web = Web::start(&states, &["--listen", "127.0.0.2:0"]);
+    assert!(web.address.starts_with("127.0.0.2:"), "{}", web.address);
+    assert_eq!(web.ask("GET / HTTP/1.1\r\n", "").code, 200);
+    web.open();
+    let answer = ask(web.connect(), "GET / HTTP/1.1\r\n", "host: 127.0.0.3\r\n", "");
+    assert_eq!(answer.code, 421, "{answer:?}");
+}
+
+#[test]
 fn every_answer_has_the_headers_that_keep_others_out() {
     let states = States::new("web-headers");
     daemon(&states, 1);

@@ -5,7 +5,7 @@ use crate::exit::{Code, failure};
 use ropewalk_net::poll::Waker;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 /// Requests that may wait; more than that wait outside.
@@ -77,7 +77,13 @@ impl Outbox {
         let stopping = || failure(Code::NotRunning, "the daemon is stopping");
         self.posts.send(Post { request, reply }).map_err(|_| stopping())?;
         self.waker.wake();
-        answer.recv_timeout(PATIENCE).map_err(|_| stopping())
+        answer.recv_timeout(PATIENCE).map_err(|error| match error {
+            RecvTimeoutError::Disconnected => stopping(),
+            RecvTimeoutError::Timeout => failure(
+                Code::NotRunning,
+                format!("the daemon did not answer within {} s", PATIENCE.as_secs()),
+            ),
+        })
     }
 
     /// Asks the loop and does not wait, however much it has to do: who tells may be who the loop

@@ -1,21 +1,27 @@
-//! Metrics for Prometheus, by HTTP, on a thread of its own. Each scrape asks the loop for one snapshot; without scrapes they cost nothing.
+//! Metrics for Prometheus: what a daemon says of itself, as OpenMetrics.
+//!
+//! | file | what |
+//! |---|---|
+//! | `names`, `daemons` | which metrics there are |
+//! | `port` | where they are read |
+//! | `server` | HTTP within bounds, for the page of `ropewalk web` too |
 
 mod daemons;
 mod names;
+mod port;
+pub(crate) mod server;
 
 pub(crate) use daemons::{
     ACCESS_POINT, BUNCH_AP, BUNCH_BYPASSED, BUNCH_GATEWAY, CONTRIBUTOR, PEP, PEP_BYPASSED, PEP_RESET, ROAM,
 };
 pub(crate) use names::{GATEWAY, Kind, Metric, PATH, PEER, PROCESS};
+pub(crate) use port::serve;
 
 use crate::bunch::report::{BunchStatus, GatewayStatus};
 use crate::control::protocol::Response;
-use crate::exit::{Code, failure};
 use crate::report::Snapshot;
 use crate::report::pep::PepStatus;
 use crate::roam::report::RoamStatus;
-use oxhttp::Server;
-use oxhttp::model::{Body, Response as Answer, StatusCode};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::encoding::text::encode;
@@ -23,46 +29,6 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
-use std::time::Duration;
-
-/// What a scraper may take its time for.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Scrapers at a time.
-const SCRAPERS: usize = 4;
-const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// Starts to serve `http://address/metrics`; `ask` has the daemon say how it does.
-pub(crate) fn serve(
-    address: SocketAddr,
-    ask: impl Fn() -> anyhow::Result<Response> + Send + Sync + 'static,
-) -> anyhow::Result<()> {
-    let server = Server::new(move |request| match request.uri().path() {
-        "/metrics" => scrape(&ask),
-        _ => answer(StatusCode::NOT_FOUND, "text/plain", "metrics are at /metrics\n".into()),
-    });
-    let server = server.bind(address).with_global_timeout(PATIENCE).with_max_concurrent_connections(SCRAPERS);
-    server.spawn().map_err(|error| {
-        let taken = error.kind() == std::io::ErrorKind::AddrInUse;
-        let sentence =
-            format!("metrics cannot be served at {address}: {error}; choose another address with --metrics");
-        failure(if taken { Code::Taken } else { Code::Usage }, sentence)
-    })?;
-    tracing::info!(%address, "metrics at /metrics");
-    Ok(())
-}
-
-fn scrape(ask: &impl Fn() -> anyhow::Result<Response>) -> Answer<Body> {
-    match ask().ok().and_then(|r| text(r).ok()) {
-        Some(text) => answer(StatusCode::OK, TYPE, text),
-        None => answer(StatusCode::SERVICE_UNAVAILABLE, "text/plain", "the daemon is stopping\n".into()),
-    }
-}
-
-fn answer(status: StatusCode, kind: &str, text: String) -> Answer<Body> {
-    let built = Answer::builder().status(status).header("content-type", kind).body(Body::from(text));
-    built.unwrap_or_default()
-}
 
 fn text(response: Response) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("ropewalk");

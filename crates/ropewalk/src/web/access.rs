@@ -4,13 +4,15 @@
 //! read, and a key, which other ports of this machine are not sent. Whoever looks needs the cookie,
 //! whoever changes something both.
 
+use crate::metrics::server::local_host;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderMap;
-use http::header::{COOKIE, HOST, HeaderName, ORIGIN};
+use http::header::{COOKIE, HeaderName, ORIGIN};
 use rand::RngCore;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Browsers that are let in at a time; the one that came first goes first.
@@ -31,6 +33,8 @@ struct Session {
 #[derive(Debug)]
 pub(super) struct Access {
     cookie_name: String,
+    /// The address that the page is at, where it has one.
+    own: Option<IpAddr>,
     inner: Mutex<Inner>,
 }
 
@@ -63,10 +67,11 @@ pub(super) enum Refused {
 }
 
 impl Access {
-    /// Lets nobody in yet.
-    pub(super) fn new() -> Access {
+    /// Lets nobody in yet. The page is at the address `own`, unless it is at a socket.
+    pub(super) fn new(own: Option<IpAddr>) -> Access {
         // Cookies know no ports: two pages on one machine must not have the same name for theirs.
-        Access { cookie_name: format!("ropewalk-{}", &secret()[..8]), inner: Mutex::default() }
+        let cookie_name = format!("ropewalk-{}", &secret()[..8]);
+        Access { cookie_name, own, inner: Mutex::default() }
     }
 
     /// A token that is good once; the one before is good no more.
@@ -91,6 +96,24 @@ impl Access {
         }
         inner.sessions.push_back(session);
         Some(Admitted { cookie, key })
+    }
+
+    /// Whether a request was meant for this machine by its own name, and comes from this page where
+    /// it says where it comes from.
+    pub(super) fn is_meant_for_us(&self, headers: &HeaderMap, changes: bool) -> Result<(), Refused> {
+        let host = local_host(headers, self.own).ok_or(Refused::Host)?;
+        if headers.get(SITE).is_some_and(|site| site != "same-origin" && site != "none") && changes {
+            return Err(Refused::Origin);
+        }
+        let own = |origin: &str| {
+            origin.strip_prefix("http://").or(origin.strip_prefix("https://")).is_some_and(|o| o == host)
+        };
+        match headers.get(ORIGIN).map(|o| o.to_str()) {
+            None if changes => Err(Refused::Origin),
+            None => Ok(()),
+            Some(Ok(origin)) if own(origin) => Ok(()),
+            Some(_) => Err(Refused::Origin),
+        }
     }
 
     /// Whether this request may look.
@@ -118,35 +141,6 @@ impl Access {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether a request was meant for this machine by its own name, and comes from this page where it
-/// says where it comes from.
-pub(super) fn is_meant_for_us(headers: &HeaderMap, changes: bool) -> Result<(), Refused> {
-    let mut hosts = headers.get_all(HOST).into_iter();
-    let host = match (hosts.next().map(|h| h.to_str()), hosts.next()) {
-        (Some(Ok(host)), None) if is_local(host) => host,
-        _ => return Err(Refused::Host),
-    };
-    if headers.get(SITE).is_some_and(|site| site != "same-origin" && site != "none") && changes {
-        return Err(Refused::Origin);
-    }
-    let own = |origin: &str| {
-        origin.strip_prefix("http://").or(origin.strip_prefix("https://")).is_some_and(|o| o == host)
-    };
-    match headers.get(ORIGIN).map(|o| o.to_str()) {
-        None if changes => Err(Refused::Origin),
-        None => Ok(()),
-        Some(Ok(origin)) if own(origin) => Ok(()),
-        Some(_) => Err(Refused::Origin),
-    }
-}
-
-/// Whether an authority is this machine; the port may be a forwarded one.
-fn is_local(authority: &str) -> bool {
-    let port =
-        |rest: &str| rest.is_empty() || rest.strip_prefix(':').is_some_and(|p| p.parse::<u16>().is_ok());
-    ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| authority.strip_prefix(name).is_some_and(port))
 }
 
 fn same(a: &str, b: &str) -> bool {
@@ -178,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_token_is_good_once() {
-        let access = Access::new();
+        let access = Access::new(None);
         assert!(access.open("").is_none() && access.open("x").is_none());
         let (old, token) = (access.token(), access.token());
         assert!(access.open(&old).is_none(), "a later link is made instead of the earlier");
@@ -195,7 +189,7 @@ mod tests {
 
     #[test]
     fn browsers_are_bounded_and_the_first_goes() {
-        let access = Access::new();
+        let access = Access::new(None);
         let first = access.open(&access.token()).unwrap();
         let looks = |a: &Admitted| access.may_look(&headers(&[("cookie", &cookie_of(a))]));
         for _ in 0..SESSIONS - 1 {
@@ -208,29 +202,51 @@ mod tests {
 
     #[test]
     fn only_this_machine_by_its_own_names() {
+        let access = Access::new(None);
         for host in ["127.0.0.1:4580", "localhost", "localhost:8080", "[::1]:4580"] {
-            assert_eq!(is_meant_for_us(&headers(&[("host", host)]), false), Ok(()), "{host}");
+            assert_eq!(access.is_meant_for_us(&headers(&[("host", host)]), false), Ok(()), "{host}");
         }
         for host in ["evil.example:4580", "127.0.0.1.evil.example", "localhost.", "127.0.0.1:x", "[::1]x", ""]
         {
-            assert_eq!(is_meant_for_us(&headers(&[("host", host)]), false), Err(Refused::Host), "{host}");
+            let refused = access.is_meant_for_us(&headers(&[("host", host)]), false);
+            assert_eq!(refused, Err(Refused::Host), "{host}");
         }
-        assert_eq!(is_meant_for_us(&headers(&[]), false), Err(Refused::Host));
+        assert_eq!(access.is_meant_for_us(&headers(&[]), false), Err(Refused::Host));
         let two = headers(&[("host", "localhost"), ("host", "localhost")]);
-        assert_eq!(is_meant_for_us(&two, false), Err(Refused::Host));
+        assert_eq!(access.is_meant_for_us(&two, false), Err(Refused::Host));
+    }
+
+    #[test]
+    fn the_address_that_the_page_is_at_is_a_name_too() {
+        let at = |own: &str, host: &str| {
+            let access = Access::new(Some(own.parse().unwrap()));
+            access.is_meant_for_us(&headers(&[("host", host)]), false)
+        };
+        for host in ["127.0.0.2:4580", "127.0.0.2", "127.0.0.1:4580", "localhost"] {
+            assert_eq!(at("127.0.0.2", host), Ok(()), "{host}");
+        }
+        assert_eq!(at("::1", "[::1]:4580"), Ok(()));
+        for host in ["127.0.0.20", "127.0.0.3:4580", "127.0.0.2.evil.example"] {
+            assert_eq!(at("127.0.0.2", host), Err(Refused::Host), "{host}");
+        }
+        assert_eq!(at("127.0.0.1", "127.0.0.2:4580"), Err(Refused::Host));
     }
 
     #[test]
     fn changes_come_from_the_page_itself() {
+        let access = Access::new(None);
         let from = |origin: &str| headers(&[("host", "127.0.0.1:4580"), ("origin", origin)]);
-        assert_eq!(is_meant_for_us(&from("http://127.0.0.1:4580"), true), Ok(()));
+        assert_eq!(access.is_meant_for_us(&from("http://127.0.0.1:4580"), true), Ok(()));
         for origin in ["http://127.0.0.1:4581", "http://evil.example", "null", "127.0.0.1:4580"] {
-            assert_eq!(is_meant_for_us(&from(origin), true), Err(Refused::Origin), "{origin}");
-            assert_eq!(is_meant_for_us(&from(origin), false), Err(Refused::Origin), "{origin}");
+            for changes in [true, false] {
+                let refused = access.is_meant_for_us(&from(origin), changes);
+                assert_eq!(refused, Err(Refused::Origin), "{origin}");
+            }
         }
-        assert_eq!(is_meant_for_us(&headers(&[("host", "localhost")]), true), Err(Refused::Origin));
+        let none = headers(&[("host", "localhost")]);
+        assert_eq!(access.is_meant_for_us(&none, true), Err(Refused::Origin));
         let mut cross = from("http://127.0.0.1:4580");
         cross.insert(SITE, "same-site".parse().unwrap());
-        assert_eq!(is_meant_for_us(&cross, true), Err(Refused::Origin));
+        assert_eq!(access.is_meant_for_us(&cross, true), Err(Refused::Origin));
     }
 }

@@ -105,13 +105,14 @@ impl Feed {
     pub(super) fn run(mut self) {
         loop {
             let began = Instant::now();
-            match self.look() {
+            let look = self.look();
+            let answered = look.is_ok();
+            match look {
                 Ok(view) => self.take(view),
                 Err(error) => self.lose(&error),
             }
             let watched = self.shared.watchers.load(Ordering::Relaxed) > 0;
-            let pause = if watched { WATCHED } else { UNWATCHED };
-            std::thread::sleep(pause.max(began.elapsed() * SHARE).saturating_sub(began.elapsed()));
+            std::thread::sleep(pause(began.elapsed(), answered, watched));
         }
     }
 
@@ -138,11 +139,17 @@ impl Feed {
         }
         self.uptime = now.uptime_s.max(f64::MIN_POSITIVE);
         let many = now.role == "gateway" || now.role == "ap";
-        // A daemon of an earlier version keeps no events.
-        if let Ok(Response::History { clock_ns, events }) =
-            line.ask(&Request::History { since: timeline.seen() })
-        {
-            timeline.take(&events, many, |ns| at - clock_ns.saturating_sub(ns) as f64 / 1e9);
+        if many {
+            timeline.end_gone(&now, at);
+        }
+        match line.ask(&Request::History { since: timeline.seen() }) {
+            Ok(Response::History { clock_ns, events }) => {
+                timeline.take(&events, many, |ns| at - clock_ns.saturating_sub(ns) as f64 / 1e9);
+            }
+            Ok(_) => {}
+            // A daemon of an earlier version keeps no events.
+            Err(error) if kind_of(&error) == Code::Usage => {}
+            Err(error) => return Err(error),
         }
         timeline.compare(&now, at);
         Ok(self.looks.view(&now, at))
@@ -209,6 +216,16 @@ impl Feed {
     }
 }
 
+/// How long to wait after a look.
+fn pause(took: Duration, answered: bool, watched: bool) -> Duration {
+    // How long no answer came says nothing of the daemon's work.
+    if !answered {
+        return UNWATCHED;
+    }
+    let pause = if watched { WATCHED } else { UNWATCHED };
+    pause.max(took * SHARE).saturating_sub(took)
+}
+
 fn roam(line: &mut Line) -> anyhow::Result<View> {
     match line.ask(&Request::Roam {})? {
         Response::Roam { status } => Ok(View::of_roam(*status, wall())),
@@ -225,4 +242,19 @@ fn event(name: &str, data: &impl Serialize) -> Bytes {
 /// Seconds since 1970.
 fn wall() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_look_is_soon_followed_by_another() {
+        let (ms, s) = (Duration::from_millis, Duration::from_secs);
+        assert_eq!([pause(ms(5), true, true), pause(ms(5), true, false)], [ms(245), ms(995)]);
+        assert_eq!(pause(s(1), true, true), s(9), "a daemon with much to tell is asked less");
+        for took in [ms(1), s(5), s(10)] {
+            assert_eq!([pause(took, false, true), pause(took, false, false)], [UNWATCHED; 2], "{took:?}");
+        }
+    }
 }

@@ -8,7 +8,7 @@
 //! | `timeline` | what happened when |
 //! | `access` | who may see the page, and who may change something |
 //! | `actions` | what a page may change |
-//! | `server` | HTTP |
+//! | `server` | what is answered by HTTP |
 //! | `assets` | the page itself, from `crates/ropewalk/web` |
 
 mod access;
@@ -87,7 +87,8 @@ pub(crate) fn run(args: &Web) -> anyhow::Result<()> {
     std::thread::Builder::new().name("feed".into()).spawn(move || feed.run())?;
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_io().enable_time().max_blocking_threads(WAITING).build()?;
-    let outcome = runtime.block_on(serve(args, Site::new(Access::new(), shared), &ended));
+    let own = args.socket.is_none().then(|| args.listen.ip());
+    let outcome = runtime.block_on(serve(args, Site::new(Access::new(own), shared), &ended));
     // Pages that are open are not waited for.
     runtime.shutdown_background();
     outcome

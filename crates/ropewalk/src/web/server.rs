@@ -1,43 +1,30 @@
-//! HTTP for browsers of this machine: bounded in connections, in bytes of a request, and in
-//! patience.
+//! What is answered to browsers of this machine.
 
-use super::access::{self, Access, Refused};
+use super::access::{Access, Refused};
 use super::actions::{self, Action};
 use super::assets::{ASSETS, Asset};
 use super::feed::{Published, Shared};
 use super::rings::Span;
+use crate::metrics::server::{HEAD, Pulse, Server};
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Connections at a time; more than that wait.
-pub(super) const CONNECTIONS: usize = 32;
-/// A request's head has to be there within this, and so has its body.
-const HEAD: Duration = Duration::from_secs(5);
 /// A connection that nothing happened on for this long is closed.
 const IDLE: Duration = Duration::from_secs(30);
-/// How often that is looked at.
-const LOOK: Duration = Duration::from_secs(5);
-/// Most bytes of a request's head.
-const HEAD_MAX: usize = 16 * 1024;
-/// Most headers of a request.
-const HEADERS_MAX: usize = 64;
 /// Most bytes of a request's body.
 const BODY_MAX: usize = 4096;
 /// Whatever goes wrong, a page loads and asks nothing but its own.
@@ -50,15 +37,13 @@ const JSON: &str = "application/json";
 pub(super) struct Site {
     pub access: Access,
     pub shared: Arc<Shared>,
-    connections: Arc<Semaphore>,
-    began: Instant,
+    server: Server,
 }
 
 impl Site {
     /// For browsers that `access` lets in.
     pub(super) fn new(access: Access, shared: Arc<Shared>) -> Arc<Site> {
-        let connections = Arc::new(Semaphore::new(CONNECTIONS));
-        Arc::new(Site { access, shared, connections, began: Instant::now() })
+        Arc::new(Site { access, shared, server: Server::new(IDLE, true) })
     }
 
     /// Answers on a connection, on a task of its own, once there is room for it.
@@ -66,32 +51,10 @@ impl Site {
         self: &Arc<Site>,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     ) {
-        let Ok(room) = Arc::clone(&self.connections).acquire_owned().await else { return };
+        let Some(room) = self.server.room().await else { return };
         let site = Arc::clone(self);
-        tokio::spawn(async move {
-            site.converse(stream).await;
-            drop(room);
-        });
-    }
-
-    async fn converse(self: Arc<Site>, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let pulse = Arc::new(Pulse { began: self.began, last: AtomicU64::new(0) });
-        pulse.beat();
-        let (site, beats) = (Arc::clone(&self), Arc::clone(&pulse));
-        let service = service_fn(move |request| {
-            beats.beat();
-            let (site, beats) = (Arc::clone(&site), Arc::clone(&beats));
-            async move { Ok::<_, Infallible>(site.answer(request, beats).await) }
-        });
-        let mut server = http1::Builder::new();
-        server
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD)
-            .max_buf_size(HEAD_MAX)
-            .max_headers(HEADERS_MAX);
-        let mut connection = Box::pin(server.serve_connection(TokioIo::new(stream), service));
-        // Also a browser that takes nothing of what it is sent is not waited for.
-        while timeout(LOOK, &mut connection).await.is_err() && pulse.silent() < IDLE {}
+        let answer = move |request, pulse| Arc::clone(&site).answer(request, pulse);
+        self.server.converse(room, stream, answer);
     }
 
     async fn answer(self: Arc<Site>, request: Request<Incoming>, pulse: Arc<Pulse>) -> Response<Page> {
@@ -114,7 +77,7 @@ impl Site {
         pulse: Arc<Pulse>,
     ) -> Result<Response<Page>, Trouble> {
         let changes = request.method() != Method::GET && request.method() != Method::HEAD;
-        access::is_meant_for_us(request.headers(), changes)?;
+        self.access.is_meant_for_us(request.headers(), changes)?;
         let path = request.uri().path();
         if let Some(asset) = ASSETS.iter().find(|a| a.path == path) {
             return if changes { Err(Trouble::method()) } else { Ok(file(asset)) };
@@ -211,23 +174,6 @@ async fn tell(shared: Arc<Shared>, page: mpsc::Sender<Bytes>) {
     shared.watchers.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// When something happened last on a connection.
-#[derive(Debug)]
-struct Pulse {
-    began: Instant,
-    last: AtomicU64,
-}
-
-impl Pulse {
-    fn beat(&self) {
-        self.last.store(self.began.elapsed().as_millis() as u64, Ordering::Relaxed);
-    }
-
-    fn silent(&self) -> Duration {
-        self.began.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
-    }
-}
-
 /// What is sent back.
 enum Page {
     Whole(Full<Bytes>),
@@ -290,9 +236,10 @@ impl Trouble {
 impl From<Refused> for Trouble {
     fn from(refused: Refused) -> Trouble {
         let (status, words) = match refused {
-            Refused::Host => {
-                (StatusCode::MISDIRECTED_REQUEST, "this page is at 127.0.0.1, localhost or [::1] only")
-            }
+            Refused::Host => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "this page is for this machine: open the link that `ropewalk web` printed",
+            ),
             Refused::Origin => (StatusCode::FORBIDDEN, "another page asked for this"),
             Refused::Cookie => (StatusCode::UNAUTHORIZED, "open the link that `ropewalk web` printed"),
             Refused::Key => {

@@ -3,7 +3,8 @@
 use crate::report::history::{Happened, What};
 use crate::report::{Snapshot, Uplink, table};
 use serde::Serialize;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::net::SocketAddr;
 
 /// Entries that are kept.
 const ENTRIES: usize = 256;
@@ -31,6 +32,8 @@ pub(super) struct Entry {
 #[derive(Debug)]
 struct Outage {
     since: f64,
+    /// What the path is called in lines.
+    shown: String,
     /// Its line, once it is dead.
     entry: Option<u64>,
 }
@@ -87,7 +90,10 @@ impl Timeline {
             What::Refused { why } => self.add(at, "bad", why.clone()),
             What::Unreachable {} => self.add(at, "bad", "no path leads to the gateway".into()),
             What::ClientUp { peer } => self.add(at, "good", format!("{peer} connected")),
-            What::ClientDown { peer, why } => self.add(at, "plain", format!("{peer} disconnected: {why}")),
+            What::ClientDown { peer, why } => {
+                self.end(at, |whose, _| whose == peer);
+                self.add(at, "plain", format!("{peer} disconnected: {why}"));
+            }
             What::Exhausted { name } => self.add(at, "bad", format!("{name} has used its allowance up")),
             What::Carrier { name, carrier } if carrier == "tls" => {
                 self.add(at, "plain", format!("{name} goes by TLS: UDP does not pass"));
@@ -111,7 +117,8 @@ impl Timeline {
                 if !self.outages.contains_key(&key) && self.outages.len() >= OUTAGES {
                     return;
                 }
-                let outage = self.outages.entry(key.clone()).or_insert(Outage { since: at, entry: None });
+                let new = || Outage { since: at, shown: shown.to_owned(), entry: None };
+                let outage = self.outages.entry(key.clone()).or_insert_with(new);
                 if let (None, "down") = (outage.entry, state) {
                     let since = outage.since;
                     let id = self.add_entry(since, "bad", format!("{shown} is dead"), true);
@@ -121,15 +128,37 @@ impl Timeline {
                 }
             }
             "active" => match self.outages.remove(&key) {
-                Some(outage) => self.over(&outage, shown, at),
+                Some(outage) => self.over(&outage, at),
                 None => self.add(at, "good", format!("{shown} works")),
             },
             _ => {}
         }
     }
 
-    fn over(&mut self, outage: &Outage, shown: &str, at: f64) {
-        let lasted = (at - outage.since).max(0.0);
+    /// Ends the outages that `ends` picks by peer and path.
+    fn end(&mut self, at: f64, ends: impl Fn(&str, &str) -> bool) {
+        let keys: Vec<_> = self.outages.keys().filter(|(peer, name)| ends(peer, name)).cloned().collect();
+        for key in keys {
+            if let Some(outage) = self.outages.remove(&key) {
+                self.over(&outage, at);
+            }
+        }
+    }
+
+    /// Gateway: ends the outages of paths that are gone, as when a client has another port. Call it
+    /// before later events are taken: they may be of paths that `now` does not have.
+    pub(super) fn end_gone(&mut self, now: &Snapshot, at: f64) {
+        if self.outages.is_empty() {
+            return;
+        }
+        let paths =
+            now.peers.iter().flat_map(|p| p.paths.iter().map(move |path| (p.name.as_str(), path.remote)));
+        let there: HashSet<(&str, Option<SocketAddr>)> = paths.collect();
+        self.end(at, |peer, name| !there.contains(&(peer, name.parse::<SocketAddr>().ok())));
+    }
+
+    fn over(&mut self, outage: &Outage, at: f64) {
+        let (shown, lasted) = (&outage.shown, (at - outage.since).max(0.0));
         if let Some(entry) = self.entries.iter_mut().find(|e| Some(e.id) == outage.entry) {
             (entry.text, entry.lasts) = (format!("{shown} was dead for {}", span(lasted)), false);
             self.version += 1;
@@ -153,13 +182,7 @@ impl Timeline {
             }
             for old in before.iter().filter(|old| now.uplinks.iter().all(|new| new.name != old.name)) {
                 self.add(at, "plain", format!("{} was removed", old.name));
-                let gone = |(_, name): &(String, String)| *name == old.name;
-                let keys: Vec<_> = self.outages.keys().filter(|k| gone(k)).cloned().collect();
-                for key in keys {
-                    if let Some(outage) = self.outages.remove(&key) {
-                        self.over(&outage, &old.name, at);
-                    }
-                }
+                self.end(at, |_, name| name == old.name);
             }
         }
         self.uplinks = Some(now.uplinks.clone());
@@ -193,6 +216,7 @@ fn span(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::{Path, Peer};
 
     fn state(seq: u64, name: &str, state: &str) -> Happened {
         let what = What::Path { peer: "gateway".into(), name: name.into(), state: state.into() };
@@ -249,6 +273,56 @@ mod tests {
         ];
         assert_eq!(texts(&timeline), want);
         assert!(timeline.outages.is_empty());
+    }
+
+    fn of_client(n: u64, state: &str) -> What {
+        What::Path { peer: "alice".into(), name: format!("192.0.2.1:{n}"), state: state.into() }
+    }
+
+    fn lasting(timeline: &Timeline) -> usize {
+        timeline.entries().iter().filter(|e| e.lasts).count()
+    }
+
+    #[test]
+    fn outages_end_with_their_session() {
+        let (mut timeline, mut seq) = (Timeline::default(), 0);
+        let mut take = |timeline: &mut Timeline, what: What| {
+            seq += 1;
+            timeline.take(&[Happened { seq, at_ns: seq * 1_000_000_000, what }], true, |ns| ns as f64 / 1e9);
+        };
+        for n in 1..=300 {
+            take(&mut timeline, of_client(n, "suspect"));
+            take(&mut timeline, of_client(n, "down"));
+            take(&mut timeline, What::ClientDown { peer: "alice".into(), why: "silent for too long".into() });
+        }
+        assert_eq!((lasting(&timeline), timeline.outages.len()), (0, 0));
+        assert!(texts(&timeline).contains(&"alice's path 192.0.2.1:300 was dead for 2.0 s"));
+        take(&mut timeline, of_client(301, "down"));
+        take(&mut timeline, What::ClientDown { peer: "bob".into(), why: "it said goodbye".into() });
+        assert_eq!((lasting(&timeline), timeline.outages.len()), (1, 1));
+    }
+
+    #[test]
+    fn outages_end_with_their_address() {
+        let mut timeline = Timeline::default();
+        let down = Happened { seq: 1, at_ns: 0, what: of_client(5, "down") };
+        timeline.take(&[down], true, |_| 1.0);
+        let snapshot = |name: &str, port: u16| {
+            let remote: Option<SocketAddr> = Some(([192, 0, 2, 1], port).into());
+            let paths = vec![Path { remote, ..Path::default() }];
+            Snapshot {
+                peers: vec![Peer { name: name.into(), paths, ..Peer::default() }],
+                ..Snapshot::default()
+            }
+        };
+        timeline.end_gone(&snapshot("alice", 5), 2.0);
+        assert_eq!(texts(&timeline), ["alice's path 192.0.2.1:5 is dead"]);
+        timeline.end_gone(&snapshot("alice", 6), 3.5);
+        assert_eq!(texts(&timeline), ["alice's path 192.0.2.1:5 was dead for 2.5 s"]);
+        assert_eq!((lasting(&timeline), timeline.outages.len()), (0, 0));
+        timeline.take(&[Happened { seq: 2, at_ns: 0, what: of_client(5, "down") }], true, |_| 4.0);
+        timeline.end_gone(&snapshot("bob", 5), 5.0);
+        assert!(timeline.outages.is_empty(), "another client has that address now");
     }
 
     #[test]

@@ -7,13 +7,13 @@
 use crate::exit::{Code, failure};
 use anyhow::Context;
 use ipnet::IpNet;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,8 +23,8 @@ const WAITING: usize = 32;
 const PROGRAMS: usize = 16;
 /// How long one may run.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the daemon waits for them when it ends.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long the daemon waits for them when it ends: one may run already.
+const FAREWELL: Duration = Duration::from_secs(12);
 /// Between looks at a program that runs.
 const LOOK: Duration = Duration::from_millis(20);
 /// Where programs are looked for if the daemon has no `PATH`.
@@ -57,7 +57,7 @@ impl Happened {
 /// The programs of a directory, and what they were told last.
 #[derive(Debug)]
 pub(crate) struct Hooks {
-    events: SyncSender<Happened>,
+    queue: Arc<Queue>,
     worker: JoinHandle<()>,
     /// Paths that are up.
     up: BTreeSet<String>,
@@ -73,12 +73,13 @@ impl Hooks {
     /// The directory is none, or others may write into it.
     pub(crate) fn start(dir: &Path, device: &str) -> anyhow::Result<Hooks> {
         check(dir).map_err(|why| failure(Code::Usage, format!("--hooks {}: {why}", dir.display())))?;
-        let (events, inbox) = sync_channel(WAITING);
+        let queue = Arc::new(Queue::default());
+        let inbox = Arc::clone(&queue);
         let (dir, device) = (dir.to_owned(), device.to_owned());
         let thread = std::thread::Builder::new().name("hooks".into());
         let worker =
             thread.spawn(move || work(&inbox, &dir, &device)).context("a thread cannot be started")?;
-        Ok(Hooks { events, worker, up: BTreeSet::new(), inside: Vec::new(), is_connected: false })
+        Ok(Hooks { queue, worker, up: BTreeSet::new(), inside: Vec::new(), is_connected: false })
     }
 
     /// The gateway let this machine in.
@@ -108,18 +109,78 @@ impl Hooks {
     }
 
     fn tell(&self, happened: Happened) {
-        if let Err(error) = self.events.try_send(happened) {
-            tracing::warn!("hooks are behind: {error}; an event is not told");
+        self.queue.put(happened);
+    }
+
+    /// The client ends: the last events, and some time for the programs. That it ends comes first,
+    /// and what paths did before is told no more.
+    pub(crate) fn finish(self) {
+        self.queue.forget_paths();
+        if self.is_connected {
+            self.tell(Happened::Disconnected);
+        }
+        self.up.iter().for_each(|p| self.tell(Happened::PathDown(p.clone())));
+        self.queue.end();
+        let until = Instant::now() + FAREWELL;
+        while !self.worker.is_finished() {
+            if Instant::now() >= until {
+                tracing::warn!("hooks take more than {} s: the last events are not told", FAREWELL.as_secs());
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+impl Drop for Hooks {
+    fn drop(&mut self) {
+        self.queue.end();
+    }
+}
+
+/// Events that wait for the programs.
+#[derive(Debug, Default)]
+struct Queue {
+    /// In order; and whether no more come.
+    waiting: Mutex<(VecDeque<Happened>, bool)>,
+    changed: Condvar,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, (VecDeque<Happened>, bool)> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, happened: Happened) {
+        let mut waiting = self.lock();
+        if waiting.0.len() < WAITING {
+            waiting.0.push_back(happened);
+            self.changed.notify_one();
+        } else {
+            tracing::warn!("hooks are behind: {} is not told", happened.name());
         }
     }
 
-    /// The client ends: the last events, and some time for the programs.
-    pub(crate) fn finish(mut self) {
-        self.paths(BTreeSet::new());
-        drop(self.events);
-        let until = Instant::now() + FAREWELL;
-        while !self.worker.is_finished() && Instant::now() < until {
-            std::thread::sleep(LOOK);
+    fn forget_paths(&self) {
+        self.lock().0.retain(|h| !matches!(h, Happened::PathUp(_) | Happened::PathDown(_)));
+    }
+
+    fn end(&self) {
+        self.lock().1 = true;
+        self.changed.notify_one();
+    }
+
+    /// The next event, when there is one; `None` at the end.
+    fn next(&self) -> Option<Happened> {
+        let mut waiting = self.lock();
+        loop {
+            if let Some(happened) = waiting.0.pop_front() {
+                return Some(happened);
+            }
+            if waiting.1 {
+                return None;
+            }
+            waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -137,8 +198,8 @@ fn check(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn work(inbox: &Receiver<Happened>, dir: &Path, device: &str) {
-    while let Ok(happened) = inbox.recv() {
+fn work(inbox: &Queue, dir: &Path, device: &str) {
+    while let Some(happened) = inbox.next() {
         for program in programs(dir) {
             let name = program.display();
             let mut command = environment(&program, &happened, device);
@@ -245,8 +306,11 @@ mod tests {
         hooks.paths(all(&["wan2"]));
         hooks.paths(all(&[]));
         hooks.paths(all(&["wan1"]));
+        let told = || fs::read_to_string(&log).unwrap_or_default();
+        while told().lines().count() < 8 {
+            std::thread::sleep(LOOK);
+        }
         hooks.finish();
-        let told = fs::read_to_string(log).unwrap();
         let lines = [
             "connected rw0 10.77.0.2/24",
             "path-up rw0 wan1",
@@ -256,10 +320,25 @@ mod tests {
             "disconnected rw0",
             "path-up rw0 wan1",
             "connected rw0 10.77.0.2/24",
-            "path-down rw0 wan1",
             "disconnected rw0",
+            "path-down rw0 wan1",
         ];
-        assert_eq!(told.lines().collect::<Vec<_>>(), lines);
+        assert_eq!(told().lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
+    fn an_end_is_told_before_what_paths_did() {
+        let scratch = Scratch::new();
+        let log = scratch.0.path().join("log");
+        hook(scratch.0.path(), "slow", &format!("sleep 1; echo $ROPEWALK_EVENT >>{}", log.display()), 0o700);
+        let mut hooks = Hooks::start(scratch.0.path(), "rw0").unwrap();
+        hooks.connected(&["10.77.0.2/24".parse().unwrap()]);
+        for n in 0..40 {
+            hooks.paths(all(if n % 2 == 0 { &["wan1", "wan2"] } else { &["wan2"] }));
+        }
+        hooks.finish();
+        let told = fs::read_to_string(log).unwrap();
+        assert!(told.starts_with("connected\ndisconnected\npath-down\n"), "{told}");
     }
 
     #[test]

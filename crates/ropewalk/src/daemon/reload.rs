@@ -10,6 +10,8 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub(crate) struct Reload {
     path: Option<PathBuf>,
+    /// As it was at the start: some keys count from there until the end.
+    started: File,
     current: File,
     /// `--log` was given, which goes before the file.
     level_fixed: bool,
@@ -18,7 +20,7 @@ pub(crate) struct Reload {
 impl Reload {
     /// What was read at the start.
     pub(crate) fn new(path: Option<PathBuf>, current: File, level_fixed: bool) -> Reload {
-        Reload { path, current, level_fixed }
+        Reload { path, started: current.clone(), current, level_fixed }
     }
 
     /// Reads the file again, applies what both ends have in common, and says what has to wait. `None` if the old one stays in force.
@@ -36,20 +38,12 @@ impl Reload {
                 return None;
             }
         };
-        for key in fixed(&self.current, &new) {
+        for key in fixed(&self.started, &new) {
             tracing::warn!("{key} is fixed while the daemon runs: its new value counts from the next start");
         }
-        let keep = |e: &Engine| Engine {
-            tun_mtu: self.current.engine.tun_mtu,
-            memory: self.current.engine.memory,
-            ..e.clone()
-        };
+        let engine = applied(&self.current.engine, &new.engine);
         let Config { backhaul, client_to_client, .. } = running.core.engine.config().clone();
-        running.core.engine.reconfigure(Config {
-            backhaul,
-            client_to_client,
-            ..keep(&new.engine).to_config()
-        });
+        running.core.engine.reconfigure(Config { backhaul, client_to_client, ..engine.to_config() });
         running.set_busy_poll(new.engine.busy_poll());
         if !self.level_fixed
             && new.log.level != self.current.log.level
@@ -58,9 +52,26 @@ impl Reload {
             tracing::error!("{error:#}");
         }
         tracing::info!("the configuration was read again");
-        self.current = new.clone();
+        self.current = File { engine, ..new.clone() };
         Some(new)
     }
+}
+
+/// What is in force after `new` was read where `old` was: some keys stay until the daemon ends.
+fn applied(old: &Engine, new: &Engine) -> Engine {
+    let mut engine = Engine {
+        tun_mtu: old.tun_mtu,
+        memory: old.memory,
+        ordered: old.ordered,
+        queue_packets: old.queue_packets,
+        nice: old.nice,
+        ..new.clone()
+    };
+    if old.lives_on_completions() != new.lives_on_completions() {
+        // The controller goes with the scheduler: none is for links that report completions.
+        (engine.scheduler, engine.congestion) = (old.scheduler.clone(), old.congestion.clone());
+    }
+    engine
 }
 
 /// Keys that changed and cannot change.
@@ -91,10 +102,16 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("up.path (which paths there are)", names(old) != names(new)),
         ("[ap]", old.ap != new.ap),
         ("[repeater]", old.repeater != new.repeater),
+        ("up.hooks", old.up.hooks != new.up.hooks),
+        ("up.chacha20", old.up.chacha20 != new.up.chacha20),
+        ("up.timeout-s", old.up.timeout_s != new.up.timeout_s),
+        ("engine.ordered", old.engine.ordered != new.engine.ordered),
+        ("engine.queue-packets", old.engine.queue_packets != new.engine.queue_packets),
+        ("engine.nice", old.engine.nice != new.engine.nice),
         ("engine.tun-mtu", old.engine.tun_mtu != new.engine.tun_mtu),
         ("engine.memory", old.engine.memory != new.engine.memory),
         (
-            "engine.scheduler (from or to backpressure)",
+            "engine.scheduler (from or to backpressure, and engine.congestion with it)",
             old.engine.lives_on_completions() != new.engine.lives_on_completions(),
         ),
         ("log.format", old.log.format != new.log.format),
@@ -117,6 +134,7 @@ fn names(file: &File) -> Vec<String> {
 mod tests {
     use super::*;
     use ropewalk_bond::schedule::Kind;
+    use ropewalk_cc::Algorithm;
 
     #[test]
     fn what_cannot_change_is_named() {
@@ -138,7 +156,20 @@ mod tests {
             [Kind::EarliestArrival, Kind::MinRtt, Kind::Backpressure].map(with);
         assert!(fixed(&default, &other).is_empty());
         for (old, new) in [(&default, &backpressure), (&backpressure, &default)] {
-            assert_eq!(fixed(old, new), ["engine.scheduler (from or to backpressure)"]);
+            let [named] = fixed(old, new)[..] else { panic!("one key") };
+            assert!(named.starts_with("engine.scheduler (from or to backpressure"), "{named}");
         }
+    }
+
+    #[test]
+    fn what_was_refused_is_refused_again() {
+        let old = Engine::default();
+        let mut new = Engine { tun_mtu: 1300, ordered: false, keepalive_s: 5, ..Engine::default() };
+        new.scheduler.0 = Kind::Backpressure;
+        new.congestion.0 = Algorithm::None;
+        let wanted = Engine { keepalive_s: 5, ..Engine::default() };
+        let once = applied(&old, &new);
+        assert_eq!(once, wanted);
+        assert_eq!(applied(&once, &new), wanted);
     }
 }

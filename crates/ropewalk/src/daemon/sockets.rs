@@ -57,17 +57,26 @@ impl Sockets {
         self.links.iter()
     }
 
-    /// Sends a batch by the socket of its route. The kernel has a copy of it then, or nothing of it.
+    /// Sends a batch by the socket of its route. The kernel has a copy of it then; after an error, of
+    /// a part of it or of nothing.
     pub(crate) fn send(&mut self, t: &Transmit<'_>) -> Result<(), SendError> {
         let Some(link) = self.get_mut(t.route.link) else { return Ok(()) };
-        let batch = ropewalk_net::udp::Transmit {
+        let mut batch = ropewalk_net::udp::Transmit {
             to: t.route.remote,
             from: t.route.local,
             tos: ECT0,
             segment_size: t.segment,
             data: t.bytes,
         };
-        link.socket.send(&batch).map(drop)
+        // What is left after a part says why when it is asked for.
+        while !batch.data.is_empty() {
+            let sent = link.socket.send(&batch)?;
+            if sent == 0 {
+                break;
+            }
+            batch.data = &batch.data[sent.min(batch.data.len())..];
+        }
+        Ok(())
     }
 
     /// Receives from the socket with this number, if it is there still.

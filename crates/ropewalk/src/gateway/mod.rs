@@ -278,9 +278,10 @@ impl Role for Gateway {
     }
 
     fn on_reload(&mut self, running: &mut Running, _now: Time) {
-        self.reload.again(running);
+        if self.reload.again(running).is_some() {
+            self.audit.note(Entry::new("reloaded"));
+        }
         self.keeper.again();
-        self.audit.note(Entry::new("reloaded"));
         let read = self.certificate.as_ref().and_then(Certificate::again);
         match (read, running.core.streams.tls()) {
             (Some(Ok(identity)), Some(tls)) => {

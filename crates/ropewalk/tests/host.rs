@@ -155,8 +155,11 @@ fn a_revocation_on_a_full_disk_ends_the_session_and_can_be_repeated() {
     let mut gateway = net.serve(&[]);
     let token = net.invite("alice");
     let mut client = net.up(&token, &[]);
-    disk.fill();
     let state = net.states.of("gateway");
+    let forward = ["forward", "add", "alice", "tcp", "8080", "--state", &state];
+    let (code, _, words) = ropewalk(&forward);
+    assert_eq!(code, 0, "{words}");
+    disk.fill();
     let revoke = || ropewalk(&["revoke", "alice", "--state", &state]);
     for _ in 0..2 {
         let (code, _, words) = revoke();
@@ -176,6 +179,9 @@ fn a_revocation_on_a_full_disk_ends_the_session_and_can_be_repeated() {
     assert_eq!(revoke().0, 9);
     std::fs::remove_file(disk.ballast()).unwrap();
     assert_eq!(revoke(), (0, String::new(), "alice is revoked\n".into()));
+    // Nor does the next of that name have what this one had.
+    let grants = std::fs::read_to_string(Path::new(&state).join("grants.json")).unwrap();
+    assert!(grants.contains("\"forwards\": []"), "{grants}");
     gateway.stop();
     let _gateway = net.serve(&[]);
     let state = net.states.of("client");
@@ -361,4 +367,54 @@ fn a_route_that_is_taken_keeps_no_other_back() {
     wants("");
     client.signal(Signal::HUP).unwrap();
     eventually("both are gone", || !goes("198.51.100.0/24") && !goes("203.0.113.0/24"));
+}
+
+/// Who reached this machine from outside is answered as before, from the moment that everything
+/// goes into the bond on; and rules for addresses that are gone go with them.
+#[test]
+fn answers_leave_as_before_when_a_reload_takes_everything() {
+    if !root() {
+        return;
+    }
+    let net = net("replies");
+    let _gateway = net.serve(&[]);
+    let file = net.states.of("client.toml");
+    let wants = |routes: &str| std::fs::write(&file, format!("[up]\nroute = [{routes}]\n")).unwrap();
+    wants("");
+    let mut client = net.up(&net.invite("alice"), &["--config", &file]);
+    wants("\"0.0.0.0/0\"");
+    client.signal(Signal::HUP).unwrap();
+    let leaves = |from: &str| net.client.shell(&format!("ip route get {WORLD} {from}")).unwrap();
+    eventually("everything goes into the bond", || leaves("").contains("dev rw0"));
+    eventually("but for answers", || leaves("from 10.1.1.1").contains("dev wan1"));
+    let rules = || net.client.shell("ip rule").unwrap();
+    net.client.ip(&["address add 10.1.1.9/24 dev wan1"]).unwrap();
+    eventually("another address has a rule", || rules().contains("from 10.1.1.9 goto"));
+    net.client.ip(&["address del 10.1.1.9/24 dev wan1"]).unwrap();
+    eventually("and none when it is gone", || !rules().contains("from 10.1.1.9 goto"));
+    assert!(rules().contains("from 10.1.1.1 goto"));
+}
+
+#[test]
+fn a_reload_does_not_take_the_way_that_a_kill_switch_leaves() {
+    if !root() {
+        return;
+    }
+    let net = net("kill-reload");
+    let _gateway = net.serve(&[]);
+    let file = net.states.of("client.toml");
+    let wants = |routes: &str| {
+        std::fs::write(&file, format!("[up]\nkill-switch = true\nroute = [{routes}]\n")).unwrap();
+    };
+    wants("\"0.0.0.0/0\"");
+    let mut client = net.up(&net.invite("alice"), &["--config", &file]);
+    wants("\"198.51.100.0/24\"");
+    client.signal(Signal::HUP).unwrap();
+    client.wait_for_line("the kill switch needs a default route", SOON).unwrap();
+    assert!(reaches(&net.client, WORLD));
+    wants("\"0.0.0.0/0\", \"198.51.100.0/24\"");
+    client.signal(Signal::HUP).unwrap();
+    let routes = || net.client.shell("ip route show dev rw0").unwrap();
+    eventually("other routes come as they are asked for", || routes().contains("198.51.100.0/24"));
+    client.stop();
 }

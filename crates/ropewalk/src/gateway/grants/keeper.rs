@@ -16,8 +16,12 @@ use ropewalk_net::setup::{self, Journal, Protocol, grant};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a file that a full disk kept from being written is tried again.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 /// The journal, which the gateway's end takes back.
 pub(crate) type SharedJournal = Arc<Mutex<Option<Journal>>>;
@@ -69,6 +73,8 @@ struct State {
     grants: Grants,
     /// What is in force.
     stands: Option<setup::Grants>,
+    /// The file is older: the disk was full.
+    is_unwritten: bool,
 }
 
 impl Keeper {
@@ -93,7 +99,7 @@ impl Keeper {
                 f.port
             );
         }
-        let state = Mutex::new(State { grants, stands: None });
+        let state = Mutex::new(State { grants, ..State::default() });
         let (dir, journal) = (dir.clone(), Arc::clone(journal));
         let anew = AtomicBool::new(false);
         let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew });
@@ -147,12 +153,11 @@ impl Keeper {
         let mut state = shared.lock();
         let before = state.grants.clone();
         let said = state.grants.change(change, &here)?;
-        let done =
-            shared.dir.write_json(FILE, &state.grants).and_then(|()| shared.put(&mut state, false, ask));
+        let done = shared.write(&mut state).and_then(|()| shared.put(&mut state, false, ask));
         if let Err(error) = done {
             // What was in force before is again, as far as it can be.
             state.grants = before;
-            let _ = shared.dir.write_json(FILE, &state.grants);
+            let _ = shared.write(&mut state);
             shared.enforce(&mut state, true, ask);
             return Err(error);
         }
@@ -162,12 +167,12 @@ impl Keeper {
     /// Takes all that a client was granted: it is revoked, or its name is another's now.
     pub(crate) fn forget(&self, client: &str) -> anyhow::Result<()> {
         let mut state = self.shared.lock();
-        if !state.grants.forget(client) {
+        if !state.grants.forget(client) && !state.is_unwritten {
             return Ok(());
         }
         // In force first: it counts even where the disk is full.
         let put = self.shared.put(&mut state, false, ask);
-        self.shared.dir.write_json(FILE, &state.grants).and(put)
+        self.shared.write(&mut state).and(put)
     }
 }
 
@@ -179,15 +184,32 @@ fn ask(loop_: &Outbox, on: bool) {
 }
 
 fn work(shared: &Shared, wishes: &Receiver<()>) {
-    while wishes.recv().is_ok() {
-        let anew = shared.anew.swap(false, Relaxed);
-        shared.enforce(&mut shared.lock(), anew, ask);
+    loop {
+        match wishes.recv_timeout(TRY_AGAIN) {
+            Ok(()) => {
+                let anew = shared.anew.swap(false, Relaxed);
+                shared.enforce(&mut shared.lock(), anew, ask);
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let mut state = shared.lock();
+                if state.is_unwritten {
+                    let _ = shared.write(&mut state);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
     }
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, state: &mut State) -> anyhow::Result<()> {
+        let written = self.dir.write_json(FILE, &state.grants);
+        state.is_unwritten = written.is_err();
+        written
     }
 
     /// As [`Shared::put`], where nobody waits for the outcome.

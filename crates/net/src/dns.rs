@@ -39,6 +39,24 @@ pub fn set(
     journal.make(Change::Resolver(resolver))
 }
 
+/// What the name servers of `interface` say of `name`, whoever is asked about it otherwise; nothing
+/// if they do not know it or cannot be asked.
+pub fn ask(interface: &str, name: &str) -> Vec<IpAddr> {
+    let by = format!("--interface={interface}");
+    match RESOLVECTL.run(&[&by, "--legend=no", "query", name], "") {
+        Ok(printed) => addresses(&printed),
+        Err(error) => {
+            tracing::debug!(interface, name, %error, "not resolved by this interface's name servers");
+            Vec::new()
+        }
+    }
+}
+
+/// `NAME: ADDRESS -- link: IFACE`, further addresses below the first.
+fn addresses(printed: &str) -> Vec<IpAddr> {
+    printed.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
 impl Resolver {
     pub(crate) fn set(&self) -> Result<(), SetupError> {
         for arguments in self.commands() {
@@ -76,6 +94,20 @@ impl Resolver {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_found_in_what_resolvectl_prints() {
+        let printed = "gw.example.org: 192.0.2.1               -- link: wan1
+                                       2001:db8::1             -- link: wan1
+                                       fe80::1%3               -- link: wan1
+                                       (other.example.org)
+";
+        assert_eq!(
+            addresses(printed),
+            ["192.0.2.1".parse::<IpAddr>().unwrap(), "2001:db8::1".parse().unwrap()]
+        );
+        assert_eq!(addresses(""), Vec::<IpAddr>::new());
+    }
 
     #[test]
     fn commands_name_device_and_servers() {

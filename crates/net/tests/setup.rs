@@ -88,9 +88,8 @@ fn take_over(client: &Netns, tun: &Tun, journal: &mut Journal) -> Routes {
         for network in DEFAULTS {
             routes.add(journal, network.parse().unwrap()).unwrap();
         }
-        for address in ["10.9.0.1", "10.8.0.1", "fd09::1"] {
-            routes.keep_replies(journal, address.parse().unwrap()).unwrap();
-        }
+        let addresses = ["10.9.0.1", "10.8.0.1", "fd09::1"].map(|a| a.parse().unwrap());
+        routes.keep_replies(journal, &addresses).unwrap();
         routes
     })
 }

@@ -80,8 +80,25 @@ fn interfaces_are_found_and_paths_can_be_changed() {
     assert_eq!(paths(&states), ["wan2 metered active"]);
     assert_eq!(path(&["add", "wan1"]).0, 0);
     eventually("the path is back again", || paths(&states).len() == 2);
+    // One of two paths by an interface goes; the other is kept when interfaces change.
+    assert_eq!(path(&["add", &whole]).0, 0);
+    assert_eq!(path(&["remove", &whole]).0, 0);
+    // What a path carried until its interface went counts, and at once.
+    let usage = || std::fs::read_to_string(states.of("client") + "/usage.json").unwrap_or_default();
+    let bytes = || {
+        let all: serde_json::Value = serde_json::from_str(&usage()).unwrap_or_default();
+        all["wan2"]["used"].as_u64().unwrap_or(0)
+    };
+    let before = bytes();
+    Ping::new(INSIDE.parse().unwrap()).count(10).payload(1000).run(&lab.client).unwrap();
     lab.client.ip(&["link set wan2 down"]).unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(3);
+    while bytes() < before + 10_000 {
+        assert!(std::time::Instant::now() < until, "{before} bytes before; {}", usage());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
     eventually("the other path carries on", || pings(&lab.client));
+    assert_eq!(paths(&states), ["wan1 backup active"]);
     lab.client.ip(&["link set wan2 up"]).unwrap();
     lab.client.ip(&["route add 10.9.0.1 via 10.1.2.2 dev wan2 metric 2"]).unwrap();
     eventually("the interface is back", || paths(&states).contains(&"wan2 metered active".to_owned()));

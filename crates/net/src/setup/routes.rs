@@ -67,20 +67,28 @@ impl Routes {
         Ok(())
     }
 
-    /// Lets what the machine answers from `source`, a path's address, leave as before. Does nothing, and may
-    /// be asked again, unless the default route of that IP version is taken.
-    pub fn keep_replies(&self, journal: &mut Journal, source: IpAddr) -> Result<(), SetupError> {
-        let change = keep(source);
-        if !self.taken[usize::from(source.is_ipv6())] || journal.changes().contains(&change) {
-            return Ok(());
+    /// Lets what the machine answers from `sources`, the addresses of its other interfaces, leave as
+    /// before; no other address any more. Does nothing, and may be asked again, for an IP version
+    /// whose default route is not taken.
+    ///
+    /// # Errors
+    /// The first that the kernel gave; what else can be done is done.
+    pub fn keep_replies(&self, journal: &mut Journal, sources: &[IpAddr]) -> Result<(), SetupError> {
+        let wanted: Vec<Change> =
+            sources.iter().filter(|s| self.taken[usize::from(s.is_ipv6())]).map(|s| keep(*s)).collect();
+        let is_kept = |c: &&Change| matches!(c, Change::Rule(rule) if rule.priority == PRIORITY_BASE);
+        let gone: Vec<Change> =
+            journal.changes().iter().filter(is_kept).filter(|c| !wanted.contains(c)).cloned().collect();
+        let mut outcome = Ok(());
+        for change in &gone {
+            outcome = outcome.and(journal.undo(change));
         }
-        journal.make(change)
-    }
-
-    /// Takes [`keep_replies`](Self::keep_replies) back: the address is gone.
-    pub fn forget_replies(&self, journal: &mut Journal, source: IpAddr) -> Result<(), SetupError> {
-        let change = keep(source);
-        if journal.changes().contains(&change) { journal.undo(&change) } else { Ok(()) }
+        for change in wanted {
+            if !journal.changes().contains(&change) {
+                outcome = outcome.and(journal.make(change));
+            }
+        }
+        outcome
     }
 
     /// Takes a route out again. For a default route the rules go too.

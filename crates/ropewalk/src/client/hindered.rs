@@ -27,6 +27,8 @@ pub(super) const PROBE_PATIENCE: Duration = Duration::from_secs(4);
 const WORKED: Duration = Duration::from_secs(60);
 /// Between two questions whether there is a portal.
 const PORTAL_AGAIN: Duration = Duration::from_secs(30);
+/// The beginning of what is said where UDP is not to be tried.
+const ONLY: &str = "only TLS is allowed (`up.tls`, `--tls`)";
 /// Longer than this and a stream on which the gateway does not answer makes room for another.
 pub(super) const STREAM_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -87,9 +89,9 @@ impl Hindered {
     }
 
     /// Asks for the addresses of its endpoints.
-    pub(super) fn resolve(&mut self, resolver: &Resolver) {
+    pub(super) fn resolve(&mut self, resolver: &Resolver, interface: &str) {
         for (endpoint, addresses) in &mut self.endpoints {
-            if let Some(address) = resolver.ask(endpoint) {
+            if let Some(address) = resolver.ask(endpoint, interface) {
                 *addresses = vec![address];
             }
         }
@@ -221,22 +223,48 @@ impl Hindered {
         if let Some(at) = &self.portal {
             return Some(format!("a captive portal answers here: log in to it with a browser ({at})"));
         }
-        if !self.allows_udp() && self.endpoints.is_empty() {
-            return Some("only TLS is allowed, and the token names no way by it".into());
-        }
         let is_silent = self.silent.is_some_and(|since| now.since(since) >= PATIENCE);
+        if let Some(why) = self.without_tls("the interface").filter(|_| is_silent || !self.allows_udp()) {
+            let in_vain = if self.allows_udp() { "no answer by UDP" } else { ONLY };
+            return Some(format!("{in_vain}, and {why}"));
+        }
         let at = self.tried.map_or(String::new(), |remote| format!(" at {remote}"));
         match (&self.last, is_silent) {
             (Some(why), _) if self.allows_udp() => {
                 Some(format!("the gateway is not reached: no answer by UDP; by TLS{at}, {why}"))
             }
             (Some(why), _) => Some(format!("the gateway is not reached: by TLS{at}, {why}")),
-            (None, true) if self.endpoints.is_empty() => {
-                Some("no answer by UDP, and the token names no way by TLS".into())
-            }
-            (None, true) => Some("no answer by UDP; trying TLS".into()),
-            (None, false) => None,
+            (None, true) if self.allows_udp() => Some("no answer by UDP; trying TLS".into()),
+            (None, _) => None,
         }
+    }
+
+    /// Why nothing can be tried at all, where only TLS is allowed. A name that is not resolved yet
+    /// may still be.
+    pub(super) fn only_in_vain(&self, interface: &str) -> Option<String> {
+        let is_final = self.endpoints.is_empty() || self.endpoints.iter().any(|(_, found)| !found.is_empty());
+        let why = self.without_tls(interface).filter(|_| is_final && !self.allows_udp())?;
+        Some(format!("{ONLY}, and {why}"))
+    }
+
+    /// Why nothing can be tried by TLS, if so.
+    fn without_tls(&self, interface: &str) -> Option<String> {
+        if self.mode == TlsMode::Off {
+            return Some("TLS is switched off (`up.tls`, `--tls`)".into());
+        }
+        if self.endpoints.is_empty() {
+            return Some("the token names no way by TLS".into());
+        }
+        if !self.targets.is_empty() {
+            return None;
+        }
+        let known = self.endpoints.iter().flat_map(|(_, found)| found).map(|a| a.ip().to_string());
+        let known: Vec<String> = known.collect();
+        if known.is_empty() {
+            let names: Vec<String> = self.endpoints.iter().map(|(e, _)| e.to_string()).collect();
+            return Some(format!("no address is known of {}, where the gateway has TLS", names.join(" or ")));
+        }
+        Some(format!("{interface} has no route to {}, where the gateway has TLS", known.join(" or ")))
     }
 }
 
@@ -317,5 +345,43 @@ mod tests {
         let mut off = hindered(TlsMode::Off);
         off.on_silence(at(1));
         assert!(off.allows_udp() && off.target(at(100)).is_none());
+        assert_eq!(off.obstacle(at(2)), None, "UDP may still be answered");
+        let words = off.obstacle(at(100)).unwrap();
+        assert_eq!(words, "no answer by UDP, and TLS is switched off (`up.tls`, `--tls`)");
+    }
+
+    #[test]
+    fn only_tls_that_cannot_be_tried_says_why() {
+        let mut it = hindered(TlsMode::Only);
+        assert_eq!((it.only_in_vain("interface wan1"), it.obstacle(at(100))), (None, None));
+        it.retarget(|_| false, at(1));
+        let words = it.only_in_vain("interface wan1").unwrap();
+        assert!(words.starts_with("only TLS is allowed"), "{words}");
+        assert!(words.contains("interface wan1 has no route to 192.0.2.1 or 192.0.2.2"), "{words}");
+        assert!(it.obstacle(at(1)).unwrap().contains("the interface has no route to 192.0.2.1"));
+        let none = Hindered::new(&TlsOptions { mode: TlsMode::Only, endpoints: Vec::new() });
+        assert!(none.only_in_vain("interface wan1").unwrap().ends_with("the token names no way by TLS"));
+        // The name may be resolved in a moment.
+        let endpoints = vec!["gw.example.org:443".parse().unwrap()];
+        let named = Hindered::new(&TlsOptions { mode: TlsMode::Only, endpoints });
+        assert_eq!(named.only_in_vain("interface wan1"), None);
+        let words = named.obstacle(at(1)).unwrap();
+        assert!(words.contains("no address is known of gw.example.org:443"), "{words}");
+    }
+
+    #[test]
+    fn tls_is_not_tried_without_a_route_and_that_is_said() {
+        let mut it = hindered(TlsMode::Auto);
+        it.on_silence(at(1));
+        assert_eq!(it.obstacle(at(100)).unwrap(), "no answer by UDP; trying TLS");
+        it.on_failed(Ended::Closed, at(100));
+        it.retarget(|_| false, at(101));
+        let words = it.obstacle(at(101)).unwrap();
+        assert!(words.starts_with("no answer by UDP, and the interface has no route to 192"), "{words}");
+        assert_eq!((it.target(at(200)), it.only_in_vain("interface wan1")), (None, None));
+        let mut none = Hindered::new(&TlsOptions { mode: TlsMode::Auto, endpoints: Vec::new() });
+        none.on_silence(at(1));
+        let words = none.obstacle(at(100)).unwrap();
+        assert_eq!(words, "no answer by UDP, and the token names no way by TLS");
     }
 }

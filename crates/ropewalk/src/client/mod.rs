@@ -26,7 +26,7 @@ use crate::report;
 use crate::report::history::What;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::path::State;
-use ropewalk_net::links::{Change, Follower, Link};
+use ropewalk_net::links::{Follower, Link};
 use ropewalk_net::tls::News;
 use ropewalk_net::{clock, service};
 use ropewalk_session::{Accept, Endpoint};
@@ -161,10 +161,14 @@ impl Client {
             uplink.on_link(running, link, now);
         }
         self.settle(running, now);
-        if self.connected {
-            self.network.follow(&links);
-        }
+        self.follow_links();
         self.tell_hooks();
+    }
+
+    fn follow_links(&mut self) {
+        if self.connected {
+            self.network.follow(self.follower.links());
+        }
     }
 
     /// Programs of the user's hear which paths work.
@@ -184,6 +188,8 @@ impl Client {
             tracing::info!(interface = uplink.name.interface, "interface is of no use any more");
             uplink.abandon_all(running, now);
         }
+        // What they carried counts.
+        self.settle(running, now);
         self.uplinks.retain(|w| w.asked_for || usable(&w.name.interface));
         for link in links.iter().filter(|l| usable(&l.name)) {
             if !self.uplinks.iter().any(|w| w.name.interface == link.name) {
@@ -320,11 +326,6 @@ impl Role for Client {
 
     fn on_news(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
         let changes = self.follower.poll()?;
-        for change in &changes.links {
-            if let Change::Removed(link) = change {
-                link.addresses.iter().for_each(|a| self.network.forget(a.ip));
-            }
-        }
         if !changes.links.is_empty() {
             self.look_at_links(running, now);
         } else if changes.routes {
@@ -376,11 +377,15 @@ impl Role for Client {
         let Some(new) = self.reload.again(running) else { return };
         self.settings.configure(&new.up.path);
         self.apply_settings(running, now);
-        if !self.options.routes_fixed
+        if !self.options.routes_fixed && !self.network.can_route(&new.up.route) {
+            tracing::error!("the kill switch needs a default route into the bond: the routes of before stay");
+        } else if !self.options.routes_fixed
             && let Err(error) = self.network.set_routes(&new.up.route)
         {
             tracing::error!("{error}");
         }
+        // A default route may be new.
+        self.follow_links();
         running.core.engine.set_routes(&self.network.behind());
     }
 

@@ -4,7 +4,9 @@ use crate::daemon::DEVICE_QUEUE;
 use crate::exit::{Code, failure};
 use ipnet::IpNet;
 use ropewalk_net::links::Link;
-use ropewalk_net::setup::{DeviceConfig, Journal, Routes, SetupError, configure, guard, reverse_path};
+use ropewalk_net::setup::{
+    Change, DeviceConfig, Journal, Routes, SetupError, configure, guard, reverse_path,
+};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::{dns, setup};
 use ropewalk_session::{Accept, Layer};
@@ -86,6 +88,12 @@ impl Network {
         self.wanted.iter().chain(&self.addresses).map(IpNet::trunc).collect()
     }
 
+    /// Whether these routes leave a way where a kill switch leaves none but the bond.
+    pub(crate) fn can_route(&self, wanted: &[IpNet]) -> bool {
+        let is_kill_switch = |c: &Change| matches!(c, Change::KillSwitch(_));
+        wanted.iter().any(|n| n.prefix_len() == 0) || !self.journal.changes().iter().any(is_kill_switch)
+    }
+
     /// Other networks than before go through the bond. What cannot be done keeps nothing else back,
     /// and is tried again the next time.
     pub(crate) fn set_routes(&mut self, wanted: &[IpNet]) -> Result<(), SetupError> {
@@ -113,17 +121,10 @@ impl Network {
     pub(crate) fn follow(&mut self, links: &[Link]) {
         // Not the bond's own addresses: answers from them go into the bond.
         let others = links.iter().filter(|l| l.name != self.device.1);
-        for address in others.flat_map(|l| &l.addresses).filter(|a| a.usable) {
-            if let Err(error) = self.routes.keep_replies(&mut self.journal, address.ip) {
-                tracing::warn!(address = %address.ip, "{error}");
-            }
-        }
-    }
-
-    /// The address is no longer this machine's.
-    pub(crate) fn forget(&mut self, address: IpAddr) {
-        if let Err(error) = self.routes.forget_replies(&mut self.journal, address) {
-            tracing::warn!(%address, "{error}");
+        let addresses: Vec<IpAddr> =
+            others.flat_map(|l| &l.addresses).filter(|a| a.usable).map(|a| a.ip).collect();
+        if let Err(error) = self.routes.keep_replies(&mut self.journal, &addresses) {
+            tracing::warn!("{error}");
         }
     }
 

@@ -48,7 +48,8 @@ impl Client {
         self.settle(running, now);
         let uplink = self.uplinks.remove(at);
         self.tell_hooks();
-        if self.options.paths.is_empty() {
+        let has_others = self.uplinks.iter().any(|u| u.name.interface == uplink.name.interface);
+        if self.options.paths.is_empty() && !has_others {
             self.excluded.insert(uplink.name.interface);
         }
         let words = "no path is left: nothing can pass until one is added";

@@ -3,45 +3,55 @@
 use crate::control::protocol::Request;
 use crate::daemon::Outbox;
 use anyhow::Context;
+use ropewalk_net::dns;
 use ropewalk_session::{Endpoint, Host};
+use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Questions that may wait; one that is asked again later is no loss.
 const WAITING: usize = 32;
 
+/// An endpoint, and the interface by which a path to it would go.
+type Question = (Endpoint, String);
+
 /// The thread.
 #[derive(Debug)]
 pub(crate) struct Resolver {
-    questions: SyncSender<Endpoint>,
+    questions: SyncSender<Question>,
 }
 
 impl Resolver {
-    /// Starts it. Answers arrive in the loop as [`Request::Resolved`].
-    pub(crate) fn start(outbox: Outbox) -> anyhow::Result<Resolver> {
+    /// Starts it. Answers arrive in the loop as [`Request::Resolved`]. With `by_interface` the name
+    /// servers of a path's interface are asked first: those of the machine are behind the bond,
+    /// which may not be there.
+    pub(crate) fn start(outbox: Outbox, by_interface: bool) -> anyhow::Result<Resolver> {
         let (questions, inbox) = sync_channel(WAITING);
         let thread = std::thread::Builder::new().name("resolver".into());
-        thread.spawn(move || work(&inbox, &outbox)).context("a thread cannot be started")?;
+        let works = move || work(&inbox, &outbox, by_interface);
+        thread.spawn(works).context("a thread cannot be started")?;
         Ok(Resolver { questions })
     }
 
-    /// Asks for an endpoint's addresses. An address is answered on the spot.
-    pub(crate) fn ask(&self, endpoint: &Endpoint) -> Option<SocketAddr> {
+    /// Asks for an endpoint's addresses, for a path by `interface`. An address is answered on the
+    /// spot.
+    pub(crate) fn ask(&self, endpoint: &Endpoint, interface: &str) -> Option<SocketAddr> {
         match &endpoint.host {
             Host::Address(ip) => Some(SocketAddr::new(*ip, endpoint.port)),
             Host::Name(_) => {
-                let _ = self.questions.try_send(endpoint.clone());
+                let _ = self.questions.try_send((endpoint.clone(), interface.to_owned()));
                 None
             }
         }
     }
 }
 
-fn work(questions: &Receiver<Endpoint>, outbox: &Outbox) {
-    while let Ok(endpoint) = questions.recv() {
+fn work(questions: &Receiver<Question>, outbox: &Outbox, by_interface: bool) {
+    while let Ok((endpoint, interface)) = questions.recv() {
         let Host::Name(name) = &endpoint.host else { continue };
-        let addresses = match (name.as_str(), endpoint.port).to_socket_addrs() {
-            Ok(found) => interleave(found.collect()),
+        let by = by_interface.then_some(interface.as_str());
+        let addresses = match look_up(name.as_str(), endpoint.port, by) {
+            Ok(found) => interleave(found),
             Err(error) => {
                 tracing::warn!(name = name.as_str(), %error, "the gateway's name could not be resolved; trying again");
                 Vec::new()
@@ -49,6 +59,14 @@ fn work(questions: &Receiver<Endpoint>, outbox: &Outbox) {
         };
         outbox.tell(Request::Resolved { endpoint, addresses });
     }
+}
+
+fn look_up(name: &str, port: u16, by: Option<&str>) -> io::Result<Vec<SocketAddr>> {
+    let found = by.map_or(Vec::new(), |interface| dns::ask(interface, name));
+    if found.is_empty() {
+        return Ok((name, port).to_socket_addrs()?.collect());
+    }
+    Ok(found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
 }
 
 /// IPv6 and IPv4 in turns, IPv6 first (RFC 8305 §4); the resolver's order within each.

@@ -215,11 +215,11 @@ impl Uplink {
     /// Asks for the addresses of its endpoints.
     pub(crate) fn resolve(&mut self, resolver: &Resolver, now: Time) {
         for (endpoint, addresses) in &mut self.endpoints {
-            if let Some(address) = resolver.ask(endpoint) {
+            if let Some(address) = resolver.ask(endpoint, &self.name.interface) {
                 *addresses = vec![address];
             }
         }
-        self.hindered.resolve(resolver);
+        self.hindered.resolve(resolver, &self.name.interface);
         self.ask_again = now + ASK_AGAIN;
     }
 
@@ -282,6 +282,9 @@ impl Uplink {
         if !link.up {
             return Some(format!("interface {name} is down"));
         }
+        if let Some(why) = self.hindered.only_in_vain(&format!("interface {name}")) {
+            return Some(why);
+        }
         let known: Vec<String> =
             self.endpoints.iter().flat_map(|(_, a)| a).map(|a| a.ip().to_string()).collect();
         (self.targets.is_empty() && !known.is_empty() && self.hindered.allows_udp()).then(|| {
@@ -329,7 +332,9 @@ impl Uplink {
     /// Says once why nothing can be tried.
     fn complain(&mut self) {
         let obstacle = self.obstacle();
-        if let (Some(words), false, true) = (&obstacle, self.complained, self.asked_for) {
+        // Whoever allows only TLS has asked for it on each interface.
+        let is_asked_for = self.asked_for || !self.hindered.allows_udp();
+        if let (Some(words), false, true) = (&obstacle, self.complained, is_asked_for) {
             tracing::warn!("{words}");
         }
         self.complained = obstacle.is_some();
@@ -465,4 +470,48 @@ impl Uplink {
 
 fn is_dead(a: &Attempt, now: Time) -> bool {
     a.dead_since.is_some_and(|since| now.since(since) >= DEAD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::TlsMode;
+    use ropewalk_net::links::Address;
+
+    /// An interface with an IPv4 address alone.
+    fn only_tls(endpoints: Vec<Endpoint>) -> Uplink {
+        let name = PathName { interface: "wan1".into(), endpoint: None };
+        let options = TlsOptions { mode: TlsMode::Only, endpoints };
+        let mut up = Uplink::new(name, (&[], &options), Settings::default(), true);
+        let address = Address { ip: [192, 0, 2, 9].into(), prefix_len: 24, usable: true };
+        up.link = Some(Link {
+            index: 5,
+            name: "wan1".into(),
+            kind: None,
+            mtu: 1500,
+            up: true,
+            loopback: false,
+            enslaved: false,
+            addresses: vec![address],
+        });
+        up
+    }
+
+    #[test]
+    fn only_tls_that_leads_nowhere_is_an_obstacle() {
+        let mut up = only_tls(Vec::new());
+        let words = up.obstacle().unwrap();
+        assert!(words.ends_with("the token names no way by TLS"), "{words}");
+        up.complain();
+        assert!(up.complained);
+        let six: Endpoint = "[2001:db8::1]:443".parse().unwrap();
+        let mut up = only_tls(vec![six.clone()]);
+        up.complain();
+        assert!(up.obstacle().is_none() && !up.complained, "its address is not known yet");
+        up.on_resolved(&six, &["[2001:db8::1]:443".parse().unwrap()], Time::ZERO);
+        let words = up.report(Time::ZERO).obstacle.unwrap();
+        assert!(words.contains("interface wan1 has no route to 2001:db8::1"), "{words}");
+        up.complain();
+        assert!(up.complained);
+    }
 }

@@ -181,10 +181,12 @@ fn connect(
     let (inbox, outbox) = mailbox()?;
     let hooks = file.up.hooks.as_deref().map(|dir| Hooks::start(dir, tun.name())).transpose()?;
     let domains = file.up.dns_domains.iter().map(|d| d.0.0.clone()).collect();
+    // The bond's name servers are asked about the gateway's name, too.
+    let has_all_names = !file.up.dns.is_empty() && file.up.dns_domains.is_empty();
     let (routes, dns) = (file.up.route.clone(), (file.up.dns.clone(), domains));
     let parts = Parts {
         follower,
-        resolver: Resolver::start(outbox.clone())?,
+        resolver: Resolver::start(outbox.clone(), has_all_names)?,
         network: Network::new(journal, &tun, routes, dns, config.tun_mtu.into()),
         settings: PathSettings::open(dir, &file.up.path)?,
         meter: Meter::new(Ledger::open(dir)?),

@@ -81,34 +81,6 @@ fn a_backup_that_was_long_silent_comes_back_as_a_backup() {
     assert!(sent_on(&p, id) - before < 20_000, "{} bytes of bulk", sent_on(&p, id) - before);
 }
 
-/// For how long a bulk flow waits in the client's queue, in the worst look of some seconds, when it
-/// offers more than its path carries.
-fn wait_of_bulk(p: &mut Pair) -> Duration {
-    p.run_for(ms(1500));
-    let mut worst = Duration::ZERO;
-    for n in 0..20_000 {
-        p.device(End::Client, &udp(End::Client, 7, n, 1400), Vnet::default());
-        p.run_for(Duration::from_micros(500));
-        if n > 10_000 && n % 100 == 0 {
-            worst = worst.max(p.client.status(p.now).peers[0].queue_wait);
-        }
-    }
-    worst
-}
-
-/// A backup has a rate that nobody knows: that is no reason to let flows wait.
-#[test]
-fn a_backup_makes_no_flow_wait() {
-    let mut alone = Pair::new(&[link()], Config::default(), 1);
-    let mut both = Pair::new(&[link()], Config::default(), 1);
-    both.up.push(Link::new(link(), 5).unwrap());
-    both.down.push(Link::new(link(), 6).unwrap());
-    both.ports.push(40_000);
-    both.add_path(1, Class::Backup).unwrap();
-    let (alone, both) = (wait_of_bulk(&mut alone), wait_of_bulk(&mut both));
-    assert!(alone > ms(1) && both < alone * 2, "{alone:?} alone, {both:?} beside a backup");
-}
-
 /// A second line that is dead for an hour costs no memory, and its probes are no loss.
 #[test]
 fn probes_of_a_dead_path_are_not_kept_for_ever() {

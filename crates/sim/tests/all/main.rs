@@ -3,6 +3,7 @@
 mod ack_hold;
 mod air;
 mod backhaul_faults;
+mod backup;
 mod blockage;
 mod common;
 mod flapping;

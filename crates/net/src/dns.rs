@@ -43,7 +43,7 @@ pub fn set(
 /// if they do not know it or cannot be asked.
 pub fn ask(interface: &str, name: &str) -> Vec<IpAddr> {
     let by = format!("--interface={interface}");
-    match RESOLVECTL.run(&[&by, "--legend=no", "query", name], "") {
+    match RESOLVECTL.run(&[&by, "--legend=no", "--", "query", name], "") {
         Ok(printed) => addresses(&printed),
         Err(error) => {
             tracing::debug!(interface, name, %error, "not resolved by this interface's name servers");

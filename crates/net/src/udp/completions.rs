@@ -31,7 +31,7 @@ impl UdpSocket {
     pub fn count_completions(&mut self) -> Result<CompletionCounter, OpenError> {
         set_int(&self.fd, libc::SOL_SOCKET, libc::SO_WIFI_STATUS, 1)
             .map_err(|e| OpenError::system("asking for Wi-Fi completions", e))?;
-        self.gso = false;
+        self.gso.end();
         Ok(self.completions.get_or_insert_default().clone())
     }
 

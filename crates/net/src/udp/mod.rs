@@ -10,6 +10,7 @@ mod connect;
 mod control;
 mod error;
 mod recv;
+mod segmentation;
 mod send;
 mod socket;
 

@@ -37,7 +37,7 @@ impl UdpSocket {
     /// all. Fewer than all means that the next would have failed; it fails when asked for again. An error
     /// means that none went.
     ///
-    /// When the interface refuses batches (`EIO`, `EINVAL`), this socket sends single datagrams from then on.
+    /// Where the interface refuses batches (`EIO`, `EINVAL`), single datagrams go to that address from then on.
     pub fn send(&mut self, transmit: &Transmit<'_>) -> Result<usize, SendError> {
         let size = transmit.segment_size;
         if size == 0 || size > MAX_BATCH_BYTES {
@@ -62,7 +62,7 @@ impl UdpSocket {
 
     fn send_batch(&mut self, batch: &Transmit<'_>) -> Result<usize, SendError> {
         let single = batch.data.len() <= batch.segment_size;
-        if !single && !self.gso {
+        if !single && !self.gso.is_for(batch.to.ip()) {
             return self.send_singly(batch);
         }
         match self.send_message(batch, !single) {
@@ -71,7 +71,7 @@ impl UdpSocket {
             // the MTU, or a source address that is gone. Single datagrams tell which.
             Err(Errno::IO | Errno::INVAL) if !single => {
                 let sent = self.send_singly(batch)?;
-                self.gso = false;
+                self.gso.refuse(batch.to.ip());
                 Ok(sent)
             }
             Err(e) => Err(explain(e, batch)),

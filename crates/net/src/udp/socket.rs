@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
 use super::error::OpenError;
+use super::segmentation::Segmentation;
 use crate::feedback::CompletionCounter;
 
 /// What a socket should be.
@@ -35,8 +36,8 @@ impl Options<'_> {
 pub struct UdpSocket {
     pub(super) fd: OwnedFd,
     local: SocketAddr,
-    /// Whether the kernel cuts batches into datagrams for us; cleared when it refuses to.
-    pub(super) gso: bool,
+    /// Where the kernel cuts batches into datagrams for us.
+    pub(super) gso: Segmentation,
     gro: bool,
     /// Counts what the Wi-Fi driver reports, if it was asked to.
     pub(super) completions: Option<CompletionCounter>,
@@ -64,7 +65,7 @@ impl UdpSocket {
         set_buffers(&fd, options.buffer_bytes);
         // The two that only cost speed where they are missing (UDP_GRO is Linux 5.0, UDP_SEGMENT 4.18).
         let gro = set_int(&fd, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok();
-        let gso = set_int(&fd, libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok();
+        let gso = Segmentation::new(set_int(&fd, libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok());
         bind(&fd, options.bind)?;
         let local = rustix::net::getsockname(&fd)
             .and_then(SocketAddr::try_from)
@@ -82,9 +83,9 @@ impl UdpSocket {
         self.local
     }
 
-    /// Whether batches leave in one piece (UDP GSO). Turns `false` when the interface refuses them.
+    /// Whether batches leave in one piece (UDP GSO). Turns `false` when the ways to many addresses refuse them.
     pub fn has_gso(&self) -> bool {
-        self.gso
+        self.gso.is_available()
     }
 
     /// Whether batches arrive in one piece (UDP GRO).
@@ -101,7 +102,7 @@ impl UdpSocket {
     /// Pretends that the kernel cannot cut batches; for tests of the slow way.
     #[doc(hidden)]
     pub fn forbid_gso(&mut self) {
-        self.gso = false;
+        self.gso.end();
     }
 }
 

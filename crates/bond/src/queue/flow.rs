@@ -1,5 +1,6 @@
 //! One flow of the ingress queue: its packets in order, and whether it is a sparse one.
 
+use super::budget::Budget;
 use super::codel::Codel;
 use crate::inner::Inner;
 use crate::store::{NIL, Store, UNNUMBERED};
@@ -16,7 +17,7 @@ const LARGEST_URGENT: u32 = 1180;
 /// A flow that had large packets this lately is carrying data: its small packets belong in their place among them.
 const BULK_MEMORY: Duration = Duration::from_millis(250);
 /// What one flow may send as low-latency, bytes per second: 2 Mb/s, several video-call audio streams or a fast download's acknowledgements.
-const URGENT_BYTES_PER_S: u64 = 250_000;
+pub(crate) const URGENT_BYTES_PER_S: u64 = 250_000;
 /// And at once.
 const URGENT_BURST: u64 = 32_768;
 /// A flow that went over is plain until it has been silent for this long, so that it does not flicker between the two flows.
@@ -44,7 +45,7 @@ pub(super) struct Flow {
     pub next_low_latency_seq: u32,
     last_large: Option<Time>,
     last_seen: Time,
-    tokens: u64,
+    budget: Budget,
     over: bool,
 }
 
@@ -62,19 +63,23 @@ impl Default for Flow {
             next_low_latency_seq: 0,
             last_large: None,
             last_seen: Time::ZERO,
-            tokens: URGENT_BURST,
+            budget: Budget::full(URGENT_BURST),
             over: false,
         }
     }
 }
 
 impl Flow {
-    /// Classifies a packet of `len` bytes of this flow.
-    pub(super) fn classify(&mut self, inner: &Inner, len: u32, now: Time) -> Class {
+    /// Classifies a packet of `len` bytes of this flow. `all_may`: all flows together may send it as low-latency; asked only if it wants to.
+    pub(super) fn classify(
+        &mut self,
+        inner: &Inner,
+        len: u32,
+        now: Time,
+        all_may: impl FnOnce() -> bool,
+    ) -> Class {
         let idle = now.since(self.last_seen);
         self.last_seen = now;
-        let refill = idle.as_micros().min(1_000_000) as u64 * URGENT_BYTES_PER_S / 1_000_000;
-        self.tokens = (self.tokens + refill).min(URGENT_BURST);
         if idle >= FORGIVEN_AFTER {
             self.over = false;
         }
@@ -85,12 +90,8 @@ impl Flow {
         if !wants || self.over {
             return Class::Ordered;
         }
-        if self.tokens < u64::from(len) {
-            self.over = true;
-            return Class::Ordered;
-        }
-        self.tokens -= u64::from(len);
-        Class::LowLatency
+        self.over = !self.budget.take(now, u64::from(len), URGENT_BYTES_PER_S, URGENT_BURST) || !all_may();
+        if self.over { Class::Ordered } else { Class::LowLatency }
     }
 
     fn wants_urgent(&self, inner: &Inner, len: u32, now: Time) -> bool {
@@ -174,26 +175,27 @@ mod tests {
     fn acknowledgements_are_urgent_data_is_not_and_fin_keeps_its_place() {
         let mut f = Flow::default();
         let t = Time::from_millis(1);
-        assert_eq!(f.classify(&inner(6, 0, 0x10), 52, t), Class::LowLatency);
-        assert_eq!(f.classify(&inner(6, 1448, 0x10), 1500, t), Class::Ordered);
-        assert_eq!(f.classify(&inner(6, 0, 0x11), 52, t), Class::Ordered);
-        assert_eq!(f.classify(&inner(6, 0, 0x10), 52, t), Class::LowLatency);
+        assert_eq!(f.classify(&inner(6, 0, 0x10), 52, t, || true), Class::LowLatency);
+        assert_eq!(f.classify(&inner(6, 1448, 0x10), 1500, t, || true), Class::Ordered);
+        assert_eq!(f.classify(&inner(6, 0, 0x11), 52, t, || true), Class::Ordered);
+        assert_eq!(f.classify(&inner(6, 0, 0x10), 52, t, || true), Class::LowLatency);
     }
 
     #[test]
     fn small_datagrams_among_large_ones_keep_their_order() {
         let mut f = Flow::default();
-        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(1)), Class::LowLatency);
-        assert_eq!(f.classify(&inner(17, 1200, 0), 1228, Time::from_millis(2)), Class::Ordered);
-        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(3)), Class::Ordered);
-        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(300)), Class::LowLatency);
+        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(1), || true), Class::LowLatency);
+        assert_eq!(f.classify(&inner(17, 1200, 0), 1228, Time::from_millis(2), || true), Class::Ordered);
+        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(3), || true), Class::Ordered);
+        assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(300), || true), Class::LowLatency);
     }
 
     #[test]
     fn a_flood_of_small_packets_loses_its_privilege_and_does_not_flicker() {
         let mut f = Flow::default();
-        let classes: Vec<Class> =
-            (0..10_000).map(|i| f.classify(&inner(17, 100, 0), 128, Time::from_micros(i * 100))).collect();
+        let classes: Vec<Class> = (0..10_000)
+            .map(|i| f.classify(&inner(17, 100, 0), 128, Time::from_micros(i * 100), || true))
+            .collect();
         let first = classes.iter().position(|c| *c == Class::Ordered).unwrap();
         assert!(first > 200 && classes[first..].iter().all(|c| *c == Class::Ordered));
     }

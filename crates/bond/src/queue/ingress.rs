@@ -1,7 +1,8 @@
 //! The flow queues and the round between them.
 
+use super::budget::Budget;
 use super::codel::Limits;
-use super::flow::{Class, FLOWS, Flow};
+use super::flow::{Class, FLOWS, Flow, URGENT_BYTES_PER_S};
 use crate::inner::{Inner, edit};
 use crate::store::{DevicePacket, Full, LOW_LATENCY, NIL, Owner, Store, StoredPacket, UNNUMBERED};
 use crate::vnet::Vnet;
@@ -94,6 +95,9 @@ pub(crate) struct Ingress {
     old: VecDeque<u16>,
     low_latency: VecDeque<u32>,
     low_latency_bytes: u64,
+    /// What all flows together may send as low-latency while others wait, and its rate in bytes per second.
+    low_latency_budget: Budget,
+    low_latency_rate: u64,
     /// Of the packets of the low-latency class, those that are no bare acknowledgements of TCP.
     urgent_non_acks: usize,
     bytes: u64,
@@ -121,6 +125,8 @@ impl Ingress {
             old: VecDeque::new(),
             low_latency: VecDeque::new(),
             low_latency_bytes: 0,
+            low_latency_budget: Budget::full(LOW_LATENCY_QUEUE_BYTES),
+            low_latency_rate: u64::MAX,
             urgent_non_acks: 0,
             bytes: 0,
             packets: 0,
@@ -173,6 +179,11 @@ impl Ingress {
     /// Sets CoDel's target and interval.
     pub(crate) fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
+    }
+
+    /// The low-latency class takes half of `rate`, the paths' bits per second, while others wait, and what a single flow may have at least.
+    pub(crate) fn share_with_low_latency(&mut self, rate: u64) {
+        self.low_latency_rate = (rate / 16).max(URGENT_BYTES_PER_S);
     }
 
     /// Bytes waiting, low-latency ones included.
@@ -242,7 +253,10 @@ impl Ingress {
         };
         let id = (inner.flow_hash(key) as usize % FLOWS) as u16;
         let flow = &mut self.flows[id as usize];
-        let class = flow.classify(inner, len as u32, now);
+        let (budget, rate, others_wait) =
+            (&mut self.low_latency_budget, self.low_latency_rate, self.packets > 0);
+        let all_may = || budget.take(now, len, rate, LOW_LATENCY_QUEUE_BYTES) || !others_wait;
+        let class = flow.classify(inner, len as u32, now, all_may);
         if class == Class::LowLatency && self.low_latency_bytes + len <= LOW_LATENCY_QUEUE_BYTES {
             let r = store.get_mut(packet);
             (r.flow, r.seq, r.queued) = (id | LOW_LATENCY, flow.next_low_latency_seq, true);

@@ -119,6 +119,34 @@ fn a_slow_path_takes_what_the_fast_one_will_not_reach_in_time() {
     assert_eq!(b.drain(0), [1, 2, 3, 4, 6]);
 }
 
+/// A thousand flows of small packets, each within what one may have, take half of the paths while a
+/// bulk flow waits; where nobody waits they take all.
+#[test]
+fn small_flows_together_leave_half_of_the_paths_to_bulk() {
+    let preferred = |bulk: bool| {
+        let mut b = Bench::new();
+        b.q.share_with_low_latency(10_000_000);
+        let wait = if bulk { 100 } else { 0 };
+        (0..wait).for_each(|_| b.push(9, 1400, 0));
+        let mut bytes = 0;
+        for ms in 0..400 {
+            // 20 Mb/s of 125 bytes.
+            (0..20).for_each(|n| b.push(1000 + (ms as u16 * 20 + n) % 1000, 125, ms));
+            while let Some(c) = b.q.take_low_latency(&mut b.store, Time::from_millis(ms)) {
+                bytes += c.len;
+                b.store.reap(c.packet);
+            }
+            while b.q.packets() > wait {
+                b.take_and_forget(ms);
+            }
+        }
+        f64::from(bytes) / (400.0 * 20.0 * 125.0)
+    };
+    let (beside, alone) = (preferred(true), preferred(false));
+    assert!((0.2..0.32).contains(&beside), "5 of 20 Mb/s, and what was saved up: {beside}");
+    assert!(alone > 0.99, "{alone}");
+}
+
 #[test]
 fn flows_share_by_bytes() {
     let mut b = Bench::new();

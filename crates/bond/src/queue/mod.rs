@@ -10,6 +10,7 @@
 //!
 //! A packet gets its number in the flow when it, or one behind it, is first sent. What is dropped before that leaves no gap for the far end to be told of.
 
+mod budget;
 pub(crate) mod codel;
 mod flow;
 mod ingress;

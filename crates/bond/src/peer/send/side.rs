@@ -71,8 +71,9 @@ impl SendSide {
         self.scheduler = config.scheduler.scheduler(config.max_spread);
     }
 
-    pub(in crate::peer) fn set_limits(&mut self, limits: Limits) {
+    pub(in crate::peer) fn set_limits(&mut self, limits: Limits, rate: Option<u64>) {
         self.queue.set_limits(limits);
+        rate.into_iter().for_each(|rate| self.queue.share_with_low_latency(rate));
     }
 
     /// Something waits for room on a path.

@@ -299,6 +299,35 @@ fn a_path_that_swallows_large_datagrams_is_found_out() {
     assert!((1380..=1400).contains(&mtu), "{mtu}");
 }
 
+/// Neither at the start nor under load does a path that passes less than IPv6's least take data with it.
+#[test]
+fn a_path_that_does_not_pass_the_least_size_carries_no_data_and_says_so() {
+    let state = |p: &Pair, path: usize| p.client.status(p.now).peers[0].paths[path].state;
+    let narrow = LinkSpec { mtu_blackhole: Some(1200), ..link(20.0, 10) };
+    let mut p = started(&[narrow, link(20.0, 10)]);
+    p.run_for(ms(3000));
+    assert_eq!((state(&p, 0), state(&p, 1)), (State::TooNarrow, State::Active));
+    let sent = load(&mut p, ms(1), ms(2000), |_, _| {});
+    assert_eq!((p.at_gateway.len() as u32, p.at_client.len() as u32), (sent, sent));
+    assert!(intact(&p.at_gateway, End::Client, 7));
+
+    let mut p = started(&[link(20.0, 10), link(20.0, 10)]);
+    p.run_for(ms(3000));
+    let sent = load(&mut p, Duration::from_micros(400), ms(3000), |p, n| {
+        if n == 1000 {
+            let now = air(p.now);
+            p.up[0].set_mtu_blackhole(now, Some(1100));
+        }
+    });
+    let got = p.at_gateway.len() as u32;
+    assert!(got > sent / 100 * 95, "what it swallowed came by the other path: {got} of {sent}");
+    assert_eq!((state(&p, 0), state(&p, 1)), (State::TooNarrow, State::Active));
+    let now = air(p.now);
+    p.up[0].set_mtu_blackhole(now, None);
+    p.run_for(ms(6000));
+    assert_eq!(state(&p, 0), State::Active, "a probe passes again");
+}
+
 #[test]
 fn a_route_that_narrows_under_load_is_found_out_and_a_full_queue_is_not_taken_for_it() {
     let mut p = started(&[link(20.0, 10), link(20.0, 10)]);

@@ -164,7 +164,7 @@ fn path_status(peer: &crate::peer::Peer, p: &crate::path::Path, now: Time) -> Pa
     PathStatus {
         id: p.id.get(),
         route: p.route,
-        state: p.live.state,
+        state: p.state(),
         class: p.class.name(),
         allowance: match p.class {
             crate::path::Class::Metered { left } => Some(left),

@@ -111,6 +111,8 @@ pub(crate) struct Control {
     pub status_at: Option<Time>,
     /// The peer is to be told that the session ends.
     pub close_due: bool,
+    /// The driver was told that the path does not pass the least size.
+    pub too_narrow_told: bool,
     /// The driver was told that the allowance is used up.
     pub exhausted_told: bool,
 }
@@ -221,7 +223,15 @@ impl Path {
 
     /// May carry data.
     pub(crate) fn is_usable(&self) -> bool {
-        self.live.state == State::Active && self.class.has_allowance()
+        self.state() == State::Active && self.class.has_allowance()
+    }
+
+    /// What it is to whoever asks.
+    pub(crate) fn state(&self) -> State {
+        match self.live.state {
+            State::Active if self.mtu.is_too_narrow() => State::TooNarrow,
+            other => other,
+        }
     }
 
     /// Its last packets met no queue worth the name: there is room that nobody misses.

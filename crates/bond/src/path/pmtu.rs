@@ -6,18 +6,31 @@ use ropewalk_time::{Duration, Time};
 pub(crate) const BASE: u16 = 1280;
 /// §5.1.2 MAX_PROBES.
 const MAX_PROBES: u8 = 3;
+/// How long after the base was refuted it is tried again: §5.2 leaves that to whoever builds it.
+const RETRY_BASE: Duration = Duration::from_secs(5);
 /// §5.1.1 PMTU_RAISE_TIMER.
 const RAISE_AFTER: Duration = Duration::from_secs(600);
 /// Sizes closer than this are not worth another probe.
 const RESOLUTION: u16 = 16;
 /// Nothing larger is tried because the peer sent it.
 const JUMBO: u16 = 9000;
-/// Datagrams above the base lost in a row, while shorter ones pass, that mean a black hole (§4.3).
+/// Long datagrams lost in a row, while shorter ones pass, that mean a black hole (§4.3).
 const BLACK_HOLE: u8 = 8;
 /// Round trips that the row spans at least: a full queue drops as many at once, and takes the next.
 const BLACK_HOLE_ROUNDS: u32 = 2;
 
-/// Datagrams above the base that were lost since one as long arrived. Times are those at which datagrams left: losses are found late, and not in order.
+/// Whether a datagram of the base size passes (§5.2, the states BASE, SEARCHING and ERROR).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    /// Nobody knows; data goes there meanwhile.
+    Unknown,
+    /// One has passed.
+    Proven,
+    /// Several did not, while the path works.
+    Refuted,
+}
+
+/// Long datagrams that were lost since one as long arrived. Times are those at which datagrams left: losses are found late, and not in order.
 #[derive(Debug, Default)]
 struct Row {
     lost: u8,
@@ -32,6 +45,7 @@ struct Row {
 #[derive(Debug)]
 pub(crate) struct Mtu {
     current: u16,
+    base: Base,
     /// Known not to pass, or the interface's limit plus one.
     ceiling: u16,
     interface: u16,
@@ -39,7 +53,7 @@ pub(crate) struct Mtu {
     failures: u8,
     next: Time,
     row: Row,
-    /// The newest above the base that arrived, and its size.
+    /// The newest long one that arrived, and its size.
     newest_long: Option<(Time, u16)>,
 }
 
@@ -49,6 +63,7 @@ impl Mtu {
         let interface = interface.max(BASE);
         Mtu {
             current: BASE,
+            base: Base::Unknown,
             ceiling: interface.saturating_add(1),
             interface,
             probing: None,
@@ -69,10 +84,31 @@ impl Mtu {
         self.interface
     }
 
+    /// The path works, and does not pass the base: it is of no use for data.
+    pub(crate) fn is_too_narrow(&self) -> bool {
+        self.base == Base::Refuted
+    }
+
+    /// Datagrams above this are long ones: what is looked for is what swallows them.
+    fn short(&self) -> u16 {
+        if self.current > BASE { BASE } else { BASE / 2 }
+    }
+
+    /// The largest size is another one now: what was counted of another is worth nothing.
+    fn set_current(&mut self, size: u16) {
+        self.current = size;
+        (self.row, self.newest_long) = (Row::default(), None);
+    }
+
     /// A probe to send now, bytes of IP packet. `rtt_guard` spaces probes.
     pub(crate) fn poll_probe(&mut self, now: Time, rtt_guard: Duration) -> Option<u16> {
         if now < self.next || self.probing.is_some() {
             return None;
+        }
+        if self.wants_base() {
+            self.probing = Some(BASE);
+            self.next = now + rtt_guard;
+            return self.probing;
         }
         if self.ceiling - self.current <= RESOLUTION.min(self.ceiling - BASE)
             && self.ceiling <= self.interface
@@ -91,6 +127,15 @@ impl Mtu {
         self.probing = Some(size);
         self.next = now + rtt_guard;
         Some(size)
+    }
+
+    /// The base itself is in question, and nothing larger that could answer for it is to be tried first.
+    fn wants_base(&self) -> bool {
+        match self.base {
+            Base::Proven => false,
+            Base::Refuted => true,
+            Base::Unknown => self.ceiling <= self.interface || self.interface == BASE,
+        }
     }
 
     /// The interface's own MTU first, since it mostly works; then halves of what is left (§5.3.2).
@@ -119,9 +164,10 @@ impl Mtu {
     pub(crate) fn on_probe_acked(&mut self, size: u16) -> bool {
         self.probing = None;
         self.failures = 0;
+        self.base = Base::Proven;
         let grew = size > self.current && size < self.ceiling;
         if grew {
-            self.current = size;
+            self.set_current(size);
         }
         grew
     }
@@ -130,18 +176,29 @@ impl Mtu {
     pub(crate) fn on_probe_lost(&mut self, now: Time, size: u16) {
         self.probing = None;
         self.failures += 1;
-        if self.failures >= MAX_PROBES {
-            self.ceiling = self.ceiling.min(size);
-            self.failures = 0;
-        }
         self.next = now;
+        if self.failures < MAX_PROBES && !self.is_too_narrow() {
+            return;
+        }
+        self.failures = 0;
+        if size > BASE {
+            self.ceiling = self.ceiling.min(size);
+        } else {
+            (self.base, self.next) = (Base::Refuted, now + RETRY_BASE);
+        }
     }
 
     /// The kernel or a router says that `size` does not pass; believed only downwards and never below the base (§4.6.1).
     pub(crate) fn on_too_big(&mut self, now: Time, size: u16) {
+        if self.probing == Some(BASE) {
+            return self.on_probe_lost(now, BASE);
+        }
         self.probing = None;
         if size <= self.current {
-            self.current = BASE;
+            self.set_current(BASE);
+        }
+        if size < BASE && self.base == Base::Proven {
+            self.base = Base::Unknown;
         }
         self.ceiling = self.ceiling.min(size.max(BASE + 1));
         self.next = now;
@@ -149,7 +206,10 @@ impl Mtu {
 
     /// A datagram of `size` bytes that left at `sent` arrived. To be told before the losses that the same word brings.
     pub(crate) fn on_arrived(&mut self, sent: Time, size: u16) {
-        if size > BASE && self.newest_long.is_none_or(|(newest, _)| newest <= sent) {
+        if size >= BASE && self.base == Base::Unknown {
+            self.base = Base::Proven;
+        }
+        if size > self.short() && self.newest_long.is_none_or(|(newest, _)| newest <= sent) {
             self.newest_long = Some((sent, size));
         }
         if self.row.first.is_some_and(|first| first < sent) {
@@ -160,10 +220,10 @@ impl Mtu {
         }
     }
 
-    /// A datagram of `size` bytes that left at `sent` was lost. `true` if the path now counts as a black hole and the MTU fell to the base.
+    /// A datagram of `size` bytes that left at `sent` was lost. `true` if the path now counts as a black hole: the MTU fell to the base, or the base is refuted.
     pub(crate) fn on_lost(&mut self, now: Time, sent: Time, size: u16, rtt: Duration) -> bool {
         let passed = self.newest_long.is_some_and(|(newest, longer)| sent <= newest && size <= longer);
-        if size <= BASE || passed {
+        if size <= self.short() || passed || self.is_too_narrow() {
             return false;
         }
         let row = &mut self.row;
@@ -171,12 +231,16 @@ impl Mtu {
         row.least = if row.first.is_some() { row.least.min(size) } else { size };
         (row.first, row.lost) = (Some(first), row.lost.saturating_add(1));
         let is_row = row.lost >= BLACK_HOLE && sent.since(first) >= rtt * BLACK_HOLE_ROUNDS;
-        if !is_row || !row.shorter_passed || self.current == BASE {
+        if !is_row || !row.shorter_passed {
             return false;
         }
-        self.ceiling = self.ceiling.min(row.least);
-        self.current = BASE;
-        self.row = Row::default();
+        if self.current > BASE {
+            self.ceiling = self.ceiling.min(row.least.max(BASE + 1));
+        } else {
+            self.base = Base::Refuted;
+        }
+        // A probe that is under way says more than the next one would.
+        self.set_current(BASE);
         self.next = now;
         true
     }
@@ -239,6 +303,47 @@ mod tests {
         assert!(lose(&mut m, 200) && m.current() == BASE, "what is shorter passes");
         let probe = m.poll_probe(now, Duration::ZERO).unwrap();
         assert!(probe > BASE && probe < 1450);
+    }
+
+    #[test]
+    fn a_path_that_does_not_pass_the_base_is_found_out_and_found_again() {
+        let mut m = Mtu::new(1500);
+        let mut at = Vec::new();
+        for ms in 0..30_000 {
+            let now = Time::from_millis(ms);
+            let passes = if ms < 12_000 { 1200 } else { 1300 };
+            let Some(size) = m.poll_probe(now, Duration::ZERO) else { continue };
+            at.push((ms, size));
+            if size <= passes {
+                _ = m.on_probe_acked(size)
+            } else {
+                m.on_probe_lost(now, size)
+            };
+            assert_eq!(m.is_too_narrow(), (5..12_000).contains(&ms), "{ms}");
+        }
+        assert!((1284..=1300).contains(&m.current()) && !m.is_too_narrow());
+        assert_eq!(
+            at[..6].iter().map(|(_, size)| *size).collect::<Vec<_>>(),
+            [1500, 1500, 1500, 1280, 1280, 1280]
+        );
+        assert!(at.len() < 30, "a path that is too narrow costs little: {at:?}");
+    }
+
+    #[test]
+    fn a_black_hole_below_the_base_refutes_it_until_a_probe_passes() {
+        let mut m = Mtu::new(1280);
+        assert_eq!(m.poll_probe(Time::ZERO, Duration::ZERO), Some(BASE));
+        m.on_probe_acked(BASE);
+        let (now, rtt) = (Time::from_millis(900), Duration::from_millis(20));
+        let lose = |m: &mut Mtu, ms, size| m.on_lost(now, Time::from_millis(ms), size, rtt);
+        assert!(!(100..200).any(|ms| lose(&mut m, ms, BASE)), "the whole path may be gone");
+        m.on_arrived(Time::from_millis(150), 120);
+        assert!(!lose(&mut m, 200, 600), "what is short is lost for other reasons");
+        assert!(lose(&mut m, 200, BASE) && m.is_too_narrow());
+        assert!(!lose(&mut m, 300, BASE), "said once");
+        assert_eq!(m.poll_probe(now, Duration::ZERO), Some(BASE));
+        m.on_probe_acked(BASE);
+        assert!(!m.is_too_narrow());
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub enum State {
     Suspect,
     /// Dead; probed.
     Down,
+    /// Works, but IP packets of 1280 bytes do not pass: no data goes there (RFC 8899 §5.2, ERROR).
+    TooNarrow,
 }
 
 impl State {
@@ -24,6 +26,7 @@ impl State {
             State::Active => "active",
             State::Suspect => "suspect",
             State::Down => "down",
+            State::TooNarrow => "too narrow",
         }
     }
 }

@@ -12,6 +12,7 @@
 //! at too: the other one may have been the false one.
 
 use super::{Peer, Shared};
+use crate::path::pmtu::Mtu;
 use crate::path::{AMPLIFICATION, Path, PathId, Route, State};
 use crate::wire::{HEADER, Header, TAG, TIMESTAMP, Timestamp, Writer};
 use rand::Rng;
@@ -171,4 +172,6 @@ impl Peer {
 fn forget_the_way(p: &mut Path, now: Time) {
     p.cc.reset(now);
     p.rtt.reset();
+    p.mtu = Mtu::new(p.mtu.interface());
+    p.cc.set_mtu(u64::from(p.mtu.current()));
 }

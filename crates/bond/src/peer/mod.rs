@@ -209,7 +209,7 @@ impl Peer {
     /// Tells the driver that a path changed.
     pub(crate) fn emit_event(&self, id: PathId, shared: &mut Shared) {
         let p = &self.paths[id];
-        let (path, remote, state) = (p.id.get(), p.route.remote, p.live.state);
+        let (path, remote, state) = (p.id.get(), p.route.remote, p.state());
         shared.events.push_back(Event::Path { peer: self.key, path, remote, state });
     }
 }

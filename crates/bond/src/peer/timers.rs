@@ -37,6 +37,7 @@ impl Peer {
         for i in self.paths.ids() {
             self.detect_losses(i, now, shared);
             self.detect_death(i, now, shared);
+            self.notice_narrow(i, now, shared);
             self.keep_alive(i, now, shared);
         }
         if self.receive.is_due(now) {
@@ -131,6 +132,20 @@ impl Peer {
         }
     }
 
+    /// What such a path had on its way goes elsewhere; the path is no use before a probe passes.
+    fn notice_narrow(&mut self, i: PathId, now: Time, shared: &mut Shared) {
+        let p = &mut self.paths[i];
+        let is_narrow = p.state() == State::TooNarrow;
+        if std::mem::replace(&mut p.control.too_narrow_told, is_narrow) == is_narrow {
+            return;
+        }
+        if is_narrow {
+            self.declare_all_lost(i, now, shared);
+        }
+        self.emit_event(i, shared);
+        self.on_queue_changed();
+    }
+
     fn keep_alive(&mut self, i: PathId, now: Time, shared: &mut Shared) {
         let flowing = now.since(self.last_data) < FLOWING;
         let every = match (flowing, self.is_client) {
@@ -176,7 +191,9 @@ impl Peer {
         };
         let target = target.min(Duration::from_millis(400));
         let most = carrying().map(|p| p.rtt.smoothed()).max().unwrap_or_default();
-        self.send.set_limits(Limits { target, interval: CODEL_INTERVAL + most });
+        let is_known = carrying().all(|p| p.cc.has_rate());
+        let rate = is_known.then(|| carrying().map(|p| p.cc.bandwidth_bps()).sum());
+        self.send.set_limits(Limits { target, interval: CODEL_INTERVAL + most }, rate);
     }
 
     /// The rate of all paths over that of those that work, with the paths that may return among

@@ -58,7 +58,7 @@ pub(crate) enum What {
         peer: String,
         /// Client: the interface as `ropewalk path` names it. Gateway: the client's address.
         name: String,
-        /// `validating`, `active`, `suspect` or `down`.
+        /// `validating`, `active`, `suspect`, `down` or `too narrow`.
         state: String,
     },
     /// Client: an uplink's datagrams are carried by something else.

@@ -146,7 +146,7 @@ pub(crate) struct Path {
     /// What carries its datagrams: `udp`, or `tls` over TCP where UDP does not pass.
     #[serde(default)]
     pub carrier: String,
-    /// `validating`, `active`, `suspect` or `down`.
+    /// `validating`, `active`, `suspect`, `down` or `too narrow`.
     pub state: String,
     /// `active`, `backup` or `metered`.
     pub class: String,

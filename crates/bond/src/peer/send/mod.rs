@@ -19,6 +19,7 @@ use super::paths::PathSet;
 use super::{Peer, Shared};
 use crate::api::BATCH_BYTES;
 use crate::inner::{Inner, edit};
+use crate::path::pmtu::BASE;
 use crate::path::sent::FragmentRef;
 use crate::path::{Class, Path, PathId, State};
 use crate::schedule::{Allocation, PathInfo};
@@ -288,6 +289,8 @@ impl Peer {
         let end = w.len();
         let done = self.seal(path, number, &mut tx[..end + TAG], &[])?;
         self.account(path, now, done, true, &[], Some(size));
+        // What follows is answered where this is swallowed, so that the path is not taken for silent.
+        self.paths[path].control.ping_due |= size <= BASE;
         Some(Batch { path, len: done, segment: done })
     }
 

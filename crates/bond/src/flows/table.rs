@@ -1,0 +1,159 @@
+//! The table: in sets of eight, as a processor's cache is, so that finding, adding and replacing take the same few steps however many connections there are.
+//!
+//! A connection belongs to one set, by a keyed hash: nobody can aim at another's. In a full set the connection that was silent longest makes room; a peer that has
+//! half of the set makes room among its own, so one that opens thousands does not drive the others' out.
+
+use super::entry::{Entry, Key, Whose};
+use super::outages::Outage;
+use super::pauses::Dead;
+use super::{FlowStatus, FlowsStatus};
+use crate::inner::Inner;
+use ropewalk_session::PublicKey;
+use ropewalk_time::Time;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Connections of a set.
+const WAYS: usize = 8;
+
+/// A set: a part of each hash, and the entries. An empty place has no entry.
+#[derive(Debug, Default)]
+struct Set {
+    hashes: [u32; WAYS],
+    entries: [Option<Entry>; WAYS],
+}
+
+/// A packet to count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// Bytes, headers included.
+    pub bytes: u32,
+    /// It travels, or travelled, in the low-latency class.
+    pub low_latency: bool,
+}
+
+/// Connections of late, of all peers of an engine.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    /// Made when the first packet comes.
+    sets: Vec<Set>,
+    /// How many connections there may be; 0: none are counted.
+    most: usize,
+}
+
+impl Flows {
+    /// Counts at most so many connections; fewer than eight are none, and others are rounded down to eight times a power of two.
+    pub(crate) fn new(most: usize) -> Flows {
+        let sets = most / WAYS;
+        Flows { sets: Vec::new(), most: if sets == 0 { 0 } else { WAYS << sets.ilog2() } }
+    }
+
+    /// Bytes that so many connections take at most.
+    #[cfg(test)]
+    pub(crate) const fn bytes(most: usize) -> usize {
+        most.div_ceil(WAYS) * size_of::<Set>()
+    }
+
+    /// Whether anything is counted.
+    pub(crate) fn counts(&self) -> bool {
+        self.most > 0
+    }
+
+    /// A packet of the device here goes to `peer`. `hash` is its flow's.
+    pub(crate) fn on_sent(&mut self, peer: &PublicKey, hash: u64, inner: &Inner, packet: Packet, now: Time) {
+        if self.counts() && inner.is_ip() {
+            let entry = self.entry(Key::of(Whose::of(peer), inner), hash, now);
+            entry.on_sent(packet.bytes.into(), packet.low_latency, now);
+        }
+    }
+
+    /// A packet of `peer` goes to the device here. `hash_key` is that of flows' hashes.
+    pub(crate) fn on_delivered(
+        &mut self,
+        peer: &PublicKey,
+        hash_key: &[u8; 16],
+        inner: &Inner,
+        packet: Packet,
+        now: Time,
+    ) {
+        if self.counts() && inner.is_ip() {
+            let answer = inner.answer();
+            let entry = self.entry(Key::of(Whose::of(peer), &answer), answer.flow_hash(hash_key), now);
+            entry.on_delivered(packet.bytes.into(), packet.low_latency, now);
+        }
+    }
+
+    fn entry(&mut self, key: Key, hash: u64, now: Time) -> &mut Entry {
+        if self.sets.is_empty() {
+            self.sets.resize_with(self.most / WAYS, Set::default);
+        }
+        // The queue takes the low bits for its own table.
+        let (index, tag) = ((hash >> 16) as usize & (self.sets.len() - 1), (hash >> 32) as u32);
+        let set = &mut self.sets[index];
+        let is_it = |(h, e): (&u32, &Option<Entry>)| *h == tag && e.as_ref().is_some_and(|e| e.key == key);
+        let at = set.hashes.iter().zip(&set.entries).position(is_it);
+        let at = at.unwrap_or_else(|| {
+            let free = set.place_for(key.whose);
+            (set.hashes[free], set.entries[free]) = (tag, None);
+            free
+        });
+        set.entries[at].get_or_insert_with(|| Entry::new(key, now))
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.sets.iter().flat_map(|set| set.entries.iter().flatten())
+    }
+
+    /// The connections of these peers with the highest rates, `most` of them.
+    pub(crate) fn status<'a>(
+        &self,
+        peers: impl Iterator<Item = &'a PublicKey>,
+        most: usize,
+        now: Time,
+    ) -> FlowsStatus {
+        let peers: BTreeMap<Whose, PublicKey> = peers.map(|key| (Whose::of(key), *key)).collect();
+        let own = self.entries().filter_map(|e| Some(e.status(*peers.get(&e.key.whose)?, now)));
+        let mut flows: Vec<FlowStatus> = own.collect();
+        let total = flows.len();
+        let all = |f: &FlowStatus| f.sent.bytes + f.received.bytes;
+        flows.sort_by_key(|f| Reverse((f.sent.bps + f.received.bps, all(f))));
+        flows.truncate(most);
+        FlowsStatus { counted: self.counts(), total, flows }
+    }
+
+    /// For each outage how many connections were delivering when it began, and how many of these noticed; `no_way` says of each whether the peer cannot be
+    /// reached now. One look at each entry.
+    pub(crate) fn judge(&self, outages: &[Outage], no_way: &[bool], now: Time) -> Vec<(u32, u32)> {
+        let asked: Vec<(Whose, Dead)> = outages
+            .iter()
+            .zip(no_way)
+            .map(|(o, no_way)| (Whose::of(&o.peer), Dead { since: o.since, no_way: *no_way }))
+            .collect();
+        let mut counts = vec![(0, 0); outages.len()];
+        for entry in self.entries() {
+            for ((_, dead), (delivering, noticed)) in
+                asked.iter().zip(&mut counts).filter(|((whose, _), _)| *whose == entry.key.whose)
+            {
+                if let Some(did) = entry.pauses.judge(*dead, entry.spoke, now) {
+                    *delivering += 1;
+                    *noticed += u32::from(did);
+                }
+            }
+        }
+        counts
+    }
+}
+
+impl Set {
+    /// Where a new connection of this peer goes.
+    fn place_for(&self, whose: Whose) -> usize {
+        let there = || self.entries.iter().enumerate();
+        if let Some((free, _)) = there().find(|(_, e)| e.is_none()) {
+            return free;
+        }
+        let own = there().filter(|(_, e)| e.as_ref().is_some_and(|e| e.key.whose == whose)).count();
+        let may_go = |e: &Entry| own < WAYS / 2 || e.key.whose == whose;
+        let oldest = there().filter_map(|(i, e)| Some((e.as_ref().filter(|e| may_go(e))?.used, i))).min();
+        oldest.map_or(0, |(_, i)| i)
+    }
+}

@@ -150,6 +150,8 @@ pub enum Event {
         peer: PublicKey,
         /// The path's identifier.
         path: u8,
+        /// Where it led when that was noticed.
+        remote: SocketAddr,
         /// Since when nothing had come by it.
         since: Time,
         /// When it worked again; `None`: it is dead still.

@@ -67,6 +67,11 @@ fn converse(stream: UnixStream, log: &Mutex<Vec<String>>, peers: usize) {
             "clients" => {
                 json!({"answer": "clients", "clients": [{"name": "alice", "came": true, "inside": ["10.77.0.2"]}]})
             }
+            "flows" => {
+                json!({"answer": "flows", "flows": {"counted": true, "total": 1, "flows": [{"peer": "alice", "protocol": "tcp", "here": "192.0.2.9:443",
+                    "there": "10.77.0.2:50000", "class": "bulk", "sent_bytes": 9, "sent": 1, "sent_bps": 8, "received_bytes": 7, "received": 1,
+                    "received_bps": 6, "age_s": 1.0, "idle_s": 0.5, "longest_gap_ms": 20.0}]}})
+            }
             "revoke" => json!({"answer": "refused", "code": 2, "sentence": "there is no such client"}),
             "invite" => {
                 log.lock().unwrap().push(line);
@@ -228,6 +233,14 @@ fn a_link_opens_one_browser_and_changes_need_its_key() {
     assert_eq!(series[0]["path"], "1", "{series}");
     assert_eq!(web.ask("GET /api/live HTTP/1.1\r\n", "").code, 401);
     assert_eq!(web.ask("GET /api/clients HTTP/1.1\r\n", "").code, 401);
+    assert_eq!(
+        web.ask("GET /api/flows HTTP/1.1\r\n", "").code,
+        401,
+        "who has what is for who opened the page"
+    );
+    let flows = web.ask(&format!("GET /api/flows HTTP/1.1\r\n{}", session.cookie), "");
+    let flows: Value = serde_json::from_str(&flows.body).unwrap();
+    assert_eq!((&flows["total"], &flows["flows"][0]["peer"]), (&json!(1), &json!("alice")));
 
     let act = r#"{"do":"path-set","name":"wan1","options":{"class":"backup"}}"#;
     assert_eq!(web.post("/api/act", "", act).code, 401);

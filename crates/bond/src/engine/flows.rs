@@ -24,8 +24,15 @@ impl Engine {
         let no_way: Vec<bool> = outages.iter().map(|o| !has_way(o)).collect();
         let counts = self.shared.flows.judge(&outages, &no_way, now);
         for (o, (connections, noticed)) in outages.iter().zip(counts) {
-            let (peer, path, since, until) = (o.peer, o.path.get(), o.since, o.until);
-            self.event(Event::Outage { peer, path, since, until, connections, noticed });
+            self.event(Event::Outage {
+                peer: o.peer,
+                path: o.path.get(),
+                remote: o.remote,
+                since: o.since,
+                until: o.until,
+                connections,
+                noticed,
+            });
         }
     }
 }

@@ -3,7 +3,8 @@
 //! An outage is judged some time after its end: what stood still goes on when its sender tries again, and TCP doubles the time between two tries (RFC 6298 §5.5),
 //! so that is within the length of the outage. One that lasts is judged while it does.
 
-use crate::path::{PathId, State};
+use crate::path::{Path, PathId, State};
+use core::net::SocketAddr;
 use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 
@@ -23,6 +24,8 @@ const UNUSED: Duration = Duration::from_secs(2);
 pub(crate) struct Outage {
     pub peer: PublicKey,
     pub path: PathId,
+    /// Where it led when that was noticed.
+    pub remote: SocketAddr,
     /// Since when nothing has come by it.
     pub since: Time,
     /// When it worked again.
@@ -51,14 +54,25 @@ pub(crate) struct Outages {
 }
 
 impl Outages {
-    /// A path has another state; the last datagram came by it at `heard`.
-    pub(crate) fn on_state(&mut self, peer: PublicKey, path: PathId, state: State, heard: Time, now: Time) {
+    /// A path has another state.
+    pub(crate) fn on_state(&mut self, peer: PublicKey, path: &Path, now: Time) {
+        let (id, state, heard) = (path.id, path.live.state, path.recv.last_arrival());
+        self.note((peer, id, path.route.remote), state, heard, now);
+    }
+
+    fn note(
+        &mut self,
+        (peer, path, remote): (PublicKey, PathId, SocketAddr),
+        state: State,
+        heard: Time,
+        now: Time,
+    ) {
         let is_it = |o: &Outage| (o.peer, o.path) == (peer, path) && o.until.is_none();
         let at = self.watched.iter().position(is_it);
         match (state, at) {
             (State::Suspect | State::Down, None) if self.watched.len() < MOST => {
                 let (since, was_down) = (heard.max(now - UNUSED), state == State::Down);
-                self.watched.push(Outage { peer, path, since, until: None, was_down });
+                self.watched.push(Outage { peer, path, remote, since, until: None, was_down });
             }
             (State::Down, Some(i)) => self.watched[i].was_down = true,
             (State::Active | State::Validating, Some(i)) => {
@@ -97,7 +111,9 @@ mod tests {
     }
 
     fn tell(outages: &mut Outages, path: u8, state: State, at: u64) {
-        outages.on_state(PEER, PathId::new(path).unwrap(), state, ms(at) - Duration::from_millis(20), ms(at));
+        let remote = SocketAddr::from(([192, 0, 2, 1], 4500));
+        let path = PathId::new(path).unwrap();
+        outages.note((PEER, path, remote), state, ms(at - 20), ms(at));
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::inner::Inner;
-use crate::path::{PathId, State};
-use core::net::IpAddr;
+use crate::path::PathId;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 const HASH_KEY: [u8; 16] = [3; 16];
 const BULK: Packet = Packet { bytes: 1500, low_latency: false };
 const SMALL: Packet = Packet { bytes: 60, low_latency: true };
 const MOST: usize = 4096;
+const REMOTE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4500);
 
 fn peer(n: u8) -> PublicKey {
     PublicKey([n; 32])
@@ -125,7 +126,8 @@ fn run(flows: &mut Flows, n: u32, every: u64, pause: core::ops::Range<u64>, end:
 /// How many connections were delivering when a path died at 5 s, and how many noticed, as of 8 s.
 fn judged(flows: &Flows, no_way: bool) -> (u32, u32) {
     let path = PathId::new(1).unwrap();
-    let outage = Outage { peer: peer(1), path, since: ms(5000), until: Some(ms(6000)), was_down: true };
+    let (since, until) = (ms(5000), Some(ms(6000)));
+    let outage = Outage { peer: peer(1), path, remote: REMOTE, since, until, was_down: true };
     flows.judge(&[outage], &[no_way], ms(8000))[0]
 }
 
@@ -171,22 +173,11 @@ fn each_outage_is_judged_by_its_own_peer_and_time() {
     let outage = |whose: u8, since: u64| Outage {
         peer: peer(whose),
         path,
+        remote: REMOTE,
         since: ms(since),
         until: None,
         was_down: true,
     };
     let outages = [outage(1, 5000), outage(2, 5000), outage(1, 9000)];
     assert_eq!(flows.judge(&outages, &[false; 3], ms(12_000)), [(14, 5), (0, 0), (14, 0)]);
-}
-
-#[test]
-fn states_of_a_path_become_an_outage_that_is_judged() {
-    let (mut flows, mut outages) = (Flows::new(MOST), Outages::default());
-    run(&mut flows, 1, 20, 5000..6100, 9000);
-    let path = PathId::new(3).unwrap();
-    outages.on_state(peer(1), path, State::Down, ms(4990), ms(5100));
-    outages.on_state(peer(1), path, State::Active, ms(4990), ms(6000));
-    let due = outages.due();
-    let taken = outages.take_due(due);
-    assert_eq!(flows.judge(&taken, &[false], due), [(1, 1)]);
 }

@@ -215,7 +215,7 @@ impl Peer {
     pub(crate) fn emit_event(&self, id: PathId, now: Time, shared: &mut Shared) {
         let p = &self.paths[id];
         if shared.flows.counts() {
-            shared.outages.on_state(self.key, id, p.live.state, p.recv.last_arrival(), now);
+            shared.outages.on_state(self.key, p, now);
         }
         let (path, remote, state) = (p.id.get(), p.route.remote, p.live.state);
         shared.events.push_back(Event::Path { peer: self.key, path, remote, state });

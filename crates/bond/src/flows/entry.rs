@@ -31,9 +31,15 @@ pub(super) struct Key {
 
 impl Key {
     /// The flow of a packet that leaves this end.
-    pub(super) fn of(whose: Whose, leaving: &Inner) -> Key {
-        let (here, there) = ((leaving.src, leaving.ports.0), (leaving.dst, leaving.ports.1));
-        Key { whose, protocol: leaving.protocol, here, there }
+    pub(super) fn of_leaving(whose: Whose, packet: &Inner) -> Key {
+        let (here, there) = ((packet.src, packet.ports.0), (packet.dst, packet.ports.1));
+        Key { whose, protocol: packet.protocol, here, there }
+    }
+
+    /// The flow of a packet that came to this end.
+    pub(super) fn of_arriving(whose: Whose, packet: &Inner) -> Key {
+        let (here, there) = ((packet.dst, packet.ports.1), (packet.src, packet.ports.0));
+        Key { whose, protocol: packet.protocol, here, there }
     }
 }
 

@@ -39,13 +39,19 @@ pub(crate) struct Flows {
     sets: Vec<Set>,
     /// How many connections there may be; 0: none are counted.
     most: usize,
+    /// Where the connection of the last delivery was.
+    delivered: Place,
 }
+
+/// A set, and the place in it.
+type Place = (usize, usize);
 
 impl Flows {
     /// Counts at most so many connections; fewer than eight are none, and others are rounded down to eight times a power of two.
     pub(crate) fn new(most: usize) -> Flows {
         let sets = most / WAYS;
-        Flows { sets: Vec::new(), most: if sets == 0 { 0 } else { WAYS << sets.ilog2() } }
+        let most = if sets == 0 { 0 } else { WAYS << sets.ilog2() };
+        Flows { most, ..Flows::default() }
     }
 
     /// Bytes that so many connections take at most.
@@ -62,8 +68,8 @@ impl Flows {
     /// A packet of the device here goes to `peer`. `hash` is its flow's.
     pub(crate) fn on_sent(&mut self, peer: &PublicKey, hash: u64, inner: &Inner, packet: Packet, now: Time) {
         if self.counts() && inner.is_ip() {
-            let entry = self.entry(Key::of(Whose::of(peer), inner), hash, now);
-            entry.on_sent(packet.bytes.into(), packet.low_latency, now);
+            let place = self.place(Key::of_leaving(Whose::of(peer), inner), hash, now);
+            self.at(place).on_sent(packet.bytes.into(), packet.low_latency, now);
         }
     }
 
@@ -77,13 +83,20 @@ impl Flows {
         now: Time,
     ) {
         if self.counts() && inner.is_ip() {
-            let answer = inner.answer();
-            let entry = self.entry(Key::of(Whose::of(peer), &answer), answer.flow_hash(hash_key), now);
-            entry.on_delivered(packet.bytes.into(), packet.low_latency, now);
+            let key = Key::of_arriving(Whose::of(peer), inner);
+            // Packets of a connection come in runs, and only the first is looked for.
+            let (set, way) = self.delivered;
+            let last = self.sets.get(set).and_then(|s| s.entries[way].as_ref());
+            if last.is_none_or(|e| e.key != key) {
+                self.delivered = self.place(key, inner.answer().flow_hash(hash_key), now);
+            }
+            let place = self.delivered;
+            self.at(place).on_delivered(packet.bytes.into(), packet.low_latency, now);
         }
     }
 
-    fn entry(&mut self, key: Key, hash: u64, now: Time) -> &mut Entry {
+    /// Where a connection is; it is made if it is not there.
+    fn place(&mut self, key: Key, hash: u64, now: Time) -> Place {
         if self.sets.is_empty() {
             self.sets.resize_with(self.most / WAYS, Set::default);
         }
@@ -91,13 +104,16 @@ impl Flows {
         let (index, tag) = ((hash >> 16) as usize & (self.sets.len() - 1), (hash >> 32) as u32);
         let set = &mut self.sets[index];
         let is_it = |(h, e): (&u32, &Option<Entry>)| *h == tag && e.as_ref().is_some_and(|e| e.key == key);
-        let at = set.hashes.iter().zip(&set.entries).position(is_it);
-        let at = at.unwrap_or_else(|| {
+        let way = set.hashes.iter().zip(&set.entries).position(is_it).unwrap_or_else(|| {
             let free = set.place_for(key.whose);
-            (set.hashes[free], set.entries[free]) = (tag, None);
+            (set.hashes[free], set.entries[free]) = (tag, Some(Entry::new(key, now)));
             free
         });
-        set.entries[at].get_or_insert_with(|| Entry::new(key, now))
+        (index, way)
+    }
+
+    fn at(&mut self, (set, way): Place) -> &mut Entry {
+        self.sets[set].entries[way].as_mut().expect("a place that was given has an entry")
     }
 
     fn entries(&self) -> impl Iterator<Item = &Entry> {

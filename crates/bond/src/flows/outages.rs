@@ -47,10 +47,17 @@ impl Outage {
 }
 
 /// All of them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outages {
     watched: Vec<Outage>,
     judged: Option<Time>,
+}
+
+impl Default for Outages {
+    fn default() -> Outages {
+        // A path that falls silent takes nothing from the heap.
+        Outages { watched: Vec::with_capacity(MOST), judged: None }
+    }
 }
 
 impl Outages {

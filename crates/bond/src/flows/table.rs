@@ -9,12 +9,14 @@ use super::pauses::Dead;
 use super::{FlowStatus, FlowsStatus};
 use crate::inner::Inner;
 use ropewalk_session::PublicKey;
-use ropewalk_time::Time;
+use ropewalk_time::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Connections of a set.
 const WAYS: usize = 8;
+/// One that was silent for so long is told of no more, and its place is free.
+const FORGOTTEN: Duration = Duration::from_secs(600);
 
 /// A set: a part of each hash, and the entries. An empty place has no entry.
 #[derive(Debug, Default)]
@@ -105,7 +107,7 @@ impl Flows {
         let set = &mut self.sets[index];
         let is_it = |(h, e): (&u32, &Option<Entry>)| *h == tag && e.as_ref().is_some_and(|e| e.key == key);
         let way = set.hashes.iter().zip(&set.entries).position(is_it).unwrap_or_else(|| {
-            let free = set.place_for(key.whose);
+            let free = set.place_for(key.whose, now);
             (set.hashes[free], set.entries[free]) = (tag, Some(Entry::new(key, now)));
             free
         });
@@ -128,7 +130,8 @@ impl Flows {
         now: Time,
     ) -> FlowsStatus {
         let peers: BTreeMap<Whose, PublicKey> = peers.map(|key| (Whose::of(key), *key)).collect();
-        let own = self.entries().filter_map(|e| Some(e.status(*peers.get(&e.key.whose)?, now)));
+        let of_late = self.entries().filter(|e| now.since(e.used) < FORGOTTEN);
+        let own = of_late.filter_map(|e| Some(e.status(*peers.get(&e.key.whose)?, now)));
         let mut flows: Vec<FlowStatus> = own.collect();
         let total = flows.len();
         let all = |f: &FlowStatus| f.sent.bytes + f.received.bytes;
@@ -162,9 +165,10 @@ impl Flows {
 
 impl Set {
     /// Where a new connection of this peer goes.
-    fn place_for(&self, whose: Whose) -> usize {
+    fn place_for(&self, whose: Whose, now: Time) -> usize {
         let there = || self.entries.iter().enumerate();
-        if let Some((free, _)) = there().find(|(_, e)| e.is_none()) {
+        let is_free = |e: &Option<Entry>| e.as_ref().is_none_or(|e| now.since(e.used) >= FORGOTTEN);
+        if let Some((free, _)) = there().find(|(_, e)| is_free(e)) {
             return free;
         }
         let own = there().filter(|(_, e)| e.as_ref().is_some_and(|e| e.key.whose == whose)).count();

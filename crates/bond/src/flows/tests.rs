@@ -103,6 +103,17 @@ fn who_opens_thousands_leaves_the_others_theirs() {
 }
 
 #[test]
+fn what_was_silent_for_long_is_forgotten() {
+    let mut flows = Flows::new(8);
+    (0..8).for_each(|n| send(&mut flows, 1, n, ms(1000 + u64::from(n))));
+    assert_eq!(status(&flows, 1, ms(600_999)).total, 8);
+    assert_eq!(status(&flows, 1, ms(601_003)).total, 4);
+    // Whose places they were does not matter then: the other peer has all that are free.
+    (0..9).for_each(|n| send(&mut flows, 2, n, ms(601_003 + u64::from(n))));
+    assert_eq!([1, 2].map(|whose| status(&flows, whose, ms(601_012)).total), [0, 8]);
+}
+
+#[test]
 fn none_are_counted_where_none_are_wanted_nor_what_is_no_ip() {
     for most in [0, 7] {
         let mut flows = Flows::new(most);

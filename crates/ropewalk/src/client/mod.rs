@@ -301,6 +301,7 @@ impl Role for Client {
             Event::Outage { path, since, connections, noticed, .. } => {
                 let of = self.uplinks.iter().find(|u| u.attempts().iter().any(|a| a.path == path));
                 if let Some(name) = of.map(|u| u.name.to_string()) {
+                    tracing::info!(path = name, connections, noticed, "who noticed that the path was dead");
                     let peer = self.other().to_owned();
                     let outage =
                         What::Outage { peer, name, since_ns: since.as_nanos(), connections, noticed };

@@ -199,6 +199,13 @@ impl Role for Gateway {
             }
             Event::Outage { peer, remote, since, connections, noticed, .. } => {
                 let (peer, name, since_ns) = (self.name(&peer), remote.to_string(), since.as_nanos());
+                tracing::info!(
+                    client = peer,
+                    path = name,
+                    connections,
+                    noticed,
+                    "who noticed that the path was dead"
+                );
                 running.history.note(now, What::Outage { peer, name, since_ns, connections, noticed });
             }
             Event::Exhausted { .. }

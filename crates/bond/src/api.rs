@@ -144,6 +144,23 @@ pub enum Event {
         /// What it is now.
         state: State,
     },
+    /// A path was dead, or is, and it is known who noticed ([`crate::flows`]). It comes some time after the path's return.
+    Outage {
+        /// The peer's key.
+        peer: PublicKey,
+        /// The path's identifier.
+        path: u8,
+        /// Where it led when that was noticed.
+        remote: SocketAddr,
+        /// Since when nothing had come by it.
+        since: Time,
+        /// When it worked again; `None`: it is dead still.
+        until: Option<Time>,
+        /// Connections that were delivering when it died.
+        connections: u32,
+        /// Of these, those that noticed.
+        noticed: u32,
+    },
     /// A metered path has used its allowance up.
     Exhausted {
         /// The path's identifier.

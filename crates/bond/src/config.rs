@@ -66,6 +66,8 @@ pub struct Config {
     pub idle_timeout: Duration,
     /// Most clients at once, half-open ones included.
     pub max_peers: usize,
+    /// Connections that are counted ([`crate::flows`]), all peers' together; the least recently used make room. 0: none. 4096 take a megabyte.
+    pub flows: usize,
     /// Handshake limits of a gateway.
     pub responder: ResponderConfig,
 }
@@ -115,6 +117,7 @@ impl Default for Config {
             client_to_client: false,
             idle_timeout: Duration::from_secs(300),
             max_peers: 4096,
+            flows: 4096,
             responder: ResponderConfig::default(),
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::bunch::Bunch;
 use crate::commands::{
-    Ap, AuditArgs, Check, Clients, Completions, Drain, ForwardArgs, GroupArgs, Invite, LimitArgs, LinkArgs,
-    Mptcp, Pages, PathArgs, PepArgs, Repeater, Restore, Revoke, Serve, Status, Up,
+    Ap, AuditArgs, Check, Clients, Completions, Drain, FlowsArgs, ForwardArgs, GroupArgs, Invite, LimitArgs,
+    LinkArgs, Mptcp, Pages, PathArgs, PepArgs, Repeater, Restore, Revoke, Serve, Status, Up,
 };
 use crate::config::File;
 use crate::doctor::Doctor;
@@ -35,8 +35,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Run and manage a bond",
         &[
-            "serve", "clients", "revoke", "forward", "group", "limit", "audit", "drain", "top", "web",
-            "restore", "check",
+            "serve", "clients", "revoke", "forward", "group", "limit", "audit", "drain", "flows", "top",
+            "web", "restore", "check",
         ],
     ),
     ("Wi-Fi and other links", &["ap", "repeater", "roam", "bunch", "link", "pep", "mptcp", "probe"]),
@@ -106,6 +106,8 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Send a gateway's clients to the other gateways, and take none
     Drain(Drain),
+    /// List connections by their rates, and whose they are
+    Flows(FlowsArgs),
     /// Watch the running bond live
     Top(Top),
     /// Restore routes, firewall and settings after a crash
@@ -363,6 +365,7 @@ mod tests {
             "ropewalk doctor --state d --config f --json",
             "ropewalk status --state d --json",
             "ropewalk top --state d",
+            "ropewalk flows --limit 5 --json --state d",
             "ropewalk path add wan0@gw:1 --state d --class backup",
             "ropewalk path remove wan0 --state d",
             "ropewalk path set wan0 --class metered --cap 10GB --reset-day 1 --weight 3 --state d",

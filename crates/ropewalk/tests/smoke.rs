@@ -47,6 +47,17 @@ fn a_ping_and_a_flow_pass_through_the_bond() {
     println!("{}", ropewalk(&["status", "--state", &states.of("gateway")]).1);
     println!("{:.1} Mb/s, ping {:?}", flow.received_mbps, ping.median());
     assert!(flow.received_mbps > 25.0, "{:.1} Mb/s: not more than one path", flow.received_mbps);
+    let (code, out, err) = ropewalk(&["flows", "--state", &states.of("gateway"), "--json"]);
+    let flows: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{code} {err}"));
+    let bytes = |f: &serde_json::Value| ["sent_bytes", "received_bytes"].map(|k| f[k].as_u64().unwrap());
+    let all = flows["flows"].as_array().unwrap();
+    let heaviest = all.iter().max_by_key(|f| bytes(f)[0] + bytes(f)[1]).unwrap();
+    let words = ["peer", "protocol", "class"].map(|k| heaviest[k].as_str().unwrap());
+    assert_eq!(words, ["alice", "tcp", "bulk"], "whose it is: {heaviest}");
+    let carried = (bytes(heaviest)[0] + bytes(heaviest)[1]) as f64;
+    assert!(carried > flow.received_mbps * 1e6 / 8.0 * 4.0, "of five seconds: {heaviest}");
+    assert!(heaviest["there"].as_str().unwrap().starts_with("10.77.0.2:"), "{heaviest}");
+    println!("{}", ropewalk(&["flows", "--state", &states.of("client")]).1);
     client.stop();
     gateway.stop();
     println!("{}\n{}", client.stderr(), gateway.stderr());

@@ -13,7 +13,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The longest that anything may take: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -66,6 +66,11 @@ fn converse(stream: UnixStream, log: &Mutex<Vec<String>>, peers: usize) {
             "history" => json!({"answer": "history", "clock_ns": clock, "events": []}),
             "clients" => {
                 json!({"answer": "clients", "clients": [{"name": "alice", "came": true, "inside": ["10.77.0.2"]}]})
+            }
+            "flows" => {
+                json!({"answer": "flows", "flows": {"counted": true, "total": 1, "flows": [{"peer": "alice", "protocol": "tcp", "here": "192.0.2.9:443",
+                    "there": "10.77.0.2:50000", "class": "bulk", "sent_bytes": 9, "sent": 1, "sent_bps": 8, "received_bytes": 7, "received": 1,
+                    "received_bps": 6, "age_s": 1.0, "idle_s": 0.5, "longest_gap_ms": 20.0}]}})
             }
             "revoke" => json!({"answer": "refused", "code": 2, "sentence": "there is no such client"}),
             "invite" => {
@@ -228,6 +233,14 @@ fn a_link_opens_one_browser_and_changes_need_its_key() {
     assert_eq!(series[0]["path"], "1", "{series}");
     assert_eq!(web.ask("GET /api/live HTTP/1.1\r\n", "").code, 401);
     assert_eq!(web.ask("GET /api/clients HTTP/1.1\r\n", "").code, 401);
+    assert_eq!(
+        web.ask("GET /api/flows HTTP/1.1\r\n", "").code,
+        401,
+        "who has what is for who opened the page"
+    );
+    let flows = web.ask(&format!("GET /api/flows HTTP/1.1\r\n{}", session.cookie), "");
+    let flows: Value = serde_json::from_str(&flows.body).unwrap();
+    assert_eq!((&flows["total"], &flows["flows"][0]["peer"]), (&json!(1), &json!("alice")));
 
     let act = r#"{"do":"path-set","name":"wan1","options":{"class":"backup"}}"#;
     assert_eq!(web.post("/api/act", "", act).code, 401);
@@ -400,6 +413,38 @@ fn live_news_come_each_second() {
     let rate = path["up_bps"].as_f64().unwrap();
     assert!((7e6..9e6).contains(&rate), "{path}");
     assert_eq!((&path["state"], &path["queue_ms"]), (&json!("active"), &json!(1.0)));
+}
+
+#[test]
+fn a_day_outlives_the_page_s_process() {
+    let states = States::new("web-day");
+    daemon(&states, 1);
+    let file = Path::new(&states.of("state")).join("web.json");
+    let minute = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 60;
+    let path = json!({"peer": "client0", "path": "1", "t": [minute - 90, minute - 5], "up": [5, 6], "down": [7, 8], "rtt": [20.5, null], "loss": [0, 0]});
+    std::fs::write(&file, json!({"version": 1, "paths": [path]}).to_string()).unwrap();
+    let minutes = |web: &Web| -> Value {
+        let cookie = web.open().cookie;
+        let answer = web.ask(&format!("GET /api/history?span=minutes&peer=client0 HTTP/1.1\r\n{cookie}"), "");
+        serde_json::from_str(&answer.body).unwrap()
+    };
+    for round in 0..2 {
+        let mut web = Web::on_a_port(&states);
+        let all = minutes(&web);
+        let series = all.as_array().unwrap().iter().find(|s| s["path"] == "1").unwrap();
+        assert_eq!(series["t"][0], (minute - 90) * 60, "{round}: {all}");
+        assert_eq!((&series["up"][1], &series["rtt"][1]), (&json!(6.0), &json!(null)), "{round}: {all}");
+        kill_process(Pid::from_child(&web.child), Signal::TERM).unwrap();
+        assert!(web.child.wait().unwrap().success());
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{round}");
+    }
+    // What is damaged is put aside, and the page is there all the same.
+    std::fs::write(&file, "{").unwrap();
+    let web = Web::on_a_port(&states);
+    let all = minutes(&web);
+    let mut times = all.as_array().unwrap().iter().flat_map(|s| s["t"].as_array().unwrap());
+    assert!(times.all(|t| t.as_u64() >= Some(minute * 60)), "{all}");
+    assert_eq!(std::fs::read_to_string(file.with_extension("json.bad")).unwrap(), "{");
 }
 
 #[test]

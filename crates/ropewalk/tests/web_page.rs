@@ -149,6 +149,14 @@ fn a_client_as_it_is_seen() {
         std::thread::sleep(COURSE);
     }
 
+    // Which connections there are is asked for once they are to be seen.
+    browser.eval("document.getElementById('flows-toggle').click()");
+    let of_flow = "[...document.querySelectorAll('#flows-table tbody tr')].find((r) => r.textContent.includes('10.77.0.1:'))";
+    browser.wait_for(&format!(
+        "/ [kM]b\\/s$/.test({of_flow}?.querySelector('[data-title=up] .value').textContent)"
+    ));
+    assert_eq!(browser.eval("document.getElementById('flows-toggle').getAttribute('aria-expanded')"), "true");
+
     // A link is cut, and says nothing.
     let (suspect, down) = (when("wan2", "state", &["suspect", "down"]), when("wan2", "state", &["down"]));
     let (suspect, down) = (browser.begin(&suspect), browser.begin(&down));
@@ -164,6 +172,8 @@ fn a_client_as_it_is_seen() {
     lab.cables[1].set_up(true).unwrap();
     browser.wait_for(&format!("{} === 'active'", cell("wan2", "state")));
     browser.wait_for("/wan2 was dead for [0-9.]+ s/.test(document.querySelector('.timeline').textContent)");
+    // How many noticed depends on how busy this machine is.
+    browser.wait_for("/wan2 was dead for [0-9.]+ s; [0-9]+ of [1-9][0-9]* connections? noticed/.test(document.querySelector('.timeline').textContent)");
 
     if screenshots().is_some() {
         std::thread::sleep(COURSE / 2);
@@ -253,6 +263,8 @@ fn a_gateway_as_it_is_seen() {
         std::thread::sleep(COURSE / 2);
     }
     picture(&mut browser, "web-gateway.png", (1200, 1080, "light"));
+    browser.eval("document.getElementById('flows-toggle').click()");
+    browser.wait_for("document.querySelector('#flows-table tbody tr th .value')?.textContent === 'alice'");
     is_accessible_everywhere(&mut browser, "the page of a gateway");
 
     // Whoever is revoked is asked about first, and is out.

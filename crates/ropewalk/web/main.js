@@ -8,6 +8,7 @@ import { bits, bytes, clock, ms, percent, time } from "./format.js";
 
 const TONES = { active: "good", suspect: "warn", validating: "warn", backup: "good", joining: "warn" };
 const LINES = 12;
+const FLOWS_EVERY = 2000;
 
 const page = { view: null, peer: null, span: 300, known: [], tables: {}, all: false, timeline: [], heard: 0 };
 const charts = new Charts($("charts"));
@@ -101,6 +102,31 @@ function clientColumns() {
     { title: "heard", text: (r) => r.heard },
     { label: "actions", action: buttons },
   ];
+}
+
+function flowColumns() {
+  const columns = [
+    { title: "there", text: (f) => f.there },
+    { title: "here", text: (f) => f.here },
+    { title: "class", text: (f) => `${f.protocol}, ${f.class}` },
+    { title: "up", numeric: true, text: (f) => bits(f.sent_bps) },
+    { title: "down", numeric: true, text: (f) => bits(f.received_bps) },
+    { title: "carried", text: (f) => `${bytes(f.sent_bytes)} out, ${bytes(f.received_bytes)} in` },
+    { title: "longest gap", numeric: true, text: (f) => ms(f.longest_gap_ms) },
+    { title: "idle", text: (f) => time(f.idle_s) },
+  ];
+  return isGateway() ? [{ title: "client", text: (f) => f.peer }, ...columns] : columns;
+}
+
+// Asked for only while they are shown, and the page is.
+async function learnFlows() {
+  if (!page.view || $("flows-list").hidden || document.hidden) return;
+  const answer = await get("/api/flows").catch((error) => ({ counted: true, total: 0, flows: [], error: error.message }));
+  const key = (f) => [f.peer, f.protocol, f.here, f.there].join(" ");
+  table("flows-table", "Connections", flowColumns(), answer.flows.map((f) => ({ ...f, key: key(f) })));
+  let line = answer.total > answer.flows.length ? `${answer.total - answer.flows.length} more are not shown` : "";
+  if (!answer.total) line = answer.counted ? "No connections of late." : "Not counted: flows = false in [engine].";
+  setText($("flows-line"), answer.error ?? line);
 }
 
 function roamColumns() {
@@ -257,6 +283,14 @@ async function start() {
   }
   $("add-path").addEventListener("click", addPath);
   $("invite").addEventListener("click", () => invite(page.view.role, learnClients));
+  $("flows-toggle").addEventListener("click", () => {
+    const shown = $("flows-list").hidden;
+    show($("flows-list"), shown);
+    $("flows-toggle").setAttribute("aria-expanded", shown);
+    setText($("flows-toggle"), shown ? "Hide" : "Show");
+    learnFlows();
+  });
+  setInterval(learnFlows, FLOWS_EVERY);
   $("earlier").addEventListener("click", () => {
     page.all = true;
     timeline(page.timeline);

@@ -1,11 +1,12 @@
-//! What a gateway keeps of a path that was silent for long.
+//! What a gateway keeps of a path that was silent for long, and who notices that one was.
 
 use ropewalk_air::wired::{Link, LinkSpec};
+use ropewalk_bond::api::Event;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::path::{Class, State};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_tests::pair::{End, Pair, udp};
-use ropewalk_time::Duration;
+use ropewalk_time::{Duration, Time};
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -114,4 +115,63 @@ fn the_gateway_keeps_to_the_device_mtu_that_the_client_says_later() {
         (0, 1),
         "an ICMP error goes back to the gateway's device"
     );
+}
+
+const FLOWS: u16 = 14;
+
+/// Fourteen calls each way for some seconds, while path 0 is dead for one of them: of each end how many connections were delivering, and how many noticed.
+fn who_notices(links: &[LinkSpec]) -> [(u32, u32); 2] {
+    let mut p = Pair::new(links, Config::default(), 1);
+    p.run_for(ms(1500));
+    for n in 0..550 {
+        match n {
+            200 => p.set_up(0, false),
+            250 => p.set_up(0, true),
+            _ => {}
+        }
+        for port in 1..=FLOWS {
+            p.device(End::Client, &udp(End::Client, port, n, 1000), Vnet::default());
+            p.device(End::Gateway, &udp(End::Gateway, 100 + port, n, 1000), Vnet::default());
+        }
+        p.run_for(ms(20));
+    }
+    [End::Client, End::Gateway].map(|of| {
+        let noticed = |(end, _, event): &(End, Time, Event)| match event {
+            Event::Outage { path: 0, connections, noticed, since, .. } if *end == of => {
+                assert!(since.since(Time::from_millis(6400)) < ms(300), "{event:?}");
+                Some((*connections, *noticed))
+            }
+            _ => None,
+        };
+        let told: Vec<_> = p.events.iter().filter_map(noticed).collect();
+        assert_eq!(told.len(), 1, "{of:?}: {told:?}");
+        told[0]
+    })
+}
+
+#[test]
+fn nobody_notices_that_one_of_two_paths_was_dead() {
+    assert_eq!(who_notices(&[link(), LinkSpec::new(20.0, ms(15))]), [(14, 0); 2]);
+}
+
+#[test]
+fn everybody_notices_that_the_only_path_was_dead() {
+    assert_eq!(who_notices(&[link()]), [(14, 14); 2]);
+}
+
+#[test]
+fn both_ends_count_a_connection_alike() {
+    let mut p = Pair::new(&[link()], Config::default(), 1);
+    p.run_for(ms(1500));
+    for n in 0..100 {
+        p.device(End::Client, &udp(End::Client, 7, n, 1000), Vnet::default());
+        p.run_for(ms(20));
+    }
+    let (client, gateway) = (p.client.flows(9, p.now), p.gateway.flows(9, p.now));
+    assert_eq!((client.total, gateway.total), (1, 1));
+    let (sent, received) = (&client.flows[0], &gateway.flows[0]);
+    assert_eq!((sent.sent.bytes, received.received.bytes), (100_000, 100_000));
+    assert_eq!((sent.here, sent.there, sent.protocol), (received.there, received.here, 17));
+    assert!((received.received.bps as f64 / 400e3 - 1.0).abs() < 0.1 && !received.low_latency);
+    assert_eq!((sent.peer, p.gateway.status(p.now).peers[0].key), (p.gateway_key(), received.peer));
 }

@@ -29,7 +29,7 @@ impl Engine {
                 }
                 let is_back = peer.backhaul.as_mut().is_some_and(|b| b.set_away(path, away));
                 if is_back && peer.paths[path].live.begin_anew(now) {
-                    peer.emit_event(path, &mut self.shared);
+                    peer.emit_event(path, now, &mut self.shared);
                 }
             }
             peer.on_queue_changed();

@@ -3,6 +3,7 @@
 use super::{Engine, Role};
 use crate::api::PathSpec;
 use crate::config::Config;
+use crate::flows::{Flows, Outages};
 use crate::path::{Class, PathId, Route, State};
 use ropewalk_time::Time;
 
@@ -67,7 +68,7 @@ impl Engine {
                 if p.route.link == link && p.live.state == State::Active {
                     p.live.die(now);
                     peer.declare_all_lost(path, now, &mut self.shared);
-                    peer.emit_event(path, &mut self.shared);
+                    peer.emit_event(path, now, &mut self.shared);
                     peer.on_queue_changed();
                     failed.push(*id);
                 }
@@ -91,7 +92,7 @@ impl Engine {
         }
     }
 
-    /// Changes what can be changed while running: scheduler, controller of new paths, limits.
+    /// Changes what can be changed while running: scheduler, controller of new paths, limits, how many connections are counted.
     ///
     /// A scheduler that goes by the links' completions cannot take over from another, or another from it: the one in force stays.
     pub fn reconfigure(&mut self, mut config: Config) {
@@ -108,6 +109,10 @@ impl Engine {
             peer.send.set_scheduler(&config);
         }
         self.peers.values_mut().filter_map(|p| p.backhaul.as_mut()).for_each(|b| b.reconfigure(&config));
+        if config.flows != self.shared.config.flows {
+            // Outages that were noted before have nobody left who could have noticed.
+            (self.shared.flows, self.shared.outages) = (Flows::new(config.flows), Outages::default());
+        }
         self.shared.config = config;
     }
 

@@ -3,6 +3,7 @@
 mod backhaul;
 mod client;
 mod commands;
+mod flows;
 mod gateway;
 mod handshakes;
 mod status;
@@ -15,6 +16,7 @@ use crate::api::{BATCH_BYTES, Event, Input, Output, Registry};
 use crate::backhaul::delivery::DeliveryPacer;
 use crate::config::{Config, Profile};
 use crate::entropy::Entropy;
+use crate::flows::{Flows, Outages};
 use crate::inner::Inner;
 use crate::order::Delivery;
 use crate::path::{PathId, Route};
@@ -108,6 +110,7 @@ impl Engine {
         let backhaul = config.profile() == Profile::Backhaul;
         let pacer = backhaul.then(|| Box::new(DeliveryPacer::new(config.limiter.high * 2)));
         let store = Store::new(Pool::new(config.memory_bytes), config.max_packets);
+        let flows = Flows::new(config.flows);
         let shared = Shared {
             config,
             store,
@@ -117,6 +120,8 @@ impl Engine {
             outcome: Default::default(),
             entropy,
             flow_key,
+            flows,
+            outages: Outages::default(),
             drops: Drops::default(),
         };
         Engine {
@@ -228,7 +233,7 @@ impl Engine {
             self.schedule(id, now);
             self.remove_if_closed(id);
         }
-        let mut own = self.role_timeout();
+        let mut own = self.role_timeout().min((self.shared.outages.due(), "outage"));
         let opens_at = self.pacer.as_ref().and_then(|p| p.opens_at());
         if let (false, Some(at)) = (self.shared.deliveries.is_empty(), opens_at) {
             own = own.min((at.max(now + Duration::from_micros(20)), "delivery"));
@@ -266,6 +271,9 @@ impl Engine {
                 self.timer_of.remove(&id);
                 self.wake(id, now);
             }
+        }
+        if self.shared.outages.due() <= now {
+            self.judge_outages(now);
         }
         if self.role_timeout().0 <= now {
             self.on_role_timer(now);

@@ -111,6 +111,16 @@ impl Inner {
         self.payload_len = body.len().saturating_sub(header) as u32;
     }
 
+    /// An IP packet, rather than another frame.
+    pub(crate) fn is_ip(&self) -> bool {
+        self.protocol != frame::NO_IP
+    }
+
+    /// A packet of the same flow that goes the other way, as far as addresses and ports say.
+    pub(crate) fn answer(&self) -> Inner {
+        Inner { src: self.dst, dst: self.src, ports: (self.ports.1, self.ports.0), ..*self }
+    }
+
     /// TCP.
     pub fn is_tcp(&self) -> bool {
         self.protocol == IpNumber::TCP.0

@@ -30,12 +30,14 @@ pub struct Delivery {
     pub vnet: Vnet,
     /// The driver's number of the device that it is for; set when it is inspected.
     pub device: u32,
+    /// It came in the low-latency class.
+    pub low_latency: bool,
 }
 
 impl Delivery {
     pub(super) fn of(packet: Assembly) -> Delivery {
         let (buf, len, vnet) = packet.finish();
-        Delivery { buf, len, vnet, device: 0 }
+        Delivery { buf, len, vnet, device: 0, low_latency: false }
     }
 }
 
@@ -329,6 +331,7 @@ impl Reassembly {
             len: c.data.len() as u32,
             vnet: c.vnet.unwrap_or_default(),
             device: 0,
+            low_latency: c.flow & LOW_LATENCY != 0,
         });
     }
 

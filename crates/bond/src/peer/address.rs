@@ -116,7 +116,7 @@ impl Peer {
         let p = &mut self.paths[i];
         if p.live.state == State::Validating {
             p.live.on_validated(now);
-            self.emit_event(i, shared);
+            self.emit_event(i, now, shared);
             self.on_queue_changed();
         }
     }

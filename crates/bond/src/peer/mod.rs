@@ -24,6 +24,7 @@ use crate::api::{Event, PathSpec};
 use crate::backhaul::Backhaul;
 use crate::config::{Config, Profile};
 use crate::entropy::Entropy;
+use crate::flows::{Flows, Outages};
 use crate::order::Delivery;
 use crate::path::recv::RecvLog;
 use crate::path::sent::Outcome;
@@ -57,6 +58,10 @@ pub(crate) struct Shared {
     pub entropy: Entropy,
     /// Key of the flow hash.
     pub flow_key: [u8; 16],
+    /// Connections of late.
+    pub flows: Flows,
+    /// Paths that are dead, until it is known which connections noticed.
+    pub outages: Outages,
     /// Datagrams that were dropped, by reason.
     pub drops: Drops,
 }
@@ -207,8 +212,11 @@ impl Peer {
     }
 
     /// Tells the driver that a path changed.
-    pub(crate) fn emit_event(&self, id: PathId, shared: &mut Shared) {
+    pub(crate) fn emit_event(&self, id: PathId, now: Time, shared: &mut Shared) {
         let p = &self.paths[id];
+        if shared.flows.counts() {
+            shared.outages.on_state(self.key, p, now);
+        }
         let (path, remote, state) = (p.id.get(), p.route.remote, p.state());
         shared.events.push_back(Event::Path { peer: self.key, path, remote, state });
     }

@@ -12,6 +12,7 @@
 use super::{Peer, Shared, send};
 use crate::api::PathSpec;
 use crate::config::Config;
+use crate::flows::Packet;
 use crate::in_place::{DatagramOpener, Opened};
 use crate::inner::Inner;
 use crate::order::Reassembly;
@@ -147,7 +148,7 @@ impl Peer {
             }
         };
         self.paths[path].recv.on_packet(number, now, eliciting, from.ce, rtt);
-        self.inspect(first, shared);
+        self.inspect(first, now, shared);
         end.unwrap_or(if offered { Heard::Confirmed } else { Heard::Fresh })
     }
 
@@ -265,7 +266,7 @@ impl Peer {
             p.live.on_late_answer(now);
         }
         if (!out.acked.is_empty() || out.spurious > 0) && p.live.on_progress(now) {
-            self.emit_event(id, shared);
+            self.emit_event(id, now, shared);
             self.on_queue_changed();
         }
         // Which path is the fastest may have changed since one declined as a slow one; a busy one is asked by its next acknowledgement.
@@ -308,7 +309,7 @@ impl Peer {
         let hold = crate::order::Hold { repair: repair.min(deadline), deadline, of_packets };
         self.receive.due =
             self.receive.order.check(&mut shared.store.pool, now, oldest, hold, &mut shared.deliveries);
-        self.inspect(first, shared);
+        self.inspect(first, now, shared);
     }
 
     /// Gives up what came in part, long ago, and was never completed.
@@ -316,12 +317,12 @@ impl Peer {
         self.receive.swept = now;
         let first = shared.deliveries.len();
         self.receive.order.expire(&mut shared.store.pool, now, &mut shared.deliveries);
-        self.inspect(first, shared);
+        self.inspect(first, now, shared);
     }
 
     /// Last look at packets for the device: a peer sends from its own networks only, the kernel must be able to take the offload header, and
     /// TCP learns what fits.
-    fn inspect(&mut self, first: usize, shared: &mut Shared) {
+    fn inspect(&mut self, first: usize, now: Time, shared: &mut Shared) {
         let mut i = first;
         let layer = shared.config.layer();
         while let Some(d) = shared.deliveries.get_mut(i) {
@@ -334,6 +335,8 @@ impl Peer {
                 Some(inner) => {
                     let mss = self.mss(&inner, shared.config.tun_mtu);
                     send::clamp(packet, &inner, mss, d.vnet);
+                    let counted = Packet { bytes: d.len, low_latency: d.low_latency };
+                    shared.flows.on_delivered(&self.key, &shared.flow_key, &inner, counted, now);
                     i += 1;
                 }
                 None => {

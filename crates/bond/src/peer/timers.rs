@@ -117,12 +117,12 @@ impl Peer {
                 p.control.ping_due = true;
                 self.declare_all_lost(i, now, shared);
                 // Its datagrams no longer count as owed; the probe that follows does.
-                self.emit_event(i, shared);
+                self.emit_event(i, now, shared);
                 self.on_queue_changed();
             }
             Some(State::Down) => {
                 self.declare_all_lost(i, now, shared);
-                self.emit_event(i, shared);
+                self.emit_event(i, now, shared);
             }
             _ => {}
         }
@@ -142,7 +142,7 @@ impl Peer {
         if is_narrow {
             self.declare_all_lost(i, now, shared);
         }
-        self.emit_event(i, shared);
+        self.emit_event(i, now, shared);
         self.on_queue_changed();
     }
 

@@ -25,7 +25,7 @@ const FORGIVEN_AFTER: Duration = Duration::from_secs(1);
 
 /// How a packet travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// Takes the fastest path now, is never held; order is not promised.
     LowLatency,
     /// Striped over the paths and delivered in order.

@@ -216,16 +216,16 @@ impl Ingress {
         self.counters
     }
 
-    /// Takes in a packet of the device; `store` keeps it.
+    /// Takes in a packet of the device, of the flow with this `hash`; `store` keeps it. How it travels.
     pub(crate) fn push(
         &mut self,
         store: &mut Store,
-        key: &[u8; 16],
+        hash: u64,
         inner: &Inner,
         packet: DevicePacket<'_>,
         vnet: Vnet,
         now: Time,
-    ) -> Result<(), Full> {
+    ) -> Result<Class, Full> {
         if self.flows.is_empty() {
             self.flows.resize_with(FLOWS, Flow::default);
         }
@@ -251,7 +251,7 @@ impl Ingress {
                 return Err(full);
             }
         };
-        let id = (inner.flow_hash(key) as usize % FLOWS) as u16;
+        let id = (hash as usize % FLOWS) as u16;
         let flow = &mut self.flows[id as usize];
         let (budget, rate, others_wait) =
             (&mut self.low_latency_budget, self.low_latency_rate, self.packets > 0);
@@ -264,6 +264,7 @@ impl Ingress {
             self.low_latency.push_back(packet);
             self.urgent_non_acks += usize::from(!inner.is_bare_ack());
             self.low_latency_bytes += len;
+            Ok(Class::LowLatency)
         } else {
             store.get_mut(packet).flow = id;
             flow.push(store, packet);
@@ -274,8 +275,8 @@ impl Ingress {
                 (flow.listed, flow.deficit) = (true, QUANTUM);
                 self.new.push_back(id);
             }
+            Ok(Class::Ordered)
         }
-        Ok(())
     }
 
     /// The oldest packet of the low-latency class and its length, if any waits.

@@ -29,7 +29,8 @@ fn who_hoards_is_who_drops() {
     let [mut hog, mut victim] = [(); 2].map(|()| Ingress::new(1 << 30).owned_by(store.add_owner()));
     let push = |q: &mut Ingress, store: &mut Store, port: u16, len: usize| {
         let (inner, packet) = udp(port, len);
-        q.push(store, &KEY, &inner, DevicePacket::Borrowed(&packet), Vnet::default(), Time::ZERO).is_ok()
+        let hash = inner.flow_hash(&KEY);
+        q.push(store, hash, &inner, DevicePacket::Borrowed(&packet), Vnet::default(), Time::ZERO).is_ok()
     };
     let lengths = [100, 1500, 6000, 60_000];
     for n in 0..40_000 {
@@ -61,7 +62,7 @@ impl Bench {
         self.q
             .push(
                 &mut self.store,
-                &KEY,
+                inner.flow_hash(&KEY),
                 &inner,
                 DevicePacket::Borrowed(&packet),
                 Vnet::default(),
@@ -256,7 +257,8 @@ fn a_limit_in_packets_counts_segments_and_drops_the_oldest_of_the_longest_flow()
     // A super-packet of 30 segments makes 20 of the first flow go.
     let (inner, packet) = udp(3, 30 * 1400 + 28);
     let vnet = Vnet { gso_type: 5, gso_size: 1400, hdr_len: 28, ..Vnet::default() };
-    b.q.push(&mut b.store, &KEY, &inner, DevicePacket::Borrowed(&packet), vnet, Time::ZERO).unwrap();
+    let hash = inner.flow_hash(&KEY);
+    b.q.push(&mut b.store, hash, &inner, DevicePacket::Borrowed(&packet), vnet, Time::ZERO).unwrap();
     assert_eq!(b.q.counters().overflow_drops, 20);
     let first = b.drain(0);
     assert_eq!((first.len(), b.q.segments, b.q.packets()), (171 + 30, 0, 0));
@@ -291,7 +293,8 @@ fn acknowledgements_among_urgent_packets_are_told_from_those_in_a_hurry() {
     let urgent = |b: &mut Bench, protocol, tcp_flags, dscp| {
         let (inner, packet) = udp(1, 52);
         let inner = Inner { protocol, tcp_flags, dscp, payload_len: 0, ..inner };
-        b.q.push(&mut b.store, &KEY, &inner, DevicePacket::Borrowed(&packet), Vnet::default(), Time::ZERO)
+        let hash = inner.flow_hash(&KEY);
+        b.q.push(&mut b.store, hash, &inner, DevicePacket::Borrowed(&packet), Vnet::default(), Time::ZERO)
             .unwrap();
         b.q.has_only_acks()
     };

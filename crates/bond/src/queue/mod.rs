@@ -15,6 +15,6 @@ pub(crate) mod codel;
 mod flow;
 mod ingress;
 
-pub(crate) use flow::FLOWS;
+pub(crate) use flow::{Class, FLOWS};
 pub use ingress::Counters;
 pub(crate) use ingress::{Ingress, Taker};

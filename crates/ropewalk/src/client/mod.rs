@@ -298,6 +298,16 @@ impl Role for Client {
                 self.search(now, true);
             }
             Event::Path { path, state, .. } => self.on_state(running, path, state, now),
+            Event::Outage { path, since, connections, noticed, .. } => {
+                let of = self.uplinks.iter().find(|u| u.attempts().iter().any(|a| a.path == path));
+                if let Some(name) = of.map(|u| u.name.to_string()) {
+                    tracing::info!(path = name, connections, noticed, "who noticed that the path was dead");
+                    let peer = self.other().to_owned();
+                    let outage =
+                        What::Outage { peer, name, since_ns: since.as_nanos(), connections, noticed };
+                    running.history.note(now, outage);
+                }
+            }
             Event::Exhausted { path } => self.on_exhausted(running, path, now),
             Event::ClientUp { .. } | Event::ClientDown { .. } => {}
         }
@@ -313,6 +323,7 @@ impl Role for Client {
                 Response::Status { status: Box::new(status) }
             }
             Request::History { since } => running.history.since(since, now),
+            Request::Flows { most } => report::flows::take(&running.core, most, now, |_| self.other().into()),
             Request::Resolved { endpoint, addresses } => {
                 self.uplinks.iter_mut().for_each(|w| w.on_resolved(&endpoint, &addresses, now));
                 Response::Done { said: String::new() }

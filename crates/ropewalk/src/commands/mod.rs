@@ -4,6 +4,7 @@ mod ap;
 mod audit;
 mod clients;
 mod drain;
+mod flows;
 mod grants;
 mod invite;
 mod link;
@@ -22,6 +23,9 @@ pub(crate) use ap::Ap;
 pub(crate) use audit::AuditArgs;
 pub(crate) use clients::Clients;
 pub(crate) use drain::Drain;
+pub(crate) use flows::FlowsArgs;
+#[cfg(feature = "web")]
+pub(crate) use flows::flows;
 pub(crate) use grants::{ForwardArgs, GroupArgs, LimitArgs};
 pub(crate) use invite::{Invite, create_token, run as invite};
 pub(crate) use link::LinkArgs;
@@ -56,6 +60,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Repeater(args) => repeater::run(args),
         Command::Roam(args) => crate::roam::run(args),
         Command::Status(args) => status::run(&args),
+        Command::Flows(args) => flows::run(&args),
         Command::Top(args) => crate::top::run(&args),
         #[cfg(feature = "web")]
         Command::Web(args) => crate::web::run(&args),

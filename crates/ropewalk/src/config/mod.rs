@@ -249,6 +249,10 @@ pub(crate) struct Engine {
     /// Gateway: handshakes per second before clients have to prove their address first. Default: 2000. Whatever is set, handshakes use at most half of
     /// one processor.
     pub handshakes_per_second: u32,
+    /// Count connections, for `ropewalk flows`, the page, and how many noticed that a path was dead: who speaks with whom, how much and how fast. Default:
+    /// `true`. It is kept in memory while the connection lasts, in a megabyte at most, and only the daemon's own user is told; who runs a gateway could see
+    /// these packets anyway. `false`: nothing of it is kept.
+    pub flows: bool,
     /// How long to look for packets before going to sleep, microseconds. Default: 0. 50 takes some 10 µs off a round trip and keeps one core busy.
     pub busy_poll_us: u64,
     /// Niceness of the daemon, -20 to 19: who goes first where programs want the same processor. Default: -10, because a packet otherwise waits behind the
@@ -303,6 +307,7 @@ impl Default for Engine {
             rekey_after_s: d.rekey_after.as_secs(),
             max_clients: d.max_peers,
             handshakes_per_second: d.responder.handshakes_per_second,
+            flows: true,
             busy_poll_us: 0,
             nice: -10,
         }
@@ -340,6 +345,7 @@ impl Engine {
             keepalive: Duration::from_secs(self.keepalive_s),
             idle_timeout: Duration::from_secs(self.idle_timeout_s),
             max_peers: self.max_clients,
+            flows: if self.flows { Config::default().flows } else { 0 },
             responder,
             ..Config::default()
         }

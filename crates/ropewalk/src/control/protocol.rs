@@ -5,6 +5,7 @@ use crate::commands::PathOptions;
 use crate::exit::{self, Code};
 use crate::gateway::grants::{Change, Grants};
 use crate::report::Snapshot;
+use crate::report::flows::Flows;
 use crate::report::history::Happened;
 use crate::report::pep::PepStatus;
 use crate::roam::report::RoamStatus;
@@ -30,6 +31,11 @@ pub(crate) enum Request {
     History {
         /// The last one that is known already; 0 for none.
         since: u64,
+    },
+    /// Which connections there are.
+    Flows {
+        /// How many to tell of: those with the highest rates.
+        most: u16,
     },
     /// Gateway: who may come in.
     Clients {},
@@ -129,6 +135,11 @@ pub(crate) enum Response {
         clock_ns: u64,
         /// What is still known of it.
         events: Vec<Happened>,
+    },
+    /// Which connections there are.
+    Flows {
+        /// Those that were asked for.
+        flows: Box<Flows>,
     },
     /// Who may come in.
     Clients {

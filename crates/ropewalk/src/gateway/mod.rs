@@ -197,6 +197,17 @@ impl Role for Gateway {
                 let (peer, name) = (self.name(&peer), remote.to_string());
                 running.history.note(now, What::Path { peer, name, state: state.name().into() });
             }
+            Event::Outage { peer, remote, since, connections, noticed, .. } => {
+                let (peer, name, since_ns) = (self.name(&peer), remote.to_string(), since.as_nanos());
+                tracing::info!(
+                    client = peer,
+                    path = name,
+                    connections,
+                    noticed,
+                    "who noticed that the path was dead"
+                );
+                running.history.note(now, What::Outage { peer, name, since_ns, connections, noticed });
+            }
             Event::Exhausted { .. }
             | Event::Connected(_)
             | Event::Refused(_)
@@ -217,6 +228,7 @@ impl Role for Gateway {
                 Response::Status { status: Box::new(status) }
             }
             Request::History { since } => running.history.since(since, now),
+            Request::Flows { most } => report::flows::take(&running.core, most, now, |key| self.name(key)),
             Request::Expel { client } => {
                 running.core.engine.revoke(&client);
                 self.ports.iter_mut().for_each(|p| p.remove(running, &client));

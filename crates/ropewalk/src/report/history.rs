@@ -61,6 +61,19 @@ pub(crate) enum What {
         /// `validating`, `active`, `suspect`, `down` or `too narrow`.
         state: String,
     },
+    /// A path was dead, or is, and it is known which connections noticed.
+    Outage {
+        /// Whose.
+        peer: String,
+        /// As of `path`.
+        name: String,
+        /// Since when nothing had come by it, on the daemon's clock, nanoseconds.
+        since_ns: u64,
+        /// Connections that were delivering then.
+        connections: u32,
+        /// Of these, those that noticed.
+        noticed: u32,
+    },
     /// Client: an uplink's datagrams are carried by something else.
     Carrier {
         /// As `ropewalk path` names it.

@@ -2,6 +2,7 @@
 
 pub(crate) mod backhaul;
 pub(crate) mod fleet;
+pub(crate) mod flows;
 pub(crate) mod history;
 pub(crate) mod link;
 pub(crate) mod pep;

@@ -63,18 +63,22 @@ fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
         out.push_str("  no path\n");
         return;
     }
-    let rows: Vec<[String; 8]> = peer.paths.iter().map(|p| row(before, p, seconds)).collect();
     let titles = ["path", "state", "class", "rtt", "up", "down", "loss", "carried"].map(String::from);
-    let widths: Vec<usize> = (0..titles.len())
-        .map(|i| rows.iter().chain([&titles]).map(|r| r[i].chars().count()).max().unwrap_or(0))
-        .collect();
-    for row in [&titles].into_iter().chain(&rows) {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        let _ = writeln!(out, "  {}", cells.join("  ").trim_end());
-    }
+    let rows = peer.paths.iter().map(|p| row(before, p, seconds));
+    columns(out, "  ", &[titles].into_iter().chain(rows).collect::<Vec<_>>());
     for (name, link) in peer.paths.iter().filter_map(|p| Some((&p.name, p.link.as_ref()?))) {
         let _ = writeln!(out, "  link of {name} ({}): {}", link.source, link.line());
+    }
+}
+
+/// Rows of cells as columns, the first row the titles.
+pub(crate) fn columns<const N: usize>(out: &mut String, indent: &str, rows: &[[String; N]]) {
+    let widths: [usize; N] =
+        std::array::from_fn(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0));
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let _ = writeln!(out, "{indent}{}", cells.join("  ").trim_end());
     }
 }
 

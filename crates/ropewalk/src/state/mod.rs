@@ -10,6 +10,7 @@
 //! | `gateway.json` | gateway: where it listened last, for invites while it does not run |
 //! | `token` | client: the token used last |
 //! | `usage.json` | client: bytes used of metered paths |
+//! | `web.json` | the page: what each path did, minute by minute |
 //! | `changes.json` | what was changed on this machine (`ropewalk_net::setup::Journal`) |
 //! | `control.sock` | where commands ask the daemon |
 //!
@@ -181,10 +182,29 @@ impl StateDir {
         let _ = self.remove(SOCKET);
     }
 
+    /// Whose the directory is.
+    #[cfg(feature = "web")]
+    pub(crate) fn owner(&self) -> anyhow::Result<u32> {
+        Ok(rustix::fs::fstat(&*self.dir)?.st_uid)
+    }
+
+    /// Renames a file that is of no use, in place of an earlier one; its new name.
+    #[cfg(feature = "web")]
+    pub(crate) fn put_aside(&self, name: &str) -> std::io::Result<String> {
+        let aside = format!("{name}.bad");
+        rustix::fs::renameat(&*self.dir, name, &*self.dir, &aside)?;
+        Ok(aside)
+    }
+
     /// The contents of a file; `None` if it is not there.
     pub(crate) fn read(&self, name: &str) -> anyhow::Result<Option<String>> {
+        self.read_at_most(name, u64::MAX - 1)
+    }
+
+    /// The same of a file that others may have made long: it has `most` bytes, or cannot be read.
+    pub(crate) fn read_at_most(&self, name: &str, most: u64) -> anyhow::Result<Option<String>> {
         let unreadable = || format!("{} cannot be read", self.path.join(name).display());
-        let mut file = match self.open_file(name, OFlags::RDONLY) {
+        let file = match self.open_file(name, OFlags::RDONLY) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP) => {
@@ -193,7 +213,10 @@ impl StateDir {
             Err(e) => return Err(e).with_context(unreadable),
         };
         let mut text = String::new();
-        file.read_to_string(&mut text).with_context(unreadable)?;
+        let read = file.take(most + 1).read_to_string(&mut text).with_context(unreadable)?;
+        if read as u64 > most {
+            return Err(anyhow::anyhow!("it has more than {most} bytes")).with_context(unreadable);
+        }
         Ok(Some(text))
     }
 

@@ -1,14 +1,19 @@
 //! What a page may ask of the daemon: what `ropewalk path`, `invite` and `revoke` ask.
 
 use super::feed::Shared;
-use crate::commands::PathOptions;
+use crate::commands::{self, PathOptions};
 use crate::control::ask;
+use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, Failure, failure};
+use crate::report::flows::Flows;
 use crate::state::clients::KnownClient;
 use qrcode::{Color, EcLevel, QrCode};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
+
+/// Connections that a page is told of.
+const FLOWS: u16 = 100;
 
 /// A change.
 #[derive(Debug, Deserialize)]
@@ -97,6 +102,11 @@ pub(super) fn act(shared: &Shared, action: Action) -> anyhow::Result<Outcome> {
         shared.note(note);
     }
     Ok(outcome)
+}
+
+/// Which connections there are, those with the highest rates.
+pub(super) fn flows(shared: &Shared) -> anyhow::Result<Flows> {
+    commands::flows(&mut Line::open(&shared.dir)?, FLOWS)
 }
 
 /// Who may come in.

@@ -1,5 +1,6 @@
 //! Looks at the daemon again and again, on a thread of its own, and keeps what pages ask for.
 
+use super::kept;
 use super::rings::{Point, Rings};
 use super::timeline::Timeline;
 use super::view::{Looks, States, View};
@@ -8,10 +9,11 @@ use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, kind_of};
 use crate::state::StateDir;
+use crate::state::saver::Saver;
 use bytes::Bytes;
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::watch;
 
@@ -41,7 +43,9 @@ pub(super) struct Shared {
     pub dir: StateDir,
     /// Pages that watch.
     pub watchers: AtomicUsize,
-    rings: Mutex<Rings>,
+    rings: Arc<Mutex<Rings>>,
+    /// Who writes the minutes to the disk, where that is done.
+    keeper: OnceLock<Saver>,
     timeline: Mutex<Timeline>,
     published: watch::Sender<Published>,
 }
@@ -50,8 +54,9 @@ impl Shared {
     /// Nothing is known yet.
     pub(super) fn new(dir: StateDir) -> Arc<Shared> {
         let (published, _) = watch::channel(Published::default());
-        let (rings, timeline) = (Mutex::default(), Mutex::default());
-        Arc::new(Shared { dir, watchers: AtomicUsize::new(0), rings, timeline, published })
+        let (rings, timeline) = (Arc::default(), Mutex::default());
+        let (watchers, keeper) = (AtomicUsize::new(0), OnceLock::new());
+        Arc::new(Shared { dir, watchers, rings, keeper, timeline, published })
     }
 
     /// The news, as they come.
@@ -61,7 +66,24 @@ impl Shared {
 
     /// The past.
     pub(super) fn rings(&self) -> MutexGuard<'_, Rings> {
-        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.rings)
+    }
+
+    /// The past, for the thread that writes it.
+    pub(super) fn rings_to_keep(&self) -> Arc<Mutex<Rings>> {
+        Arc::clone(&self.rings)
+    }
+
+    /// The minutes are written by this from now on.
+    pub(super) fn keep_by(&self, saver: Saver) {
+        let _is_the_first = self.keeper.set(saver);
+    }
+
+    /// Writes the minutes, and returns when that is done.
+    pub(super) fn keep_now(&self) {
+        if let Some(Err(error)) = self.keeper.get().map(Saver::save_now) {
+            eprintln!("ropewalk: the day is not kept: {error:#}");
+        }
     }
 
     /// Writes a line into the timeline.
@@ -161,6 +183,11 @@ impl Feed {
         let (second, states) = (view.at as u64, view.states());
         if second != self.second {
             self.remember(&view, second as u32);
+            if second / kept::EVERY != self.second / kept::EVERY
+                && let Some(keeper) = self.shared.keeper.get()
+            {
+                keeper.save_soon();
+            }
         } else if states == self.states {
             return;
         }
@@ -239,8 +266,13 @@ fn event(name: &str, data: &impl Serialize) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 
+/// The past, whoever failed while he had it.
+pub(super) fn lock(rings: &Mutex<Rings>) -> MutexGuard<'_, Rings> {
+    rings.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Seconds since 1970.
-fn wall() -> f64 {
+pub(super) fn wall() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
 }
 

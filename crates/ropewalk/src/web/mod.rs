@@ -5,6 +5,7 @@
 //! | `feed` | asks the daemon by its control socket, again and again |
 //! | `view` | what a page is told of it |
 //! | `rings` | the past of each path |
+//! | `kept` | its minutes on disk |
 //! | `timeline` | what happened when |
 //! | `access` | who may see the page, and who may change something |
 //! | `actions` | what a page may change |
@@ -15,6 +16,7 @@ mod access;
 mod actions;
 mod assets;
 mod feed;
+mod kept;
 mod rings;
 mod server;
 mod timeline;
@@ -82,15 +84,19 @@ pub(crate) fn run(args: &Web) -> anyhow::Result<()> {
         signal_hook::flag::register(signal, Arc::clone(&ended)).context("a signal cannot be watched")?;
     }
     let shared = Shared::new(dir);
+    kept::take_up(&shared, feed::wall() as u32);
     let feed = Feed::open(Arc::clone(&shared))?;
     give_up_rights(&shared.dir)?;
+    kept::start(&shared);
     std::thread::Builder::new().name("feed".into()).spawn(move || feed.run())?;
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_io().enable_time().max_blocking_threads(WAITING).build()?;
     let own = args.socket.is_none().then(|| args.listen.ip());
-    let outcome = runtime.block_on(serve(args, Site::new(Access::new(own), shared), &ended));
+    let site = Site::new(Access::new(own), Arc::clone(&shared));
+    let outcome = runtime.block_on(serve(args, site, &ended));
     // Pages that are open are not waited for.
     runtime.shutdown_background();
+    shared.keep_now();
     outcome
 }
 

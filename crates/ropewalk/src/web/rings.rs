@@ -1,7 +1,7 @@
 //! The past of each path, in bounded memory: a point for each second of 15 minutes, and one for
 //! each minute of a day.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Points of a second each.
@@ -59,7 +59,61 @@ pub(super) struct Series {
     loss: Vec<Option<f32>>,
 }
 
+/// The minutes of all paths as they are kept on disk.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// Of this layout.
+    version: u32,
+    paths: Vec<KeptPath>,
+}
+
+/// Those of one path. All lists are equally long.
+#[derive(Debug, Serialize, Deserialize)]
+struct KeptPath {
+    peer: String,
+    path: String,
+    /// Minutes since 1970, ascending.
+    t: Vec<u32>,
+    up: Vec<Option<f32>>,
+    down: Vec<Option<f32>>,
+    rtt: Vec<Option<f32>>,
+    loss: Vec<Option<f32>>,
+}
+
+const VERSION: u32 = 1;
+/// Longest name of a path or its peer, bytes.
+const NAME: usize = 256;
+
 impl Rings {
+    /// The minutes, to be kept.
+    pub(super) fn kept(&self) -> Kept {
+        let paths = self.0.iter().map(|((peer, path), ring)| ring.kept(peer, path)).collect();
+        Kept { version: VERSION, paths }
+    }
+
+    /// What was kept, but for what is older than a day or of the future. `now` is seconds since 1970.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn restore(kept: Kept, now: u32) -> Result<Rings, &'static str> {
+        if kept.version != VERSION {
+            return Err("it is of another version");
+        }
+        if kept.paths.len() > PATHS {
+            return Err("it has too many paths");
+        }
+        let mut rings = Rings::default();
+        for path in kept.paths {
+            let points = path.points()?.into_iter();
+            let of_today = |(t, _): &(u32, Point)| *t < now / 60 && *t + MINUTES as u32 > now / 60;
+            let minutes: VecDeque<(u32, Point)> = points.filter(of_today).collect();
+            if !minutes.is_empty() {
+                rings.0.insert((path.peer, path.path), Ring { minutes, ..Ring::default() });
+            }
+        }
+        Ok(rings)
+    }
+
     /// Adds what a path did in the second `now`.
     pub(super) fn add(&mut self, peer: &str, path: &str, now: u32, point: Point) {
         let key = (peer.to_owned(), path.to_owned());
@@ -84,9 +138,51 @@ impl Rings {
     }
 }
 
+impl KeptPath {
+    fn points(&self) -> Result<Vec<(u32, Point)>, &'static str> {
+        let values = [&self.up, &self.down, &self.rtt, &self.loss];
+        if self.t.len() > MINUTES || values.iter().any(|v| v.len() != self.t.len()) {
+            return Err("its lists are too long, or not equally long");
+        }
+        if self.t.windows(2).any(|w| w[0] >= w[1]) || self.t.iter().any(|t| *t > u32::MAX / 60) {
+            return Err("its times do not ascend");
+        }
+        if self.peer.len() > NAME || self.path.len() > NAME {
+            return Err("it has a name that is too long");
+        }
+        if values.iter().flat_map(|v| v.iter().flatten()).any(|v| !v.is_finite() || *v < 0.0) {
+            return Err("it has a value that cannot be");
+        }
+        let value = |of: &[Option<f32>], i: usize| of[i].unwrap_or(f32::NAN);
+        let point = |i: usize| {
+            let [up, down, rtt, loss] = values.map(|of| value(of, i));
+            (self.t[i], Point { up, down, rtt, loss })
+        };
+        Ok((0..self.t.len()).map(point).collect())
+    }
+}
+
 impl Ring {
     fn last(&self) -> u32 {
-        self.seconds.back().map_or(0, |(t, _)| *t)
+        let minute = self.minutes.back().map_or(0, |(t, _)| *t * 60);
+        self.seconds.back().map_or(minute, |(t, _)| *t)
+    }
+
+    fn kept(&self, peer: &str, path: &str) -> KeptPath {
+        // Short numbers: a whole bit per second, a hundredth of a millisecond, of a per cent.
+        let rounded = |steps: f32, value: fn(&Point) -> f32| {
+            let round = |p: &Point| Some((value(p) * steps).round() / steps).filter(|v| v.is_finite());
+            self.minutes.iter().map(|(_, p)| round(p)).collect()
+        };
+        KeptPath {
+            peer: peer.into(),
+            path: path.into(),
+            t: self.minutes.iter().map(|(t, _)| *t).collect(),
+            up: rounded(1.0, |p| p.up),
+            down: rounded(1.0, |p| p.down),
+            rtt: rounded(100.0, |p| p.rtt),
+            loss: rounded(100.0, |p| p.loss),
+        }
     }
 
     fn add(&mut self, now: u32, point: Point) {

@@ -97,13 +97,18 @@ impl Site {
                 let shared = Arc::clone(&self.shared);
                 blocking(move || actions::clients(&shared)).await
             }
+            ("/api/flows", false) => {
+                self.access.may_look(request.headers())?;
+                let shared = Arc::clone(&self.shared);
+                blocking(move || actions::flows(&shared)).await
+            }
             ("/api/act", true) => {
                 self.access.may_change(request.headers())?;
                 let action: Action = read(request).await?;
                 let shared = Arc::clone(&self.shared);
                 blocking(move || actions::act(&shared, action)).await
             }
-            ("/api/open" | "/api/live" | "/api/history" | "/api/clients" | "/api/act", _) => {
+            ("/api/open" | "/api/live" | "/api/history" | "/api/clients" | "/api/flows" | "/api/act", _) => {
                 Err(Trouble::method())
             }
             _ => Err(Trouble(StatusCode::NOT_FOUND, "there is nothing here".into())),

@@ -10,6 +10,8 @@ use std::net::SocketAddr;
 const ENTRIES: usize = 256;
 /// Paths that are silent or dead at a time; beyond, their ends are not noted.
 const OUTAGES: usize = 256;
+/// A line of an outage is later than the path's last datagram by no more than this, seconds.
+const NOTED_WITHIN: f64 = 5.0;
 /// A path that was silent for less, seconds, and did not die, is not worth a line.
 const WORTH: f64 = 0.5;
 
@@ -26,6 +28,11 @@ pub(super) struct Entry {
     pub text: String,
     /// It lasts still.
     pub lasts: bool,
+    /// Of an outage: whose path it is, and which connections noticed.
+    #[serde(skip)]
+    about: Option<(String, String)>,
+    #[serde(skip)]
+    noticed: String,
 }
 
 /// A path that does not answer.
@@ -80,11 +87,11 @@ impl Timeline {
     pub(super) fn take(&mut self, events: &[Happened], many_peers: bool, wall: impl Fn(u64) -> f64) {
         for event in events {
             self.seen = event.seq;
-            self.happened(&event.what, wall(event.at_ns), many_peers);
+            self.happened(&event.what, wall(event.at_ns), many_peers, &wall);
         }
     }
 
-    fn happened(&mut self, what: &What, at: f64, many_peers: bool) {
+    fn happened(&mut self, what: &What, at: f64, many_peers: bool, wall: &impl Fn(u64) -> f64) {
         match what {
             What::Connected {} => self.add(at, "good", "connected".into()),
             What::Refused { why } => self.add(at, "bad", why.clone()),
@@ -102,6 +109,9 @@ impl Timeline {
             What::Portal { name, at: page } => {
                 let text = format!("{name}: a captive portal wants a login ({page})");
                 self.add(at, "bad", text);
+            }
+            What::Outage { peer, name, since_ns, connections, noticed } => {
+                self.noticed((peer, name), wall(*since_ns), *connections, *noticed);
             }
             What::Path { peer, name, state } => {
                 let shown = if many_peers { format!("{peer}'s path {name}") } else { name.clone() };
@@ -125,6 +135,9 @@ impl Timeline {
                     if let Some(outage) = self.outages.get_mut(&key) {
                         outage.entry = Some(id);
                     }
+                    if let Some(entry) = self.entries.back_mut() {
+                        entry.about = Some(key);
+                    }
                 }
             }
             "active" => match self.outages.remove(&key) {
@@ -133,6 +146,24 @@ impl Timeline {
             },
             _ => {}
         }
+    }
+
+    /// Says in the line of an outage which connections noticed.
+    fn noticed(&mut self, (peer, name): (&str, &str), since: f64, connections: u32, noticed: u32) {
+        let is_its = |e: &&mut Entry| {
+            e.about.as_ref().is_some_and(|(p, n)| (p.as_str(), n.as_str()) == (peer, name))
+                && (-0.5..NOTED_WITHIN).contains(&(e.at - since))
+        };
+        let near = |a: &&mut Entry, b: &&mut Entry| a.at.total_cmp(&b.at);
+        let Some(entry) = self.entries.iter_mut().filter(is_its).min_by(near) else { return };
+        let words = match connections {
+            0 => "; no connection was in use".into(),
+            1 => format!("; {noticed} of 1 connection noticed"),
+            _ => format!("; {noticed} of {connections} connections noticed"),
+        };
+        entry.text = format!("{}{words}", entry.text.strip_suffix(&entry.noticed).unwrap_or(&entry.text));
+        entry.noticed = words;
+        self.version += 1;
     }
 
     /// Ends the outages that `ends` picks by peer and path.
@@ -160,7 +191,8 @@ impl Timeline {
     fn over(&mut self, outage: &Outage, at: f64) {
         let (shown, lasted) = (&outage.shown, (at - outage.since).max(0.0));
         if let Some(entry) = self.entries.iter_mut().find(|e| Some(e.id) == outage.entry) {
-            (entry.text, entry.lasts) = (format!("{shown} was dead for {}", span(lasted)), false);
+            entry.text = format!("{shown} was dead for {}{}", span(lasted), entry.noticed);
+            entry.lasts = false;
             self.version += 1;
         } else if lasted >= WORTH || outage.entry.is_some() {
             self.add(outage.since, "bad", format!("{shown} was silent for {}", span(lasted)));
@@ -199,7 +231,8 @@ impl Timeline {
         }
         self.last_id += 1;
         self.version += 1;
-        self.entries.push_back(Entry { id: self.last_id, at, tone, text, lasts });
+        let noticed = String::new();
+        self.entries.push_back(Entry { id: self.last_id, at, tone, text, lasts, about: None, noticed });
         self.last_id
     }
 }
@@ -244,6 +277,35 @@ mod tests {
         assert_eq!(texts(&timeline)[0], "wan2 was silent for 0.7 s");
         assert_eq!(timeline.entries().len(), 3);
         assert_eq!(timeline.seen(), 47);
+    }
+
+    fn outage(seq: u64, since_ms: u64, connections: u32, noticed: u32) -> Happened {
+        let (peer, name, since_ns) = ("gateway".into(), "wan2".into(), since_ms * 1_000_000);
+        let what = What::Outage { peer, name, since_ns, connections, noticed };
+        Happened { seq, at_ns: seq * 100_000_000, what }
+    }
+
+    #[test]
+    fn a_line_says_who_noticed_once_that_is_known() {
+        let (mut timeline, wall) = (Timeline::default(), |ns: u64| ns as f64 / 1e9);
+        timeline.take(&[state(10, "wan2", "suspect"), state(11, "wan2", "down")], false, wall);
+        timeline.take(&[state(22, "wan2", "active"), outage(40, 950, 14, 0)], false, wall);
+        assert_eq!(texts(&timeline), ["wan2 was dead for 1.2 s; 0 of 14 connections noticed"]);
+        // One that lasts is judged before its end; of two, each has its own.
+        timeline.take(&[state(50, "wan2", "suspect"), state(51, "wan2", "down")], false, wall);
+        let version = timeline.version();
+        timeline.take(&[outage(150, 4900, 1, 1)], false, wall);
+        assert_eq!(texts(&timeline)[0], "wan2 is dead; 1 of 1 connection noticed");
+        assert!(timeline.version() > version && timeline.entries()[0].lasts);
+        timeline.take(&[state(170, "wan2", "active")], false, wall);
+        timeline.take(&[state(180, "wan2", "down"), state(190, "wan2", "active")], false, wall);
+        timeline.take(&[outage(210, 17_990, 0, 0), outage(211, 30_000, 9, 9)], false, wall);
+        let want = [
+            "wan2 was dead for 1.0 s; no connection was in use",
+            "wan2 was dead for 12.0 s; 1 of 1 connection noticed",
+            "wan2 was dead for 1.2 s; 0 of 14 connections noticed",
+        ];
+        assert_eq!(texts(&timeline), want);
     }
 
     #[test]

@@ -18,10 +18,12 @@ mod side;
 use super::paths::PathSet;
 use super::{Peer, Shared};
 use crate::api::BATCH_BYTES;
+use crate::flows::Packet;
 use crate::inner::{Inner, edit};
 use crate::path::pmtu::BASE;
 use crate::path::sent::FragmentRef;
 use crate::path::{Class, Path, PathId, State};
+use crate::queue;
 use crate::schedule::{Allocation, PathInfo};
 use crate::store::DevicePacket;
 use crate::vnet::Vnet;
@@ -98,9 +100,14 @@ impl Peer {
                 return;
             }
         }
+        let bytes = bytes.len() as u32;
         self.on_queue_changed();
-        let _full_is_counted =
-            self.send.queue.push(&mut shared.store, &shared.flow_key, inner, packet, vnet, now);
+        let hash = inner.flow_hash(&shared.flow_key);
+        // What does not fit is counted there.
+        if let Ok(class) = self.send.queue.push(&mut shared.store, hash, inner, packet, vnet, now) {
+            let counted = Packet { bytes, low_latency: class == queue::Class::LowLatency };
+            shared.flows.on_sent(&self.key, hash, inner, counted, now);
+        }
     }
 
     /// Paths that carry data now. Backups, and those that flap, do only where nothing better works.

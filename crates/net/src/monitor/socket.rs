@@ -22,9 +22,7 @@ pub enum MonitorError {
     #[error("there is no network interface named `{0}`")]
     NoSuchInterface(String),
     /// It has frames of another kind.
-    #[error(
-        "{0} is no monitor interface: make one, `iw phy PHY interface add {0} type monitor` under a free name, and bring it up"
-    )]
+    #[error("{0} is no monitor interface: `iw phy PHY interface add mon0 type monitor` makes one")]
     NotAMonitor(String),
     /// The right is missing.
     #[error("listening at an interface needs CAP_NET_RAW: run as root, or grant that capability")]

@@ -159,7 +159,7 @@ fn write<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bunch::report::{ApStatus, Contributor};
+    use crate::bunch::report::{AirStatus, ApStatus, Contributor};
     use crate::report::{Path, Peer, Traffic};
     use crate::roam::report::AccessPoint;
     use std::collections::BTreeSet;
@@ -245,8 +245,14 @@ mod tests {
         ];
         lines(Response::Bunch { status }, &wanted);
         let ap = ApStatus { held_bytes: 5, refused: 2, ..ApStatus::default() };
-        let status = Box::new(BunchStatus::Ap(ap));
+        let status = Box::new(BunchStatus::Ap(ap.clone()));
         let wanted = ["ropewalk_bunch_ap_held_bytes{} 5.0", "ropewalk_bunch_ap_refused_packets_total{} 2.0"];
+        let handed = lines(Response::Bunch { status }, &wanted);
+        assert!(!handed.contains("overheard_packets_total{}"), "it does not overhear\n{handed}");
+        let air = Some(AirStatus { overheard: 6, cells: 3, ..AirStatus::default() });
+        let status = Box::new(BunchStatus::Ap(ApStatus { air, ..ap }));
+        let wanted =
+            ["ropewalk_bunch_ap_overheard_packets_total{} 6.0", "ropewalk_bunch_ap_heard_cells{} 3.0"];
         lines(Response::Bunch { status }, &wanted);
         let pep =
             PepStatus { bypassed: bypassed.clone(), resets: bypassed, taken: 4, ..PepStatus::default() };

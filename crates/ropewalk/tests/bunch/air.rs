@@ -6,7 +6,7 @@
 //! ```
 
 use super::{APS, BINARY, Net, PATIENCE, SOON, in_time, net};
-use crate::common::{eventually, root, ropewalk};
+use crate::common::{root, ropewalk};
 use ropewalk_lab::{MonitorInterface, OpenCell, Process};
 
 /// The home's cable to the sender becomes a cell. Who overhears misses a frame now and then, each another.
@@ -75,7 +75,7 @@ fn a_neighbour_that_overhears_carries_its_part_and_one_that_does_not_carries_not
     assert_eq!((net.status("gateway")["resets"].as_u64(), &anna["neighbours"]), (Some(0), &0.into()));
     let told = net.status("gateway")["contributors"].as_array().unwrap().clone();
     assert!(told.iter().any(|c| c["name"] == "anna" && c["hears_cells"] == 1), "{told:?}");
-    eventually("nobody holds what was delivered", || net.status("anna")["held_bytes"] == 0);
+    in_time("nobody holds what was delivered", || net.status("anna")["held_bytes"] == 0);
     let (code, out, err) = ropewalk(&["bunch", "status", "--state", &net.states.of("anna")]);
     assert!(code == 0 && out.contains("overhears on mon0: 1 cells"), "{out}{err}");
 

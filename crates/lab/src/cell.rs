@@ -1,10 +1,12 @@
-//! A cell without encryption, as monitor interfaces hear it, without a model of the air: for tests of who overhears.
+//! A cell without encryption, as monitor interfaces hear it, without a model of the air: for tests
+//! of who overhears.
 //!
 //! ```text
 //!   station ── TUN ── this thread ── TUN ── access point
 //!                          └── a frame of each packet ──▶ monitor interfaces
 //! ```
-//! Packets go as they come. Frames have radiotap, 802.11 with numbers, LLC and SNAP; some come twice, as where an acknowledgement was lost on the air.
+//! Packets go as they come. Frames have radiotap, 802.11 with numbers, LLC and SNAP; some come
+//! twice, as where an acknowledgement was lost on the air.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -58,8 +60,8 @@ pub struct OpenCell {
 }
 
 impl OpenCell {
-    /// Makes an interface for the station and one for its access point, both up, and carries packets between them. Each monitor interface hears the
-    /// station's frames but one of so many; 0: all of them.
+    /// Makes an interface for the station and one for its access point, both up, and carries
+    /// packets between them. Each monitor hears the station's frames but one of so many; 0: all.
     ///
     /// # Errors
     /// The kernel refuses a device.

@@ -259,7 +259,7 @@ fn there_are_so_many_places_and_they_are_given_back() {
     assert!(matches!(gone, FeedbackError::Gone(Source::Lab)), "{gone}");
 }
 
-/// A radiotap header without fields, and a frame of this kind and control byte with a packet of so many bytes.
+/// A radiotap header without fields, and a frame of this kind and control byte with a packet.
 fn frame(kind: u8, control: u8, bytes: u16) -> Vec<u8> {
     let mut packet = vec![7; usize::from(bytes)];
     packet[0] = 0x45;
@@ -283,7 +283,7 @@ fn a_monitor_interface_gives_what_stations_send_to_access_points_and_counts_what
     let (mut monitor, mut batch) = (open("mon0").unwrap(), Batch::default());
     assert_eq!(monitor.receive(&mut batch).unwrap(), 0, "it does not wait");
     let data = frame(0x88, 0x01, 1000);
-    // From the access point, a beacon, nothing in it, a load beyond its end; then one that is encrypted.
+    // From the access point, a beacon, nothing in it, shorter than it says; then an encrypted one.
     let short = [&[0, 0, 200, 0][..], &[0; 40]].concat();
     for bytes in [&data, &frame(0x88, 0x02, 900), &frame(0x80, 0, 900), &frame(0xc8, 0x01, 900), &short] {
         interface.hear(bytes).unwrap();

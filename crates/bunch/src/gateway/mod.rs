@@ -276,8 +276,8 @@ impl Gateway {
         self.sessions.values().map(Session::view)
     }
 
-    /// Flows that a home access point has registered and that are helped, each with the address that
-    /// its sender has here: what others may listen for.
+    /// Flows that a home access point has registered and that are helped, each with the address
+    /// that its sender has here: what others may listen for.
     pub fn flows(&self) -> impl Iterator<Item = (Flow, Ipv4Addr)> {
         self.by_flow.iter().filter_map(|(flow, id)| {
             let session = self.sessions.get(id).filter(|s| s.bypassed.is_none())?;

@@ -1,4 +1,4 @@
-//! Which frames the kernel hands on: classic BPF, since that is what every kernel attaches without privileges of its own.
+//! Which frames the kernel hands on: classic BPF, which every kernel takes without further rights.
 
 /// Bytes of a frame at most: radiotap has some sixty, an unencrypted frame of 802.11 some 2350.
 pub(super) const LONGEST: usize = 4096;

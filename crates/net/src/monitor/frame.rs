@@ -1,5 +1,5 @@
-//! Frames behind a radiotap header (<https://www.radiotap.org>): IEEE 802.11-2020 §9.2 data frames, in them LLC and SNAP
-//! (RFC 1042), in them IPv4.
+//! Frames behind a radiotap header (<https://www.radiotap.org>): IEEE 802.11-2020 §9.3.2 data
+//! frames, in them LLC and SNAP (RFC 1042), in them IPv4.
 
 /// A packet of a station to its access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

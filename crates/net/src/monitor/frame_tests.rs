@@ -87,7 +87,7 @@ fn what_a_driver_adds_is_taken_off() {
 #[test]
 fn flags_are_found_behind_a_time_and_behind_more_words() {
     let inner = packet(60);
-    // TSFT and flags, with a second word of antennas: the time is aligned to 8 bytes from the start.
+    // TSFT and flags, with a second word of antennas. The time is aligned to 8 bytes.
     let mut header = vec![0, 0, 28, 0];
     header.extend((TSFT | FLAGS | MORE_WORDS | 1 << 29).to_le_bytes());
     header.extend((1u32 << 11).to_le_bytes());

@@ -1,4 +1,4 @@
-//! What a monitor interface hears: frames of stations to their access points, with their 802.11 numbers.
+//! What a monitor interface hears: frames of stations to their access points, with their numbers.
 //!
 //! | file | what |
 //! |---|---|

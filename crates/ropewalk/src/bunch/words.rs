@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 /// Most neighbours of an access point: those of a session.
 pub(crate) const NEIGHBOURS: usize = 31;
 
-/// Most uploads that an access point is told to listen for: those that it can hold, by their number.
+/// Most uploads that an access point is told to listen for: as many as it has sessions.
 pub(crate) const AUDIBLE: usize = ropewalk_bunch::ap::MAX_SESSIONS;
 /// Most cells that an access point says it hears.
 pub(crate) const CELLS: usize = 64;

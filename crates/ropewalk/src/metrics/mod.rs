@@ -245,14 +245,8 @@ mod tests {
         ];
         lines(Response::Bunch { status }, &wanted);
         let ap = ApStatus { held_bytes: 5, refused: 2, ..ApStatus::default() };
-        let status = Box::new(BunchStatus::Ap(ap.clone()));
+        let status = Box::new(BunchStatus::Ap(ap));
         let wanted = ["ropewalk_bunch_ap_held_bytes{} 5.0", "ropewalk_bunch_ap_refused_packets_total{} 2.0"];
-        let handed = lines(Response::Bunch { status }, &wanted);
-        assert!(!handed.contains("overheard_packets_total{}"), "it does not overhear\n{handed}");
-        let air = Some(AirStatus { overheard: 6, cells: 3, ..AirStatus::default() });
-        let status = Box::new(BunchStatus::Ap(ApStatus { air, ..ap }));
-        let wanted =
-            ["ropewalk_bunch_ap_overheard_packets_total{} 6.0", "ropewalk_bunch_ap_heard_cells{} 3.0"];
         lines(Response::Bunch { status }, &wanted);
         let pep =
             PepStatus { bypassed: bypassed.clone(), resets: bypassed, taken: 4, ..PepStatus::default() };
@@ -281,6 +275,21 @@ mod tests {
         ];
         let text = lines(Response::Roam { status }, &wanted);
         assert!(!text.contains("\"left\"") && !text.contains("rate_bits_per_second{"), "{text}");
+    }
+
+    #[test]
+    fn what_is_overheard_is_scraped_where_somebody_overhears() {
+        let of = |air| {
+            let status = ApStatus { air, ..ApStatus::default() };
+            text(Response::Bunch { status: Box::new(BunchStatus::Ap(status)) }).unwrap()
+        };
+        let air = AirStatus { overheard: 6, cells: 3, ..AirStatus::default() };
+        let heard = of(Some(air));
+        for line in ["bunch_ap_overheard_packets_total{} 6.0", "bunch_ap_heard_cells{} 3.0"] {
+            assert!(heard.contains(line), "{line}\n{heard}");
+            let name = line.split(' ').next().unwrap_or_default();
+            assert!(!of(None).contains(name), "{name}");
+        }
     }
 
     #[test]

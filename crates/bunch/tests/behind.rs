@@ -86,3 +86,21 @@ fn a_home_that_is_refused_changes_nothing() {
     assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")));
     assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
 }
+
+#[test]
+fn what_others_may_listen_for_is_what_a_home_has_registered() {
+    let mut gateway = gateway();
+    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, Ipv4Addr::new(10, 78, 0, 2)), Time::ZERO);
+    let before = gateway.flow_changes();
+    assert!(!answers(&mut gateway, Tunnel(1), Some("10.78.0.3:40000")), "another's");
+    assert_eq!((gateway.flows().count(), gateway.flow_changes()), (0, before));
+    assert!(answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")));
+    let all: Vec<_> = gateway.flows().collect();
+    assert_eq!(all, [(flow(), Ipv4Addr::new(10, 78, 0, 2))]);
+    assert!(gateway.flow_changes() > before);
+    let known = gateway.flow_changes();
+    // Nobody speaks in it for long: it is forgotten, which is a change as well.
+    gateway.handle(Input::Timer, Time::from_secs(400));
+    assert_eq!(gateway.flows().count(), 0);
+    assert!(gateway.flow_changes() > known);
+}

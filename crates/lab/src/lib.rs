@@ -34,6 +34,7 @@
 //! Root is needed. Nothing outside the namespaces is sent to or changed.
 
 mod cable;
+mod cell;
 pub mod demo;
 mod emulator;
 pub mod env;
@@ -55,6 +56,7 @@ mod topology;
 mod tun;
 
 pub use cable::{Cable, CableCounters, CableSpec, Direction, End};
+pub use cell::{MonitorInterface, OpenCell};
 pub use emulator::Timing;
 pub use error::{LabError, Result};
 pub use frame::Damage;

@@ -5,9 +5,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ropewalk_lab::LabError;
 use ropewalk_lab::live::{Counters, Lab, Options};
+use ropewalk_lab::{LabError, MonitorInterface, Topology};
 use ropewalk_net::feedback::{Events, FeedbackError, LinkFeedback, LinkReport, Source, open, socket_name};
+use ropewalk_net::monitor::{self, Batch, Monitor, MonitorError};
 use ropewalk_scenario::Document;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
@@ -256,4 +257,58 @@ fn there_are_so_many_places_and_they_are_given_back() {
     drop(lab);
     let gone = (0..).map(|_| all[0].read()).find(Result::is_err).unwrap().unwrap_err();
     assert!(matches!(gone, FeedbackError::Gone(Source::Lab)), "{gone}");
+}
+
+/// A radiotap header without fields, and a frame of this kind and control byte with a packet.
+fn frame(kind: u8, control: u8, bytes: u16) -> Vec<u8> {
+    let mut packet = vec![7; usize::from(bytes)];
+    packet[0] = 0x45;
+    packet[2..4].copy_from_slice(&bytes.to_be_bytes());
+    let head = [0, 0, 8, 0, 0, 0, 0, 0, kind, control, 0, 0].into_iter().chain([2; 18]);
+    head.chain([0x10, 0, 0, 0, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]).chain(packet).collect()
+}
+
+#[test]
+fn a_monitor_interface_gives_what_stations_send_to_access_points_and_counts_what_it_drops() {
+    let topology = match Topology::new() {
+        Ok(topology) => topology,
+        Err(error @ LabError::NotRoot) => return ropewalk_skip::skip(error),
+        Err(other) => panic!("{other}"),
+    };
+    let node = topology.namespace("node").unwrap();
+    let open = |name: &str| node.run(|| Monitor::open(name)).unwrap();
+    assert!(matches!(open("lo"), Err(MonitorError::NotAMonitor(_))));
+    assert!(matches!(open("none"), Err(MonitorError::NoSuchInterface(_))));
+    let interface = MonitorInterface::open(&node, "mon0").unwrap();
+    let (mut monitor, mut batch) = (open("mon0").unwrap(), Batch::default());
+    assert_eq!(monitor.receive(&mut batch).unwrap(), 0, "it does not wait");
+    let data = frame(0x88, 0x01, 1000);
+    // From the access point, a beacon, nothing in it, shorter than it says; then an encrypted one.
+    let short = [&[0, 0, 200, 0][..], &[0; 40]].concat();
+    for bytes in [&data, &frame(0x88, 0x02, 900), &frame(0x80, 0, 900), &frame(0xc8, 0x01, 900), &short] {
+        interface.hear(bytes).unwrap();
+    }
+    interface.hear(&frame(0x88, 0x41, 1400)).unwrap();
+    assert_eq!(monitor.receive(&mut batch).unwrap(), 2);
+    let heard: Vec<Vec<u8>> = batch.frames().map(<[u8]>::to_vec).collect();
+    assert_eq!((&heard[0], heard[1].len()), (&data, 512), "encrypted frames are cut");
+    assert_eq!(monitor::read(&heard[0]).unwrap().sequence, 1);
+    assert_eq!(monitor::read(&heard[1]), Err(monitor::Left::Encrypted));
+    assert_eq!(monitor.statistics(), monitor::Statistics { frames: 2, dropped: 0 });
+    // More than its queue takes.
+    (0..20_000).for_each(|_| interface.hear(&data).unwrap());
+    let counted = monitor.statistics();
+    assert!(counted.frames == 20_002 && counted.dropped > 0, "{counted:?}");
+    let mut came = 2;
+    while let n @ 1.. = monitor.receive(&mut batch).unwrap() {
+        came += n as u64;
+    }
+    assert_eq!(came + counted.dropped, counted.frames);
+    // It goes down, which is said once, and comes back.
+    node.ip(&["link set mon0 down"]).unwrap();
+    assert!(monitor.receive(&mut batch).is_err());
+    assert_eq!(monitor.receive(&mut batch).unwrap(), 0);
+    node.ip(&["link set mon0 up"]).unwrap();
+    interface.hear(&data).unwrap();
+    assert_eq!(monitor.receive(&mut batch).unwrap(), 1);
 }

@@ -32,6 +32,7 @@ pub mod feedback;
 pub mod fuzzing;
 mod genl;
 pub mod links;
+pub mod monitor;
 pub mod mptcp;
 pub mod nat;
 mod netlink;

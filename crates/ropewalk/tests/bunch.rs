@@ -9,6 +9,8 @@
 //!             bert ─── 4 Mbit/s ──┘
 //! ```
 
+#[path = "bunch/air.rs"]
+mod air;
 mod common;
 
 use common::{BINARY, SOON, States, eventually, root, ropewalk, scrape};

@@ -239,6 +239,7 @@ pub struct Gateway {
     accounts: BTreeMap<u64, Account>,
     counts: Counts,
     next: u32,
+    flow_changes: u64,
     tick: Option<Time>,
     /// Bytes of payload that all sessions keep.
     stored: u64,
@@ -258,6 +259,7 @@ impl Gateway {
             accounts: BTreeMap::new(),
             counts: Counts::default(),
             next: 0,
+            flow_changes: 0,
             tick: None,
             stored: 0,
             out: VecDeque::new(),
@@ -272,6 +274,20 @@ impl Gateway {
     /// Each of them.
     pub fn views(&self) -> impl Iterator<Item = SessionView> {
         self.sessions.values().map(Session::view)
+    }
+
+    /// Flows that a home access point has registered and that are helped, each with the address
+    /// that its sender has here: what others may listen for.
+    pub fn flows(&self) -> impl Iterator<Item = (Flow, Ipv4Addr)> {
+        self.by_flow.iter().filter_map(|(flow, id)| {
+            let session = self.sessions.get(id).filter(|s| s.bypassed.is_none())?;
+            Some((*flow, *session.outer.ip()))
+        })
+    }
+
+    /// Goes up whenever a flow comes or goes.
+    pub fn flow_changes(&self) -> u64 {
+        self.flow_changes
     }
 
     /// Bytes of payload that are kept for receivers, all sessions together.
@@ -512,6 +528,7 @@ impl Gateway {
         }
         // One flow for each session, whatever the home access point calls it: a bound of memory.
         if before.0 != after.0 {
+            self.flow_changes += 1;
             before.0.map(|flow| self.by_flow.remove(&flow));
             after.0.map(|flow| self.by_flow.insert(flow, id));
         }
@@ -551,6 +568,7 @@ impl Gateway {
         }
         self.by_ends.retain(|_, i| *i != id);
         self.by_flow.retain(|_, i| *i != id);
+        self.flow_changes += 1;
         self.peers.values_mut().for_each(|p| p.sessions.retain(|_, i| *i != id));
     }
 }

@@ -45,6 +45,7 @@ pub use counters::Counters;
 pub use forecast::Forecast;
 pub use node::Node;
 pub use run::{Moment, Run, refusals};
+pub(crate) use tap::open_monitor;
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};

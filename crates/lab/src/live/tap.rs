@@ -50,7 +50,7 @@ pub(super) fn open(namespace: &Namespace, name: &str) -> Result<File> {
 
 /// Opens a new monitor interface in a namespace: what is written to it, a radiotap header and an 802.11 frame, is what tcpdump and Wireshark see. It ends
 /// with the file.
-pub(super) fn open_monitor(namespace: &Namespace, name: &str) -> Result<File> {
+pub(crate) fn open_monitor(namespace: &Namespace, name: &str) -> Result<File> {
     let file = create(namespace, name, 0)?;
     // SAFETY: TUNSETLINK takes a number by value, and no memory.
     unsafe { ioctl::ioctl(&file, ioctl::IntegerSetter::<TUNSETLINK>::new_usize(RADIOTAP)) }

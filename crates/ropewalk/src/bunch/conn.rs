@@ -1,6 +1,7 @@
 //! A connection at a gateway's port: first anybody's, then an access point's tunnel.
 
 use super::hello;
+use super::listen::Listener;
 use super::record::{Broken, Channel, Frames, Records, framed};
 use super::tunnel::Tunnel;
 use super::words::{Neighbour, Word};
@@ -63,6 +64,8 @@ pub(super) struct Conn {
     pub lan: Option<(Ipv4Net, u16)>,
     /// These neighbours: their connection, and what the access point is told of them.
     pub neighbours: Vec<(u32, Neighbour)>,
+    /// It overhears.
+    pub listener: Option<Listener>,
     interest: Interest,
     broken: Option<Broken>,
 }
@@ -75,6 +78,7 @@ impl Conn {
             phase: Phase::Greeting { stream, frames: Frames::default(), inits: 0 },
             lan: None,
             neighbours: Vec::new(),
+            listener: None,
             interest: Interest::Read,
             broken: None,
         }

@@ -4,8 +4,8 @@
 //! What is kept of a connection is also what it takes to end it: numbers of the sender's last
 //! segment, with which a reset counts at both ends.
 
-use ropewalk_bunch::Time;
 use ropewalk_bunch::inner::{self, Inner, TCP};
+use ropewalk_bunch::{Mac, Time};
 use ropewalk_packet::{Flags, Options, Segment, wire};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -27,6 +27,8 @@ pub(super) struct Flow {
     pub outer: SocketAddrV4,
     /// 802.11 has no number for it, so it has one of its own.
     pub sequence: u16,
+    /// Cell, station and traffic identifier of its frames, where those are overheard.
+    pub on_air: Option<(Mac, Mac, u8)>,
     /// It is handed to the bunch.
     pub helped: bool,
     /// It ended for a reason that is not its own: whoever speaks in it is reset.
@@ -120,6 +122,7 @@ impl Flows {
             let flow = Flow {
                 outer,
                 sequence: 0,
+                on_air: None,
                 helped: false,
                 dead: false,
                 sent: 0,
@@ -132,7 +135,7 @@ impl Flows {
         let flow = self.all.get_mut(&ends)?;
         if opens {
             // The same ports again: a new connection.
-            (flow.dead, flow.helped, flow.sent) = (false, false, 0);
+            (flow.dead, flow.helped, flow.sent, flow.on_air) = (false, false, 0, None);
         }
         flow.heard_at = now;
         flow.sent += inner.payload.len() as u64;

@@ -10,6 +10,7 @@
 
 use super::args::{BunchGateway as Args, BunchScheduling, BunchVariant};
 use super::conn::{Conn, Event, Member};
+use super::listen::{Due, Listener, Uploads};
 use super::record::Channel;
 use super::report::{BunchStatus, Contributor, GatewayStatus, Upload};
 use super::words::{self, NEIGHBOURS, Neighbour, Secret, Word};
@@ -84,6 +85,7 @@ struct Daemon {
     known: BTreeMap<u64, PublicKey>,
     next: u32,
     next_pair: u32,
+    listeners: Due,
     timeout: Option<Time>,
     counts: GatewayStatus,
 }
@@ -127,6 +129,7 @@ pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
         known: BTreeMap::new(),
         next: 0,
         next_pair: 0,
+        listeners: Due::default(),
         timeout: None,
         counts: GatewayStatus::default(),
     };
@@ -162,7 +165,8 @@ impl Daemon {
 
     fn next_timeout(&self) -> Option<Time> {
         let conns = self.conns.values().filter_map(|c| c.timeout(GREETING));
-        conns.chain(self.timeout).min()
+        let listeners = self.listeners.at(self.gateway.flow_changes());
+        conns.chain(self.timeout).chain(listeners).min()
     }
 
     fn on_time(&mut self) -> anyhow::Result<()> {
@@ -175,7 +179,22 @@ impl Daemon {
         if self.timeout.is_some_and(|at| at <= now) {
             self.put(Input::Timer)?;
         }
+        if self.listeners.is_now(self.gateway.flow_changes(), now) {
+            self.tell_listeners();
+        }
         self.flush()
+    }
+
+    /// Tells who overhears what to listen for.
+    fn tell_listeners(&mut self) {
+        let uploads = Uploads::of(self.gateway.flows());
+        for conn in self.conns.values_mut() {
+            let Some(own) = conn.address() else { continue };
+            let news = conn.listener.as_mut().and_then(|l| l.news(&uploads, own));
+            if let Some(all) = news {
+                conn.say(&Word::Listen { all });
+            }
+        }
     }
 
     fn put(&mut self, input: Input<'_>) -> anyhow::Result<()> {
@@ -325,8 +344,15 @@ impl Daemon {
                 self.put(Input::FromSender(payload))
             }
             Channel::Word => {
-                if let Some(Word::Lan { network, port }) = Word::read(payload) {
-                    self.on_lan(id, network, port);
+                match Word::read(payload) {
+                    Some(Word::Lan { network, port }) => self.on_lan(id, network, port),
+                    Some(Word::Hears { cells }) => {
+                        let conn = self.conns.get_mut(&id);
+                        let listener = conn.map(|c| c.listener.get_or_insert_with(Listener::default));
+                        listener.into_iter().for_each(|l| l.hears(&cells));
+                        self.listeners.moved();
+                    }
+                    _ => {}
                 }
                 Ok(())
             }
@@ -445,6 +471,7 @@ impl Daemon {
                 remote: conn.map(|c| c.remote.to_string()),
                 address: conn.and_then(Conn::address),
                 neighbours: conn.map_or(0, |c| c.neighbours.len()),
+                hears_cells: conn.and_then(|c| c.listener.as_ref()).map(Listener::cells),
                 packets: account.packets,
                 bytes: account.bytes,
                 failed: account.failed,

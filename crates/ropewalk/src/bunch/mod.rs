@@ -7,6 +7,8 @@
 //! | `ap` | the access point's loop |
 //! | `flows` | a home's connections, and what they are called at the gateway |
 //! | `share` | what neighbours hand each other |
+//! | `overhear` | what an access point hears on the air |
+//! | `listen` | which uploads the gateway tells it to listen for |
 //! | `hello` | the access point's end of the handshake |
 //! | `tunnel`, `record` | a tunnel: its TCP connection, and what goes over it |
 //! | `harvest` | how much of an uplink nobody uses |
@@ -21,6 +23,8 @@ mod gateway;
 #[cfg(feature = "parquet")]
 mod harvest;
 mod hello;
+mod listen;
+mod overhear;
 mod record;
 pub(crate) mod report;
 mod share;
@@ -32,7 +36,7 @@ use crate::commands::Revoke;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};
-use crate::daemon::{Outbox, mailbox};
+use crate::daemon::{Outbox, entropy, mailbox};
 use crate::exit::{Code, failure};
 use crate::gateway::SharedClients;
 use crate::gateway::audit::Audit;
@@ -47,6 +51,7 @@ use anyhow::Context;
 pub(crate) use args::Bunch;
 use args::{BunchAp, BunchGateway, BunchStatus, BunchTop};
 use ipnet::IpNet;
+use rand::Rng;
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{
     DeviceConfig, Journal, classes, configure, forwarding, liberal_tracking, reverse_path,
@@ -233,6 +238,8 @@ fn help(
 ) -> anyhow::Result<()> {
     let key = identity::load_or_make(dir)?;
     let share = args.share.as_deref().map(|i| share::Share::open(i, args.miss)).transpose()?;
+    let hears = |i: &str| overhear::Overhear::open(i, args.home.is_some(), entropy().random());
+    let overhear = args.monitor.as_deref().map(hears).transpose()?;
     let signals = Signals::new().context("signals cannot be caught")?;
     let tun = open_device(args.tun.as_deref(), &[], journal)?;
     liberal_tracking(journal)?;
@@ -243,7 +250,7 @@ fn help(
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
     let _server = Server::start(dir, ApControl(outbox))?;
-    ap::run(ap::Parts { args, key, token, tun, share, mailbox: inbox, signals }, journal)
+    ap::run(ap::Parts { args, key, token, tun, share, overhear, mailbox: inbox, signals }, journal)
 }
 
 /// Answers requests to an access point.

@@ -79,6 +79,8 @@ pub(crate) struct Contributor {
     pub address: Option<Ipv4Addr>,
     /// Neighbours with which it shares a network.
     pub neighbours: usize,
+    /// Cells that it overhears; none: it does not overhear.
+    pub hears_cells: Option<usize>,
     /// Packets and bytes that it brought first.
     pub packets: u64,
     pub bytes: u64,
@@ -135,6 +137,38 @@ pub(crate) struct ApStatus {
     pub shares_sent: u64,
     pub shares_received: u64,
     pub shares_refused: u64,
+    /// Neighbours are handed packets by this interface, and hand theirs.
+    pub handed: Option<String>,
+    /// What it overhears.
+    pub air: Option<AirStatus>,
+}
+
+/// What an access point overhears.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AirStatus {
+    /// The monitor interface, and whether it is there.
+    pub interface: String,
+    pub is_up: bool,
+    /// Cells whose stations were heard within a minute.
+    pub cells: usize,
+    /// Uploads of others that it listens for.
+    pub uploads: usize,
+    /// Frames of stations to their access points.
+    pub frames: u64,
+    /// Of these, packets of uploads that it listens for.
+    pub overheard: u64,
+    /// Packets of helped connections of its home of which the frame was heard, and was missed.
+    pub numbered: u64,
+    pub unnumbered: u64,
+    /// Frames that were left: damaged on the air, encrypted, parts of packets, several packets in
+    /// one, and what is no IPv4.
+    pub damaged: u64,
+    pub encrypted: u64,
+    pub fragments: u64,
+    pub aggregates: u64,
+    pub other: u64,
+    /// Frames that the kernel dropped because this daemon was slow.
+    pub dropped: u64,
 }
 
 /// For people.
@@ -172,9 +206,12 @@ fn gateway(g: &GatewayStatus) -> String {
         let from = c.remote.as_deref().map_or("not connected".into(), |r| format!("from {r}"));
         let _ = writeln!(
             out,
-            "{}: {from}, {} neighbours, brought {} in {} packets, reports {}; failed {}, late {}, damaged {}, trusted {:.0} %",
+            "{}: {from}, {}, brought {} in {} packets, reports {}; failed {}, late {}, damaged {}, trusted {:.0} %",
             c.name,
-            c.neighbours,
+            c.hears_cells.map_or_else(
+                || format!("{} neighbours", c.neighbours),
+                |cells| format!("overhears {cells} cells")
+            ),
             bytes(c.bytes),
             c.packets,
             share(c.report_bytes, c.data_bytes),
@@ -207,12 +244,38 @@ fn ap(a: &ApStatus) -> String {
         share(a.report_bytes, a.data_bytes),
         a.refused
     );
-    let _ = writeln!(
-        out,
-        "{} neighbours: {} packets handed on, {} had, {} refused",
-        a.neighbours, a.shares_sent, a.shares_received, a.shares_refused
-    );
+    let _ = writeln!(out, "{}", neighbours(a));
     out
+}
+
+/// How it and its neighbours get each other's packets.
+fn neighbours(a: &ApStatus) -> String {
+    if let Some(air) = &a.air {
+        let is_up = if air.is_up { "" } else { " (not there)" };
+        let left = air.damaged + air.encrypted + air.fragments + air.aggregates + air.other;
+        return format!(
+            "overhears on {}{is_up}: {} cells, {} uploads to listen for; {} frames, {} overheard, {} of its home with a number, {} without; left {left}: {} encrypted, {} aggregates, {} fragments, {} damaged; {} dropped",
+            air.interface,
+            air.cells,
+            air.uploads,
+            air.frames,
+            air.overheard,
+            air.numbered,
+            air.unnumbered,
+            air.encrypted,
+            air.aggregates,
+            air.fragments,
+            air.damaged,
+            air.dropped
+        );
+    }
+    match &a.handed {
+        Some(interface) => format!(
+            "is handed packets on {interface}: {} neighbours, {} packets handed on, {} had, {} refused",
+            a.neighbours, a.shares_sent, a.shares_received, a.shares_refused
+        ),
+        None => "neither overhears nor is handed packets: nobody helps it, and it helps nobody".to_owned(),
+    }
 }
 
 /// The reports' part of what goes over a tunnel.
@@ -238,6 +301,13 @@ mod tests {
         assert!(text.contains("anna: not connected") && text.contains("trusted 50 %"), "{text}");
         let text = render(&BunchStatus::Ap(ApStatus { captures: true, ..ApStatus::default() }));
         assert!(text.contains("not connected, helps its home"), "{text}");
+        assert!(text.contains("neither overhears nor is handed"), "{text}");
+        let handed = ApStatus { handed: Some("mesh0".into()), neighbours: 2, ..ApStatus::default() };
+        let text = render(&BunchStatus::Ap(handed));
+        assert!(text.contains("is handed packets on mesh0: 2 neighbours"), "{text}");
+        let air = AirStatus { interface: "mon0".into(), encrypted: 4, other: 3, ..AirStatus::default() };
+        let text = render(&BunchStatus::Ap(ApStatus { air: Some(air), ..ApStatus::default() }));
+        assert!(text.contains("overhears on mon0 (not there)") && text.contains("left 7: 4 enc"), "{text}");
         let json = serde_json::to_string(&BunchStatus::Gateway(g)).unwrap();
         assert!(json.starts_with(r#"{"role":"gateway""#), "{json}");
     }

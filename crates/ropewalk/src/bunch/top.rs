@@ -183,12 +183,23 @@ impl App {
                 "home     {home}: {} connections, {} handed to the bunch; {} packets their ordinary way, {} dropped",
                 a.flows, a.helped, a.native_packets, a.dropped_packets
             )),
-            text::Line::from(format!(
-                "shared   {} neighbours: {} packets handed on, {} had, {} refused",
-                a.neighbours, a.shares_sent, a.shares_received, a.shares_refused
-            )),
+            text::Line::from(neighbours(a)),
         ];
         frame.render_widget(Paragraph::new(lines), area);
+    }
+}
+
+/// The line of what it and its neighbours hear of each other.
+fn neighbours(a: &ApStatus) -> String {
+    match &a.air {
+        Some(air) => format!(
+            "on air   {}: {} cells, {} uploads to listen for; {} packets overheard, {} frames dropped",
+            air.interface, air.cells, air.uploads, air.overheard, air.dropped
+        ),
+        None => format!(
+            "shared   {} neighbours: {} packets handed on, {} had, {} refused",
+            a.neighbours, a.shares_sent, a.shares_received, a.shares_refused
+        ),
     }
 }
 

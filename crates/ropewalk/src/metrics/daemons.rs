@@ -31,6 +31,7 @@ pub(crate) const BUNCH_BYPASSED: &[Metric<u64>] = counters_and_gauges! {
 pub(crate) const CONTRIBUTOR: &[Metric<Contributor>] = counters_and_gauges! {
     Gauge "bunch_contributor_connected" "1 while it has a tunnel" |c| Some(f64::from(u8::from(c.remote.is_some())));
     Gauge "bunch_contributor_neighbours" "Neighbours with which it shares a network" |c| Some(c.neighbours as f64);
+    Gauge "bunch_contributor_heard_cells" "Cells that it overhears, if it does" |c| c.hears_cells.map(|n| n as f64);
     Counter "bunch_contributor_packets" "Packets that it brought first" |c| Some(c.packets as f64);
     Counter "bunch_contributor_bytes" "Their bytes, headers included" |c| Some(c.bytes as f64);
     Counter "bunch_contributor_data_bytes" "Bytes of its messages with packets" |c| Some(c.data_bytes as f64);
@@ -63,6 +64,14 @@ pub(crate) const BUNCH_AP: &[Metric<ApStatus>] = counters_and_gauges! {
     Counter "bunch_ap_shared_packets" "Packets handed to neighbours" |a| Some(a.shares_sent as f64);
     Counter "bunch_ap_had_packets" "Packets had from neighbours" |a| Some(a.shares_received as f64);
     Counter "bunch_ap_refused_shares" "Datagrams on the shared network that are no neighbour's, or came before" |a| Some(a.shares_refused as f64);
+    Gauge "bunch_ap_heard_cells" "Cells whose stations were heard within a minute" |a| a.air.as_ref().map(|air| air.cells as f64);
+    Gauge "bunch_ap_audible_uploads" "Uploads of others that it listens for" |a| a.air.as_ref().map(|air| air.uploads as f64);
+    Counter "bunch_ap_heard_frames" "Frames of stations to their access points that it heard" |a| a.air.as_ref().map(|air| air.frames as f64);
+    Counter "bunch_ap_overheard_packets" "Packets of uploads that it listens for" |a| a.air.as_ref().map(|air| air.overheard as f64);
+    Counter "bunch_ap_unnumbered_packets" "Packets of its home whose frame it missed: they went their ordinary way" |a| a.air.as_ref().map(|air| air.unnumbered as f64);
+    Counter "bunch_ap_encrypted_frames" "Frames that it could not read" |a| a.air.as_ref().map(|air| air.encrypted as f64);
+    Counter "bunch_ap_aggregate_frames" "Frames of several packets, which it left" |a| a.air.as_ref().map(|air| air.aggregates as f64);
+    Counter "bunch_ap_dropped_frames" "Frames that the kernel dropped because the daemon was slow" |a| a.air.as_ref().map(|air| air.dropped as f64);
 };
 
 /// Of `ropewalk pep`.

@@ -159,7 +159,7 @@ fn write<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bunch::report::{ApStatus, Contributor};
+    use crate::bunch::report::{AirStatus, ApStatus, Contributor};
     use crate::report::{Path, Peer, Traffic};
     use crate::roam::report::AccessPoint;
     use std::collections::BTreeSet;
@@ -275,6 +275,21 @@ mod tests {
         ];
         let text = lines(Response::Roam { status }, &wanted);
         assert!(!text.contains("\"left\"") && !text.contains("rate_bits_per_second{"), "{text}");
+    }
+
+    #[test]
+    fn what_is_overheard_is_scraped_where_somebody_overhears() {
+        let of = |air| {
+            let status = ApStatus { air, ..ApStatus::default() };
+            text(Response::Bunch { status: Box::new(BunchStatus::Ap(status)) }).unwrap()
+        };
+        let air = AirStatus { overheard: 6, cells: 3, ..AirStatus::default() };
+        let heard = of(Some(air));
+        for line in ["bunch_ap_overheard_packets_total{} 6.0", "bunch_ap_heard_cells{} 3.0"] {
+            assert!(heard.contains(line), "{line}\n{heard}");
+            let name = line.split(' ').next().unwrap_or_default();
+            assert!(!of(None).contains(name), "{name}");
+        }
     }
 
     #[test]

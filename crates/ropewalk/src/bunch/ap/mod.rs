@@ -3,12 +3,16 @@
 //! ```text
 //!  home ─▶ device ─▶ flows ─┬─▶ Ap: held, reported, forwarded ─▶ tunnel ─▶ gateway
 //!                           └─▶ small connections, handshakes ──▶ tunnel
-//!  neighbours ◀─▶ share ◀─▶ Ap
+//!  neighbours ◀─▶ share ◀─▶ Ap            (who is handed packets)
+//!  monitor interface ─▶ overhear ─▶ Ap    (who overhears: `air`)
 //! ```
+
+mod air;
 
 use super::args::{BunchAp as Args, BunchRelease};
 use super::flows::{self, Flows};
 use super::hello::{self, Dialled};
+use super::overhear::Overhear;
 use super::record::{Broken, Channel, Records};
 use super::report::{ApStatus, BunchStatus};
 use super::share::Share;
@@ -21,7 +25,7 @@ use anyhow::Context;
 use ipnet::Ipv4Net;
 use rand::Rng;
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bunch::ap::{Ap, Config, Custody, Frame, Input, Output};
+use ropewalk_bunch::ap::{Ap, Config, Custody, Input, Output};
 use ropewalk_bunch::{Mac, Time, icmp, inner};
 use ropewalk_net::poll::{Events, Interest, Poller, Signals, Waker};
 use ropewalk_net::service;
@@ -52,6 +56,7 @@ const MAIL: u64 = 2;
 const SHARE: u64 = 3;
 const DIALLED: u64 = 4;
 const TUNNEL: u64 = 5;
+const AIR: u64 = 6;
 
 /// What it is started with.
 pub(super) struct Parts {
@@ -60,6 +65,7 @@ pub(super) struct Parts {
     pub token: Token,
     pub tun: Tun,
     pub share: Option<Share>,
+    pub overhear: Option<Overhear>,
     pub mailbox: Mailbox,
     pub signals: Signals,
 }
@@ -100,6 +106,9 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
     poller.add(&*waker, DIALLED, Interest::Read)?;
     if let Some(share) = &parts.share {
         poller.add(share, SHARE, Interest::Read)?;
+    }
+    if let Some(monitor) = parts.overhear.as_ref().and_then(Overhear::monitor) {
+        poller.add(monitor, AIR, Interest::Read)?;
     }
     let config = Config {
         memory_bytes: parts.args.memory.0 as usize,
@@ -168,6 +177,7 @@ impl Daemon<'_> {
                     }
                     MAIL => self.on_mail(),
                     SHARE => self.on_share()?,
+                    AIR => self.on_air()?,
                     DIALLED => self.on_dialled()?,
                     _ => self.on_tunnel()?,
                 }
@@ -183,7 +193,7 @@ impl Daemon<'_> {
         let grace = self.lost_at.map(|at| at + GRACE);
         let flush = self.tunnel.as_ref().and_then(Tunnel::flush_at);
         let look = self.tunnel.as_ref().filter(|t| t.room() < FULL).map(|_| self.now() + LOOK);
-        [self.timeout, self.dial_at, grace, flush, look].into_iter().flatten().min()
+        [self.timeout, self.dial_at, grace, flush, look, self.air_due()].into_iter().flatten().min()
     }
 
     fn on_time(&mut self) -> anyhow::Result<()> {
@@ -195,6 +205,7 @@ impl Daemon<'_> {
             self.lost_at = None;
             self.give_up("the gateway was away for too long")?;
         }
+        self.on_air_time()?;
         if let Some(room) = self.tunnel.as_ref().map(Tunnel::room) {
             self.put(Input::Room(room))?;
         }
@@ -225,16 +236,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Packets that the home sends to somebody who is helped.
-    fn on_device(&mut self) -> anyhow::Result<()> {
-        let mut buffer = vec![0; 65_535];
-        for _ in 0..BATCH {
-            let Some(received) = self.parts.tun.recv(&mut buffer)? else { break };
-            self.on_home(&buffer[..received.len])?;
-        }
-        self.flush()
-    }
-
+    /// A packet that the home sends to somebody who is helped.
     fn on_home(&mut self, packet: &[u8]) -> anyhow::Result<()> {
         let now = self.now();
         let parsed = inner::parse(packet).zip(self.flows.as_mut());
@@ -254,16 +256,17 @@ impl Daemon<'_> {
             self.up(packet.to_vec());
             return Ok(());
         }
-        let (outer, first) = (flow.outer, !std::mem::replace(&mut flow.helped, true));
-        flow.sequence = (flow.sequence + 1) % 4096;
-        let [a, b, c, d] = inner.source.ip().octets();
-        let station = [2, 0, a, b, c, d];
-        let frame = Frame { bssid: self.bssid, station, tid: 0, sequence: flow.sequence, home: true };
-        if first {
+        let outer = flow.outer;
+        let overhear = self.parts.overhear.as_mut();
+        let Some(frame) = air::frame(flow, overhear, self.bssid, packet, &inner, now) else {
+            self.up(packet.to_vec());
+            return Ok(());
+        };
+        if !std::mem::replace(&mut flow.helped, true) {
             let flow = ropewalk_bunch::Flow {
-                bssid: self.bssid,
-                station,
-                tid: 0,
+                bssid: frame.bssid,
+                station: frame.station,
+                tid: frame.tid,
                 protocol: inner.protocol,
                 source: inner.source,
                 destination: inner.destination,
@@ -341,7 +344,8 @@ impl Daemon<'_> {
         }
     }
 
-    fn status(&self) -> ApStatus {
+    fn status(&mut self) -> ApStatus {
+        let air = self.parts.overhear.as_mut().map(Overhear::status);
         let (counts, share) = (self.ap.counts(), self.parts.share.as_ref());
         let shares = share.map(|s| s.counts).unwrap_or_default();
         ApStatus {
@@ -367,6 +371,8 @@ impl Daemon<'_> {
             shares_sent: shares.sent,
             shares_received: shares.received,
             shares_refused: shares.refused,
+            handed: self.parts.args.share.clone(),
+            air,
         }
     }
 
@@ -426,6 +432,7 @@ impl Daemon<'_> {
         }
         self.tunnel = Some(tunnel);
         let room = self.tunnel.as_ref().map_or(0, Tunnel::room);
+        self.parts.overhear.iter_mut().for_each(Overhear::forget);
         // The first record: with it the gateway knows that the handshake was no replay.
         let place = self.parts.share.as_ref().map(Share::place);
         if let (Some((network, port)), Some(tunnel)) = (place, &mut self.tunnel) {
@@ -462,7 +469,12 @@ impl Daemon<'_> {
                 tracing::info!(neighbours = all.len(), "neighbours");
                 Ok(())
             }
-            Some(Word::Lan { .. }) | None => {
+            Some(Word::Listen { all }) => {
+                self.parts.overhear.iter_mut().for_each(|air| air.listen(&all));
+                tracing::debug!(uploads = all.len(), "uploads to listen for");
+                Ok(())
+            }
+            Some(Word::Lan { .. } | Word::Hears { .. }) | None => {
                 tracing::debug!("the gateway says something that this version does not know");
                 Ok(())
             }
@@ -550,9 +562,8 @@ impl Daemon<'_> {
 
 /// What `Args` cannot say by its types.
 pub(super) fn check(args: &Args) -> anyhow::Result<()> {
-    if args.home.is_none() && args.share.is_none() {
-        let words =
-            "an access point has a home to help (--home IFACE), neighbours to help (--share IFACE), or both";
+    if args.home.is_none() && args.share.is_none() && args.monitor.is_none() {
+        let words = "an access point has a home to help (--home IFACE), neighbours to help (--share IFACE or --monitor IFACE), or both";
         return Err(failure(Code::Usage, words));
     }
     if args.uplink_rate.is_some_and(|r| !(0.1..=10_000.0).contains(&r)) {

@@ -2,6 +2,7 @@
 
 use crate::etcd::KeyValue;
 use crate::pool::Pool;
+use crate::quota::{Account, Metered, Quota};
 use crate::record::{About, ClientRecord, GatewayRecord, Keys, Serving, Usage};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
 use serde::de::DeserializeOwned;
@@ -24,7 +25,8 @@ pub struct Copy {
     taken: BTreeMap<IpAddr, String>,
     gateways: BTreeMap<String, Held<GatewayRecord>>,
     serving: BTreeMap<String, Held<Serving>>,
-    used: BTreeMap<(String, String), Held<Usage>>,
+    used: BTreeMap<(String, String), Held<Metered>>,
+    quotas: BTreeMap<String, Held<Quota>>,
     /// Keys that nobody can read, and since when: some of them.
     odd: BTreeMap<String, i64>,
     /// The store's revision up to which it is true.
@@ -66,7 +68,8 @@ enum What {
     Client(String, Option<ClientRecord>),
     Gateway(String, Option<GatewayRecord>),
     Serving(String, Option<Serving>),
-    Usage((String, String), Option<Usage>),
+    Usage((String, String), Option<Metered>),
+    Quota(String, Option<Quota>),
     Odd,
     Other,
 }
@@ -87,6 +90,7 @@ impl Change {
         };
         let is_odd = !gone
             && matches!(
+            About::Quota(name) => What::Quota(name.into(), value(kv, gone)),
                 what,
                 What::Client(_, None)
                     | What::Gateway(_, None)
@@ -98,6 +102,7 @@ impl Change {
     }
 }
 
+                    | What::Quota(_, None)
 /// What a change means for sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
@@ -222,17 +227,48 @@ impl Copy {
     /// What a client has used, at one gateway or at all.
     pub fn used(&self, client: &str, gateway: Option<&str>) -> Usage {
         let mut sum = Usage::default();
-        let from = (client.to_owned(), String::new());
-        let of_client = self.used.range(from..).take_while(|((c, _), _)| c == client);
-        of_client
-            .filter(|((_, g), _)| gateway.is_none_or(|only| only == g))
-            .for_each(|(_, held)| sum.add(held.what));
+        let these = self.metered(client).filter(|(g, _)| gateway.is_none_or(|only| only == *g));
+        these.for_each(|(_, metered)| sum.add(metered.total));
         sum
+    }
+
+    /// What a client has used at each gateway.
+    fn metered<'a>(&'a self, client: &'a str) -> impl Iterator<Item = (&'a str, &'a Metered)> {
+        let from = (client.to_owned(), String::new());
+        let of_client = self.used.range(from..).take_while(move |((c, _), _)| c == client);
+        of_client.map(|((_, gateway), held)| (gateway.as_str(), &held.what))
     }
 
     /// What was used, by gateway; one for each client.
     pub(crate) fn usage(&self) -> impl Iterator<Item = (&str, Usage)> {
-        self.used.iter().map(|((_, gateway), held)| (gateway.as_str(), held.what))
+        self.used.iter().map(|((_, gateway), held)| (gateway.as_str(), held.what.total))
+    }
+
+    /// How a client stands on the day `today`, if it has a quota. What was used at a gateway is by
+    /// its record, but at the one whose name and record are given.
+    pub(crate) fn account(
+        &self,
+        client: &str,
+        today: Date,
+        own: Option<(&str, &Metered)>,
+    ) -> Option<Account> {
+        let quota = self.quotas.get(client)?.what;
+        let record = self.client(client).filter(|c| !c.revoked)?;
+        let others = self.metered(client).filter(|(gateway, _)| own.is_none_or(|(name, _)| name != *gateway));
+        let all = others.map(|(_, metered)| metered).chain(own.map(|(_, metered)| metered));
+        let used = all.fold(0, |sum: u64, metered| sum.saturating_add(metered.spent(quota.per, today)));
+        let inside = record.addresses().collect();
+        Some(Account { client: client.into(), inside, quota, used, since: quota.per.start(today) })
+    }
+
+    /// A client has a quota.
+    pub(crate) fn has_quota(&self, client: &str) -> bool {
+        self.quotas.contains_key(client)
+    }
+
+    /// How the clients with a quota stand on the day `today`, as far as gateways have written it.
+    pub fn accounts(&self, today: Date) -> impl Iterator<Item = Account> {
+        self.quotas.keys().filter_map(move |client| self.account(client, today, None))
     }
 
     /// Takes in a change. One that cannot be read counts as missing: a client's record is not
@@ -241,6 +277,11 @@ impl Copy {
         let Change { key, revision, what } = change;
         if !is_odd {
             self.odd.remove(&key);
+    /// The record of a client at one gateway.
+    pub(crate) fn metered_at(&self, client: &str, gateway: &str) -> Metered {
+        self.metered(client).find(|(g, _)| *g == gateway).map(|(_, m)| *m).unwrap_or_default()
+    }
+
         } else if self.odd.len() < ODD {
             self.odd.insert(key, revision);
         }
@@ -266,6 +307,7 @@ impl Copy {
         let old = self.clients.remove(name).map(|held| held.what);
         if let Some(old) = &old {
             self.by_invite.remove(&old.invite);
+            What::Quota(name, new) => put(&mut self.quotas, name, new, revision),
             if let Some(key) = old.key.filter(|key| self.by_key.get(key).is_some_and(|n| n == name)) {
                 self.by_key.remove(&key);
             }

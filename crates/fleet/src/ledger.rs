@@ -4,7 +4,8 @@
 use crate::copy::parse;
 use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError, range_end};
 use crate::pool::Pool;
-use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, Usage, is_name};
+use crate::quota::{Metered, Quota};
+use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, is_name};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -24,6 +25,9 @@ pub enum LedgerError {
     /// The name is unknown.
     #[error("there is no client named `{0}`; `ropewalk clients` lists them")]
     UnknownName(String),
+    /// There is nothing to be taken.
+    #[error("{0} has no quota")]
+    NoQuota(String),
     /// The name is not one.
     #[error("a name has 1 to 64 letters, digits, '-', '_' or '.'")]
     BadName,
@@ -176,6 +180,8 @@ impl Ledger {
             if txn.succeeded {
                 return Ok(());
             }
+            // What another of that name had is not this one's.
+            then.push(Op::Delete(self.keys.quota(name)));
             when = match txn.read.pop().flatten() {
                 None => Compare::Absent(client.clone()),
                 Some(kv) => match parse::<ClientRecord>(&kv) {
@@ -193,7 +199,34 @@ impl Ledger {
         Err(LedgerError::Contended)
     }
 
-    /// Takes a client's right to come in, and its addresses. Returns its key if it ever came.
+    /// The record of a client that may come in.
+    async fn invited(&mut self, name: &str) -> Result<KeyValue, LedgerError> {
+        let kv = if is_name(name) { self.get(self.keys.client(name)).await? } else { None };
+        let is_in = |kv: &KeyValue| parse::<ClientRecord>(kv).is_some_and(|client| !client.revoked);
+        kv.filter(is_in).ok_or_else(|| LedgerError::UnknownName(name.into()))
+    }
+
+    /// Gives a client that may come in a quota in place of the one that it has, or takes that.
+    pub async fn set_quota(&mut self, name: &str, quota: Option<Quota>) -> Result<(), LedgerError> {
+        let place = self.keys.quota(name);
+        for _ in 0..TRIES {
+            let client = self.invited(name).await?;
+            let op = match quota {
+                Some(quota) => Op::put(place.clone(), json(&quota)),
+                None if self.get(place.clone()).await?.is_none() => {
+                    return Err(LedgerError::NoQuota(name.into()));
+                }
+                None => Op::Delete(place.clone()),
+            };
+            let when = Compare::At(client.key, client.revision);
+            if self.caller.txn(&[when], &[op], &[]).await?.succeeded {
+                return Ok(());
+            }
+        }
+        Err(LedgerError::Contended)
+    }
+
+    /// Takes a client's right to come in, its addresses and its quota. Returns its key if it ever came.
     pub async fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, LedgerError> {
         for _ in 0..TRIES {
             let kv = if is_name(name) { self.get(self.keys.client(name)).await? } else { None };
@@ -209,6 +242,7 @@ impl Ledger {
             if self.caller.txn(&[Compare::At(kv.key, kv.revision)], &then, &[]).await?.succeeded {
                 return Ok(record.key);
             }
+            then.push(Op::Delete(self.keys.quota(name)));
         }
         Err(LedgerError::Contended)
     }
@@ -452,7 +486,7 @@ impl Ledger {
     pub(crate) async fn write_usage(
         &mut self,
         gateway: &str,
-        of: &[(String, Usage)],
+        of: &[(String, Metered)],
     ) -> Result<(), StoreError> {
         let then: Vec<Op> =
             of.iter().map(|(client, usage)| Op::put(self.keys.usage(client, gateway), json(usage))).collect();

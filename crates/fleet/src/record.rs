@@ -10,7 +10,8 @@
 //! | `address/IP` | NAME: an address is one client's |
 //! | `gateway/NAME` | [`GatewayRecord`], under the gateway's lease |
 //! | `serving/NAME` | [`Serving`], under the lease of the gateway that serves the client |
-//! | `usage/NAME/GATEWAY` | [`Usage`] |
+//! | `usage/NAME/GATEWAY` | [`crate::Metered`] |
+//! | `quota/NAME` | [`crate::Quota`] |
 //! | `compaction` | which gateway compacted last; the revision of this key is where the next compacts |
 
 use base64::Engine as _;
@@ -75,7 +76,7 @@ pub struct Serving {
     pub inside: Vec<IpAddr>,
 }
 
-/// What a client has used at one gateway.
+/// Bytes that a client has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Bytes that came from it, with all headers.
@@ -109,6 +110,7 @@ pub(crate) enum About<'a> {
     Usage(&'a str, &'a str),
     /// It stands among those, and has no name of theirs.
     Odd,
+    Quota(&'a str),
     Other,
 }
 
@@ -145,6 +147,9 @@ impl Keys {
     }
 
     /// What `key` is about, as far as a copy keeps it.
+    pub(crate) fn quota(&self, client: &str) -> String {
+        format!("{}quota/{client}", self.0)
+    }
     pub(crate) fn about<'a>(&self, key: &'a str) -> About<'a> {
         let rest = key.strip_prefix(&self.0).and_then(|rest| rest.split_once('/'));
         match rest {
@@ -156,8 +161,9 @@ impl Keys {
                     About::Usage(client, gateway)
                 }
                 _ => About::Odd,
+            Some(("quota", name)) if is_name(name) => About::Quota(name),
             },
-            Some(("client" | "gateway" | "serving", _)) => About::Odd,
+            Some(("client" | "gateway" | "serving" | "quota", _)) => About::Odd,
             _ => About::Other,
         }
     }
@@ -228,7 +234,14 @@ mod tests {
         {
             assert_eq!(keys.about(&other), About::Other, "{other}");
         }
-        for odd in ["/x/client/a b", "/x/gateway/", "/x/serving/\u{fffd}", "/x/usage/a", "/x/usage/a/b/c"] {
+        for odd in [
+            "/x/client/a b",
+            "/x/gateway/",
+            "/x/serving/\u{fffd}",
+            "/x/usage/a",
+            "/x/usage/a/b/c",
+            "/x/quota/a/b",
+        ] {
             assert_eq!(keys.about(odd), About::Odd, "{odd}");
         }
         assert!(is_name("alice-1.x_y") && !is_name("a/b") && !is_name("") && !is_name(&"a".repeat(65)));

@@ -17,6 +17,7 @@ mod claims;
 mod compact;
 mod follow;
 mod keep;
+mod quotas;
 mod state;
 mod work;
 

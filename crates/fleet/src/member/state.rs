@@ -2,6 +2,7 @@
 
 use super::claims::{Claim, Claims};
 use crate::copy::Copy;
+use crate::quota::Metered;
 use crate::record::Usage;
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ pub(super) struct State {
     /// Used since it was last written.
     pub used: BTreeMap<String, Usage>,
     /// Used in all at this gateway, as the store has it or is to have it.
-    pub totals: BTreeMap<String, Usage>,
+    pub totals: BTreeMap<String, Metered>,
     pub draining: bool,
     pub reach: Option<Reach>,
     /// When the store was last heard.

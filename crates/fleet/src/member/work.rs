@@ -4,7 +4,8 @@ use super::state::Written;
 use super::{Evict, Shared};
 use crate::copy::Effect;
 use crate::ledger::{ClaimError, Ledger};
-use crate::record::{Serving, Usage};
+use crate::quota::{Metered, today};
+use crate::record::Serving;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -125,15 +126,16 @@ async fn leaving(shared: &Arc<Shared>, ledger: &mut Ledger) {
 /// Writes what was used. Totals are written, so that writing twice counts once.
 pub(super) async fn write_usage(shared: &Arc<Shared>, ledger: &mut Ledger) {
     loop {
-        let batch: Vec<(String, Usage)> = {
+        let today = today();
+        let batch: Vec<(String, Metered)> = {
             let mut state = shared.state();
             let state = &mut *state;
             let names: Vec<String> = state.used.keys().take(BATCH).cloned().collect();
             let total = |name: String| {
                 let more = state.used.remove(&name).unwrap_or_default();
-                let known = || state.copy.used(&name, Some(&shared.name));
+                let known = || state.copy.metered_at(&name, &shared.name);
                 let total = state.totals.entry(name.clone()).or_insert_with(known);
-                total.add(more);
+                total.add(more, today);
                 (name, *total)
             };
             names.into_iter().map(total).collect()

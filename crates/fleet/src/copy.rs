@@ -4,7 +4,8 @@ use crate::etcd::KeyValue;
 use crate::pool::Pool;
 use crate::quota::{Account, Metered, Quota};
 use crate::record::{About, ClientRecord, GatewayRecord, Keys, Serving, Usage};
-use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
+use jiff::civil::Date;
+use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -19,6 +20,8 @@ struct Held<T> {
 /// The copy.
 #[derive(Clone, Debug, Default)]
 pub struct Copy {
+    /// The fleet's public key, as far as the store has a key; and since when.
+    key: (Option<PublicKey>, i64),
     clients: BTreeMap<String, Held<ClientRecord>>,
     by_key: BTreeMap<PublicKey, String>,
     by_invite: BTreeMap<[u8; 16], String>,
@@ -65,6 +68,7 @@ pub(crate) struct Change {
 /// What it is about; `None` where it is gone or cannot be read.
 #[derive(Debug)]
 enum What {
+    Key(Option<PublicKey>),
     Client(String, Option<ClientRecord>),
     Gateway(String, Option<GatewayRecord>),
     Serving(String, Option<Serving>),
@@ -81,28 +85,30 @@ impl Change {
             (!gone).then(|| parse::<T>(kv)).flatten()
         }
         let what = match keys.about(&kv.key) {
+            About::Key => What::Key(fleet_key(kv).filter(|_| !gone)),
             About::Client(name) => What::Client(name.into(), value(kv, gone)),
             About::Gateway(name) => What::Gateway(name.into(), value(kv, gone)),
             About::Serving(name) => What::Serving(name.into(), value(kv, gone)),
             About::Usage(client, gateway) => What::Usage((client.into(), gateway.into()), value(kv, gone)),
+            About::Quota(name) => What::Quota(name.into(), value(kv, gone)),
             About::Odd => What::Odd,
             About::Other => What::Other,
         };
         let is_odd = !gone
             && matches!(
-            About::Quota(name) => What::Quota(name.into(), value(kv, gone)),
                 what,
-                What::Client(_, None)
+                What::Key(None)
+                    | What::Client(_, None)
                     | What::Gateway(_, None)
                     | What::Serving(_, None)
                     | What::Usage(_, None)
+                    | What::Quota(_, None)
                     | What::Odd
             );
         (Change { key: kv.key.clone(), revision: kv.revision, what }, is_odd)
     }
 }
 
-                    | What::Quota(_, None)
 /// What a change means for sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
@@ -130,6 +136,11 @@ impl Copy {
         newer.into_iter().for_each(|(name, held)| {
             self.put_client(name, Some(held.what.clone()), held.revision);
         });
+    }
+
+    /// The public half of the key that the store has for the fleet's.
+    pub(crate) fn key(&self) -> Option<&PublicKey> {
+        self.key.0.as_ref()
     }
 
     /// Devices that may come in.
@@ -224,6 +235,13 @@ impl Copy {
         counts
     }
 
+    /// What a client has used at each gateway.
+    fn metered<'a>(&'a self, client: &'a str) -> impl Iterator<Item = (&'a str, &'a Metered)> {
+        let from = (client.to_owned(), String::new());
+        let of_client = self.used.range(from..).take_while(move |((c, _), _)| c == client);
+        of_client.map(|((_, gateway), held)| (gateway.as_str(), &held.what))
+    }
+
     /// What a client has used, at one gateway or at all.
     pub fn used(&self, client: &str, gateway: Option<&str>) -> Usage {
         let mut sum = Usage::default();
@@ -232,11 +250,9 @@ impl Copy {
         sum
     }
 
-    /// What a client has used at each gateway.
-    fn metered<'a>(&'a self, client: &'a str) -> impl Iterator<Item = (&'a str, &'a Metered)> {
-        let from = (client.to_owned(), String::new());
-        let of_client = self.used.range(from..).take_while(move |((c, _), _)| c == client);
-        of_client.map(|((_, gateway), held)| (gateway.as_str(), &held.what))
+    /// The record of a client at one gateway.
+    pub(crate) fn metered_at(&self, client: &str, gateway: &str) -> Metered {
+        self.metered(client).find(|(g, _)| *g == gateway).map(|(_, m)| *m).unwrap_or_default()
     }
 
     /// What was used, by gateway; one for each client.
@@ -277,15 +293,12 @@ impl Copy {
         let Change { key, revision, what } = change;
         if !is_odd {
             self.odd.remove(&key);
-    /// The record of a client at one gateway.
-    pub(crate) fn metered_at(&self, client: &str, gateway: &str) -> Metered {
-        self.metered(client).find(|(g, _)| *g == gateway).map(|(_, m)| *m).unwrap_or_default()
-    }
-
         } else if self.odd.len() < ODD {
             self.odd.insert(key, revision);
         }
         match what {
+            What::Key(new) if revision >= self.key.1 => self.key = (new, revision),
+            What::Key(_) => {}
             What::Client(name, new) => return self.put_client(&name, new, revision),
             What::Gateway(name, new) => put(&mut self.gateways, name, new, revision),
             What::Serving(name, new) => {
@@ -294,6 +307,7 @@ impl Copy {
                 return Effect::Served { client: name, by };
             }
             What::Usage(whose, new) => put(&mut self.used, whose, new, revision),
+            What::Quota(name, new) => put(&mut self.quotas, name, new, revision),
             What::Odd | What::Other => {}
         }
         Effect::None
@@ -307,7 +321,6 @@ impl Copy {
         let old = self.clients.remove(name).map(|held| held.what);
         if let Some(old) = &old {
             self.by_invite.remove(&old.invite);
-            What::Quota(name, new) => put(&mut self.quotas, name, new, revision),
             if let Some(key) = old.key.filter(|key| self.by_key.get(key).is_some_and(|n| n == name)) {
                 self.by_key.remove(&key);
             }
@@ -346,6 +359,12 @@ fn put<K: Ord, T>(map: &mut BTreeMap<K, Held<T>>, key: K, new: Option<T>, revisi
         Some(what) => drop(map.insert(key, Held { what, revision })),
         None => drop(map.remove(&key)),
     }
+}
+
+/// The public half of the fleet's key.
+fn fleet_key(kv: &KeyValue) -> Option<PublicKey> {
+    let text = std::str::from_utf8(&kv.value).ok()?;
+    Some(StaticKey::from_base64(text).ok()?.public())
 }
 
 /// What a value says. One that nobody can read is as good as none, and is said.

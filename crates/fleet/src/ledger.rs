@@ -135,6 +135,11 @@ impl Ledger {
         Ok(txn.read.pop().flatten().filter(|_| !txn.succeeded))
     }
 
+    /// The store's revision now, by a read that a majority stands behind: no later one is lower.
+    pub(crate) async fn revision(&mut self) -> Result<i64, StoreError> {
+        Ok(self.caller.txn(&[], &[Op::Get(self.keys.network())], &[]).await?.revision)
+    }
+
     /// The fleet's key, if a gateway has made it.
     pub async fn known_key(&mut self) -> Result<Option<PublicKey>, LedgerError> {
         let Some(kv) = self.get(self.keys.fleet_key()).await? else { return Ok(None) };
@@ -175,13 +180,13 @@ impl Ledger {
         let mut old = None;
         for _ in 0..TRIES {
             let mut then = vec![Op::put(client.clone(), json(&fresh)), Op::put(self.keys.invite(id), name)];
+            // What another of that name had is not this one's.
+            then.push(Op::Delete(self.keys.quota(name)));
             then.extend(old.take().map(|old| Op::Delete(self.keys.invite(InviteId(old)))));
             let mut txn = self.caller.txn(&[when], &then, &[Op::Get(client.clone())]).await?;
             if txn.succeeded {
                 return Ok(());
             }
-            // What another of that name had is not this one's.
-            then.push(Op::Delete(self.keys.quota(name)));
             when = match txn.read.pop().flatten() {
                 None => Compare::Absent(client.clone()),
                 Some(kv) => match parse::<ClientRecord>(&kv) {
@@ -237,12 +242,12 @@ impl Ledger {
             }
             let gone = ClientRecord { revoked: true, ipv4: None, ipv6: None, ..record.clone() };
             let mut then = vec![Op::put(kv.key.clone(), json(&gone)), Op::Delete(self.keys.serving(name))];
+            then.push(Op::Delete(self.keys.quota(name)));
             then.extend(record.key.iter().map(|key| Op::Delete(self.keys.device(key))));
             then.extend(record.addresses().map(|a| Op::Delete(self.keys.address(a))));
             if self.caller.txn(&[Compare::At(kv.key, kv.revision)], &then, &[]).await?.succeeded {
                 return Ok(record.key);
             }
-            then.push(Op::Delete(self.keys.quota(name)));
         }
         Err(LedgerError::Contended)
     }

@@ -104,13 +104,15 @@ pub(crate) struct Keys(pub String);
 /// What a key of the store is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum About<'a> {
+    /// The fleet's key.
+    Key,
     Client(&'a str),
     Gateway(&'a str),
     Serving(&'a str),
     Usage(&'a str, &'a str),
+    Quota(&'a str),
     /// It stands among those, and has no name of theirs.
     Odd,
-    Quota(&'a str),
     Other,
 }
 
@@ -145,23 +147,26 @@ impl Keys {
     pub(crate) fn usage(&self, client: &str, gateway: &str) -> String {
         format!("{}usage/{client}/{gateway}", self.0)
     }
-
-    /// What `key` is about, as far as a copy keeps it.
     pub(crate) fn quota(&self, client: &str) -> String {
         format!("{}quota/{client}", self.0)
     }
+
+    /// What `key` is about, as far as a copy keeps it.
     pub(crate) fn about<'a>(&self, key: &'a str) -> About<'a> {
-        let rest = key.strip_prefix(&self.0).and_then(|rest| rest.split_once('/'));
-        match rest {
+        let rest = key.strip_prefix(&self.0);
+        if rest == Some("key") {
+            return About::Key;
+        }
+        match rest.and_then(|rest| rest.split_once('/')) {
             Some(("client", name)) if is_name(name) => About::Client(name),
             Some(("gateway", name)) if is_name(name) => About::Gateway(name),
             Some(("serving", name)) if is_name(name) => About::Serving(name),
+            Some(("quota", name)) if is_name(name) => About::Quota(name),
             Some(("usage", rest)) => match rest.split_once('/') {
                 Some((client, gateway)) if is_name(client) && is_name(gateway) => {
                     About::Usage(client, gateway)
                 }
                 _ => About::Odd,
-            Some(("quota", name)) if is_name(name) => About::Quota(name),
             },
             Some(("client" | "gateway" | "serving" | "quota", _)) => About::Odd,
             _ => About::Other,
@@ -230,8 +235,9 @@ mod tests {
         assert_eq!(keys.about(&keys.client("a")), About::Client("a"));
         assert_eq!(keys.about(&keys.serving("a.b")), About::Serving("a.b"));
         assert_eq!(keys.about(&keys.usage("a", "g")), About::Usage("a", "g"));
-        for other in [keys.fleet_key(), keys.network(), keys.invite(InviteId([0; 16])), "/y/client/a".into()]
-        {
+        assert_eq!(keys.about(&keys.quota("a")), About::Quota("a"));
+        assert_eq!(keys.about(&keys.fleet_key()), About::Key);
+        for other in [keys.network(), "/y/key".into(), keys.invite(InviteId([0; 16])), "/y/client/a".into()] {
             assert_eq!(keys.about(&other), About::Other, "{other}");
         }
         for odd in [

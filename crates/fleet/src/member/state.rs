@@ -32,9 +32,27 @@ pub(super) enum Written {
     At(i64),
 }
 
+/// Why all is to be read anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anew {
+    /// The store took this gateway for dead. If it was restored meanwhile, its revisions may be
+    /// further already than those that are known here.
+    Lapsed,
+    /// The store is another, or was set back: what is known says nothing about it.
+    Another,
+}
+
 #[derive(Debug)]
 pub(super) struct State {
     pub copy: Copy,
+    /// The cluster that the copy is of; 0: not known.
+    pub cluster: u64,
+    pub anew: Option<Anew>,
+    /// When the store was found to be another last.
+    pub replaced: Option<Instant>,
+    /// The key of this gateway, and whether the store was seen to have it.
+    pub own_key: Option<PublicKey>,
+    pub has_key: bool,
     /// Served here, by name.
     pub mine: BTreeMap<String, Mine>,
     /// No longer served here, by the revisions that said so.
@@ -76,6 +94,11 @@ impl State {
     pub(super) fn new() -> State {
         State {
             copy: Copy::default(),
+            cluster: 0,
+            anew: None,
+            replaced: None,
+            own_key: None,
+            has_key: true,
             mine: BTreeMap::new(),
             left: Vec::new(),
             claims: Claims::default(),
@@ -98,6 +121,17 @@ impl State {
     pub(super) fn ask(&mut self, device: &PublicKey, (invite, secret): (InviteId, &InviteSecret)) {
         let is_known = self.copy.is_known(device, (invite, secret));
         self.claims.add(Claim { device: *device, invite, secret: secret.clone() }, is_known);
+    }
+
+    /// The cluster that answered until now, and a revision that it has reached.
+    pub(super) fn known(&self) -> (u64, i64) {
+        (self.cluster, self.copy.revision.max(self.told.0))
+    }
+
+    /// Whether an answer of this cluster, at this revision, says that it is another store than the
+    /// `known` one, or that it was set back.
+    pub(super) fn is_another((cluster, revision): (u64, i64), known: (u64, i64)) -> bool {
+        (known.0 != 0 && cluster != 0 && cluster != known.0) || revision < known.1
     }
 
     /// The copy has all that is known to be in the store.
@@ -151,6 +185,18 @@ mod tests {
         assert_eq!((state.claims.len(), state.refused.len()), (256, REFUSALS));
         assert_eq!(state.take_refusal(&key(5)), Some(Refusal::UnknownInvite));
         assert_eq!(state.refusal(&key(5)), None, "told once");
+    }
+
+    #[test]
+    fn another_store_has_another_name_or_a_lower_revision() {
+        assert!(!State::is_another((7, 20), (7, 20)) && !State::is_another((7, 21), (7, 20)));
+        assert!(State::is_another((7, 19), (7, 20)), "set back");
+        assert!(State::is_another((8, 21), (7, 20)), "another cluster");
+        assert!(!State::is_another((8, 21), (0, 0)), "the first that answers");
+        assert!(!State::is_another((0, 21), (7, 20)), "an answer without a name");
+        let mut state = State::new();
+        (state.cluster, state.copy.revision, state.told.0) = (7, 5, 9);
+        assert_eq!(state.known(), (7, 9), "a lease told of a later one");
     }
 
     #[test]

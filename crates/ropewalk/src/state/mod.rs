@@ -18,6 +18,7 @@
 
 pub(crate) mod clients;
 pub(crate) mod identity;
+pub(crate) mod quotas;
 pub(crate) mod saver;
 pub(crate) mod usage;
 

@@ -255,9 +255,9 @@ impl Copy {
         self.metered(client).find(|(g, _)| *g == gateway).map(|(_, m)| *m).unwrap_or_default()
     }
 
-    /// What was used, by gateway; one for each client.
-    pub(crate) fn usage(&self) -> impl Iterator<Item = (&str, Usage)> {
-        self.used.iter().map(|((_, gateway), held)| (gateway.as_str(), held.what.total))
+    /// What was used, by client and gateway.
+    pub(crate) fn usage(&self) -> impl Iterator<Item = (&str, &str, Usage)> {
+        self.used.iter().map(|((client, gateway), held)| (client.as_str(), gateway.as_str(), held.what.total))
     }
 
     /// How a client stands on the day `today`, if it has a quota. What was used at a gateway is by

@@ -5,7 +5,7 @@ use crate::copy::parse;
 use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError, range_end};
 use crate::pool::Pool;
 use crate::quota::{Metered, Quota};
-use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, is_name};
+use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, Sum, is_name};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -496,5 +496,11 @@ impl Ledger {
         let then: Vec<Op> =
             of.iter().map(|(client, usage)| Op::put(self.keys.usage(client, gateway), json(usage))).collect();
         self.caller.txn(&[], &then, &[]).await.map(drop)
+    }
+
+    /// Writes what a gateway has of its clients in all.
+    pub(crate) async fn write_sum(&mut self, gateway: &str, sum: Sum) -> Result<(), StoreError> {
+        let op = Op::put(self.keys.sum(gateway), json(&sum));
+        self.caller.txn(&[], &[op], &[]).await.map(drop)
     }
 }

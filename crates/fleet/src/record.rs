@@ -12,6 +12,7 @@
 //! | `serving/NAME` | [`Serving`], under the lease of the gateway that serves the client |
 //! | `usage/NAME/GATEWAY` | [`crate::Metered`] |
 //! | `quota/NAME` | [`crate::Quota`] |
+//! | `sum/GATEWAY` | [`Sum`] |
 //! | `compaction` | which gateway compacted last; the revision of this key is where the next compacts |
 
 use base64::Engine as _;
@@ -97,6 +98,16 @@ impl Usage {
     }
 }
 
+/// What a gateway has of its clients in all, so that whoever watches need not read each of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sum {
+    /// How many it serves.
+    pub clients: usize,
+    /// What all have used there since ever.
+    #[serde(flatten)]
+    pub used: Usage,
+}
+
 /// Where things are.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys(pub String);
@@ -146,6 +157,9 @@ impl Keys {
     }
     pub(crate) fn usage(&self, client: &str, gateway: &str) -> String {
         format!("{}usage/{client}/{gateway}", self.0)
+    }
+    pub(crate) fn sum(&self, gateway: &str) -> String {
+        format!("{}sum/{gateway}", self.0)
     }
     pub(crate) fn quota(&self, client: &str) -> String {
         format!("{}quota/{client}", self.0)

@@ -267,10 +267,14 @@ fn a_store_that_was_restored_is_believed_and_what_was_known_before_is_not() {
     cluster.back_up();
     invite(&cluster, "bob", 2);
     come(&a, 2, 2);
+    // More than could be written again before anybody notices.
+    (10..40).for_each(|n| invite(&cluster, &format!("later{n}"), n));
+    eventually("it is known", || a.read(|c| c.client("later39").is_some()));
     assert!(told.try_recv().is_err() && !warns(&a, "restored"), "a store that starts anew is the same");
     cluster.restore();
     assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(PublicKey([2; 32]))));
-    assert!(a.read(|c| c.client("bob").is_none() && c.client("alice").is_some()));
+    let is_known = |name: &str| a.read(|c| c.client(name).is_some());
+    assert!(is_known("alice") && !is_known("bob") && !is_known("later39"));
     assert!(warns(&a, "the store was restored from a backup"), "{:?}", a.report().warnings);
     // It watches from there on.
     invite(&cluster, "carol", 3);

@@ -292,3 +292,37 @@ fn a_quota_counts_at_all_gateways_and_goes_with_its_client() {
     b.revoke("alice").unwrap();
     assert_eq!(cluster.value("/test/fleet/quota/alice"), None, "it ends with its client");
 }
+
+#[test]
+fn an_overview_reads_sums_and_not_each_client() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let (a, _) = join(&cluster, "a", 0);
+    invite(&a, "alice", 1);
+    invite(&a, "bob", 2);
+    for n in [1, 2] {
+        knock(&a, n, n).unwrap();
+        a.came(&PublicKey([n; 32]));
+        a.used(&[(PublicKey([n; 32]), Usage { from_client: 10, to_client: u64::from(n) })]);
+    }
+    let look = || {
+        let view = ropewalk_fleet::block_on(cluster.ledger(0, None).overview()).unwrap();
+        view.first().map(|g| (g.clients, g.used.from_client, g.used.to_client))
+    };
+    eventually("both are counted", || look() == Some((2, 20, 3)));
+    eventually("and so they are by the gateway", || cluster.value("/test/fleet/sum/a").is_some());
+    eventually("as they are one by one", || a.read(|c| c.used("alice", None).total()) == 11);
+    // What each has used is not asked for, but where a gateway has said nothing.
+    cluster.delete("/test/fleet/usage/alice/a");
+    assert_eq!(look(), Some((2, 20, 3)));
+    cluster.delete("/test/fleet/sum/a");
+    assert_eq!(look(), Some((2, 10, 2)));
+    // It goes on from the sum, also after a restart.
+    a.used(&[(PublicKey([2; 32]), Usage { from_client: 5, to_client: 0 })]);
+    eventually("it is said anew", || look() == Some((2, 25, 3)));
+    drop(a);
+    let (_a, _) = join(&cluster, "a", 0);
+    eventually("a restart sums up anew", || look() == Some((0, 15, 2)));
+}

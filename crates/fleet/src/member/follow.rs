@@ -83,6 +83,7 @@ fn take_over(shared: &Arc<Shared>, mut copy: Copy, asked: Instant) {
         let mut state = shared.state();
         state.contact = Instant::now();
         state.told = (copy.revision, asked);
+        state.forget_sum();
         std::mem::swap(&mut state.copy, &mut copy);
         state.confirm();
         contradicted(&mut state, &shared.name)

@@ -181,6 +181,7 @@ fn ousted(shared: &Arc<Shared>) {
         let mut state = shared.state();
         // The other's figures are under this name now.
         state.totals.clear();
+        state.forget_sum();
         if std::mem::replace(&mut state.ousted, true) {
             return;
         }

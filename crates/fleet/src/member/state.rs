@@ -3,7 +3,7 @@
 use super::claims::{Claim, Claims};
 use crate::copy::Copy;
 use crate::quota::Metered;
-use crate::record::Usage;
+use crate::record::{Sum, Usage};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -63,6 +63,10 @@ pub(super) struct State {
     pub used: BTreeMap<String, Usage>,
     /// Used in all at this gateway, as the store has it or is to have it.
     pub totals: BTreeMap<String, Metered>,
+    /// The sum of what all clients have used at this gateway; it is found anew where it is not
+    /// known.
+    pub sum: Option<Usage>,
+    pub sum_written: Option<Sum>,
     pub draining: bool,
     pub reach: Option<Reach>,
     /// When the store was last heard.
@@ -105,6 +109,8 @@ impl State {
             refused: BTreeMap::new(),
             used: BTreeMap::new(),
             totals: BTreeMap::new(),
+            sum: None,
+            sum_written: None,
             draining: false,
             reach: None,
             contact: Instant::now(),
@@ -121,6 +127,26 @@ impl State {
     pub(super) fn ask(&mut self, device: &PublicKey, (invite, secret): (InviteId, &InviteSecret)) {
         let is_known = self.copy.is_known(device, (invite, secret));
         self.claims.add(Claim { device: *device, invite, secret: secret.clone() }, is_known);
+    }
+
+    /// What the gateway `own` has of its clients in all, if the store does not have it so.
+    pub(super) fn sum_to_write(&mut self, own: &str) -> Option<Sum> {
+        let (copy, totals) = (&self.copy, &self.totals);
+        let used = *self.sum.get_or_insert_with(|| {
+            let mut sum = Usage::default();
+            totals.values().for_each(|metered| sum.add(metered.total));
+            let others =
+                copy.usage().filter(|(client, gateway, _)| *gateway == own && !totals.contains_key(*client));
+            others.for_each(|(.., usage)| sum.add(usage));
+            sum
+        });
+        let sum = Sum { clients: self.mine.len(), used };
+        (self.sum_written != Some(sum)).then_some(sum)
+    }
+
+    /// What stands under this gateway's name may be another's by now.
+    pub(super) fn forget_sum(&mut self) {
+        (self.sum, self.sum_written) = (None, None);
     }
 
     /// The cluster that answered until now, and a revision that it has reached.

@@ -20,7 +20,7 @@ const SINGLES: usize = 50;
 /// Works for ever.
 pub(super) async fn work(shared: Arc<Shared>) {
     let mut ledger = shared.ledger();
-    let mut usage_due = Instant::now() + USAGE;
+    let mut usage_due = Instant::now();
     loop {
         let _ = timeout(Duration::from_millis(250), shared.work.notified()).await;
         claims(&shared, &mut ledger).await;
@@ -136,12 +136,13 @@ pub(super) async fn write_usage(shared: &Arc<Shared>, ledger: &mut Ledger) {
                 let known = || state.copy.metered_at(&name, &shared.name);
                 let total = state.totals.entry(name.clone()).or_insert_with(known);
                 total.add(more, today);
+                state.sum.iter_mut().for_each(|sum| sum.add(more));
                 (name, *total)
             };
             names.into_iter().map(total).collect()
         };
         if batch.is_empty() {
-            return;
+            break;
         }
         if let Err(error) = ledger.write_usage(&shared.name, &batch).await {
             tracing::debug!(%error, "what clients have used is written later");
@@ -150,6 +151,13 @@ pub(super) async fn write_usage(shared: &Arc<Shared>, ledger: &mut Ledger) {
                 state.used.entry(name).or_default();
             }
             return;
+        }
+    }
+    let sum = shared.state().sum_to_write(&shared.name);
+    if let Some(sum) = sum {
+        match ledger.write_sum(&shared.name, sum).await {
+            Ok(()) => shared.state().sum_written = Some(sum),
+            Err(error) => tracing::debug!(%error, "what clients have used in all is written later"),
         }
     }
 }

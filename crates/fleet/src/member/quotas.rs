@@ -1,10 +1,11 @@
 //! Quotas, as a gateway of the fleet judges them: by what all gateways have written, and by what
 //! it knows itself and has not written yet.
 
-use super::Member;
+use super::{Member, State};
 use crate::ledger::LedgerError;
 use crate::quota::{Account, Quota};
 use jiff::civil::Date;
+use std::ops::Bound;
 
 /// Clients that are looked at while the data loop may not look.
 const AT_ONCE: usize = 64;
@@ -22,20 +23,28 @@ impl Member {
     /// How the clients that are served here, and have a quota, stand on the day `today`. Not for
     /// the data loop.
     pub fn accounts_here(&self, today: Date) -> Vec<Account> {
-        let here: Vec<String> = {
+        let (mut all, mut from) = (Vec::new(), Bound::Unbounded);
+        loop {
             let state = self.shared.state();
-            state.mine.keys().filter(|name| state.copy.has_quota(name)).cloned().collect()
-        };
-        let mut all = Vec::with_capacity(here.len());
-        for some in here.chunks(AT_ONCE) {
-            let state = self.shared.state();
-            all.extend(some.iter().filter_map(|name| {
-                let written = state.totals.get(name).copied();
-                let mut own = written.unwrap_or_else(|| state.copy.metered_at(name, &self.shared.name));
-                own.add(state.used.get(name).copied().unwrap_or_default(), today);
-                state.copy.account(name, today, Some((&self.shared.name, &own)))
-            }));
+            if !state.copy.has_quotas() {
+                return all;
+            }
+            let mut last = None;
+            for name in state.mine.range((from, Bound::Unbounded)).map(|(name, _)| name).take(AT_ONCE) {
+                all.extend(self.account(&state, name, today));
+                last = Some(name.clone());
+            }
+            match last {
+                Some(name) => from = Bound::Excluded(name),
+                None => return all,
+            }
         }
-        all
+    }
+
+    fn account(&self, state: &State, client: &str, today: Date) -> Option<Account> {
+        let written = state.totals.get(client).copied();
+        let mut own = written.unwrap_or_else(|| state.copy.metered_at(client, &self.shared.name));
+        own.add(state.used.get(client).copied().unwrap_or_default(), today);
+        state.copy.account(client, today, Some((&self.shared.name, &own)))
     }
 }

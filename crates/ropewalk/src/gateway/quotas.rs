@@ -90,7 +90,7 @@ struct Shared {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latest {
     /// How the clients with a quota stand: in a fleet, those who are served here.
-    pub accounts: BTreeMap<String, Account>,
+    pub accounts: Arc<BTreeMap<String, Account>>,
     /// Why nobody is held back who should be.
     pub trouble: Option<String>,
 }
@@ -113,7 +113,9 @@ impl Quotas {
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("quotas".into());
         thread.spawn(move || work(&theirs, &wishes)).context("a thread cannot be started")?;
-        Ok(Quotas { shared, wake })
+        let quotas = Quotas { shared, wake };
+        quotas.look();
+        Ok(quotas)
     }
 
     /// Somebody came, or has used something. For the data loop.
@@ -164,7 +166,8 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
         say(&mut work.over, &accounts);
         let held = held(&accounts, shared.clients.networks());
         let trouble = work.put(shared, held);
-        let accounts = accounts.into_iter().map(|account| (account.client.clone(), account)).collect();
+        let accounts = accounts.into_iter().map(|account| (account.client.clone(), account));
+        let accounts = Arc::new(accounts.collect());
         let mut latest = shared.latest();
         latest.accounts = accounts;
         if let Some(trouble) = trouble {

@@ -181,6 +181,11 @@ impl Clients {
 
     /// Who may come in.
     pub(crate) fn known(&self) -> Vec<KnownClient> {
+        self.known_of(|_| true)
+    }
+
+    /// Who of those names may come in.
+    pub(crate) fn known_of(&self, is_asked_for: impl Fn(&str) -> bool) -> Vec<KnownClient> {
         let known = |c: &Client| KnownClient {
             name: c.name.clone(),
             came: c.key.is_some(),
@@ -195,7 +200,7 @@ impl Clients {
             used_bytes: None,
             quota: None,
         };
-        self.clients.iter().filter(|c| !c.revoked).map(known).collect()
+        self.clients.iter().filter(|c| !c.revoked && is_asked_for(&c.name)).map(known).collect()
     }
 
     /// The name of the client with this key.

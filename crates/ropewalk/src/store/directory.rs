@@ -110,8 +110,8 @@ impl Store for Directory {
         if !self.meters() {
             return Vec::new();
         }
-        let known = lock(&self.clients).known();
-        let quotas = lock(&self.quotas);
+        let (clients, quotas) = (lock(&self.clients), lock(&self.quotas));
+        let known = clients.known_of(|name| quotas.quotas().contains_key(name));
         known.iter().filter_map(|client| quotas.account(client, today)).collect()
     }
 

@@ -2,8 +2,10 @@
 
 use crate::etcd::KeyValue;
 use crate::pool::Pool;
+use crate::quota::{Account, Metered, Quota};
 use crate::record::{About, ClientRecord, GatewayRecord, Keys, Serving, Usage};
-use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
+use jiff::civil::Date;
+use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -18,13 +20,16 @@ struct Held<T> {
 /// The copy.
 #[derive(Clone, Debug, Default)]
 pub struct Copy {
+    /// The fleet's public key, as far as the store has a key; and since when.
+    key: (Option<PublicKey>, i64),
     clients: BTreeMap<String, Held<ClientRecord>>,
     by_key: BTreeMap<PublicKey, String>,
     by_invite: BTreeMap<[u8; 16], String>,
     taken: BTreeMap<IpAddr, String>,
     gateways: BTreeMap<String, Held<GatewayRecord>>,
     serving: BTreeMap<String, Held<Serving>>,
-    used: BTreeMap<(String, String), Held<Usage>>,
+    used: BTreeMap<(String, String), Held<Metered>>,
+    quotas: BTreeMap<String, Held<Quota>>,
     /// Keys that nobody can read, and since when: some of them.
     odd: BTreeMap<String, i64>,
     /// The store's revision up to which it is true.
@@ -63,10 +68,12 @@ pub(crate) struct Change {
 /// What it is about; `None` where it is gone or cannot be read.
 #[derive(Debug)]
 enum What {
+    Key(Option<PublicKey>),
     Client(String, Option<ClientRecord>),
     Gateway(String, Option<GatewayRecord>),
     Serving(String, Option<Serving>),
-    Usage((String, String), Option<Usage>),
+    Usage((String, String), Option<Metered>),
+    Quota(String, Option<Quota>),
     Odd,
     Other,
 }
@@ -78,20 +85,24 @@ impl Change {
             (!gone).then(|| parse::<T>(kv)).flatten()
         }
         let what = match keys.about(&kv.key) {
+            About::Key => What::Key(fleet_key(kv).filter(|_| !gone)),
             About::Client(name) => What::Client(name.into(), value(kv, gone)),
             About::Gateway(name) => What::Gateway(name.into(), value(kv, gone)),
             About::Serving(name) => What::Serving(name.into(), value(kv, gone)),
             About::Usage(client, gateway) => What::Usage((client.into(), gateway.into()), value(kv, gone)),
+            About::Quota(name) => What::Quota(name.into(), value(kv, gone)),
             About::Odd => What::Odd,
             About::Other => What::Other,
         };
         let is_odd = !gone
             && matches!(
                 what,
-                What::Client(_, None)
+                What::Key(None)
+                    | What::Client(_, None)
                     | What::Gateway(_, None)
                     | What::Serving(_, None)
                     | What::Usage(_, None)
+                    | What::Quota(_, None)
                     | What::Odd
             );
         (Change { key: kv.key.clone(), revision: kv.revision, what }, is_odd)
@@ -125,6 +136,11 @@ impl Copy {
         newer.into_iter().for_each(|(name, held)| {
             self.put_client(name, Some(held.what.clone()), held.revision);
         });
+    }
+
+    /// The public half of the key that the store has for the fleet's.
+    pub(crate) fn key(&self) -> Option<&PublicKey> {
+        self.key.0.as_ref()
     }
 
     /// Devices that may come in.
@@ -219,20 +235,56 @@ impl Copy {
         counts
     }
 
+    /// What a client has used at each gateway.
+    fn metered<'a>(&'a self, client: &'a str) -> impl Iterator<Item = (&'a str, &'a Metered)> {
+        let from = (client.to_owned(), String::new());
+        let of_client = self.used.range(from..).take_while(move |((c, _), _)| c == client);
+        of_client.map(|((_, gateway), held)| (gateway.as_str(), &held.what))
+    }
+
     /// What a client has used, at one gateway or at all.
     pub fn used(&self, client: &str, gateway: Option<&str>) -> Usage {
         let mut sum = Usage::default();
-        let from = (client.to_owned(), String::new());
-        let of_client = self.used.range(from..).take_while(|((c, _), _)| c == client);
-        of_client
-            .filter(|((_, g), _)| gateway.is_none_or(|only| only == g))
-            .for_each(|(_, held)| sum.add(held.what));
+        let these = self.metered(client).filter(|(g, _)| gateway.is_none_or(|only| only == *g));
+        these.for_each(|(_, metered)| sum.add(metered.total));
         sum
     }
 
-    /// What was used, by gateway; one for each client.
-    pub(crate) fn usage(&self) -> impl Iterator<Item = (&str, Usage)> {
-        self.used.iter().map(|((_, gateway), held)| (gateway.as_str(), held.what))
+    /// The record of a client at one gateway.
+    pub(crate) fn metered_at(&self, client: &str, gateway: &str) -> Metered {
+        self.metered(client).find(|(g, _)| *g == gateway).map(|(_, m)| *m).unwrap_or_default()
+    }
+
+    /// What was used, by client and gateway.
+    pub(crate) fn usage(&self) -> impl Iterator<Item = (&str, &str, Usage)> {
+        self.used.iter().map(|((client, gateway), held)| (client.as_str(), gateway.as_str(), held.what.total))
+    }
+
+    /// How a client stands on the day `today`, if it has a quota. What was used at a gateway is by
+    /// its record, but at the one whose name and record are given.
+    pub(crate) fn account(
+        &self,
+        client: &str,
+        today: Date,
+        own: Option<(&str, &Metered)>,
+    ) -> Option<Account> {
+        let quota = self.quotas.get(client)?.what;
+        let record = self.client(client).filter(|c| !c.revoked)?;
+        let others = self.metered(client).filter(|(gateway, _)| own.is_none_or(|(name, _)| name != *gateway));
+        let all = others.map(|(_, metered)| metered).chain(own.map(|(_, metered)| metered));
+        let used = all.fold(0, |sum: u64, metered| sum.saturating_add(metered.spent(quota.per, today)));
+        let inside = record.addresses().collect();
+        Some(Account { client: client.into(), inside, quota, used, since: quota.per.start(today) })
+    }
+
+    /// Somebody has a quota.
+    pub(crate) fn has_quotas(&self) -> bool {
+        !self.quotas.is_empty()
+    }
+
+    /// How the clients with a quota stand on the day `today`, as far as gateways have written it.
+    pub fn accounts(&self, today: Date) -> impl Iterator<Item = Account> {
+        self.quotas.keys().filter_map(move |client| self.account(client, today, None))
     }
 
     /// Takes in a change. One that cannot be read counts as missing: a client's record is not
@@ -245,6 +297,8 @@ impl Copy {
             self.odd.insert(key, revision);
         }
         match what {
+            What::Key(new) if revision >= self.key.1 => self.key = (new, revision),
+            What::Key(_) => {}
             What::Client(name, new) => return self.put_client(&name, new, revision),
             What::Gateway(name, new) => put(&mut self.gateways, name, new, revision),
             What::Serving(name, new) => {
@@ -253,6 +307,7 @@ impl Copy {
                 return Effect::Served { client: name, by };
             }
             What::Usage(whose, new) => put(&mut self.used, whose, new, revision),
+            What::Quota(name, new) => put(&mut self.quotas, name, new, revision),
             What::Odd | What::Other => {}
         }
         Effect::None
@@ -304,6 +359,12 @@ fn put<K: Ord, T>(map: &mut BTreeMap<K, Held<T>>, key: K, new: Option<T>, revisi
         Some(what) => drop(map.insert(key, Held { what, revision })),
         None => drop(map.remove(&key)),
     }
+}
+
+/// The public half of the fleet's key.
+fn fleet_key(kv: &KeyValue) -> Option<PublicKey> {
+    let text = std::str::from_utf8(&kv.value).ok()?;
+    Some(StaticKey::from_base64(text).ok()?.public())
 }
 
 /// What a value says. One that nobody can read is as good as none, and is said.

@@ -4,7 +4,8 @@
 use crate::copy::parse;
 use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError, range_end};
 use crate::pool::Pool;
-use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, Usage, is_name};
+use crate::quota::{Metered, Quota};
+use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, Sum, is_name};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -24,6 +25,9 @@ pub enum LedgerError {
     /// The name is unknown.
     #[error("there is no client named `{0}`; `ropewalk clients` lists them")]
     UnknownName(String),
+    /// There is nothing to be taken.
+    #[error("{0} has no quota")]
+    NoQuota(String),
     /// The name is not one.
     #[error("a name has 1 to 64 letters, digits, '-', '_' or '.'")]
     BadName,
@@ -131,6 +135,11 @@ impl Ledger {
         Ok(txn.read.pop().flatten().filter(|_| !txn.succeeded))
     }
 
+    /// The store's revision now, by a read that a majority stands behind: no later one is lower.
+    pub(crate) async fn revision(&mut self) -> Result<i64, StoreError> {
+        Ok(self.caller.txn(&[], &[Op::Get(self.keys.network())], &[]).await?.revision)
+    }
+
     /// The fleet's key, if a gateway has made it.
     pub async fn known_key(&mut self) -> Result<Option<PublicKey>, LedgerError> {
         let Some(kv) = self.get(self.keys.fleet_key()).await? else { return Ok(None) };
@@ -171,6 +180,8 @@ impl Ledger {
         let mut old = None;
         for _ in 0..TRIES {
             let mut then = vec![Op::put(client.clone(), json(&fresh)), Op::put(self.keys.invite(id), name)];
+            // What another of that name had is not this one's.
+            then.push(Op::Delete(self.keys.quota(name)));
             then.extend(old.take().map(|old| Op::Delete(self.keys.invite(InviteId(old)))));
             let mut txn = self.caller.txn(&[when], &then, &[Op::Get(client.clone())]).await?;
             if txn.succeeded {
@@ -193,7 +204,34 @@ impl Ledger {
         Err(LedgerError::Contended)
     }
 
-    /// Takes a client's right to come in, and its addresses. Returns its key if it ever came.
+    /// The record of a client that may come in.
+    async fn invited(&mut self, name: &str) -> Result<KeyValue, LedgerError> {
+        let kv = if is_name(name) { self.get(self.keys.client(name)).await? } else { None };
+        let is_in = |kv: &KeyValue| parse::<ClientRecord>(kv).is_some_and(|client| !client.revoked);
+        kv.filter(is_in).ok_or_else(|| LedgerError::UnknownName(name.into()))
+    }
+
+    /// Gives a client that may come in a quota in place of the one that it has, or takes that.
+    pub async fn set_quota(&mut self, name: &str, quota: Option<Quota>) -> Result<(), LedgerError> {
+        let place = self.keys.quota(name);
+        for _ in 0..TRIES {
+            let client = self.invited(name).await?;
+            let op = match quota {
+                Some(quota) => Op::put(place.clone(), json(&quota)),
+                None if self.get(place.clone()).await?.is_none() => {
+                    return Err(LedgerError::NoQuota(name.into()));
+                }
+                None => Op::Delete(place.clone()),
+            };
+            let when = Compare::At(client.key, client.revision);
+            if self.caller.txn(&[when], &[op], &[]).await?.succeeded {
+                return Ok(());
+            }
+        }
+        Err(LedgerError::Contended)
+    }
+
+    /// Takes a client's right to come in, its addresses and its quota. Returns its key if it ever came.
     pub async fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, LedgerError> {
         for _ in 0..TRIES {
             let kv = if is_name(name) { self.get(self.keys.client(name)).await? } else { None };
@@ -204,6 +242,7 @@ impl Ledger {
             }
             let gone = ClientRecord { revoked: true, ipv4: None, ipv6: None, ..record.clone() };
             let mut then = vec![Op::put(kv.key.clone(), json(&gone)), Op::Delete(self.keys.serving(name))];
+            then.push(Op::Delete(self.keys.quota(name)));
             then.extend(record.key.iter().map(|key| Op::Delete(self.keys.device(key))));
             then.extend(record.addresses().map(|a| Op::Delete(self.keys.address(a))));
             if self.caller.txn(&[Compare::At(kv.key, kv.revision)], &then, &[]).await?.succeeded {
@@ -452,10 +491,16 @@ impl Ledger {
     pub(crate) async fn write_usage(
         &mut self,
         gateway: &str,
-        of: &[(String, Usage)],
+        of: &[(String, Metered)],
     ) -> Result<(), StoreError> {
         let then: Vec<Op> =
             of.iter().map(|(client, usage)| Op::put(self.keys.usage(client, gateway), json(usage))).collect();
         self.caller.txn(&[], &then, &[]).await.map(drop)
+    }
+
+    /// Writes what a gateway has of its clients in all.
+    pub(crate) async fn write_sum(&mut self, gateway: &str, sum: Sum) -> Result<(), StoreError> {
+        let op = Op::put(self.keys.sum(gateway), json(&sum));
+        self.caller.txn(&[], &[op], &[]).await.map(drop)
     }
 }

@@ -16,6 +16,7 @@ mod ledger;
 mod member;
 mod overview;
 pub mod pool;
+mod quota;
 mod record;
 
 pub use address::{AddressError, StoreAddress};
@@ -24,6 +25,7 @@ pub use etcd::{Etcd, StoreError, TlsFiles};
 pub use ledger::{ClaimError, Claimed, Ledger, LedgerError};
 pub use member::{Evict, FleetReport, Join, JoinError, Member, MemberReport, Reach};
 pub use overview::Standing;
+pub use quota::{Account, Metered, Period, Quota, today};
 pub use record::{ClientRecord, GatewayRecord, Serving, Usage};
 
 /// Does one thing with the store, for commands: on this thread, until it is done.

@@ -1,8 +1,9 @@
 //! The whole fleet at one look, for whoever watches it.
 
-use crate::copy::Copy;
+use crate::copy::{Copy, parse};
+use crate::etcd::KeyValue;
 use crate::ledger::{Ledger, LedgerError};
-use crate::record::{About, Usage};
+use crate::record::{About, Sum, Usage};
 use std::collections::BTreeMap;
 
 /// A gateway that lives, as the store has it.
@@ -23,41 +24,51 @@ pub struct Standing {
 }
 
 impl Ledger {
-    /// The gateways that live, by name. Reads who is served where and what was used, and not the
-    /// clients themselves.
+    /// The gateways that live, by name. Reads what each says of its clients in all; who is served
+    /// where, and what each client used, only while a gateway has not said it yet.
     ///
     /// # Errors
     /// The store cannot be read.
     pub async fn overview(&mut self) -> Result<Vec<Standing>, LedgerError> {
         let (gateways, revision) = self.all_of(self.keys.gateway("")).await?;
-        let (serving, _) = self.all_of(self.keys.serving("")).await?;
-        let (used, _) = self.all_of(format!("{}usage/", self.keys.0)).await?;
+        let (sums, _) = self.all_of(self.keys.sum("")).await?;
         let leases: Vec<(String, i64)> = gateways.iter().map(|kv| (kv.key.clone(), kv.lease)).collect();
-        let copy = Copy::of(&self.keys, &[gateways, serving, used].concat(), revision);
-        let (served, mut used) = (copy.served(), copy.used_at());
+        let copy = Copy::of(&self.keys, &gateways, revision);
+        let mut sums = self.by_gateway(&sums);
+        if copy.gateways().any(|(name, _)| !sums.contains_key(name)) {
+            sums = self.count().await?;
+        }
         let mut all = Vec::new();
         for (key, lease) in leases {
             let About::Gateway(name) = self.keys.about(&key) else { continue };
             let Some((_, record)) = copy.gateways().find(|(n, _)| *n == name) else { continue };
             let lease_s = self.caller.remaining(lease).await?;
-            all.push(Standing {
-                name: name.to_owned(),
-                endpoints: record.endpoints.clone(),
-                draining: record.draining,
-                lease_s,
-                clients: served.get(name).copied().unwrap_or(0),
-                used: used.remove(name).unwrap_or_default(),
-            });
+            let Sum { clients, used } = sums.get(name).copied().unwrap_or_default();
+            let (endpoints, draining) = (record.endpoints.clone(), record.draining);
+            all.push(Standing { name: name.to_owned(), endpoints, draining, lease_s, clients, used });
         }
         Ok(all)
     }
-}
 
-impl Copy {
-    /// What all clients have used at each gateway.
-    fn used_at(&self) -> BTreeMap<String, Usage> {
-        let mut sums = BTreeMap::<String, Usage>::new();
-        self.usage().for_each(|(gateway, usage)| sums.entry(gateway.to_owned()).or_default().add(usage));
-        sums
+    /// What gateways say.
+    fn by_gateway(&self, sums: &[KeyValue]) -> BTreeMap<String, Sum> {
+        let prefix = self.keys.sum("");
+        let one = |kv: &KeyValue| Some((kv.key.strip_prefix(&prefix)?.to_owned(), parse::<Sum>(kv)?));
+        sums.iter().filter_map(one).collect()
+    }
+
+    /// The same, counted one by one.
+    async fn count(&mut self) -> Result<BTreeMap<String, Sum>, LedgerError> {
+        let (serving, revision) = self.all_of(self.keys.serving("")).await?;
+        let (used, _) = self.all_of(format!("{}usage/", self.keys.0)).await?;
+        let copy = Copy::of(&self.keys, &[serving, used].concat(), revision);
+        let mut sums = BTreeMap::<String, Sum>::new();
+        for (gateway, clients) in copy.served() {
+            sums.entry(gateway.to_owned()).or_default().clients = clients;
+        }
+        for (_, gateway, usage) in copy.usage() {
+            sums.entry(gateway.to_owned()).or_default().used.add(usage);
+        }
+        Ok(sums)
     }
 }

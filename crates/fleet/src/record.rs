@@ -10,7 +10,9 @@
 //! | `address/IP` | NAME: an address is one client's |
 //! | `gateway/NAME` | [`GatewayRecord`], under the gateway's lease |
 //! | `serving/NAME` | [`Serving`], under the lease of the gateway that serves the client |
-//! | `usage/NAME/GATEWAY` | [`Usage`] |
+//! | `usage/NAME/GATEWAY` | [`crate::Metered`] |
+//! | `quota/NAME` | [`crate::Quota`] |
+//! | `sum/GATEWAY` | [`Sum`] |
 //! | `compaction` | which gateway compacted last; the revision of this key is where the next compacts |
 
 use base64::Engine as _;
@@ -75,7 +77,7 @@ pub struct Serving {
     pub inside: Vec<IpAddr>,
 }
 
-/// What a client has used at one gateway.
+/// Bytes that a client has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Bytes that came from it, with all headers.
@@ -96,6 +98,16 @@ impl Usage {
     }
 }
 
+/// What a gateway has of its clients in all, so that whoever watches need not read each of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sum {
+    /// How many it serves.
+    pub clients: usize,
+    /// What all have used there since ever.
+    #[serde(flatten)]
+    pub used: Usage,
+}
+
 /// Where things are.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys(pub String);
@@ -103,10 +115,13 @@ pub(crate) struct Keys(pub String);
 /// What a key of the store is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum About<'a> {
+    /// The fleet's key.
+    Key,
     Client(&'a str),
     Gateway(&'a str),
     Serving(&'a str),
     Usage(&'a str, &'a str),
+    Quota(&'a str),
     /// It stands among those, and has no name of theirs.
     Odd,
     Other,
@@ -143,21 +158,31 @@ impl Keys {
     pub(crate) fn usage(&self, client: &str, gateway: &str) -> String {
         format!("{}usage/{client}/{gateway}", self.0)
     }
+    pub(crate) fn sum(&self, gateway: &str) -> String {
+        format!("{}sum/{gateway}", self.0)
+    }
+    pub(crate) fn quota(&self, client: &str) -> String {
+        format!("{}quota/{client}", self.0)
+    }
 
     /// What `key` is about, as far as a copy keeps it.
     pub(crate) fn about<'a>(&self, key: &'a str) -> About<'a> {
-        let rest = key.strip_prefix(&self.0).and_then(|rest| rest.split_once('/'));
-        match rest {
+        let rest = key.strip_prefix(&self.0);
+        if rest == Some("key") {
+            return About::Key;
+        }
+        match rest.and_then(|rest| rest.split_once('/')) {
             Some(("client", name)) if is_name(name) => About::Client(name),
             Some(("gateway", name)) if is_name(name) => About::Gateway(name),
             Some(("serving", name)) if is_name(name) => About::Serving(name),
+            Some(("quota", name)) if is_name(name) => About::Quota(name),
             Some(("usage", rest)) => match rest.split_once('/') {
                 Some((client, gateway)) if is_name(client) && is_name(gateway) => {
                     About::Usage(client, gateway)
                 }
                 _ => About::Odd,
             },
-            Some(("client" | "gateway" | "serving", _)) => About::Odd,
+            Some(("client" | "gateway" | "serving" | "quota", _)) => About::Odd,
             _ => About::Other,
         }
     }
@@ -224,11 +249,19 @@ mod tests {
         assert_eq!(keys.about(&keys.client("a")), About::Client("a"));
         assert_eq!(keys.about(&keys.serving("a.b")), About::Serving("a.b"));
         assert_eq!(keys.about(&keys.usage("a", "g")), About::Usage("a", "g"));
-        for other in [keys.fleet_key(), keys.network(), keys.invite(InviteId([0; 16])), "/y/client/a".into()]
-        {
+        assert_eq!(keys.about(&keys.quota("a")), About::Quota("a"));
+        assert_eq!(keys.about(&keys.fleet_key()), About::Key);
+        for other in [keys.network(), "/y/key".into(), keys.invite(InviteId([0; 16])), "/y/client/a".into()] {
             assert_eq!(keys.about(&other), About::Other, "{other}");
         }
-        for odd in ["/x/client/a b", "/x/gateway/", "/x/serving/\u{fffd}", "/x/usage/a", "/x/usage/a/b/c"] {
+        for odd in [
+            "/x/client/a b",
+            "/x/gateway/",
+            "/x/serving/\u{fffd}",
+            "/x/usage/a",
+            "/x/usage/a/b/c",
+            "/x/quota/a/b",
+        ] {
             assert_eq!(keys.about(odd), About::Odd, "{odd}");
         }
         assert!(is_name("alice-1.x_y") && !is_name("a/b") && !is_name("") && !is_name(&"a".repeat(65)));

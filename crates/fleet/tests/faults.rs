@@ -258,3 +258,64 @@ fn history_is_forgotten_and_nothing_else() {
     assert!(next > noted);
     assert_eq!(ropewalk_fleet::block_on(cluster.ledger(0, None).compact("y", noted)).unwrap(), next);
 }
+
+#[test]
+fn a_store_that_was_restored_is_believed_and_what_was_known_before_is_not() {
+    let Some((mut cluster, _proxy, a, told)) = world() else { return };
+    a.came(&ALICE);
+    eventually("it is written", || a.read(|c| c.serving("alice").is_some()));
+    cluster.back_up();
+    invite(&cluster, "bob", 2);
+    come(&a, 2, 2);
+    // More than could be written again before anybody notices.
+    (10..40).for_each(|n| invite(&cluster, &format!("later{n}"), n));
+    eventually("it is known", || a.read(|c| c.client("later39").is_some()));
+    assert!(told.try_recv().is_err() && !warns(&a, "restored"), "a store that starts anew is the same");
+    cluster.restore();
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(PublicKey([2; 32]))));
+    let is_known = |name: &str| a.read(|c| c.client(name).is_some());
+    assert!(is_known("alice") && !is_known("bob") && !is_known("later39"));
+    assert!(warns(&a, "the store was restored from a backup"), "{:?}", a.report().warnings);
+    // It watches from there on.
+    invite(&cluster, "carol", 3);
+    eventually("the watch goes on", || a.read(|c| c.client("carol").is_some()));
+    come(&a, 3, 3);
+    eventually("alice is here", || a.read(|c| c.serving("alice").is_some_and(|s| s.gateway == "a")));
+    assert!(told.try_recv().is_err(), "and did not have to go");
+    revoke(&cluster, "alice");
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(ALICE)));
+}
+
+#[test]
+fn a_store_that_lost_the_fleet_takes_nobody_away_until_the_key_is_back() {
+    let Some((mut cluster, _proxy, a, told)) = world() else { return };
+    let key = cluster.value("/test/fleet/key").unwrap();
+    cluster.empty();
+    eventually("it is said", || warns(&a, "what is known here is from before"));
+    come(&a, 1, 1);
+    assert!(told.try_recv().is_err(), "what is known goes on");
+    // From now on it is this fleet's, and has nobody.
+    cluster.put(b"/test/fleet/key", &key);
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(ALICE)));
+    invite(&cluster, "bob", 2);
+    come(&a, 2, 2);
+}
+
+#[test]
+fn a_key_that_is_gone_is_said_until_it_is_back() {
+    let Some((cluster, _proxy, a, told)) = world() else { return };
+    let place = "/test/fleet/key";
+    let key = cluster.value(place).unwrap();
+    assert!(!warns(&a, "key"));
+    cluster.delete(place);
+    eventually("it is said", || warns(&a, "the fleet's key is gone from the store"));
+    come(&a, 1, 1);
+    let other = StaticKey::generate(&mut ChaCha8Rng::seed_from_u64(99)).unwrap();
+    cluster.put(place.as_bytes(), other.to_base64().as_bytes());
+    eventually("another is said", || warns(&a, "another key"));
+    cluster.put(place.as_bytes(), b"no key");
+    eventually("so is what is none", || warns(&a, "cannot be read"));
+    cluster.put(place.as_bytes(), &key);
+    eventually("it is back", || a.report().warnings.is_empty());
+    assert!(told.try_recv().is_err(), "nobody had to go");
+}

@@ -8,7 +8,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use ropewalk_fleet::pool::Pool;
 use ropewalk_fleet::{
-    Etcd, Evict, Join, JoinError, LedgerError, Member, Reach, StoreAddress, StoreError, TlsFiles, Usage,
+    Etcd, Evict, Join, JoinError, LedgerError, Member, Period, Quota, Reach, StoreAddress, StoreError,
+    TlsFiles, Usage, today,
 };
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::net::Ipv4Addr;
@@ -234,4 +235,94 @@ fn a_gateway_that_does_not_fit_is_told_so() {
     assert!(matches!(twice, Err(JoinError::NameTaken(_))), "{twice:?}");
     let clear = Etcd::new(&"etcd://10.0.0.1:2379/x".parse().unwrap(), None);
     assert!(matches!(clear, Err(StoreError::Clear)), "{clear:?}");
+}
+
+/// What the client with a quota that is here has used, and whether that is all of it.
+fn used(member: &Member) -> Option<(u64, bool)> {
+    member.accounts_here(today()).first().map(|account| (account.used, account.is_over()))
+}
+
+#[test]
+fn a_quota_counts_at_all_gateways_and_goes_with_its_client() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let (a, from_a) = join(&cluster, "a", 0);
+    let (b, _) = join(&cluster, "b", 0);
+    invite(&a, "alice", 1);
+    let (alice, quota) = (PublicKey([1; 32]), |bytes| Quota { bytes, per: Period::Month, then_bps: None });
+    for member in [&a, &b] {
+        knock(member, 1, 1).unwrap();
+    }
+    let use_of = |bytes| [(alice, Usage { from_client: bytes, to_client: 0 })];
+    // Before there is a quota, too.
+    b.used(&use_of(100));
+    a.came(&alice);
+    assert_eq!(used(&a), None);
+    assert!(matches!(a.set_quota("eve", Some(quota(1000))), Err(LedgerError::UnknownName(_))));
+    assert!(matches!(a.set_quota("alice", None), Err(LedgerError::NoQuota(_))));
+    b.set_quota("alice", Some(quota(1000))).unwrap();
+    eventually("both count", || used(&a) == Some((100, false)));
+    assert_eq!(used(&b), None, "she is elsewhere");
+    a.used(&use_of(500));
+    assert_eq!(used(&a), Some((600, false)), "what was used here counts at once");
+    b.used(&use_of(400));
+    eventually("it is used up", || used(&a) == Some((1000, true)));
+    eventually("what a has is written", || b.read(|c| c.used("alice", Some("a")).total()) == 500);
+    assert_eq!(used(&a), Some((1000, true)), "written, it counts once");
+    // She goes to another gateway, and is over there.
+    b.came(&alice);
+    assert_eq!(from_a.recv_timeout(LIMIT), Ok(Evict::Elsewhere(alice)));
+    a.went(&alice);
+    assert_eq!((used(&a), used(&b)), (None, Some((1000, true))));
+    let accounts = |c: &ropewalk_fleet::Copy| c.accounts(today()).map(|a| a.used).collect::<Vec<_>>();
+    let store = ropewalk_fleet::block_on(cluster.ledger(0, None).read()).unwrap();
+    assert_eq!(accounts(&store), [1000], "commands see the same");
+    b.set_quota("alice", Some(quota(2000))).unwrap();
+    eventually("raised, she goes on", || used(&b) == Some((1000, false)));
+    // A gateway that starts anew goes on from what it had.
+    drop(a);
+    let (a, _) = join(&cluster, "a", 0);
+    a.used(&use_of(7));
+    eventually("it goes on", || used(&b) == Some((1007, false)));
+    b.set_quota("alice", None).unwrap();
+    eventually("without a quota nobody asks", || used(&b).is_none());
+    b.set_quota("alice", Some(quota(1000))).unwrap();
+    b.revoke("alice").unwrap();
+    assert_eq!(cluster.value("/test/fleet/quota/alice"), None, "it ends with its client");
+}
+
+#[test]
+fn an_overview_reads_sums_and_not_each_client() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let (a, _) = join(&cluster, "a", 0);
+    invite(&a, "alice", 1);
+    invite(&a, "bob", 2);
+    for n in [1, 2] {
+        knock(&a, n, n).unwrap();
+        a.came(&PublicKey([n; 32]));
+        a.used(&[(PublicKey([n; 32]), Usage { from_client: 10, to_client: u64::from(n) })]);
+    }
+    let look = || {
+        let view = ropewalk_fleet::block_on(cluster.ledger(0, None).overview()).unwrap();
+        view.first().map(|g| (g.clients, g.used.from_client, g.used.to_client))
+    };
+    eventually("both are counted", || look() == Some((2, 20, 3)));
+    eventually("and so they are by the gateway", || cluster.value("/test/fleet/sum/a").is_some());
+    eventually("as they are one by one", || a.read(|c| c.used("alice", None).total()) == 11);
+    // What each has used is not asked for, but where a gateway has said nothing.
+    cluster.delete("/test/fleet/usage/alice/a");
+    assert_eq!(look(), Some((2, 20, 3)));
+    cluster.delete("/test/fleet/sum/a");
+    assert_eq!(look(), Some((2, 10, 2)));
+    // It goes on from the sum, also after a restart.
+    a.used(&[(PublicKey([2; 32]), Usage { from_client: 5, to_client: 0 })]);
+    eventually("it is said anew", || look() == Some((2, 25, 3)));
+    drop(a);
+    let (_a, _) = join(&cluster, "a", 0);
+    eventually("a restart sums up anew", || look() == Some((0, 15, 2)));
 }

@@ -3,7 +3,7 @@
 use crate::bunch::Bunch;
 use crate::commands::{
     Ap, AuditArgs, Check, Clients, Completions, Drain, FlowsArgs, ForwardArgs, GroupArgs, Invite, LimitArgs,
-    LinkArgs, Mptcp, Pages, PathArgs, PepArgs, Repeater, Restore, Revoke, Serve, Status, Up,
+    LinkArgs, Mptcp, Pages, PathArgs, PepArgs, QuotaArgs, Repeater, Restore, Revoke, Serve, Status, Up,
 };
 use crate::config::File;
 use crate::doctor::Doctor;
@@ -35,8 +35,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Run and manage a bond",
         &[
-            "serve", "clients", "revoke", "forward", "group", "limit", "audit", "drain", "flows", "top",
-            "web", "restore", "check",
+            "serve", "clients", "revoke", "forward", "group", "limit", "quota", "audit", "drain", "flows",
+            "top", "web", "restore", "check",
         ],
     ),
     ("Wi-Fi and other links", &["ap", "repeater", "roam", "bunch", "link", "pep", "mptcp", "probe"]),
@@ -102,6 +102,8 @@ pub(crate) enum Command {
     Group(GroupArgs),
     /// Cap a device's rates
     Limit(LimitArgs),
+    /// Give devices a quota of data for a month or a day
+    Quota(QuotaArgs),
     /// Show who did what at a gateway, and who came and went
     Audit(AuditArgs),
     /// Send a gateway's clients to the other gateways, and take none

@@ -18,12 +18,17 @@ use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, 
 use ropewalk_fleet::{Etcd, Ledger, StoreAddress, TlsFiles};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 use rustix::process::Signal;
+use std::fs::File;
+use std::net::{TcpListener, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const STORE: &str = "etcd://10.5.0.1:2379/fleet";
 const LONG: Duration = Duration::from_secs(60);
@@ -232,6 +237,42 @@ impl World {
         String::from_utf8(out.stdout).unwrap().trim().to_owned()
     }
 
+    /// Whether a gateway holds somebody to a quota.
+    fn holds(&self, n: usize) -> bool {
+        self.gateways[n - 1].shell("nft list ruleset").unwrap().contains("-quotas")
+    }
+
+    /// Waits longer than [`eventually`]: usage goes by the store.
+    fn in_the_end(what: &str, mut so: impl FnMut() -> bool) {
+        let until = Instant::now() + LONG;
+        while !so() {
+            assert!(Instant::now() < until, "{what}: not within {LONG:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Who has used a quota up is stopped by the gateway that serves it, and by the next one.
+    fn holds_a_client_to_its_quota(&self) {
+        let (first, second) = if self.serves(1) { (1, 2) } else { (2, 1) };
+        assert!(!self.holds(first) && !self.holds(second));
+        self.with_store(&["quota", "set", "alice", "2MB"]);
+        let source = self.client.run(|| UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();
+        World::in_the_end("it is used up", || {
+            (0..100).for_each(|_| drop(source.send_to(&[7; 1000], "10.3.0.2:9002")));
+            self.holds(first)
+        });
+        World::in_the_end("the store knows", || {
+            self.with_store(&["quota", "list"]).contains("2.0 MB this month, stopped until")
+        });
+        let drained = self.states.of(&format!("g{first}"));
+        assert_eq!(ropewalk(&["drain", "--state", &drained]).0, 0);
+        World::in_the_end("it is over at the other, too", || self.serves(second) && self.holds(second));
+        World::in_the_end("and the first has nobody to hold", || !self.holds(first));
+        assert_eq!(ropewalk(&["drain", "--off", "--state", &drained]).0, 0);
+        self.with_store(&["quota", "set", "alice", "1GB"]);
+        World::in_the_end("raised, it is lifted", || !self.holds(second));
+    }
+
     /// Gateways that the store has for alive.
     fn alive(&self) -> Vec<String> {
         let tls = self.tls.files();
@@ -364,6 +405,7 @@ fn a_client_goes_on_when_its_gateway_dies_drains_or_loses_the_store() {
         serde_json::from_slice::<serde_json::Value>(&out.stdout).unwrap_or_default()
     };
     eventually("what was used is written", || list()[0]["used_bytes"].as_u64().is_some_and(|n| n > 32_768));
+    world.holds_a_client_to_its_quota();
     let elsewhere = if world.serves(1) { 2 } else { 1 };
     let (code, _, err) =
         ropewalk(&["revoke", "alice", "--state", &world.states.of(&format!("g{elsewhere}"))]);
@@ -388,4 +430,66 @@ fn a_client_goes_on_when_its_gateway_dies_drains_or_loses_the_store() {
         assert!(code == 2 && err.contains(STORE), "{args:?}: {code} {err}");
     }
     drop(world.topology);
+}
+
+/// The program, to be started as somebody who is not root, and who that is.
+struct Unprivileged {
+    uid: u32,
+    program: String,
+    open: Option<OwnedFd>,
+}
+
+impl Unprivileged {
+    fn new() -> Unprivileged {
+        match rustix::process::getuid().as_raw() {
+            0 => {
+                // Where it lies nobody else may get to; what is open anybody may run.
+                let open = rustix::io::dup(File::open(BINARY).unwrap()).unwrap();
+                let program = format!("/proc/self/fd/{}", open.as_raw_fd());
+                Unprivileged { uid: 65_534, program, open: Some(open) }
+            }
+            uid => Unprivileged { uid, program: BINARY.into(), open: None },
+        }
+    }
+
+    fn start(&self, args: &[&str]) -> Child {
+        let mut command = Command::new(&self.program);
+        if self.open.is_some() {
+            command.uid(self.uid).gid(self.uid);
+        }
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    }
+}
+
+/// Whose a process's files are: root's if nobody may look into it, and it leaves no core (proc(5)).
+fn owner(process: &Child) -> u32 {
+    std::fs::metadata(format!("/proc/{}/status", process.id())).unwrap().uid()
+}
+
+fn end(mut process: Child) {
+    let _ = process.kill();
+    process.wait().unwrap();
+}
+
+#[test]
+fn commands_that_ask_the_store_keep_what_it_says_to_themselves() {
+    let user = Unprivileged::new();
+    // Nobody reads what it prints, so it stays.
+    let open = user.start(&["completions", "bash"]);
+    eventually("a command without secrets may be looked into", || owner(&open) == user.uid);
+    end(open);
+    // A store that says nothing.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let store = format!("etcd://{}/fleet", listener.local_addr().unwrap());
+    for words in [["clients"].as_slice(), &["revoke", "x"], &["quota", "list"], &["invite", "x"], &["top"]] {
+        let process = user.start(&[words, &["--store", &store]].concat());
+        let mut asked = None;
+        eventually(&format!("{words:?} asks the store"), || {
+            asked = listener.accept().ok();
+            asked.is_some()
+        });
+        assert_eq!(owner(&process), 0, "{words:?}");
+        end(process);
+    }
 }

@@ -1,4 +1,4 @@
-//! What a gateway grants to its clients: ports, groups, caps. Needs root; without it the tests pass
+//! What a gateway grants to its clients: ports, groups, caps; and their quotas. Needs root; without it the tests pass
 //! and say so.
 //!
 //! ```text
@@ -359,4 +359,87 @@ fn a_cap_is_a_class_of_the_device_and_a_limit_of_the_firewall() {
     let left = net.gateway.shell("nft list ruleset; tc qdisc show dev rw0 | grep htb || true").unwrap();
     assert_eq!(left, "");
     gateway.stop();
+}
+
+/// The first client sends until it is so.
+fn spend(net: &Net, mut enough: impl FnMut() -> bool) {
+    let source = net.clients[0].1.run(|| UdpSocket::bind("10.77.0.2:0").unwrap()).unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while !enough() {
+        assert!(Instant::now() < until, "it is not used up");
+        // Once the client is stopped, it is told so.
+        (0..100).for_each(|_| drop(source.send_to(&[7; 1000], "10.77.0.1:9002")));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What the gateway's disk has of the first client, bytes of this month.
+fn written(net: &Net) -> u64 {
+    let text = std::fs::read_to_string(format!("{}/used.json", net.states.of("gateway"))).unwrap_or_default();
+    let used: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    used["alice"]["month"]["bytes"].as_u64().unwrap_or(0)
+}
+
+fn rules(net: &Net) -> String {
+    net.gateway.shell("nft list ruleset").unwrap()
+}
+
+#[test]
+fn a_client_is_stopped_or_slowed_at_its_quota_until_that_is_raised() {
+    if !root() {
+        return;
+    }
+    let net = net("quotas", &["alice", "bob"]);
+    let mut gateway = net.serve_with(&["--masquerade"]);
+    let (_alice, _bob) = (net.up(0), net.up(1));
+    let [alice, bob] = [0, 1].map(|n| &net.clients[n].1);
+    for (line, code) in [("quota set eve 1GB", 2), ("quota set alice 1kB", 2), ("quota remove bob", 2)] {
+        assert_eq!(net.command(line).0, code, "{line}");
+    }
+    assert_eq!(net.done("quota list"), "no client has a quota\n");
+    let said = net.done("quota set alice 1GB");
+    assert_eq!(said, "alice may use 1.0 GB a month, and is stopped then\n");
+    eventually("she goes on", || reaches(alice, "10.1.9.1"));
+    assert!(!rules(&net).contains("quotas"), "she has not used it");
+    eventually("nothing slows her", || {
+        let (got, most) = upload(&net);
+        got > most
+    });
+    net.done("quota set alice 2MB");
+    spend(&net, || net.done("quota list").contains("2.0 MB this month, stopped until"));
+    eventually("she is stopped", || !reaches(alice, "10.1.9.1") && !reaches(alice, "10.77.0.1"));
+    eventually("and nobody else is", || reaches(bob, "10.1.9.1"));
+    let refused = alice.run(|| TcpStream::connect_timeout(&"10.1.9.1:80".parse().unwrap(), SOON)).unwrap();
+    assert_eq!(refused.unwrap_err().kind(), std::io::ErrorKind::HostUnreachable, "she is told");
+    let status = net.done("status");
+    assert!(status.contains("2.0 MB this month, stopped until"), "{status}");
+
+    // A gateway that is killed goes on from what it had written.
+    spend(&net, || written(&net) >= 2_000_000);
+    gateway.kill();
+    gateway.wait(SOON).unwrap();
+    let mut gateway = net.serve_with(&["--masquerade"]);
+    eventually("it outlasts kill -9", || rules(&net).contains("ropewalk-rw0-quotas"));
+    eventually("bob is back", || reaches(bob, "10.1.9.1"));
+    assert!(!reaches(alice, "10.1.9.1"));
+    net.gateway.shell("nft flush ruleset").unwrap();
+    net.gateway.shell(&format!("kill -HUP {}", gateway.id())).unwrap();
+    eventually("a reload puts it back", || rules(&net).contains("ropewalk-rw0-quotas"));
+
+    net.done("quota set alice 1GB --per day");
+    eventually("raised, it is over", || !rules(&net).contains("quotas") && reaches(alice, "10.77.0.1"));
+    net.done("quota set alice 1MB --then 2Mbit");
+    eventually("she is slowed", || rules(&net).contains("250000 bytes/second"));
+    let (got, most) = upload(&net);
+    assert!(got > 0 && got <= most, "{got} of {most} bytes");
+    assert!(net.done("clients").contains("slowed to 2Mbit until"));
+    net.done("quota remove alice");
+    eventually("without a quota nobody asks", || !rules(&net).contains("quotas"));
+    net.done("quota set alice 1MB");
+    eventually("what she used is not forgotten", || rules(&net).contains("quotas"));
+    net.done("revoke alice");
+    assert_eq!(net.done("quota list"), "no client has a quota\n", "it ends with its client");
+    assert!(net.done("audit").contains("alice may use 2.0 MB a month, and is stopped then"));
+    gateway.stop();
+    assert_eq!(rules(&net), "");
 }

@@ -235,3 +235,37 @@ fn neither_end_uses_keys_for_longer_than_three_minutes() {
     assert!(oldest.iter().all(|age| *age <= most && *age > most / 2), "{oldest:?}");
     assert!(p.at_client.len() > sent - 20 && p.at_gateway.len() > sent - 20, "new keys take their place");
 }
+
+/// What a gateway counts for its client, and what it sent to it in truth, with headers.
+#[test]
+fn what_a_client_carries_is_counted_once_however_often_its_session_begins_anew() {
+    let mut p = Pair::new(&[link(20.0, 10), link(20.0, 15)], Config::default(), 2);
+    p.gateway.meter(true);
+    p.capture = Some(Vec::new());
+    p.run_for(ms(1500));
+    let next = exchange(&mut p, 0, ms(5), ms(2000));
+    let mut counted = vec![p.gateway.take_carried()];
+    assert!(p.gateway.take_carried().is_empty(), "told once");
+    // The client hears nothing, and makes another session; the last of the old one counts.
+    p.swallow_data = true;
+    let next = exchange(&mut p, next, ms(20), ms(20_000));
+    p.swallow_data = false;
+    assert_eq!(connections(&p), 2);
+    exchange(&mut p, next, ms(5), ms(1000));
+    counted.push(p.gateway.take_carried());
+    assert!(counted.iter().all(|c| c.len() == 1), "one client: {counted:?}");
+    let counted: u64 = counted.iter().flatten().map(|(_, carried)| carried.sent).sum();
+    let is_data = |(end, bytes): &&(End, Vec<u8>)| *end == End::Gateway && bytes[0] & 0xf0 == 0x40;
+    let sent = p.capture.take().unwrap();
+    let sent: u64 = sent.iter().filter(is_data).map(|(_, bytes)| bytes.len() as u64 + 28).sum();
+    assert!(counted <= sent && counted * 100 >= sent * 99, "{counted} of {sent} bytes");
+    // What was carried while nobody wanted to know is never told.
+    p.gateway.meter(false);
+    exchange(&mut p, 50_000, ms(5), ms(500));
+    assert!(p.gateway.take_carried().is_empty());
+    p.gateway.meter(true);
+    assert!(p.gateway.take_carried().is_empty());
+    exchange(&mut p, 60_000, ms(5), ms(500));
+    let after = p.gateway.take_carried();
+    assert!(after.len() == 1 && after[0].1.sent < sent / 4 && after[0].1.received > 0, "{after:?}");
+}

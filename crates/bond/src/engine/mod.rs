@@ -6,10 +6,12 @@ mod commands;
 mod flows;
 mod gateway;
 mod handshakes;
+mod meter;
 mod status;
 
 pub use client::ClientConfig;
 pub use handshakes::{HandshakeJob, HandshakeResult};
+pub use meter::Carried;
 pub use status::{Drops, PathStatus, PeerStatus, QueueCounters, Status};
 
 use crate::api::{BATCH_BYTES, Event, Input, Output, Registry};
@@ -30,6 +32,7 @@ use client::Client;
 use core::net::{IpAddr, SocketAddr};
 use gateway::Gateway;
 use ipnet::IpNet;
+use meter::Meter;
 use rand::{Rng, RngCore};
 use ropewalk_session::{Index, Layer, MessageType, PublicKey, StaticKey};
 use ropewalk_time::{Duration, Time};
@@ -70,6 +73,8 @@ pub struct Engine {
     timer_of: BTreeMap<u32, (Time, &'static str)>,
     handshakes: VecDeque<(Route, Vec<u8>)>,
     handed_out: Option<Delivery>,
+    /// Gateway: what clients carry, where that is wanted.
+    meter: Meter,
     /// Repeater: what the clients' radio has no room for waits here.
     pacer: Option<Box<DeliveryPacer>>,
     /// What was handed out last besides batches and packets of the store.
@@ -139,6 +144,7 @@ impl Engine {
             timer_of: BTreeMap::new(),
             handshakes: VecDeque::new(),
             handed_out: None,
+            meter: Meter::default(),
             pacer,
             sending: Vec::new(),
             tx: vec![0; BATCH_BYTES].into(),
@@ -406,6 +412,7 @@ impl Engine {
             self.devices.remove(&peer.device());
         }
         self.timer_of.remove(&id);
+        self.meter.on_over(id, peer.key(), peer.paths.carried());
         peer.dispose(&mut self.shared);
     }
 

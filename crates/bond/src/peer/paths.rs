@@ -2,6 +2,7 @@
 
 use crate::api::PathSpec;
 use crate::config::Config;
+use crate::engine::Carried;
 use crate::path::sent::{AckCheck, Outcome};
 use crate::path::{Class, ClockOffset, Path, PathId};
 use crate::wire::{AckFrame, MAX_PATHS};
@@ -11,6 +12,11 @@ use ropewalk_cc::Sibling;
 use ropewalk_session::ReplayWindow;
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeMap;
+
+/// What a path has carried.
+fn carried(path: &Path) -> Carried {
+    Carried { sent: path.traffic.sent_bytes, received: path.traffic.received_bytes }
+}
 
 /// For so long one path may be the one that probes for bandwidth.
 const PROBE_TURN: Duration = Duration::from_millis(600);
@@ -30,6 +36,8 @@ struct Retired {
 pub(crate) struct PathSet {
     paths: Vec<Path>,
     retired: BTreeMap<PathId, Retired>,
+    /// What paths have carried that are gone.
+    carried: Carried,
     /// By identifier.
     weights: [u32; MAX_PATHS],
     /// Makes one-way delays comparable.
@@ -48,6 +56,7 @@ impl PathSet {
         PathSet {
             paths: Vec::new(),
             retired: BTreeMap::new(),
+            carried: Carried::default(),
             weights: [1; MAX_PATHS],
             clock: ClockOffset::default(),
             siblings: Vec::new(),
@@ -88,9 +97,17 @@ impl PathSet {
     pub(super) fn retire(&mut self, id: PathId) {
         let Some(at) = self.paths.iter().position(|p| p.id == id) else { return };
         let path = self.paths.remove(at);
+        self.carried.add(carried(&path));
         let next_number = path.sent.next_number();
         let (replay, class, status_seen) = (path.replay, path.class, path.status_seen);
         self.retired.insert(id, Retired { next_number, replay, class, status_seen });
+    }
+
+    /// What the session has carried, on paths that are gone, too.
+    pub(crate) fn carried(&self) -> Carried {
+        let mut all = self.carried;
+        self.paths.iter().for_each(|path| all.add(carried(path)));
+        all
     }
 
     /// The session begins anew: the same paths, of which nothing is known.

@@ -115,6 +115,12 @@ pub(super) fn number(value: &Value) -> Result<i64, StoreError> {
     }
 }
 
+/// The cluster that an answer is from. Its numbers have 64 bits without a sign.
+pub(super) fn cluster(answer: &Value) -> Option<u64> {
+    let header = answer.get("header").or_else(|| answer.get("result")?.get("header"))?;
+    header["cluster_id"].as_str()?.parse().ok()
+}
+
 fn bytes(value: &Value, field: &str) -> Result<Vec<u8>, StoreError> {
     match &value[field] {
         Value::Null => Ok(Vec::new()),
@@ -227,6 +233,15 @@ mod tests {
         assert_eq!(number(&json!("7587848390295789316")).unwrap(), 7_587_848_390_295_789_316);
         assert_eq!(number(&Value::Null).unwrap(), 0);
         assert!(number(&json!("x")).is_err() && number(&json!([])).is_err());
+    }
+
+    #[test]
+    fn an_answer_says_which_cluster_it_is_from() {
+        let header = json!({"cluster_id": "14841639068965178418", "revision": "3"});
+        let id = Some(14_841_639_068_965_178_418);
+        assert_eq!(cluster(&json!({"header": header})), id);
+        assert_eq!(cluster(&json!({"result": {"header": header, "TTL": "5"}})), id, "of a lease");
+        assert_eq!((cluster(&json!({})), cluster(&json!({"header": {}}))), (None, None));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Connections to the members of a cluster: one at a time is spoken to, and the next when it fails.
 
 use super::StoreError;
+use super::api::cluster;
 use crate::address::StoreAddress;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -194,11 +195,13 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, StoreError>
 pub(crate) struct Caller {
     etcd: Etcd,
     open: Option<(usize, SendRequest<Full<Bytes>>)>,
+    /// Which cluster answered last; 0: none yet.
+    pub(crate) cluster: u64,
 }
 
 impl Caller {
     pub(crate) fn new(etcd: Etcd) -> Caller {
-        Caller { etcd, open: None }
+        Caller { etcd, open: None, cluster: 0 }
     }
 
     /// Asks until one member answers; each has a turn, and the first a second one.
@@ -209,7 +212,10 @@ impl Caller {
             let asked = Instant::now();
             let is_old = self.open.as_ref().is_some_and(|(of, sender)| *of == at && !sender.is_closed());
             match self.ask(at, path, body).await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    self.cluster = cluster(&answer).unwrap_or(self.cluster);
+                    return Ok(answer);
+                }
                 Err(error @ (StoreError::Refused(_) | StoreError::Answer(_) | StoreError::Clear)) => {
                     return Err(error);
                 }

@@ -57,6 +57,7 @@ async fn first_look(
 ) -> Result<Option<StaticKey>, LedgerError> {
     ledger.same_network(&shared.pool).await?;
     let key = ledger.fleet_key(new_key).await?;
+    shared.state().own_key = Some(key.public());
     follow::load(shared, ledger).await?;
     let is_named = match take_name(shared, ledger).await {
         // Known clients are served without a lease, too; `keep` goes on trying.

@@ -1,6 +1,6 @@
 //! Keeps the copy true.
 
-use super::state::Written;
+use super::state::{Anew, Written};
 use super::{Evict, GONE, OLD, Shared, State};
 use crate::copy::{Change, Copy, Effect};
 use crate::etcd::{Ended, StoreError, Watch, range_end};
@@ -17,6 +17,8 @@ const PAUSE_MAX: Duration = Duration::from_secs(3);
 const STEADY: Duration = Duration::from_secs(5);
 /// How often it is looked whether a silent watch should have said something.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often it is said that the store is another, while it stays so.
+const SAID: Duration = Duration::from_secs(60);
 /// Changes that are taken in while the data loop may not look.
 const AT_ONCE: usize = 64;
 
@@ -27,15 +29,66 @@ pub(super) async fn load(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<()
     let (all, revision) = ledger.everything().await?;
     let mut copy = Copy::of(&ledger.keys, &all, revision);
     drop(all);
+    {
+        let mut state = shared.state();
+        copy.carry_newer(&state.copy);
+        if state.cluster == 0 {
+            state.cluster = ledger.caller.cluster;
+        }
+        if state.anew == Some(Anew::Lapsed) {
+            state.anew = None;
+        }
+    }
+    take_over(shared, copy, asked);
+    Ok(())
+}
+
+/// Reads a store that is another than before, or was set back: nothing of what was known counts.
+/// One without this fleet's key is not this fleet's, so far: what is known is kept, and the next
+/// look may find it.
+async fn load_another(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<(), StoreError> {
+    let asked = Instant::now();
+    let (all, revision) = ledger.everything().await?;
+    let copy = Copy::of(&ledger.keys, &all, revision);
+    drop(all);
+    {
+        let mut state = shared.state();
+        state.contact = Instant::now();
+        if state.replaced.is_none_or(|at| at.elapsed() >= SAID) {
+            tracing::error!(
+                "the store was restored from a backup, or is another than before: all of it is read anew"
+            );
+        }
+        state.replaced = Some(Instant::now());
+        if copy.key() != state.own_key.as_ref() {
+            if std::mem::take(&mut state.has_key) {
+                tracing::error!("it has not this fleet's key: what was known before it counts until it has");
+            }
+            return Ok(());
+        }
+        state.anew = None;
+        state.cluster = ledger.caller.cluster;
+        // Who is here is known here, and nobody else has written it into this store.
+        state.mine.values_mut().for_each(|mine| mine.written = Written::Fresh);
+        state.left.clear();
+    }
+    take_over(shared, copy, asked);
+    shared.work.notify_one();
+    Ok(())
+}
+
+/// Takes a copy in place of the one that is there.
+fn take_over(shared: &Arc<Shared>, mut copy: Copy, asked: Instant) {
     let mut evicted = {
         let mut state = shared.state();
         state.contact = Instant::now();
-        copy.carry_newer(&state.copy);
+        state.told = (copy.revision, asked);
+        state.forget_sum();
         std::mem::swap(&mut state.copy, &mut copy);
-        state.told = (revision, asked);
         state.confirm();
         contradicted(&mut state, &shared.name)
     };
+    look_at_key(shared);
     let active: Vec<PublicKey> = copy.active().copied().collect();
     for some in active.chunks(AT_ONCE) {
         let state = shared.state();
@@ -43,7 +96,22 @@ pub(super) async fn load(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<()
         evicted.extend(gone.map(|key| Evict::Revoked(*key)));
     }
     shared.evict(evicted);
-    Ok(())
+}
+
+/// Says it when the store has lost the fleet's key, or has it again.
+fn look_at_key(shared: &Arc<Shared>) {
+    let (was, is) = {
+        let mut state = shared.state();
+        let is = state.copy.key() == state.own_key.as_ref();
+        (std::mem::replace(&mut state.has_key, is), is)
+    };
+    match (was, is) {
+        (true, false) => tracing::error!(
+            "the fleet's key is gone from the store, or is another: a gateway that starts now knows no token of this fleet"
+        ),
+        (false, true) => tracing::info!("the store has the fleet's key again"),
+        _ => {}
+    }
 }
 
 /// Whose sessions a new copy contradicts.
@@ -79,7 +147,11 @@ pub(super) async fn follow(shared: Arc<Shared>) {
     let mut pause = PAUSE;
     loop {
         let begun = Instant::now();
-        let error = match watch(&shared).await {
+        let is_another = || shared.state().anew == Some(Anew::Another);
+        // What another store brings must not get into this copy.
+        let ended = if is_another() { Ended::Compacted } else { watch(&shared).await };
+        let error = match ended {
+            _ if is_another() => load_another(&shared, &mut ledger).await.err(),
             Ended::Broken(error) => Some(error),
             Ended::Compacted => {
                 tracing::info!("the watch cannot bring what came since: reading everything again");
@@ -115,7 +187,11 @@ async fn watch_until(shared: &Arc<Shared>) -> Result<std::convert::Infallible, E
     let begun = Instant::now();
     let mut watch = Watch::start(&shared.etcd, prefix, &range_end(prefix), since).await?;
     loop {
-        let Ok(batch) = timeout(LOOK, watch.next()).await else {
+        let next = timeout(LOOK, watch.next()).await;
+        if shared.state().anew.is_some() {
+            return Err(Ended::Compacted);
+        }
+        let Ok(batch) = next else {
             let is_blind = {
                 let state = shared.state();
                 state.contact.elapsed() < GONE && state.true_at.elapsed() >= OLD && begun.elapsed() >= OLD
@@ -153,6 +229,7 @@ async fn watch_until(shared: &Arc<Shared>) -> Result<std::convert::Infallible, E
             state.copy.revision = state.copy.revision.max(batch.revision);
             state.confirm();
         }
+        look_at_key(shared);
         shared.work.notify_one();
     }
 }

@@ -1,6 +1,6 @@
 //! Keeps the gateway alive in the store's eyes: its lease, and its record under it.
 
-use super::state::{State, Written};
+use super::state::{Anew, State, Written};
 use super::{Evict, LEASE, Shared};
 use crate::etcd::StoreError;
 use crate::ledger::Ledger;
@@ -21,10 +21,10 @@ const ROOM: Duration = Duration::from_secs(10);
 /// Keeps it for ever.
 pub(super) async fn keep(shared: Arc<Shared>) {
     let mut ledger = shared.ledger();
-    let (mut lease, mut written) = (shared.lease(), None);
+    let mut kept = Kept { lease: shared.lease(), written: None, doubt: None };
     let (mut failing, mut room_due) = (false, Instant::now());
     loop {
-        let outcome = once(&shared, &mut ledger, &mut lease, &mut written).await;
+        let outcome = once(&shared, &mut ledger, &mut kept).await;
         let answered = !matches!(outcome, Err(StoreError::Gone(_)));
         if answered {
             shared.heard();
@@ -61,28 +61,70 @@ async fn look_for_room(shared: &Arc<Shared>, ledger: &mut Ledger) {
     }
 }
 
-async fn once(
-    shared: &Arc<Shared>,
-    ledger: &mut Ledger,
-    lease: &mut i64,
-    written: &mut Option<GatewayRecord>,
-) -> Result<(), StoreError> {
-    let asked = Instant::now();
-    if *lease != 0 {
-        match ledger.caller.renew(*lease).await? {
+/// What this gateway has in the store.
+struct Kept {
+    lease: i64,
+    written: Option<GatewayRecord>,
+    /// Whether it still is the store that it was is to be asked.
+    doubt: Option<Anew>,
+}
+
+async fn once(shared: &Arc<Shared>, ledger: &mut Ledger, kept: &mut Kept) -> Result<(), StoreError> {
+    renew(shared, ledger, kept).await?;
+    if let Some(why) = kept.doubt {
+        look_whether_it_is_the_same(shared, ledger, why).await?;
+        kept.doubt = None;
+    }
+    write(shared, ledger, kept).await
+}
+
+/// Renews the lease, or takes another.
+async fn renew(shared: &Arc<Shared>, ledger: &mut Ledger, kept: &mut Kept) -> Result<(), StoreError> {
+    let (asked, known) = (Instant::now(), shared.state().known());
+    if kept.lease != 0 {
+        match ledger.caller.renew(kept.lease).await? {
+            // A member that is behind the others may say less, too.
+            Some(revision) if State::is_another((ledger.caller.cluster, revision), known) => {
+                kept.doubt.get_or_insert(Anew::Another);
+            }
             Some(revision) => heard(&mut shared.state(), revision, asked),
             None => {
                 tracing::warn!("the store took this gateway for dead: telling it otherwise");
-                *lease = 0;
+                kept.doubt = Some(Anew::Lapsed);
+                kept.lease = 0;
             }
         }
     }
-    if *lease == 0 {
+    if kept.lease == 0 {
         // The name may be another's by now.
         shared.lease.store(0, Ordering::Relaxed);
-        *written = None;
-        *lease = ledger.caller.grant(LEASE).await?;
+        kept.written = None;
+        kept.lease = ledger.caller.grant(LEASE).await?;
     }
+    Ok(())
+}
+
+/// Asks a majority whether the store is the one that the copy is of, and has the copy made anew
+/// where it is not, or where its lease has ended.
+async fn look_whether_it_is_the_same(
+    shared: &Arc<Shared>,
+    ledger: &mut Ledger,
+    why: Anew,
+) -> Result<(), StoreError> {
+    let known = shared.state().known();
+    let revision = ledger.revision().await?;
+    let is_another = State::is_another((ledger.caller.cluster, revision), known);
+    let mut state = shared.state();
+    match (is_another, state.anew) {
+        (true, None | Some(Anew::Lapsed)) => state.anew = Some(Anew::Another),
+        (false, None) if why == Anew::Lapsed => state.anew = Some(Anew::Lapsed),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Writes the gateway's record where it is to be written.
+async fn write(shared: &Arc<Shared>, ledger: &mut Ledger, kept: &mut Kept) -> Result<(), StoreError> {
     let (record, is_doubtful) = {
         let state = shared.state();
         let record = state.reach.clone().map(|reach| GatewayRecord {
@@ -96,19 +138,19 @@ async fn once(
         let is_to_be_tried = state.is_dumb && state.copy.revision >= state.told.0;
         (record, is_late || is_to_be_tried)
     };
-    if let Some(record) = record.filter(|record| is_doubtful || Some(record) != written.as_ref()) {
+    if let Some(record) = record.filter(|record| is_doubtful || Some(record) != kept.written.as_ref()) {
         let asked = Instant::now();
-        let revision = ledger.register(&shared.name, &record, *lease).await?;
-        *written = revision.map(|_| record);
+        let revision = ledger.register(&shared.name, &record, kept.lease).await?;
+        kept.written = revision.map(|_| record);
         match revision {
             Some(revision) => {
                 let mut state = shared.state();
                 (state.told, state.ousted) = ((revision, asked), false);
                 state.confirm();
-                if shared.lease() != *lease {
+                if shared.lease() != kept.lease {
                     // What stood under the lease before is gone, or will be.
                     again(&mut state);
-                    shared.lease.store(*lease, Ordering::Relaxed);
+                    shared.lease.store(kept.lease, Ordering::Relaxed);
                 }
             }
             None => ousted(shared),
@@ -139,6 +181,7 @@ fn ousted(shared: &Arc<Shared>) {
         let mut state = shared.state();
         // The other's figures are under this name now.
         state.totals.clear();
+        state.forget_sum();
         if std::mem::replace(&mut state.ousted, true) {
             return;
         }

@@ -17,6 +17,7 @@ mod claims;
 mod compact;
 mod follow;
 mod keep;
+mod quotas;
 mod state;
 mod work;
 
@@ -29,7 +30,7 @@ use crate::record::{Usage, is_name};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use serde::{Deserialize, Serialize};
 pub use state::Reach;
-use state::{Mine, State, Written};
+use state::{Anew, Mine, State, Written};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -46,6 +47,8 @@ pub(crate) const LEASE: u64 = 5;
 const GONE: Duration = Duration::from_secs(4);
 /// The copy counts as old when it has missed something for so long.
 const OLD: Duration = Duration::from_secs(8);
+/// How long it is said that the store was restored.
+const REPLACED: Duration = Duration::from_secs(24 * 3600);
 /// How long the end may take: the last figures and the lease.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// A command's patience with the store.
@@ -421,6 +424,15 @@ fn warnings(state: &State, name: &str, reachable: bool) -> Vec<String> {
     if state.ousted {
         all.push(format!("another gateway named {name} has taken the name: this one takes no sessions; stop one, or give it another --name"));
     }
+    all.extend(about_key(state));
+    if let Some(ago) = state.replaced.map(|at| at.elapsed()).filter(|ago| *ago < REPLACED) {
+        let since = match (ago.as_secs() / 60, state.anew) {
+            (_, Some(Anew::Another)) => "and what is known here is from before".into(),
+            (0, _) => "and was read anew just now".into(),
+            (minutes, _) => format!("and was read anew {minutes} min ago"),
+        };
+        all.push(format!("the store was restored from a backup, or is another than before, {since}: revoke again whom you revoked since the backup"));
+    }
     let age = state.true_at.elapsed();
     if reachable && (age >= OLD || state.is_dumb) {
         let why = state.blind.as_ref().map_or(String::new(), |why| format!(" ({why})"));
@@ -436,6 +448,21 @@ fn warnings(state: &State, name: &str, reachable: bool) -> Vec<String> {
         all.push(format!("{first}{more} in the store cannot be read, and counts as missing"));
     }
     all
+}
+
+/// The fleet's key is not in the store as this gateway has it.
+fn about_key(state: &State) -> Option<String> {
+    const SEE: &str = "see \"the fleet's key is lost\" in the guide's page on fleets";
+    let own = state.own_key.as_ref()?;
+    match state.copy.key() {
+        Some(key) if key == own => None,
+        Some(_) => Some(format!(
+            "the store has another key for the fleet than this gateway: tokens of one do not work at the other; {SEE}"
+        )),
+        None => Some(format!(
+            "the fleet's key is gone from the store: a gateway that starts would make another, which no token knows; {SEE}"
+        )),
+    }
 }
 
 /// The thread's work, until the gateway stops.

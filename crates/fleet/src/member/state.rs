@@ -2,7 +2,8 @@
 
 use super::claims::{Claim, Claims};
 use crate::copy::Copy;
-use crate::record::Usage;
+use crate::quota::Metered;
+use crate::record::{Sum, Usage};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -31,9 +32,27 @@ pub(super) enum Written {
     At(i64),
 }
 
+/// Why all is to be read anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anew {
+    /// The store took this gateway for dead. If it was restored meanwhile, its revisions may be
+    /// further already than those that are known here.
+    Lapsed,
+    /// The store is another, or was set back: what is known says nothing about it.
+    Another,
+}
+
 #[derive(Debug)]
 pub(super) struct State {
     pub copy: Copy,
+    /// The cluster that the copy is of; 0: not known.
+    pub cluster: u64,
+    pub anew: Option<Anew>,
+    /// When the store was found to be another last.
+    pub replaced: Option<Instant>,
+    /// The key of this gateway, and whether the store was seen to have it.
+    pub own_key: Option<PublicKey>,
+    pub has_key: bool,
     /// Served here, by name.
     pub mine: BTreeMap<String, Mine>,
     /// No longer served here, by the revisions that said so.
@@ -43,7 +62,11 @@ pub(super) struct State {
     /// Used since it was last written.
     pub used: BTreeMap<String, Usage>,
     /// Used in all at this gateway, as the store has it or is to have it.
-    pub totals: BTreeMap<String, Usage>,
+    pub totals: BTreeMap<String, Metered>,
+    /// The sum of what all clients have used at this gateway; it is found anew where it is not
+    /// known.
+    pub sum: Option<Usage>,
+    pub sum_written: Option<Sum>,
     pub draining: bool,
     pub reach: Option<Reach>,
     /// When the store was last heard.
@@ -75,12 +98,19 @@ impl State {
     pub(super) fn new() -> State {
         State {
             copy: Copy::default(),
+            cluster: 0,
+            anew: None,
+            replaced: None,
+            own_key: None,
+            has_key: true,
             mine: BTreeMap::new(),
             left: Vec::new(),
             claims: Claims::default(),
             refused: BTreeMap::new(),
             used: BTreeMap::new(),
             totals: BTreeMap::new(),
+            sum: None,
+            sum_written: None,
             draining: false,
             reach: None,
             contact: Instant::now(),
@@ -97,6 +127,37 @@ impl State {
     pub(super) fn ask(&mut self, device: &PublicKey, (invite, secret): (InviteId, &InviteSecret)) {
         let is_known = self.copy.is_known(device, (invite, secret));
         self.claims.add(Claim { device: *device, invite, secret: secret.clone() }, is_known);
+    }
+
+    /// What the gateway `own` has of its clients in all, if the store does not have it so.
+    pub(super) fn sum_to_write(&mut self, own: &str) -> Option<Sum> {
+        let (copy, totals) = (&self.copy, &self.totals);
+        let used = *self.sum.get_or_insert_with(|| {
+            let mut sum = Usage::default();
+            totals.values().for_each(|metered| sum.add(metered.total));
+            let others =
+                copy.usage().filter(|(client, gateway, _)| *gateway == own && !totals.contains_key(*client));
+            others.for_each(|(.., usage)| sum.add(usage));
+            sum
+        });
+        let sum = Sum { clients: self.mine.len(), used };
+        (self.sum_written != Some(sum)).then_some(sum)
+    }
+
+    /// What stands under this gateway's name may be another's by now.
+    pub(super) fn forget_sum(&mut self) {
+        (self.sum, self.sum_written) = (None, None);
+    }
+
+    /// The cluster that answered until now, and a revision that it has reached.
+    pub(super) fn known(&self) -> (u64, i64) {
+        (self.cluster, self.copy.revision.max(self.told.0))
+    }
+
+    /// Whether an answer of this cluster, at this revision, says that it is another store than the
+    /// `known` one, or that it was set back.
+    pub(super) fn is_another((cluster, revision): (u64, i64), known: (u64, i64)) -> bool {
+        (known.0 != 0 && cluster != 0 && cluster != known.0) || revision < known.1
     }
 
     /// The copy has all that is known to be in the store.
@@ -150,6 +211,18 @@ mod tests {
         assert_eq!((state.claims.len(), state.refused.len()), (256, REFUSALS));
         assert_eq!(state.take_refusal(&key(5)), Some(Refusal::UnknownInvite));
         assert_eq!(state.refusal(&key(5)), None, "told once");
+    }
+
+    #[test]
+    fn another_store_has_another_name_or_a_lower_revision() {
+        assert!(!State::is_another((7, 20), (7, 20)) && !State::is_another((7, 21), (7, 20)));
+        assert!(State::is_another((7, 19), (7, 20)), "set back");
+        assert!(State::is_another((8, 21), (7, 20)), "another cluster");
+        assert!(!State::is_another((8, 21), (0, 0)), "the first that answers");
+        assert!(!State::is_another((0, 21), (7, 20)), "an answer without a name");
+        let mut state = State::new();
+        (state.cluster, state.copy.revision, state.told.0) = (7, 5, 9);
+        assert_eq!(state.known(), (7, 9), "a lease told of a later one");
     }
 
     #[test]

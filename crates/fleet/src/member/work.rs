@@ -4,7 +4,8 @@ use super::state::Written;
 use super::{Evict, Shared};
 use crate::copy::Effect;
 use crate::ledger::{ClaimError, Ledger};
-use crate::record::{Serving, Usage};
+use crate::quota::{Metered, today};
+use crate::record::Serving;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -19,7 +20,7 @@ const SINGLES: usize = 50;
 /// Works for ever.
 pub(super) async fn work(shared: Arc<Shared>) {
     let mut ledger = shared.ledger();
-    let mut usage_due = Instant::now() + USAGE;
+    let mut usage_due = Instant::now();
     loop {
         let _ = timeout(Duration::from_millis(250), shared.work.notified()).await;
         claims(&shared, &mut ledger).await;
@@ -125,21 +126,23 @@ async fn leaving(shared: &Arc<Shared>, ledger: &mut Ledger) {
 /// Writes what was used. Totals are written, so that writing twice counts once.
 pub(super) async fn write_usage(shared: &Arc<Shared>, ledger: &mut Ledger) {
     loop {
-        let batch: Vec<(String, Usage)> = {
+        let today = today();
+        let batch: Vec<(String, Metered)> = {
             let mut state = shared.state();
             let state = &mut *state;
             let names: Vec<String> = state.used.keys().take(BATCH).cloned().collect();
             let total = |name: String| {
                 let more = state.used.remove(&name).unwrap_or_default();
-                let known = || state.copy.used(&name, Some(&shared.name));
+                let known = || state.copy.metered_at(&name, &shared.name);
                 let total = state.totals.entry(name.clone()).or_insert_with(known);
-                total.add(more);
+                total.add(more, today);
+                state.sum.iter_mut().for_each(|sum| sum.add(more));
                 (name, *total)
             };
             names.into_iter().map(total).collect()
         };
         if batch.is_empty() {
-            return;
+            break;
         }
         if let Err(error) = ledger.write_usage(&shared.name, &batch).await {
             tracing::debug!(%error, "what clients have used is written later");
@@ -148,6 +151,13 @@ pub(super) async fn write_usage(shared: &Arc<Shared>, ledger: &mut Ledger) {
                 state.used.entry(name).or_default();
             }
             return;
+        }
+    }
+    let sum = shared.state().sum_to_write(&shared.name);
+    if let Some(sum) = sum {
+        match ledger.write_sum(&shared.name, sum).await {
+            Ok(()) => shared.state().sum_written = Some(sum),
+            Err(error) => tracing::debug!(%error, "what clients have used in all is written later"),
         }
     }
 }

@@ -61,6 +61,8 @@ impl Drop for Place {
 /// A cluster.
 pub(crate) struct Cluster {
     nodes: Vec<Option<Child>>,
+    /// What each is started with.
+    args: Vec<Vec<String>>,
     ports: Vec<u16>,
     pub(crate) place: Place,
     scheme: &'static str,
@@ -101,31 +103,61 @@ impl Cluster {
         let (ports, peers) = all.split_at(nodes);
         let members: Vec<String> =
             (0..nodes).map(|n| format!("n{n}=http://127.0.0.1:{}", peers[n])).collect();
-        let start = |n: usize| {
+        let args = |n: usize| {
             let (client, peer) =
                 (format!("{scheme}://127.0.0.1:{}", ports[n]), format!("http://127.0.0.1:{}", peers[n]));
-            let log = std::fs::File::create(place.0.join(format!("n{n}.log"))).unwrap();
-            let child = Command::new("etcd")
-                .args([
-                    "--name",
-                    &format!("n{n}"),
-                    "--data-dir",
-                    &place.0.join(format!("n{n}")).display().to_string(),
-                ])
-                .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
-                .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
-                .args(["--initial-cluster", &members.join(","), "--initial-cluster-state", "new"])
-                .args(["--heartbeat-interval", "100", "--election-timeout", "1000"])
-                .args(flags)
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(log)
-                .spawn()
-                .unwrap();
-            Some(child)
+            let (name, data) = (format!("n{n}"), place.0.join(format!("n{n}")).display().to_string());
+            let own = ["--name", &name, "--data-dir", &data]
+                .into_iter()
+                .chain(["--listen-client-urls", &client, "--advertise-client-urls", &client])
+                .chain(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+                .chain(["--initial-cluster", &members.join(","), "--initial-cluster-state", "new"])
+                .chain(["--heartbeat-interval", "100", "--election-timeout", "1000"])
+                .map(str::to_owned)
+                .collect::<Vec<_>>();
+            own.into_iter().chain(flags.iter().cloned()).collect()
         };
-        let nodes = (0..nodes).map(start).collect();
-        Cluster { nodes, ports: ports.to_vec(), scheme, place }
+        let args: Vec<Vec<String>> = (0..nodes).map(args).collect();
+        let mut cluster = Cluster { nodes: Vec::new(), args, ports: ports.to_vec(), scheme, place };
+        cluster.nodes = (0..nodes).map(|n| Some(cluster.spawn(n))).collect();
+        cluster
+    }
+
+    fn spawn(&self, node: usize) -> Child {
+        let log = std::fs::File::create(self.place.0.join(format!("n{node}.log"))).unwrap();
+        let mut etcd = Command::new("etcd");
+        etcd.args(&self.args[node]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        etcd.spawn().unwrap()
+    }
+
+    fn data(&self, node: usize) -> PathBuf {
+        self.place.0.join(format!("n{node}"))
+    }
+
+    /// The only node stops, something is done with its data, and it comes back.
+    fn meanwhile(&mut self, act: impl FnOnce(&Path, &Path)) {
+        self.kill(0);
+        act(&self.data(0), &self.place.0.join("backup"));
+        self.nodes[0] = Some(self.spawn(0));
+        self.wait(None);
+    }
+
+    /// Keeps a copy of what the only node has.
+    pub(crate) fn back_up(&mut self) {
+        self.meanwhile(copy);
+    }
+
+    /// The only node has what it had when it was backed up.
+    pub(crate) fn restore(&mut self) {
+        self.meanwhile(|data, backup| {
+            std::fs::remove_dir_all(data).unwrap();
+            copy(backup, data);
+        });
+    }
+
+    /// The only node has nothing.
+    pub(crate) fn empty(&mut self) {
+        self.meanwhile(|data, _| std::fs::remove_dir_all(data).unwrap());
     }
 
     fn wait(&self, tls: Option<&TlsFiles>) {
@@ -181,11 +213,27 @@ impl Cluster {
         assert!(answer.contains("200 OK"), "{answer}");
     }
 
+    /// Takes a key away.
+    pub(crate) fn delete(&self, key: &str) {
+        let answer = self.raw("/v3/kv/deleterange", &format!(r#"{{"key":"{}"}}"#, STANDARD.encode(key)));
+        assert!(answer.contains("200 OK"), "{answer}");
+    }
+
+    /// A field of a key, as its answer has it.
+    fn field(&self, key: &str, field: &str) -> Option<String> {
+        let answer = self.raw("/v3/kv/range", &format!(r#"{{"key":"{}"}}"#, STANDARD.encode(key)));
+        let (_, rest) = answer.split_once(&format!(r#""{field}":""#))?;
+        Some(rest[..rest.find('"')?].to_owned())
+    }
+
     /// The revision at which a key was made.
     pub(crate) fn made(&self, key: &str) -> Option<String> {
-        let answer = self.raw("/v3/kv/range", &format!(r#"{{"key":"{}"}}"#, STANDARD.encode(key)));
-        let (_, rest) = answer.split_once(r#""create_revision":""#)?;
-        Some(rest[..rest.find('"')?].to_owned())
+        self.field(key, "create_revision")
+    }
+
+    /// What a key says.
+    pub(crate) fn value(&self, key: &str) -> Option<Vec<u8>> {
+        Some(STANDARD.decode(self.field(key, "value")?).unwrap())
     }
 
     /// A line to it.
@@ -226,6 +274,11 @@ impl Drop for Cluster {
             let _ = child.wait();
         }
     }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status().unwrap();
+    assert!(copied.success(), "{} to {}", from.display(), to.display());
 }
 
 /// Stands between a gateway and a node, and can be cut.

@@ -7,6 +7,7 @@ use super::capture::Capture;
 use super::classes::Classes;
 use super::firewall::{Guard, KillSwitch};
 use super::grants::Grants;
+use super::quotas::Quotas;
 use super::rts::{RtsThreshold, Tries};
 use super::rule::Rule;
 use super::sysctl::Sysctl;
@@ -47,6 +48,8 @@ pub enum Change {
     KillSwitch(KillSwitch),
     /// Another: what a gateway grants.
     Grants(Grants),
+    /// Another: whose quota is used up.
+    Quotas(Quotas),
 }
 
 impl Change {
@@ -68,6 +71,7 @@ impl Change {
             Change::Guard(guard) => guard.add(),
             Change::KillSwitch(switch) => switch.add(),
             Change::Grants(grants) => grants.add(),
+            Change::Quotas(quotas) => quotas.add(),
         }
     }
 
@@ -89,6 +93,7 @@ impl Change {
             Change::Guard(guard) => guard.delete(),
             Change::KillSwitch(switch) => switch.delete(),
             Change::Grants(grants) => grants.delete(),
+            Change::Quotas(quotas) => quotas.delete(),
         }
     }
 

@@ -192,6 +192,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
         listening,
         loop_: outbox,
         keeper: nothing,
+        quotas: None,
         audit: Audit::start(dir)?,
     };
     let _server = Server::start(dir, handler)?;

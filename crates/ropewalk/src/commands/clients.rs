@@ -8,6 +8,7 @@ use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::report::table::bytes;
 use crate::state::StateDir;
 use crate::state::clients::{Clients as Registry, FILE, KnownClient};
+use crate::state::quotas::Quotas;
 use clap::Args;
 use std::fmt::Write;
 
@@ -34,7 +35,7 @@ pub(super) fn run(args: &Clients) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn list(args: &Clients) -> anyhow::Result<Vec<KnownClient>> {
+pub(super) fn list(args: &Clients) -> anyhow::Result<Vec<KnownClient>> {
     if let Some(store) = args.store.settings()? {
         return store.clients();
     }
@@ -48,7 +49,9 @@ fn list(args: &Clients) -> anyhow::Result<Vec<KnownClient>> {
     let dir = StateDir::open(&state)?;
     let _lock = lock(&dir)?;
     dir.read_json::<Listening>(GATEWAY_FILE)?.unwrap_or_default().check_own()?;
-    Ok(dir.read_json::<Registry>(FILE)?.unwrap_or_default().known())
+    let mut known = dir.read_json::<Registry>(FILE)?.unwrap_or_default().known();
+    Quotas::read(&dir)?.tell(&mut known);
+    Ok(known)
 }
 
 fn table(clients: &[KnownClient]) -> String {
@@ -66,6 +69,9 @@ fn table(clients: &[KnownClient]) -> String {
             let gateway = c.gateway.as_ref().map_or_else(|| "not connected".into(), |g| format!("at {g}"));
             let _ = write!(out, "  {gateway:<16}  {}", bytes(c.used_bytes.unwrap_or(0)));
         }
+        if let Some(quota) = &c.quota {
+            let _ = write!(out, "  {}", quota.line());
+        }
         out.truncate(out.trim_end().len());
         out.push('\n');
     }
@@ -75,6 +81,8 @@ fn table(clients: &[KnownClient]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::quota::tests::quota;
+    use ropewalk_fleet::Period;
 
     #[test]
     fn a_line_for_each() {
@@ -84,11 +92,20 @@ mod tests {
             inside: if came { vec!["10.77.0.2".parse().unwrap()] } else { Vec::new() },
             gateway: used.map(|_| "g1".into()),
             used_bytes: used,
+            quota: None,
         };
         assert!(table(&[]).starts_with("nobody was invited"));
         assert_eq!(
             table(&[client("alice", true, None), client("b", false, None)]),
             "alice  10.77.0.2\nb      has not come yet\n"
+        );
+        let limited = KnownClient {
+            quota: Some(quota(100_000_000, Period::Month, None)),
+            ..client("alice", true, None)
+        };
+        assert_eq!(
+            table(&[limited]),
+            "alice  10.77.0.2         100 MB of 100 MB this month, stopped until 2026-12-01\n"
         );
         let fleet = table(&[client("alice", true, Some(2_000_000))]);
         assert!(fleet.starts_with("alice  10.77.0.2         at g1") && fleet.contains("MB"), "{fleet}");

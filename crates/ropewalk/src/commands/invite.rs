@@ -10,6 +10,7 @@ use crate::gateway::endpoints::{self, FILE as GATEWAY_FILE, Listening};
 use crate::gateway::grants;
 use crate::qr;
 use crate::state::clients::{Clients, FILE};
+use crate::state::quotas;
 use crate::state::{StateDir, identity};
 use clap::Args;
 use ropewalk_net::privileges;
@@ -83,6 +84,7 @@ fn on_files(dir: &StateDir, args: &Invite) -> anyhow::Result<String> {
     let token = control::invite(&mut clients, key, &args.name, endpoints)?.with_tls(tls);
     dir.write_json(FILE, &clients)?;
     grants::forget_in(dir, &args.name)?;
+    quotas::forget_in(dir, &args.name)?;
     let by = rustix::process::getuid().as_raw();
     audit::note(dir, &Entry::new("invited").client(&args.name).by(by))?;
     Ok(token.to_text().to_string())

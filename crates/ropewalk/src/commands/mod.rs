@@ -12,6 +12,7 @@ mod mptcp;
 mod pages;
 mod path;
 mod pep;
+mod quota;
 mod repeater;
 mod restore;
 mod revoke;
@@ -33,6 +34,7 @@ pub(crate) use mptcp::Mptcp;
 pub(crate) use pages::{Check, Completions, Pages};
 pub(crate) use path::{PathArgs, PathOptions};
 pub(crate) use pep::PepArgs;
+pub(crate) use quota::QuotaArgs;
 pub(crate) use repeater::Repeater;
 pub(crate) use restore::Restore;
 pub(crate) use revoke::{Revoke, run as revoke};
@@ -53,6 +55,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Forward(args) => grants::forward(args),
         Command::Group(args) => grants::group(args),
         Command::Limit(args) => grants::limit(args),
+        Command::Quota(args) => quota::run(args),
         Command::Audit(args) => audit::run(&args),
         Command::Drain(args) => drain::run(&args),
         Command::Up(args) => up::run(args),

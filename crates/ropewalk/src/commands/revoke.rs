@@ -9,6 +9,7 @@ use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::grants;
 use crate::state::StateDir;
 use crate::state::clients::{Clients, FILE};
+use crate::state::quotas;
 use clap::Args;
 
 /// `ropewalk revoke`.
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &Revoke) -> anyhow::Result<()> {
         clients.revoke(&args.name)?;
         dir.write_json(FILE, &clients)?;
         grants::forget_in(&dir, &args.name)?;
+        quotas::forget_in(&dir, &args.name)?;
         let by = rustix::process::getuid().as_raw();
         audit::note(&dir, &Entry::new("revoked").client(&args.name).by(by))?;
     }

@@ -13,6 +13,7 @@ use crate::gateway::control::{GatewayControl, choose};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening, by_tls};
 use crate::gateway::grants::{Keeper, Machine, SharedJournal};
 use crate::gateway::ports::{self, Ports};
+use crate::gateway::quotas::Quotas;
 use crate::gateway::radios::Radios;
 use crate::gateway::tls::{self, Certificate};
 use crate::gateway::{Gateway, SharedClients};
@@ -204,12 +205,17 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     audit.note(Entry::new("started"));
     let noted = (keeper.clone(), audit.clone());
     let leaving = clients.clone();
+    let layer_3 = ports.is_none();
     let mut gateway = Gateway::new(clients.clone(), reload, ports, noted, now);
-    let handler = GatewayControl { clients, key: public, listening, loop_: outbox, keeper, audit };
-    let _server = Server::start(dir, handler)?;
-    if in_fleet {
-        gateway.keep_accounts();
+    let quotas = layer_3.then(|| Quotas::start(clients.clone(), journal, running.core.devices.name()));
+    let quotas = quotas.transpose()?;
+    match quotas.clone() {
+        Some(quotas) => gateway.keep_accounts(quotas, &mut running),
+        None if clients.meters() => tracing::warn!("on layer 2 clients are not held to their quotas"),
+        None => {}
     }
+    let handler = GatewayControl { clients, key: public, listening, loop_: outbox, keeper, quotas, audit };
+    let _server = Server::start(dir, handler)?;
     equip(&mut gateway, &mut running, &file, tls, radios)?;
     service::ready();
     let what = if is_ap { "access point ready" } else { "gateway ready" };

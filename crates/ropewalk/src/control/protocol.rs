@@ -4,6 +4,7 @@ use crate::bunch::report::BunchStatus;
 use crate::commands::PathOptions;
 use crate::exit::{self, Code};
 use crate::gateway::grants::{Change, Grants};
+use crate::gateway::quotas::QuotaChange;
 use crate::report::Snapshot;
 use crate::report::flows::Flows;
 use crate::report::history::Happened;
@@ -64,6 +65,11 @@ pub(crate) enum Request {
     Grant {
         /// How.
         change: Change,
+    },
+    /// Gateway: give a client a quota, or take it.
+    Quota {
+        /// How.
+        change: QuotaChange,
     },
     /// Gateway, within the daemon only: clients may reach each other, as the firewall lets them.
     #[serde(skip)]

@@ -3,6 +3,7 @@
 use super::audit::{Audit, Entry};
 use super::endpoints::{self, Listening};
 use super::grants::Keeper;
+use super::quotas::{QuotaChange, Quotas};
 use super::registry::SharedClients;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::ControlHandler;
@@ -23,6 +24,8 @@ pub(crate) struct GatewayControl {
     pub loop_: Outbox,
     /// What clients are granted.
     pub keeper: Keeper,
+    /// What they may use; none where nobody can be held to it.
+    pub quotas: Option<Quotas>,
     /// Who did what.
     pub audit: Audit,
 }
@@ -44,6 +47,11 @@ impl ControlHandler for GatewayControl {
             }
             Request::Grants {} => Ok(Response::Grants { grants: Box::new(self.keeper.granted()) }),
             Request::Grant { change } => self.keeper.change(change).map(|said| {
+                tracing::info!("{said}");
+                self.audit.note(Entry::new("changed").detail(&said).by(by));
+                Response::Done { said }
+            }),
+            Request::Quota { change } => self.quota(&change).map(|said| {
                 tracing::info!("{said}");
                 self.audit.note(Entry::new("changed").detail(&said).by(by));
                 Response::Done { said }
@@ -78,6 +86,11 @@ impl GatewayControl {
         self.keeper.forget(name).inspect_err(|_| drop(self.clients.revoke(name)))?;
         tracing::info!(client = name, "invited");
         Ok(Response::Token { token: token.to_text().to_string() })
+    }
+
+    fn quota(&self, change: &QuotaChange) -> anyhow::Result<String> {
+        let words = "a bunch, and a backhaul on layer 2, hold their clients to no quota";
+        self.quotas.as_ref().ok_or_else(|| failure(Code::Usage, words))?.change(change)
     }
 
     /// The client goes first, whatever becomes of the note of it.
@@ -185,7 +198,7 @@ mod tests {
         )
         .unwrap();
         let audit = Audit::start(dir).unwrap();
-        (GatewayControl { clients, key, listening, loop_, keeper, audit }, expelled)
+        (GatewayControl { clients, key, listening, loop_, keeper, quotas: None, audit }, expelled)
     }
 
     /// Invites `alice`, and lets her in.

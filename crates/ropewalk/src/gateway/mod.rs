@@ -7,6 +7,7 @@ pub(crate) mod control;
 pub(crate) mod endpoints;
 pub(crate) mod grants;
 pub(crate) mod ports;
+pub(crate) mod quotas;
 pub(crate) mod radios;
 mod registry;
 pub(crate) mod tls;
@@ -18,11 +19,13 @@ use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::report;
 use crate::report::history::What;
+use crate::report::quota::QuotaStatus;
 use accounts::Accounts;
 use audit::{Audit, Entry};
 use channel_switcher::ChannelSwitcher;
 use grants::Keeper;
 use ports::Ports;
+use quotas::Quotas;
 use radios::Radios;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::config::Config;
@@ -52,8 +55,8 @@ pub(crate) struct Gateway {
     /// What TLS is offered with, if it is, and when it is told next which streams sessions use.
     certificate: Option<Certificate>,
     streams_due: Time,
-    /// In a fleet, what clients use, and when that is looked at next.
-    accounts: Option<(Accounts, Time)>,
+    /// What clients use, and those who may use only so much.
+    accounts: Option<(Accounts, Quotas)>,
     /// What clients are granted.
     keeper: Keeper,
     /// Who did what.
@@ -86,17 +89,31 @@ impl Gateway {
         }
     }
 
-    /// Tells the fleet what clients use.
-    pub(crate) fn keep_accounts(&mut self) {
-        self.accounts = Some((Accounts::default(), self.started + ACCOUNTS));
+    /// Counts what clients use, and holds them to their quotas.
+    pub(crate) fn keep_accounts(&mut self, quotas: Quotas, running: &mut Running) {
+        let engine = &mut running.core.engine;
+        self.accounts = Some((Accounts::new(self.clients.meters(), engine, self.started), quotas));
     }
 
-    /// Tells the fleet what was used since the last time.
-    fn settle(&mut self, running: &Running, now: Time) {
-        if let Some((accounts, due)) = &mut self.accounts {
-            *due = now + ACCOUNTS;
-            self.clients.used(&accounts.settle(&running.core.engine.status(now)));
+    /// Notes what was used since the last time.
+    fn settle(&mut self, running: &mut Running, now: Time) {
+        if let Some((accounts, quotas)) = &mut self.accounts {
+            let used = accounts.settle(self.clients.meters(), &mut running.core.engine, now);
+            self.clients.used(&used);
+            if !used.is_empty() {
+                quotas.look();
+            }
         }
+    }
+
+    /// Says in a snapshot how clients stand.
+    fn tell_quotas(&self, status: &mut report::Snapshot) {
+        let Some((_, quotas)) = &self.accounts else { return };
+        let latest = quotas.latest();
+        for peer in &mut status.peers {
+            peer.quota = latest.accounts.get(&peer.name).map(QuotaStatus::new);
+        }
+        status.notes.extend(latest.trouble);
     }
 
     /// Takes no sessions from now on, and sends away those that there are; or takes them again.
@@ -174,6 +191,7 @@ impl Role for Gateway {
                 self.clients.came(&client);
                 let name = self.name(&client);
                 self.keeper.came(&name);
+                self.accounts.iter().for_each(|(_, quotas)| quotas.look());
                 self.audit.note(Entry::new("came").client(&name).address(remote.to_string()));
                 running.history.note(now, What::ClientUp { peer: self.name(&client) });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.plug(running, client, device)) {
@@ -224,6 +242,7 @@ impl Role for Gateway {
                 let role = if self.radios.is_some() { "ap" } else { "gateway" };
                 let mut status = report::take(role, &running.core, self.started, now, name);
                 (status.draining, status.fleet) = (self.clients.is_draining(), self.clients.fleet_status());
+                self.tell_quotas(&mut status);
                 status.channel_switcher = self.channel_switcher.as_ref().map(ChannelSwitcher::report);
                 Response::Status { status: Box::new(status) }
             }
@@ -267,7 +286,7 @@ impl Role for Gateway {
                 tls.keep(used);
             }
         }
-        if self.accounts.as_ref().is_some_and(|(_, due)| *due <= now) {
+        if self.accounts.as_ref().is_some_and(|(accounts, _)| accounts.due() <= now) {
             self.settle(running, now);
         }
         if let (Some(channel_switcher), Some(radios)) = (&mut self.channel_switcher, &self.radios)
@@ -294,6 +313,7 @@ impl Role for Gateway {
             self.audit.note(Entry::new("reloaded"));
         }
         self.keeper.again();
+        self.accounts.iter().for_each(|(_, quotas)| quotas.again());
         let read = self.certificate.as_ref().and_then(Certificate::again);
         match (read, running.core.streams.tls()) {
             (Some(Ok(identity)), Some(tls)) => {
@@ -310,7 +330,7 @@ impl Role for Gateway {
     }
 
     fn due(&self) -> Time {
-        let accounts = self.accounts.as_ref().map_or(Time::NEVER, |(_, due)| *due);
+        let accounts = self.accounts.as_ref().map_or(Time::NEVER, |(accounts, _)| accounts.due());
         self.channel_switcher
             .as_ref()
             .map_or(self.look, |m| self.look.min(m.due()))
@@ -322,8 +342,6 @@ impl Role for Gateway {
 /// How soon after news of a path, and how often, TLS is told which streams sessions use.
 const STREAMS_SOON: Duration = Duration::from_millis(50);
 const STREAMS: Duration = Duration::from_secs(5);
-/// How often what clients use is handed on.
-const ACCOUNTS: Duration = Duration::from_secs(4);
 
 /// How often an access point compares what the repeaters say of shared radios with its own file.
 const LOOK: Duration = Duration::from_secs(5);

@@ -7,8 +7,9 @@ use crate::state::clients::KnownClient;
 use crate::state::pool::Pool;
 use crate::store::{Directory, Reach, Store};
 use ipnet::IpNet;
+use jiff::civil::Date;
 use ropewalk_bond::api::{Admission, Registry};
-use ropewalk_fleet::Usage;
+use ropewalk_fleet::{Account, Quota, Usage};
 use ropewalk_session::{BackhaulEnd, ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -100,6 +101,21 @@ impl SharedClients {
     /// A client has none any more.
     pub(crate) fn went(&self, key: &PublicKey) {
         self.store.went(key);
+    }
+
+    /// Somebody wants to know what clients use.
+    pub(crate) fn meters(&self) -> bool {
+        self.store.meters()
+    }
+
+    /// How the clients with a quota stand on the day `today`; in a fleet, those who are served here.
+    pub(crate) fn accounts(&self, today: Date) -> Vec<Account> {
+        self.store.accounts(today)
+    }
+
+    /// Gives a client a quota, or takes it; returns when it will outlast this process.
+    pub(crate) fn set_quota(&self, client: &str, quota: Option<Quota>) -> anyhow::Result<()> {
+        self.store.set_quota(client, quota)
     }
 
     /// What clients have used since the last call.

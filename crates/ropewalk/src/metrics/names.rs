@@ -80,6 +80,9 @@ pub(crate) const PEER: &[Metric<Peer>] = counters_and_gauges! {
     Gauge "peer_up" "1 while the session works" |p| Some(f64::from(u8::from(p.up)));
     Gauge "peer_silent_seconds" "Since the peer was last heard" |p| Some(p.silent_s);
     Gauge "peer_key_age_seconds" "Age of the keys in force" |p| p.key_age_s;
+    Gauge "peer_quota_bytes" "Gateway: what a client with a quota may use in its day or month" |p| p.quota.as_ref().map(|q| q.bytes as f64);
+    Gauge "peer_quota_used_bytes" "Gateway: what it has used of that; in a fleet at all gateways" |p| p.quota.as_ref().map(|q| q.used_bytes as f64);
+    Gauge "peer_over_quota" "Gateway: 1 while it is stopped or slowed for that" |p| p.quota.as_ref().map(|q| f64::from(u8::from(q.is_over())));
     Gauge "queue_bytes" "Bytes waiting at the entrance" |p| Some(p.queue.queue_bytes as f64);
     Gauge "queue_packets" "Packets waiting at the entrance" |p| Some(p.queue.queue_packets as f64);
     Gauge "queue_wait_seconds" "How long the last packet waited there" |p| Some(p.queue.queue_wait_ms / 1e3);

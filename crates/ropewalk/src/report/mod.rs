@@ -6,6 +6,7 @@ pub(crate) mod flows;
 pub(crate) mod history;
 pub(crate) mod link;
 pub(crate) mod pep;
+pub(crate) mod quota;
 pub(crate) mod reasons;
 pub(crate) mod table;
 
@@ -132,6 +133,9 @@ pub(crate) struct Peer {
     /// The queue towards a repeater's clients, where somebody speaks of it.
     #[serde(default)]
     pub backhaul: Option<backhaul::Backhaul>,
+    /// Gateway: the client's quota, if it has one.
+    #[serde(default)]
+    pub quota: Option<quota::QuotaStatus>,
 }
 
 /// One path.
@@ -397,6 +401,7 @@ fn peer(name: String, p: PeerStatus, core: &Core) -> Peer {
         networks: p.networks,
         device: core.devices.get(p.device).map(|d| d.tun.name().to_owned()),
         backhaul: p.backhaul.as_ref().map(backhaul::Backhaul::new),
+        quota: None,
     }
 }
 

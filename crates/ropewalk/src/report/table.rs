@@ -56,6 +56,9 @@ fn session(out: &mut String, now: &Snapshot, p: &Peer) {
         let _ = write!(out, ", last heard {} ago", time(p.silent_s));
     }
     out.push('\n');
+    if let Some(quota) = &p.quota {
+        let _ = writeln!(out, "  quota {}", quota.line());
+    }
 }
 
 fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
@@ -253,6 +256,17 @@ gateway: connected, 10.77.0.2, AES-128-GCM
 note: something is slow
 ";
         assert_eq!(text, want, "\n{text}");
+    }
+
+    #[test]
+    fn a_client_over_its_quota_is_said() {
+        use crate::report::quota::tests::quota;
+        let quota = Some(quota(100_000_000, ropewalk_fleet::Period::Month, Some(64_000)));
+        let peers = vec![Peer { name: "alice".into(), up: true, quota, ..Peer::default() }];
+        let text = render(None, &Snapshot { role: "gateway".into(), peers, ..Snapshot::default() });
+        let line =
+            "alice: connected\n  quota 100 MB of 100 MB this month, slowed to 64kbit until 2026-12-01\n";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]

@@ -6,12 +6,13 @@
 //! business of the state's saver.
 
 use super::pool::Pool;
+use crate::report::quota::QuotaStatus;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ropewalk_bond::api::Admission;
 use ropewalk_session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The file in the state directory.
@@ -55,7 +56,7 @@ pub(crate) struct Client {
 }
 
 /// A client as others may see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KnownClient {
     /// What it is called.
     pub name: String,
@@ -69,6 +70,9 @@ pub(crate) struct KnownClient {
     /// In a fleet: what it has used, both directions together, with all headers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_bytes: Option<u64>,
+    /// Its quota, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<QuotaStatus>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +181,11 @@ impl Clients {
 
     /// Who may come in.
     pub(crate) fn known(&self) -> Vec<KnownClient> {
+        self.known_of(|_| true)
+    }
+
+    /// Who of those names may come in.
+    pub(crate) fn known_of(&self, is_asked_for: impl Fn(&str) -> bool) -> Vec<KnownClient> {
         let known = |c: &Client| KnownClient {
             name: c.name.clone(),
             came: c.key.is_some(),
@@ -189,14 +198,26 @@ impl Clients {
                 .collect(),
             gateway: None,
             used_bytes: None,
+            quota: None,
         };
-        self.clients.iter().filter(|c| !c.revoked).map(known).collect()
+        self.clients.iter().filter(|c| !c.revoked && is_asked_for(&c.name)).map(known).collect()
     }
 
     /// The name of the client with this key.
     pub(crate) fn name_of(&self, key: &PublicKey) -> Option<&str> {
         let of_key = |c: &&Client| c.key == Some(Key(*key));
         self.clients.iter().filter(of_key).max_by_key(|c| !c.revoked).map(|c| c.name.as_str())
+    }
+
+    /// The names of all who came, by their keys. A device that came by several is the one that may
+    /// come in.
+    pub(crate) fn names(&self) -> BTreeMap<PublicKey, &str> {
+        let mut names = BTreeMap::new();
+        for in_turn in [true, false] {
+            let all = self.clients.iter().filter(|c| c.revoked == in_turn);
+            names.extend(all.filter_map(|c| Some((c.key?.0, c.name.as_str()))));
+        }
+        names
     }
 
     /// May this client come in? The first contact binds its key to the invite, and gives it
@@ -341,8 +362,10 @@ mod tests {
         registry.revoke("alice").unwrap();
         assert_eq!(registry.revoke("alice"), Ok(Some(key(1))), "again, which changes nothing");
         assert_eq!(registry.revoke("bob"), Err(ClientsError::UnknownName("bob".into())));
-        let new = invited(&mut registry, "alice");
+        let new = invited(&mut registry, "bob");
         assert!(registry.admit(&pool, &key(1), &new).is_ok());
+        assert_eq!(registry.names().get(&key(1)), Some(&"bob"), "what it is now");
+        registry.invite("alice", InviteId([9; 16]), &InviteSecret([9; 16])).unwrap();
         assert_eq!(
             registry.invite("no blanks", InviteId([8; 16]), &InviteSecret([8; 16])),
             Err(ClientsError::BadName)

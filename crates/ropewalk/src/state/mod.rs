@@ -19,6 +19,7 @@
 
 pub(crate) mod clients;
 pub(crate) mod identity;
+pub(crate) mod quotas;
 pub(crate) mod saver;
 pub(crate) mod usage;
 

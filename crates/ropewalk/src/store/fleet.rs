@@ -4,13 +4,15 @@ use super::{Reach, Store};
 use crate::daemon::entropy;
 use crate::exit::{Code, failure};
 use crate::report::fleet::FleetStatus;
+use crate::report::quota::QuotaStatus;
 use crate::state::clients::KnownClient;
 use crate::state::pool::Pool;
 use anyhow::Context;
+use jiff::civil::Date;
 use ropewalk_bond::api::Admission;
 use ropewalk_fleet::{
-    Copy, Etcd, Evict, GatewayRecord, Join, JoinError, Ledger, LedgerError, Member, Standing, StoreAddress,
-    StoreError, TlsFiles, Usage,
+    Account, Copy, Etcd, Evict, GatewayRecord, Join, JoinError, Ledger, LedgerError, Member, Quota, Standing,
+    StoreAddress, StoreError, TlsFiles, Usage, today,
 };
 use ropewalk_session::{
     ClientHello, ENDPOINTS_MAX, Endpoint, InviteId, InviteSecret, PublicKey, Refusal, StaticKey,
@@ -88,6 +90,11 @@ impl StoreSettings {
         self.ask(async |ledger| ledger.revoke(name).await.map(drop))
     }
 
+    /// Gives a client a quota, or takes it.
+    pub(crate) fn set_quota(&self, client: &str, quota: Option<Quota>) -> anyhow::Result<()> {
+        self.ask(async |ledger| ledger.set_quota(client, quota).await)
+    }
+
     /// Who may come in.
     pub(crate) fn clients(&self) -> anyhow::Result<Vec<KnownClient>> {
         self.ask(async |ledger| ledger.read().await.map(|copy| known(&copy)))
@@ -109,7 +116,7 @@ impl std::fmt::Display for StoreSettings {
 fn said(error: LedgerError) -> anyhow::Error {
     let code = match &error {
         LedgerError::NameTaken(_) => Code::Taken,
-        LedgerError::UnknownName(_) | LedgerError::BadName => Code::Usage,
+        LedgerError::UnknownName(_) | LedgerError::BadName | LedgerError::NoQuota(_) => Code::Usage,
         LedgerError::Network { .. } | LedgerError::NoGateway | LedgerError::Store(StoreError::Clear) => {
             Code::Usage
         }
@@ -156,8 +163,17 @@ fn known(copy: &Copy) -> Vec<KnownClient> {
         inside: c.addresses().collect(),
         gateway: copy.serving(name).map(|s| s.gateway.clone()),
         used_bytes: Some(copy.used(name, None).total()),
+        quota: None,
     };
-    copy.clients().filter(|(_, c)| !c.revoked).map(one).collect()
+    let mut known: Vec<KnownClient> = copy.clients().filter(|(_, c)| !c.revoked).map(one).collect();
+    // Both are in the order of their names.
+    let mut rest = known.iter_mut();
+    for account in copy.accounts(today()) {
+        if let Some(client) = rest.find(|client| client.name == account.client) {
+            client.quota = Some(QuotaStatus::new(&account));
+        }
+    }
+    known
 }
 
 /// A gateway's place in its fleet.
@@ -236,8 +252,20 @@ impl Store for Fleet {
         self.member.went(key);
     }
 
+    fn meters(&self) -> bool {
+        true
+    }
+
     fn used(&self, of: &[(PublicKey, Usage)]) {
         self.member.used(of);
+    }
+
+    fn accounts(&self, today: Date) -> Vec<Account> {
+        self.member.accounts_here(today)
+    }
+
+    fn set_quota(&self, client: &str, quota: Option<Quota>) -> anyhow::Result<()> {
+        self.member.set_quota(client, quota).map_err(said)
     }
 
     fn drain(&self, draining: bool) {

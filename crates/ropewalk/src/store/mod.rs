@@ -9,8 +9,9 @@ pub(crate) use ropewalk_fleet::Standing;
 
 use crate::report::fleet::FleetStatus;
 use crate::state::clients::KnownClient;
+use jiff::civil::Date;
 use ropewalk_bond::api::Admission;
-use ropewalk_fleet::Usage;
+use ropewalk_fleet::{Account, Quota, Usage};
 use ropewalk_session::{ClientHello, Endpoint, InviteId, InviteSecret, PublicKey, Refusal};
 use std::fmt;
 
@@ -37,6 +38,8 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     fn came(&self, _key: &PublicKey) {}
     /// A client has none any more. For the data loop.
     fn went(&self, _key: &PublicKey) {}
+    /// Somebody wants to know what clients use. For the data loop.
+    fn meters(&self) -> bool;
     /// What clients have used since the last call. For the data loop.
     fn used(&self, _of: &[(PublicKey, Usage)]) {}
     /// This gateway takes no sessions, or takes them again. For the data loop.
@@ -47,11 +50,15 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     }
     /// Who may come in.
     fn known(&self) -> Vec<KnownClient>;
+    /// How the clients with a quota stand on the day `today`; in a fleet, those who are served here.
+    fn accounts(&self, today: Date) -> Vec<Account>;
+    /// Gives a client a quota, or takes it; returns when it will outlast this process.
+    fn set_quota(&self, client: &str, quota: Option<Quota>) -> anyhow::Result<()>;
     /// Where the gateways of the fleet are, if it is one: this one first.
     fn reach(&self) -> Option<Reach> {
         None
     }
-    /// Leaves the fleet, if there is one: the others know at once.
+    /// The gateway stops: what was used last is written, and the others of a fleet know at once.
     fn leave(&self) {}
     /// Adds an invite; returns when it will outlast this process.
     fn invite(&self, name: &str, id: InviteId, secret: &InviteSecret) -> anyhow::Result<()>;

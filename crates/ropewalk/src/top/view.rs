@@ -54,6 +54,10 @@ fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
         if !peer.up {
             words.push(Span::from(" · not connected").fg(Color::Red));
         }
+        if let Some(quota) = &peer.quota {
+            let span = Span::from(format!(" · {}", quota.line()));
+            words.push(if quota.is_over() { span.fg(Color::Red) } else { span });
+        }
         let all = app.total(peer);
         let last = all.back().copied().unwrap_or_default();
         let room = (usize::from(area.width) / 2).saturating_sub(22);

@@ -7,6 +7,7 @@ fn here() -> Circumstances {
         inside: inside.iter().map(|a| a.parse().unwrap()).collect(),
         gateway: None,
         used_bytes: None,
+        quota: None,
     };
     let clients =
         vec![client("alice", &["10.77.0.2", "fd77::2"]), client("bob", &["10.77.0.3"]), client("carol", &[])];

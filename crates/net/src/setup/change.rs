@@ -6,7 +6,9 @@ use super::SetupError;
 use super::capture::Capture;
 use super::classes::Classes;
 use super::firewall::{Guard, KillSwitch};
+use super::global::GlobalNetwork;
 use super::grants::Grants;
+use super::neighbours::NeighbourProxies;
 use super::rts::{RtsThreshold, Tries};
 use super::rule::Rule;
 use super::sysctl::Sysctl;
@@ -47,6 +49,10 @@ pub enum Change {
     KillSwitch(KillSwitch),
     /// Another: what a gateway grants.
     Grants(Grants),
+    /// Another: whose addresses the world sees.
+    GlobalNetwork(GlobalNetwork),
+    /// Addresses that this machine answers for.
+    NeighbourProxies(NeighbourProxies),
 }
 
 impl Change {
@@ -68,6 +74,8 @@ impl Change {
             Change::Guard(guard) => guard.add(),
             Change::KillSwitch(switch) => switch.add(),
             Change::Grants(grants) => grants.add(),
+            Change::GlobalNetwork(network) => network.add(),
+            Change::NeighbourProxies(proxies) => proxies.add(),
         }
     }
 
@@ -89,6 +97,8 @@ impl Change {
             Change::Guard(guard) => guard.delete(),
             Change::KillSwitch(switch) => switch.delete(),
             Change::Grants(grants) => grants.delete(),
+            Change::GlobalNetwork(network) => network.delete(),
+            Change::NeighbourProxies(proxies) => proxies.delete(),
         }
     }
 

@@ -89,6 +89,11 @@ pub enum RuleKind {
         /// The network.
         network: IpNet,
     },
+    /// Packets to the network go nowhere, and whoever sent them is told that it is forbidden.
+    ToProhibited {
+        /// The network.
+        network: IpNet,
+    },
     /// TCP looks into the table.
     TcpToTable {
         /// The table.
@@ -172,6 +177,11 @@ impl Rule {
                     RuleAttribute::Iifname(interface.clone()),
                     RuleAttribute::Destination(network.addr()),
                 ]);
+            }
+            RuleKind::ToProhibited { network } => {
+                header.action = RuleAction::Prohibit;
+                header.dst_len = network.prefix_len();
+                attributes.push(RuleAttribute::Destination(network.addr()));
             }
             RuleKind::TcpToTable { table } => {
                 attributes.extend([RuleAttribute::IpProtocol(IpProtocol::Tcp), RuleAttribute::Table(*table)]);

@@ -103,7 +103,8 @@ pub(super) fn insist(key: &str, value: &str) {
     }
 }
 
-fn plan(journal: &mut Journal, key: String, after: &str) -> Result<(), SetupError> {
+/// Gives a setting its value, if it has another and is there.
+pub(super) fn plan(journal: &mut Journal, key: String, after: &str) -> Result<(), SetupError> {
     match Sysctl::plan(key, after) {
         Some(sysctl) => journal.make(Change::Sysctl(sysctl)),
         None => Ok(()),

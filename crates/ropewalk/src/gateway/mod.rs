@@ -5,6 +5,7 @@ pub(crate) mod audit;
 mod channel_switcher;
 pub(crate) mod control;
 pub(crate) mod endpoints;
+pub(crate) mod global6;
 pub(crate) mod grants;
 pub(crate) mod ports;
 pub(crate) mod radios;
@@ -21,6 +22,7 @@ use crate::report::history::What;
 use accounts::Accounts;
 use audit::{Audit, Entry};
 use channel_switcher::ChannelSwitcher;
+use global6::Global6;
 use grants::Keeper;
 use ports::Ports;
 use radios::Radios;
@@ -56,6 +58,8 @@ pub(crate) struct Gateway {
     accounts: Option<(Accounts, Time)>,
     /// What clients are granted.
     keeper: Keeper,
+    /// Where the world sees its clients' IPv6 addresses.
+    global6: Option<Global6>,
     /// Who did what.
     audit: Audit,
 }
@@ -82,8 +86,14 @@ impl Gateway {
             streams_due: Time::NEVER,
             accounts: None,
             keeper,
+            global6: None,
             audit,
         }
+    }
+
+    /// The world sees its clients' IPv6 addresses.
+    pub(crate) fn has_global6(&mut self, global6: Global6) {
+        self.global6 = Some(global6);
     }
 
     /// Tells the fleet what clients use.
@@ -174,6 +184,7 @@ impl Role for Gateway {
                 self.clients.came(&client);
                 let name = self.name(&client);
                 self.keeper.came(&name);
+                self.global6.iter().for_each(Global6::look);
                 self.audit.note(Entry::new("came").client(&name).address(remote.to_string()));
                 running.history.note(now, What::ClientUp { peer: self.name(&client) });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.plug(running, client, device)) {
@@ -220,6 +231,7 @@ impl Role for Gateway {
             Request::Expel { client } => {
                 running.core.engine.revoke(&client);
                 self.ports.iter_mut().for_each(|p| p.remove(running, &client));
+                self.global6.iter().for_each(Global6::look);
                 Response::Done { said: String::new() }
             }
             Request::Dismiss { client } => {
@@ -282,6 +294,7 @@ impl Role for Gateway {
             self.audit.note(Entry::new("reloaded"));
         }
         self.keeper.again();
+        self.global6.iter().for_each(Global6::again);
         let read = self.certificate.as_ref().and_then(Certificate::again);
         match (read, running.core.streams.tls()) {
             (Some(Ok(identity)), Some(tls)) => {

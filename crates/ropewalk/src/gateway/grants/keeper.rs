@@ -11,7 +11,7 @@ use crate::exit::{Code, failure};
 use crate::gateway::SharedClients;
 use crate::state::StateDir;
 use anyhow::Context;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv6Net};
 use ropewalk_net::setup::{self, Journal, Protocol, grant};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -47,12 +47,21 @@ pub(crate) struct Machine {
     pub in_fleet: bool,
     /// For IPv4 and IPv6: this machine forwards only for what is granted.
     pub closed: [bool; 2],
+    /// The clients' network whose addresses the world sees.
+    pub global: Option<Ipv6Net>,
 }
 
 impl Machine {
     /// A gateway whose clients are granted nothing.
     pub(crate) fn that_grants_nothing() -> Machine {
-        Machine { device: None, own: BTreeSet::new(), all_joined: false, in_fleet: false, closed: [false; 2] }
+        Machine {
+            device: None,
+            own: BTreeSet::new(),
+            all_joined: false,
+            in_fleet: false,
+            closed: [false; 2],
+            global: None,
+        }
     }
 }
 
@@ -231,7 +240,7 @@ impl Shared {
         if self.gateway.all_joined {
             wanted.groups.clear();
         }
-        wanted.closed = self.gateway.closed;
+        (wanted.closed, wanted.global) = (self.gateway.closed, self.gateway.global);
         let stood = state.stands.as_ref();
         if (stood == Some(&wanted) && !anew) || (stood.is_none() && wanted.is_empty()) {
             return Ok(());

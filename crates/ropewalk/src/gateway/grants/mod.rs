@@ -297,6 +297,7 @@ impl Grants {
             groups: self.groups.values().map(group).collect(),
             limits: self.limits.iter().map(limit).filter(|l| !l.networks.is_empty()).collect(),
             closed: [false; 2],
+            global: None,
         }
     }
 }

@@ -52,6 +52,16 @@ pub fn masquerade_by(
     make(journal, table, networks)
 }
 
+/// Puts the tables of [`masquerade`] in force again: somebody may have flushed the firewall.
+///
+/// # Errors
+/// `nft` refuses.
+pub fn masquerade_again(journal: &mut Journal) -> Result<(), SetupError> {
+    let tables = journal.changes().iter().filter(|c| matches!(c, Change::NatTable(_)));
+    let tables: Vec<Change> = tables.cloned().collect();
+    tables.iter().try_for_each(|table| journal.replace(table, table.clone()))
+}
+
 fn table(device: &str, networks: &[IpNet]) -> Table {
     let networks = networks.iter().map(|n| n.trunc().to_string()).collect();
     Table { device: device.into(), networks, only: None, closed: false }

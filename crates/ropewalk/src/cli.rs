@@ -2,8 +2,8 @@
 
 use crate::bunch::Bunch;
 use crate::commands::{
-    Ap, AuditArgs, Check, Clients, Completions, Drain, ForwardArgs, GroupArgs, Invite, LimitArgs, LinkArgs,
-    Mptcp, Pages, PathArgs, PepArgs, Repeater, Restore, Revoke, Serve, Status, Up,
+    Ap, AuditArgs, Check, Clients, Completions, Drain, ExitArgs, ForwardArgs, GroupArgs, Invite, LimitArgs,
+    LinkArgs, Mptcp, Pages, PathArgs, PepArgs, Repeater, Restore, Revoke, Serve, Status, Up,
 };
 use crate::config::File;
 use crate::doctor::Doctor;
@@ -35,8 +35,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Run and manage a bond",
         &[
-            "serve", "clients", "revoke", "forward", "group", "limit", "audit", "drain", "top", "web",
-            "restore", "check",
+            "serve", "clients", "revoke", "forward", "group", "limit", "exit", "audit", "drain", "top",
+            "web", "restore", "check",
         ],
     ),
     ("Wi-Fi and other links", &["ap", "repeater", "roam", "bunch", "link", "pep", "mptcp", "probe"]),
@@ -102,6 +102,8 @@ pub(crate) enum Command {
     Group(GroupArgs),
     /// Cap a device's rates
     Limit(LimitArgs),
+    /// Let a device's traffic leave the gateway by an interface of its own
+    Exit(ExitArgs),
     /// Show who did what at a gateway, and who came and went
     Audit(AuditArgs),
     /// Send a gateway's clients to the other gateways, and take none
@@ -382,6 +384,10 @@ mod tests {
             "ropewalk limit set alice --down 20Mbit --up 500kbit --state d",
             "ropewalk limit remove alice",
             "ropewalk limit list",
+            "ropewalk exit set alice wan2 --global6 --state d",
+            "ropewalk exit set home wan2 --group",
+            "ropewalk exit remove home --group",
+            "ropewalk exit list --json",
             "ropewalk audit alice --json --state d",
             "ropewalk up --state d --dns 10.77.0.1 --dns-domain corp.example --dns-domain lan",
             "ropewalk drain --state d",

@@ -8,6 +8,8 @@
 //! ```
 
 mod common;
+#[path = "grants/exits.rs"]
+mod exits;
 #[path = "grants/global6.rs"]
 mod global6;
 
@@ -25,7 +27,7 @@ struct Net {
     visitor: Namespace,
     clients: Vec<(&'static str, Namespace)>,
     states: States,
-    _topology: Topology,
+    topology: Topology,
 }
 
 fn net(name: &str, clients: &[&'static str]) -> Net {
@@ -38,7 +40,7 @@ fn net(name: &str, clients: &[&'static str]) -> Net {
     cable(&visitor, 9);
     let clients: Vec<_> = clients.iter().map(|name| (*name, topology.namespace(name).unwrap())).collect();
     clients.iter().enumerate().for_each(|(i, (_, client))| cable(client, i + 1));
-    Net { gateway, visitor, clients, states: States::new(name), _topology: topology }
+    Net { gateway, visitor, clients, states: States::new(name), topology }
 }
 
 impl Net {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::SetupError;
 use super::capture::Capture;
 use super::classes::Classes;
+use super::exits::ExitMarks;
 use super::firewall::{Guard, KillSwitch};
 use super::global::GlobalNetwork;
 use super::grants::Grants;
@@ -12,6 +13,7 @@ use super::neighbours::NeighbourProxies;
 use super::rts::{RtsThreshold, Tries};
 use super::rule::Rule;
 use super::sysctl::Sysctl;
+use super::ways::ExitTable;
 
 /// A change that can be made and taken back. Taking back what is not there (any more) is no error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +55,10 @@ pub enum Change {
     GlobalNetwork(GlobalNetwork),
     /// Addresses that this machine answers for.
     NeighbourProxies(NeighbourProxies),
+    /// A table of the firewall: by which exit clients leave.
+    ExitMarks(ExitMarks),
+    /// The routes of an exit.
+    ExitTable(ExitTable),
 }
 
 impl Change {
@@ -76,6 +82,8 @@ impl Change {
             Change::Grants(grants) => grants.add(),
             Change::GlobalNetwork(network) => network.add(),
             Change::NeighbourProxies(proxies) => proxies.add(),
+            Change::ExitMarks(marks) => marks.add(),
+            Change::ExitTable(table) => table.add(),
         }
     }
 
@@ -99,6 +107,8 @@ impl Change {
             Change::Grants(grants) => grants.delete(),
             Change::GlobalNetwork(network) => network.delete(),
             Change::NeighbourProxies(proxies) => proxies.delete(),
+            Change::ExitMarks(marks) => marks.delete(),
+            Change::ExitTable(table) => table.delete(),
         }
     }
 

@@ -82,6 +82,20 @@ pub enum RuleKind {
         /// The mark.
         mark: u32,
     },
+    /// Packets with the mark that came in by the interface go on at the rule with the given priority.
+    InMarkGoto {
+        /// The interface's name.
+        interface: String,
+        /// The mark.
+        mark: u32,
+        /// The priority of the rule to go on at.
+        target: u32,
+    },
+    /// Packets that came in by the interface go nowhere, and whoever sent them is told.
+    InToUnreachable {
+        /// The interface's name.
+        interface: String,
+    },
     /// Packets to the network that came in by the interface go nowhere, and nobody is told.
     InToNowhere {
         /// The interface's name.
@@ -170,6 +184,19 @@ impl Rule {
                 RuleAttribute::FwMask(u32::MAX),
                 RuleAttribute::Table(MAIN),
             ]),
+            RuleKind::InMarkGoto { interface, mark, target } => {
+                header.action = RuleAction::Goto;
+                attributes.extend([
+                    RuleAttribute::Iifname(interface.clone()),
+                    RuleAttribute::FwMark(*mark),
+                    RuleAttribute::FwMask(u32::MAX),
+                    RuleAttribute::Goto(*target),
+                ]);
+            }
+            RuleKind::InToUnreachable { interface } => {
+                header.action = RuleAction::Unreachable;
+                attributes.push(RuleAttribute::Iifname(interface.clone()));
+            }
             RuleKind::InToNowhere { interface, network } => {
                 header.action = RuleAction::Blackhole;
                 header.dst_len = network.prefix_len();

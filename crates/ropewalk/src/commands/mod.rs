@@ -22,7 +22,7 @@ pub(crate) use ap::Ap;
 pub(crate) use audit::AuditArgs;
 pub(crate) use clients::Clients;
 pub(crate) use drain::Drain;
-pub(crate) use grants::{ForwardArgs, GroupArgs, LimitArgs};
+pub(crate) use grants::{ExitArgs, ForwardArgs, GroupArgs, LimitArgs};
 pub(crate) use invite::{Invite, create_token, run as invite};
 pub(crate) use link::LinkArgs;
 pub(crate) use mptcp::Mptcp;
@@ -49,6 +49,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Forward(args) => grants::forward(args),
         Command::Group(args) => grants::group(args),
         Command::Limit(args) => grants::limit(args),
+        Command::Exit(args) => grants::exit(args),
         Command::Audit(args) => audit::run(&args),
         Command::Drain(args) => drain::run(&args),
         Command::Up(args) => up::run(args),

@@ -91,6 +91,8 @@ fn the_world_sees_a_clients_address_and_reaches_it_where_a_port_is_forwarded() {
     assert!(refused(knock(&net, "[2001:db8:1::2]:80")) && !reaches(&net.visitor, "2001:db8:1::2"));
     net.gateway.shell(&format!("kill -HUP {}", gateway.id())).unwrap();
     eventually("echoes pass again", || reaches(&net.visitor, "2001:db8:1::2"));
+    let rules = net.gateway.shell("nft list ruleset").unwrap();
+    assert!(rules.contains("ip saddr 10.77.0.0/24"), "and the masquerade: {rules}");
     assert!(refused(knock(&net, "[2001:db8:1::2]:80")));
 
     gateway.kill();

@@ -129,3 +129,27 @@ fn means_no_route(error: &io::Error) -> bool {
     let none = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENODEV, libc::EACCES, libc::EINVAL];
     error.raw_os_error().is_some_and(|code| none.contains(&code))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netlink_packet_route::route::RouteNextHop;
+
+    #[test]
+    fn a_route_with_several_hops_leads_by_each_of_them() {
+        let hop = |index, gateway: [u8; 4]| {
+            let mut hop = RouteNextHop::default();
+            hop.interface_index = index;
+            hop.attributes = vec![RouteAttribute::Gateway(RouteAddress::Inet(gateway.into()))];
+            hop
+        };
+        let mut route = RouteMessage::default();
+        route.header.kind = RouteType::Unicast;
+        route.attributes =
+            vec![RouteAttribute::MultiPath(vec![hop(2, [192, 0, 2, 1]), hop(3, [198, 51, 100, 1])])];
+        let gateway = |index| read(&route, index).and_then(|via| via.gateway);
+        assert_eq!(gateway(3), Some(IpAddr::from([198, 51, 100, 1])));
+        assert_eq!(gateway(2), Some(IpAddr::from([192, 0, 2, 1])));
+        assert_eq!(read(&route, 4), None);
+    }
+}

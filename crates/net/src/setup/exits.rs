@@ -57,6 +57,9 @@ pub struct Exits {
     pub global: Option<Ipv6Net>,
     /// The exits, each interface once.
     pub exits: Vec<Exit>,
+    /// Where somebody has an exit whose address is not known yet: addresses of those who have none.
+    /// Nothing leaves from others, which may be that client's.
+    pub known: Option<Vec<IpNet>>,
 }
 
 /// The table of the firewall. The journal has the device only, by which it is taken back.
@@ -188,15 +191,10 @@ impl Exits {
     /// Answers to those outside leave as if there were no exits: they came for another address.
     fn rules(&self) -> String {
         let device = quoted(&self.device);
-        let list = |v6: bool| {
-            let all = self.inside.iter().filter(|n| n.addr().is_ipv6() == v6);
-            all.map(|n| n.trunc().to_string()).collect::<Vec<_>>().join(", ")
-        };
-        let stays = |version: &str, list: String| match list.is_empty() {
-            true => String::new(),
-            false => format!("    {version} daddr {{ {list} }} accept\n"),
-        };
-        let inside = stays("ip", list(false)) + &stays("ip6", list(true));
+        let stays = |n: &IpNet| format!("    {} daddr {} accept\n", version(n.addr()), n.trunc());
+        // One rule each: in a set they must not overlap.
+        let inside: String = self.inside.iter().map(stays).collect();
+        let known = self.only_known();
         let (behind, clients) = (self.behind(), self.clients("ip") + &self.clients("ip6"));
         format!(
             "  chain exits {{\n\
@@ -205,10 +203,31 @@ impl Exits {
              \x20   meta mark {GROUP_MARK} accept\n\
              \x20   meta mark set {EXIT_MARK}\n\
              \x20   ct direction reply accept\n\
-             {inside}{behind}{clients}\
+             {inside}{known}{behind}{clients}\
              \x20 }}\n{}",
             self.translation()
         )
+    }
+
+    /// Takes the mark from addresses that nobody is known to have, where one of them may be of a client
+    /// with an exit.
+    fn only_known(&self) -> String {
+        let Some(known) = &self.known else { return String::new() };
+        let is_one = |n: &&IpNet| n.prefix_len() == n.max_prefix_len();
+        let mut rules = String::from("    meta mark set 0\n");
+        for of in ["ip", "ip6"] {
+            let one = known.iter().filter(is_one).filter(|n| version(n.addr()) == of);
+            let all: Vec<String> = one.map(|n| n.addr().to_string()).collect();
+            if !all.is_empty() {
+                let all = all.join(", ");
+                rules.push_str(&format!("    {of} saddr {{ {all} }} meta mark set {EXIT_MARK}\n"));
+            }
+        }
+        for network in known.iter().filter(|n| !is_one(n)) {
+            let (of, network) = (version(network.addr()), network.trunc());
+            rules.push_str(&format!("    {of} saddr {network} meta mark set {EXIT_MARK}\n"));
+        }
+        rules
     }
 
     /// Networks behind clients. Of those within each other the narrowest counts, so it comes last.
@@ -297,6 +316,7 @@ mod tests {
                 exit("wan2", 1, &["10.77.0.2/32", "2001:db8:1::2/128", "192.168.8.0/24"]),
                 exit("wan3", 2, &["10.77.0.3/32", "192.168.0.0/16"]),
             ],
+            known: None,
         }
     }
 
@@ -309,8 +329,9 @@ mod tests {
             "meta mark 29287 accept\n",
             "meta mark set 1919221760\n",
             "ct direction reply accept\n",
-            "ip daddr { 10.77.0.0/24, 192.168.0.0/16 } accept\n",
-            "ip6 daddr { 2001:db8:1::/64 } accept\n",
+            "ip daddr 10.77.0.0/24 accept\n",
+            "ip6 daddr 2001:db8:1::/64 accept\n",
+            "ip daddr 192.168.0.0/16 accept\n",
             "ip saddr 192.168.0.0/16 meta mark set 1919221762\n",
             "ip saddr 192.168.8.0/24 meta mark set 1919221761\n",
             "meta mark set ip saddr map { 10.77.0.2 : 1919221761, 10.77.0.3 : 1919221762 }\n",
@@ -319,6 +340,18 @@ mod tests {
         let places: Vec<usize> = order.iter().map(|line| place(line)).collect();
         assert!(places.is_sorted(), "{rules}");
         assert!(!rules.contains("masquerade"), "{rules}");
+    }
+
+    #[test]
+    fn an_address_that_nobody_has_may_be_of_a_client_with_an_exit() {
+        let mut exits = exits();
+        assert!(!exits.rules().contains("meta mark set 0\n"), "all are known");
+        exits.known = Some(["10.77.0.4/32", "192.168.9.0/24"].map(|n| n.parse().unwrap()).to_vec());
+        let rules = exits.rules();
+        let lines = "    meta mark set 0\n    ip saddr { 10.77.0.4 } meta mark set 1919221760\n    ip saddr 192.168.9.0/24 meta mark set 1919221760\n";
+        let first = rules.find(lines).unwrap_or_else(|| panic!("{rules}"));
+        assert!(rules.find("accept\n    meta mark set 0").is_some(), "after what stays inside: {rules}");
+        assert!(first < rules.find("saddr map").unwrap(), "before the exits: {rules}");
     }
 
     #[test]

@@ -119,10 +119,17 @@ fn a_client_leaves_by_its_exit_and_by_no_other() {
     let serve = || net.serve_with(&["--address", "fd77::1/64", "--masquerade"]);
     let before = settings(&net.gateway);
     let mut gateway = serve();
-    let _clients = [0, 1].map(|client| net.up_with(client, &["--route", "::/0"]));
+    let _alice = net.up_with(0, &["--route", "::/0"]);
     for (at, seen) in BOTH.into_iter().zip(["10.1.9.2", "fd09::2"]) {
         assert!(exits.is(0, at, "wan9", seen), "at first by the gateway's own");
     }
+    // Somebody has an exit who never came: addresses that nobody has yet may be his.
+    net.done("invite dave --endpoint 10.1.1.2:4500");
+    net.done("exit set dave wan8");
+    assert!(exits.is(0, BOTH[0], "wan9", "10.1.9.2"), "hers is known");
+    let _bob = net.up_with(1, &["--route", "::/0"]);
+    eventually("his is known soon", || exits.is(1, BOTH[0], "wan9", "10.1.9.2"));
+    net.done("revoke dave");
     assert_eq!(net.done("exit list"), "every client leaves as the gateway does\n");
     assert_eq!(net.done("exit set alice wan8"), "alice leaves by wan8\n");
     assert_eq!(net.done("exit list"), "alice  wan8\n");

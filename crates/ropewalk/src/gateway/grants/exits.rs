@@ -150,14 +150,14 @@ impl Grants {
         let taken: BTreeSet<u16> = old().map(|exit| exit.number).collect();
         let mut fresh = (1..=u16::MAX).filter(|n| !taken.contains(n));
         let mut exits: BTreeMap<&str, setup::Exit> = BTreeMap::new();
+        let (mut known, mut waits) = (Vec::new(), false);
         for client in inside.clients {
-            let Some(given) = self.exit_of(&client.name) else { continue };
-            let own = client.inside.iter().copied().map(IpNet::from);
-            let networks: Vec<IpNet> =
-                own.chain(inside.behind.get(&client.name).into_iter().flatten().copied()).collect();
-            if networks.is_empty() {
+            let networks = inside.of(client);
+            let Some(given) = self.exit_of(&client.name) else {
+                known.extend(networks);
                 continue;
-            }
+            };
+            waits |= !inside.has_all_addresses(client);
             let exit = exits.entry(&given.interface).or_insert_with(|| {
                 let same = old().find(|exit| exit.interface == given.interface);
                 // There are fewer exits than numbers.
@@ -176,7 +176,21 @@ impl Grants {
             inside: inside.networks.iter().chain(behind).copied().collect(),
             global: inside.global,
             exits: exits.into_values().collect(),
+            known: waits.then_some(known),
         }
+    }
+}
+
+impl Inside<'_> {
+    /// A client's addresses, and networks behind it.
+    fn of(&self, client: &KnownClient) -> Vec<IpNet> {
+        let own = client.inside.iter().copied().map(IpNet::from);
+        own.chain(self.behind.get(&client.name).into_iter().flatten().copied()).collect()
+    }
+
+    /// It gets no other address when it comes in the next time.
+    fn has_all_addresses(&self, client: &KnownClient) -> bool {
+        self.networks.iter().all(|network| client.inside.iter().any(|address| network.contains(address)))
     }
 }
 

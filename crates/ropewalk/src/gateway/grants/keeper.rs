@@ -132,7 +132,8 @@ impl Keeper {
     /// A client came in: it may have addresses that it had not before. For the data loop.
     pub(crate) fn came(&self, client: &str) {
         // A conversation may hold the lock while it runs `nft`: then rather look once too often.
-        let concerned = self.shared.state.try_lock().map_or(true, |s| s.grants.concerns(client));
+        let waits = |s: &State| s.exits.as_ref().is_some_and(|exits| exits.known.is_some());
+        let concerned = self.shared.state.try_lock().map_or(true, |s| s.grants.concerns(client) || waits(&s));
         if concerned {
             let _ = self.wake.try_send(());
         }

@@ -175,6 +175,7 @@ fn a_clients_own_exit_goes_before_its_groups_and_numbers_stay() {
     let texts: Vec<String> = first.exits.iter().map(text).collect();
     assert_eq!(texts, ["wan1 2 10.77.0.3/32 192.168.8.0/24", "wan2 1 10.77.0.2/32 fd77::2/128"]);
     assert_eq!(first.inside.len(), 3, "networks behind clients are inside: {first:?}");
+    assert_eq!(first.known, Some(vec![]), "carol has no address, bob none of IPv6; all have an exit");
     let exit = Exit { interface: "wan2".into(), global6: true };
     grants.change(Change::ExitSet { whose: Whose::Group("home".into()), exit }, &here()).unwrap();
     grants.change(set_exit(Whose::Client("alice".into()), "wan3"), &here()).unwrap();
@@ -184,7 +185,27 @@ fn a_clients_own_exit_goes_before_its_groups_and_numbers_stay() {
     let exit = Exit { interface: "wan3".into(), global6: true };
     grants.change(Change::ExitSet { whose: Whose::Client("alice".into()), exit }, &here()).unwrap();
     let third = grants.exits_by_addresses(&inside, Some(&second));
+    grants.change(Change::ExitRemove { whose: Whose::Group("home".into()) }, &here()).unwrap();
+    assert_eq!(grants.exits_by_addresses(&inside, None).known, None, "alice has all of hers");
     assert_eq!(third.exits[1].untranslated, ["fd77::2/128".parse::<IpNet>().unwrap()], "not the IPv4 one");
+}
+
+#[test]
+fn an_exit_is_there_before_its_client_comes() {
+    let mut grants = Grants::default();
+    grants.change(set_exit(Whose::Client("carol".into()), "wan2"), &here()).unwrap();
+    let networks = ["10.77.0.1/24".parse::<IpNet>().unwrap()];
+    let (clients, behind) = (here().clients, BTreeMap::new());
+    let inside = exits::Inside {
+        device: "rw0",
+        clients: &clients,
+        networks: &networks,
+        behind: &behind,
+        global: None,
+    };
+    let waiting = grants.exits_by_addresses(&inside, None);
+    assert_eq!(waiting.exits.len(), 1, "what is not known is held back: {waiting:?}");
+    assert_eq!(waiting.known.as_ref().map(Vec::len), Some(3), "alice's and bob's: {waiting:?}");
 }
 
 #[test]

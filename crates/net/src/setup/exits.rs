@@ -1,17 +1,17 @@
-//! By which interface some clients' traffic leaves this machine, where it is not the one of the default
-//! route.
+//! By which interface some clients' traffic leaves this machine, where it is not the one of the
+//! default route.
 //!
 //! ```text
-//! 29240  iif DEVICE fwmark 0x72650000 goto 29243    clients without an exit, answers, what stays inside
-//! 29240  iif DEVICE fwmark 0x7267 goto 29243        what `super::grant` lets through
-//! 29241  fwmark 0x72650000 + N lookup the same      the way of exit N, while there is one (`super::ways`)
-//! 29242  iif DEVICE unreachable                     the rest
-//! 29243  nop                                        where the first two go on
+//! 29240  iif DEVICE fwmark 0x72650000 goto 29243  clients without an exit, answers, what stays
+//! 29240  iif DEVICE fwmark 0x7267 goto 29243      what `super::grant` lets through
+//! 29241  fwmark 0x72650000 + N lookup the same    the way of exit N, while there is one
+//! 29242  iif DEVICE unreachable                   the rest
+//! 29243  nop                                      where the first two go on
 //! ```
 //!
-//! The firewall says which client's packet is which, and nothing of a client leaves without its mark. So
-//! neither an interface that is gone nor a firewall that somebody flushes lets a client's traffic leave
-//! by another interface.
+//! The firewall says which client's packet is which, and nothing of a client leaves without its
+//! mark. So neither an interface that is gone nor a firewall that somebody flushes lets a client's
+//! traffic leave by another interface.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -78,11 +78,12 @@ impl Exit {
     }
 }
 
-/// Puts `exits` in force in place of those `before`; `None` if that is not known. Their ways out are the
-/// business of [`super::find_ways`], and until then there is none.
+/// Puts `exits` in force in place of those `before`; `None` if that is not known. Their ways out
+/// are the business of [`super::find_ways`], and until then there is none.
 ///
 /// # Errors
-/// `nft` is not there, or the kernel refuses. Then a part is in force, and what is not reaches nothing.
+/// `nft` is not there, or the kernel refuses. Then a part is in force, and what is not reaches
+/// nothing.
 pub fn leave_by(journal: &mut Journal, before: Option<&Exits>, exits: &Exits) -> Result<(), SetupError> {
     let wanted = exits.lasting();
     let stands = |journal: &Journal, change: &Change| journal.changes().contains(change);
@@ -124,8 +125,8 @@ fn replace(journal: &mut Journal, exits: &Exits) -> Result<(), SetupError> {
     }
 }
 
-/// Connections that a client began by another exit end: translated they would be dropped, and else leave
-/// with an address that is not the new one's.
+/// Connections that a client began by another exit end: translated they would be dropped, and else
+/// leave with an address that is not the new one's.
 fn end_flows(before: &Exits, now: &Exits) {
     let (old, new) = (before.by_network(), now.by_network());
     let all = old.keys().chain(new.keys());
@@ -164,8 +165,8 @@ impl Exits {
         all
     }
 
-    /// Tables and rules, in the order in which they are made: all is held back before the firewall says
-    /// what is let through.
+    /// Tables and rules, in the order in which they are made: all is held back before the firewall
+    /// says what is let through.
     fn lasting(&self) -> Vec<Change> {
         if self.exits.is_empty() {
             return Vec::new();
@@ -209,8 +210,8 @@ impl Exits {
         )
     }
 
-    /// Takes the mark from addresses that nobody is known to have, where one of them may be of a client
-    /// with an exit.
+    /// Takes the mark from addresses that nobody is known to have, where one of them may be of a
+    /// client with an exit.
     fn only_known(&self) -> String {
         let Some(known) = &self.known else { return String::new() };
         let is_one = |n: &&IpNet| n.prefix_len() == n.max_prefix_len();

@@ -1,9 +1,9 @@
-//! Clients whose IPv6 addresses the world sees, and who are closed to it: a network of theirs that is
-//! routed to this machine, or lies on a link of it (see [`super::Answers`]).
+//! Clients whose IPv6 addresses the world sees, and who are closed to it: a network of theirs that
+//! is routed to this machine, or lies on a link of it (see [`super::Answers`]).
 //!
 //! ```text
 //! 29230  from all iif lo goto 29234               what this machine says to clients
-//! 29231  from all iif DEVICE goto 29234           what clients say to each other has rules of its own
+//! 29231  from all iif DEVICE goto 29234           what clients say to each other has other rules
 //! 29232  from all fwmark 0x7236 lookup main       what the firewall has let in
 //! 29233  from all to NETWORK prohibit             the rest, and whoever sent it is told
 //! 29234  nop                                      where the first two go on
@@ -26,8 +26,8 @@ pub const GLOBAL_PRIORITY: u32 = 29_230;
 const MAIN: u32 = 254;
 const NFT: Nft = Nft { purpose: "--global6" };
 
-/// What a firewall must not drop on its way to somebody else (RFC 4890 §4.3.1): errors, without which
-/// connections hang, and echoes. Some of them connection tracking cannot put to a connection.
+/// What a firewall must not drop on its way to somebody else (RFC 4890 §4.3.1): errors, without
+/// which connections hang, and echoes. Some of them connection tracking cannot put to a connection.
 const MUST_PASS: &str =
     "destination-unreachable, packet-too-big, time-exceeded, parameter-problem, echo-request, echo-reply";
 
@@ -41,7 +41,8 @@ pub struct GlobalNetwork {
 }
 
 /// Lets clients in `network`, who come in by the bond's `device`, out with their own addresses, and
-/// answers to them in. Nobody opens connections to them, but where [`super::grant`] forwards a port.
+/// answers to them in. Nobody opens connections to them, but where [`super::grant`] forwards a
+/// port.
 ///
 /// Returns sentences about what else on this machine may stand in the way.
 ///
@@ -80,8 +81,8 @@ impl GlobalNetwork {
         table_name("global6", &self.device)
     }
 
-    /// A router that looks whether a neighbour is still there asks the neighbour itself (RFC 4861
-    /// §7.3): with a proxy that question is for this machine, which hears it only where it forwards.
+    /// A router asks a neighbour itself whether it is still there (RFC 4861 §7.3). Where this
+    /// machine answers for the neighbour, it hears that only as something to forward.
     fn rules(&self) -> String {
         let (device, network) = (quoted(&self.device), self.network);
         let to = format!("    iifname != {device} ip6 daddr {network}");

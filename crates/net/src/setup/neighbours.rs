@@ -1,8 +1,8 @@
-//! Answering for addresses of others: neighbour proxies (RFC 4389 §4.1 has the idea, `ip-neighbour(8)`
-//! the kernel's entries).
+//! Answering for addresses of others: neighbour proxies (RFC 4389 §4.1 has the idea,
+//! `ip-neighbour(8)` the kernel's entries).
 //!
-//! A network that is on a link of this machine, and not routed to it, has its addresses asked for there
-//! one by one. The kernel answers for those that it has an entry for.
+//! A network that is on a link of this machine, and not routed to it, has its addresses asked for
+//! there one by one. The kernel answers for those that it has an entry for.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,8 +20,8 @@ use super::{Change, Journal, SetupError, sysctl};
 use crate::links;
 use crate::netlink::Netlink;
 
-/// Entries of an interface for addresses of a network. The journal has these two, by which all entries
-/// are found again: it must not grow with every client.
+/// Entries of an interface for addresses of a network. The journal has these two, by which all
+/// entries are found again: it must not grow with every client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeighbourProxies {
     /// The interface at which others ask.
@@ -50,7 +50,8 @@ pub fn prepare_answers(journal: &mut Journal, proxies: &NeighbourProxies) -> Res
         }
     }
     journal.make(Change::NeighbourProxies(proxies.clone()))?;
-    // The second is for questions to an address itself, which come to be forwarded first (net/ipv6/ip6_output.c, `ip6_forward`).
+    // The second is for questions to an address itself, which come to be forwarded first
+    // (net/ipv6/ip6_output.c, `ip6_forward`).
     sysctl::plan(journal, format!("ipv6/conf/{interface}/proxy_ndp"), "1")?;
     sysctl::plan(journal, "ipv6/conf/all/proxy_ndp".into(), "1")
 }
@@ -70,8 +71,8 @@ impl Answers {
         Answers { proxies, index: None, stand: BTreeSet::new() }
     }
 
-    /// Answers for `addresses` of the network, and for no others. The kernel is asked for those that
-    /// stand where the interface is another, or `anew`.
+    /// Answers for `addresses` of the network, and for no others. The kernel is asked for those
+    /// that stand where the interface is another, or `anew`.
     ///
     /// # Errors
     /// The interface is gone, or the kernel refuses; some may be answered for then.
@@ -96,7 +97,8 @@ impl Answers {
         Ok(())
     }
 
-    /// The interface went, or another of its name came, since the last time: nobody is answered for.
+    /// The interface went, or another of its name came, since the last time: nobody is answered
+    /// for.
     pub fn are_lost(&self) -> bool {
         !self.proxies.index().is_ok_and(|now| now.is_some() && now == self.index)
     }

@@ -1,5 +1,5 @@
-//! The ways out of exits ([`super::Exits`]): for each a table with a default route by its interface, as
-//! this machine's own routes have it.
+//! The ways out of exits ([`super::Exits`]): for each a table with a default route by its
+//! interface, as this machine's own routes have it.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,7 +17,8 @@ use super::{Journal, SetupError, sysctl};
 use crate::links::{self, Link, LinkError, Via};
 use crate::netlink::Netlink;
 
-/// Somewhere that only a default route leads to: of networks that nobody has (RFC 1112 §4, RFC 9637).
+/// Somewhere that only a default route leads to: of networks that nobody has (RFC 1112 §4, RFC
+/// 9637).
 const ANYWHERE: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(240, 0, 0, 1)), IpAddr::V6(Ipv6Addr::new(0x3fff, 0xffff, 0, 0, 0, 0, 0, 1))];
 
@@ -37,9 +38,9 @@ pub struct Way {
     pub leads: [Option<bool>; 2],
 }
 
-/// Gives each exit the way that this machine has by its interface now, and takes away what it has no
-/// more. To be asked again now and then: the kernel drops a route with its interface, and brings none
-/// back.
+/// Gives each exit the way that this machine has by its interface now, and takes away what it has
+/// no more. To be asked again now and then: the kernel drops a route with its interface, and brings
+/// none back.
 ///
 /// # Errors
 /// The kernel does not answer. Ways that there are not lead nowhere.

@@ -1,7 +1,8 @@
-//! Clients whose IPv6 addresses the world sees: this machine goes on answering for those that there are.
+//! Clients whose IPv6 addresses the world sees: this machine goes on answering for those that there
+//! are.
 //!
-//! The kernel is asked on a thread, a few times a second at most: a client's coming costs the data loop
-//! one wish, of which one is as good as many.
+//! The kernel is asked on a thread, a few times a second at most: a client's coming costs the data
+//! loop one wish, of which one is as good as many.
 
 use super::SharedClients;
 use super::grants::SharedJournal;
@@ -38,7 +39,8 @@ struct Work {
 }
 
 impl Global6 {
-    /// Answers for those who are known; without proxies the network is routed here, and nobody asks.
+    /// Answers for those who are known; without proxies the network is routed here, and nobody
+    /// asks.
     pub(crate) fn start(
         journal: &SharedJournal,
         clients: SharedClients,

@@ -40,8 +40,8 @@ fn seen(net: &Net, client: &Namespace, at: &str) -> IpAddr {
     listener.accept().unwrap().1.ip()
 }
 
-/// The visitor connects; there is time for a refusal of the second try, for the first may come while the
-/// socket is busy.
+/// The visitor connects; there is time for a refusal of the second try, for the first may come
+/// while the socket is busy.
 fn knock(net: &Net, to: &str) -> io::Result<TcpStream> {
     let to: SocketAddr = to.parse().unwrap();
     net.visitor.run(|| TcpStream::connect_timeout(&to, SOON)).unwrap()

@@ -18,7 +18,8 @@ const INTERFACES: usize = 64;
 pub(crate) struct Exit {
     /// Its name.
     pub interface: String,
-    /// The clients' global IPv6 network is routed to this machine by it: addresses stay as they are.
+    /// The clients' global IPv6 network is routed to this machine by it: addresses stay as they
+    /// are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub global6: bool,
 }

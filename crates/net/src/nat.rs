@@ -52,6 +52,16 @@ pub fn masquerade_by(
     make(journal, table, networks)
 }
 
+/// Puts the tables of [`masquerade`] in force again: somebody may have flushed the firewall.
+///
+/// # Errors
+/// `nft` refuses.
+pub fn masquerade_again(journal: &mut Journal) -> Result<(), SetupError> {
+    let tables = journal.changes().iter().filter(|c| matches!(c, Change::NatTable(_)));
+    let tables: Vec<Change> = tables.cloned().collect();
+    tables.iter().try_for_each(|table| journal.replace(table, table.clone()))
+}
+
 fn table(device: &str, networks: &[IpNet]) -> Table {
     let networks = networks.iter().map(|n| n.trunc().to_string()).collect();
     Table { device: device.into(), networks, only: None, closed: false }
@@ -61,7 +71,7 @@ fn make(journal: &mut Journal, table: Table, networks: &[IpNet]) -> Result<Vec<S
     let (v4, v6) = (networks.iter().any(|n| n.addr().is_ipv4()), networks.iter().any(|n| n.addr().is_ipv6()));
     journal.make(Change::NatTable(table))?;
     forwarding(journal, v4, v6)?;
-    Ok(obstacles())
+    Ok(obstacles(NFT))
 }
 
 impl Table {
@@ -117,8 +127,8 @@ impl Table {
 }
 
 /// Other tables that forbid forwarding by default: a packet has to pass them all, whatever ours says.
-fn obstacles() -> Vec<String> {
-    let Ok(listing) = NFT.run(&["-j", "list", "chains"], "") else { return Vec::new() };
+pub(crate) fn obstacles(nft: Nft) -> Vec<String> {
+    let Ok(listing) = nft.run(&["-j", "list", "chains"], "") else { return Vec::new() };
     let Ok(json) = serde_json::from_str::<serde_json::Value>(&listing) else { return Vec::new() };
     let chains = json["nftables"].as_array().into_iter().flatten().map(|entry| &entry["chain"]);
     chains

@@ -2,8 +2,9 @@
 
 use crate::bunch::Bunch;
 use crate::commands::{
-    Ap, AuditArgs, Check, Clients, Completions, Drain, FlowsArgs, ForwardArgs, GroupArgs, Invite, LimitArgs,
-    LinkArgs, Mptcp, Pages, PathArgs, PepArgs, QuotaArgs, Repeater, Restore, Revoke, Serve, Status, Up,
+    Ap, AuditArgs, Check, Clients, Completions, Drain, ExitArgs, FlowsArgs, ForwardArgs, GroupArgs, Invite,
+    LimitArgs, LinkArgs, Mptcp, Pages, PathArgs, PepArgs, QuotaArgs, Repeater, Restore, Revoke, Serve,
+    Status, Up,
 };
 use crate::config::File;
 use crate::doctor::Doctor;
@@ -35,8 +36,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Run and manage a bond",
         &[
-            "serve", "clients", "revoke", "forward", "group", "limit", "quota", "audit", "drain", "flows",
-            "top", "web", "restore", "check",
+            "serve", "clients", "revoke", "forward", "group", "limit", "exit", "quota", "audit", "drain",
+            "flows", "top", "web", "restore", "check",
         ],
     ),
     ("Wi-Fi and other links", &["ap", "repeater", "roam", "bunch", "link", "pep", "mptcp", "probe"]),
@@ -102,6 +103,8 @@ pub(crate) enum Command {
     Group(GroupArgs),
     /// Cap a device's rates
     Limit(LimitArgs),
+    /// Let a device's traffic leave the gateway by an interface of its own
+    Exit(ExitArgs),
     /// Give devices a quota of data for a month or a day
     Quota(QuotaArgs),
     /// Show who did what at a gateway, and who came and went
@@ -344,6 +347,7 @@ mod tests {
         for line in [
             "ropewalk serve --state d --listen 0.0.0.0:4500 --tun rw0 --address 10.77.0.1/24",
             "ropewalk serve --state d --listen [::]:4500 --listen 0.0.0.0:1 --address 10.0.0.1/8 --address fd77::1/64 --masquerade",
+            "ropewalk serve --state d --address 2001:db8:1::1/112 --global6 --proxy-ndp eth0",
             "ropewalk invite alice --state d --endpoint gw.example.org:4500 --endpoint [2001:db8::1]:4500",
             "ropewalk up - --state d --kill-switch --route 0.0.0.0/0",
             "ropewalk up --token-file f --state d",
@@ -386,6 +390,10 @@ mod tests {
             "ropewalk limit set alice --down 20Mbit --up 500kbit --state d",
             "ropewalk limit remove alice",
             "ropewalk limit list",
+            "ropewalk exit set alice wan2 --global6 --state d",
+            "ropewalk exit set home wan2 --group",
+            "ropewalk exit remove home --group",
+            "ropewalk exit list --json",
             "ropewalk audit alice --json --state d",
             "ropewalk up --state d --dns 10.77.0.1 --dns-domain corp.example --dns-domain lan",
             "ropewalk drain --state d",

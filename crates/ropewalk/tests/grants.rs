@@ -8,6 +8,10 @@
 //! ```
 
 mod common;
+#[path = "grants/exits.rs"]
+mod exits;
+#[path = "grants/global6.rs"]
+mod global6;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -23,7 +27,7 @@ struct Net {
     visitor: Namespace,
     clients: Vec<(&'static str, Namespace)>,
     states: States,
-    _topology: Topology,
+    topology: Topology,
 }
 
 fn net(name: &str, clients: &[&'static str]) -> Net {
@@ -36,7 +40,7 @@ fn net(name: &str, clients: &[&'static str]) -> Net {
     cable(&visitor, 9);
     let clients: Vec<_> = clients.iter().map(|name| (*name, topology.namespace(name).unwrap())).collect();
     clients.iter().enumerate().for_each(|(i, (_, client))| cable(client, i + 1));
-    Net { gateway, visitor, clients, states: States::new(name), _topology: topology }
+    Net { gateway, visitor, clients, states: States::new(name), topology }
 }
 
 impl Net {
@@ -54,6 +58,10 @@ impl Net {
 
     /// Invites the client with this number, and connects it; everything goes through the bond.
     fn up(&self, number: usize) -> Process {
+        self.up_with(number, &[])
+    }
+
+    fn up_with(&self, number: usize, more: &[&str]) -> Process {
         let (name, namespace) = &self.clients[number];
         let endpoint = format!("10.1.{}.2:4500", number + 1);
         let (code, token, error) =
@@ -62,7 +70,7 @@ impl Net {
         let state = self.states.of(name);
         let args =
             ["up", token.trim(), "--state", &state, "--tun", "rw0", "--path", "wan1", "--route", "0.0.0.0/0"];
-        let mut client = namespace.start(BINARY, args).unwrap();
+        let mut client = namespace.start(BINARY, args.iter().chain(more)).unwrap();
         client.wait_for_line("connected", SOON).unwrap();
         client
     }

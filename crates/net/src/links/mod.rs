@@ -12,6 +12,7 @@ mod watch;
 
 pub use list::{Address, Link, Unusable, list};
 pub use neighbour::neighbour;
+pub(crate) use route::route_of;
 pub use route::{Via, interface_towards, route_via};
 pub use watch::{Change, Changes, Follower};
 

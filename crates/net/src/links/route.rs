@@ -36,6 +36,28 @@ pub fn route_via(index: u32, destination: IpAddr) -> Result<Option<Via>, LinkErr
     }
 }
 
+/// The entry of the kernel's tables that a packet with `mark` to `destination` goes by: its table, its
+/// interface's index, and the next hop. `None` if there is none.
+pub(crate) fn route_of(
+    mark: u32,
+    destination: IpAddr,
+) -> Result<Option<(u32, u32, Option<IpAddr>)>, LinkError> {
+    let mut request = lookup(0, destination);
+    request.attributes.truncate(1);
+    request.attributes.push(RouteAttribute::Mark(mark));
+    let route = match Netlink::open()?.get(RouteNetlinkMessage::GetRoute(request)) {
+        Ok(Some(RouteNetlinkMessage::NewRoute(route))) => route,
+        Ok(_) => return Ok(None),
+        Err(error) if means_no_route(&error) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let number = |wanted: fn(&RouteAttribute) -> Option<u32>| route.attributes.iter().find_map(wanted);
+    let index = number(|a| if let RouteAttribute::Oif(index) = a { Some(*index) } else { None });
+    let table = number(|a| if let RouteAttribute::Table(table) = a { Some(*table) } else { None });
+    let gateway = index.and_then(|index| read(&route, index)).and_then(|via| via.gateway);
+    Ok(table.zip(index).map(|(table, index)| (table, index, gateway)))
+}
+
 /// The interface by which this machine's packets to `destination` leave; `None` if there is no way.
 pub fn interface_towards(destination: IpAddr) -> Result<Option<String>, LinkError> {
     let mut request = lookup(0, destination);
@@ -80,7 +102,12 @@ pub(super) fn read(route: &RouteMessage, index: u32) -> Option<Via> {
             RouteAttribute::Gateway(address) => via.gateway = ip(address),
             RouteAttribute::PrefSource(address) => via.source = ip(address),
             RouteAttribute::MultiPath(hops) => {
-                leaves_by_us |= hops.iter().any(|hop| hop.interface_index == index);
+                let Some(hop) = hops.iter().find(|hop| hop.interface_index == index) else { continue };
+                leaves_by_us = true;
+                via.gateway = hop.attributes.iter().find_map(|a| match a {
+                    RouteAttribute::Gateway(address) => ip(address),
+                    _ => None,
+                });
             }
             // A nexthop object: the lookup was bound to the interface, so it is one of the object's.
             RouteAttribute::NhId(_) => leaves_by_us = true,
@@ -101,4 +128,28 @@ fn ip(address: &RouteAddress) -> Option<IpAddr> {
 fn means_no_route(error: &io::Error) -> bool {
     let none = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENODEV, libc::EACCES, libc::EINVAL];
     error.raw_os_error().is_some_and(|code| none.contains(&code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netlink_packet_route::route::RouteNextHop;
+
+    #[test]
+    fn a_route_with_several_hops_leads_by_each_of_them() {
+        let hop = |index, gateway: [u8; 4]| {
+            let mut hop = RouteNextHop::default();
+            hop.interface_index = index;
+            hop.attributes = vec![RouteAttribute::Gateway(RouteAddress::Inet(gateway.into()))];
+            hop
+        };
+        let mut route = RouteMessage::default();
+        route.header.kind = RouteType::Unicast;
+        route.attributes =
+            vec![RouteAttribute::MultiPath(vec![hop(2, [192, 0, 2, 1]), hop(3, [198, 51, 100, 1])])];
+        let gateway = |index| read(&route, index).and_then(|via| via.gateway);
+        assert_eq!(gateway(3), Some(IpAddr::from([198, 51, 100, 1])));
+        assert_eq!(gateway(2), Some(IpAddr::from([192, 0, 2, 1])));
+        assert_eq!(read(&route, 4), None);
+    }
 }

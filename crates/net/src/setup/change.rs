@@ -5,12 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::SetupError;
 use super::capture::Capture;
 use super::classes::Classes;
+use super::exits::ExitMarks;
 use super::firewall::{Guard, KillSwitch};
+use super::global::GlobalNetwork;
 use super::grants::Grants;
+use super::neighbours::NeighbourProxies;
 use super::quotas::Quotas;
 use super::rts::{RtsThreshold, Tries};
 use super::rule::Rule;
 use super::sysctl::Sysctl;
+use super::ways::ExitTable;
 
 /// A change that can be made and taken back. Taking back what is not there (any more) is no error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +54,14 @@ pub enum Change {
     Grants(Grants),
     /// Another: whose quota is used up.
     Quotas(Quotas),
+    /// Another: whose addresses the world sees.
+    GlobalNetwork(GlobalNetwork),
+    /// Addresses that this machine answers for.
+    NeighbourProxies(NeighbourProxies),
+    /// A table of the firewall: by which exit clients leave.
+    ExitMarks(ExitMarks),
+    /// The routes of an exit.
+    ExitTable(ExitTable),
 }
 
 impl Change {
@@ -72,6 +84,10 @@ impl Change {
             Change::KillSwitch(switch) => switch.add(),
             Change::Grants(grants) => grants.add(),
             Change::Quotas(quotas) => quotas.add(),
+            Change::GlobalNetwork(network) => network.add(),
+            Change::NeighbourProxies(proxies) => proxies.add(),
+            Change::ExitMarks(marks) => marks.add(),
+            Change::ExitTable(table) => table.add(),
         }
     }
 
@@ -94,6 +110,10 @@ impl Change {
             Change::KillSwitch(switch) => switch.delete(),
             Change::Grants(grants) => grants.delete(),
             Change::Quotas(quotas) => quotas.delete(),
+            Change::GlobalNetwork(network) => network.delete(),
+            Change::NeighbourProxies(proxies) => proxies.delete(),
+            Change::ExitMarks(marks) => marks.delete(),
+            Change::ExitTable(table) => table.delete(),
         }
     }
 

@@ -34,14 +34,18 @@ const PROTO_DST_PORT: u16 = 3;
 /// `IPS_DST_NAT`: the destination was translated.
 const DST_NAT: u32 = 1 << 5;
 
-/// A flow whose destination was translated.
+/// A flow with ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flow {
     pub(super) protocol: Protocol,
+    /// Who began it.
+    pub(super) from: IpAddr,
     /// The port that it was sent to at first.
     pub(super) port: u16,
-    /// Where it was led.
+    /// Where it was led; without translation where it was sent.
     pub(super) to: SocketAddr,
+    /// Its destination was translated.
+    pub(super) translated: bool,
 }
 
 /// A message as it comes or goes.
@@ -73,15 +77,18 @@ impl NetlinkDeserializable for Message {
     }
 }
 
-/// Deletes the entries of the flows that `ends` chooses. Of those that cannot be deleted it says
-/// so at the end, after the others.
-pub(super) fn end(ends: impl Fn(&Flow) -> bool) -> io::Result<()> {
+/// Deletes the entries of the flows that `ends` chooses, of all flows or of those alone whose
+/// destination was translated. Of those that cannot be deleted it says so at the end, after the others.
+pub(super) fn end(all: bool, ends: impl Fn(&Flow) -> bool) -> io::Result<()> {
     let mut netlink = Netlink::open_netfilter()?;
-    // Older kernels tell of all entries all the same.
-    let body = [vec![0; HEAD], nla(STATUS, &DST_NAT.to_be_bytes())].concat();
+    let mut body = vec![0; HEAD];
+    if !all {
+        // Older kernels tell of all entries all the same.
+        body.extend(nla(STATUS, &DST_NAT.to_be_bytes()));
+    }
     let mut orders = Vec::new();
     netlink.each(Message { kind: GET, body }, NLM_F_DUMP, |entry| {
-        if read(&entry.body).is_some_and(|flow| ends(&flow)) {
+        if read(&entry.body).is_some_and(|flow| (all || flow.translated) && ends(&flow)) {
             orders.extend(deletion(&entry.body));
         }
     })?;
@@ -97,13 +104,10 @@ pub(super) fn end(ends: impl Fn(&Flow) -> bool) -> io::Result<()> {
     outcome
 }
 
-/// The flow of an entry, if its destination was translated and it has ports.
+/// The flow of an entry, if it has ports.
 fn read(entry: &[u8]) -> Option<Flow> {
     let attributes = entry.get(HEAD..)?;
     let status = u32::from_be_bytes(*find(attributes, STATUS)?.first_chunk()?);
-    if status & DST_NAT == 0 {
-        return None;
-    }
     // Answers come from where the flow was led.
     let (there, back) = (find(attributes, TUPLE_ORIG)?, find(attributes, TUPLE_REPLY)?);
     let protocol = match i32::from(*find(find(there, TUPLE_PROTO)?, PROTO_NUM)?.first()?) {
@@ -111,13 +115,17 @@ fn read(entry: &[u8]) -> Option<Flow> {
         libc::IPPROTO_UDP => Protocol::Udp,
         _ => return None,
     };
-    let addresses = find(back, TUPLE_IP)?;
-    let address = match find(addresses, IP_V4_SRC) {
+    let to = SocketAddr::new(source(back)?, port(back, PROTO_SRC_PORT)?);
+    let (from, port) = (source(there)?, port(there, PROTO_DST_PORT)?);
+    Some(Flow { protocol, from, port, to, translated: status & DST_NAT != 0 })
+}
+
+fn source(tuple: &[u8]) -> Option<IpAddr> {
+    let addresses = find(tuple, TUPLE_IP)?;
+    Some(match find(addresses, IP_V4_SRC) {
         Some(v4) => IpAddr::from(*v4.first_chunk::<4>()?),
         None => IpAddr::from(*find(addresses, IP_V6_SRC)?.first_chunk::<16>()?),
-    };
-    let to = SocketAddr::new(address, port(back, PROTO_SRC_PORT)?);
-    Some(Flow { protocol, port: port(there, PROTO_DST_PORT)?, to })
+    })
 }
 
 fn port(tuple: &[u8], kind: u16) -> Option<u16> {
@@ -169,16 +177,19 @@ mod tests {
     }
 
     #[test]
-    fn translated_flows_are_read_and_no_others() {
+    fn flows_with_ports_are_read_and_no_others() {
         let v4: [&[u8]; 3] = [&[10, 1, 9, 1], &[10, 1, 9, 2], &[10, 77, 0, 2]];
         let there = |to: &str| SocketAddr::new(to.parse().unwrap(), 80);
         let tcp = entry(v4, libc::IPPROTO_TCP, 0x1ae);
-        let flow = Flow { protocol: Protocol::Tcp, port: 8080, to: there("10.77.0.2") };
+        let (from, to) = ([10, 1, 9, 1].into(), there("10.77.0.2"));
+        let flow = Flow { protocol: Protocol::Tcp, from, port: 8080, to, translated: true };
         assert_eq!(read(&tcp), Some(flow));
         let udp = entry([&[1; 16], &[2; 16], &[3; 16]], libc::IPPROTO_UDP, DST_NAT);
-        let to = there("303:303:303:303:303:303:303:303");
-        assert_eq!(read(&udp), Some(Flow { protocol: Protocol::Udp, port: 8080, to }));
-        assert_eq!(read(&entry(v4, libc::IPPROTO_TCP, !DST_NAT)), None);
+        let (from, to) = (IpAddr::from([1; 16]), there("303:303:303:303:303:303:303:303"));
+        let flow6 = Flow { protocol: Protocol::Udp, from, port: 8080, to, translated: true };
+        assert_eq!(read(&udp), Some(flow6));
+        let plain = read(&entry(v4, libc::IPPROTO_TCP, !DST_NAT));
+        assert_eq!(plain, Some(Flow { translated: false, ..flow }));
         assert_eq!(read(&entry(v4, libc::IPPROTO_ICMP, DST_NAT)), None);
         // The last eight bytes are the entry's number.
         (0..tcp.len() - 8).for_each(|length| assert_eq!(read(&tcp[..length]), None, "{length} bytes"));

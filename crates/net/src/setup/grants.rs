@@ -8,10 +8,11 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv6Net};
 use serde::{Deserialize, Serialize};
 
 use super::conntrack::{self, Flow};
+use super::global::GLOBAL_MARK;
 use super::rule::{Rule, RuleKind};
 use super::sysctl::{forward_no_more, forwarding};
 use super::{Change, Journal, SetupError};
@@ -96,6 +97,10 @@ pub struct Grants {
     /// clients nothing else than this.
     #[serde(skip)]
     pub closed: [bool; 2],
+    /// The clients' network whose addresses the world sees ([`super::let_through`]): there a forwarded
+    /// port is open at the client's own address, too.
+    #[serde(skip)]
+    pub global: Option<Ipv6Net>,
 }
 
 /// Puts `grants` in force in place of those before. `networks` are those of the clients.
@@ -172,18 +177,28 @@ impl Grants {
         if self.forwards.is_empty() && self.ended.is_empty() {
             return;
         }
-        if let Err(error) = conntrack::end(|flow| self.is_withdrawn(flow, networks)) {
+        let all = self.global.is_some();
+        if let Err(error) = conntrack::end(all, |flow| self.is_withdrawn(flow, networks)) {
             tracing::warn!("connections through ports that are forwarded no more may go on: {error}");
         }
     }
 
     /// It goes to a client through a port that was forwarded, but not by what is granted now.
     fn is_withdrawn(&self, flow: &Flow, networks: &[IpNet]) -> bool {
-        let ports = (flow.protocol, flow.port, flow.to.port());
-        let same = |f: &Forward| (f.protocol, f.port, f.to) == ports;
-        let was = self.ended.contains(&ports) || self.forwards.iter().any(same);
+        let inside = |address: IpAddr| networks.iter().any(|n| n.contains(&address));
+        // At its own address a client is reached at its port, whichever is this machine's.
+        let passes = |protocol, port, to| {
+            (protocol, to) == (flow.protocol, flow.to.port()) && (!flow.translated || port == flow.port)
+        };
+        let same = |f: &Forward| passes(f.protocol, f.port, f.to);
+        let was = self.ended.iter().any(|e| passes(e.0, e.1, e.2)) || self.forwards.iter().any(same);
         let is = self.forwards.iter().any(|f| same(f) && f.address == flow.to.ip());
-        was && !is && networks.iter().any(|n| n.contains(&flow.to.ip()))
+        let came = flow.translated || (self.is_global(flow.to.ip()) && !inside(flow.from));
+        was && !is && came && inside(flow.to.ip())
+    }
+
+    fn is_global(&self, address: IpAddr) -> bool {
+        matches!((address, self.global), (IpAddr::V6(address), Some(network)) if network.contains(&address))
     }
 
     /// Whether packets are forwarded for their sake, of IPv4 and of IPv6.
@@ -207,7 +222,7 @@ impl Grants {
     fn rules(&self) -> String {
         let (limits, up) = self.uploads();
         let closed = self.closed().unwrap_or_default();
-        let (ports, ended) = (self.ports(), self.ended());
+        let (ports, ended) = (self.ports() + &self.open(), self.ended());
         format!("{limits}{ports}{ended}{up}{}{}{closed}", self.between(), self.downloads())
     }
 
@@ -234,6 +249,20 @@ impl Grants {
         let from: String = self.forwards.iter().filter(|f| f.masquerade).map(hidden).collect();
         chain("ports", "nat hook prerouting priority -100", &into)
             + &chain("visitors", "nat hook postrouting priority 100", &from)
+    }
+
+    /// Marks what comes to forwarded ports at clients' own addresses, after the chain that takes marks
+    /// away which are others'.
+    fn open(&self) -> String {
+        let device = quoted(&self.device);
+        let mark = |f: &Forward| {
+            let (address, protocol, port) = (f.address, f.protocol.name(), f.to);
+            format!(
+                "    iifname != {device} ip6 daddr {address} {protocol} dport {port} meta mark set {GLOBAL_MARK}\n"
+            )
+        };
+        let rules: String = self.forwards.iter().filter(|f| self.is_global(f.address)).map(mark).collect();
+        chain("open", "filter hook prerouting priority -80", &rules)
     }
 
     /// A client's end of a connection that ended with its forward must not go on as a new one: a
@@ -426,6 +455,7 @@ mod tests {
                 up_bps: Some(2_000_000),
             }],
             closed: [true, false],
+            global: None,
         }
     }
 
@@ -480,8 +510,34 @@ mod tests {
             (Protocol::Tcp, 9090, "10.77.0.2:443", false),
             (Protocol::Tcp, 8081, "192.168.0.2:443", false),
         ] {
-            let flow = Flow { protocol, port, to: to.parse().unwrap() };
+            let from = [10, 1, 9, 1].into();
+            let flow = Flow { protocol, from, port, to: to.parse().unwrap(), translated: true };
             assert_eq!(grants().is_withdrawn(&flow, &networks), ends, "{flow:?}");
+        }
+    }
+
+    #[test]
+    fn a_port_is_open_at_the_address_that_the_world_sees() {
+        let mut grants = grants();
+        assert!(!grants.rules().contains("chain open"), "{}", grants.rules());
+        grants.global = Some("fd77::/64".parse().unwrap());
+        let line = "iifname != \"rw0\" ip6 daddr fd77::2 udp dport 80 meta mark set 29238\n";
+        let rules = grants.rules();
+        assert!(rules.contains(line) && !rules.contains("daddr 10.77.0.2 tcp dport 80 meta mark"), "{rules}");
+        grants.ended.push((Protocol::Udp, 9999, 53));
+        let networks: [IpNet; 2] = ["10.77.0.1/24".parse().unwrap(), "fd77::1/64".parse().unwrap()];
+        for (protocol, from, to, ends) in [
+            (Protocol::Udp, "2001:db8::9", "[fd77::2]:53", true),
+            (Protocol::Udp, "2001:db8::9", "[fd77::2]:80", false),
+            (Protocol::Udp, "2001:db8::9", "[fd77::3]:80", true),
+            // What clients say to each other, or others to each other, was never through a port.
+            (Protocol::Udp, "fd77::3", "[fd77::2]:53", false),
+            (Protocol::Udp, "fd77::2", "[2001:db8::9]:53", false),
+            (Protocol::Tcp, "2001:db8::9", "[fd77::2]:22", false),
+        ] {
+            let (from, to) = (from.parse().unwrap(), to.parse::<std::net::SocketAddr>().unwrap());
+            let flow = Flow { protocol, from, port: to.port(), to, translated: false };
+            assert_eq!(grants.is_withdrawn(&flow, &networks), ends, "{flow:?}");
         }
     }
 

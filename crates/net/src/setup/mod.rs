@@ -12,15 +12,19 @@ mod classes;
 pub(crate) mod conntrack;
 mod device;
 mod divert;
+mod exits;
 mod firewall;
+mod global;
 mod grants;
 mod journal;
+mod neighbours;
 mod quotas;
 mod routes;
 mod rts;
 mod rule;
 mod station;
 mod sysctl;
+mod ways;
 
 pub use bridge::{find_bridge, join_bridge};
 pub use capture::{CAPTURE_MARK, CAPTURE_PRIORITY, CAPTURE_TABLE, Capture, capture, release};
@@ -29,16 +33,20 @@ pub(crate) use classes::BACKGROUND;
 pub use classes::{Classes, classes};
 pub use device::{DeviceConfig, configure, remove_address};
 pub use divert::{DIVERT_PRIORITY, DIVERT_TABLE, divert, is_forwarding, translates_addresses};
+pub use exits::{EXIT_MARK, EXIT_PRIORITY, Exit, ExitMarks, Exits, leave_by};
 pub use firewall::{Guard, KillSwitch, guard, kill_switch};
+pub use global::{GLOBAL_MARK, GLOBAL_PRIORITY, GlobalNetwork, let_through};
 pub use grants::{Forward, GROUP_MARK, GROUP_PRIORITY, Grants, Limit, Protocol, grant};
 pub(crate) use journal::read_any;
 pub use journal::{Journal, cleanup_stale};
+pub use neighbours::{Answers, NeighbourProxies, prepare_answers};
 pub use quotas::{Hold, Quotas, hold_back};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rts::{RtsThreshold, Tries, is_worth_protecting, protect};
 pub use rule::{Rule, RuleKind};
 pub use station::{StationAddress, StationNetwork};
 pub use sysctl::{Sysctl, forwarding, liberal_tracking, reverse_path};
+pub use ways::{ExitTable, Way, find_ways};
 
 use std::io;
 use std::path::PathBuf;
@@ -63,6 +71,19 @@ pub enum SetupError {
     /// The bridge is not there.
     #[error("there is no bridge named `{0}`: make it (`ip link add {0} type bridge`), or leave the key out")]
     NoBridge(String),
+    /// An interface is not there.
+    #[error("there is no network interface named `{0}`")]
+    NoInterface(String),
+    /// Clients' addresses are to be answered for at an interface that is on the whole of their network.
+    #[error(
+        "{interface} is on {network}, which has no addresses left for clients: give --address a part of it, with a longer prefix"
+    )]
+    SameNetwork {
+        /// The interface.
+        interface: String,
+        /// Its network.
+        network: ipnet::Ipv6Net,
+    },
     /// Another bond has taken the default route.
     #[error(
         "policy rules of another bond are in the way (`ip rule` shows them at {PRIORITY_BASE}): only one can have the \

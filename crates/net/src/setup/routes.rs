@@ -128,7 +128,8 @@ pub(super) fn route_by(index: u32, network: IpNet, table: u32) -> Result<(), Set
     })
 }
 
-fn message(index: u32, network: IpNet, table: u32) -> RouteMessage {
+/// A route to `network` by the interface with this index.
+pub(super) fn message(index: u32, network: IpNet, table: u32) -> RouteMessage {
     let v4 = network.addr().is_ipv4();
     let mut message = RouteMessage::default();
     message.header = RouteHeader {

@@ -82,10 +82,29 @@ pub enum RuleKind {
         /// The mark.
         mark: u32,
     },
+    /// Packets with the mark that came in by the interface go on at the rule with the given priority.
+    InMarkGoto {
+        /// The interface's name.
+        interface: String,
+        /// The mark.
+        mark: u32,
+        /// The priority of the rule to go on at.
+        target: u32,
+    },
+    /// Packets that came in by the interface go nowhere, and whoever sent them is told.
+    InToUnreachable {
+        /// The interface's name.
+        interface: String,
+    },
     /// Packets to the network that came in by the interface go nowhere, and nobody is told.
     InToNowhere {
         /// The interface's name.
         interface: String,
+        /// The network.
+        network: IpNet,
+    },
+    /// Packets to the network go nowhere, and whoever sent them is told that it is forbidden.
+    ToProhibited {
         /// The network.
         network: IpNet,
     },
@@ -165,6 +184,19 @@ impl Rule {
                 RuleAttribute::FwMask(u32::MAX),
                 RuleAttribute::Table(MAIN),
             ]),
+            RuleKind::InMarkGoto { interface, mark, target } => {
+                header.action = RuleAction::Goto;
+                attributes.extend([
+                    RuleAttribute::Iifname(interface.clone()),
+                    RuleAttribute::FwMark(*mark),
+                    RuleAttribute::FwMask(u32::MAX),
+                    RuleAttribute::Goto(*target),
+                ]);
+            }
+            RuleKind::InToUnreachable { interface } => {
+                header.action = RuleAction::Unreachable;
+                attributes.push(RuleAttribute::Iifname(interface.clone()));
+            }
             RuleKind::InToNowhere { interface, network } => {
                 header.action = RuleAction::Blackhole;
                 header.dst_len = network.prefix_len();
@@ -172,6 +204,11 @@ impl Rule {
                     RuleAttribute::Iifname(interface.clone()),
                     RuleAttribute::Destination(network.addr()),
                 ]);
+            }
+            RuleKind::ToProhibited { network } => {
+                header.action = RuleAction::Prohibit;
+                header.dst_len = network.prefix_len();
+                attributes.push(RuleAttribute::Destination(network.addr()));
             }
             RuleKind::TcpToTable { table } => {
                 attributes.extend([RuleAttribute::IpProtocol(IpProtocol::Tcp), RuleAttribute::Table(*table)]);

@@ -87,6 +87,14 @@ pub fn reverse_path(journal: &mut Journal, interface: &str) -> Result<(), SetupE
     Ok(())
 }
 
+/// Takes [`reverse_path`] back for an interface.
+pub(super) fn reverse_path_again(journal: &mut Journal, interface: &str) -> Result<(), SetupError> {
+    let ours = format!("ipv4/conf/{interface}/rp_filter");
+    let made = journal.changes().iter().filter(|c| matches!(c, Change::Sysctl(s) if s.key == ours));
+    let made: Vec<Change> = made.cloned().collect();
+    made.iter().rev().try_for_each(|change| journal.undo(change))
+}
+
 /// Connection tracking does not call segments invalid whose numbers it did not expect: a proxy in
 /// front of it acknowledges and repeats what it has not seen. Does nothing where there is no
 /// connection tracking.
@@ -103,7 +111,8 @@ pub(super) fn insist(key: &str, value: &str) {
     }
 }
 
-fn plan(journal: &mut Journal, key: String, after: &str) -> Result<(), SetupError> {
+/// Gives a setting its value, if it has another and is there.
+pub(super) fn plan(journal: &mut Journal, key: String, after: &str) -> Result<(), SetupError> {
     match Sysctl::plan(key, after) {
         Some(sysctl) => journal.make(Change::Sysctl(sysctl)),
         None => Ok(()),

@@ -1,13 +1,15 @@
-//! `ropewalk forward`, `group` and `limit`: what a gateway grants to its clients.
+//! `ropewalk forward`, `group`, `limit` and `exit`: what a gateway grants to its clients.
 
 use super::invite::lock;
-use crate::cli::Which;
+use crate::cli::{Which, interface};
 use crate::config::BitRate;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::gateway::audit::{self, Entry};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
-use crate::gateway::grants::{Change, Circumstances, FILE, Forward, Grants, Limit, listening as in_use};
+use crate::gateway::grants::{
+    Change, Circumstances, Exit, FILE, Forward, Grants, Limit, Whose, interfaces, listening as in_use,
+};
 use crate::state::StateDir;
 use crate::state::clients::{Clients, FILE as CLIENTS_FILE};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -129,6 +131,48 @@ pub(crate) enum LimitCommand {
     List(ListArgs),
 }
 
+/// `ropewalk exit`.
+#[derive(Debug, Args)]
+pub(crate) struct ExitArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ExitCommand,
+}
+
+/// What can be done with exits.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExitCommand {
+    /// Let all that a device sends to other networks leave by an interface, and by no other
+    Set {
+        /// Name of the device
+        name: String,
+        /// Interface of the gateway's machine
+        #[arg(value_name = "IFACE", value_parser = interface)]
+        interface: String,
+        /// The name is a group's: for its members without an exit of their own
+        #[arg(long)]
+        group: bool,
+        /// The devices' IPv6 network (`serve --global6`) is routed to the gateway by this interface:
+        /// do not translate it
+        #[arg(long)]
+        global6: bool,
+        #[command(flatten)]
+        state: Which,
+    },
+    /// Let it leave as the gateway's own
+    Remove {
+        /// Name of the device
+        name: String,
+        /// The name is a group's
+        #[arg(long)]
+        group: bool,
+        #[command(flatten)]
+        state: Which,
+    },
+    /// List exits
+    List(ListArgs),
+}
+
 /// How what is granted is listed.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -200,6 +244,29 @@ pub(super) fn limit(args: LimitArgs) -> anyhow::Result<()> {
     }
 }
 
+/// `ropewalk exit`.
+pub(super) fn exit(args: ExitArgs) -> anyhow::Result<()> {
+    let whose = |name, group| if group { Whose::Group(name) } else { Whose::Client(name) };
+    match args.command {
+        ExitCommand::Set { name, interface, group, global6, state } => {
+            change(&state, Change::ExitSet { whose: whose(name, group), exit: Exit { interface, global6 } })
+        }
+        ExitCommand::Remove { name, group, state } => {
+            change(&state, Change::ExitRemove { whose: whose(name, group) })
+        }
+        ExitCommand::List(args) => {
+            let exits = granted(&args.state)?.exits;
+            let clients = exits.clients.iter().map(|(name, exit)| (Whose::Client(name.clone()), exit));
+            let groups = exits.groups.iter().map(|(name, exit)| (Whose::Group(name.clone()), exit));
+            let lines = clients.chain(groups).map(|(whose, exit)| {
+                let how = if exit.global6 { "  (IPv6 untranslated)" } else { "" };
+                format!("{whose}  {}{how}", exit.interface)
+            });
+            show(&args, &exits, lines, "every client leaves as the gateway does")
+        }
+    }
+}
+
 /// Makes a change at the running gateway, or on its files.
 fn change(state: &Which, change: Change) -> anyhow::Result<()> {
     let state = state.find()?;
@@ -218,6 +285,10 @@ fn change(state: &Which, change: Change) -> anyhow::Result<()> {
         clients,
         taken: listening.ports().into_iter().chain(in_use()).collect(),
         all_joined: false,
+        device: listening.device.clone(),
+        interfaces: interfaces(),
+        // Only a running gateway knows.
+        lets_nobody_out: false,
     };
     let mut grants: Grants = dir.read_json(FILE)?.unwrap_or_default();
     let said = grants.change(change, &here)?;

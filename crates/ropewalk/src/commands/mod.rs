@@ -27,7 +27,7 @@ pub(crate) use drain::Drain;
 pub(crate) use flows::FlowsArgs;
 #[cfg(feature = "web")]
 pub(crate) use flows::flows;
-pub(crate) use grants::{ForwardArgs, GroupArgs, LimitArgs};
+pub(crate) use grants::{ExitArgs, ForwardArgs, GroupArgs, LimitArgs};
 pub(crate) use invite::{Invite, create_token, run as invite};
 pub(crate) use link::LinkArgs;
 pub(crate) use mptcp::Mptcp;
@@ -55,6 +55,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Forward(args) => grants::forward(args),
         Command::Group(args) => grants::group(args),
         Command::Limit(args) => grants::limit(args),
+        Command::Exit(args) => grants::exit(args),
         Command::Quota(args) => quota::run(args),
         Command::Audit(args) => audit::run(&args),
         Command::Drain(args) => drain::run(&args),

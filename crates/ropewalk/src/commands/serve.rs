@@ -1,6 +1,6 @@
 //! `ropewalk serve`.
 
-use crate::cli::{Daemon, LogFormat, State, StoreArgs};
+use crate::cli::{Daemon, LogFormat, State, StoreArgs, interface};
 use crate::config::{File, Name, dedicated};
 use crate::control::protocol::Request;
 use crate::control::server::Server;
@@ -8,9 +8,11 @@ use crate::daemon::{
     Core, DEVICE_QUEUE, Devices, Links, Outbox, Reload, Running, entropy, mailbox, run as run_loop,
     take_precedence,
 };
+use crate::exit::{Code, failure};
 use crate::gateway::audit::{Audit, Entry};
 use crate::gateway::control::{GatewayControl, choose};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening, by_tls};
+use crate::gateway::global6::Global6;
 use crate::gateway::grants::{Keeper, Machine, SharedJournal};
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::quotas::Quotas;
@@ -23,12 +25,15 @@ use crate::store::{Fleet, Reach, StoreSettings};
 use crate::{logging, metrics};
 use anyhow::Context;
 use clap::Args;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv6Net};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
 use ropewalk_fleet::Evict;
 use ropewalk_net::poll::Signals;
-use ropewalk_net::setup::{DeviceConfig, Journal, Protocol, Routes, configure, forwarding};
+use ropewalk_net::setup::{
+    DeviceConfig, GlobalNetwork, Journal, NeighbourProxies, Protocol, Routes, configure, forwarding,
+    let_through, prepare_answers,
+};
 use ropewalk_net::tls::{Identity, Listeners};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
@@ -64,6 +69,14 @@ pub(crate) struct Serve {
     /// Let clients reach the internet through this gateway (nftables, forwarding)
     #[arg(long)]
     pub masquerade: bool,
+    /// The IPv6 network of --address is global: the world sees clients' addresses there, and opens
+    /// no connection to them but where `ropewalk forward` says so
+    #[arg(long)]
+    pub global6: bool,
+    /// That network is on the link of this interface, not routed to this machine: answer neighbour
+    /// solicitations for clients there
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub proxy_ndp: Option<String>,
     /// Let clients reach each other through the bond
     #[arg(long)]
     pub client_to_client: bool,
@@ -152,6 +165,8 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
         serve.address = vec!["10.77.0.1/24".parse()?];
     }
     serve.masquerade |= args.masquerade;
+    serve.global6 |= args.global6;
+    serve.proxy_ndp = args.proxy_ndp.or(serve.proxy_ndp.take());
     serve.client_to_client |= args.client_to_client;
     serve.tun = args.daemon.tun.or(serve.tun.take());
     let StoreArgs { store, store_ca, store_cert, store_key } = args.store;
@@ -161,6 +176,7 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     serve.store_key = store_key.or(serve.store_key.take());
     serve.name = args.name.or(serve.name.take());
     let pool = Pool::new(&serve.address)?;
+    serve.check_global6().map_err(|(_, why)| failure(Code::Usage, why))?;
     Ok(GatewayOptions { file, reload, state: args.state.dir, pool, backhaul: None, behind: Vec::new() })
 }
 
@@ -207,6 +223,11 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     let leaving = clients.clone();
     let layer_3 = ports.is_none();
     let mut gateway = Gateway::new(clients.clone(), reload, ports, noted, now);
+    if let Some(network) = file.serve.global_network() {
+        let device = running.core.devices.name();
+        let all = of_global6(&file, device, network);
+        gateway.has_global6(Global6::start(journal, clients.clone(), all)?);
+    }
     let quotas = layer_3.then(|| Quotas::start(clients.clone(), journal, running.core.devices.name()));
     let quotas = quotas.transpose()?;
     match quotas.clone() {
@@ -272,12 +293,16 @@ fn machine(options: &GatewayOptions, opened: &Opened, all_joined: bool, in_fleet
     let GatewayOptions { file, pool, behind, .. } = options;
     let device = || (opened.devices.name().to_owned(), pool.gateway());
     let forwards_anyway = file.serve.masquerade || !behind.is_empty();
+    let global = file.serve.global_network();
+    let forwards_anyway = [forwards_anyway, forwards_anyway || global.is_some()];
+    let closed = [0, 1].map(|v| !opened.forwarded[v] && !forwards_anyway[v]);
     Machine {
         device: opened.ports.is_none().then(device),
         own: own_ports(&opened.listening, file),
         all_joined,
         in_fleet,
-        closed: opened.forwarded.map(|was| !was && !forwards_anyway),
+        closed,
+        global,
     }
 }
 
@@ -398,12 +423,28 @@ fn set_up(file: &File, pool: &Pool, behind: &[IpNet], journal: &mut Journal) -> 
         forwarding(journal, !behind.iter().all(v6), behind.iter().any(v6))?;
     }
     if file.serve.masquerade {
-        let networks = [&pool.gateway(), behind].concat();
+        let own = pool.gateway().into_iter().filter(|n| n.addr().is_ipv4() || !file.serve.global6);
+        let networks: Vec<IpNet> = own.chain(behind.iter().copied()).collect();
         for obstacle in nat::masquerade(journal, tun.name(), &networks)? {
             tracing::warn!("{obstacle}");
         }
     }
+    if let Some(network) = file.serve.global_network() {
+        for obstacle in let_through(journal, tun.name(), network)? {
+            tracing::warn!("{obstacle}");
+        }
+        if let (_, Some(proxies)) = of_global6(file, tun.name(), network) {
+            prepare_answers(journal, &proxies)?;
+        }
+    }
     Ok(tun)
+}
+
+/// A network whose addresses the world sees, and where this machine answers for them.
+fn of_global6(file: &File, device: &str, network: Ipv6Net) -> (GlobalNetwork, Option<NeighbourProxies>) {
+    let proxies = |interface: &String| NeighbourProxies { interface: interface.clone(), network };
+    let global = GlobalNetwork { device: device.into(), network };
+    (global, file.serve.proxy_ndp.as_ref().map(proxies))
 }
 
 /// A socket for each address; without any, one for each IP version that this machine has.

@@ -14,7 +14,7 @@ pub(crate) use roam::Roam;
 pub(crate) use values::{Amount, BitRate, Domain, Name};
 
 use crate::cli::{LogFormat, PathName};
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv6Net};
 use ropewalk_bond::backhaul::limiter;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::schedule::{DeviceThreshold, Kind};
@@ -65,6 +65,12 @@ pub(crate) struct Serve {
     pub address: Vec<IpNet>,
     /// Let clients reach the internet through this machine. Default: `false`, because it changes the firewall.
     pub masquerade: bool,
+    /// The IPv6 network of `address` is global: the world sees clients' addresses there, untranslated also with `masquerade`, and opens no connection to them but
+    /// where `ropewalk forward` says so. It has to be routed to this machine, or `proxy-ndp` be set. Default: `false`, because few machines have such a network.
+    pub global6: bool,
+    /// The interface on whose link that network is, where it is not routed to this machine: neighbour solicitations for clients' addresses are answered there. Default:
+    /// none.
+    pub proxy_ndp: Option<String>,
     /// Let clients reach each other through the bond. Default: `false`: they share a gateway, not a network.
     pub client_to_client: bool,
     /// TCP addresses to offer TLS at, for clients in networks that let no UDP through, such as `["0.0.0.0:443", "[::]:443"]`. Default: none: no port is opened that
@@ -362,6 +368,39 @@ impl Engine {
     }
 }
 
+impl Serve {
+    /// The clients' IPv6 network, if the world sees its addresses.
+    pub(crate) fn global_network(&self) -> Option<Ipv6Net> {
+        let network = self.address.iter().find_map(|address| match address {
+            IpNet::V6(network) => Some(network.trunc()),
+            IpNet::V4(_) => None,
+        });
+        network.filter(|_| self.global6)
+    }
+
+    /// What such a network needs: the key that is wrong, and why.
+    pub(crate) fn check_global6(&self) -> Result<(), (&'static str, String)> {
+        if let Some(interface) = &self.proxy_ndp {
+            crate::cli::check_interface(interface).map_err(|why| ("proxy-ndp", why))?;
+            if !self.global6 {
+                return Err((
+                    "proxy-ndp",
+                    "proxy-ndp is for a network that is global: set global6, too".into(),
+                ));
+            }
+        }
+        if self.global6 && self.global_network().is_none() {
+            let words = "global6 needs an IPv6 network for the clients, such as address 2001:db8:1::1/64";
+            return Err(("global6", words.into()));
+        }
+        if self.global6 && self.store.is_some() {
+            let words = "global6 is not for a gateway of a fleet: its clients go to other gateways with their addresses, the network does not";
+            return Err(("global6", words.into()));
+        }
+        Ok(())
+    }
+}
+
 impl PathEntry {
     /// Nothing is said but the name.
     pub(crate) fn new(interface: &str) -> PathEntry {
@@ -413,6 +452,7 @@ impl File {
         if self.serve.tls_cert.is_some() != self.serve.tls_key.is_some() {
             return Err(("tls-cert", "tls-cert and tls-key belong together: name both, or neither".into()));
         }
+        self.serve.check_global6()?;
         if self.up.dns.is_empty() && !self.up.dns_domains.is_empty() {
             return Err((
                 "dns-domains",

@@ -26,6 +26,8 @@ fn everything_can_be_said() {
         [serve]
         listen = ["0.0.0.0:4500", "[::]:443"]
         address = ["10.77.0.1/24", "fd77::1/64"]
+        global6 = true
+        proxy-ndp = "eth0"
         endpoints = ["gw.example.org:4500"]
         [up]
         route = ["0.0.0.0/0"]
@@ -44,6 +46,7 @@ fn everything_can_be_said() {
         listen = "127.0.0.1:9100"
     "#;
     let file = File::parse(Path::new("rw.toml"), text).unwrap();
+    assert_eq!(file.serve.global_network().unwrap().to_string(), "fd77::/64");
     assert_eq!(file.up.path[0].cap, Some(Amount(1_500_000_000)));
     assert_eq!(file.engine.to_config().scheduler, Kind::Weighted);
     assert_eq!(file.up.path[0].name().to_string(), "wan0@192.0.2.1:4500");
@@ -72,6 +75,24 @@ fn an_unknown_key_is_refused_with_the_nearest() {
         odd,
         "rw.toml, line 1: there is no key `zzz` here; known are serve, up, ap, repeater, roam, engine, log, metrics"
     );
+}
+
+#[test]
+fn a_global_network_needs_what_it_needs() {
+    for (text, words) in [
+        ("[serve]\nglobal6 = true\n", "line 2: global6 needs an IPv6 network"),
+        ("[serve]\naddress = [\"10.77.0.1/24\"]\nglobal6 = true\n", "line 3: global6 needs"),
+        ("[serve]\nproxy-ndp = \"eth0\"\n", "line 2: proxy-ndp is for a network that is global"),
+        ("[serve]\nproxy-ndp = \"a/b\"\nglobal6 = true\n", "line 2: `a/b` cannot name"),
+        (
+            "[serve]\naddress = [\"fd77::1/64\"]\nglobal6 = true\nstore = \"etcd://127.0.0.1:1/x\"\n",
+            "line 3: global6 is not for a gateway of a fleet",
+        ),
+    ] {
+        let said = error(text);
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(File::default().serve.global_network(), None);
 }
 
 #[test]

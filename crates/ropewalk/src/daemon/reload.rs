@@ -81,6 +81,8 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("serve.tun", old.serve.tun != new.serve.tun),
         ("serve.address", old.serve.address != new.serve.address),
         ("serve.masquerade", old.serve.masquerade != new.serve.masquerade),
+        ("serve.global6", old.serve.global6 != new.serve.global6),
+        ("serve.proxy-ndp", old.serve.proxy_ndp != new.serve.proxy_ndp),
         ("serve.client-to-client", old.serve.client_to_client != new.serve.client_to_client),
         ("serve.endpoints", old.serve.endpoints != new.serve.endpoints),
         ("serve.tls-listen", old.serve.tls_listen != new.serve.tls_listen),

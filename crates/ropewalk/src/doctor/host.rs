@@ -61,7 +61,7 @@ fn rights(patient: &Patient) -> Finding {
 
 fn nftables(patient: &Patient) -> Finding {
     let file = patient.file.as_ref();
-    let needed = file.is_some_and(|f| f.serve.masquerade || f.up.kill_switch);
+    let needed = file.is_some_and(|f| f.serve.masquerade || f.serve.global6 || f.up.kill_switch);
     let mut command = Command::new("nft");
     match command.args(["list", "tables"]).stdin(Stdio::null()).output() {
         Ok(out) if out.status.success() => Finding::ok("nftables", "works"),

@@ -5,6 +5,7 @@ pub(crate) mod audit;
 mod channel_switcher;
 pub(crate) mod control;
 pub(crate) mod endpoints;
+pub(crate) mod global6;
 pub(crate) mod grants;
 pub(crate) mod ports;
 pub(crate) mod quotas;
@@ -23,6 +24,7 @@ use crate::report::quota::QuotaStatus;
 use accounts::Accounts;
 use audit::{Audit, Entry};
 use channel_switcher::ChannelSwitcher;
+use global6::Global6;
 use grants::Keeper;
 use ports::Ports;
 use quotas::Quotas;
@@ -59,6 +61,8 @@ pub(crate) struct Gateway {
     accounts: Option<(Accounts, Quotas)>,
     /// What clients are granted.
     keeper: Keeper,
+    /// Where the world sees its clients' IPv6 addresses.
+    global6: Option<Global6>,
     /// Who did what.
     audit: Audit,
 }
@@ -85,8 +89,14 @@ impl Gateway {
             streams_due: Time::NEVER,
             accounts: None,
             keeper,
+            global6: None,
             audit,
         }
+    }
+
+    /// The world sees its clients' IPv6 addresses.
+    pub(crate) fn has_global6(&mut self, global6: Global6) {
+        self.global6 = Some(global6);
     }
 
     /// Counts what clients use, and holds them to their quotas.
@@ -192,6 +202,7 @@ impl Role for Gateway {
                 let name = self.name(&client);
                 self.keeper.came(&name);
                 self.accounts.iter().for_each(|(_, quotas)| quotas.look());
+                self.global6.iter().for_each(Global6::look);
                 self.audit.note(Entry::new("came").client(&name).address(remote.to_string()));
                 running.history.note(now, What::ClientUp { peer: self.name(&client) });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.plug(running, client, device)) {
@@ -243,6 +254,7 @@ impl Role for Gateway {
                 let mut status = report::take(role, &running.core, self.started, now, name);
                 (status.draining, status.fleet) = (self.clients.is_draining(), self.clients.fleet_status());
                 self.tell_quotas(&mut status);
+                status.notes.extend(self.keeper.notes());
                 status.channel_switcher = self.channel_switcher.as_ref().map(ChannelSwitcher::report);
                 Response::Status { status: Box::new(status) }
             }
@@ -251,6 +263,7 @@ impl Role for Gateway {
             Request::Expel { client } => {
                 running.core.engine.revoke(&client);
                 self.ports.iter_mut().for_each(|p| p.remove(running, &client));
+                self.global6.iter().for_each(Global6::look);
                 Response::Done { said: String::new() }
             }
             Request::Dismiss { client } => {
@@ -314,6 +327,7 @@ impl Role for Gateway {
         }
         self.keeper.again();
         self.accounts.iter().for_each(|(_, quotas)| quotas.again());
+        self.global6.iter().for_each(Global6::again);
         let read = self.certificate.as_ref().and_then(Certificate::again);
         match (read, running.core.streams.tls()) {
             (Some(Ok(identity)), Some(tls)) => {

@@ -4,6 +4,7 @@
 //! None of it happens on the data loop: programs are run, which takes milliseconds. The loop says
 //! that something may have changed, and a thread looks.
 
+use super::exits::{Inside, notes};
 use super::{Change, Circumstances, FILE, Grants};
 use crate::control::protocol::Request;
 use crate::daemon::Outbox;
@@ -11,8 +12,9 @@ use crate::exit::{Code, failure};
 use crate::gateway::SharedClients;
 use crate::state::StateDir;
 use anyhow::Context;
-use ipnet::IpNet;
-use ropewalk_net::setup::{self, Journal, Protocol, grant};
+use ipnet::{IpNet, Ipv6Net};
+use ropewalk_net::setup::{self, Journal, Protocol, find_ways, grant, leave_by};
+use ropewalk_net::{links, nat};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,6 +24,8 @@ use std::time::Duration;
 
 /// How often a file that a full disk kept from being written is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
+/// How often it is looked where exits lead, while there are some.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The journal, which the gateway's end takes back.
 pub(crate) type SharedJournal = Arc<Mutex<Option<Journal>>>;
@@ -47,12 +51,21 @@ pub(crate) struct Machine {
     pub in_fleet: bool,
     /// For IPv4 and IPv6: this machine forwards only for what is granted.
     pub closed: [bool; 2],
+    /// The clients' network whose addresses the world sees.
+    pub global: Option<Ipv6Net>,
 }
 
 impl Machine {
     /// A gateway whose clients are granted nothing.
     pub(crate) fn that_grants_nothing() -> Machine {
-        Machine { device: None, own: BTreeSet::new(), all_joined: false, in_fleet: false, closed: [false; 2] }
+        Machine {
+            device: None,
+            own: BTreeSet::new(),
+            all_joined: false,
+            in_fleet: false,
+            closed: [false; 2],
+            global: None,
+        }
     }
 }
 
@@ -66,6 +79,8 @@ struct Shared {
     state: Mutex<State>,
     /// The firewall may not be as it was left: all is to be put in force again.
     anew: AtomicBool,
+    /// What there is to say of exits, for whoever must not wait for `nft`.
+    notes: Mutex<Vec<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -73,6 +88,8 @@ struct State {
     grants: Grants,
     /// What is in force.
     stands: Option<setup::Grants>,
+    /// Which exits are, if that is known.
+    exits: Option<setup::Exits>,
     /// The file is older: the disk was full.
     is_unwritten: bool,
 }
@@ -102,7 +119,8 @@ impl Keeper {
         let state = Mutex::new(State { grants, ..State::default() });
         let (dir, journal) = (dir.clone(), Arc::clone(journal));
         let anew = AtomicBool::new(false);
-        let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew });
+        let notes = Mutex::default();
+        let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew, notes });
         let (wake, wishes) = sync_channel(1);
         shared.enforce(&mut shared.lock(), false, |loop_, on| loop_.tell(Request::JoinClients { on }));
         let theirs = Arc::clone(&shared);
@@ -114,7 +132,8 @@ impl Keeper {
     /// A client came in: it may have addresses that it had not before. For the data loop.
     pub(crate) fn came(&self, client: &str) {
         // A conversation may hold the lock while it runs `nft`: then rather look once too often.
-        let concerned = self.shared.state.try_lock().map_or(true, |s| s.grants.concerns(client));
+        let waits = |s: &State| s.exits.as_ref().is_some_and(|exits| exits.known.is_some());
+        let concerned = self.shared.state.try_lock().map_or(true, |s| s.grants.concerns(client) || waits(&s));
         if concerned {
             let _ = self.wake.try_send(());
         }
@@ -124,6 +143,11 @@ impl Keeper {
     pub(crate) fn again(&self) {
         self.shared.anew.store(true, Relaxed);
         let _ = self.wake.try_send(());
+    }
+
+    /// What of it does not work now. For the data loop.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What is granted.
@@ -149,6 +173,9 @@ impl Keeper {
             clients: shared.clients.known(),
             taken: shared.gateway.own.iter().copied().chain(listening()).collect(),
             all_joined: shared.gateway.all_joined,
+            device: shared.gateway.device.iter().map(|(name, _)| name.clone()).collect(),
+            interfaces: interfaces(),
+            lets_nobody_out: shared.gateway.closed == [true; 2],
         };
         let mut state = shared.lock();
         let before = state.grants.clone();
@@ -185,7 +212,8 @@ fn ask(loop_: &Outbox, on: bool) {
 
 fn work(shared: &Shared, wishes: &Receiver<()>) {
     loop {
-        match wishes.recv_timeout(TRY_AGAIN) {
+        let has_exits = shared.lock().exits.as_ref().is_some_and(|exits| !exits.is_empty());
+        match wishes.recv_timeout(if has_exits { LOOK } else { TRY_AGAIN }) {
             Ok(()) => {
                 let anew = shared.anew.swap(false, Relaxed);
                 shared.enforce(&mut shared.lock(), anew, ask);
@@ -194,6 +222,9 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
                 let mut state = shared.lock();
                 if state.is_unwritten {
                     let _ = shared.write(&mut state);
+                }
+                if has_exits && let Err(error) = shared.look_for_ways(&mut state) {
+                    tracing::error!("where exits lead is not known: {error:#}");
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return,
@@ -222,16 +253,61 @@ impl Shared {
     /// Puts what is granted in force, where it is not, or `anew`. The engine joins clients only
     /// while the firewall says which.
     fn put(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) -> anyhow::Result<()> {
-        let Some((device, networks)) = &self.gateway.device else { return Ok(()) };
         if self.gateway.in_fleet {
             return Ok(());
         }
+        // Each is in force though the other may not be.
+        let exits = self.translate(anew).and_then(|()| self.put_exits(state, anew));
+        self.put_grants(state, anew, tell).and(exits)
+    }
+
+    /// The translation of clients' addresses, where somebody may have flushed the firewall.
+    fn translate(&self, anew: bool) -> anyhow::Result<()> {
+        match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(journal) if anew => Ok(nat::masquerade_again(journal)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// By which interface clients leave.
+    fn put_exits(&self, state: &mut State, anew: bool) -> anyhow::Result<()> {
+        let Some((device, networks)) = &self.gateway.device else { return Ok(()) };
+        let (clients, behind, global) = (&self.clients.known(), self.clients.networks(), self.gateway.global);
+        let inside = Inside { device, clients, networks, behind, global };
+        let wanted = state.grants.exits_by_addresses(&inside, state.exits.as_ref());
+        if state.exits.as_ref() == Some(&wanted) && !anew {
+            return Ok(());
+        }
+        let before = state.exits.take();
+        match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(journal) => leave_by(journal, before.as_ref(), &wanted)?,
+            // The gateway is stopping.
+            None => return Ok(()),
+        }
+        state.exits = Some(wanted);
+        self.look_for_ways(state)
+    }
+
+    /// Interfaces come and go, and with them the ways out.
+    fn look_for_ways(&self, state: &mut State) -> anyhow::Result<()> {
+        let Some(exits) = &state.exits else { return Ok(()) };
+        let ways = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(journal) => find_ways(journal, exits)?,
+            None => return Ok(()),
+        };
+        *self.notes.lock().unwrap_or_else(PoisonError::into_inner) = notes(&ways);
+        Ok(())
+    }
+
+    /// The rest.
+    fn put_grants(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) -> anyhow::Result<()> {
+        let Some((device, networks)) = &self.gateway.device else { return Ok(()) };
         let (clients, behind) = (self.clients.known(), self.clients.networks());
         let mut wanted = state.grants.by_addresses(device, &clients, behind, &self.gateway.own);
         if self.gateway.all_joined {
             wanted.groups.clear();
         }
-        wanted.closed = self.gateway.closed;
+        (wanted.closed, wanted.global) = (self.gateway.closed, self.gateway.global);
         let stood = state.stands.as_ref();
         if (stood == Some(&wanted) && !anew) || (stood.is_none() && wanted.is_empty()) {
             return Ok(());
@@ -260,6 +336,11 @@ impl Shared {
         state.stands = Some(wanted);
         Ok(())
     }
+}
+
+/// The names of this machine's interfaces.
+pub(crate) fn interfaces() -> BTreeSet<String> {
+    links::list().into_iter().flatten().map(|link| link.name).collect()
 }
 
 /// Ports at which programs of this machine wait for anybody (proc(5), `/proc/net/tcp`).

@@ -1,15 +1,17 @@
 //! What a gateway grants to its clients, by their names: ports that lead to one, groups whose
-//! members reach each other, caps of rates.
+//! members reach each other, caps of rates, interfaces by which they leave.
 //!
 //! Only who may use the control socket, or the state directory, grants; a client cannot ask for
 //! anything. [`Grants`] is what is remembered, and the only place where a change is judged;
 //! [`Keeper`] puts it in force.
 
+mod exits;
 mod keeper;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use keeper::{Keeper, Machine, SharedJournal, listening};
+pub(crate) use exits::{Exit, Given, Whose};
+pub(crate) use keeper::{Keeper, Machine, SharedJournal, interfaces, listening};
 
 use crate::config::BitRate;
 use crate::exit::{Code, failure};
@@ -42,6 +44,9 @@ pub(crate) struct Grants {
     pub groups: BTreeMap<String, BTreeSet<String>>,
     /// Caps, by clients.
     pub limits: BTreeMap<String, Limit>,
+    /// By which interface they leave.
+    #[serde(skip_serializing_if = "Given::is_empty")]
+    pub exits: Given,
 }
 
 /// A port that leads to a client.
@@ -130,6 +135,18 @@ pub(crate) enum Change {
         /// The client.
         client: String,
     },
+    /// Clients leave by an interface.
+    ExitSet {
+        /// Who.
+        whose: Whose,
+        /// By which.
+        exit: Exit,
+    },
+    /// They leave as this machine does.
+    ExitRemove {
+        /// Who.
+        whose: Whose,
+    },
 }
 
 /// What a change is judged by besides what is granted.
@@ -141,6 +158,12 @@ pub(crate) struct Circumstances {
     pub taken: BTreeSet<(Protocol, u16)>,
     /// Every client reaches every other.
     pub all_joined: bool,
+    /// The bond's device.
+    pub device: String,
+    /// Interfaces that are there.
+    pub interfaces: BTreeSet<String>,
+    /// This machine forwards only for what is granted.
+    pub lets_nobody_out: bool,
 }
 
 impl Grants {
@@ -168,6 +191,8 @@ impl Grants {
                 Some(_) => Ok(format!("{client} has no cap")),
                 None => Err(failure(Code::Usage, format!("{client} has no cap"))),
             },
+            Change::ExitSet { whose, exit } => self.set_exit(&whose, exit, here),
+            Change::ExitRemove { whose } => self.remove_exit(&whose),
         }
     }
 
@@ -237,6 +262,7 @@ impl Grants {
         members.retain(|m| !clients.contains(m));
         if clients.is_empty() || members.is_empty() {
             self.groups.remove(group);
+            self.exits.groups.remove(group);
             return Ok(format!("there is no group {group} any more"));
         }
         Ok(format!("{} left {group}", clients.join(", ")))
@@ -248,7 +274,9 @@ impl Grants {
         self.end(|f| f.client == client);
         self.groups.values_mut().for_each(|m| m.retain(|member| member != client));
         self.groups.retain(|_, members| !members.is_empty());
+        self.exits.groups.retain(|group, _| self.groups.contains_key(group));
         self.limits.remove(client);
+        self.exits.clients.remove(client);
         had
     }
 
@@ -257,6 +285,7 @@ impl Grants {
         self.forwards.iter().any(|f| f.client == client)
             || self.groups.values().any(|m| m.contains(client))
             || self.limits.contains_key(client)
+            || self.exits.clients.contains_key(client)
     }
 
     /// The same by addresses, for those who have some, with the networks `behind` them; without
@@ -297,6 +326,7 @@ impl Grants {
             groups: self.groups.values().map(group).collect(),
             limits: self.limits.iter().map(limit).filter(|l| !l.networks.is_empty()).collect(),
             closed: [false; 2],
+            global: None,
         }
     }
 }

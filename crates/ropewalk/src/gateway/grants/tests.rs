@@ -11,7 +11,13 @@ fn here() -> Circumstances {
     };
     let clients =
         vec![client("alice", &["10.77.0.2", "fd77::2"]), client("bob", &["10.77.0.3"]), client("carol", &[])];
-    Circumstances { clients, taken: [(Protocol::Udp, 4500)].into(), all_joined: false }
+    Circumstances {
+        clients,
+        taken: [(Protocol::Udp, 4500)].into(),
+        device: "rw0".into(),
+        interfaces: ["rw0", "wan1", "wan2"].map(String::from).into(),
+        ..Circumstances::default()
+    }
 }
 
 fn forward(client: &str, protocol: Protocol, port: u16) -> Change {
@@ -111,6 +117,111 @@ fn a_cap_has_a_side_at_least() {
     assert_eq!(serde_json::from_str::<Grants>(&text).unwrap(), grants);
 }
 
+fn set_exit(whose: Whose, interface: &str) -> Change {
+    Change::ExitSet { whose, exit: Exit { interface: interface.into(), global6: false } }
+}
+
+#[test]
+fn an_exit_is_a_clients_or_a_groups() {
+    let mut grants = Grants::default();
+    let [alice, eve] = ["alice", "eve"].map(|name| Whose::Client(name.into()));
+    let home = Whose::Group("home".into());
+    for (whose, interface, words) in [
+        (&eve, "wan2", "no client named"),
+        (&home, "wan2", "there is no group home"),
+        (&alice, "rw0", "leads to no other network"),
+        (&alice, "lo", "leads to no other network"),
+        (&alice, "wan2 accept", "cannot name a network interface"),
+    ] {
+        let error = grants.change(set_exit(whose.clone(), interface), &here()).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    let nobody = Circumstances { lets_nobody_out: true, ..here() };
+    assert!(grants.change(set_exit(alice.clone(), "wan2"), &nobody).is_err());
+    assert_eq!(grants, Grants::default(), "a refusal changes nothing");
+    assert_eq!(serde_json::to_string(&grants).unwrap().matches("exits").count(), 0, "as older ones wrote it");
+
+    let said = grants.change(set_exit(alice.clone(), "wan2"), &here()).unwrap();
+    assert_eq!(said, "alice leaves by wan2");
+    let clients = ["alice", "bob"].map(String::from).to_vec();
+    grants.change(Change::GroupAdd { group: "home".into(), clients }, &here()).unwrap();
+    let said = grants.change(set_exit(home.clone(), "wan9"), &here()).unwrap();
+    assert_eq!(said, "group home leaves by wan9, which is not there now: until it is, nothing leaves");
+    let text = serde_json::to_string(&grants).unwrap();
+    assert_eq!(serde_json::from_str::<Grants>(&text).unwrap(), grants);
+    assert!(grants.concerns("alice") && grants.forget("alice") && !grants.concerns("alice"));
+    grants.change(Change::ExitRemove { whose: home.clone() }, &here()).unwrap();
+    assert!(grants.change(Change::ExitRemove { whose: home.clone() }, &here()).is_err());
+    grants.change(set_exit(home, "wan2"), &here()).unwrap();
+    grants.forget("bob");
+    assert!(grants.exits.is_empty(), "it ends with the group's last member: {grants:?}");
+}
+
+#[test]
+fn a_clients_own_exit_goes_before_its_groups_and_numbers_stay() {
+    let mut grants = Grants::default();
+    let clients = ["alice", "bob", "carol"].map(String::from).to_vec();
+    grants.change(Change::GroupAdd { group: "home".into(), clients }, &here()).unwrap();
+    grants.change(set_exit(Whose::Client("alice".into()), "wan2"), &here()).unwrap();
+    grants.change(set_exit(Whose::Group("home".into()), "wan1"), &here()).unwrap();
+    let networks: Vec<IpNet> = ["10.77.0.1/24", "fd77::1/64"].map(|n| n.parse().unwrap()).into();
+    let behind = BTreeMap::from([("bob".to_owned(), vec!["192.168.8.0/24".parse::<IpNet>().unwrap()])]);
+    let (all, global) = (here().clients, Some("fd77::/64".parse().unwrap()));
+    let inside = exits::Inside { device: "rw0", clients: &all, networks: &networks, behind: &behind, global };
+    let text = |e: &setup::Exit| {
+        let networks: Vec<String> = e.networks.iter().map(ToString::to_string).collect();
+        format!("{} {} {}", e.interface, e.number, networks.join(" "))
+    };
+    let first = grants.exits_by_addresses(&inside, None);
+    let texts: Vec<String> = first.exits.iter().map(text).collect();
+    assert_eq!(texts, ["wan1 2 10.77.0.3/32 192.168.8.0/24", "wan2 1 10.77.0.2/32 fd77::2/128"]);
+    assert_eq!(first.inside.len(), 3, "networks behind clients are inside: {first:?}");
+    assert_eq!(first.known, Some(vec![]), "carol has no address, bob none of IPv6; all have an exit");
+    let exit = Exit { interface: "wan2".into(), global6: true };
+    grants.change(Change::ExitSet { whose: Whose::Group("home".into()), exit }, &here()).unwrap();
+    grants.change(set_exit(Whose::Client("alice".into()), "wan3"), &here()).unwrap();
+    let second = grants.exits_by_addresses(&inside, Some(&first));
+    let numbers: Vec<(&str, u16)> = second.exits.iter().map(|e| (&*e.interface, e.number)).collect();
+    assert_eq!(numbers, [("wan2", 1), ("wan3", 3)], "2 was another's just now");
+    let exit = Exit { interface: "wan3".into(), global6: true };
+    grants.change(Change::ExitSet { whose: Whose::Client("alice".into()), exit }, &here()).unwrap();
+    let third = grants.exits_by_addresses(&inside, Some(&second));
+    grants.change(Change::ExitRemove { whose: Whose::Group("home".into()) }, &here()).unwrap();
+    assert_eq!(grants.exits_by_addresses(&inside, None).known, None, "alice has all of hers");
+    assert_eq!(third.exits[1].untranslated, ["fd77::2/128".parse::<IpNet>().unwrap()], "not the IPv4 one");
+}
+
+#[test]
+fn an_exit_is_there_before_its_client_comes() {
+    let mut grants = Grants::default();
+    grants.change(set_exit(Whose::Client("carol".into()), "wan2"), &here()).unwrap();
+    let networks = ["10.77.0.1/24".parse::<IpNet>().unwrap()];
+    let (clients, behind) = (here().clients, BTreeMap::new());
+    let inside = exits::Inside {
+        device: "rw0",
+        clients: &clients,
+        networks: &networks,
+        behind: &behind,
+        global: None,
+    };
+    let waiting = grants.exits_by_addresses(&inside, None);
+    assert_eq!(waiting.exits.len(), 1, "what is not known is held back: {waiting:?}");
+    assert_eq!(waiting.known.as_ref().map(Vec::len), Some(3), "alice's and bob's: {waiting:?}");
+}
+
+#[test]
+fn an_exit_that_leads_nowhere_is_said() {
+    let way = |interface: &str, leads| setup::Way { interface: interface.into(), leads };
+    let notes = exits::notes(&[
+        way("wan1", [Some(true), None]),
+        way("wan2", [Some(true), Some(false)]),
+        way("wan3", [Some(false), Some(false)]),
+    ]);
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(notes[0].contains("exit wan2") && notes[0].ends_with("reach nothing by IPv6"), "{notes:?}");
+    assert!(notes[1].contains("no IPv4 or IPv6 route out by it"), "{notes:?}");
+}
+
 #[test]
 fn what_comes_by_the_socket_is_in_the_ranges_of_the_command_line() {
     for line in [
@@ -118,6 +229,7 @@ fn what_comes_by_the_socket_is_in_the_ranges_of_the_command_line() {
         r#"{"forward-add":{"client":"alice","protocol":"sctp","port":1,"to":80}}"#,
         r#"{"forward-add":{"client":"alice","protocol":"tcp","port":65536,"to":80}}"#,
         r#"{"limit-set":{"client":"alice","limit":{"down":0}}}"#,
+        r#"{"exit-set":{"whose":{"everybody":""},"exit":{"interface":"wan2"}}}"#,
         r#"{"limit-set":{"client":"alice","limit":{"down":"10Mbit; flush ruleset"}}}"#,
     ] {
         assert!(serde_json::from_str::<Change>(line).is_err(), "{line}");

@@ -1,0 +1,394 @@
+//! By which interface some clients' traffic leaves this machine, where it is not the one of the
+//! default route.
+//!
+//! ```text
+//! 29240  iif DEVICE fwmark 0x72650000 goto 29243  clients without an exit, answers, what stays
+//! 29240  iif DEVICE fwmark 0x7267 goto 29243      what `super::grant` lets through
+//! 29241  fwmark 0x72650000 + N lookup the same    the way of exit N, while there is one
+//! 29242  iif DEVICE unreachable                   the rest
+//! 29243  nop                                      where the first two go on
+//! ```
+//!
+//! The firewall says which client's packet is which, and nothing of a client leaves without its
+//! mark. So neither an interface that is gone nor a firewall that somebody flushes lets a client's
+//! traffic leave by another interface.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use ipnet::{IpNet, Ipv6Net};
+use serde::{Deserialize, Serialize};
+
+use super::conntrack::{self, Flow};
+use super::grants::GROUP_MARK;
+use super::rule::{Rule, RuleKind};
+use super::ways::ExitTable;
+use super::{Change, Journal, SetupError, sysctl};
+use crate::nft::{Nft, quoted, table_name};
+
+/// The mark of clients' packets that leave as this machine's own do: "re" in ASCII, and two zeros.
+/// Exits are numbered from there; their tables have the same numbers.
+pub const EXIT_MARK: u32 = 0x7265_0000;
+/// The first of the four rule priorities.
+pub const EXIT_PRIORITY: u32 = 29_240;
+const NFT: Nft = Nft { purpose: "an interface of their own for clients (`ropewalk exit`)" };
+
+/// An interface by which clients' traffic leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// Its name; it need not be there.
+    pub interface: String,
+    /// Its number, from 1. It stays while the interface is an exit.
+    pub number: u16,
+    /// Whose: clients' addresses, and networks behind them.
+    pub networks: Vec<IpNet>,
+    /// Those of them whose IPv6 address in [`Exits::global`] is not translated.
+    pub untranslated: Vec<IpNet>,
+}
+
+/// All exits of a bond's clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exits {
+    /// The bond's device.
+    pub device: String,
+    /// The clients' networks, and those behind them: what goes there does not leave.
+    pub inside: Vec<IpNet>,
+    /// The clients' network whose addresses the world sees at the default exit.
+    pub global: Option<Ipv6Net>,
+    /// The exits, each interface once.
+    pub exits: Vec<Exit>,
+    /// Where somebody has an exit whose address is not known yet: addresses of those who have none.
+    /// Nothing leaves from others, which may be that client's.
+    pub known: Option<Vec<IpNet>>,
+}
+
+/// The table of the firewall. The journal has the device only, by which it is taken back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExitMarks {
+    device: String,
+    /// Its text.
+    #[serde(skip)]
+    rules: String,
+}
+
+impl Exit {
+    /// The mark of its packets, and its table of routes.
+    pub(super) fn mark(&self) -> u32 {
+        EXIT_MARK | u32::from(self.number)
+    }
+}
+
+/// Puts `exits` in force in place of those `before`; `None` if that is not known. Their ways out
+/// are the business of [`super::find_ways`], and until then there is none.
+///
+/// # Errors
+/// `nft` is not there, or the kernel refuses. Then a part is in force, and what is not reaches
+/// nothing.
+pub fn leave_by(journal: &mut Journal, before: Option<&Exits>, exits: &Exits) -> Result<(), SetupError> {
+    let wanted = exits.lasting();
+    let stands = |journal: &Journal, change: &Change| journal.changes().contains(change);
+    for change in &wanted {
+        if !stands(journal, change) {
+            journal.make(change.clone())?;
+        }
+    }
+    replace(journal, exits)?;
+    let ours = |c: &&Change| match c {
+        Change::ExitTable(_) => true,
+        Change::Rule(rule) => (EXIT_PRIORITY..=EXIT_PRIORITY + 3).contains(&rule.priority),
+        _ => false,
+    };
+    let gone: Vec<Change> =
+        journal.changes().iter().filter(ours).filter(|c| !wanted.contains(c)).cloned().collect();
+    // The newest first: the rule that holds all back goes before those that let some through.
+    gone.iter().rev().try_for_each(|change| journal.undo(change))?;
+    for exit in before.into_iter().flat_map(|b| &b.exits) {
+        if !exits.exits.iter().any(|e| e.interface == exit.interface) {
+            sysctl::reverse_path_again(journal, &exit.interface)?;
+        }
+    }
+    if let Some(before) = before {
+        end_flows(before, exits);
+    }
+    Ok(())
+}
+
+/// The table of the firewall: replaced in one step, and gone where nobody has an exit.
+fn replace(journal: &mut Journal, exits: &Exits) -> Result<(), SetupError> {
+    let noted = journal.changes().iter().find(|c| matches!(c, Change::ExitMarks(_))).cloned();
+    let marks = ExitMarks { device: exits.device.clone(), rules: exits.rules() };
+    match (noted, exits.exits.is_empty()) {
+        (Some(_), false) => marks.add(),
+        (None, false) => journal.make(Change::ExitMarks(marks)),
+        (Some(noted), true) => journal.undo(&noted),
+        (None, true) => Ok(()),
+    }
+}
+
+/// Connections that a client began by another exit end: translated they would be dropped, and else
+/// leave with an address that is not the new one's.
+fn end_flows(before: &Exits, now: &Exits) {
+    let (old, new) = (before.by_network(), now.by_network());
+    let all = old.keys().chain(new.keys());
+    let moved: Vec<IpNet> = all.filter(|n| old.get(n) != new.get(n)).copied().collect();
+    if moved.is_empty() {
+        return;
+    }
+    let ends = |flow: &Flow| {
+        let inside = now.inside.iter().any(|n| n.contains(&flow.to.ip()));
+        !inside && moved.iter().any(|n| n.contains(&flow.from))
+    };
+    if let Err(error) = conntrack::end(true, ends) {
+        tracing::warn!("connections of clients that have another exit now may stand still: {error}");
+    }
+}
+
+impl Exits {
+    /// Nobody has an exit.
+    pub fn is_empty(&self) -> bool {
+        self.exits.is_empty()
+    }
+
+    /// For IPv4 and IPv6: clients have addresses of it.
+    pub(super) fn families(&self) -> [bool; 2] {
+        [self.inside.iter().any(|n| n.addr().is_ipv4()), self.inside.iter().any(|n| n.addr().is_ipv6())]
+    }
+
+    /// Where each network leaves, and whether with its own addresses.
+    fn by_network(&self) -> BTreeMap<IpNet, (&str, bool)> {
+        let mut all = BTreeMap::new();
+        for exit in &self.exits {
+            for network in &exit.networks {
+                all.insert(network.trunc(), (&*exit.interface, exit.untranslated.contains(network)));
+            }
+        }
+        all
+    }
+
+    /// Tables and rules, in the order in which they are made: all is held back before the firewall
+    /// says what is let through.
+    fn lasting(&self) -> Vec<Change> {
+        if self.exits.is_empty() {
+            return Vec::new();
+        }
+        let target = EXIT_PRIORITY + 3;
+        let interface = || self.device.clone();
+        let mut all: Vec<Change> =
+            self.exits.iter().map(|e| Change::ExitTable(ExitTable { table: e.mark() })).collect();
+        for v6 in [false, true].into_iter().filter(|v6| self.families()[usize::from(*v6)]) {
+            let on = |mark| RuleKind::InMarkGoto { interface: interface(), mark, target };
+            let by = |exit: &Exit| RuleKind::MarkToTable { mark: exit.mark(), table: exit.mark() };
+            let ways = self.exits.iter().map(|exit| (1, by(exit)));
+            let first = [(3, RuleKind::Nop), (0, on(EXIT_MARK)), (0, on(GROUP_MARK))];
+            let last = (2, RuleKind::InToUnreachable { interface: interface() });
+            let rules = first.into_iter().chain(ways).chain([last]);
+            all.extend(
+                rules.map(|(place, does)| Change::Rule(Rule { v6, priority: EXIT_PRIORITY + place, does })),
+            );
+        }
+        all
+    }
+
+    /// Answers to those outside leave as if there were no exits: they came for another address.
+    fn rules(&self) -> String {
+        let device = quoted(&self.device);
+        let stays = |n: &IpNet| format!("    {} daddr {} accept\n", version(n.addr()), n.trunc());
+        // One rule each: in a set they must not overlap.
+        let inside: String = self.inside.iter().map(stays).collect();
+        let known = self.only_known();
+        let (behind, clients) = (self.behind(), self.clients("ip") + &self.clients("ip6"));
+        format!(
+            "  chain exits {{\n\
+             \x20   type filter hook prerouting priority -80; policy accept;\n\
+             \x20   iifname != {device} accept\n\
+             \x20   meta mark {GROUP_MARK} accept\n\
+             \x20   meta mark set {EXIT_MARK}\n\
+             \x20   ct direction reply accept\n\
+             {inside}{known}{behind}{clients}\
+             \x20 }}\n{}",
+            self.translation()
+        )
+    }
+
+    /// Takes the mark from addresses that nobody is known to have, where one of them may be of a
+    /// client with an exit.
+    fn only_known(&self) -> String {
+        let Some(known) = &self.known else { return String::new() };
+        let is_one = |n: &&IpNet| n.prefix_len() == n.max_prefix_len();
+        let mut rules = String::from("    meta mark set 0\n");
+        for of in ["ip", "ip6"] {
+            let one = known.iter().filter(is_one).filter(|n| version(n.addr()) == of);
+            let all: Vec<String> = one.map(|n| n.addr().to_string()).collect();
+            if !all.is_empty() {
+                let all = all.join(", ");
+                rules.push_str(&format!("    {of} saddr {{ {all} }} meta mark set {EXIT_MARK}\n"));
+            }
+        }
+        for network in known.iter().filter(|n| !is_one(n)) {
+            let (of, network) = (version(network.addr()), network.trunc());
+            rules.push_str(&format!("    {of} saddr {network} meta mark set {EXIT_MARK}\n"));
+        }
+        rules
+    }
+
+    /// Networks behind clients. Of those within each other the narrowest counts, so it comes last.
+    fn behind(&self) -> String {
+        let of = |exit: &Exit| exit.networks.iter().map(|n| (n.trunc(), exit.mark())).collect::<Vec<_>>();
+        let mut all: Vec<(IpNet, u32)> = self.exits.iter().flat_map(of).collect();
+        all.retain(|(n, _)| n.prefix_len() < n.max_prefix_len());
+        all.sort_by_key(|(network, _)| network.prefix_len());
+        let rule =
+            |(n, mark): &(IpNet, u32)| format!("    {} saddr {n} meta mark set {mark}\n", version(n.addr()));
+        all.iter().map(rule).collect()
+    }
+
+    /// Clients' own addresses, looked up at once however many there are.
+    fn clients(&self, of: &str) -> String {
+        let is_one = |n: &&IpNet| n.prefix_len() == n.max_prefix_len() && version(n.addr()) == of;
+        let pairs = |exit: &Exit| {
+            let pair = |n: &IpNet| format!("{} : {}", n.addr(), exit.mark());
+            exit.networks.iter().filter(is_one).map(pair).collect::<Vec<_>>()
+        };
+        let all: Vec<String> = self.exits.iter().flat_map(pairs).collect();
+        if all.is_empty() {
+            return String::new();
+        }
+        format!("    meta mark set {of} saddr map {{ {} }}\n", all.join(", "))
+    }
+
+    /// Addresses that the world sees at the default exit are no other's: they are translated there.
+    fn translation(&self) -> String {
+        let Some(global) = self.global else { return String::new() };
+        let mut rules = String::new();
+        for exit in &self.exits {
+            let keeps: Vec<String> = exit
+                .untranslated
+                .iter()
+                .filter(|n| n.addr().is_ipv6())
+                .map(|n| n.addr().to_string())
+                .collect();
+            let but = match keeps.is_empty() {
+                true => String::new(),
+                false => format!(" ip6 saddr != {{ {} }}", keeps.join(", ")),
+            };
+            rules.push_str(&format!("    meta mark {} ip6 saddr {global}{but} masquerade\n", exit.mark()));
+        }
+        format!(
+            "  chain addresses {{\n    type nat hook postrouting priority srcnat; policy accept;\n{rules}  }}\n"
+        )
+    }
+}
+
+impl ExitMarks {
+    pub(super) fn add(&self) -> Result<(), SetupError> {
+        NFT.replace(&self.name(), &self.rules)
+    }
+
+    pub(super) fn delete(&self) -> Result<(), SetupError> {
+        NFT.delete(&self.name())
+    }
+
+    fn name(&self) -> String {
+        table_name("exits", &self.device)
+    }
+}
+
+fn version(address: IpAddr) -> &'static str {
+    if address.is_ipv4() { "ip" } else { "ip6" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exits() -> Exits {
+        let nets = |all: &[&str]| all.iter().map(|n| n.parse().unwrap()).collect::<Vec<IpNet>>();
+        let exit = |interface: &str, number, networks: &[&str]| Exit {
+            interface: interface.into(),
+            number,
+            networks: nets(networks),
+            untranslated: Vec::new(),
+        };
+        Exits {
+            device: "rw0".into(),
+            inside: nets(&["10.77.0.1/24", "2001:db8:1::1/64", "192.168.0.0/16"]),
+            global: None,
+            exits: vec![
+                exit("wan2", 1, &["10.77.0.2/32", "2001:db8:1::2/128", "192.168.8.0/24"]),
+                exit("wan3", 2, &["10.77.0.3/32", "192.168.0.0/16"]),
+            ],
+            known: None,
+        }
+    }
+
+    #[test]
+    fn each_client_has_its_mark_and_what_stays_has_none_of_an_exit() {
+        let rules = exits().rules();
+        let place = |line: &str| rules.find(line).unwrap_or_else(|| panic!("{line}\n{rules}"));
+        let order = [
+            "iifname != \"rw0\" accept\n",
+            "meta mark 29287 accept\n",
+            "meta mark set 1919221760\n",
+            "ct direction reply accept\n",
+            "ip daddr 10.77.0.0/24 accept\n",
+            "ip6 daddr 2001:db8:1::/64 accept\n",
+            "ip daddr 192.168.0.0/16 accept\n",
+            "ip saddr 192.168.0.0/16 meta mark set 1919221762\n",
+            "ip saddr 192.168.8.0/24 meta mark set 1919221761\n",
+            "meta mark set ip saddr map { 10.77.0.2 : 1919221761, 10.77.0.3 : 1919221762 }\n",
+            "meta mark set ip6 saddr map { 2001:db8:1::2 : 1919221761 }\n",
+        ];
+        let places: Vec<usize> = order.iter().map(|line| place(line)).collect();
+        assert!(places.is_sorted(), "{rules}");
+        assert!(!rules.contains("masquerade"), "{rules}");
+    }
+
+    #[test]
+    fn an_address_that_nobody_has_may_be_of_a_client_with_an_exit() {
+        let mut exits = exits();
+        assert!(!exits.rules().contains("meta mark set 0\n"), "all are known");
+        exits.known = Some(["10.77.0.4/32", "192.168.9.0/24"].map(|n| n.parse().unwrap()).to_vec());
+        let rules = exits.rules();
+        let lines = "    meta mark set 0\n    ip saddr { 10.77.0.4 } meta mark set 1919221760\n    ip saddr 192.168.9.0/24 meta mark set 1919221760\n";
+        let first = rules.find(lines).unwrap_or_else(|| panic!("{rules}"));
+        assert!(rules.find("accept\n    meta mark set 0").is_some(), "after what stays inside: {rules}");
+        assert!(first < rules.find("saddr map").unwrap(), "before the exits: {rules}");
+    }
+
+    #[test]
+    fn global_addresses_are_translated_where_they_are_not_routed() {
+        let mut exits = exits();
+        exits.global = Some("2001:db8:1::/64".parse().unwrap());
+        exits.exits[0].untranslated = vec!["2001:db8:1::2/128".parse().unwrap()];
+        let rules = exits.rules();
+        for line in [
+            "meta mark 1919221761 ip6 saddr 2001:db8:1::/64 ip6 saddr != { 2001:db8:1::2 } masquerade\n",
+            "meta mark 1919221762 ip6 saddr 2001:db8:1::/64 masquerade\n",
+        ] {
+            assert!(rules.contains(line), "{line}\n{rules}");
+        }
+    }
+
+    #[test]
+    fn all_is_held_back_by_the_last_rule_and_first_let_go() {
+        let all = exits().lasting();
+        let rule = |change: &Change| match change {
+            Change::Rule(rule) => Some((rule.v6, rule.priority)),
+            _ => None,
+        };
+        let rules: Vec<(bool, u32)> = all.iter().filter_map(rule).collect();
+        assert_eq!(all.len() - rules.len(), 2, "two tables");
+        assert_eq!(rules.len(), 12);
+        let v4: Vec<u32> = rules.iter().filter(|(v6, _)| !v6).map(|(_, p)| p - EXIT_PRIORITY).collect();
+        assert_eq!(v4, [3, 0, 0, 1, 1, 2]);
+        assert!(Exits { exits: Vec::new(), ..exits() }.lasting().is_empty());
+    }
+
+    #[test]
+    fn the_journal_has_the_device_only() {
+        let marks = ExitMarks { device: "rw0".into(), rules: "x".into() };
+        let text = serde_json::to_string(&marks).unwrap();
+        assert_eq!(text, r#"{"device":"rw0"}"#);
+        assert_eq!(serde_json::from_str::<ExitMarks>(&text).unwrap().name(), "ropewalk-rw0-exits");
+    }
+}

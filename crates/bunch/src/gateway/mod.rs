@@ -408,8 +408,7 @@ impl Gateway {
         if let Some(id) = self.by_ends.get(&ends) {
             return Some(*id);
         }
-        let same = |s: &&Session| s.outer.ip() == inner.source.ip();
-        if self.sessions.len() >= MAX_SESSIONS || self.sessions.values().filter(same).count() >= MAX_OF_ONE {
+        if !self.make_room(*inner.source.ip()) {
             self.counts.unhelped_packets += 1;
             return None;
         }
@@ -419,6 +418,19 @@ impl Gateway {
         self.sessions.insert(id, Session::new(inner, keys, &self.config, now));
         self.by_ends.insert(ends, id);
         Some(id)
+    }
+
+    /// Whether there is room for a session of senders with this address: one that is over makes it.
+    fn make_room(&mut self, of: Ipv4Addr) -> bool {
+        let same = |s: &&Session| *s.outer.ip() == of;
+        let has_many = self.sessions.values().filter(same).count() >= MAX_OF_ONE;
+        if !has_many && self.sessions.len() < MAX_SESSIONS {
+            return true;
+        }
+        let dead = self.sessions.iter().filter(|(_, s)| !has_many || same(s));
+        let oldest = dead.filter_map(|(id, s)| Some((s.dead_since()?, *id))).min();
+        oldest.into_iter().for_each(|(_, id)| self.forget(id));
+        oldest.is_some()
     }
 
     fn key(&self, id: u32, which: u8) -> Key {

@@ -10,7 +10,7 @@ use crate::wire::{Data, Heard, List, Message};
 use crate::{Flow, Time};
 use core::ops::Range;
 use core::time::Duration;
-use ropewalk_pep::Bypass;
+use ropewalk_pep::{Bypass, Why};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddrV4;
 
@@ -28,7 +28,8 @@ const ALONE: Duration = Duration::from_secs(2);
 const STALE: Duration = Duration::from_secs(2);
 /// One that nobody had room for in this time is dropped, as a router's queue would drop it.
 const QUEUE: Duration = Duration::from_millis(200);
-/// A connection that was reset, or a flow without packets, is forgotten.
+/// A connection that an end has reset, or a flow without packets, is forgotten. Of one that was reset
+/// from here both ends may have missed it, and are told again for as long as a flow is kept.
 const DEAD: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(300);
 /// A shorter way may be longer again after this (RFC 1191 §6.3).
@@ -157,8 +158,15 @@ impl Session {
 
     /// Whether it can be forgotten.
     pub(super) fn is_over(&self, now: Time) -> bool {
-        let over = self.stream.as_ref().is_some_and(|s| s.over);
-        now >= self.active_at + if over { DEAD } else { IDLE }
+        let by_an_end = self.stream.as_ref().is_some_and(|s| s.over == Some(Why::ByAnEnd));
+        // While acknowledged bytes are here the proxy ends it, and tells both ends.
+        let holds = self.stream.as_ref().is_some_and(Stream::holds);
+        !holds && now >= self.active_at + if by_an_end { DEAD } else { IDLE }
+    }
+
+    /// Both ends were reset, and when something was last heard of it.
+    pub(super) fn dead_since(&self) -> Option<Time> {
+        self.stream.as_ref().filter(|s| s.over.is_some()).map(|_| self.active_at)
     }
 
     fn again(&mut self, number: u64, avoid: Option<u8>) {
@@ -425,10 +433,12 @@ impl Session {
                     self.tell_mode(cx);
                 }
                 Act::Over(why) => {
+                    self.active_at = cx.now;
                     cx.out.push_back(Output::Ended { destination: self.destination, why });
                     for m in core::mem::take(&mut self.members) {
                         cx.tell(m.tunnel, &Message::Close { session: m.wire });
                     }
+                    self.forget_packets();
                 }
             }
         }

@@ -38,7 +38,8 @@ pub(super) struct Stream {
     /// The newest timestamp of the sender's data, seen or reported.
     newest: Option<u32>,
     pub(super) timeout: Option<Time>,
-    pub(super) over: bool,
+    /// Both ends were reset, and why.
+    pub(super) over: Option<Why>,
 }
 
 /// A packet that the proxy is asked about.
@@ -90,7 +91,7 @@ impl Stream {
             stored: 0,
             newest: None,
             timeout: None,
-            over: false,
+            over: None,
         }
     }
 
@@ -133,15 +134,17 @@ impl Stream {
         matches!(self.kind, Kind::Proxy(_))
     }
 
+    /// Acknowledged bytes would be lost with it.
+    pub(super) fn holds(&self) -> bool {
+        matches!(&self.kind, Kind::Proxy(pep) if pep.holds() > 0)
+    }
+
     /// A packet opens another connection of the same ends: nothing of this one is held, or it is
     /// over, or left alone.
     pub(super) fn is_another(&self, inner: &Inner, is_left_alone: bool) -> bool {
         let opens = inner.flags & (Flags::SYN.0 | Flags::ACK.0) == Flags::SYN.0;
-        let holds = match &self.kind {
-            Kind::Proxy(pep) => pep.holds() > 0,
-            Kind::Plain | Kind::Ordered(..) => self.stored > 0,
-        };
-        opens && self.isn.is_some_and(|isn| isn != inner.seq) && (self.over || is_left_alone || !holds)
+        let is_done = self.over.is_some() || is_left_alone || !self.holds();
+        opens && is_done && self.isn.is_some_and(|isn| isn != inner.seq)
     }
 
     /// A packet of the sender, by a tunnel or on its ordinary way.
@@ -306,7 +309,9 @@ impl Stream {
                     acts.extend([Act::LeaveAlone(why)].into_iter().chain(reply.map(Act::ToReceiver)));
                 }
                 Output::Reset(why) => {
-                    self.over = true;
+                    self.over = Some(why);
+                    self.store.clear();
+                    self.stored = 0;
                     acts.push(Act::Over(why));
                 }
                 Output::Fetch { .. } | Output::Timeout(..) => {}

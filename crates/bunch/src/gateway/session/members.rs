@@ -110,10 +110,7 @@ impl Session {
     /// Its ports are another connection's by now: nothing of the old one counts.
     pub(super) fn begin_anew(&mut self, cx: &mut Context<'_>) {
         self.stream = self.stream.is_some().then(|| Stream::new(cx.config.variant, cx.config.grace));
-        self.entries.clear();
-        self.pending.clear();
-        self.undone.clear();
-        self.marks.clear();
+        self.forget_packets();
         self.bypassed = None;
         for m in &mut self.members {
             m.held.clear();
@@ -121,6 +118,14 @@ impl Session {
             m.delivery.forget_all();
         }
         self.tell_mode(cx);
+    }
+
+    /// No packet of it is of use any more.
+    pub(super) fn forget_packets(&mut self) {
+        self.entries.clear();
+        self.pending.clear();
+        self.undone.clear();
+        self.marks.clear();
     }
 
     /// Packets go their ordinary way while nobody else hears the sender.

@@ -1,6 +1,6 @@
 //! What one contributor may cost: flows, marks, and work for each packet of a list.
 
-use super::super::{Gateway, Home, Input, MANY};
+use super::super::{Gateway, Home, Input, MANY, MAX_OF_ONE};
 use super::*;
 use crate::inner::tests::segment;
 use crate::wire::{Register, Run, all};
@@ -351,4 +351,41 @@ fn ports_that_are_used_again_are_another_connection() {
     assert_eq!(open(&mut gateway, 77_000), (4, Some(999)), "acknowledged bytes are held");
     let mut gateway = opened();
     assert_eq!(open(&mut gateway, 77_000), (0, Some(77_000)));
+}
+
+/// A packet of the receiver that resets the connection.
+fn reset() -> Vec<u8> {
+    let (plain, _) = wire::decode(&segment(0, 0, None)).unwrap();
+    let Flow { source, destination, .. } = flow(TCP);
+    let mut out = Vec::new();
+    let rst = Segment { flags: Flags::RST, seq: 99, source: destination, destination: source, ..plain };
+    wire::encode(&rst, wire::Payload::Zeros, &mut out);
+    out
+}
+
+#[test]
+fn a_session_that_is_over_keeps_nothing_and_makes_room() {
+    let mut gateway = opened();
+    list(&mut gateway, vec![run(10, 3, 1000, 100)], vec![(10, 7)]);
+    gateway.handle(Input::FromReceiver(&reset()), Time::ZERO);
+    let over = session(&gateway);
+    assert_eq!((over.members.len(), over.listed(), over.marks.len(), over.pending.len()), (0, 0, 0, 0));
+    assert!(gateway.out.contains(&Output::Ended { destination: flow(TCP).destination, why: Why::ByAnEnd }));
+    let other = |port| Flow { source: SocketAddrV4::new(*flow(UDP).source.ip(), port), ..flow(UDP) };
+    for port in 1..=MAX_OF_ONE as u16 {
+        register(&mut gateway, 1, other(port));
+    }
+    assert_eq!((gateway.sessions.len(), gateway.by_flow.get(&flow(TCP))), (MAX_OF_ONE, None));
+    register(&mut gateway, 1, other(9999));
+    assert_eq!(gateway.by_flow.get(&other(9999)), None, "null case: none is over");
+}
+
+#[test]
+fn a_session_that_holds_acknowledged_bytes_is_not_forgotten() {
+    let mut gateway = opened();
+    let minutes = Time::ZERO + IDLE + DEAD;
+    assert!(session(&gateway).is_over(minutes), "null case");
+    list(&mut gateway, vec![run(10, 3, 1000, 100)], vec![]);
+    list(&mut gateway, vec![run(13, 1, 1300, 100)], vec![]);
+    assert!(!session(&gateway).is_over(minutes));
 }

@@ -1,6 +1,6 @@
 //! A contributor whose senders have one address at the gateway is nobody else's home access point.
 
-use ropewalk_bunch::gateway::{Config, Gateway, Input, Output, Tunnel};
+use ropewalk_bunch::gateway::{Config, Gateway, Home, Input, Output, Tunnel};
 use ropewalk_bunch::wire::{Message, Register};
 use ropewalk_bunch::{Flow, Time};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -14,6 +14,11 @@ fn flow() -> Flow {
         source: "192.168.1.2:40000".parse().unwrap(),
         destination: "203.0.113.9:443".parse().unwrap(),
     }
+}
+
+/// A contributor whose senders have this address; the flow is of its cell.
+fn home(last: u8) -> Home {
+    Home { address: Ipv4Addr::new(10, 78, 0, last), cell: [1; 6] }
 }
 
 fn gateway() -> Gateway {
@@ -40,7 +45,7 @@ fn answers(gateway: &mut Gateway, tunnel: Tunnel, outer: Option<&str>) -> bool {
 
 fn registers(outer: Option<&str>) -> bool {
     let mut gateway = gateway();
-    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, Ipv4Addr::new(10, 78, 0, 2)), Time::ZERO);
+    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, home(2)), Time::ZERO);
     answers(&mut gateway, Tunnel(1), outer)
 }
 
@@ -62,8 +67,8 @@ fn sender(gateway: &Gateway) -> SocketAddrV4 {
 #[test]
 fn a_session_stays_with_the_address_that_it_was_made_for() {
     let mut gateway = gateway();
-    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, Ipv4Addr::new(10, 78, 0, 2)), Time::ZERO);
-    gateway.handle(Input::TunnelUpBehind(Tunnel(2), 2, Ipv4Addr::new(10, 78, 0, 3)), Time::ZERO);
+    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, home(2)), Time::ZERO);
+    gateway.handle(Input::TunnelUpBehind(Tunnel(2), 2, home(3)), Time::ZERO);
     assert!(answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")));
     assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")));
     assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
@@ -71,9 +76,22 @@ fn a_session_stays_with_the_address_that_it_was_made_for() {
     gateway.handle(Input::TunnelDown(Tunnel(1)), Time::ZERO);
     assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")));
     assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
-    gateway.handle(Input::TunnelUpBehind(Tunnel(3), 1, Ipv4Addr::new(10, 78, 0, 2)), Time::ZERO);
+    gateway.handle(Input::TunnelUpBehind(Tunnel(3), 1, home(2)), Time::ZERO);
     assert!(answers(&mut gateway, Tunnel(3), Some("10.78.0.2:40001")), "another port of its own");
     assert_eq!(sender(&gateway), "10.78.0.2:40001".parse().unwrap());
+}
+
+/// A neighbour is there before the home, by the name of the home's flow and an address of its own.
+#[test]
+fn a_flow_is_of_the_home_whose_cell_it_names() {
+    let mut gateway = gateway();
+    let elsewhere = Home { cell: [2; 6], ..home(3) };
+    gateway.handle(Input::TunnelUpBehind(Tunnel(2), 2, elsewhere), Time::ZERO);
+    assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")));
+    assert_eq!(gateway.sessions(), 0);
+    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, home(2)), Time::ZERO);
+    assert!(answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")));
+    assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
 }
 
 /// The same where nothing is known of addresses: who comes second changes nothing.

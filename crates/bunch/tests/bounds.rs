@@ -1,7 +1,7 @@
 //! What one contributor may cost the gateway, and what is left when its memory is full.
 
 use ropewalk_bunch::elide::Elision;
-use ropewalk_bunch::gateway::{Config, Gateway, Input, Output, Tunnel};
+use ropewalk_bunch::gateway::{Config, Gateway, Home, Input, Output, Tunnel};
 use ropewalk_bunch::inner;
 use ropewalk_bunch::wire::{Data, Heard, List, Message, Register, Run};
 use ropewalk_bunch::{Flow, Time};
@@ -27,14 +27,19 @@ fn flow(protocol: u8) -> Flow {
 fn gateway(memory_bytes: u64) -> Gateway {
     let everywhere = vec![(Ipv4Addr::UNSPECIFIED, None)];
     let mut gateway = Gateway::new(Config { memory_bytes, ..Config::new(everywhere, [7; 16]) });
-    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, *ends()[0].ip()), Time::ZERO);
+    let home = Home { address: *ends()[0].ip(), cell: [1; 6] };
+    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, home), Time::ZERO);
     gateway
 }
 
 fn say(gateway: &mut Gateway, message: Message, now: Time) {
+    say_by(gateway, Tunnel(1), message, now);
+}
+
+fn say_by(gateway: &mut Gateway, tunnel: Tunnel, message: Message, now: Time) {
     let mut bytes = Vec::new();
     message.write(&mut bytes);
-    gateway.handle(Input::FromTunnel(Tunnel(1), &bytes), now);
+    gateway.handle(Input::FromTunnel(tunnel, &bytes), now);
 }
 
 fn home(protocol: u8, boot: u64) -> Message {
@@ -63,10 +68,11 @@ fn no_number_makes_it_panic() {
     for high in [1u64 << 62, 1 << 63, u64::MAX - 4096 - 100, u64::MAX - 40_000] {
         let mut gateway = gateway(1 << 20);
         let mut now = Time::ZERO;
+        gateway.handle(Input::TunnelUp(Tunnel(2), 2), now);
         for boot in 1..5 {
             say(&mut gateway, home(inner::UDP, boot), now);
             let neighbour = Register { session: 1, home: false, flow: flow(17), outer: None, boot };
-            say(&mut gateway, Message::Register(neighbour), now);
+            say_by(&mut gateway, Tunnel(2), Message::Register(neighbour), now);
             for first in [high, high - 300, (1 << 62) - 300] {
                 let anchor = first & !63;
                 say(&mut gateway, list(first, 200, vec![(first, 1)]), now);
@@ -74,9 +80,9 @@ fn no_number_makes_it_panic() {
                 let numbers = (anchor..anchor + 200).collect();
                 let marks = vec![(anchor, 5), (anchor + 64, 6)];
                 let heard = Heard { session: 1, room: 0, numbers, marks };
-                say(&mut gateway, Message::Heard(heard), now);
+                say_by(&mut gateway, Tunnel(2), Message::Heard(heard), now);
                 let low = Heard { session: 1, room: 0, numbers: vec![0], marks: vec![(anchor % 4096, 5)] };
-                say(&mut gateway, Message::Heard(low), now);
+                say_by(&mut gateway, Tunnel(2), Message::Heard(low), now);
                 say(&mut gateway, Message::Data(Data { session: 0, number: first, elided: vec![2] }), now);
             }
             now += Duration::from_millis(50);

@@ -38,7 +38,7 @@ pub fn masquerade(
 }
 
 /// As [`masquerade`], where clients may leave by the interface `only`, and by no other, and where
-/// nobody opens connections to them.
+/// nobody opens connections to them, this machine included.
 ///
 /// # Errors
 /// `nft` is not there, or refuses.
@@ -108,6 +108,13 @@ impl Table {
             true => format!("    oifname {device} ct state new reject with icmpx admin-prohibited\n"),
             false => String::new(),
         };
+        // What this machine opens itself does not pass `forward`.
+        let own = match self.closed {
+            true => format!(
+                "  chain output {{\n    type filter hook output priority filter; policy accept;\n{closed}  }}\n"
+            ),
+            false => String::new(),
+        };
         format!(
             "  chain forward {{\n\
              \x20   type filter hook forward priority filter; policy accept;\n\
@@ -121,7 +128,8 @@ impl Table {
              \x20 chain postrouting {{\n\
              \x20   type nat hook postrouting priority srcnat; policy accept;\n\
              {masquerade}\
-             \x20 }}\n"
+             \x20 }}\n\
+             {own}"
         )
     }
 }
@@ -160,10 +168,9 @@ mod tests {
         assert!(rules.contains("    ip saddr 10.77.0.0/24 oifname != \"rw.0\" masquerade\n"), "{rules}");
         assert!(!rules.contains("drop") && !rules.contains("reject"), "{rules}");
         let closed = Table { closed: true, ..table.clone() }.rules();
-        assert!(
-            closed.contains("    oifname \"rw.0\" ct state new reject with icmpx admin-prohibited\n"),
-            "{closed}"
-        );
+        let refusal = "    oifname \"rw.0\" ct state new reject with icmpx admin-prohibited\n";
+        assert_eq!(closed.matches(refusal).count(), 2, "what is forwarded, and this machine's own: {closed}");
+        assert!(closed.contains("chain output") && !rules.contains("chain output"), "{closed}");
         let only = Table { only: Some("wan".into()), ..table };
         assert!(only.rules().contains("    iifname \"rw.0\" oifname != \"wan\" drop\n"), "{}", only.rules());
         assert!(rules.contains("    ip6 saddr fd77::/64 oifname != \"rw.0\" masquerade\n"), "{rules}");

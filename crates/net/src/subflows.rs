@@ -25,6 +25,28 @@ const ULP_NAME: u16 = 1;
 /// Where an answer has this end's address.
 const LOCAL: usize = 8;
 
+/// A subflow that carries data: so much came by it, the last no longer ago. One that waits for a
+/// program, or keeps itself alive, says nothing of what its access point carries.
+const BUSY_BYTES: u64 = 64 << 10;
+const BUSY_WITHIN: Duration = Duration::from_secs(1);
+
+/// Least round trips of the subflows from one address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeastRtts {
+    /// Of all of them.
+    pub all: Option<Duration>,
+    /// Of those by which data come now, 64 KiB so far at least.
+    pub busy: Option<Duration>,
+}
+
+impl LeastRtts {
+    /// Those of both.
+    pub fn and(self, other: LeastRtts) -> LeastRtts {
+        let least = |a: Option<Duration>, b| a.into_iter().chain(b).min();
+        LeastRtts { all: least(self.all, other.all), busy: least(self.busy, other.busy) }
+    }
+}
+
 /// A message as it came.
 #[derive(Clone, Debug)]
 pub(crate) struct Diag(Vec<u8>);
@@ -51,15 +73,15 @@ impl NetlinkDeserializable for Diag {
     }
 }
 
-/// The least round trip of the subflows from each address of this machine; an address that has
-/// none, or none that has measured one, is not there.
+/// The least round trips of the subflows from each address of this machine; an address that has
+/// no subflow, or none that has measured one, is not there.
 ///
 /// To know which connections are subflows takes CAP_NET_ADMIN: without it there are none.
 ///
 /// # Errors
 /// The kernel's own.
-pub fn least_rtts() -> io::Result<BTreeMap<IpAddr, Duration>> {
-    let mut all = BTreeMap::new();
+pub fn least_rtts() -> io::Result<BTreeMap<IpAddr, LeastRtts>> {
+    let mut all: BTreeMap<IpAddr, LeastRtts> = BTreeMap::new();
     for family in [libc::AF_INET, libc::AF_INET6] {
         let mut request = vec![0; REQUEST];
         (request[0], request[1], request[2]) = (family as u8, libc::IPPROTO_TCP as u8, 1 << (ATTR_INFO - 1));
@@ -67,7 +89,8 @@ pub fn least_rtts() -> io::Result<BTreeMap<IpAddr, Duration>> {
         // What changes under a dump is here or not here, and either is right.
         for answer in Netlink::open_diag()?.ask(Diag(request), NLM_F_DUMP)? {
             if let Some((address, rtt)) = read(&answer.0) {
-                all.entry(address).and_modify(|least: &mut Duration| *least = rtt.min(*least)).or_insert(rtt);
+                let least = all.entry(address).or_default();
+                *least = least.and(rtt);
             }
         }
     }
@@ -75,7 +98,7 @@ pub fn least_rtts() -> io::Result<BTreeMap<IpAddr, Duration>> {
 }
 
 /// This end's address and the least round trip of a subflow that has one.
-fn read(answer: &[u8]) -> Option<(IpAddr, Duration)> {
+fn read(answer: &[u8]) -> Option<(IpAddr, LeastRtts)> {
     let (head, attributes) = answer.split_at_checked(ANSWER)?;
     let name = find(find(attributes, ATTR_ULP)?, ULP_NAME)?;
     if name.strip_suffix(&[0]).unwrap_or(name) != b"mptcp" {
@@ -90,10 +113,12 @@ fn read(answer: &[u8]) -> Option<(IpAddr, Duration)> {
     let said = find(attributes, ATTR_INFO)?;
     let length = said.len().min(info.len());
     info[..length].copy_from_slice(&said[..length]);
-    let rtt = tcp_info::parse(&info).rtt_min;
+    let info = tcp_info::parse(&info);
+    let rtt = info.rtt_min;
     // The kernel says that it has none by the largest number.
     let none = rtt.is_zero() || rtt.as_micros() >= u32::MAX.into();
-    (!none).then_some((address, rtt))
+    let is_busy = info.bytes_received >= BUSY_BYTES && info.last_received <= BUSY_WITHIN;
+    (!none).then_some((address, LeastRtts { all: Some(rtt), busy: Some(rtt).filter(|_| is_busy) }))
 }
 
 #[cfg(test)]
@@ -102,11 +127,18 @@ mod tests {
     use crate::genl::{nested, nla};
 
     fn answer(family: i32, address: &[u8], ulp: &[u8], micros: u32) -> Vec<u8> {
+        heard(family, address, ulp, micros, (0, 0))
+    }
+
+    /// One by which so many bytes came, the last so many milliseconds ago.
+    fn heard(family: i32, address: &[u8], ulp: &[u8], micros: u32, (came, ago): (u64, u32)) -> Vec<u8> {
         let mut bytes = vec![0; ANSWER];
         bytes[0] = family as u8;
         bytes[LOCAL..LOCAL + address.len()].copy_from_slice(address);
         let mut info = vec![0; 300];
         info[148..152].copy_from_slice(&micros.to_ne_bytes());
+        info[128..136].copy_from_slice(&came.to_ne_bytes());
+        info[52..56].copy_from_slice(&ago.to_ne_bytes());
         [bytes, nla(ATTR_INFO, &info), nested(ATTR_ULP, &[nla(ULP_NAME, ulp)])].concat()
     }
 
@@ -114,15 +146,30 @@ mod tests {
     fn subflows_are_read_and_nothing_else() {
         let here = [192, 0, 2, 7];
         let v4 = answer(libc::AF_INET, &here, b"mptcp\0", 12_000);
-        assert_eq!(read(&v4), Some((here.into(), Duration::from_millis(12))));
+        let idle = |rtt| LeastRtts { all: Some(rtt), busy: None };
+        assert_eq!(read(&v4), Some((here.into(), idle(Duration::from_millis(12)))));
         let v6 = "2001:db8::7".parse::<Ipv6Addr>().unwrap();
         let said = read(&answer(libc::AF_INET6, &v6.octets(), b"mptcp", 5)).unwrap();
-        assert_eq!(said, (v6.into(), Duration::from_micros(5)));
+        assert_eq!(said, (v6.into(), idle(Duration::from_micros(5))));
         assert_eq!(read(&answer(libc::AF_INET, &here, b"tls\0", 5)), None, "plain TCP");
         for none in [0, u32::MAX] {
             assert_eq!(read(&answer(libc::AF_INET, &here, b"mptcp", none)), None);
         }
         assert_eq!(read(&answer(libc::AF_UNIX, &here, b"mptcp", 5)), None);
         (0..v4.len() - 16).for_each(|length| assert_eq!(read(&v4[..length]), None, "{length} bytes"));
+    }
+
+    #[test]
+    fn who_is_idle_counts_for_nobody_that_carries() {
+        let here = [192, 0, 2, 7];
+        let of = |micros, heard_of| read(&heard(libc::AF_INET, &here, b"mptcp", micros, heard_of)).unwrap().1;
+        let carries = of(40_000, (1 << 20, 30));
+        assert_eq!(carries.busy, Some(Duration::from_millis(40)));
+        // To a server near by: it is quiet, or has said little so far.
+        for (idle, why) in [(of(500, (1 << 20, 5_000)), "quiet"), (of(500, (2_000, 10)), "little")] {
+            let both = carries.and(idle);
+            assert_eq!((both.all, both.busy), (Some(Duration::from_micros(500)), carries.busy), "{why}");
+        }
+        assert_eq!(LeastRtts::default().and(carries), carries);
     }
 }

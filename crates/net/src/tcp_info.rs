@@ -30,6 +30,10 @@ pub struct TcpInfo {
     pub cwnd: u32,
     /// Bytes that were acknowledged.
     pub bytes_acked: u64,
+    /// Bytes that came, each once.
+    pub bytes_received: u64,
+    /// Since when no data have come.
+    pub last_received: Duration,
     /// Segments with data that were sent, repeated ones included.
     pub sent_segments: u32,
     /// Segments sent again.
@@ -138,6 +142,8 @@ pub(crate) fn parse(bytes: &[u8; LENGTH]) -> TcpInfo {
         cwnd: word(80),
         retransmitted: word(100),
         bytes_acked: long(120),
+        bytes_received: long(128),
+        last_received: Duration::from_millis(word(52).into()),
         rtt_min: micros(word(148).into()),
         sent_segments: word(156),
         busy: micros(long(168)),
@@ -189,6 +195,7 @@ mod tests {
         assert_eq!((info.mss, info.retransmitted, info.sent_segments, info.window_bytes), (4, 25, 39, 57));
         assert_eq!((info.rtt, info.rtt_min), (Duration::from_micros(17), Duration::from_micros(37)));
         assert_eq!((info.cwnd, info.bytes_acked, info.timeouts), (20, 30 | 31 << 32, 60));
+        assert_eq!((info.bytes_received, info.last_received), (32 | 33 << 32, Duration::from_millis(13)));
         let mut ends = [0; ADDRESS];
         ends[2..8].copy_from_slice(&[0x14, 0x51, 10, 0, 0, 1]);
         assert_eq!(address(&ends), "10.0.0.1:5201".parse().unwrap());

@@ -19,6 +19,7 @@
 //! | `open` | segments of both ends, and the acknowledgements between |
 //! | `custody` | who holds which bytes, and how far that allows an acknowledgement |
 //! | `onward` | what goes to the receiver, and what is sent again (RFC 8985) |
+//! | `stamps` | which timestamp an acknowledgement echoes |
 //! | `snoop` | the other way: nothing is acknowledged, and what is lost behind this box is repaired |
 //! | `duplex` | both directions of a connection |
 //! | `proxy` | many connections: which are taken, which are forgotten |
@@ -34,6 +35,7 @@ mod opening;
 mod proxy;
 mod ranges;
 mod snoop;
+mod stamps;
 #[cfg(test)]
 mod tests;
 

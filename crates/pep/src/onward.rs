@@ -13,6 +13,15 @@ const RTO_FIRST: Duration = Duration::from_secs(1);
 /// (RFC 9293 §3.8.3, R2).
 const TIMEOUTS: u32 = 9;
 
+/// So many timeouts in a row, and longer pieces are taken not to pass: what the sender saw
+/// acknowledged only this box can cut (RFC 2923 §2.1).
+const CUT_AFTER: u32 = 2;
+/// Pieces are cut no shorter: 576 bytes pass everywhere (RFC 791), with headers and options.
+const SHORTEST: u64 = 512;
+/// A shorter way may be longer again after this, or it was an outage; and after twice as long each
+/// time, up to the second (RFC 1191 §6.3).
+const SHORT: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(600));
+
 /// One segment as it came.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Piece {
@@ -34,6 +43,28 @@ impl Piece {
 
     fn bytes(&self) -> u64 {
         self.range.end - self.range.start
+    }
+
+    /// What of it lies from `at` bytes on, which are left.
+    fn split_off(&mut self, at: u64) -> Piece {
+        let middle = self.range.start + at;
+        let without = |flags: Flags, gone: Flags| Flags(flags.0 & !gone.0);
+        let mut rest = Piece { range: middle..self.range.end, ..self.clone() };
+        self.range.end = middle;
+        self.flags = without(self.flags, Flags::FIN | Flags::PSH);
+        rest.flags = without(rest.flags, Flags::CWR);
+        rest.pass(at);
+        rest
+    }
+
+    /// It begins so many bytes later than the segment did that its urgent pointer is of.
+    fn pass(&mut self, bytes: u64) {
+        let skipped = bytes.min(0xFFFF) as u16;
+        match self.urgent.checked_sub(skipped) {
+            Some(left) => self.urgent = left,
+            // The urgent point lies before it.
+            None => (self.urgent, self.flags) = (0, Flags(self.flags.0 & !Flags::URG.0)),
+        }
     }
 
     fn in_flight(&self) -> bool {
@@ -61,6 +92,10 @@ pub(crate) struct Onward {
     timeouts: u32,
     timer_from: Time,
     mss: u64,
+    /// Pieces go in parts of at most so many bytes, until then.
+    most: Option<(u64, Time)>,
+    /// For how long they will do so the next time.
+    short_for: Duration,
 }
 
 impl Onward {
@@ -79,6 +114,8 @@ impl Onward {
             timeouts: 0,
             timer_from: Time::ZERO,
             mss,
+            most: None,
+            short_for: SHORT.0,
         }
     }
 
@@ -100,12 +137,7 @@ impl Onward {
             if end < piece.range.end {
                 part.flags = Flags(part.flags.0 & !(Flags::FIN.0 | Flags::PSH.0));
             }
-            let skipped = (at - piece.range.start).min(0xFFFF) as u16;
-            match piece.urgent.checked_sub(skipped) {
-                Some(left) => part.urgent = left,
-                // The urgent point lies before this part.
-                None => (part.urgent, part.flags) = (0, Flags(part.flags.0 & !Flags::URG.0)),
-            }
+            part.pass(at - piece.range.start);
             let place = self.pieces.partition_point(|p| p.range.start < at);
             self.pieces.insert(place, part);
             (new, at) = (true, end);
@@ -131,6 +163,11 @@ impl Onward {
         let fits = |p: &Piece| p.range.end - u64::from(p.flags.has(Flags::FIN)) <= edge;
         let lost = self.pieces.iter().position(|p| p.lost && ready(p));
         let i = lost.or_else(|| self.pieces.iter().position(|p| ready(p) && fits(p)))?;
+        self.most = self.most.filter(|(_, until)| now < *until);
+        if let Some((most, _)) = self.most.filter(|(most, _)| self.pieces[i].bytes() > *most) {
+            let rest = self.pieces[i].split_off(most);
+            self.pieces.insert(i + 1, rest);
+        }
         let piece = &mut self.pieces[i];
         if flight > 0 && flight + piece.bytes() > self.cwnd {
             return None;
@@ -229,6 +266,9 @@ impl Onward {
         self.timer_from = now;
         let waits = self.pieces.iter().all(|p| p.sent_at.is_none());
         if !waits {
+            if self.timeouts >= CUT_AFTER {
+                self.shorten(now);
+            }
             self.ssthresh = (self.flight() / 2).max(2 * self.mss);
             self.cwnd = self.mss;
             self.recovery_until = self.sent_until;
@@ -238,6 +278,15 @@ impl Onward {
             }
         }
         waits
+    }
+
+    /// The first piece does not arrive, as it is: from now on half of its length at most.
+    fn shorten(&mut self, now: Time) {
+        let first = self.pieces.first().map_or(0, Piece::bytes);
+        if first > SHORTEST {
+            self.most = Some(((first / 2).max(SHORTEST), now + self.short_for));
+            self.short_for = (self.short_for * 2).min(SHORT.1);
+        }
     }
 
     /// An answer, even one that acknowledges nothing: the receiver lives.

@@ -3,6 +3,7 @@
 use crate::custody::Custody;
 use crate::onward::{Onward, Piece};
 use crate::opening::{Agreed, agree};
+use crate::stamps::{Stamps, newer};
 use crate::{Config, Holder, Input, MAX_RANGES, Output, Policy, Ranges, Time, Why};
 use core::ops::Range;
 use core::time::Duration;
@@ -12,8 +13,6 @@ use std::net::SocketAddrV4;
 
 /// Control bits that go on with their bytes.
 const PASSED: Flags = Flags(Flags::FIN.0 | Flags::PSH.0 | Flags::URG.0 | Flags::CWR.0);
-/// Timestamps that wait for their acknowledgement; more are not echoed.
-const STAMPS: usize = 256;
 /// Answers to guesses are no closer together (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
 const CHALLENGES_APART: Duration = Duration::from_millis(500);
 
@@ -42,8 +41,8 @@ struct SenderSide {
     /// Its newest timestamp below the receiver's own acknowledgement; what is older is of another
     /// time.
     oldest: u32,
-    /// Starts and timestamps of segments that the receiver has not acknowledged.
-    stamps: Vec<(u64, u32)>,
+    /// Of segments that the receiver has not acknowledged.
+    stamps: Stamps,
     gap_since: Option<Time>,
 }
 
@@ -85,11 +84,6 @@ pub(crate) struct Open {
     challenged: Option<Time>,
 }
 
-/// The later of two timestamps (RFC 7323 §5.2).
-fn newer(old: u32, new: u32) -> u32 {
-    if new.wrapping_sub(old) as i32 > 0 { new } else { old }
-}
-
 pub(crate) fn reset(source: SocketAddrV4, destination: SocketAddrV4, seq: u32) -> Segment {
     let (flags, options, ecn) = (Flags::RST, Options::default(), Ecn::NotEct);
     Segment { source, destination, ecn, flags, seq, ack: 0, window: 0, urgent: 0, options, payload_bytes: 0 }
@@ -119,7 +113,7 @@ impl Open {
             timestamps: Timestamps { value: sent.value, echo: timestamp },
             recent: sent.value,
             oldest: sent.value,
-            stamps: Vec::new(),
+            stamps: Stamps::default(),
             gap_since: None,
         };
         let (selected, ece, probed) = (Vec::new(), false, false);
@@ -243,9 +237,8 @@ impl Open {
     }
 
     fn note(&mut self, range: &Range<u64>, timestamp: Option<u32>) {
-        let known = self.sender.stamps.iter().any(|(start, _)| *start == range.start);
-        if let Some(value) = timestamp.filter(|_| !known && self.sender.stamps.len() < STAMPS) {
-            self.sender.stamps.push((range.start, value));
+        if let Some(value) = timestamp {
+            self.sender.stamps.note(range.start, value);
         }
         if range.end > self.sender.newest_end {
             (self.sender.newest_start, self.sender.newest_end) = (range.start, range.end);
@@ -395,15 +388,14 @@ impl Open {
         // The newest segment may be the last: it and a FIN are the receiver's to acknowledge (T-3).
         let own = safe.min(self.sender.newest_start);
         self.sender.acked = old.max(own).max(self.receiver.acked);
-        if self.sender.acked > old {
-            let acked = self.sender.acked;
-            let covered = self.sender.stamps.iter().filter(|(start, _)| *start < acked);
-            self.sender.recent = covered.fold(self.sender.recent, |old, (_, new)| newer(old, *new));
+        let sender = &mut self.sender;
+        if sender.acked > old {
+            sender.recent =
+                sender.stamps.newest_below(sender.acked).map_or(sender.recent, |t| newer(sender.recent, t));
         }
         let real = self.receiver.acked;
-        let delivered = self.sender.stamps.iter().filter(|(start, _)| *start < real);
-        self.sender.oldest = delivered.fold(self.sender.oldest, |old, (_, new)| newer(old, *new));
-        self.sender.stamps.retain(|(start, _)| *start >= real);
+        sender.oldest = sender.stamps.newest_below(real).map_or(sender.oldest, |t| newer(sender.oldest, t));
+        sender.stamps.remove_below(real);
         let gap = self.sender.newest_start > self.sender.acked && safe < self.sender.newest_start;
         self.sender.gap_since = if gap { self.sender.gap_since.or(Some(now)) } else { None };
     }

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// A connection of which nothing is held may be forgotten after this silence. Later packets of it
 /// pass as they came.
 const IDLE: Duration = Duration::from_secs(300);
-/// A connection that was reset is remembered as long as its ends may still speak.
+/// A connection that an end has reset is remembered as long as the other may still speak. Of one
+/// that was reset from here both ends may have missed it, and are told again for as long as [`IDLE`].
 const GONE: Duration = Duration::from_secs(10);
 
 /// What a driver is to do, by connection.
@@ -45,7 +46,8 @@ struct Entry {
     connection: Duplex,
     due: Option<Time>,
     seen: Time,
-    over: bool,
+    /// It is over, and is remembered for so long.
+    over: Option<Duration>,
     traffic: [Traffic; 2],
 }
 
@@ -120,7 +122,7 @@ impl<K: Copy + Ord> Proxy<K> {
         let Some(entry) = self.entries.get_mut(&key) else { return false };
         entry.seen = now;
         entry.connection.handle(from, segment, now);
-        self.collect(key, Some((from, &segment)))
+        self.collect(key, Some((from, &segment)), now)
     }
 
     /// The time of [`next_timeout`](Self::next_timeout) has come.
@@ -132,7 +134,7 @@ impl<K: Copy + Ord> Proxy<K> {
             if let Some(entry) = self.entries.get_mut(&key) {
                 entry.due = None;
                 entry.connection.on_timer(now);
-                self.collect(key, None);
+                self.collect(key, None, now);
             }
         }
         self.sweep(now);
@@ -147,7 +149,7 @@ impl<K: Copy + Ord> Proxy<K> {
         for key in keys {
             if let Some(entry) = self.entries.get_mut(&key) {
                 entry.connection.abort(now);
-                self.collect(key, None);
+                self.collect(key, None, now);
             }
         }
     }
@@ -191,7 +193,7 @@ impl<K: Copy + Ord> Proxy<K> {
     fn is_another(&self, key: K, from: End, syn: &Segment) -> bool {
         let Some(entry) = self.entries.get(&key) else { return false };
         let isn = entry.connection.sender_isn(from);
-        entry.over || isn.is_some_and(|isn| isn != syn.seq) && entry.connection.holds() == 0
+        entry.over.is_some() || isn.is_some_and(|isn| isn != syn.seq) && entry.connection.holds() == 0
     }
 
     fn admit(&mut self, key: K, opens: bool, now: Time) -> bool {
@@ -201,21 +203,19 @@ impl<K: Copy + Ord> Proxy<K> {
             return false;
         }
         self.sweep(now);
-        if self.entries.len() >= self.limit {
+        if self.entries.len() >= self.limit && !self.forget_dead() {
             self.counts.full += 1;
             return false;
         }
         self.counts.taken += 1;
         let connection = Duplex::new(&self.config);
-        self.entries.insert(
-            key,
-            Entry { connection, due: None, seen: now, over: false, traffic: Default::default() },
-        );
+        self.entries
+            .insert(key, Entry { connection, due: None, seen: now, over: None, traffic: Default::default() });
         true
     }
 
     /// Takes what a connection gives out; false if it is left alone from now on.
-    fn collect(&mut self, key: K, came: Option<(End, &Segment)>) -> bool {
+    fn collect(&mut self, key: K, came: Option<(End, &Segment)>, now: Time) -> bool {
         let Some(entry) = self.entries.get_mut(&key) else { return false };
         let mut went = came.is_none();
         while let Some(effect) = entry.connection.poll_output() {
@@ -228,7 +228,10 @@ impl<K: Copy + Ord> Proxy<K> {
                 }
                 Effect::Reset(why) => {
                     *self.counts.reset.entry(*why).or_default() += 1;
-                    entry.over = true;
+                    let remembered = if *why == Why::ByAnEnd { GONE } else { IDLE };
+                    entry.over.get_or_insert(remembered);
+                    // From now on, however long it was silent before.
+                    entry.seen = now;
                 }
                 Effect::Send { to, segment } => {
                     went |= came.is_some_and(|(from, _)| *to != from);
@@ -258,6 +261,14 @@ impl<K: Copy + Ord> Proxy<K> {
         }
     }
 
+    /// One that is over makes room: that which was silent longest. False if none is.
+    fn forget_dead(&mut self) -> bool {
+        let dead = self.entries.iter().filter(|(_, e)| self.limit > 0 && e.over.is_some());
+        let oldest = dead.min_by_key(|(_, e)| e.seen).map(|(key, _)| *key);
+        oldest.into_iter().for_each(|key| self.forget(key));
+        oldest.is_some()
+    }
+
     /// Once a second at most: forgets who is silent and holds nothing, and who was reset long ago.
     fn sweep(&mut self, now: Time) {
         if now < self.swept + Duration::from_secs(1) {
@@ -266,7 +277,7 @@ impl<K: Copy + Ord> Proxy<K> {
         self.swept = now;
         let old = self.entries.iter().filter(|(_, e)| {
             let age = now.since(e.seen);
-            age >= GONE && e.over || age >= IDLE && e.connection.holds() == 0
+            e.over.is_some_and(|span| age >= span) || age >= IDLE && e.connection.holds() == 0
         });
         for key in old.map(|(key, _)| *key).collect::<Vec<_>>() {
             self.forget(key);

@@ -278,6 +278,49 @@ fn the_receivers_duplicates_are_repaired_from_the_copy() {
     assert!(to_receiver(&w.run(Time::from_secs(3))).is_empty());
 }
 
+/// Bytes that the sender saw acknowledged only this box can cut.
+#[test]
+fn a_way_that_gets_shorter_stops_nothing() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.receiver(ack(1, 1000));
+    let urgent = Segment { urgent: 1000, flags: Flags::ACK | Flags::URG | Flags::PSH, ..data(1, 1400) };
+    let parts = |out: &[Output]| -> Vec<(u32, u32, u16, bool)> {
+        let all = to_receiver(out);
+        let one =
+            |s: &Segment| (s.seq.wrapping_sub(S_ISN), s.payload_bytes, s.urgent, s.flags.has(Flags::PSH));
+        all.iter().map(one).collect()
+    };
+    assert_eq!(parts(&w.sender(urgent)), [(1, 1400, 1000, true)]);
+    assert_eq!(parts(&w.sender(data(1401, 10))), [], "the window is full");
+    assert_eq!(parts(&w.run(Time::from_millis(1500))), [(1, 1400, 1000, true)], "null case: lost once");
+    assert_eq!(parts(&w.run(Time::from_millis(3500))), [(1, 700, 1000, false)], "cut");
+    assert_eq!(parts(&w.receiver(ack(701, 1000))), [(701, 700, 300, true)], "and the rest");
+    let rest = parts(&w.receiver(ack(1401, 1000)));
+    assert_eq!(rest, [(1401, 10, 0, false)]);
+    w.receiver(ack(1411, 1000));
+    // It may have been an outage: a while later they go whole again.
+    assert_eq!(parts(&w.sender(data(1411, 1400)))[0].1, 700);
+    assert_eq!(parts(&w.receiver(ack(2111, 1000))), [(2111, 700, 0, false)]);
+    w.receiver(ack(2811, 1000));
+    w.now = Time::from_secs(20);
+    assert_eq!(parts(&w.sender(data(2811, 1400))), [(2811, 1400, 0, false)]);
+}
+
+#[test]
+fn more_than_a_few_timestamps_wait_and_each_is_echoed() {
+    let stamps = |value, echo| Some(Timestamps { value, echo });
+    let options = Options { timestamps: stamps(100, 50), ..syn_options() };
+    let mut w = Wire::opened(Policy::ProactiveAck { custody: 1 }, options, 60_000);
+    w.receiver(ack(1, 60_000));
+    let mut told = None;
+    for i in 0..1000u64 {
+        let (range, timestamp) = (1 + 10 * i..11 + 10 * i, Some(101 + i as u32));
+        let out = w.put(Input::Held { range, holder: Holder(1), timestamp });
+        told = to_sender(&out).last().map(|s| (offset(s), s.options.timestamps)).or(told);
+    }
+    assert_eq!(told, Some((9991, stamps(100, 1099))), "the last but one: the newest may be the last");
+}
+
 #[test]
 fn timestamps_echo_what_was_acknowledged_and_old_ones_are_refused() {
     let stamps = |value, echo| Some(Timestamps { value, echo });

@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets `control`, `config` and `state` (`tests/fuzz/`). Each takes any
+//! The bodies of the fuzz targets `bunch`, `control`, `config` and `state` (`tests/fuzz/`). Each takes any
 //! bytes and panics only where the program breaks a promise.
 
 use crate::config::File;
@@ -35,6 +35,12 @@ pub fn control(data: &[u8]) {
         let back: Response = serde_json::from_str(&again).expect("and read");
         assert_eq!(serde_json::to_string(&back).expect("and written again"), again);
     }
+}
+
+/// What comes by the TCP connection of a bunch's tunnel before it is known whose it is, and what the
+/// daemons tell each other.
+pub fn bunch(data: &[u8]) {
+    crate::bunch::fuzz(data);
 }
 
 /// A configuration file: what is taken makes an engine's configuration that is within bounds.

@@ -22,6 +22,11 @@ fn replay(target: &str, body: fn(&[u8])) {
 }
 
 #[test]
+fn bunch() {
+    replay("bunch", ropewalk::fuzzing::bunch);
+}
+
+#[test]
 fn control() {
     replay("control", ropewalk::fuzzing::control);
 }

@@ -152,6 +152,39 @@ fn bytes_are_the_same_both_ways_through_loss_and_nothing_is_left() {
 }
 
 #[test]
+fn a_way_behind_the_router_that_gets_shorter_stops_no_connection() {
+    if !root() {
+        return;
+    }
+    let net = net("pep-mtu");
+    let mut proxy = net.start("split");
+    let listener = net.listener(SERVERS[0]);
+    let (up, down) = (pattern(5), pattern(6));
+    std::thread::scope(|scope| {
+        let there = scope.spawn(|| {
+            let (stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            exchange(stream, &down)
+        });
+        let stream = net.connect(SERVERS[0]);
+        let mut reader = stream.try_clone().unwrap();
+        let back = scope.spawn(move || {
+            let mut all = Vec::new();
+            reader.read_to_end(&mut all).map(|_| all)
+        });
+        let (first, rest) = up.split_at(BYTES / 2);
+        (&stream).write_all(first).unwrap();
+        net.router.ip(&["link set wan mtu 1300"]).unwrap();
+        (&stream).write_all(rest).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        assert!(back.join().unwrap().unwrap() == down, "what the server sent");
+        assert!(there.join().unwrap() == up, "what the client sent");
+    });
+    let said = says(&mut proxy);
+    assert!(!said.contains("sent again 0 B") && said.ends_with("reset 0"), "{said}");
+}
+
+#[test]
 fn multipath_tcp_is_left_alone() {
     if !root() {
         return;

@@ -1,12 +1,13 @@
 //! The gateway's secrets behind cookies: a new one every two minutes, and the one before it still counts, so that a
 //! cookie holds for two minutes at least and four at most.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use aws_lc_rs::hmac;
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
+use super::answers::Network;
 use super::initiator::COOKIE_LIFETIME;
 use super::mac::{self, Mac, mac2};
 use ropewalk_time::Time;
@@ -50,13 +51,7 @@ impl CookieSecrets {
 
     /// A number for the network `from` is in (IPv4 /32, IPv6 /64) that nobody outside can foresee.
     pub(super) fn hash(&self, from: SocketAddr) -> u16 {
-        let mut network = mac::octets(from.ip());
-        if let IpAddr::V6(address) = from.ip()
-            && address.to_ipv4_mapped().is_none()
-        {
-            network[8..].fill(0);
-        }
-        let tag = hmac::sign(&self.current, &network);
+        let tag = hmac::sign(&self.current, Network::of(from).as_bytes());
         u16::from_be_bytes([tag.as_ref()[0], tag.as_ref()[1]])
     }
 }

@@ -22,6 +22,11 @@ pub enum EndpointError {
         "the host of an endpoint is an IPv4 address, an IPv6 address in brackets, or a name of letters, digits, '-' and '.'"
     )]
     Host,
+    /// A part of the name begins or ends with '-'.
+    #[error(
+        "each part of a host name begins and ends with a letter or a digit: '-' stands between them, as in my-gw.example.org"
+    )]
+    Hyphen,
 }
 
 /// A host by address or by name.
@@ -33,8 +38,8 @@ pub enum Host {
     Name(HostName),
 }
 
-/// A host name that was checked: labels of 1 to 63 letters, digits, '-' and '_' between dots (RFC 1123 §2.1; the
-/// underscore because people have such names), 253 bytes at most.
+/// A host name that was checked: labels of 1 to 63 letters, digits, '-' and '_' between dots, none of which begins or
+/// ends with '-' (RFC 952, RFC 1123 §2.1; the underscore because people have such names), 253 bytes at most.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostName(Box<str>);
 
@@ -42,18 +47,22 @@ impl HostName {
     /// Checks `name`.
     ///
     /// # Errors
-    /// [`EndpointError::Host`] if it is not a host name.
+    /// [`EndpointError::Hyphen`] if a label begins or ends with '-', [`EndpointError::Host`] if it is no host name for
+    /// another reason.
     pub fn new(name: &str) -> Result<HostName, EndpointError> {
         let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         let label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(letter);
         // A name whose last label is all digits is a mistyped IPv4 address (RFC 1123 §2.1).
         let number =
             name.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
-        if name.len() <= HOST_MAX && name.split('.').all(label) && !number {
-            Ok(HostName(name.into()))
-        } else {
-            Err(EndpointError::Host)
+        if name.len() > HOST_MAX || !name.split('.').all(label) || number {
+            return Err(EndpointError::Host);
         }
+        // A program that is handed such a name may take it for an option.
+        if name.split('.').any(|label| label.starts_with('-') || label.ends_with('-')) {
+            return Err(EndpointError::Hyphen);
+        }
+        Ok(HostName(name.into()))
     }
 
     /// The name.
@@ -118,7 +127,7 @@ mod tests {
 
     #[test]
     fn bad_texts_say_why() {
-        use EndpointError::{Host, Port, PortRange};
+        use EndpointError::{Host, Hyphen, Port, PortRange};
         let long = format!("{}a:1", "a.".repeat(127));
         for (text, error) in [
             ("", Port),
@@ -133,6 +142,10 @@ mod tests {
             ("[192.0.2.1]:1", Host),
             ("192.0.2.256:1", Host),
             ("a b:1", Host),
+            ("-oProxy.example:1", Hyphen),
+            ("gw.-a.org:1", Hyphen),
+            ("gw-.example.org:1", Hyphen),
+            ("-:1", Hyphen),
             (&long, Host),
         ] {
             assert_eq!(text.parse::<Endpoint>(), Err(error), "{text}");

@@ -6,6 +6,7 @@ use core::fmt;
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
+use super::answers::Network;
 use super::hello::{Accept, ClientHello, HelloError, ServerHello};
 use super::mac::{Mac, MacKeys};
 use super::noise::Response;
@@ -18,9 +19,13 @@ use super::wire::{
 use super::x25519::{self, Secret};
 use super::{PublicKey, Refusal, StaticKey};
 
-/// Names one INIT among those of the last seconds, for [`super::Responder::remember`].
+/// Names one INIT from one network among those of the last seconds, for [`super::Responder::remember`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct InitTag(pub(super) Mac);
+pub struct InitTag {
+    pub(super) mac1: Mac,
+    /// Where it came from, if its sender has shown that by a cookie.
+    pub(super) network: Option<Network>,
+}
 
 /// An INIT that may be read.
 pub struct Reading {

@@ -3,7 +3,8 @@
 //! ```text
 //! length, type → mac1 → came just now? → rate, backlog: free ─────────────→ Reading → Incoming
 //!   Drop          Drop    Again, Wait         under load: cookie → rate for its source
-//!                                               none: Cookie         none: Drop
+//!                         from elsewhere:       none: Cookie         none: Drop
+//!                         Cookie
 //! ```
 //!
 //! Everything left of `Reading` costs about two microseconds and keeps no memory but a mark.
@@ -12,7 +13,7 @@ use std::net::SocketAddr;
 
 use rand::CryptoRng;
 
-use super::answers::Answers;
+use super::answers::{Answers, Found, Network};
 use super::cookie::CookieSecrets;
 use super::incoming::InitTag;
 use super::load::{Backlog, Load};
@@ -65,9 +66,10 @@ pub enum DropReason {
 pub enum Verdict {
     /// Nothing.
     Drop(DropReason),
-    /// Under load: send this COOKIE back to where the INIT came from.
+    /// Under load, or copies of it came from networks that have shown themselves and this one has not: send this
+    /// COOKIE back to where the INIT came from.
     Cookie(Vec<u8>),
-    /// It was answered before: send the same RESPONSE again, to where this copy came from.
+    /// It was answered before, for the network that it came from or for anybody: send the same RESPONSE again, to where this copy came from.
     Again(Vec<u8>),
     /// It came before and is worked on: when there is an answer, send it to where this copy came from, too.
     Wait(InitTag),
@@ -75,7 +77,7 @@ pub enum Verdict {
     Read(Box<Reading>),
 }
 
-/// A gateway that listens. Its memory has a bound: about 250 KB, most of it answers to remember.
+/// A gateway that listens. Its memory has a bound: some 250 KB, 600 KB at most, most of it answers to remember.
 pub struct Responder {
     local: StaticKey,
     macs: MacKeys,
@@ -124,13 +126,16 @@ impl Responder {
         if !self.macs.check_mac1(view.under_mac1, view.mac1) {
             return Verdict::Drop(DropReason::Mac);
         }
-        match self.answers.find(view.mac1, now) {
-            Some(Some(answer)) => return Verdict::Again(answer.to_vec()),
-            Some(None) => return Verdict::Wait(InitTag(*view.mac1)),
-            None => {}
-        }
         self.secrets.rotate(rng, now);
         let proven = self.secrets.check(from, view.under_mac2, view.mac2);
+        let tag = InitTag { mac1: *view.mac1, network: proven.then(|| Network::of(from)) };
+        match self.answers.find(&tag, now) {
+            Found::Answered(answer) => return Verdict::Again(answer.to_vec()),
+            Found::Waits => return Verdict::Wait(tag),
+            // Somebody else may have been first with a copy, under a cookie of his own.
+            Found::Elsewhere => return Verdict::Cookie(self.cookie(rng, view.sender, view.mac1, from)),
+            Found::New => {}
+        }
         if !self.load.admit(backlog, now) {
             if !proven {
                 return Verdict::Cookie(self.cookie(rng, view.sender, view.mac1, from));
@@ -139,8 +144,8 @@ impl Responder {
                 return Verdict::Drop(DropReason::Busy);
             }
         }
-        self.answers.put(*view.mac1, None, now);
-        let init = (datagram, InitTag(*view.mac1));
+        self.answers.put(tag, None, now);
+        let init = (datagram, tag);
         Verdict::Read(Box::new(Reading::new(rng, &self.local, init, proven)))
     }
 
@@ -154,8 +159,9 @@ impl Responder {
         now: Time,
     ) -> Vec<u8> {
         self.secrets.rotate(rng, now);
-        self.answers.forget(&incoming.tag().0);
-        self.cookie(rng, incoming.peer_index(), &incoming.tag().0, from)
+        let tag = incoming.tag();
+        self.answers.forget(&tag);
+        self.cookie(rng, incoming.peer_index(), &tag.mac1, from)
     }
 
     /// Whether a client may be told now that it is refused. If not, it gets no answer: a refusal is not to cost more than it has cost to read
@@ -166,12 +172,12 @@ impl Responder {
 
     /// Keeps the RESPONSE to an INIT for the copies of it that may come.
     pub fn remember(&mut self, tag: InitTag, response: &[u8], now: Time) {
-        self.answers.put(tag.0, Some(response), now);
+        self.answers.put(tag, Some(response), now);
     }
 
     /// The INIT led to nothing, and a copy of it may be read again. Without this, copies of it are dropped for as long as a client sends them.
     pub fn forget(&mut self, tag: InitTag) {
-        self.answers.forget(&tag.0);
+        self.answers.forget(&tag);
     }
 
     fn cookie<R: CryptoRng + ?Sized>(&self, rng: &mut R, to: Index, mac1: &Mac, from: SocketAddr) -> Vec<u8> {

@@ -329,7 +329,7 @@ mod tests {
         let host = prop_oneof![
             any::<[u8; 4]>().prop_map(|address| Host::Address(address.into())),
             any::<[u8; 16]>().prop_map(|address| Host::Address(address.into())),
-            "[a-z][a-z0-9-]{0,62}(\\.[a-z][a-z0-9-]{0,20}){0,3}"
+            "[a-z]([a-z0-9-]{0,61}[a-z0-9])?(\\.[a-z]([a-z0-9-]{0,20}[a-z0-9])?){0,3}"
                 .prop_map(|name| Host::Name(HostName::new(&name).unwrap())),
         ];
         (host, 1u16..).prop_map(|(host, port)| Endpoint { host, port })

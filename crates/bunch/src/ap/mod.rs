@@ -209,18 +209,15 @@ impl Ap {
                 self.room = None;
                 self.sessions.iter_mut().for_each(Session::unregister);
             }
-            Input::FromTunnel(bytes) => match self.splitter.push(bytes) {
-                Ok(messages) => messages.into_iter().for_each(|m| self.on_message(m, now)),
-                Err(_) => self.out.push_back(Output::Hangup),
-            },
+            Input::FromTunnel(bytes) => self.on_bytes(bytes, now),
             Input::Room(room) => self.room = self.room.map(|_| room),
             Input::Captured(frame, packet) => self.on_captured(frame, packet, now),
             Input::FromNeighbour(bytes) => {
-                let messages = Splitter::default().push(bytes).unwrap_or_default();
-                for m in messages {
-                    if let Message::Share(share) = m {
-                        self.on_shared(*share, now);
-                    }
+                let mut splitter = Splitter::default();
+                splitter.push(bytes);
+                // One datagram is one message.
+                if let Ok(Some(Message::Share(share))) = splitter.next_message() {
+                    self.on_shared(*share, now);
                 }
             }
             Input::Outer(flow, outer) => self.on_outer(flow, outer, now),
@@ -250,6 +247,17 @@ impl Ap {
         self.said_at = now;
         self.out.push_back(Output::ToTunnel(bytes));
         len
+    }
+
+    fn on_bytes(&mut self, bytes: &[u8], now: Time) {
+        self.splitter.push(bytes);
+        loop {
+            match self.splitter.next_message() {
+                Ok(Some(message)) => self.on_message(message, now),
+                Ok(None) => return,
+                Err(_) => return self.out.push_back(Output::Hangup),
+            }
+        }
     }
 
     fn on_tunnel_up(&mut self, room: u64, now: Time) {

@@ -62,7 +62,7 @@ impl Street {
 
 fn messages(out: &[Output]) -> Vec<Message> {
     let bytes = |o: &Output| if let Output::ToTunnel(b) = o { b.clone() } else { Vec::new() };
-    Splitter::default().push(&out.iter().flat_map(bytes).collect::<Vec<_>>()).unwrap()
+    crate::wire::all(&out.iter().flat_map(bytes).collect::<Vec<_>>()).unwrap()
 }
 
 #[test]

@@ -192,6 +192,12 @@ impl Delivery {
         self.outstanding -= self.asked.remove(&number).map_or(0, |a| a.bytes);
     }
 
+    /// Nothing of what it was asked for is wanted any more.
+    pub(super) fn forget_all(&mut self) {
+        self.asked.clear();
+        self.outstanding = 0;
+    }
+
     pub(super) fn asked_for(&self) -> impl Iterator<Item = u64> + '_ {
         self.asked.keys().copied()
     }
@@ -207,6 +213,8 @@ pub(super) struct Member {
     pub(super) wire: u8,
     /// Its number in the session; 0 is the home access point.
     pub(super) apid: u8,
+    /// What it drew when it started.
+    pub(super) boot: u64,
     /// Added to its numbers, they are the session's; none while that is not known.
     pub(super) shift: Option<i64>,
     /// A number whose mark was right.
@@ -221,12 +229,20 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) fn new(tunnel: Tunnel, who: u64, wire: u8, apid: u8, score: f64, now: Time) -> Member {
+    pub(super) fn new(
+        (tunnel, wire): (Tunnel, u8),
+        who: u64,
+        apid: u8,
+        boot: u64,
+        score: f64,
+        now: Time,
+    ) -> Member {
         Member {
             tunnel,
             who,
             wire,
             apid,
+            boot,
             shift: None,
             confirmed: 0,
             unmatched: VecDeque::new(),
@@ -358,7 +374,7 @@ mod tests {
 
     #[test]
     fn numbers_are_put_side_by_side_by_marks_and_a_wrong_one_ends_belief() {
-        let mut m = Member::new(Tunnel(1), 1, 0, 2, 1.0, Time::ZERO);
+        let mut m = Member::new((Tunnel(1), 0), 1, 2, 9, 1.0, Time::ZERO);
         let home = BTreeMap::from([(10_048, 77), (10_112, 78), (10_176, 79)]);
         assert_eq!(m.believed(&[10_050 - 8192]), [0u64; 0], "nothing is known yet");
         m.align(&[(10_048 - 8192, 77)], &home);

@@ -13,21 +13,26 @@
 //! | `member` | what one access point holds, and how fast it delivers |
 //! | `schedule` | who forwards what |
 //! | `stream` | what of a TCP connection goes on, and what is acknowledged |
+//! | `allowance` | how many packets a contributor may name |
+//! | `views` | what it says of contributors, connections and itself |
 
+mod allowance;
 mod member;
 mod schedule;
 mod session;
 mod stream;
+mod views;
 
 pub use schedule::Scheduling;
+pub use views::{Account, Counts, SessionView};
 
 use crate::hash::Key;
 use crate::icmp::{self, Trouble};
 use crate::inner::{self, Inner};
 use crate::wire::{Message, Register, Splitter};
-use crate::{Flow, Served, Time, is_served};
+use crate::{Flow, Mac, Served, Time, is_served};
+use allowance::Allowance;
 use core::time::Duration;
-use ropewalk_pep::Bypass;
 use session::{Context, Session};
 use siphasher::sip::SipHasher24;
 use std::collections::{BTreeMap, VecDeque};
@@ -39,8 +44,13 @@ pub const MAX_SESSIONS: usize = 1024;
 const MAX_OF_ONE: usize = 256;
 /// A session that has less is given more, even where all together have too much.
 const MODEST: u64 = 64 << 10;
-/// Registrations of neighbours that came before their home access point's.
-const MAX_WAITING: usize = 256;
+/// A session that has fewer packets listed may list more, even where all together have too many.
+const FEW: usize = 1024;
+/// Packets that all sessions together have listed and heard, at some 128 bytes each.
+const MANY: usize = 1 << 20;
+/// Registrations of one neighbour that came before their home access points': as many as it has
+/// sessions.
+const MAX_WAITING: usize = 64;
 /// Contributors whose account is kept.
 const MAX_ACCOUNTS: usize = 4096;
 /// Releases, timeouts and modes are looked at each so often.
@@ -102,14 +112,22 @@ impl Config {
     }
 }
 
+/// What a driver knows of a contributor's own senders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// Their address here.
+    pub address: Ipv4Addr,
+    /// Their cell: neighbours, who know its flows, cannot register them as their own.
+    pub cell: Mac,
+}
+
 /// What a driver tells.
 #[derive(Clone, Debug)]
 pub enum Input<'a> {
     /// A tunnel of this contributor is there.
     TunnelUp(Tunnel, u64),
-    /// The same, of one whose senders have this address here: it is the home access point of no
-    /// others, whatever it says.
-    TunnelUpBehind(Tunnel, u64, Ipv4Addr),
+    /// The same, of one that is the home access point of these senders alone, whatever it says.
+    TunnelUpBehind(Tunnel, u64, Home),
     /// It is gone.
     TunnelDown(Tunnel),
     /// Bytes of its stream.
@@ -127,7 +145,7 @@ pub enum Input<'a> {
 pub enum Output {
     /// Write all of this into a tunnel.
     ToTunnel(Tunnel, Vec<u8>),
-    /// End a tunnel: it is silent, or speaks something else.
+    /// End a tunnel: it is silent, speaks something else, or names more packets than anybody has.
     Hangup(Tunnel),
     /// Send this packet to the receiver.
     ToReceiver(Vec<u8>),
@@ -144,85 +162,17 @@ pub enum Output {
     Timeout(Option<Time>, &'static str),
 }
 
-/// What a contributor did: the record by which it can be thanked.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Account {
-    /// Packets that it brought first.
-    pub packets: u64,
-    /// Their bytes, headers included.
-    pub bytes: u64,
-    /// Packets that it was asked for and did not bring in time.
-    pub failed: u64,
-    /// Packets that came when they were no longer needed.
-    pub late: u64,
-    /// Packets that were not what the home access point captured.
-    pub damaged: u64,
-    /// Bytes of its messages with packets.
-    pub data_bytes: u64,
-    /// Bytes of its other messages: reports, registrations, signs of life.
-    pub report_bytes: u64,
-    /// 1/8 to 1: how much of its window it is trusted with.
-    pub score: f64,
-}
-
-impl Default for Account {
-    fn default() -> Account {
-        Account {
-            packets: 0,
-            bytes: 0,
-            failed: 0,
-            late: 0,
-            damaged: 0,
-            data_bytes: 0,
-            report_bytes: 0,
-            score: 1.0,
-        }
-    }
-}
-
-/// What happened so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// TCP connections that were left alone, by reason.
-    pub bypassed: BTreeMap<Bypass, u64>,
-    /// Packets of connections for which there was no session left: they went on without help.
-    pub unhelped_packets: u64,
-    /// Messages of routers that a packet was too long for their next link.
-    pub too_long: u64,
-    /// Packets that were cut for such a link.
-    pub cut_packets: u64,
-}
-
-/// One session, for people to look at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionView {
-    /// IP protocol.
-    pub protocol: u8,
-    /// The sender, as it is called here.
-    pub sender: SocketAddrV4,
-    /// The receiver.
-    pub receiver: SocketAddrV4,
-    /// Access points that take part.
-    pub access_points: usize,
-    /// Packets go their ordinary way: nobody else hears the sender.
-    pub is_native: bool,
-    /// Why the connection is left alone, if it is.
-    pub bypassed: Option<Bypass>,
-    /// Bytes that went to the receiver, repetitions and headers included.
-    pub sent_bytes: u64,
-    /// Bytes of payload that are kept for the receiver.
-    pub kept_bytes: u64,
-}
-
 #[derive(Debug)]
 struct Peer {
     who: u64,
-    /// The only address of senders whose home access point it may be, if there is such a rule.
-    behind: Option<Ipv4Addr>,
+    /// The only senders whose home access point it may be, if there is such a rule.
+    behind: Option<Home>,
     splitter: Splitter,
     heard_at: Time,
     /// Its sessions, by its own numbers.
     sessions: BTreeMap<u8, u32>,
+    /// Flows that it registered before their home access points did, the oldest first.
+    waiting: VecDeque<Flow>,
 }
 
 type Ends = (u8, SocketAddrV4, SocketAddrV4);
@@ -235,14 +185,17 @@ pub struct Gateway {
     sessions: BTreeMap<u32, Session>,
     by_ends: BTreeMap<Ends, u32>,
     by_flow: BTreeMap<Flow, u32>,
-    waiting: VecDeque<(Tunnel, Register)>,
+    waiting: BTreeMap<(Flow, Tunnel), Register>,
     accounts: BTreeMap<u64, Account>,
+    allowances: BTreeMap<u64, Allowance>,
     counts: Counts,
     next: u32,
     flow_changes: u64,
     tick: Option<Time>,
     /// Bytes of payload that all sessions keep.
     stored: u64,
+    /// Packets that all sessions have listed, and heard.
+    listed: usize,
     out: VecDeque<Output>,
 }
 
@@ -255,13 +208,15 @@ impl Gateway {
             sessions: BTreeMap::new(),
             by_ends: BTreeMap::new(),
             by_flow: BTreeMap::new(),
-            waiting: VecDeque::new(),
+            waiting: BTreeMap::new(),
             accounts: BTreeMap::new(),
+            allowances: BTreeMap::new(),
             counts: Counts::default(),
             next: 0,
             flow_changes: 0,
             tick: None,
             stored: 0,
+            listed: 0,
             out: VecDeque::new(),
         }
     }
@@ -309,9 +264,7 @@ impl Gateway {
     pub fn handle(&mut self, input: Input<'_>, now: Time) {
         match input {
             Input::TunnelUp(tunnel, who) => self.on_tunnel_up(tunnel, who, None, now),
-            Input::TunnelUpBehind(tunnel, who, address) => {
-                self.on_tunnel_up(tunnel, who, Some(address), now);
-            }
+            Input::TunnelUpBehind(tunnel, who, home) => self.on_tunnel_up(tunnel, who, Some(home), now),
             Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
             Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
             Input::FromSender(packet) => match self.session_of(packet, now) {
@@ -350,30 +303,42 @@ impl Gateway {
     fn with(&mut self, id: u32, now: Time, what: impl FnOnce(&mut Session, &mut Context<'_>)) {
         if let Some(session) = self.sessions.get_mut(&id) {
             let (config, out, accounts) = (&self.config, &mut self.out, &mut self.accounts);
-            let before = session.stored();
-            let full = self.stored >= config.memory_bytes && before >= MODEST;
-            what(session, &mut Context { config, out, accounts, counts: &mut self.counts, full, now });
-            self.stored = (self.stored + session.stored()).saturating_sub(before);
+            let before = (session.stored(), session.listed());
+            let full = self.stored >= config.memory_bytes && before.0 >= MODEST;
+            let crowded = self.listed >= MANY && before.1 >= FEW;
+            what(
+                session,
+                &mut Context { config, out, accounts, counts: &mut self.counts, full, crowded, now },
+            );
+            self.stored = (self.stored + session.stored()).saturating_sub(before.0);
+            self.listed = (self.listed + session.listed()).saturating_sub(before.1);
         }
     }
 
-    fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Ipv4Addr>, now: Time) {
-        let peer =
-            Peer { who, behind, splitter: Splitter::default(), heard_at: now, sessions: BTreeMap::new() };
-        self.peers.insert(tunnel, peer);
+    fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Home>, now: Time) {
+        let (splitter, sessions, waiting) = (Splitter::default(), BTreeMap::new(), VecDeque::new());
+        self.peers.insert(tunnel, Peer { who, behind, splitter, heard_at: now, sessions, waiting });
         if self.accounts.len() < MAX_ACCOUNTS {
             self.accounts.entry(who).or_default();
+            self.allowances.entry(who).or_default();
         }
     }
 
     fn on_tunnel_down(&mut self, tunnel: Tunnel, now: Time) {
-        self.waiting.retain(|(t, _)| *t != tunnel);
         let Some(peer) = self.peers.remove(&tunnel) else {
             return;
         };
+        for flow in peer.waiting {
+            self.waiting.remove(&(flow, tunnel));
+        }
         for id in peer.sessions.into_values() {
             self.with(id, now, |s, cx| s.leave(cx, tunnel));
         }
+    }
+
+    fn hang_up(&mut self, tunnel: Tunnel, now: Time) {
+        self.out.push_back(Output::Hangup(tunnel));
+        self.on_tunnel_down(tunnel, now);
     }
 
     /// A router says that a packet was too long. It goes on to the sender as any other message
@@ -391,20 +356,37 @@ impl Gateway {
             return;
         };
         peer.heard_at = now;
-        let before = peer.splitter.counts();
-        let messages = peer.splitter.push(bytes);
-        let (data, other) = peer.splitter.counts();
-        if let Some(account) = self.accounts.get_mut(&peer.who) {
-            account.data_bytes += data - before.0;
-            account.report_bytes += other - before.1;
+        peer.splitter.push(bytes);
+        // It may end on the way.
+        while let Some(peer) = self.peers.get_mut(&tunnel) {
+            let before = peer.splitter.counts();
+            let message = peer.splitter.next_message();
+            let (data, other) = peer.splitter.counts();
+            if let Some(account) = self.accounts.get_mut(&peer.who) {
+                account.data_bytes += data - before.0;
+                account.report_bytes += other - before.1;
+            }
+            match message {
+                Ok(Some(message)) if self.may_name(tunnel, &message, now) => {
+                    self.on_message(tunnel, message, now);
+                }
+                Ok(None) => return,
+                Ok(Some(_)) | Err(_) => self.hang_up(tunnel, now),
+            }
         }
-        let Ok(messages) = messages else {
-            self.out.push_back(Output::Hangup(tunnel));
-            return self.on_tunnel_down(tunnel, now);
+    }
+
+    /// Whether a contributor may name so many packets now: ten bytes can name thousands.
+    fn may_name(&mut self, tunnel: Tunnel, message: &Message, now: Time) -> bool {
+        let count = match message {
+            Message::List(m) => m.runs.iter().map(|r| r.count).sum(),
+            Message::Heard(m) => m.numbers.len() as u64,
+            _ => return true,
         };
-        for message in messages {
-            self.on_message(tunnel, message, now);
-        }
+        let who = self.peers.get(&tunnel).map(|p| p.who);
+        // Beyond the bound of accounts one allowance is for all.
+        let known = who.filter(|who| self.allowances.contains_key(who));
+        self.allowances.entry(known.unwrap_or_default()).or_default().take(count, now)
     }
 
     fn on_message(&mut self, tunnel: Tunnel, message: Message, now: Time) {
@@ -442,8 +424,7 @@ impl Gateway {
         if let Some(id) = self.by_ends.get(&ends) {
             return Some(*id);
         }
-        let same = |s: &&Session| s.outer.ip() == inner.source.ip();
-        if self.sessions.len() >= MAX_SESSIONS || self.sessions.values().filter(same).count() >= MAX_OF_ONE {
+        if !self.make_room(*inner.source.ip()) {
             self.counts.unhelped_packets += 1;
             return None;
         }
@@ -453,6 +434,19 @@ impl Gateway {
         self.sessions.insert(id, Session::new(inner, keys, &self.config, now));
         self.by_ends.insert(ends, id);
         Some(id)
+    }
+
+    /// Whether there is room for a session of senders with this address: one that is over makes it.
+    fn make_room(&mut self, of: Ipv4Addr) -> bool {
+        let same = |s: &&Session| *s.outer.ip() == of;
+        let has_many = self.sessions.values().filter(same).count() >= MAX_OF_ONE;
+        if !has_many && self.sessions.len() < MAX_SESSIONS {
+            return true;
+        }
+        let dead = self.sessions.iter().filter(|(_, s)| !has_many || same(s));
+        let oldest = dead.filter_map(|(id, s)| Some((s.dead_since()?, *id))).min();
+        oldest.into_iter().for_each(|(_, id)| self.forget(id));
+        oldest.is_some()
     }
 
     fn key(&self, id: u32, which: u8) -> Key {
@@ -470,11 +464,13 @@ impl Gateway {
         let behind = self.peers.get(&tunnel).and_then(|p| p.behind);
         let known = self.by_flow.get(&m.flow).copied();
         // A neighbour knows the flow, too, and must not become the home of another's session.
-        let is_own = |a: Ipv4Addr| {
+        let is_own = |home: Home| {
             let session = known.and_then(|id| self.sessions.get(&id));
-            m.outer.is_some_and(|o| *o.ip() == a) && session.is_none_or(|s| *s.outer.ip() == a)
+            m.flow.bssid == home.cell
+                && m.outer.is_some_and(|o| *o.ip() == home.address)
+                && session.is_none_or(|s| *s.outer.ip() == home.address)
         };
-        if behind.is_some_and(|a| m.home && !is_own(a)) {
+        if behind.is_some_and(|home| m.home && !is_own(home)) {
             return;
         }
         let id = match known {
@@ -490,21 +486,31 @@ impl Gateway {
                     None => return,
                 }
             }
-            None => {
-                self.waiting.push_back((tunnel, m));
-                if self.waiting.len() > MAX_WAITING {
-                    self.waiting.pop_front();
-                }
-                return;
-            }
+            None => return self.wait(tunnel, m),
         };
         self.join(id, tunnel, &m, now);
-        for (tunnel, m) in core::mem::take(&mut self.waiting) {
-            if self.by_flow.get(&m.flow) == Some(&id) {
+        if self.by_flow.get(&m.flow) != Some(&id) {
+            return;
+        }
+        let all = (m.flow, Tunnel(0))..=(m.flow, Tunnel(u32::MAX));
+        for (flow, tunnel) in self.waiting.range(all).map(|w| *w.0).collect::<Vec<_>>() {
+            self.peers.get_mut(&tunnel).into_iter().for_each(|p| p.waiting.retain(|f| *f != flow));
+            if let Some(m) = self.waiting.remove(&(flow, tunnel)) {
                 self.join(id, tunnel, &m, now);
-            } else {
-                self.waiting.push_back((tunnel, m));
             }
+        }
+    }
+
+    /// A neighbour was there before the home access point. Who has too many forgets his own.
+    fn wait(&mut self, tunnel: Tunnel, m: Register) {
+        let Some(peer) = self.peers.get_mut(&tunnel) else { return };
+        peer.waiting.retain(|flow| *flow != m.flow);
+        peer.waiting.push_back(m.flow);
+        self.waiting.insert((m.flow, tunnel), m);
+        if peer.waiting.len() > MAX_WAITING
+            && let Some(oldest) = peer.waiting.pop_front()
+        {
+            self.waiting.remove(&(oldest, tunnel));
         }
     }
 
@@ -512,8 +518,10 @@ impl Gateway {
         let Some(peer) = self.peers.get_mut(&tunnel) else {
             return;
         };
-        peer.sessions.insert(m.session, id);
-        let who = peer.who;
+        let (who, before) = (peer.who, peer.sessions.insert(m.session, id));
+        if let Some(before) = before.filter(|before| *before != id) {
+            self.with(before, now, |s, cx| s.leave_as(cx, tunnel, m.session));
+        }
         let mut names = None;
         self.with(id, now, |s, cx| {
             let before = (s.flow, s.outer);
@@ -545,8 +553,7 @@ impl Gateway {
         self.tick = None;
         let silent = self.peers.iter().filter(|(_, p)| now >= p.heard_at + SILENCE).map(|(t, _)| *t);
         for tunnel in silent.collect::<Vec<_>>() {
-            self.out.push_back(Output::Hangup(tunnel));
-            self.on_tunnel_down(tunnel, now);
+            self.hang_up(tunnel, now);
         }
         for id in ids {
             self.with(id, now, |s, cx| s.on_tick(cx));
@@ -561,6 +568,7 @@ impl Gateway {
             return;
         };
         self.stored = self.stored.saturating_sub(session.stored());
+        self.listed = self.listed.saturating_sub(session.listed());
         for m in &session.members {
             let mut bytes = Vec::new();
             Message::Close { session: m.wire }.write(&mut bytes);

@@ -3,16 +3,18 @@
 use super::member::{Member, shifted};
 use super::schedule::{Plan, Scheduling, Table, ranges};
 use super::stream::{Act, Stream};
-use super::{Account, Config, Counts, Output, SessionView, Tunnel};
+use super::{Account, Config, Counts, FEW, Output, SessionView, Tunnel};
 use crate::hash::{self, Key};
 use crate::inner::{self, Inner, TCP, UDP};
-use crate::wire::{Data, Heard, List, Message, Register};
+use crate::wire::{Data, Heard, List, Message};
 use crate::{Flow, Time};
 use core::ops::Range;
 use core::time::Duration;
-use ropewalk_pep::Bypass;
+use ropewalk_pep::{Bypass, Why};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddrV4;
+
+mod members;
 
 /// Packets that are known and not done: a bound of memory. 4 MiB of stream are 3000.
 const MAX_ENTRIES: usize = 1 << 16;
@@ -26,7 +28,8 @@ const ALONE: Duration = Duration::from_secs(2);
 const STALE: Duration = Duration::from_secs(2);
 /// One that nobody had room for in this time is dropped, as a router's queue would drop it.
 const QUEUE: Duration = Duration::from_millis(200);
-/// A connection that was reset, or a flow without packets, is forgotten.
+/// A connection that an end has reset, or a flow without packets, is forgotten. Of one that was reset
+/// from here both ends may have missed it, and are told again for as long as a flow is kept.
 const DEAD: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(300);
 /// A shorter way may be longer again after this (RFC 1191 §6.3).
@@ -83,7 +86,8 @@ pub(super) struct Session {
     /// Hashes that the home access point told.
     marks: BTreeMap<u64, u32>,
     keys: (Key, Key),
-    boot: Option<u64>,
+    /// Of the home access point, and what is added to its numbers since that start of it.
+    boot: Option<(u64, i64)>,
     /// Last time that a neighbour heard something.
     heard_at: Option<Time>,
     active_at: Time,
@@ -101,6 +105,8 @@ pub(super) struct Context<'a> {
     pub(super) counts: &'a mut Counts,
     /// There is no memory for more of this session: what it would bring is asked for again later.
     pub(super) full: bool,
+    /// There is no memory for more names of packets of this session.
+    pub(super) crowded: bool,
     pub(super) now: Time,
 }
 
@@ -140,6 +146,11 @@ impl Session {
         self.stream.as_ref().map_or(0, |s| s.stored)
     }
 
+    /// Packets that are listed, and heard.
+    pub(super) fn listed(&self) -> usize {
+        self.entries.len() + self.members.iter().map(|m| m.held.len()).sum::<usize>()
+    }
+
     /// When its proxy wants to be called.
     pub(super) fn timeout(&self) -> Option<Time> {
         self.stream.as_ref().and_then(|s| s.timeout)
@@ -147,58 +158,15 @@ impl Session {
 
     /// Whether it can be forgotten.
     pub(super) fn is_over(&self, now: Time) -> bool {
-        let over = self.stream.as_ref().is_some_and(|s| s.over);
-        now >= self.active_at + if over { DEAD } else { IDLE }
+        let by_an_end = self.stream.as_ref().is_some_and(|s| s.over == Some(Why::ByAnEnd));
+        // While acknowledged bytes are here the proxy ends it, and tells both ends.
+        let holds = self.stream.as_ref().is_some_and(Stream::holds);
+        !holds && now >= self.active_at + if by_an_end { DEAD } else { IDLE }
     }
 
-    /// Takes a member in, unless its place is taken: then nothing changes for the others.
-    pub(super) fn register(&mut self, cx: &mut Context<'_>, tunnel: Tunnel, who: u64, m: &Register) {
-        self.members.retain(|old| (old.tunnel, old.wire) != (tunnel, m.session));
-        let free = |n: &u8| self.members.iter().all(|other| other.apid != *n);
-        let apid = if m.home { Some(0) } else { (1..32).find(free) };
-        let Some(apid) = apid.filter(free) else {
-            return;
-        };
-        let score = cx.accounts.get(&who).map_or(1.0, |a| a.score);
-        let mut member = Member::new(tunnel, who, m.session, apid, score, cx.now);
-        if m.home {
-            (self.flow, self.outer) = (Some(m.flow), m.outer.unwrap_or(self.outer));
-            // One that has started anew counts anew: its numbers go on above all there were.
-            let highest = self.entries.last_key_value().map_or(0, |e| e.0 & !4095);
-            let anew = self.boot.is_some_and(|b| b != m.boot);
-            member.shift = Some(if anew { highest as i64 + 4096 } else { 0 });
-            if anew {
-                self.members.iter_mut().for_each(|other| other.shift = None);
-            }
-            self.boot = Some(m.boot);
-        }
-        self.members.push(member);
-        let audit = m.home.then_some(self.keys.1);
-        let registered = Message::Registered { session: m.session, apid, key: self.keys.0, audit };
-        cx.tell(tunnel, &registered);
-        let acts = self.stream.as_mut().map(|s| s.back(apid, cx.now)).unwrap_or_default();
-        self.act(cx, acts);
-        self.tell_mode(cx);
-    }
-
-    /// A member's tunnel is gone, and all that it held.
-    pub(super) fn leave(&mut self, cx: &mut Context<'_>, tunnel: Tunnel) {
-        while let Some(i) = self.members.iter().position(|m| m.tunnel == tunnel) {
-            let member = self.members.remove(i);
-            if let Some(account) = cx.accounts.get_mut(&member.who) {
-                account.score = member.delivery.score;
-            }
-            for number in member.delivery.asked_for() {
-                self.again(number, None);
-            }
-            if member.is_home() {
-                self.entries.values_mut().for_each(|e| e.at_home = false);
-            }
-            let acts = self.stream.as_mut().map(|s| s.gone(member.apid, cx.now)).unwrap_or_default();
-            self.act(cx, acts);
-        }
-        self.tell_mode(cx);
-        self.plan(cx, None);
+    /// Both ends were reset, and when something was last heard of it.
+    pub(super) fn dead_since(&self) -> Option<Time> {
+        self.stream.as_ref().filter(|s| s.over.is_some()).map(|_| self.active_at)
     }
 
     fn again(&mut self, number: u64, avoid: Option<u8>) {
@@ -259,7 +227,8 @@ impl Session {
             entry.at_home = true;
             return None;
         }
-        if self.entries.len() >= MAX_ENTRIES {
+        let most = if cx.crowded { FEW } else { MAX_ENTRIES };
+        if self.entries.len() >= most {
             return None;
         }
         let at = match &self.stream {
@@ -321,7 +290,8 @@ impl Session {
         let lowest = self.entries.first_key_value().map_or(0, |e| *e.0);
         let numbers: Vec<u64> =
             member.believed(&heard.numbers).into_iter().filter(|n| *n >= lowest).collect();
-        let space = MAX_ENTRIES.saturating_sub(member.held.len());
+        let most = if cx.crowded { FEW } else { MAX_ENTRIES };
+        let space = most.saturating_sub(member.held.len());
         member.held.extend(numbers.iter().take(space));
         let apid = member.apid;
         if !heard.numbers.is_empty() {
@@ -330,16 +300,6 @@ impl Session {
         }
         self.tell_numbers(cx, apid, &numbers);
         self.plan(cx, Some(apid));
-    }
-
-    /// Packets go their ordinary way while nobody else hears the sender.
-    fn tell_mode(&mut self, cx: &mut Context<'_>) {
-        let alone = self.members.len() < 2 || self.heard_at.is_none_or(|at| cx.now >= at + ALONE);
-        let native = alone || self.bypassed.is_some();
-        if let Some(home) = self.members.iter_mut().find(|m| m.is_home() && m.told_native != native) {
-            home.told_native = native;
-            cx.tell(home.tunnel, &Message::Native { session: home.wire, on: native });
-        }
     }
 
     /// Chooses who forwards what; `reporter` has just reported.
@@ -376,7 +336,7 @@ impl Session {
         let (Some(flow), member) = (self.flow, &mut self.members[i]) else { return };
         let number = member.session_number(data.number);
         let entry = number.and_then(|n| self.entries.get(&n));
-        let seq = entry.map_or(0, |e| e.seq);
+        let (seq, len) = entry.map_or((0, 0), |e| (e.seq, e.len));
         let packet = member.elision.decode(&flow, data.number, seq, &data.elided);
         let (Some(number), Some(entry)) = (number, entry) else { return };
         let (who, apid, done) = (member.who, member.apid, entry.state == State::Done);
@@ -384,7 +344,9 @@ impl Session {
         let account = cx.accounts.entry(who).or_default();
         let right = |p: &Vec<u8>| {
             let told = self.marks.get(&number);
-            inner::is_intact(p) && told.is_none_or(|h| hash::packet(&self.keys.0, p) == *h)
+            is_as_listed(p, &flow, seq, len)
+                && inner::is_intact(p)
+                && told.is_none_or(|h| hash::packet(&self.keys.0, p) == *h)
         };
         let Some(mut packet) = packet.filter(right) else {
             account.damaged += 1;
@@ -431,6 +393,9 @@ impl Session {
 
     fn deliver(&mut self, cx: &mut Context<'_>, packet: Vec<u8>) {
         let Some(inner) = inner::parse(&packet) else { return };
+        if self.stream.as_ref().is_some_and(|s| s.is_another(&inner, self.bypassed.is_some())) {
+            self.begin_anew(cx);
+        }
         let acts = match &mut self.stream {
             Some(stream) if self.bypassed.is_none() => stream.on_sender(packet, &inner, cx.now),
             _ => vec![Act::ToReceiver(packet)],
@@ -468,10 +433,12 @@ impl Session {
                     self.tell_mode(cx);
                 }
                 Act::Over(why) => {
+                    self.active_at = cx.now;
                     cx.out.push_back(Output::Ended { destination: self.destination, why });
                     for m in core::mem::take(&mut self.members) {
                         cx.tell(m.tunnel, &Message::Close { session: m.wire });
                     }
+                    self.forget_packets();
                 }
             }
         }
@@ -586,6 +553,16 @@ impl Session {
             }
         }
     }
+}
+
+/// Whether a packet is the flow's, and what an access point holds of it: what opens, ends or resets
+/// a connection goes its ordinary way.
+fn is_as_listed(packet: &[u8], flow: &Flow, seq: u32, len: u32) -> bool {
+    const FIN_SYN_RST_URG: u8 = 0x27;
+    let Some(i) = inner::parse(packet) else { return false };
+    let ends = (i.protocol, i.source, i.destination) == (flow.protocol, flow.source, flow.destination);
+    let held = i.protocol == UDP || i.flags & FIN_SYN_RST_URG == 0 && len > 0;
+    ends && held && i.seq == seq && i.payload.len() == len as usize
 }
 
 #[cfg(test)]

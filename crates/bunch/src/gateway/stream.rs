@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Most bytes of payload that are kept for the receiver.
 pub(super) const MEMORY: u64 = 4 << 20;
-/// Pieces of it out of order.
+/// Pieces of it out of order, and packets.
 const MAX_PIECES: usize = ropewalk_pep::MAX_RANGES;
 
 /// What follows at the ends.
@@ -38,7 +38,24 @@ pub(super) struct Stream {
     /// The newest timestamp of the sender's data, seen or reported.
     newest: Option<u32>,
     pub(super) timeout: Option<Time>,
-    pub(super) over: bool,
+    /// Both ends were reset, and why.
+    pub(super) over: Option<Why>,
+}
+
+/// A packet that the proxy is asked about.
+struct Came<'a> {
+    segment: Segment,
+    packet: &'a [u8],
+    /// The sender's: the place of its payload.
+    at: Option<u64>,
+    /// Its bytes have another timestamp than the segment.
+    raised: bool,
+}
+
+impl Came<'_> {
+    fn data(&self) -> Option<(u64, &[u8])> {
+        Some((self.at?, self.packet.get(inner::parse(self.packet)?.payload)?))
+    }
 }
 
 #[derive(Debug)]
@@ -74,7 +91,7 @@ impl Stream {
             stored: 0,
             newest: None,
             timeout: None,
-            over: false,
+            over: None,
         }
     }
 
@@ -117,58 +134,85 @@ impl Stream {
         matches!(self.kind, Kind::Proxy(_))
     }
 
-    /// A packet of the sender, by a tunnel or on its ordinary way.
-    pub(super) fn on_sender(&mut self, packet: Vec<u8>, inner: &Inner, now: Time) -> Vec<Act> {
-        if inner.flags & Flags::SYN.0 != 0 {
-            self.isn = Some(inner.seq);
-        }
-        let at = self.offset(inner.seq);
-        let len = inner.payload.len() as u64;
-        match (&mut self.kind, at) {
-            (Kind::Proxy(_), at) => {
-                let Ok((mut segment, _)) = wire::decode(&packet) else {
-                    return Vec::new();
-                };
-                let raised = len > 0 && raise(&mut segment, &mut self.newest);
-                if let Some(at) = at.filter(|_| len > 0) {
-                    let too_much = self.stored + len > 2 * MEMORY;
-                    if too_much || !self.keep(at, &packet[inner.payload.clone()]) {
-                        return Vec::new();
-                    }
-                }
-                let came = (!raised).then_some((segment, packet));
-                self.ask(Input::FromSender(segment), came, now)
-            }
-            (Kind::Ordered(next, waiting), Some(at)) if len > 0 && at > *next && waiting.len() < 4096 => {
-                waiting.insert(at, packet);
-                Vec::new()
-            }
-            (Kind::Ordered(next, waiting), Some(at)) if len > 0 => {
-                *next = (*next).max(at + len);
-                let mut acts = vec![Act::ToReceiver(packet)];
-                while let Some(entry) = waiting.first_entry().filter(|e| *e.key() <= *next) {
-                    let (at, packet) = entry.remove_entry();
-                    let len = inner::parse(&packet).map_or(0, |i| i.payload.len() as u64);
-                    *next = (*next).max(at + len);
-                    acts.push(Act::ToReceiver(packet));
-                }
-                acts
-            }
-            _ => vec![Act::ToReceiver(packet)],
-        }
+    /// Acknowledged bytes would be lost with it.
+    pub(super) fn holds(&self) -> bool {
+        matches!(&self.kind, Kind::Proxy(pep) if pep.holds() > 0)
     }
 
-    /// Keeps payload, if it is new and the proxy may take it, whose own window is `MEMORY` at most.
-    /// False if it lies so far ahead that even the proxy need not see it.
-    fn keep(&mut self, at: u64, payload: &[u8]) -> bool {
-        let end = at + payload.len() as u64;
-        if end > self.acked && end <= self.acked + MEMORY && !self.has(&(at..end)) {
-            if let Some(old) = self.store.insert(at, payload.to_vec()) {
-                self.stored -= old.len() as u64;
-            }
-            self.stored += payload.len() as u64;
+    /// A packet opens another connection of the same ends: nothing of this one is held, or it is
+    /// over, or left alone.
+    pub(super) fn is_another(&self, inner: &Inner, is_left_alone: bool) -> bool {
+        let opens = inner.flags & (Flags::SYN.0 | Flags::ACK.0) == Flags::SYN.0;
+        let is_done = self.over.is_some() || is_left_alone || !self.holds();
+        opens && is_done && self.isn.is_some_and(|isn| isn != inner.seq)
+    }
+
+    /// A packet of the sender, by a tunnel or on its ordinary way.
+    pub(super) fn on_sender(&mut self, packet: Vec<u8>, inner: &Inner, now: Time) -> Vec<Act> {
+        let (syn, len) = (inner.flags & Flags::SYN.0 != 0, inner.payload.len() as u64);
+        let Kind::Proxy(pep) = &self.kind else { return self.on_sender_unproxied(packet, inner) };
+        // Once it is open, a SYN is a guess, and changes no place in the stream.
+        self.isn = pep.sender_isn().or(syn.then_some(inner.seq)).or(self.isn);
+        let Ok((mut segment, _)) = wire::decode(&packet) else {
+            return Vec::new();
+        };
+        let at = self.offset(inner.seq).filter(|_| len > 0);
+        // So far ahead that even the proxy need not see it.
+        if at.is_some_and(|at| at + len >= self.acked + 2 * MEMORY) {
+            return Vec::new();
         }
-        end < self.acked + 2 * MEMORY
+        let raised = len > 0 && raise(&mut segment, &mut self.newest);
+        let came = Came { segment, packet: &packet, at, raised };
+        self.ask(Input::FromSender(segment), Some(came), now)
+    }
+
+    /// The same where nobody acknowledges for the receiver.
+    fn on_sender_unproxied(&mut self, packet: Vec<u8>, inner: &Inner) -> Vec<Act> {
+        if inner.flags & Flags::SYN.0 != 0 && self.isn.is_none() {
+            self.isn = Some(inner.seq);
+        }
+        let (at, len) = (self.offset(inner.seq), inner.payload.len() as u64);
+        let Kind::Ordered(next, waiting) = &mut self.kind else { return vec![Act::ToReceiver(packet)] };
+        let Some(at) = at.filter(|_| len > 0) else { return vec![Act::ToReceiver(packet)] };
+        let size = packet.len() as u64;
+        if at > *next && waiting.len() < MAX_PIECES && self.stored + size <= MEMORY {
+            self.stored += size;
+            let old = waiting.insert(at, packet);
+            self.stored -= old.map_or(0, |old| old.len() as u64);
+            return Vec::new();
+        }
+        *next = (*next).max(at + len);
+        let mut acts = vec![Act::ToReceiver(packet)];
+        while let Some(entry) = waiting.first_entry().filter(|e| *e.key() <= *next) {
+            let (at, packet) = entry.remove_entry();
+            self.stored -= packet.len() as u64;
+            let len = inner::parse(&packet).map_or(0, |i| i.payload.len() as u64);
+            *next = (*next).max(at + len);
+            acts.push(Act::ToReceiver(packet));
+        }
+        acts
+    }
+
+    /// Keeps of a payload what the proxy has taken in, and where nothing is: what it refused may be
+    /// somebody else's, and the first bytes for a place stay.
+    fn keep(&mut self, at: u64, payload: &[u8]) {
+        let Kind::Proxy(pep) = &self.kind else { return };
+        let taken = pep.kept().into_iter().flat_map(|k| k.within(at..at + payload.len() as u64));
+        for part in taken.collect::<Vec<_>>() {
+            let mut from = part.start.max(self.acked);
+            while from < part.end {
+                let before = self.store.range(..=from).next_back().map(|(s, b)| s + b.len() as u64);
+                if let Some(past) = before.filter(|past| *past > from) {
+                    from = past;
+                    continue;
+                }
+                let next = self.store.range(from..).next().map_or(part.end, |(s, _)| *s).min(part.end);
+                let bytes = payload[(from - at) as usize..(next - at) as usize].to_vec();
+                self.stored += bytes.len() as u64;
+                self.store.insert(from, bytes);
+                from = next;
+            }
+        }
     }
 
     /// A packet of the receiver.
@@ -177,7 +221,8 @@ impl Stream {
             return Vec::new();
         };
         if self.is_proxied() {
-            return self.ask(Input::FromReceiver(segment), Some((segment, packet)), now);
+            let came = Came { segment, packet: &packet, at: None, raised: false };
+            return self.ask(Input::FromReceiver(segment), Some(came), now);
         }
         if segment.flags.has(Flags::ACK)
             && let Some(ack) = self.offset(segment.ack).filter(|a| *a > self.acked)
@@ -231,12 +276,18 @@ impl Stream {
     }
 
     /// Asks the proxy, and makes packets of what it says. `came` is the packet that the input is
-    /// about, with its own bytes.
-    fn ask(&mut self, input: Input, came: Option<(Segment, Vec<u8>)>, now: Time) -> Vec<Act> {
+    /// about.
+    fn ask(&mut self, input: Input, came: Option<Came<'_>>, now: Time) -> Vec<Act> {
         let Kind::Proxy(pep) = &mut self.kind else {
             return Vec::new();
         };
         pep.handle(input, now);
+        if let Some((at, payload)) = came.as_ref().and_then(Came::data) {
+            self.keep(at, payload);
+        }
+        let Kind::Proxy(pep) = &mut self.kind else {
+            return Vec::new();
+        };
         let mut outputs = Vec::new();
         loop {
             match pep.poll_output() {
@@ -254,11 +305,13 @@ impl Stream {
                 Output::ToReceiver(s) => acts.extend(self.packet_to_receiver(&s, came.as_ref())),
                 Output::Release { range } => self.release(range.end),
                 Output::Bypass(why) => {
-                    let reply = came.as_ref().map(|c| c.1.clone());
+                    let reply = came.as_ref().map(|c| c.packet.to_vec());
                     acts.extend([Act::LeaveAlone(why)].into_iter().chain(reply.map(Act::ToReceiver)));
                 }
                 Output::Reset(why) => {
-                    self.over = true;
+                    self.over = Some(why);
+                    self.store.clear();
+                    self.stored = 0;
                     acts.push(Act::Over(why));
                 }
                 Output::Fetch { .. } | Output::Timeout(..) => {}
@@ -269,9 +322,9 @@ impl Stream {
 
     /// A segment for the receiver, with its bytes; none if they are not here, which the proxy then
     /// finds out by its own clock.
-    fn packet_to_receiver(&self, s: &Segment, came: Option<&(Segment, Vec<u8>)>) -> Option<Act> {
-        if let Some((_, packet)) = came.filter(|c| c.0 == *s) {
-            return Some(Act::ToReceiver(packet.clone()));
+    fn packet_to_receiver(&self, s: &Segment, came: Option<&Came<'_>>) -> Option<Act> {
+        if let Some(c) = came.filter(|c| c.segment == *s && !c.raised) {
+            return Some(Act::ToReceiver(c.packet.to_vec()));
         }
         let mut data = Vec::with_capacity(s.payload_bytes as usize);
         let start = if s.payload_bytes > 0 { self.offset(s.seq)? } else { 0 };
@@ -301,13 +354,13 @@ fn raise(segment: &mut Segment, newest: &mut Option<u32>) -> bool {
     old
 }
 
-fn packet_to_sender(s: &Segment, came: Option<&(Segment, Vec<u8>)>) -> Vec<u8> {
-    if let Some((_, packet)) = came.filter(|c| c.0 == *s) {
-        return packet.clone();
+fn packet_to_sender(s: &Segment, came: Option<&Came<'_>>) -> Vec<u8> {
+    if let Some(c) = came.filter(|c| c.segment == *s && !c.raised) {
+        return c.packet.to_vec();
     }
     // Data of the receiver go on with their own bytes.
-    let payload = came.filter(|c| s.payload_bytes > 0 && c.0.seq == s.seq);
-    let bytes = payload.and_then(|c| Some(c.1.get(inner::parse(&c.1)?.payload)?.to_vec()));
+    let payload = came.filter(|c| s.payload_bytes > 0 && c.segment.seq == s.seq);
+    let bytes = payload.and_then(|c| Some(c.packet.get(inner::parse(c.packet)?.payload)?.to_vec()));
     let mut out = Vec::new();
     wire::encode_with(s, &bytes.unwrap_or_default(), &mut out);
     out
@@ -317,31 +370,112 @@ fn packet_to_sender(s: &Segment, came: Option<&(Segment, Vec<u8>)>) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::inner::tests::segment;
+    use ropewalk_packet::Options;
+
+    const ISN: u32 = u32::MAX - 50;
+
+    /// A connection whose receiver offers 64 units of 1024 bytes.
+    fn opened(variant: Variant) -> Stream {
+        let mut stream = Stream::new(variant, Duration::from_secs(5));
+        let (plain, _) = wire::decode(&segment(ISN, 0, None)).unwrap();
+        let options = Options { mss: Some(1400), window_scale: Some(10), ..Options::default() };
+        let syn = Segment { flags: Flags::SYN, ack: 0, options, ..plain };
+        let ends = (plain.destination, plain.source);
+        let (source, destination) = ends;
+        let answer = Segment { source, destination, seq: 98, ack: ISN.wrapping_add(1), ..plain };
+        let flags = Flags::SYN | Flags::ACK;
+        put(&mut stream, &syn);
+        stream.on_receiver(bytes(&Segment { flags, window: 64, options, ..answer }), Time::ZERO);
+        stream.on_receiver(bytes(&Segment { seq: 99, window: 64, ..answer }), Time::ZERO);
+        stream
+    }
+
+    fn bytes(segment: &Segment) -> Vec<u8> {
+        let mut out = Vec::new();
+        wire::encode(segment, wire::Payload::Pattern, &mut out);
+        out
+    }
+
+    fn put(stream: &mut Stream, segment: &Segment) -> Vec<Act> {
+        let packet = bytes(segment);
+        let inner = inner::parse(&packet).unwrap();
+        stream.on_sender(packet, &inner, Time::ZERO)
+    }
+
+    fn data(at: u32, len: u32) -> Segment {
+        wire::decode(&segment(ISN.wrapping_add(at), len, None)).unwrap().0
+    }
+
+    const ONE: Variant = Variant::ProactiveAck { custody: 1 };
 
     #[test]
-    fn what_the_proxy_cannot_take_is_not_kept() {
-        let mut stream = Stream::new(Variant::ProactiveAck { custody: 1 }, Duration::from_secs(5));
-        stream.isn = Some(0);
-        for (at, kept) in [(1, 1000), (MEMORY as u32 - 999, 2000), (MEMORY as u32 - 998, 2000)] {
-            let packet = segment(at, 1000, None);
-            let inner = inner::parse(&packet).unwrap();
-            stream.on_sender(packet, &inner, Time::ZERO);
-            assert_eq!(stream.stored, kept, "{at}");
+    fn what_the_proxy_refuses_is_not_kept() {
+        let mut stream = opened(ONE);
+        put(&mut stream, &data(1, 1000));
+        assert_eq!(stream.stored, 1000);
+        // Beyond the receiver's edge, and far beyond; without an acknowledgement, or of what was never sent.
+        put(&mut stream, &data(65_000, 1000));
+        put(&mut stream, &data(1_000_000, 1000));
+        put(&mut stream, &data(MEMORY as u32 - 2000, 1000));
+        put(&mut stream, &Segment { flags: Flags::PSH, ..data(1001, 1000) });
+        put(&mut stream, &Segment { ack: 5_000_000, ..data(1001, 1000) });
+        assert_eq!((stream.stored, stream.store.len()), (1000, 1));
+        // The null case, out of order.
+        put(&mut stream, &data(2001, 1000));
+        assert_eq!((stream.stored, stream.store.len()), (2000, 2));
+    }
+
+    #[test]
+    fn the_first_bytes_for_a_place_stay() {
+        let mut stream = opened(ONE);
+        put(&mut stream, &data(1001, 1000));
+        let first = stream.store[&1001].clone();
+        // The same place again, and more.
+        let mut out = Vec::new();
+        wire::encode_with(&data(501, 2000), &[7; 2000], &mut out);
+        let inner = inner::parse(&out).unwrap();
+        stream.on_sender(out, &inner, Time::ZERO);
+        assert_eq!(stream.store.keys().copied().collect::<Vec<_>>(), [501, 1001, 2001]);
+        assert_eq!((&stream.store[&1001], stream.stored), (&first, 2000));
+        assert_eq!((&stream.store[&501], &stream.store[&2001]), (&vec![7; 500], &vec![7; 500]));
+    }
+
+    #[test]
+    fn a_syn_in_an_open_connection_moves_no_byte() {
+        let mut stream = opened(ONE);
+        put(&mut stream, &data(1001, 1000));
+        let syn = Segment { flags: Flags::SYN, seq: ISN.wrapping_add(777), ack: 0, ..data(0, 0) };
+        put(&mut stream, &syn);
+        assert_eq!(stream.offset(ISN.wrapping_add(1001)), Some(1001));
+        // It is another connection's only when nothing of this one is held.
+        let is_another =
+            |stream: &Stream, left| stream.is_another(&inner::parse(&bytes(&syn)).unwrap(), left);
+        assert!(!is_another(&stream, false) && is_another(&stream, true));
+        assert!(is_another(&opened(ONE), false));
+        let same = inner::parse(&bytes(&Segment { seq: ISN, ..syn })).unwrap();
+        assert!(!opened(ONE).is_another(&same, true), "the SYN once more");
+    }
+
+    #[test]
+    fn what_waits_for_its_turn_has_a_bound_in_bytes() {
+        let mut stream = opened(Variant::SimpleBuffer);
+        let mut passed = 0;
+        for i in 0..4000u32 {
+            passed += put(&mut stream, &data(10_001 + 1400 * i, 1400)).len();
+            assert!(stream.stored <= MEMORY, "{i}");
         }
+        assert_eq!((passed, stream.stored), (4000, 0), "when there is no room they go on as they are");
     }
 
     #[test]
     fn only_bytes_that_are_kept_for_the_receiver_may_be_on_the_way() {
         let stream = |variant| {
-            let mut stream = Stream::new(variant, Duration::from_secs(5));
-            stream.isn = Some(u32::MAX - 50);
-            let packet = segment(u32::MAX - 49, 100, None);
-            let inner = inner::parse(&packet).unwrap();
-            stream.on_sender(packet, &inner, Time::ZERO);
+            let mut stream = opened(variant);
+            put(&mut stream, &data(1, 100));
             stream
         };
-        let kept = stream(Variant::ProactiveAck { custody: 1 });
-        let at = |offset: u32| (u32::MAX - 50).wrapping_add(offset);
+        let kept = stream(ONE);
+        let at = |offset: u32| ISN.wrapping_add(offset);
         assert!(kept.may_be_on_the_way(at(1)) && kept.may_be_on_the_way(at(100)));
         assert!(!kept.may_be_on_the_way(at(0)), "before the first byte");
         assert!(!kept.may_be_on_the_way(at(101)), "not sent yet");

@@ -284,49 +284,96 @@ fn schedule(r: &mut Reader<'_>) -> Option<Message> {
 )]
 pub struct TooLong(pub u64);
 
-/// Cuts a stream of bytes into messages.
+/// Cuts a stream of bytes into messages. One at a time: a message of ten bytes may name 32,768 numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Splitter {
     rest: Vec<u8>,
+    /// Bytes of it that are done with.
+    used: usize,
     data_bytes: u64,
     other_bytes: u64,
 }
 
 impl Splitter {
-    /// Takes bytes of the stream and gives the messages that they end. Unknown ones are left out.
+    /// Takes bytes of the stream. At most these and one message are kept, if [`next_message`](Self::next_message) is
+    /// called until there is none.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.rest.drain(..self.used);
+        self.used = 0;
+        self.rest.extend_from_slice(bytes);
+    }
+
+    /// The next whole message; none before more bytes come. Unknown ones are left out.
     ///
     /// # Errors
     /// A length that no message has.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Message>, TooLong> {
-        self.rest.extend_from_slice(bytes);
-        let (mut out, mut used) = (Vec::new(), 0);
+    pub fn next_message(&mut self) -> Result<Option<Message>, TooLong> {
         loop {
-            let mut r = Reader::new(&self.rest[used..]);
+            let rest = &self.rest[self.used..];
+            let mut r = Reader::new(rest);
             let Some(len) = r.number() else {
-                if self.rest.len() - used > 9 {
-                    return Err(TooLong(u64::MAX));
-                }
-                break;
+                return if rest.len() > 9 { Err(TooLong(u64::MAX)) } else { Ok(None) };
             };
             if len > MAX_MESSAGE as u64 {
                 return Err(TooLong(len));
             }
-            let Some(body) = r.take(len as usize) else { break };
+            let Some(body) = r.take(len as usize) else { return Ok(None) };
             let message = Message::read(body);
-            let end = self.rest.len() - r.rest().len();
+            let bytes = rest.len() - r.rest().len();
+            self.used += bytes;
             match message {
-                Some(Message::Data(_)) => self.data_bytes += (end - used) as u64,
-                _ => self.other_bytes += (end - used) as u64,
+                Some(Message::Data(_)) => self.data_bytes += bytes as u64,
+                _ => self.other_bytes += bytes as u64,
             }
-            out.extend(message);
-            used = end;
+            if message.is_some() {
+                return Ok(message);
+            }
         }
-        self.rest.drain(..used);
-        Ok(out)
     }
 
     /// Bytes so far of messages with packets, and of all others.
     pub fn counts(&self) -> (u64, u64) {
         (self.data_bytes, self.other_bytes)
+    }
+}
+
+/// All messages of these bytes.
+#[cfg(test)]
+pub(crate) fn all(bytes: &[u8]) -> Result<Vec<Message>, TooLong> {
+    let mut splitter = Splitter::default();
+    splitter.push(bytes);
+    core::iter::from_fn(|| splitter.next_message().transpose()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_one_by_one_however_the_stream_is_cut() {
+        let mut stream = Vec::new();
+        (0..50).for_each(|room| Message::Alive { room: room << 20 }.write(&mut stream));
+        // An unknown one, and a length that none has.
+        stream.extend([2, 99, 0, 0xFF, 0xFF, 0xFF, 0x7F]);
+        for step in [1, 2, 7, stream.len()] {
+            let (mut splitter, mut got, mut end) = (Splitter::default(), 0, None);
+            for part in stream.chunks(step) {
+                splitter.push(part);
+                loop {
+                    match splitter.next_message() {
+                        Ok(Some(message)) => assert_eq!(message, Message::Alive { room: got << 20 }),
+                        Ok(None) => break,
+                        Err(error) => {
+                            end = Some(error);
+                            break;
+                        }
+                    }
+                    got += 1;
+                }
+                assert!(splitter.rest.len() <= step + 10, "{}", splitter.rest.len());
+            }
+            assert_eq!((got, end), (50, Some(TooLong(0x0FFF_FFFF))), "{step}");
+            assert_eq!(splitter.counts(), (0, stream.len() as u64 - 4));
+        }
     }
 }

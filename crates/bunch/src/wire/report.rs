@@ -253,8 +253,7 @@ mod tests {
         #[test]
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60), kind in 0u8..24) {
             let _ = Message::read(&[&[kind], &bytes[..]].concat());
-            let mut s = super::super::Splitter::default();
-            let _ = s.push(&bytes).map(|_| s.push(&bytes));
+            let _ = super::super::all(&[&bytes[..], &bytes].concat());
         }
     }
 

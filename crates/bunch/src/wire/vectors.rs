@@ -26,7 +26,7 @@ fn put(out: &mut String, what: &str, bytes: &[u8]) {
 fn message(out: &mut String, what: &str, m: Message) {
     let mut bytes = Vec::new();
     m.write(&mut bytes);
-    assert_eq!(Splitter::default().push(&bytes), Ok(vec![m]), "{what}");
+    assert_eq!(all(&bytes), Ok(vec![m]), "{what}");
     put(out, what, &bytes);
 }
 

@@ -36,7 +36,7 @@ struct Running {
     name: String,
     /// Node and state directory: the gateway, then the access points, the home's first.
     daemons: Vec<(String, PathBuf)>,
-    _gateway: Process,
+    gateway: Process,
     aps: Vec<Ap>,
     /// When access points are switched off and on, from the scenario's beginning, and how many of
     /// these times are over.
@@ -79,7 +79,8 @@ impl Bunches {
         all.map(|(r, node, state)| (r.name.as_str(), node.as_str(), state.as_path())).collect()
     }
 
-    /// Switches access points whose time has come, counted from the scenario's beginning.
+    /// Switches access points whose time has come, counted from the scenario's beginning, and looks
+    /// whether all daemons run that are switched on.
     pub(super) fn step(&mut self, elapsed: Duration) -> Result<()> {
         self.all.iter_mut().try_for_each(|running| running.step(elapsed))
     }
@@ -155,8 +156,18 @@ impl Running {
                 _ => {}
             }
         }
-        Ok(())
+        must_run(&mut self.gateway, "gateway")?;
+        let mut processes = self.aps.iter_mut().filter_map(|ap| ap.process.as_mut());
+        processes.try_for_each(|process| must_run(process, "ap"))
     }
+}
+
+/// Daemons end when they are switched off, and never by themselves: a run without one would tell of
+/// another scenario.
+fn must_run(process: &mut Process, role: &str) -> Result<()> {
+    let Some(status) = process.exit_status()? else { return Ok(()) };
+    let (command, said) = (format!("ropewalk bunch {role}"), process.stderr());
+    Err(LabError::Failed { command, status: format!("it ended by itself ({status})"), said })
 }
 
 /// When access points of a bunch are switched: the scenario's events, and neighbours that come and
@@ -279,7 +290,7 @@ impl Start<'_> {
             std::thread::sleep(Duration::from_millis(20));
         }
         let agenda = agenda(lab.scenario(), self.bunch);
-        Ok(Running { name: self.name.to_owned(), daemons, _gateway: process, aps, agenda, done: 0 })
+        Ok(Running { name: self.name.to_owned(), daemons, gateway: process, aps, agenda, done: 0 })
     }
 
     fn state(&self, end: &str) -> PathBuf {
@@ -378,6 +389,23 @@ mod tests {
 
     const SCENARIO: &str = "duration = \"1s\"\n[node.a]\n[node.b]\nforward = true\n[node.c]\nforward = true\n[node.d]\n[node.e]\nforward = true\n[node.f]\nforward = true\n\
          [bunch.s]\ngateway = \"c\"\nhome = \"b\"\nreceiver = \"d\"\nneighbours = [\"e\", \"f\"]\n";
+
+    #[test]
+    fn a_daemon_that_ends_by_itself_is_noticed() {
+        let logs = std::env::temp_dir().join(format!("ropewalk-bunches-{}", std::process::id()));
+        std::fs::create_dir_all(&logs).unwrap();
+        let start = |script: &str| {
+            let mut command = std::process::Command::new("sh");
+            Process::spawn(command.args(["-c", script]), &logs).unwrap()
+        };
+        let (mut runs, mut ends) = (start("exec sleep 60"), start("echo no room >&2; exit 3"));
+        ends.wait(PATIENCE).unwrap();
+        assert!(must_run(&mut runs, "ap").is_ok(), "null case");
+        let error = must_run(&mut ends, "ap").unwrap_err().to_string();
+        assert!(error.contains("ropewalk bunch ap") && error.contains("no room"), "{error}");
+        runs.kill();
+        std::fs::remove_dir_all(&logs).unwrap();
+    }
 
     #[test]
     fn access_points_are_switched_as_in_the_simulator() {

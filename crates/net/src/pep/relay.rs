@@ -143,7 +143,14 @@ impl Relay {
                     };
                     out.extend(packet);
                 }
-                Event::Effect(_, Effect::Bypass(_) | Effect::Reset(_)) => {}
+                // It is remembered for minutes, and its bytes are nobody's any more.
+                Event::Effect(key, Effect::Reset(_)) => {
+                    if let Some(sides) = self.connections.get_mut(&key) {
+                        let empty = || side(&self.config).kept;
+                        sides.iter_mut().for_each(|side| side.kept = empty());
+                    }
+                }
+                Event::Effect(_, Effect::Bypass(_)) => {}
             }
         }
     }

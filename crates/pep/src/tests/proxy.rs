@@ -146,6 +146,57 @@ fn one_that_holds_bytes_is_not_forgotten() {
     assert_eq!(b.proxy.counts().reset.get(&Why::ReceiverSilent), Some(&1));
 }
 
+/// One whose receiver has answered nothing for long.
+fn given_up(limit: usize) -> Box {
+    let mut b = Box { proxy: Proxy::new(Config::new(Policy::Split), limit), ..Box::opened(Policy::Split) };
+    let (syn, answer) = handshake();
+    for (from, s) in [(End::A, syn), (End::B, answer), (End::A, data(1, 0)), (End::A, data(1, 10))] {
+        b.put(0, from, s);
+    }
+    for _ in 0..3000 {
+        b.now += Duration::from_secs(1);
+        b.proxy.on_timer(b.now);
+    }
+    b.out();
+    b
+}
+
+#[test]
+fn who_missed_every_reset_is_answered_by_one_for_minutes() {
+    // It was forgotten meanwhile: nothing was said for so long.
+    let mut b = given_up(1);
+    assert_eq!(b.proxy.holds().0, 0);
+    assert_eq!(b.put(0, End::A, data(11, 10)), None, "null case");
+
+    let mut b = Box::opened(Policy::Split);
+    b.put(0, End::A, data(1, 10));
+    while b.proxy.counts().reset.is_empty() {
+        b.now += Duration::from_secs(1);
+        b.proxy.on_timer(b.now);
+    }
+    // All that was said since is lost.
+    b.now += Duration::from_secs(100);
+    b.proxy.on_timer(b.now);
+    b.out();
+    for (from, s) in [(End::A, data(11, 10)), (End::B, theirs(1, 10))] {
+        let out = b.put(0, from, s).expect("it is remembered");
+        assert!(matches!(&out[..], [(to, s)] if *to == from && s.flags.has(Flags::RST)), "{from:?}: {out:?}");
+    }
+}
+
+#[test]
+fn what_is_over_makes_room() {
+    let mut b = Box { proxy: Proxy::new(Config::new(Policy::Split), 1), ..Box::opened(Policy::Split) };
+    let (syn, answer) = handshake();
+    for (from, s) in [(End::A, syn), (End::B, answer), (End::A, data(1, 0))] {
+        b.put(0, from, s);
+    }
+    assert_eq!(b.put(1, End::A, syn), None, "null case: it lives");
+    b.put(0, End::A, Segment { flags: Flags::RST, ..data(1, 0) });
+    assert!(b.put(1, End::A, syn).is_some());
+    assert!(!b.proxy.is_taken(0) && b.proxy.is_taken(1));
+}
+
 #[test]
 fn a_port_that_is_used_again_is_another_connection() {
     let mut b = Box::opened(Policy::Split);

@@ -24,7 +24,7 @@ use rand::{Rng, RngCore};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_bunch::Time;
 use ropewalk_bunch::gateway::{
-    Account, Config, Gateway, Input, Output, Scheduling, SessionView, Tunnel, Variant,
+    Account, Config, Gateway, Home, Input, Output, Scheduling, SessionView, Tunnel, Variant,
 };
 use ropewalk_bunch::icmp;
 use ropewalk_bunch::inner::{self, UDP};
@@ -328,7 +328,8 @@ impl Daemon {
         let setup =
             Word::Setup { boot: self.boot, serve: self.parts.serve.clone(), udp: self.parts.args.udp };
         self.say(id, &setup);
-        self.put(Input::TunnelUpBehind(Tunnel(id), member.who, member.address))
+        let home = Home { address: member.address, cell: words::cell(&member.key) };
+        self.put(Input::TunnelUpBehind(Tunnel(id), member.who, home))
     }
 
     fn on_record(&mut self, id: u32, channel: Channel, payload: &[u8]) -> anyhow::Result<()> {

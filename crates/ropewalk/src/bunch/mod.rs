@@ -112,6 +112,35 @@ fn watch(args: &BunchTop) -> anyhow::Result<()> {
     live::show(&mut daemon, &mut top::App::default())
 }
 
+/// The body of the fuzz target `bunch`: what comes by a tunnel's connection, the first byte says in what
+/// steps. Frames are the same however the stream is cut, and a word means the same when it is written again.
+pub(crate) fn fuzz(data: &[u8]) {
+    let Some((step, bytes)) = data.split_first() else { return };
+    let frames = |step: usize| {
+        let (mut frames, mut out) = (record::Frames::default(), Vec::new());
+        for part in bytes.chunks(step.max(1)) {
+            frames.push(part);
+            loop {
+                match frames.next(record::FRAME_MAX - 2) {
+                    Ok(Some(body)) => out.push(body),
+                    Ok(None) => break,
+                    Err(error) => return (out, Some(error)),
+                }
+            }
+        }
+        (out, None)
+    };
+    let whole = frames(bytes.len());
+    assert_eq!(frames(usize::from(*step)), whole, "cut into parts of {step}");
+    let taken: Vec<u8> = whole.0.iter().flat_map(|body| record::framed(body)).collect();
+    assert!(bytes.starts_with(&taken), "what is taken out stood there");
+    for text in whole.0.iter().map(Vec::as_slice).chain([bytes]) {
+        if let Some(word) = words::Word::read(text) {
+            assert_eq!(words::Word::read(&word.to_bytes()).as_ref(), Some(&word), "written again");
+        }
+    }
+}
+
 /// Starts to serve metrics where the command line asks for them.
 fn serve_metrics(address: Option<SocketAddr>, outbox: &Outbox) -> anyhow::Result<()> {
     let outbox = outbox.clone();

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use ipnet::Ipv4Net;
 use ropewalk_bunch::{Flow, Mac};
 use ropewalk_net::wifi::mac_text;
+use ropewalk_session::PublicKey;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use zeroize::Zeroizing;
@@ -160,6 +161,15 @@ impl Word {
     pub(crate) fn read(bytes: &[u8]) -> Option<Word> {
         serde_json::from_slice(bytes).ok()
     }
+}
+
+/// Stands for the address of an access point's cell: the same for as long as its key is, and nobody
+/// else's.
+pub(crate) fn cell(key: &PublicKey) -> Mac {
+    let mut mac: Mac = key.0[..6].try_into().unwrap_or_default();
+    // A locally administered one of a single station (IEEE 802-2014 §8.4).
+    mac[0] = mac[0] & 0xfc | 2;
+    mac
 }
 
 /// Whether uploads to an address are helped. Where everything is, what is near is not: private

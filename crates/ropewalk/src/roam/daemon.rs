@@ -2,6 +2,7 @@
 
 use super::RoamArgs;
 use super::listener::Listener;
+use super::paths::{Seen, paths};
 use super::plan::{Bounds, Candidate, Verdict, plan, shortage};
 use super::radio::{Chosen, Others, is_on, networks};
 use super::report::{AccessPoint, RoamStatus};
@@ -335,13 +336,13 @@ impl Daemon {
         if now >= self.next_rtts {
             self.next_rtts = now + RTTS;
             match subflows::least_rtts() {
-                Ok(all) => self.stations.iter_mut().for_each(|s| s.set_least_rtt(&all)),
+                Ok(all) => self.stations.iter_mut().for_each(|s| s.set_least_rtts(&all)),
                 Err(error) => tracing::debug!(%error, "round trips of subflows are not known"),
             }
         }
         let active: Vec<usize> = (0..self.stations.len()).filter(|n| self.stations[*n].is_active()).collect();
-        let paths: Vec<_> = active.iter().map(|n| self.stations[*n].path(now)).collect();
-        let backups = self.priorities.decide(&paths, now);
+        let seen: Vec<Seen> = active.iter().map(|n| self.stations[*n].seen(now)).collect();
+        let backups = self.priorities.decide(&paths(&seen), now);
         for (n, is_backup) in active.into_iter().zip(backups) {
             self.stations[n].set_backup(is_backup);
         }

@@ -7,12 +7,14 @@
 //! | `radio` | the radio, its interfaces, and how many stations it may be |
 //! | `daemon` | the loop: listens, joins, leaves |
 //! | `station` | one interface with one access point, from joining to leaving |
+//! | `paths` | what the rules of priorities are told: one ruler for all access points |
 //! | `listener` | scans, beside the loop |
 //! | `portal` | whether somebody else answers for the internet |
 //! | `report`, `top` | what it says of itself, and how it is watched |
 
 mod daemon;
 mod listener;
+mod paths;
 mod plan;
 pub(crate) mod portal;
 mod radio;

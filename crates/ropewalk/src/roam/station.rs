@@ -1,5 +1,6 @@
 //! One interface with one access point: from joining, by an address, to traffic, and to leaving.
 
+use super::paths::Seen;
 use super::portal::{Answer, Probe};
 use super::report::AccessPoint;
 use super::{plan, text};
@@ -8,6 +9,7 @@ use ipnet::Ipv4Net;
 use ropewalk_net::links::Link;
 use ropewalk_net::mptcp::{self, Endpoint};
 use ropewalk_net::setup::{Change, Journal, StationAddress, StationNetwork};
+use ropewalk_net::subflows::LeastRtts;
 use ropewalk_net::wifi::{self, Association, Bss, Heard, StationInterface, Supplicant, mac_text};
 use ropewalk_net::{dhcp, dns};
 use ropewalk_roam::rate::{expected_bps, packet_time};
@@ -71,7 +73,7 @@ pub(super) struct Station {
     meter: Meter,
     pub(super) is_backup: bool,
     /// Of MPTCP's subflows by it, whosever they are.
-    least_rtt: Option<Duration>,
+    rtts: LeastRtts,
     /// So many beacons are missed that nothing new is sent by it.
     is_silent: bool,
 }
@@ -136,7 +138,7 @@ impl Station {
             beacons: Beacons::default(),
             meter: Meter::default(),
             is_backup: false,
-            least_rtt: None,
+            rtts: LeastRtts::default(),
             is_silent: false,
         })
     }
@@ -324,8 +326,9 @@ impl Station {
     }
 
     /// Takes the least round trips of subflows, by their addresses here.
-    pub(super) fn set_least_rtt(&mut self, all: &BTreeMap<IpAddr, Duration>) {
-        self.least_rtt = self.endpoints.iter().filter_map(|e| all.get(&e.address)).min().copied();
+    pub(super) fn set_least_rtts(&mut self, all: &BTreeMap<IpAddr, LeastRtts>) {
+        let own = self.endpoints.iter().filter_map(|e| all.get(&e.address)).copied();
+        self.rtts = own.fold(LeastRtts::default(), LeastRtts::and);
     }
 
     /// MPTCP uses it only while no other carries, or as any other.
@@ -381,11 +384,13 @@ impl Station {
     }
 
     /// For the rules of priorities.
-    pub(super) fn path(&self, now: Duration) -> ropewalk_roam::priority::Path {
-        ropewalk_roam::priority::Path {
-            packet_time: self.packet_time(now).or(self.expected_time()).unwrap_or_default(),
-            // An idle connection to a near server would count for all.
-            least_rtt: None,
+    pub(super) fn seen(&self, now: Duration) -> Seen {
+        // Nothing is measured of one that rests: what it was then still stands.
+        let resting = self.meter.measured.filter(|_| self.is_backup).map(|(_, time)| time);
+        Seen {
+            measured: self.packet_time(now).or(resting),
+            expected: self.expected_time(),
+            busy_rtt: self.rtts.busy,
             packets: self.heard.map_or(0, |h| h.rx_packets.into()),
         }
     }
@@ -415,7 +420,7 @@ impl Station {
             rate_bps: Some(heard.rx_bps).filter(|bps| *bps > 0),
             packet_time_us: time.map(|t| t.as_micros().try_into().unwrap_or(u64::MAX)),
             measured: measured.is_some(),
-            least_rtt_ms: self.least_rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+            least_rtt_ms: self.rtts.all.map(|rtt| rtt.as_secs_f64() * 1e3),
             address: self.given.as_ref().map(|g| g.address.to_string()),
             received_bytes: heard.bytes.0,
             sent_bytes: heard.bytes.1,

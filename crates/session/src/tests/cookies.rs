@@ -146,3 +146,64 @@ fn the_engine_can_ask_one_client_for_a_cookie() {
     let verdict = pair.handle_from(&init, elsewhere, Time::ZERO);
     assert!(matches!(verdict, Judged::Hello(incoming) if !incoming.proven()));
 }
+
+/// The client's INIT as somebody sends it who saw it on its way and has a cookie for `from`.
+fn copied(pair: &mut Pair, init: &[u8], from: std::net::SocketAddr) -> Vec<u8> {
+    let (keys, own) = (mac::MacKeys::of(&pair.gateway.public()), pair.start(&hello()));
+    let incoming = pair.incoming(own.datagram());
+    let cookie = pair.responder.challenge(&mut pair.rng, &incoming, from, Time::ZERO);
+    let mac1 = wire::InitView::parse(own.datagram()).unwrap().mac1;
+    let cookie = keys.open_cookie(&wire::CookieView::parse(&cookie).unwrap(), mac1).unwrap();
+    let under = &init[..init.len() - 16];
+    [under, &mac::mac2(&cookie, under)].concat()
+}
+
+/// Judges an INIT, and leaves one that is read to be answered.
+fn judge(pair: &mut Pair, init: &[u8], from: std::net::SocketAddr) -> Verdict {
+    pair.responder.handle(&mut pair.rng, init, from, Backlog::default(), Time::ZERO)
+}
+
+fn again(pair: &mut Pair, init: &[u8], from: std::net::SocketAddr) -> Vec<u8> {
+    match judge(pair, init, from) {
+        Verdict::Again(answer) => answer,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a replayer's network was answered is not the client's answer: its keys go when he asks again.
+#[test]
+fn who_is_first_with_a_copy_and_a_cookie_of_his_own_does_not_take_the_clients_place() {
+    let mut pair = Pair::new();
+    let mut initiator = pair.start(&hello());
+    let there = "203.0.113.9:9".parse().unwrap();
+    let copy = copied(&mut pair, initiator.datagram(), there);
+    let Verdict::Read(his) = judge(&mut pair, &copy, there) else { panic!("it is new") };
+    let waiting = judge(&mut pair, initiator.datagram(), here());
+    assert!(matches!(waiting, Verdict::Cookie(_)), "{waiting:?}");
+    pair.responder.remember(his.tag(), b"his", Time::ZERO);
+
+    let Verdict::Cookie(cookie) = judge(&mut pair, initiator.datagram(), here()) else { panic!() };
+    let init = initiator.handle_cookie(&cookie, Time::ZERO).unwrap().to_vec();
+    let Verdict::Read(own) = judge(&mut pair, &init, here()) else {
+        panic!("the client's copy is read, too")
+    };
+    assert_ne!(own.tag(), his.tag());
+    pair.responder.remember(own.tag(), b"own", Time::ZERO);
+    assert_eq!(again(&mut pair, &init, here()), b"own");
+    assert_eq!(again(&mut pair, &copy, there), b"his");
+}
+
+/// The null case: an answer that was made for nobody is for every copy.
+#[test]
+fn copies_without_a_cookie_share_their_answer() {
+    let mut pair = Pair::new();
+    let (initiator, there) = (pair.start(&hello()), "203.0.113.9:9".parse().unwrap());
+    let copy = copied(&mut pair, initiator.datagram(), there);
+    let Verdict::Read(own) = judge(&mut pair, initiator.datagram(), here()) else { panic!("it is new") };
+    let waiting = judge(&mut pair, initiator.datagram(), there);
+    assert!(matches!(waiting, Verdict::Wait(tag) if tag == own.tag()), "{waiting:?}");
+    pair.responder.remember(own.tag(), b"own", Time::ZERO);
+    for (init, from) in [(initiator.datagram(), there), (initiator.datagram(), here()), (&copy[..], there)] {
+        assert_eq!(again(&mut pair, init, from), b"own");
+    }
+}

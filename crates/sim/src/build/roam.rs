@@ -74,17 +74,19 @@ fn on_air(built: &Built, key: &str, name: &str) -> Result<(IfIndex, IfaceId), Bu
     Ok((index, iface.ok_or_else(|| BuildError::new(key, format!("`{name}` is on no radio")))?))
 }
 
-/// The access point of a station's network.
+/// The access point of a station's network, and the time between its beacons.
 fn access_point(
     built: &Built,
     scenario: &Scenario,
     key: &str,
     station: &Interface,
-) -> Result<(IfIndex, IfaceId), BuildError> {
+) -> Result<((IfIndex, IfaceId), Duration), BuildError> {
     let serves = |i: &Interface| i.mode == Some(Mode::Ap) && i.ssid == station.ssid;
-    let all = scenario.node.iter().flat_map(|(node, n)| n.interface.iter().map(move |i| (node, i)));
-    let found = all.filter(|(_, (_, i))| serves(i)).map(|(node, (name, _))| format!("{node}:{name}")).next();
+    let mut all = scenario.node.iter().flat_map(|(node, n)| n.interface.iter().map(move |i| (node, i)));
     let ssid = station.ssid.as_deref().unwrap_or_default();
-    let name = found.ok_or_else(|| BuildError::new(key, format!("no access point has the ssid `{ssid}`")))?;
-    on_air(built, key, &name)
+    let (node, (name, spec)) = all
+        .find(|(_, (_, i))| serves(i))
+        .ok_or_else(|| BuildError::new(key, format!("no access point has the ssid `{ssid}`")))?;
+    let interval = spec.beacon_interval * u32::from(scenario.medium.time_dilation);
+    Ok((on_air(built, key, &format!("{node}:{name}"))?, interval))
 }

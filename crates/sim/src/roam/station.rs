@@ -9,8 +9,6 @@ use std::time::Duration;
 
 /// A beacon's weight in the mean signal.
 const SIGNAL_SHARE: f64 = 0.2;
-/// Beacons come this often, unless told otherwise.
-const BEACON: Duration = Duration::from_micros(102_400);
 
 /// Estimates beside what the access point's radio did, over half seconds that had an estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -44,6 +42,8 @@ pub struct Station {
     pub address: Ipv4Addr,
     /// Its access point, and the same on the air.
     pub access_point: (IfIndex, IfaceId),
+    /// Time between that one's beacons; zero: it sends none.
+    pub beacon_interval: Duration,
     /// What was measured.
     pub figures: Figures,
     /// The client wants it joined.
@@ -67,10 +67,10 @@ pub struct Station {
 
 impl Station {
     /// A station that has heard nothing; `joined`: it is with its access point from the start, with
-    /// an address.
+    /// an address. The access point sends a beacon each `beacon_interval`.
     pub fn new(
         (interface, iface): (IfIndex, IfaceId),
-        access_point: (IfIndex, IfaceId),
+        (access_point, beacon_interval): ((IfIndex, IfaceId), Duration),
         address: Ipv4Addr,
         joined: bool,
     ) -> Station {
@@ -80,6 +80,7 @@ impl Station {
             iface,
             address,
             access_point,
+            beacon_interval,
             figures: Figures::default(),
             wanted: joined,
             seeking: joined,
@@ -102,7 +103,8 @@ impl Station {
 
     /// Beacons missed in a row.
     pub(super) fn missed(&self, now: Time) -> u32 {
-        ((now - self.beacon).as_nanos() / BEACON.as_nanos()) as u32
+        let missed = (now - self.beacon).as_nanos().checked_div(self.beacon_interval.as_nanos());
+        missed.map_or(0, |n| n.try_into().unwrap_or(u32::MAX))
     }
 
     /// It is with nobody any more.

@@ -74,6 +74,15 @@ fn a_client_that_stands_joins_once_and_a_single_place_is_the_best_ones() {
 }
 
 #[test]
+fn an_access_point_whose_beacons_are_rare_is_not_missed_between_them() {
+    let text = walk("", "").replace("[25.0, 3.0]", "[0.0, 3.1]").replace("[25.0, 0.0]", "[15.0, 0.0]");
+    let rare = text.replace("mode = \"ap\"", "mode = \"ap\", beacon-interval = \"1024ms\"");
+    assert_ne!(rare, text);
+    let report = run(&rare);
+    assert_eq!((station(&report, "client:wlan1").joins, station(&report, "client:wlan2").joins), (1, 1));
+}
+
+#[test]
 fn a_connection_outlives_its_only_access_point_and_comes_back_by_the_same_address() {
     // The second is never heard; the first is off from 8 to 12 s.
     let events = "[[event]]\nat = \"8s\"\nwhat = \"radio-down\"\nradio = \"ap1:r0\"\n\

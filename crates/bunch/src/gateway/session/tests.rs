@@ -1,9 +1,9 @@
 //! What one contributor may cost: flows, marks, and work for each packet of a list.
 
-use super::super::{Gateway, Input};
+use super::super::{Gateway, Home, Input, MANY, MAX_OF_ONE};
 use super::*;
 use crate::inner::tests::segment;
-use crate::wire::Run;
+use crate::wire::{Register, Run, all};
 use ropewalk_packet::{Flags, Segment, wire};
 use std::net::Ipv4Addr;
 
@@ -13,9 +13,13 @@ fn flow(protocol: u8) -> Flow {
 }
 
 fn say(gateway: &mut Gateway, message: Message) {
+    say_by(gateway, Tunnel(1), message);
+}
+
+fn say_by(gateway: &mut Gateway, tunnel: Tunnel, message: Message) {
     let mut bytes = Vec::new();
     message.write(&mut bytes);
-    gateway.handle(Input::FromTunnel(Tunnel(1), &bytes), Time::ZERO);
+    gateway.handle(Input::FromTunnel(tunnel, &bytes), Time::ZERO);
 }
 
 fn register(gateway: &mut Gateway, session: u8, flow: Flow) {
@@ -27,8 +31,8 @@ fn register(gateway: &mut Gateway, session: u8, flow: Flow) {
 fn gateway(protocol: u8) -> Gateway {
     let everywhere = vec![(Ipv4Addr::UNSPECIFIED, None)];
     let mut gateway = Gateway::new(Config::new(everywhere, [7; 16]));
-    let address = *flow(protocol).source.ip();
-    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, address), Time::ZERO);
+    let home = Home { address: *flow(protocol).source.ip(), cell: [1; 6] };
+    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, home), Time::ZERO);
     register(&mut gateway, 0, flow(protocol));
     gateway
 }
@@ -40,7 +44,7 @@ fn opened() -> Gateway {
     let syn = Segment { flags: Flags::SYN, ack: 0, ..plain };
     let Flow { source, destination, .. } = flow(TCP);
     let (flags, ack) = (Flags::SYN | Flags::ACK, 1000);
-    let answer = Segment { flags, ack, seq: 5, source: destination, destination: source, ..plain };
+    let answer = Segment { flags, ack, seq: 98, source: destination, destination: source, ..plain };
     let bytes = |segment: &Segment| {
         let mut out = Vec::new();
         wire::encode(segment, wire::Payload::Zeros, &mut out);
@@ -72,9 +76,9 @@ fn one_flow_stands_for_a_session() {
     for i in 0..=255 {
         // One by which it is known already, and one more.
         register(&mut gateway, 0, Flow { station: [i; 6], ..flow(UDP) });
-        register(&mut gateway, 1, Flow { bssid: [i; 6], ..flow(UDP) });
+        register(&mut gateway, 1, Flow { station: [2, 2, 2, 2, 2, i], ..flow(UDP) });
     }
-    let last = Flow { station: [255; 6], ..flow(UDP) };
+    let last = Flow { station: [2, 2, 2, 2, 2, 255], ..flow(UDP) };
     assert_eq!(gateway.by_flow.keys().copied().collect::<Vec<_>>(), [last]);
     assert_eq!(gateway.by_ends.len(), 1);
     assert_eq!(session(&gateway).flow, Some(last));
@@ -143,4 +147,245 @@ fn a_list_that_repeats_another_costs_little() {
     assert_eq!(session(&gateway).entries.len(), MAX_ENTRIES);
     assert_eq!(session(&gateway).undone.len(), 1 << 15);
     assert!(gateway.out.len() < 2 * MAX_ANSWERS, "{}", gateway.out.len());
+}
+
+fn asked(gateway: &Gateway, wire: u8) -> Vec<u64> {
+    let member = session(gateway).members.iter().find(|m| m.wire == wire).unwrap();
+    member.delivery.asked_for().collect()
+}
+
+/// What the gateway said to a tunnel since the last call.
+fn told(gateway: &mut Gateway, tunnel: Tunnel) -> Vec<Message> {
+    let mut bytes = Vec::new();
+    for output in core::mem::take(&mut gateway.out) {
+        if let Output::ToTunnel(to, part) = output
+            && to == tunnel
+        {
+            bytes.extend(part);
+        }
+    }
+    all(&bytes).unwrap()
+}
+
+#[test]
+fn who_registers_anew_keeps_what_it_was_asked_for() {
+    let mut gateway = gateway(UDP);
+    list(&mut gateway, vec![run(64, 3, 0, 10)], vec![]);
+    assert_eq!(asked(&gateway, 0), [64, 65, 66]);
+    told(&mut gateway, Tunnel(1));
+    // Another port of its address translation.
+    let source = SocketAddrV4::new(*flow(UDP).source.ip(), 40_001);
+    let flow = flow(UDP);
+    say(
+        &mut gateway,
+        Message::Register(Register { session: 0, home: true, flow, outer: Some(source), boot: 1 }),
+    );
+    assert!(matches!(told(&mut gateway, Tunnel(1))[..], [Message::Registered { apid: 0, .. }]));
+    assert_eq!((asked(&gateway, 0), session(&gateway).outer), (vec![64, 65, 66], source));
+}
+
+#[test]
+fn what_was_asked_of_one_that_starts_anew_is_asked_again() {
+    let mut gateway = gateway(UDP);
+    list(&mut gateway, vec![run(64, 3, 0, 10)], vec![(64, 7)]);
+    told(&mut gateway, Tunnel(1));
+    let again = Register { session: 5, home: true, flow: flow(UDP), outer: Some(flow(UDP).source), boot: 2 };
+    say(&mut gateway, Message::Register(again));
+    assert_eq!(session(&gateway).members.len(), 1, "one place");
+    let pending = session(&gateway).pending.iter().copied().collect::<Vec<_>>();
+    assert_eq!((asked(&gateway, 5), pending), (vec![], vec![64, 65, 66]));
+    // Its own count begins anew: the first lies above all there were, marks included.
+    say(
+        &mut gateway,
+        Message::List(List { session: 5, room: 0, runs: vec![run(1, 1, 0, 10)], marks: vec![] }),
+    );
+    assert!(session(&gateway).entries.contains_key(&4097));
+    // In a new tunnel of the same start numbers mean what they meant.
+    let home = Home { address: *flow(UDP).source.ip(), cell: [1; 6] };
+    gateway.handle(Input::TunnelDown(Tunnel(1)), Time::ZERO);
+    gateway.handle(Input::TunnelUpBehind(Tunnel(2), 1, home), Time::ZERO);
+    let again = Register { session: 0, home: true, flow: flow(UDP), outer: Some(flow(UDP).source), boot: 2 };
+    say_by(&mut gateway, Tunnel(2), Message::Register(again));
+    assert_eq!(session(&gateway).members[0].shift, Some(4096));
+}
+
+/// A neighbour's registration by this tunnel.
+fn neighbour(gateway: &mut Gateway, tunnel: Tunnel, wire: u8) {
+    let m = Register { session: wire, home: false, flow: flow(TCP), outer: None, boot: 1 };
+    say_by(gateway, tunnel, Message::Register(m));
+}
+
+#[test]
+fn one_contributor_is_one_holder_whatever_it_calls_the_session() {
+    let mut gateway = opened();
+    for (tunnel, who) in [(2, 7), (3, 7), (4, 8)] {
+        gateway.handle(Input::TunnelUp(Tunnel(tunnel), who), Time::ZERO);
+    }
+    let members = |gateway: &Gateway| {
+        let of = |m: &Member| (m.tunnel.0, m.wire, m.apid);
+        session(gateway).members.iter().map(of).collect::<Vec<_>>()
+    };
+    (0..3).for_each(|wire| neighbour(&mut gateway, Tunnel(2), wire));
+    assert_eq!(members(&gateway), [(1, 0, 0), (2, 2, 1)]);
+    neighbour(&mut gateway, Tunnel(3), 0);
+    assert_eq!(members(&gateway), [(1, 0, 0), (3, 0, 1)], "nor by another tunnel");
+    neighbour(&mut gateway, Tunnel(4), 0);
+    assert_eq!(members(&gateway), [(1, 0, 0), (3, 0, 1), (4, 0, 2)], "null case: another's");
+}
+
+#[test]
+fn a_number_that_means_another_session_means_the_first_no_more() {
+    let mut gateway = opened();
+    gateway.handle(Input::TunnelUp(Tunnel(2), 7), Time::ZERO);
+    neighbour(&mut gateway, Tunnel(2), 9);
+    register(&mut gateway, 1, flow(UDP));
+    let m = Register { session: 9, home: false, flow: flow(UDP), outer: None, boot: 1 };
+    say_by(&mut gateway, Tunnel(2), Message::Register(m));
+    let members = |protocol| {
+        let id = gateway.by_flow[&flow(protocol)];
+        gateway.sessions[&id].members.iter().map(|m| m.tunnel.0).collect::<Vec<_>>()
+    };
+    assert_eq!((members(TCP), members(UDP)), (vec![1], vec![1, 2]));
+}
+
+/// A packet is what was listed, of this flow: anything else would be another's word.
+#[test]
+fn what_is_brought_is_the_packet_that_was_asked_for() {
+    let mut gateway = opened();
+    list(&mut gateway, vec![run(10, 9, 1000, 100)], vec![]);
+    let whole = |packet: &[u8]| [&[1], packet].concat();
+    let bring = |gateway: &mut Gateway, number, packet: &[u8]| {
+        gateway.out.clear();
+        let before = gateway.accounts[&1].damaged;
+        say(gateway, Message::Data(Data { session: 0, number, elided: whole(packet) }));
+        let went = gateway.out.iter().filter(|o| matches!(o, Output::ToReceiver(p) if p.len() > 100)).count();
+        (went, gateway.accounts[&1].damaged - before)
+    };
+    let right = segment(1000, 100, None);
+    let changed = |flags, from: &str| {
+        let (plain, _) = wire::decode(&right).unwrap();
+        let (flags, source) = (plain.flags | flags, from.parse().unwrap());
+        let mut out = Vec::new();
+        wire::encode(&Segment { flags, source, ..plain }, wire::Payload::Pattern, &mut out);
+        out
+    };
+    let own = "192.168.1.2:40000";
+    for (what, packet) in [
+        ("another's address", changed(Flags::ACK, "192.168.1.3:40000")),
+        ("another's port", changed(Flags::ACK, "192.168.1.2:40001")),
+        ("a reset", changed(Flags::RST, own)),
+        ("a SYN", changed(Flags::SYN, own)),
+        ("another place", segment(1100, 100, None)),
+        ("another length", segment(1000, 101, None)),
+    ] {
+        assert_eq!(bring(&mut gateway, 10, &packet), (0, 1), "{what}");
+    }
+    assert_eq!(bring(&mut gateway, 10, &right), (1, 0), "null case");
+}
+
+#[test]
+fn ten_bytes_do_not_name_packets_without_end() {
+    let mut gateway = gateway(UDP);
+    let mut lists = 0;
+    while gateway.peers.contains_key(&Tunnel(1)) {
+        list(&mut gateway, vec![run(64, 1 << 15, 0, 0)], vec![]);
+        lists += 1;
+        assert!(lists < 100);
+    }
+    assert_eq!(lists, (1 << 20 >> 15) + 1);
+    assert!(gateway.out.contains(&Output::Hangup(Tunnel(1))));
+    // Nor in the next tunnel.
+    gateway.handle(Input::TunnelUp(Tunnel(2), 1), Time::ZERO);
+    let heard = crate::wire::Heard { session: 0, room: 0, numbers: (0..9).collect(), marks: vec![] };
+    say_by(&mut gateway, Tunnel(2), Message::Heard(heard));
+    assert!(!gateway.peers.contains_key(&Tunnel(2)));
+}
+
+#[test]
+fn where_too_many_packets_are_listed_a_session_may_list_few() {
+    let mut gateway = gateway(UDP);
+    list(&mut gateway, vec![run(64, 2000, 0, 10)], vec![]);
+    assert_eq!((session(&gateway).entries.len(), gateway.listed), (2000, 2000));
+    gateway.listed = MANY;
+    list(&mut gateway, vec![run(5000, 2000, 0, 10)], vec![]);
+    assert_eq!(session(&gateway).entries.len(), 2000, "it has its share");
+    let mut gateway = self::gateway(UDP);
+    gateway.listed = MANY;
+    list(&mut gateway, vec![run(64, 100, 0, 10)], vec![]);
+    assert_eq!(session(&gateway).entries.len(), 100, "who has little is given more");
+}
+
+#[test]
+fn a_neighbour_that_is_early_fills_his_own_places_alone() {
+    let mut gateway = Gateway::new(Config::new(vec![(Ipv4Addr::UNSPECIFIED, None)], [7; 16]));
+    for tunnel in [1, 2, 3] {
+        gateway.handle(Input::TunnelUp(Tunnel(tunnel), tunnel.into()), Time::ZERO);
+    }
+    neighbour(&mut gateway, Tunnel(2), 0);
+    for station in 0..=255 {
+        let flow = Flow { station: [station; 6], ..flow(UDP) };
+        let m = Register { session: station, home: false, flow, outer: None, boot: 1 };
+        say_by(&mut gateway, Tunnel(3), Message::Register(m));
+    }
+    assert_eq!(gateway.waiting.len(), 65);
+    register(&mut gateway, 0, flow(TCP));
+    assert_eq!(session(&gateway).members.iter().map(|m| m.tunnel.0).collect::<Vec<_>>(), [1, 2]);
+    gateway.handle(Input::TunnelDown(Tunnel(3)), Time::ZERO);
+    assert!(gateway.waiting.is_empty());
+}
+
+#[test]
+fn ports_that_are_used_again_are_another_connection() {
+    let mut gateway = opened();
+    // The second report says that the first was not the last.
+    list(&mut gateway, vec![run(10, 3, 1000, 100)], vec![]);
+    list(&mut gateway, vec![run(13, 1, 1300, 100)], vec![]);
+    let open = |gateway: &mut Gateway, seq| {
+        let (plain, _) = wire::decode(&segment(seq, 0, None)).unwrap();
+        let mut syn = Vec::new();
+        let opens = Segment { flags: Flags::SYN, ack: 0, ..plain };
+        wire::encode(&opens, wire::Payload::Zeros, &mut syn);
+        gateway.handle(Input::FromSender(&syn), Time::ZERO);
+        (session(gateway).entries.len(), session(gateway).stream.as_ref().unwrap().number(0))
+    };
+    assert_eq!(open(&mut gateway, 77_000), (4, Some(999)), "acknowledged bytes are held");
+    let mut gateway = opened();
+    assert_eq!(open(&mut gateway, 77_000), (0, Some(77_000)));
+}
+
+/// A packet of the receiver that resets the connection.
+fn reset() -> Vec<u8> {
+    let (plain, _) = wire::decode(&segment(0, 0, None)).unwrap();
+    let Flow { source, destination, .. } = flow(TCP);
+    let mut out = Vec::new();
+    let rst = Segment { flags: Flags::RST, seq: 99, source: destination, destination: source, ..plain };
+    wire::encode(&rst, wire::Payload::Zeros, &mut out);
+    out
+}
+
+#[test]
+fn a_session_that_is_over_keeps_nothing_and_makes_room() {
+    let mut gateway = opened();
+    list(&mut gateway, vec![run(10, 3, 1000, 100)], vec![(10, 7)]);
+    gateway.handle(Input::FromReceiver(&reset()), Time::ZERO);
+    let over = session(&gateway);
+    assert_eq!((over.members.len(), over.listed(), over.marks.len(), over.pending.len()), (0, 0, 0, 0));
+    assert!(gateway.out.contains(&Output::Ended { destination: flow(TCP).destination, why: Why::ByAnEnd }));
+    let other = |port| Flow { source: SocketAddrV4::new(*flow(UDP).source.ip(), port), ..flow(UDP) };
+    for port in 1..=MAX_OF_ONE as u16 {
+        register(&mut gateway, 1, other(port));
+    }
+    assert_eq!((gateway.sessions.len(), gateway.by_flow.get(&flow(TCP))), (MAX_OF_ONE, None));
+    register(&mut gateway, 1, other(9999));
+    assert_eq!(gateway.by_flow.get(&other(9999)), None, "null case: none is over");
+}
+
+#[test]
+fn a_session_that_holds_acknowledged_bytes_is_not_forgotten() {
+    let mut gateway = opened();
+    let minutes = Time::ZERO + IDLE + DEAD;
+    assert!(session(&gateway).is_over(minutes), "null case");
+    list(&mut gateway, vec![run(10, 3, 1000, 100)], vec![]);
+    list(&mut gateway, vec![run(13, 1, 1300, 100)], vec![]);
+    assert!(!session(&gateway).is_over(minutes));
 }

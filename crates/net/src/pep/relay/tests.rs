@@ -88,6 +88,16 @@ fn split_sends_the_bytes_on_and_again() {
 }
 
 #[test]
+fn a_connection_that_is_over_keeps_no_bytes() {
+    let mut relay = opened(Policy::Split);
+    put(&mut relay, Time::ZERO, &packet(true, &segment(Flags::ACK, 100, 500, 1000), &[1; 1000]));
+    assert_eq!(store(&relay).parts(), 1);
+    let reset = packet(false, &segment(Flags::RST, 500, 0, 0), &[]);
+    assert_eq!(put(&mut relay, Time::ZERO, &reset), [reset]);
+    assert_eq!((store(&relay).parts(), relay.holds()), (0, (1, 0)), "it is remembered all the same");
+}
+
+#[test]
 fn the_first_bytes_for_a_place_stay() {
     let mut relay = opened(Policy::Split);
     put(&mut relay, Time::ZERO, &packet(true, &segment(Flags::ACK, 100, 500, 10), &[1; 10]));

@@ -17,7 +17,7 @@ use super::record::{Broken, Channel, Records};
 use super::report::{ApStatus, BunchStatus};
 use super::share::Share;
 use super::tunnel::Tunnel;
-use super::words::Word;
+use super::words::{self, Word};
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, entropy};
 use crate::exit::{Code, failure};
@@ -31,7 +31,7 @@ use ropewalk_net::poll::{Events, Interest, Poller, Signals, Waker};
 use ropewalk_net::service;
 use ropewalk_net::setup::{Capture, Journal, capture, release};
 use ropewalk_net::tun::{Tun, TunError};
-use ropewalk_session::{PublicKey, Refusal, StaticKey, Token};
+use ropewalk_session::{Refusal, StaticKey, Token};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -122,7 +122,7 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
         ..Config::new(entropy().random(), vec![(Ipv4Addr::UNSPECIFIED, None)])
     };
     let mut daemon = Daemon {
-        bssid: cell(&parts.key.public()),
+        bssid: words::cell(&parts.key.public()),
         parts,
         journal,
         poller,
@@ -147,14 +147,6 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
     let outcome = daemon.serve();
     daemon.finish();
     outcome
-}
-
-/// Stands for the cell's address: the same for as long as the key is.
-fn cell(key: &PublicKey) -> Mac {
-    let mut mac: Mac = key.0[..6].try_into().unwrap_or_default();
-    // A locally administered one of a single station (IEEE 802-2014 §8.4).
-    mac[0] = mac[0] & 0xfc | 2;
-    mac
 }
 
 impl Daemon<'_> {

@@ -1,0 +1,72 @@
+//! What the rules of priorities are told of the access points: one ruler for all of them.
+//!
+//! A packet time that was measured and one that is expected from the signal differ by their kind. An
+//! access point that has just come would look worse than those that carry, rest for it, and never be
+//! measured. So measured ones count where all are measured; and the rule of floors, which lets an
+//! access point rest at once, goes by nothing less.
+
+use ropewalk_roam::priority::Path;
+use std::time::Duration;
+
+/// What is known of an access point.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// Air of a packet, as measured lately, or before it rested.
+    pub measured: Option<Duration>,
+    /// The same by the signal.
+    pub expected: Option<Duration>,
+    /// Least round trip of subflows that carry data.
+    pub busy_rtt: Option<Duration>,
+    /// Packets from it so far.
+    pub packets: u64,
+}
+
+/// The same as the rules take it.
+pub(super) fn paths(all: &[Seen]) -> Vec<Path> {
+    let measured = all.iter().all(|seen| seen.measured.is_some());
+    let path = |seen: &Seen| Path {
+        packet_time: if measured { seen.measured } else { seen.expected }.unwrap_or_default(),
+        least_rtt: seen.busy_rtt.filter(|_| measured),
+        packets: seen.packets,
+    };
+    all.iter().map(path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_roam::priority::Priorities;
+
+    /// Packets of an access point that carries take 200 µs, over a round trip of 3 ms.
+    fn carries() -> Seen {
+        let us = |us| Some(Duration::from_micros(us));
+        Seen { measured: us(200), expected: us(600), busy_rtt: us(3_000), packets: 0 }
+    }
+
+    fn rest(all: &[Seen]) -> Vec<bool> {
+        Priorities::new().decide(&paths(all), Duration::ZERO)
+    }
+
+    #[test]
+    fn one_that_has_just_come_does_not_rest_for_it() {
+        let new = Seen { measured: None, busy_rtt: None, ..carries() };
+        // Its first subflow is as fast as the others'.
+        for rtt in [None, carries().busy_rtt] {
+            assert_eq!(rest(&[carries(), Seen { busy_rtt: rtt, ..new }, carries()]), [false; 3]);
+        }
+        // The same figures under one ruler: what would have been compared.
+        let mixed = Seen { measured: new.expected, ..carries() };
+        assert_eq!(rest(&[carries(), mixed, carries()]), [false, true, false]);
+    }
+
+    #[test]
+    fn a_costly_one_rests_where_all_are_measured() {
+        let slow = Seen { measured: Some(Duration::from_millis(1)), ..carries() };
+        assert_eq!(rest(&[carries(), slow]), [false, true]);
+        // Nobody uses a connection by it: its floor costs nothing.
+        assert_eq!(rest(&[carries(), Seen { busy_rtt: None, ..slow }]), [false, false]);
+        // A far server: two segments on the way cost little.
+        let far = Seen { busy_rtt: Some(Duration::from_millis(100)), ..slow };
+        assert_eq!(rest(&[carries(), far]), [false, false]);
+    }
+}

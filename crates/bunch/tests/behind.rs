@@ -108,7 +108,7 @@ fn a_home_that_is_refused_changes_nothing() {
 #[test]
 fn what_others_may_listen_for_is_what_a_home_has_registered() {
     let mut gateway = gateway();
-    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, Ipv4Addr::new(10, 78, 0, 2)), Time::ZERO);
+    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, home(2)), Time::ZERO);
     let before = gateway.flow_changes();
     assert!(!answers(&mut gateway, Tunnel(1), Some("10.78.0.3:40000")), "another's");
     assert_eq!((gateway.flows().count(), gateway.flow_changes()), (0, before));

@@ -43,6 +43,12 @@ _ropewalk() {
             ropewalk,drain)
                 cmd="ropewalk__subcmd__drain"
                 ;;
+            ropewalk,exit)
+                cmd="ropewalk__subcmd__exit"
+                ;;
+            ropewalk,flows)
+                cmd="ropewalk__subcmd__flows"
+                ;;
             ropewalk,forward)
                 cmd="ropewalk__subcmd__forward"
                 ;;
@@ -78,6 +84,9 @@ _ropewalk() {
                 ;;
             ropewalk,probe)
                 cmd="ropewalk__subcmd__probe"
+                ;;
+            ropewalk,quota)
+                cmd="ropewalk__subcmd__quota"
                 ;;
             ropewalk,reference)
                 cmd="ropewalk__subcmd__reference"
@@ -211,6 +220,30 @@ _ropewalk() {
             ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest,trace)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__trace"
                 ;;
+            ropewalk__subcmd__exit,help)
+                cmd="ropewalk__subcmd__exit__subcmd__help"
+                ;;
+            ropewalk__subcmd__exit,list)
+                cmd="ropewalk__subcmd__exit__subcmd__list"
+                ;;
+            ropewalk__subcmd__exit,remove)
+                cmd="ropewalk__subcmd__exit__subcmd__remove"
+                ;;
+            ropewalk__subcmd__exit,set)
+                cmd="ropewalk__subcmd__exit__subcmd__set"
+                ;;
+            ropewalk__subcmd__exit__subcmd__help,help)
+                cmd="ropewalk__subcmd__exit__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__exit__subcmd__help,list)
+                cmd="ropewalk__subcmd__exit__subcmd__help__subcmd__list"
+                ;;
+            ropewalk__subcmd__exit__subcmd__help,remove)
+                cmd="ropewalk__subcmd__exit__subcmd__help__subcmd__remove"
+                ;;
+            ropewalk__subcmd__exit__subcmd__help,set)
+                cmd="ropewalk__subcmd__exit__subcmd__help__subcmd__set"
+                ;;
             ropewalk__subcmd__forward,add)
                 cmd="ropewalk__subcmd__forward__subcmd__add"
                 ;;
@@ -286,6 +319,12 @@ _ropewalk() {
             ropewalk__subcmd__help,drain)
                 cmd="ropewalk__subcmd__help__subcmd__drain"
                 ;;
+            ropewalk__subcmd__help,exit)
+                cmd="ropewalk__subcmd__help__subcmd__exit"
+                ;;
+            ropewalk__subcmd__help,flows)
+                cmd="ropewalk__subcmd__help__subcmd__flows"
+                ;;
             ropewalk__subcmd__help,forward)
                 cmd="ropewalk__subcmd__help__subcmd__forward"
                 ;;
@@ -321,6 +360,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help,probe)
                 cmd="ropewalk__subcmd__help__subcmd__probe"
+                ;;
+            ropewalk__subcmd__help,quota)
+                cmd="ropewalk__subcmd__help__subcmd__quota"
                 ;;
             ropewalk__subcmd__help,reference)
                 cmd="ropewalk__subcmd__help__subcmd__reference"
@@ -393,6 +435,15 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest,trace)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__trace"
+                ;;
+            ropewalk__subcmd__help__subcmd__exit,list)
+                cmd="ropewalk__subcmd__help__subcmd__exit__subcmd__list"
+                ;;
+            ropewalk__subcmd__help__subcmd__exit,remove)
+                cmd="ropewalk__subcmd__help__subcmd__exit__subcmd__remove"
+                ;;
+            ropewalk__subcmd__help__subcmd__exit,set)
+                cmd="ropewalk__subcmd__help__subcmd__exit__subcmd__set"
                 ;;
             ropewalk__subcmd__help__subcmd__forward,add)
                 cmd="ropewalk__subcmd__help__subcmd__forward__subcmd__add"
@@ -477,6 +528,15 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__path,set)
                 cmd="ropewalk__subcmd__help__subcmd__path__subcmd__set"
+                ;;
+            ropewalk__subcmd__help__subcmd__quota,list)
+                cmd="ropewalk__subcmd__help__subcmd__quota__subcmd__list"
+                ;;
+            ropewalk__subcmd__help__subcmd__quota,remove)
+                cmd="ropewalk__subcmd__help__subcmd__quota__subcmd__remove"
+                ;;
+            ropewalk__subcmd__help__subcmd__quota,set)
+                cmd="ropewalk__subcmd__help__subcmd__quota__subcmd__set"
                 ;;
             ropewalk__subcmd__help__subcmd__roam,scan)
                 cmd="ropewalk__subcmd__help__subcmd__roam__subcmd__scan"
@@ -676,6 +736,30 @@ _ropewalk() {
             ropewalk__subcmd__path__subcmd__help,set)
                 cmd="ropewalk__subcmd__path__subcmd__help__subcmd__set"
                 ;;
+            ropewalk__subcmd__quota,help)
+                cmd="ropewalk__subcmd__quota__subcmd__help"
+                ;;
+            ropewalk__subcmd__quota,list)
+                cmd="ropewalk__subcmd__quota__subcmd__list"
+                ;;
+            ropewalk__subcmd__quota,remove)
+                cmd="ropewalk__subcmd__quota__subcmd__remove"
+                ;;
+            ropewalk__subcmd__quota,set)
+                cmd="ropewalk__subcmd__quota__subcmd__set"
+                ;;
+            ropewalk__subcmd__quota__subcmd__help,help)
+                cmd="ropewalk__subcmd__quota__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__quota__subcmd__help,list)
+                cmd="ropewalk__subcmd__quota__subcmd__help__subcmd__list"
+                ;;
+            ropewalk__subcmd__quota__subcmd__help,remove)
+                cmd="ropewalk__subcmd__quota__subcmd__help__subcmd__remove"
+                ;;
+            ropewalk__subcmd__quota__subcmd__help,set)
+                cmd="ropewalk__subcmd__quota__subcmd__help__subcmd__set"
+                ;;
             ropewalk__subcmd__roam,help)
                 cmd="ropewalk__subcmd__roam__subcmd__help"
                 ;;
@@ -755,7 +839,7 @@ _ropewalk() {
 
     case "${cmd}" in
         ropewalk)
-            opts="-h -V --help --version setup invite up status web path doctor serve clients revoke forward group limit audit drain top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
+            opts="-h -V --help --version setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -903,7 +987,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__ap)
-            opts="-h --token-file --state --uplink --uplink-rate --home --share --miss --release --tun --memory --send-buffer --report-interval --log --log-format --metrics --help"
+            opts="-h --token-file --state --uplink --uplink-rate --home --share --monitor --miss --release --tun --memory --send-buffer --report-interval --log --log-format --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -930,6 +1014,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --share)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --monitor)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1608,6 +1696,166 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__exit)
+            opts="-h --help set remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__exit__subcmd__help)
+            opts="set remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__exit__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__exit__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__exit__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__exit__subcmd__help__subcmd__set)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__exit__subcmd__list)
+            opts="-h --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__exit__subcmd__remove)
+            opts="-h --group --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__exit__subcmd__set)
+            opts="-h --group --global6 --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__flows)
+            opts="-h --state --limit --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__forward)
             opts="-h --help add remove list help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1889,7 +2137,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help)
-            opts="setup invite up status web path doctor serve clients revoke forward group limit audit drain top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
+            opts="setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2169,6 +2417,76 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__drain)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__exit)
+            opts="set remove list"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__exit__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__exit__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__exit__subcmd__set)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__flows)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2731,6 +3049,62 @@ _ropewalk() {
         ropewalk__subcmd__help__subcmd__probe)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__quota)
+            opts="set remove list"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__quota__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__quota__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__quota__subcmd__set)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -4190,6 +4564,200 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__quota)
+            opts="-h --help set remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__quota__subcmd__help)
+            opts="set remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__quota__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__quota__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__quota__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__quota__subcmd__help__subcmd__set)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__quota__subcmd__list)
+            opts="-h --state --store --store-ca --store-cert --store-key --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__quota__subcmd__remove)
+            opts="-h --state --store --store-ca --store-cert --store-key --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__quota__subcmd__set)
+            opts="-h --per --then --state --store --store-ca --store-cert --store-key --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --per)
+                    COMPREPLY=($(compgen -W "month day" -- "${cur}"))
+                    return 0
+                    ;;
+                --then)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__reference)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -4523,7 +5091,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__serve)
-            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --client-to-client --store --store-ca --store-cert --store-key --name --help"
+            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --global6 --proxy-ndp --client-to-client --store --store-ca --store-cert --store-key --name --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4570,6 +5138,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --proxy-ndp)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -296,12 +296,14 @@ json\:"One JSON object per line"))' \
 '--tls-cert=[Show the certificate of this PEM file there \[default\: one of the gateway'\''s own\]]:FILE:_files' \
 '--tls-key=[Its key]:FILE:_files' \
 '*--address=[Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
+'--proxy-ndp=[That network is on the link of this interface, not routed to this machine\: answer neighbour solicitations for clients there]:IFACE:_default' \
 '--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
 '--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
 '--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
 '--store-key=[Its key (PEM)]:FILE:_files' \
 '--name=[Name of this gateway in its fleet \[default\: the machine'\''s name\]]:NAME:_default' \
 '--masquerade[Let clients reach the internet through this gateway (nftables, forwarding)]' \
+'--global6[The IPv6 network of --address is global\: the world sees clients'\'' addresses there, and opens no connection to them but where \`ropewalk forward\` says so]' \
 '--client-to-client[Let clients reach each other through the bond]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -562,6 +564,173 @@ esac
     ;;
 esac
 ;;
+(exit)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__exit_commands" \
+"*::: :->exit" \
+&& ret=0
+
+    case $state in
+    (exit)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-exit-command-$line[1]:"
+        case $line[1] in
+            (set)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--group[The name is a group'\''s\: for its members without an exit of their own]' \
+'--global6[The devices'\'' IPv6 network (\`serve --global6\`) is routed to the gateway by this interface\: do not translate it]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- Name of the device:_default' \
+':interface -- Interface of the gateway'\''s machine:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--group[The name is a group'\''s]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- Name of the device:_default' \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__exit__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-exit-help-command-$line[1]:"
+        case $line[1] in
+            (set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(quota)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__quota_commands" \
+"*::: :->quota" \
+&& ret=0
+
+    case $state in
+    (quota)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-quota-command-$line[1]:"
+        case $line[1] in
+            (set)
+_arguments "${_arguments_options[@]}" : \
+'--per=[In a month or a day of the calendar, in UTC]:PERIOD:(month day)' \
+'--then=[Slow it to this rate once that is used up, such as 1Mbit \[default\: stop it\]]:RATE:_default' \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':client -- Name of the device:_default' \
+':amount -- What it may use, both directions together, such as 100GB:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':client -- Name of the device:_default' \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__quota__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-quota-help-command-$line[1]:"
+        case $line[1] in
+            (set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (audit)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
@@ -575,6 +744,15 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
 '--off[Take sessions again]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(flows)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--limit=[Most connections to list\: those with the highest rates]:N:_default' \
+'--json[Print JSON]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -837,6 +1015,7 @@ _arguments "${_arguments_options[@]}" : \
 '--uplink-rate=[What the uplink carries, Mbit/s\: the home'\''s own traffic then goes before the tunnel'\''s, which keeps half a megabit (HTB); with --uplink]:MBPS:_default' \
 '--home=[Help the uploads of devices at this interface]:IFACE:_default' \
 '--share=[The network of the neighbours\: hand them the home'\''s packets, and help with theirs]:IFACE:_default' \
+'(--share)--monitor=[Neighbours overhear instead\: frames of stations are heard at this monitor interface. With --home it is one of the home'\''s own radio]:IFACE:_default' \
 '--miss=[For experiments\: leave out so many of 100 packets that a neighbour would be handed]:PERCENT:_default' \
 '--release=[For experiments\: when a packet is forgotten]:RELEASE:((acknowledged\:"When the receiver has acknowledged it"
 scheduled\:"When somebody is told to forward it, as the paper has it\: acknowledged bytes are lost with the one who was told"))' \
@@ -1726,11 +1905,71 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(exit)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__exit_commands" \
+"*::: :->exit" \
+&& ret=0
+
+    case $state in
+    (exit)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-exit-command-$line[1]:"
+        case $line[1] in
+            (set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(quota)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__quota_commands" \
+"*::: :->quota" \
+&& ret=0
+
+    case $state in
+    (quota)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-quota-command-$line[1]:"
+        case $line[1] in
+            (set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (audit)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (drain)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(flows)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2063,8 +2302,11 @@ _ropewalk_commands() {
 'forward:Forward ports of the gateway to a device' \
 'group:Let devices of a group reach each other' \
 'limit:Cap a device'\''s rates' \
+'exit:Let a device'\''s traffic leave the gateway by an interface of its own' \
+'quota:Give devices a quota of data for a month or a day' \
 'audit:Show who did what at a gateway, and who came and went' \
 'drain:Send a gateway'\''s clients to the other gateways, and take none' \
+'flows:List connections by their rates, and whose they are' \
 'top:Watch the running bond live' \
 'restore:Restore routes, firewall and settings after a crash' \
 'check:Check a configuration file' \
@@ -2325,6 +2567,66 @@ _ropewalk__subcmd__drain_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk drain commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__exit_commands] )) ||
+_ropewalk__subcmd__exit_commands() {
+    local commands; commands=(
+'set:Let all that a device sends to other networks leave by an interface, and by no other' \
+'remove:Let it leave as the gateway'\''s own' \
+'list:List exits' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk exit commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__exit__subcmd__help_commands] )) ||
+_ropewalk__subcmd__exit__subcmd__help_commands() {
+    local commands; commands=(
+'set:Let all that a device sends to other networks leave by an interface, and by no other' \
+'remove:Let it leave as the gateway'\''s own' \
+'list:List exits' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk exit help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__exit__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__exit__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk exit help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__exit__subcmd__help__subcmd__list_commands] )) ||
+_ropewalk__subcmd__exit__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk exit help list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__exit__subcmd__help__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__exit__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk exit help remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__exit__subcmd__help__subcmd__set_commands] )) ||
+_ropewalk__subcmd__exit__subcmd__help__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk exit help set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__exit__subcmd__list_commands] )) ||
+_ropewalk__subcmd__exit__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk exit list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__exit__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__exit__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk exit remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__exit__subcmd__set_commands] )) ||
+_ropewalk__subcmd__exit__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk exit set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__flows_commands] )) ||
+_ropewalk__subcmd__flows_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk flows commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__forward_commands] )) ||
 _ropewalk__subcmd__forward_commands() {
     local commands; commands=(
@@ -2451,8 +2753,11 @@ _ropewalk__subcmd__help_commands() {
 'forward:Forward ports of the gateway to a device' \
 'group:Let devices of a group reach each other' \
 'limit:Cap a device'\''s rates' \
+'exit:Let a device'\''s traffic leave the gateway by an interface of its own' \
+'quota:Give devices a quota of data for a month or a day' \
 'audit:Show who did what at a gateway, and who came and went' \
 'drain:Send a gateway'\''s clients to the other gateways, and take none' \
+'flows:List connections by their rates, and whose they are' \
 'top:Watch the running bond live' \
 'restore:Restore routes, firewall and settings after a crash' \
 'check:Check a configuration file' \
@@ -2588,6 +2893,35 @@ _ropewalk__subcmd__help__subcmd__doctor_commands() {
 _ropewalk__subcmd__help__subcmd__drain_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help drain commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__exit_commands] )) ||
+_ropewalk__subcmd__help__subcmd__exit_commands() {
+    local commands; commands=(
+'set:Let all that a device sends to other networks leave by an interface, and by no other' \
+'remove:Let it leave as the gateway'\''s own' \
+'list:List exits' \
+    )
+    _describe -t commands 'ropewalk help exit commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__exit__subcmd__list_commands] )) ||
+_ropewalk__subcmd__help__subcmd__exit__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help exit list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__exit__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__help__subcmd__exit__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help exit remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__exit__subcmd__set_commands] )) ||
+_ropewalk__subcmd__help__subcmd__exit__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help exit set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__flows_commands] )) ||
+_ropewalk__subcmd__help__subcmd__flows_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help flows commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__forward_commands] )) ||
 _ropewalk__subcmd__help__subcmd__forward_commands() {
@@ -2823,6 +3157,30 @@ _ropewalk__subcmd__help__subcmd__pep_commands() {
 _ropewalk__subcmd__help__subcmd__probe_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help probe commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__quota_commands] )) ||
+_ropewalk__subcmd__help__subcmd__quota_commands() {
+    local commands; commands=(
+'set:Give a device a quota, in place of the one that it has' \
+'remove:Remove a device'\''s quota' \
+'list:List quotas, and what is used of them' \
+    )
+    _describe -t commands 'ropewalk help quota commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__quota__subcmd__list_commands] )) ||
+_ropewalk__subcmd__help__subcmd__quota__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help quota list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__quota__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__help__subcmd__quota__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help quota remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__quota__subcmd__set_commands] )) ||
+_ropewalk__subcmd__help__subcmd__quota__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help quota set commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__reference_commands] )) ||
 _ropewalk__subcmd__help__subcmd__reference_commands() {
@@ -3343,6 +3701,61 @@ _ropewalk__subcmd__pep_commands() {
 _ropewalk__subcmd__probe_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk probe commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__quota_commands] )) ||
+_ropewalk__subcmd__quota_commands() {
+    local commands; commands=(
+'set:Give a device a quota, in place of the one that it has' \
+'remove:Remove a device'\''s quota' \
+'list:List quotas, and what is used of them' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk quota commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__quota__subcmd__help_commands] )) ||
+_ropewalk__subcmd__quota__subcmd__help_commands() {
+    local commands; commands=(
+'set:Give a device a quota, in place of the one that it has' \
+'remove:Remove a device'\''s quota' \
+'list:List quotas, and what is used of them' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk quota help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__quota__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__quota__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk quota help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__quota__subcmd__help__subcmd__list_commands] )) ||
+_ropewalk__subcmd__quota__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk quota help list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__quota__subcmd__help__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__quota__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk quota help remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__quota__subcmd__help__subcmd__set_commands] )) ||
+_ropewalk__subcmd__quota__subcmd__help__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk quota help set commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__quota__subcmd__list_commands] )) ||
+_ropewalk__subcmd__quota__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk quota list commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__quota__subcmd__remove_commands] )) ||
+_ropewalk__subcmd__quota__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk quota remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__quota__subcmd__set_commands] )) ||
+_ropewalk__subcmd__quota__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk quota set commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__reference_commands] )) ||
 _ropewalk__subcmd__reference_commands() {

@@ -203,12 +203,14 @@ impl Session {
         }
         let marks = list.marks.iter().filter_map(|(n, h)| Some((shifted(*n, shift)?, *h)));
         // Those of packets that are listed, and the newest of them: a bound of memory.
-        self.marks.extend(marks.filter(|(n, _)| self.entries.contains_key(n)));
+        let marks: BTreeMap<u64, u32> = marks.filter(|(n, _)| self.entries.contains_key(n)).collect();
+        self.marks.extend(&marks);
         while self.marks.len() > MAX_MARKS {
             self.marks.pop_first();
         }
-        for m in self.members.iter_mut().filter(|m| !m.is_home()) {
-            m.align(&[], &self.marks);
+        // What waits was held beside the others when it came.
+        for m in self.members.iter_mut().filter(|m| !m.is_home() && !marks.is_empty()) {
+            m.align(&[], &marks);
         }
         let heard: Vec<(u8, Vec<u64>)> = self
             .members

@@ -48,6 +48,8 @@ const MODEST: u64 = 64 << 10;
 const FEW: usize = 1024;
 /// Packets that all sessions together have listed and heard, at some 128 bytes each.
 const MANY: usize = 1 << 20;
+/// A mark is looked for, where a number is only noted: it counts as so many.
+const MARK: u64 = 32;
 /// Registrations of one neighbour that came before their home access points': as many as it has
 /// sessions.
 const MAX_WAITING: usize = 64;
@@ -379,8 +381,8 @@ impl Gateway {
     /// Whether a contributor may name so many packets now: ten bytes can name thousands.
     fn may_name(&mut self, tunnel: Tunnel, message: &Message, now: Time) -> bool {
         let count = match message {
-            Message::List(m) => m.runs.iter().map(|r| r.count).sum(),
-            Message::Heard(m) => m.numbers.len() as u64,
+            Message::List(m) => m.runs.iter().map(|r| r.count).sum::<u64>() + MARK * m.marks.len() as u64,
+            Message::Heard(m) => m.numbers.len() as u64 + MARK * m.marks.len() as u64,
             _ => return true,
         };
         let who = self.peers.get(&tunnel).map(|p| p.who);

@@ -379,10 +379,11 @@ impl Daemon {
             let pair = self.next_pair;
             self.next_pair = self.next_pair.wrapping_add(1);
             for (me, you, first) in [(id, other, true), (other, id, false)] {
-                let place = self.conns.get(&you).and_then(|c| c.lan);
-                if let (Some((net, port)), Some(conn)) = (place, self.conns.get_mut(&me)) {
-                    let at = SocketAddrV4::new(net.addr(), port);
-                    conn.neighbours.push((you, Neighbour { id: pair, at, secret: secret.clone(), first }));
+                let place = self.conns.get(&you).and_then(|c| c.lan.zip(c.member()));
+                if let (Some(((net, port), member)), Some(conn)) = (place, self.conns.get_mut(&me)) {
+                    let (at, cell) = (SocketAddrV4::new(net.addr(), port), words::cell(&member.key));
+                    let secret = secret.clone();
+                    conn.neighbours.push((you, Neighbour { id: pair, at, cell, secret, first }));
                 }
             }
             self.tell_neighbours(other);

@@ -94,6 +94,23 @@ fn a_flow_is_of_the_home_whose_cell_it_names() {
     assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
 }
 
+/// Where contributors overhear, cells are those of the air, and nothing proves whose they are.
+#[test]
+fn a_cell_of_the_air_is_of_the_home_that_names_it_first() {
+    let mut gateway = gateway();
+    for (n, who) in [(1, 2), (2, 3)] {
+        let of_key = Home { cell: [100 + who; 6], ..home(who) };
+        gateway.handle(Input::TunnelUpBehind(Tunnel(n), who.into(), of_key), Time::ZERO);
+    }
+    assert!(!answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")), "it does not overhear");
+    [1, 2].into_iter().for_each(|n| gateway.handle(Input::OnAir(Tunnel(n)), Time::ZERO));
+    assert!(!answers(&mut gateway, Tunnel(1), Some("10.78.0.3:40000")), "another's address claims nothing");
+    assert!(answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")));
+    assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")));
+    assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
+    assert_eq!(gateway.counts().cells_of_others, 1);
+}
+
 /// The same where nothing is known of addresses: who comes second changes nothing.
 #[test]
 fn a_home_that_is_refused_changes_nothing() {

@@ -17,6 +17,7 @@
 //! | `views` | what it says of contributors, connections and itself |
 
 mod allowance;
+mod cells;
 mod member;
 mod schedule;
 mod session;
@@ -32,6 +33,7 @@ use crate::inner::{self, Inner};
 use crate::wire::{Message, Register, Splitter};
 use crate::{Flow, Mac, Served, Time, is_served};
 use allowance::Allowance;
+use cells::Cells;
 use core::time::Duration;
 use session::{Context, Session};
 use siphasher::sip::SipHasher24;
@@ -130,6 +132,8 @@ pub enum Input<'a> {
     TunnelUp(Tunnel, u64),
     /// The same, of one that is the home access point of these senders alone, whatever it says.
     TunnelUpBehind(Tunnel, u64, Home),
+    /// It overhears: its flows are of cells of the air.
+    OnAir(Tunnel),
     /// It is gone.
     TunnelDown(Tunnel),
     /// Bytes of its stream.
@@ -169,6 +173,8 @@ struct Peer {
     who: u64,
     /// The only senders whose home access point it may be, if there is such a rule.
     behind: Option<Home>,
+    /// Its flows may be of cells of the air, too.
+    on_air: bool,
     splitter: Splitter,
     heard_at: Time,
     /// Its sessions, by its own numbers.
@@ -188,6 +194,7 @@ pub struct Gateway {
     by_ends: BTreeMap<Ends, u32>,
     by_flow: BTreeMap<Flow, u32>,
     waiting: BTreeMap<(Flow, Tunnel), Register>,
+    cells: Cells,
     accounts: BTreeMap<u64, Account>,
     allowances: BTreeMap<u64, Allowance>,
     counts: Counts,
@@ -211,6 +218,7 @@ impl Gateway {
             by_ends: BTreeMap::new(),
             by_flow: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            cells: Cells::default(),
             accounts: BTreeMap::new(),
             allowances: BTreeMap::new(),
             counts: Counts::default(),
@@ -267,6 +275,7 @@ impl Gateway {
         match input {
             Input::TunnelUp(tunnel, who) => self.on_tunnel_up(tunnel, who, None, now),
             Input::TunnelUpBehind(tunnel, who, home) => self.on_tunnel_up(tunnel, who, Some(home), now),
+            Input::OnAir(tunnel) => self.peers.get_mut(&tunnel).into_iter().for_each(|p| p.on_air = true),
             Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
             Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
             Input::FromSender(packet) => match self.session_of(packet, now) {
@@ -319,8 +328,10 @@ impl Gateway {
 
     fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Home>, now: Time) {
         let (splitter, sessions, waiting) = (Splitter::default(), BTreeMap::new(), VecDeque::new());
-        self.peers.insert(tunnel, Peer { who, behind, splitter, heard_at: now, sessions, waiting });
+        let (on_air, heard_at) = (false, now);
+        self.peers.insert(tunnel, Peer { who, behind, on_air, splitter, heard_at, sessions, waiting });
         if self.accounts.len() < MAX_ACCOUNTS {
+            behind.into_iter().for_each(|home| self.cells.give(home.cell, who));
             self.accounts.entry(who).or_default();
             self.allowances.entry(who).or_default();
         }
@@ -462,17 +473,22 @@ impl Gateway {
         key
     }
 
+    /// A neighbour knows the flow, too, and must not become the home of another's session.
+    fn may_be_home(&mut self, tunnel: Tunnel, m: &Register, known: Option<u32>) -> bool {
+        let Some(peer) = self.peers.get(&tunnel) else { return false };
+        let Some(home) = peer.behind else { return true };
+        let session = known.and_then(|id| self.sessions.get(&id));
+        let is_its_address = m.outer.is_some_and(|o| *o.ip() == home.address)
+            && session.is_none_or(|s| *s.outer.ip() == home.address);
+        let is_its_cell = m.flow.bssid == home.cell
+            || peer.on_air && is_its_address && self.cells.claim(m.flow.bssid, peer.who);
+        self.counts.cells_of_others += u64::from(peer.on_air && is_its_address && !is_its_cell);
+        is_its_address && is_its_cell
+    }
+
     fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {
-        let behind = self.peers.get(&tunnel).and_then(|p| p.behind);
         let known = self.by_flow.get(&m.flow).copied();
-        // A neighbour knows the flow, too, and must not become the home of another's session.
-        let is_own = |home: Home| {
-            let session = known.and_then(|id| self.sessions.get(&id));
-            m.flow.bssid == home.cell
-                && m.outer.is_some_and(|o| *o.ip() == home.address)
-                && session.is_none_or(|s| *s.outer.ip() == home.address)
-        };
-        if behind.is_some_and(|home| m.home && !is_own(home)) {
+        if m.home && !self.may_be_home(tunnel, &m, known) {
             return;
         }
         let id = match known {

@@ -352,6 +352,7 @@ impl Daemon {
                         let listener = conn.map(|c| c.listener.get_or_insert_with(Listener::default));
                         listener.into_iter().for_each(|l| l.hears(&cells));
                         self.listeners.moved();
+                        self.put(Input::OnAir(Tunnel(id)))?;
                     }
                     _ => {}
                 }
@@ -491,6 +492,7 @@ impl Daemon {
             kept_bytes: self.gateway.kept_bytes(),
             bypassed: named(&counts.bypassed, reason),
             unhelped_packets: counts.unhelped_packets,
+            cells_of_others: counts.cells_of_others,
             too_long: counts.too_long,
             cut_packets: counts.cut_packets,
             contributors: self.known.iter().map(of).collect(),

@@ -188,7 +188,7 @@ impl Grants {
         let inside = |address: IpAddr| networks.iter().any(|n| n.contains(&address));
         // At its own address a client is reached at its port, whichever is this machine's.
         let passes = |protocol, port, to| {
-            (protocol, to) == (flow.protocol, flow.to.port()) && (!flow.translated || port == flow.port)
+            (Some(protocol), to) == (flow.protocol, flow.to.port()) && (!flow.translated || port == flow.port)
         };
         let same = |f: &Forward| passes(f.protocol, f.port, f.to);
         let was = self.ended.iter().any(|e| passes(e.0, e.1, e.2)) || self.forwards.iter().any(same);
@@ -511,7 +511,8 @@ mod tests {
             (Protocol::Tcp, 8081, "192.168.0.2:443", false),
         ] {
             let from = [10, 1, 9, 1].into();
-            let flow = Flow { protocol, from, port, to: to.parse().unwrap(), translated: true };
+            let flow =
+                Flow { protocol: Some(protocol), from, port, to: to.parse().unwrap(), translated: true };
             assert_eq!(grants().is_withdrawn(&flow, &networks), ends, "{flow:?}");
         }
     }
@@ -536,7 +537,7 @@ mod tests {
             (Protocol::Tcp, "2001:db8::9", "[fd77::2]:22", false),
         ] {
             let (from, to) = (from.parse().unwrap(), to.parse::<std::net::SocketAddr>().unwrap());
-            let flow = Flow { protocol, from, port: to.port(), to, translated: false };
+            let flow = Flow { protocol: Some(protocol), from, port: to.port(), to, translated: false };
             assert_eq!(grants.is_withdrawn(&flow, &networks), ends, "{flow:?}");
         }
     }

@@ -301,7 +301,9 @@ impl Grants {
             }
         }
         if self.closed().is_some() {
-            rules.push_str(&format!("    iifname {device} ct status dnat meta mark set {GROUP_MARK}\n"));
+            rules.push_str(&format!(
+                "    iifname {device} ct direction reply ct status dnat meta mark set {GROUP_MARK}\n"
+            ));
         }
         // Whoever marks packets for another purpose must open no way.
         let clear = format!("    iifname {device} meta mark {GROUP_MARK} meta mark set 0\n");
@@ -521,6 +523,8 @@ mod tests {
     fn a_port_is_open_at_the_address_that_the_world_sees() {
         let mut grants = grants();
         assert!(!grants.rules().contains("chain open"), "{}", grants.rules());
+        let answers = "iifname \"rw0\" ct direction reply ct status dnat meta mark set 29287\n";
+        assert!(grants.rules().contains(answers), "no way for what others translate: {}", grants.rules());
         grants.global = Some("fd77::/64".parse().unwrap());
         let line = "iifname != \"rw0\" ip6 daddr fd77::2 udp dport 80 meta mark set 29238\n";
         let rules = grants.rules();

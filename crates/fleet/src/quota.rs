@@ -7,7 +7,9 @@
 //! * a date before the period on record changes nothing, so a clock that is set back gives nothing
 //!   a second time;
 //! * a period on record that lies more than two months ahead came from a wrong clock: it is moved
-//!   back, and what was used stays used.
+//!   back, and what was used stays used;
+//! * a date before this software was written is of a machine that has no clock and does not know
+//!   the time yet: the period on record goes on, so a restart gives nothing a second time.
 
 use crate::record::Usage;
 use jiff::civil::Date;
@@ -18,6 +20,9 @@ use std::net::IpAddr;
 
 /// Days: longer than any period, so that a clock set back by one is not taken for a correction.
 const TOO_FAR: i64 = 62;
+
+/// No clock that is set shows an earlier date.
+const FIRST: Date = jiff::civil::date(2026, 1, 1);
 
 /// The date now, in UTC.
 pub fn today() -> Date {
@@ -87,7 +92,9 @@ impl Spent {
 
     /// `bytes` more, in the period that begins on `start`.
     fn add(&mut self, bytes: u64, start: Date) {
-        if start > self.since {
+        if start < FIRST && self.since >= FIRST {
+            // The period on record goes on.
+        } else if start > self.since {
             *self = Spent { since: start, bytes: 0 };
         } else if self.is_from_a_wrong_clock(start) {
             self.since = start;
@@ -97,7 +104,8 @@ impl Spent {
 
     /// What counts in the period that begins on `start`.
     fn of(self, start: Date) -> u64 {
-        if self.since >= start && !self.is_from_a_wrong_clock(start) { self.bytes } else { 0 }
+        let goes_on = start < FIRST || !self.is_from_a_wrong_clock(start);
+        if self.since >= start && goes_on { self.bytes } else { 0 }
     }
 }
 
@@ -203,6 +211,11 @@ mod tests {
         assert_eq!(metered.spent(Period::Month, today), 0);
         metered.add(used(1), today);
         assert_eq!((metered.spent(Period::Month, today), metered.spent(Period::Day, today)), (8, 8));
+        // A machine without a clock starts in 1970, until it hears the time.
+        metered.add(used(2), date(1970, 1, 1));
+        for day in [date(1970, 1, 1), today] {
+            assert_eq!(metered.spent(Period::Month, day), 10, "{day}");
+        }
         let mut early = Metered::default();
         early.add(used(3), date(1970, 1, 1));
         early.add(used(4), today);

@@ -34,13 +34,14 @@ const PROTO_DST_PORT: u16 = 3;
 /// `IPS_DST_NAT`: the destination was translated.
 const DST_NAT: u32 = 1 << 5;
 
-/// A flow with ports.
+/// A flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flow {
-    pub(super) protocol: Protocol,
+    /// `None`: one without ports, such as echoes.
+    pub(super) protocol: Option<Protocol>,
     /// Who began it.
     pub(super) from: IpAddr,
-    /// The port that it was sent to at first.
+    /// The port that it was sent to at first; 0 without ports.
     pub(super) port: u16,
     /// Where it was led; without translation where it was sent.
     pub(super) to: SocketAddr,
@@ -104,19 +105,22 @@ pub(super) fn end(all: bool, ends: impl Fn(&Flow) -> bool) -> io::Result<()> {
     outcome
 }
 
-/// The flow of an entry, if it has ports.
+/// The flow of an entry.
 fn read(entry: &[u8]) -> Option<Flow> {
     let attributes = entry.get(HEAD..)?;
     let status = u32::from_be_bytes(*find(attributes, STATUS)?.first_chunk()?);
     // Answers come from where the flow was led.
     let (there, back) = (find(attributes, TUPLE_ORIG)?, find(attributes, TUPLE_REPLY)?);
     let protocol = match i32::from(*find(find(there, TUPLE_PROTO)?, PROTO_NUM)?.first()?) {
-        libc::IPPROTO_TCP => Protocol::Tcp,
-        libc::IPPROTO_UDP => Protocol::Udp,
-        _ => return None,
+        libc::IPPROTO_TCP => Some(Protocol::Tcp),
+        libc::IPPROTO_UDP => Some(Protocol::Udp),
+        _ => None,
     };
-    let to = SocketAddr::new(source(back)?, port(back, PROTO_SRC_PORT)?);
-    let (from, port) = (source(there)?, port(there, PROTO_DST_PORT)?);
+    let (port, end) = match protocol {
+        Some(_) => (port(there, PROTO_DST_PORT)?, port(back, PROTO_SRC_PORT)?),
+        None => (0, 0),
+    };
+    let (from, to) = (source(there)?, SocketAddr::new(source(back)?, end));
     Some(Flow { protocol, from, port, to, translated: status & DST_NAT != 0 })
 }
 
@@ -177,20 +181,22 @@ mod tests {
     }
 
     #[test]
-    fn flows_with_ports_are_read_and_no_others() {
+    fn flows_are_read_with_their_ports_if_they_have_some() {
         let v4: [&[u8]; 3] = [&[10, 1, 9, 1], &[10, 1, 9, 2], &[10, 77, 0, 2]];
         let there = |to: &str| SocketAddr::new(to.parse().unwrap(), 80);
         let tcp = entry(v4, libc::IPPROTO_TCP, 0x1ae);
         let (from, to) = ([10, 1, 9, 1].into(), there("10.77.0.2"));
-        let flow = Flow { protocol: Protocol::Tcp, from, port: 8080, to, translated: true };
+        let flow = Flow { protocol: Some(Protocol::Tcp), from, port: 8080, to, translated: true };
         assert_eq!(read(&tcp), Some(flow));
         let udp = entry([&[1; 16], &[2; 16], &[3; 16]], libc::IPPROTO_UDP, DST_NAT);
         let (from, to) = (IpAddr::from([1; 16]), there("303:303:303:303:303:303:303:303"));
-        let flow6 = Flow { protocol: Protocol::Udp, from, port: 8080, to, translated: true };
+        let flow6 = Flow { protocol: Some(Protocol::Udp), from, port: 8080, to, translated: true };
         assert_eq!(read(&udp), Some(flow6));
         let plain = read(&entry(v4, libc::IPPROTO_TCP, !DST_NAT));
         assert_eq!(plain, Some(Flow { translated: false, ..flow }));
-        assert_eq!(read(&entry(v4, libc::IPPROTO_ICMP, DST_NAT)), None);
+        let echoes = read(&entry(v4, libc::IPPROTO_ICMP, 0)).unwrap();
+        assert_eq!((echoes.protocol, echoes.port, echoes.to.port()), (None, 0, 0));
+        assert_eq!((echoes.from, echoes.to.ip()), (flow.from, flow.to.ip()));
         // The last eight bytes are the entry's number.
         (0..tcp.len() - 8).for_each(|length| assert_eq!(read(&tcp[..length]), None, "{length} bytes"));
     }

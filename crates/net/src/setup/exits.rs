@@ -11,7 +11,8 @@
 //!
 //! The firewall says which client's packet is which, and nothing of a client leaves without its
 //! mark. So neither an interface that is gone nor a firewall that somebody flushes lets a client's
-//! traffic leave by another interface.
+//! traffic leave by another interface. Rules that others take away are put back within a second;
+//! until then the firewall drops what would leave by another interface.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -92,6 +93,7 @@ pub fn leave_by(journal: &mut Journal, before: Option<&Exits>, exits: &Exits) ->
             journal.make(change.clone())?;
         }
     }
+    exits.keep_rules()?;
     replace(journal, exits)?;
     let ours = |c: &&Change| match c {
         Change::ExitTable(_) => true,
@@ -100,7 +102,7 @@ pub fn leave_by(journal: &mut Journal, before: Option<&Exits>, exits: &Exits) ->
     };
     let gone: Vec<Change> =
         journal.changes().iter().filter(ours).filter(|c| !wanted.contains(c)).cloned().collect();
-    // The newest first: the rule that holds all back goes before those that let some through.
+    // The newest first, so the rule that holds all back goes last.
     gone.iter().rev().try_for_each(|change| journal.undo(change))?;
     for exit in before.into_iter().flat_map(|b| &b.exits) {
         if !exits.exits.iter().any(|e| e.interface == exit.interface) {
@@ -165,8 +167,20 @@ impl Exits {
         all
     }
 
-    /// Tables and rules, in the order in which they are made: all is held back before the firewall
-    /// says what is let through.
+    /// Adds rules again that others have taken away.
+    pub(super) fn keep_rules(&self) -> Result<(), SetupError> {
+        for change in self.lasting() {
+            if let Change::Rule(rule) = &change
+                && rule.add_again()?
+            {
+                tracing::warn!(priority = rule.priority, "a rule of the exits was gone, and is there again");
+            }
+        }
+        Ok(())
+    }
+
+    /// Tables and rules, in the order in which they are made: first all is held back, so that what
+    /// fails after that lets nothing leave by the wrong interface.
     fn lasting(&self) -> Vec<Change> {
         if self.exits.is_empty() {
             return Vec::new();
@@ -179,9 +193,9 @@ impl Exits {
             let on = |mark| RuleKind::InMarkGoto { interface: interface(), mark, target };
             let by = |exit: &Exit| RuleKind::MarkToTable { mark: exit.mark(), table: exit.mark() };
             let ways = self.exits.iter().map(|exit| (1, by(exit)));
-            let first = [(3, RuleKind::Nop), (0, on(EXIT_MARK)), (0, on(GROUP_MARK))];
-            let last = (2, RuleKind::InToUnreachable { interface: interface() });
-            let rules = first.into_iter().chain(ways).chain([last]);
+            let held = (2, RuleKind::InToUnreachable { interface: interface() });
+            let rest = [(3, RuleKind::Nop), (0, on(EXIT_MARK)), (0, on(GROUP_MARK))];
+            let rules = [held].into_iter().chain(rest).chain(ways);
             all.extend(
                 rules.map(|(place, does)| Change::Rule(Rule { v6, priority: EXIT_PRIORITY + place, does })),
             );
@@ -205,8 +219,25 @@ impl Exits {
              \x20   meta mark set {EXIT_MARK}\n\
              \x20   ct direction reply accept\n\
              {inside}{known}{behind}{clients}\
-             \x20 }}\n{}",
+             \x20 }}\n{}{}",
+            self.stops(),
             self.translation()
+        )
+    }
+
+    /// Drops what would leave by another interface: rules of routing may be gone for a moment.
+    fn stops(&self) -> String {
+        let device = quoted(&self.device);
+        let stop = |exit: &Exit| {
+            let (mark, interface) = (exit.mark(), quoted(&exit.interface));
+            format!("    iifname {device} meta mark {mark} oifname != {interface} drop\n")
+        };
+        let mut rules: String = self.exits.iter().map(stop).collect();
+        if self.known.is_some() {
+            rules.push_str(&format!("    iifname {device} meta mark 0 drop\n"));
+        }
+        format!(
+            "  chain stops {{\n    type filter hook forward priority filter; policy accept;\n{rules}  }}\n"
         )
     }
 
@@ -340,6 +371,10 @@ mod tests {
         ];
         let places: Vec<usize> = order.iter().map(|line| place(line)).collect();
         assert!(places.is_sorted(), "{rules}");
+        for (mark, interface) in [(1_919_221_761, "wan2"), (1_919_221_762, "wan3")] {
+            place(&format!("iifname \"rw0\" meta mark {mark} oifname != \"{interface}\" drop\n"));
+        }
+        assert!(!rules.contains("meta mark 0 drop"), "all addresses are known: {rules}");
         assert!(!rules.contains("masquerade"), "{rules}");
     }
 
@@ -351,7 +386,11 @@ mod tests {
         let rules = exits.rules();
         let lines = "    meta mark set 0\n    ip saddr { 10.77.0.4 } meta mark set 1919221760\n    ip saddr 192.168.9.0/24 meta mark set 1919221760\n";
         let first = rules.find(lines).unwrap_or_else(|| panic!("{rules}"));
-        assert!(rules.find("accept\n    meta mark set 0").is_some(), "after what stays inside: {rules}");
+        assert!(rules.contains("accept\n    meta mark set 0"), "after what stays inside: {rules}");
+        assert!(
+            rules.contains("iifname \"rw0\" meta mark 0 drop\n"),
+            "without rules of routing, too: {rules}"
+        );
         assert!(first < rules.find("saddr map").unwrap(), "before the exits: {rules}");
     }
 
@@ -370,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_held_back_by_the_last_rule_and_first_let_go() {
+    fn all_is_held_back_first_and_let_go_last() {
         let all = exits().lasting();
         let rule = |change: &Change| match change {
             Change::Rule(rule) => Some((rule.v6, rule.priority)),
@@ -380,7 +419,7 @@ mod tests {
         assert_eq!(all.len() - rules.len(), 2, "two tables");
         assert_eq!(rules.len(), 12);
         let v4: Vec<u32> = rules.iter().filter(|(v6, _)| !v6).map(|(_, p)| p - EXIT_PRIORITY).collect();
-        assert_eq!(v4, [3, 0, 0, 1, 1, 2]);
+        assert_eq!(v4, [2, 3, 0, 0, 1, 1]);
         assert!(Exits { exits: Vec::new(), ..exits() }.lasting().is_empty());
     }
 

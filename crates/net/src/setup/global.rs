@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The firewall marks what may come in, and nothing comes in without the mark. So a firewall that
-//! somebody flushes opens nothing.
+//! somebody flushes opens nothing. Rules that others take away are put back within seconds.
 
 use ipnet::Ipv6Net;
 use serde::{Deserialize, Serialize};
@@ -50,25 +50,43 @@ pub struct GlobalNetwork {
 /// `nft` is not there, IPv6 is switched off, or another bond has such a network.
 pub fn let_through(journal: &mut Journal, device: &str, network: Ipv6Net) -> Result<Vec<String>, SetupError> {
     let network = network.trunc();
-    journal.make(Change::GlobalNetwork(GlobalNetwork { device: device.into(), network }))?;
-    let target = GLOBAL_PRIORITY + 4;
-    let from = |interface: &str| RuleKind::ByGoto { interface: interface.to_owned(), target };
-    // The one that closes the way comes last, so that nothing of ours is refused in between.
-    let rules = [
-        (4, RuleKind::Nop),
-        (0, from("lo")),
-        (1, from(device)),
-        (2, RuleKind::MarkToTable { mark: GLOBAL_MARK, table: MAIN }),
-        (3, RuleKind::ToProhibited { network: network.into() }),
-    ];
-    for (place, does) in rules {
-        journal.make(Change::Rule(Rule { v6: true, priority: GLOBAL_PRIORITY + place, does }))?;
+    let global = GlobalNetwork { device: device.into(), network };
+    journal.make(Change::GlobalNetwork(global.clone()))?;
+    for rule in global.routing() {
+        journal.make(Change::Rule(rule))?;
     }
     forwarding(journal, false, true)?;
     Ok(crate::nat::obstacles(NFT))
 }
 
 impl GlobalNetwork {
+    /// Adds rules of routing again that others have taken away. To be asked now and then.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn keep_closed(&self) -> Result<(), SetupError> {
+        for rule in self.routing() {
+            if rule.add_again()? {
+                tracing::warn!(priority = rule.priority, "a rule of --global6 was gone, and is there again");
+            }
+        }
+        Ok(())
+    }
+
+    /// The one that closes the way comes last, so that nothing of ours is refused in between.
+    fn routing(&self) -> [Rule; 5] {
+        let target = GLOBAL_PRIORITY + 4;
+        let from = |interface: &str| RuleKind::ByGoto { interface: interface.to_owned(), target };
+        [
+            (4, RuleKind::Nop),
+            (0, from("lo")),
+            (1, from(&self.device)),
+            (2, RuleKind::MarkToTable { mark: GLOBAL_MARK, table: MAIN }),
+            (3, RuleKind::ToProhibited { network: self.network.into() }),
+        ]
+        .map(|(place, does)| Rule { v6: true, priority: GLOBAL_PRIORITY + place, does })
+    }
+
     pub(super) fn add(&self) -> Result<(), SetupError> {
         NFT.replace(&self.name(), &self.rules())
     }

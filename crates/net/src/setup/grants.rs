@@ -188,7 +188,7 @@ impl Grants {
         let inside = |address: IpAddr| networks.iter().any(|n| n.contains(&address));
         // At its own address a client is reached at its port, whichever is this machine's.
         let passes = |protocol, port, to| {
-            (protocol, to) == (flow.protocol, flow.to.port()) && (!flow.translated || port == flow.port)
+            (Some(protocol), to) == (flow.protocol, flow.to.port()) && (!flow.translated || port == flow.port)
         };
         let same = |f: &Forward| passes(f.protocol, f.port, f.to);
         let was = self.ended.iter().any(|e| passes(e.0, e.1, e.2)) || self.forwards.iter().any(same);
@@ -301,7 +301,9 @@ impl Grants {
             }
         }
         if self.closed().is_some() {
-            rules.push_str(&format!("    iifname {device} ct status dnat meta mark set {GROUP_MARK}\n"));
+            rules.push_str(&format!(
+                "    iifname {device} ct direction reply ct status dnat meta mark set {GROUP_MARK}\n"
+            ));
         }
         // Whoever marks packets for another purpose must open no way.
         let clear = format!("    iifname {device} meta mark {GROUP_MARK} meta mark set 0\n");
@@ -511,7 +513,8 @@ mod tests {
             (Protocol::Tcp, 8081, "192.168.0.2:443", false),
         ] {
             let from = [10, 1, 9, 1].into();
-            let flow = Flow { protocol, from, port, to: to.parse().unwrap(), translated: true };
+            let flow =
+                Flow { protocol: Some(protocol), from, port, to: to.parse().unwrap(), translated: true };
             assert_eq!(grants().is_withdrawn(&flow, &networks), ends, "{flow:?}");
         }
     }
@@ -520,6 +523,8 @@ mod tests {
     fn a_port_is_open_at_the_address_that_the_world_sees() {
         let mut grants = grants();
         assert!(!grants.rules().contains("chain open"), "{}", grants.rules());
+        let answers = "iifname \"rw0\" ct direction reply ct status dnat meta mark set 29287\n";
+        assert!(grants.rules().contains(answers), "no way for what others translate: {}", grants.rules());
         grants.global = Some("fd77::/64".parse().unwrap());
         let line = "iifname != \"rw0\" ip6 daddr fd77::2 udp dport 80 meta mark set 29238\n";
         let rules = grants.rules();
@@ -536,7 +541,7 @@ mod tests {
             (Protocol::Tcp, "2001:db8::9", "[fd77::2]:22", false),
         ] {
             let (from, to) = (from.parse().unwrap(), to.parse::<std::net::SocketAddr>().unwrap());
-            let flow = Flow { protocol, from, port: to.port(), to, translated: false };
+            let flow = Flow { protocol: Some(protocol), from, port: to.port(), to, translated: false };
             assert_eq!(grants.is_withdrawn(&flow, &networks), ends, "{flow:?}");
         }
     }

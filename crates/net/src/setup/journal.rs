@@ -110,6 +110,11 @@ impl Journal {
         Ok(())
     }
 
+    /// The same of a change that may be noted already, and undone by others since: it is noted once.
+    pub(super) fn make_again(&mut self, change: Change) -> Result<(), SetupError> {
+        if self.changes.contains(&change) { change.make() } else { self.make(change) }
+    }
+
     /// Makes `new`, which takes the place of `old` in one step: of the old one nothing is left to
     /// take back. If it fails, `old` stands.
     pub fn replace(&mut self, old: &Change, new: Change) -> Result<(), SetupError> {

@@ -3,6 +3,7 @@
 //! It concerns nobody else, and is not there while nobody is over his quota. If somebody flushes
 //! the firewall, it is gone until it is put in force again.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -146,16 +147,21 @@ impl Quotas {
         let stopped = || self.held.iter().filter(|h| h.rate_bps.is_none());
         for version in ["ip", "ip6"] {
             let is = |address: &&IpAddr| address.is_ipv4() == (version == "ip");
-            let all: Vec<String> =
-                stopped().flat_map(|h| h.addresses.iter().filter(is)).map(ToString::to_string).collect();
+            let all: BTreeSet<&IpAddr> = stopped().flat_map(|h| h.addresses.iter().filter(is)).collect();
             if !all.is_empty() {
+                let all: Vec<String> = all.iter().map(ToString::to_string).collect();
                 rules.push_str(&format!("    {version} {side} {{ {} }} {REJECT}\n", all.join(", ")));
             }
-            let limited = |(number, hold, _): (usize, &Hold, u64)| {
-                let to_limit = |address| format!("{address} : {}", way.limit(number));
-                hold.addresses.iter().filter(is).map(to_limit).collect::<Vec<_>>()
-            };
-            let all: Vec<String> = self.slowed().flat_map(limited).collect();
+            // An address that a store has twice would make the whole table invalid.
+            let mut limited = BTreeMap::new();
+            for (number, hold, _) in self.slowed() {
+                for address in hold.addresses.iter().filter(is) {
+                    limited.entry(address).or_insert(number);
+                }
+            }
+            let to_limit =
+                |(address, number): (&&IpAddr, &usize)| format!("{address} : {}", way.limit(*number));
+            let all: Vec<String> = limited.iter().map(to_limit).collect();
             if !all.is_empty() {
                 rules.push_str(&format!(
                     "    limit name {version} {side} map {{ {} }} drop\n",
@@ -223,6 +229,16 @@ mod tests {
         assert!(rules.contains("over 12500000000 bytes/second"), "{rules}");
         let none = Hold { rate_bps: Some(0), addresses: Vec::new(), networks: Vec::new() };
         assert!(Quotas { device: "rw0".into(), held: vec![none] }.rules().contains("over 1 bytes/second"));
+    }
+
+    #[test]
+    fn an_address_that_two_have_is_there_once() {
+        let address = "10.77.0.4".parse().unwrap();
+        let hold = |rate_bps| Hold { addresses: vec![address], networks: Vec::new(), rate_bps };
+        let held = vec![hold(Some(1_000_000)), hold(Some(2_000_000)), hold(None), hold(None)];
+        let rules = Quotas { device: "rw0".into(), held }.rules();
+        assert!(rules.contains("saddr map { 10.77.0.4 : \"up0\" } drop"), "{rules}");
+        assert!(rules.contains("saddr { 10.77.0.4 } reject"), "{rules}");
     }
 
     #[test]

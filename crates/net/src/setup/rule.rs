@@ -128,6 +128,16 @@ impl Rule {
         })
     }
 
+    /// Adds it again, if others have taken it away: a restart of systemd-networkd takes all rules
+    /// away that are not its own. Says whether that was so.
+    pub(super) fn add_again(&self) -> Result<bool, SetupError> {
+        match self.add() {
+            Ok(()) => Ok(true),
+            Err(SetupError::RuleTaken) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     pub(super) fn delete(&self) -> Result<(), SetupError> {
         let message = RouteNetlinkMessage::DelRule(self.message());
         match Netlink::open().and_then(|mut n| n.change(message, 0)) {

@@ -111,10 +111,11 @@ pub(super) fn insist(key: &str, value: &str) {
     }
 }
 
-/// Gives a setting its value, if it has another and is there.
+/// Gives a setting its value, if it has another and is there. One that others set back, or whose
+/// interface went and came, is noted once.
 pub(super) fn plan(journal: &mut Journal, key: String, after: &str) -> Result<(), SetupError> {
     match Sysctl::plan(key, after) {
-        Some(sysctl) => journal.make(Change::Sysctl(sysctl)),
+        Some(sysctl) => journal.make_again(Change::Sysctl(sysctl)),
         None => Ok(()),
     }
 }

@@ -39,12 +39,13 @@ pub struct Way {
 }
 
 /// Gives each exit the way that this machine has by its interface now, and takes away what it has
-/// no more. To be asked again now and then: the kernel drops a route with its interface, and brings
-/// none back.
+/// no more. To be asked again now and then: the kernel drops a route with its interface and brings
+/// none back, and others take rules away.
 ///
 /// # Errors
 /// The kernel does not answer. Ways that there are not lead nowhere.
 pub fn find_ways(journal: &mut Journal, exits: &Exits) -> Result<Vec<Way>, SetupError> {
+    exits.keep_rules()?;
     let links = links::list().map_err(failed)?;
     let mut ways = Vec::new();
     for exit in &exits.exits {

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// How often it is looked whether the interface is still the same.
+/// How often it is looked whether rules and the interface are still the same.
 const LOOK: Duration = Duration::from_secs(5);
 /// The least time between two looks, each of which costs time for every client.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -72,14 +72,19 @@ impl Global6 {
 impl Work {
     fn run(mut self, wishes: &Receiver<()>) {
         loop {
-            match wishes.recv_timeout(LOOK) {
+            let wish = wishes.recv_timeout(LOOK);
+            let waited = wish.is_err();
+            match wish {
                 Ok(()) => {}
-                Err(RecvTimeoutError::Timeout) if self.answers.as_ref().is_some_and(Answers::are_lost) => {}
-                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             let anew = self.anew.swap(false, Relaxed);
-            let outcome = self.put(anew);
+            let outcome = self.put(anew, waited);
+            if outcome.is_err() && anew {
+                // It is tried again at the next look.
+                self.anew.store(true, Relaxed);
+            }
             if let Err(error) = &outcome
                 && !self.failed
             {
@@ -90,15 +95,20 @@ impl Work {
         }
     }
 
-    fn put(&mut self, anew: bool) -> anyhow::Result<()> {
+    /// Puts all in force `anew`, or what lacks; where nobody wished it, clients are as they were.
+    fn put(&mut self, anew: bool, waited: bool) -> anyhow::Result<()> {
         // The journal is held: what its end takes back is not made anew behind it.
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(journal) = journal.as_mut() else { return Ok(()) };
+        self.global.keep_closed()?;
         if anew {
             let table = Change::GlobalNetwork(self.global.clone());
             journal.replace(&table, table.clone())?;
         }
         let Some(answers) = &mut self.answers else { return Ok(()) };
+        if waited && !anew && !answers.are_lost() {
+            return Ok(());
+        }
         let known = self.clients.known();
         let inside = known.iter().flat_map(|c| &c.inside).filter_map(|address| match address {
             IpAddr::V6(address) if self.global.network.contains(address) => Some(*address),

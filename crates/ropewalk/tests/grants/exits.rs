@@ -160,6 +160,26 @@ fn a_client_leaves_by_its_exit_and_by_no_other() {
     eventually("a reload puts it back", || exits.is(0, BOTH[0], "wan8", "10.1.8.2"));
     exits.are_apart();
 
+    // Without the rules of routing she leaves by no other interface either, and they come back.
+    let all = || net.gateway.shell("(ip rule; ip -6 rule) | sort").unwrap();
+    let rules = all();
+    net.gateway
+        .shell("for v in -4 -6; do for p in 0 0 1 1 2 3; do ip $v rule del priority 2924$p 2>/dev/null || true; done; done")
+        .unwrap();
+    for at in BOTH {
+        assert!(exits.leaves(0, at).map_or(true, |(by, _)| by == "wan8"), "{at} without rules");
+    }
+    eventually("the rules are back", || all() == rules);
+    exits.are_apart();
+    // A setting that others set back is set again, and noted once.
+    let changes = format!("{}/changes.json", net.states.of("gateway"));
+    let noted = || std::fs::read_to_string(&changes).unwrap().matches("wan8/rp_filter").count();
+    let before_it = noted();
+    net.gateway.sysctl("net.ipv4.conf.wan8.rp_filter", "1").unwrap();
+    let value = || net.gateway.shell("cat /proc/sys/net/ipv4/conf/wan8/rp_filter").unwrap();
+    eventually("it is set again", || value().trim() == "2");
+    assert!(before_it > 0 && noted() == before_it, "{before_it} and {}", noted());
+
     gateway.kill();
     gateway.wait(SOON).unwrap();
     let mut gateway = serve();

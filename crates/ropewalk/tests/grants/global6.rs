@@ -95,6 +95,11 @@ fn the_world_sees_a_clients_address_and_reaches_it_where_a_port_is_forwarded() {
     assert!(rules.contains("ip saddr 10.77.0.0/24"), "and the masquerade: {rules}");
     assert!(refused(knock(&net, "[2001:db8:1::2]:80")));
 
+    // So is a rule of routing that somebody takes away, without anybody's doing.
+    net.gateway.shell("ip -6 rule del priority 29233").unwrap();
+    eventually("the rule is back", || net.gateway.shell("ip -6 rule").unwrap().contains("29233:"));
+    assert!(refused(knock(&net, "[2001:db8:1::2]:80")));
+
     gateway.kill();
     gateway.wait(SOON).unwrap();
     let mut gateway = net.serve_with(&ROUTED);

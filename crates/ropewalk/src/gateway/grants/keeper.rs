@@ -20,9 +20,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How often a file that a full disk kept from being written is tried again.
+/// How often it is tried again to write a file on a full disk, and to do what was refused.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 /// How often it is looked where exits lead, while there are some.
 const LOOK: Duration = Duration::from_secs(1);
@@ -79,8 +79,17 @@ struct Shared {
     state: Mutex<State>,
     /// The firewall may not be as it was left: all is to be put in force again.
     anew: AtomicBool,
-    /// What there is to say of exits, for whoever must not wait for `nft`.
-    notes: Mutex<Vec<String>>,
+    /// What there is to say, for whoever must not wait for `nft`.
+    notes: Mutex<Notes>,
+}
+
+/// What does not work now.
+#[derive(Debug, Default)]
+struct Notes {
+    /// Why what is granted is not in force.
+    refused: Option<String>,
+    /// Exits that lead nowhere.
+    ways: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -92,6 +101,15 @@ struct State {
     exits: Option<setup::Exits>,
     /// The file is older: the disk was full.
     is_unwritten: bool,
+    /// When the firewall or the kernel refused: it is tried again.
+    refused: Option<Instant>,
+}
+
+impl State {
+    /// It counts who has which address: another that comes may be a client with an exit.
+    fn waits(&self) -> bool {
+        self.exits.as_ref().is_some_and(|exits| exits.known.is_some())
+    }
 }
 
 impl Keeper {
@@ -132,8 +150,7 @@ impl Keeper {
     /// A client came in: it may have addresses that it had not before. For the data loop.
     pub(crate) fn came(&self, client: &str) {
         // A conversation may hold the lock while it runs `nft`: then rather look once too often.
-        let waits = |s: &State| s.exits.as_ref().is_some_and(|exits| exits.known.is_some());
-        let concerned = self.shared.state.try_lock().map_or(true, |s| s.grants.concerns(client) || waits(&s));
+        let concerned = self.shared.state.try_lock().map_or(true, |s| s.grants.concerns(client) || s.waits());
         if concerned {
             let _ = self.wake.try_send(());
         }
@@ -147,7 +164,8 @@ impl Keeper {
 
     /// What of it does not work now. For the data loop.
     pub(crate) fn notes(&self) -> Vec<String> {
-        self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let notes = self.shared.notes();
+        notes.refused.iter().chain(&notes.ways).cloned().collect()
     }
 
     /// What is granted.
@@ -194,7 +212,8 @@ impl Keeper {
     /// Takes all that a client was granted: it is revoked, or its name is another's now.
     pub(crate) fn forget(&self, client: &str) -> anyhow::Result<()> {
         let mut state = self.shared.lock();
-        if !state.grants.forget(client) && !state.is_unwritten {
+        let had = state.grants.forget(client);
+        if !had && !state.is_unwritten && !state.waits() {
             return Ok(());
         }
         // In force first: it counts even where the disk is full.
@@ -223,7 +242,9 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
                 if state.is_unwritten {
                     let _ = shared.write(&mut state);
                 }
-                if has_exits && let Err(error) = shared.look_for_ways(&mut state) {
+                if state.refused.is_some_and(|at| at.elapsed() >= TRY_AGAIN) {
+                    shared.enforce(&mut state, true, ask);
+                } else if has_exits && let Err(error) = shared.look_for_ways(&mut state) {
                     tracing::error!("where exits lead is not known: {error:#}");
                 }
             }
@@ -235,6 +256,10 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self, state: &mut State) -> anyhow::Result<()> {
@@ -258,7 +283,11 @@ impl Shared {
         }
         // Each is in force though the other may not be.
         let exits = self.translate(anew).and_then(|()| self.put_exits(state, anew));
-        self.put_grants(state, anew, tell).and(exits)
+        let all = self.put_grants(state, anew, tell).and(exits);
+        state.refused = all.is_err().then(Instant::now);
+        let note = |error| format!("what is granted to clients is not in force: {error:#}");
+        self.notes().refused = all.as_ref().err().map(note);
+        all
     }
 
     /// The translation of clients' addresses, where somebody may have flushed the firewall.
@@ -295,7 +324,7 @@ impl Shared {
             Some(journal) => find_ways(journal, exits)?,
             None => return Ok(()),
         };
-        *self.notes.lock().unwrap_or_else(PoisonError::into_inner) = notes(&ways);
+        self.notes().ways = notes(&ways);
         Ok(())
     }
 

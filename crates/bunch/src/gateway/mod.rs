@@ -117,7 +117,8 @@ impl Config {
 pub struct Home {
     /// Their address here.
     pub address: Ipv4Addr,
-    /// Their cell: neighbours, who know its flows, cannot register them as their own.
+    /// What stands for their cell where nobody overhears: neighbours, who know its flows, cannot
+    /// register them as their own.
     pub cell: Mac,
 }
 
@@ -128,6 +129,8 @@ pub enum Input<'a> {
     TunnelUp(Tunnel, u64),
     /// The same, of one that is the home access point of these senders alone, whatever it says.
     TunnelUpBehind(Tunnel, u64, Home),
+    /// Its flows have the cells of the air from now on, and not [`Home::cell`].
+    Overhears(Tunnel),
     /// It is gone.
     TunnelDown(Tunnel),
     /// Bytes of its stream.
@@ -167,6 +170,8 @@ struct Peer {
     who: u64,
     /// The only senders whose home access point it may be, if there is such a rule.
     behind: Option<Home>,
+    /// Cells of its flows are those of the air.
+    overhears: bool,
     splitter: Splitter,
     heard_at: Time,
     /// Its sessions, by its own numbers.
@@ -265,6 +270,9 @@ impl Gateway {
         match input {
             Input::TunnelUp(tunnel, who) => self.on_tunnel_up(tunnel, who, None, now),
             Input::TunnelUpBehind(tunnel, who, home) => self.on_tunnel_up(tunnel, who, Some(home), now),
+            Input::Overhears(tunnel) => {
+                self.peers.get_mut(&tunnel).into_iter().for_each(|p| p.overhears = true);
+            }
             Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
             Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
             Input::FromSender(packet) => match self.session_of(packet, now) {
@@ -317,7 +325,8 @@ impl Gateway {
 
     fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Home>, now: Time) {
         let (splitter, sessions, waiting) = (Splitter::default(), BTreeMap::new(), VecDeque::new());
-        self.peers.insert(tunnel, Peer { who, behind, splitter, heard_at: now, sessions, waiting });
+        let peer = Peer { who, behind, overhears: false, splitter, heard_at: now, sessions, waiting };
+        self.peers.insert(tunnel, peer);
         if self.accounts.len() < MAX_ACCOUNTS {
             self.accounts.entry(who).or_default();
             self.allowances.entry(who).or_default();
@@ -461,12 +470,14 @@ impl Gateway {
     }
 
     fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {
-        let behind = self.peers.get(&tunnel).and_then(|p| p.behind);
+        let (behind, overhears) = self.peers.get(&tunnel).map_or((None, false), |p| (p.behind, p.overhears));
         let known = self.by_flow.get(&m.flow).copied();
+        // A cell of the air is anybody's, but not what stands for another's.
+        let of_others = || self.peers.values().any(|p| p.behind.is_some_and(|h| h.cell == m.flow.bssid));
         // A neighbour knows the flow, too, and must not become the home of another's session.
         let is_own = |home: Home| {
             let session = known.and_then(|id| self.sessions.get(&id));
-            m.flow.bssid == home.cell
+            (m.flow.bssid == home.cell || overhears && !of_others())
                 && m.outer.is_some_and(|o| *o.ip() == home.address)
                 && session.is_none_or(|s| *s.outer.ip() == home.address)
         };

@@ -352,6 +352,7 @@ impl Daemon {
                         let listener = conn.map(|c| c.listener.get_or_insert_with(Listener::default));
                         listener.into_iter().for_each(|l| l.hears(&cells));
                         self.listeners.moved();
+                        self.put(Input::Overhears(Tunnel(id)))?;
                     }
                     _ => {}
                 }

@@ -430,6 +430,8 @@ impl Daemon<'_> {
         if let (Some((network, port)), Some(tunnel)) = (place, &mut self.tunnel) {
             tunnel.say(&Word::Lan { network, port })?;
         }
+        // That it overhears is known before its flows are registered, in cells of the air.
+        self.on_air_time()?;
         self.put(Input::TunnelUp { room })?;
         self.on_tunnel()
     }

@@ -61,7 +61,7 @@ impl Default for Outages {
 }
 
 impl Outages {
-    /// A path has another state.
+    /// A path has another state. One that is too narrow answers: it is not dead.
     pub(crate) fn on_state(&mut self, peer: PublicKey, path: &Path, now: Time) {
         let (id, state, heard) = (path.id, path.live.state, path.recv.last_arrival());
         self.note((peer, id, path.route.remote), state, heard, now);

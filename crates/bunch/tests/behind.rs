@@ -94,21 +94,21 @@ fn a_flow_is_of_the_home_whose_cell_it_names() {
     assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
 }
 
-/// Where frames are overheard, their cell is that of the air and not what stands for the home.
+/// Where contributors overhear, cells are those of the air, and nothing proves whose they are.
 #[test]
-fn who_overhears_names_cells_of_the_air_and_no_others() {
+fn a_cell_of_the_air_is_of_the_home_that_names_it_first() {
     let mut gateway = gateway();
-    let on_air = Home { cell: [2; 6], ..home(3) };
-    gateway.handle(Input::TunnelUpBehind(Tunnel(2), 2, on_air), Time::ZERO);
-    assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")), "it has not said so");
-    gateway.handle(Input::Overhears(Tunnel(2)), Time::ZERO);
-    assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.2:40000")), "another's address");
-    // Another home is there, for which the cell stands.
-    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, home(2)), Time::ZERO);
-    assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")), "another's cell");
-    gateway.handle(Input::TunnelDown(Tunnel(1)), Time::ZERO);
-    assert!(answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")), "a cell of the air");
-    assert_eq!(sender(&gateway), "10.78.0.3:40000".parse().unwrap());
+    for (n, who) in [(1, 2), (2, 3)] {
+        let of_key = Home { cell: [100 + who; 6], ..home(who) };
+        gateway.handle(Input::TunnelUpBehind(Tunnel(n), who.into(), of_key), Time::ZERO);
+    }
+    assert!(!answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")), "it does not overhear");
+    [1, 2].into_iter().for_each(|n| gateway.handle(Input::OnAir(Tunnel(n)), Time::ZERO));
+    assert!(!answers(&mut gateway, Tunnel(1), Some("10.78.0.3:40000")), "another's address claims nothing");
+    assert!(answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")));
+    assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")));
+    assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
+    assert_eq!(gateway.counts().cells_of_others, 1);
 }
 
 /// The same where nothing is known of addresses: who comes second changes nothing.

@@ -25,6 +25,12 @@ pub type Packet = Arc<[u8]>;
 
 /// Sessions at once: one a flow, and a home uploads few.
 pub const MAX_SESSIONS: usize = 64;
+/// Of these, sessions of neighbours: they leave room for the own home's.
+const MAX_OF_OTHERS: usize = MAX_SESSIONS / 2;
+/// So many bytes of memory for each packet at least: one takes some 150 besides its own.
+const PACKET: usize = 256;
+/// And so many packets at least.
+const FEW: usize = 16;
 /// A sign of life after so long without another message.
 const ALIVE: Duration = Duration::from_millis(250);
 /// A session of which so long nothing was heard is forgotten, unless it holds something.
@@ -103,8 +109,9 @@ pub enum Input<'a> {
     Room(u64),
     /// A packet of a station.
     Captured(Frame, Packet),
-    /// A message of a neighbour, with its length, over a network that keeps it whole.
-    FromNeighbour(&'a [u8]),
+    /// A message of a neighbour, with its length, over a network that keeps it whole. The neighbour's
+    /// cell, if that is known: it hands on packets of no other.
+    FromNeighbour(Option<Mac>, &'a [u8]),
     /// The home's address translation sends packets of this flow as from here. Before the flow's
     /// first packet was captured, it makes the session.
     Outer(Flow, SocketAddrV4),
@@ -157,6 +164,8 @@ pub struct Ap {
     splitter: Splitter,
     sessions: Vec<Session>,
     next_id: u8,
+    /// It has had senders of its own.
+    has_home: bool,
     held_bytes: usize,
     report_at: Option<Time>,
     said_at: Time,
@@ -173,6 +182,7 @@ impl Ap {
             splitter: Splitter::default(),
             sessions: Vec::new(),
             next_id: 0,
+            has_home: false,
             held_bytes: 0,
             report_at: None,
             said_at: Time::ZERO,
@@ -212,11 +222,13 @@ impl Ap {
             Input::FromTunnel(bytes) => self.on_bytes(bytes, now),
             Input::Room(room) => self.room = self.room.map(|_| room),
             Input::Captured(frame, packet) => self.on_captured(frame, packet, now),
-            Input::FromNeighbour(bytes) => {
+            Input::FromNeighbour(cell, bytes) => {
                 let mut splitter = Splitter::default();
                 splitter.push(bytes);
                 // One datagram is one message.
-                if let Ok(Some(Message::Share(share))) = splitter.next_message() {
+                if let Ok(Some(Message::Share(share))) = splitter.next_message()
+                    && cell.is_none_or(|cell| cell == share.flow.bssid)
+                {
                     self.on_shared(*share, now);
                 }
             }
@@ -295,8 +307,9 @@ impl Ap {
         if let Some(i) = self.sessions.iter().position(|s| s.flow == flow) {
             return Some(i);
         }
-        self.sessions.retain(|s| now < s.heard_at + IDLE || !s.held.is_empty());
-        if self.sessions.len() >= MAX_SESSIONS {
+        self.forget_idle(now);
+        let others = self.sessions.iter().filter(|s| !s.home).count();
+        if self.sessions.len() >= MAX_SESSIONS || !home && others >= MAX_OF_OTHERS {
             return None;
         }
         while self.sessions.iter().any(|s| s.id == self.next_id) {
@@ -304,11 +317,34 @@ impl Ap {
         }
         let mut session = Session::new(self.next_id, flow, home, now);
         session.outer = outer;
+        self.has_home |= home;
         self.sessions.push(session);
         self.next_id = self.next_id.wrapping_add(1);
         let i = self.sessions.len() - 1;
         self.register(i, now);
         Some(i)
+    }
+
+    /// What nobody has sent for long, and the gateway does not know: whoever would release it is gone.
+    fn forget_idle(&mut self, now: Time) {
+        let held_bytes = &mut self.held_bytes;
+        self.sessions.retain(|s| {
+            let stays = now < s.heard_at + IDLE || s.is_registered() && !s.held.is_empty();
+            if !stays {
+                *held_bytes -= s.held_bytes();
+            }
+            stays
+        });
+    }
+
+    /// There is no memory for one more packet of so many bytes: half of it is for the own home.
+    fn is_full_for(&self, home: bool, bytes: usize) -> bool {
+        let most = self.config.memory_bytes;
+        let packets: usize = self.sessions.iter().map(|s| s.held.len()).sum();
+        let others = || self.sessions.iter().filter(|s| !s.home).map(Session::held_bytes).sum::<usize>();
+        self.held_bytes + bytes > most
+            || packets >= most / PACKET + FEW
+            || !home && self.has_home && self.held_bytes + bytes > most / 2 && others() + bytes > most / 2
     }
 
     fn on_captured(&mut self, frame: Frame, packet: Packet, now: Time) {
@@ -352,7 +388,7 @@ impl Ap {
     }
 
     fn hold(&mut self, i: usize, number: u64, inner: &inner::Inner, packet: Packet, now: Time) {
-        if self.held_bytes + packet.len() > self.config.memory_bytes {
+        if self.is_full_for(self.sessions[i].home, packet.len()) {
             self.counts.refused += 1;
             return self.natively(self.sessions[i].home, packet);
         }
@@ -366,7 +402,8 @@ impl Ap {
         self.held_bytes += packet.len();
         self.counts.captured += 1;
         let len = inner.payload.len() as u32;
-        session.hold(number, Held { packet, seq: inner.seq, len, stamp: inner.stamp, at: now });
+        let held = Held { packet, seq: inner.seq, len, stamp: inner.stamp, at: now };
+        self.held_bytes -= session.hold(number, held);
         self.report_at.get_or_insert(now + self.config.report_every);
     }
 
@@ -449,6 +486,7 @@ impl Ap {
     }
 
     fn on_timer(&mut self, now: Time) {
+        self.forget_idle(now);
         let Some(room) = self.room else {
             return;
         };

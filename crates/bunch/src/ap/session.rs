@@ -50,6 +50,8 @@ pub(super) struct Session {
     fresh: BTreeSet<u64>,
     scheduled: VecDeque<u64>,
     captured: u64,
+    /// Of the packets that it holds.
+    bytes: usize,
 }
 
 impl Session {
@@ -68,6 +70,7 @@ impl Session {
             fresh: BTreeSet::new(),
             scheduled: VecDeque::new(),
             captured: 0,
+            bytes: 0,
         }
     }
 
@@ -78,7 +81,7 @@ impl Session {
     }
 
     pub(super) fn held_bytes(&self) -> usize {
-        self.held.values().map(|h| h.packet.len()).sum()
+        self.bytes
     }
 
     pub(super) fn register(&self, boot: u64) -> Register {
@@ -104,15 +107,21 @@ impl Session {
         self.native || self.registration.is_none()
     }
 
-    pub(super) fn hold(&mut self, number: u64, held: Held) {
+    /// Bytes that were freed: of another packet that had the number.
+    pub(super) fn hold(&mut self, number: u64, held: Held) -> usize {
+        let freed = self.forget(number);
+        self.bytes += held.packet.len();
         self.fresh.insert(number);
         self.held.insert(number, held);
+        freed
     }
 
     /// Bytes that were freed.
     pub(super) fn forget(&mut self, number: u64) -> usize {
         self.fresh.remove(&number);
-        self.held.remove(&number).map_or(0, |h| h.packet.len())
+        let freed = self.held.remove(&number).map_or(0, |h| h.packet.len());
+        self.bytes -= freed;
+        freed
     }
 
     fn forget_all(&mut self, gone: impl Fn(u64, &Held) -> bool) -> usize {

@@ -163,7 +163,7 @@ fn a_neighbour_that_cannot_hear_is_handed_packets() {
     let [Output::ToNeighbours(bytes)] = &out[..] else { panic!("{out:?}") };
     let mut other = Street::new(1 << 20);
     other.put(Input::TunnelUp { room: 1000 });
-    other.put(Input::FromNeighbour(bytes));
+    other.put(Input::FromNeighbour(Some([1; 6]), bytes));
     other.tell(Message::Registered { session: 0, apid: 1, key: KEY, audit: None });
     let [Message::Heard(heard)] = &other.report()[..] else { panic!() };
     let [Message::List(list)] = &home.report()[..] else { panic!() };
@@ -192,4 +192,73 @@ fn nonsense_ends_the_tunnel() {
     let mut s = Street::new(1 << 20);
     s.put(Input::TunnelUp { room: 1000 });
     assert_eq!(s.put(Input::FromTunnel(&[0xFF, 0xFF, 0xFF, 0x7F])), [Output::Hangup]);
+}
+
+/// What a neighbour hands on: the first packet of a flow of this station.
+fn shared(station: u8, seq: u32) -> Vec<u8> {
+    let packet = segment(seq, 100, None);
+    let inner = inner::parse(&packet).unwrap();
+    let (source, destination) = (inner.source, inner.destination);
+    let flow = Flow { bssid: [1; 6], station: [station; 6], tid: 0, protocol: TCP, source, destination };
+    let mut bytes = Vec::new();
+    Message::Share(Box::new(Share { flow, number: 5000 + u64::from(seq), packet })).write(&mut bytes);
+    bytes
+}
+
+#[test]
+fn a_neighbour_hands_on_packets_of_its_own_cell() {
+    let mut s = Street::new(1 << 20);
+    s.put(Input::TunnelUp { room: 100_000 });
+    s.put(Input::FromNeighbour(Some([9; 6]), &shared(2, 0)));
+    assert_eq!((s.ap.sessions(), s.ap.held_bytes()), (0, 0), "another's");
+    for cell in [Some([1; 6]), None] {
+        s.put(Input::FromNeighbour(cell, &shared(2, u32::from(cell.is_none()) * 100)));
+    }
+    assert_eq!((s.ap.sessions(), s.ap.held_bytes()), (1, 280), "null case");
+}
+
+#[test]
+fn neighbours_leave_room_for_the_own_home() {
+    let mut s = Street::new(28_000);
+    s.open(true);
+    (0..=255).for_each(|station| drop(s.put(Input::FromNeighbour(None, &shared(station, 0)))));
+    assert_eq!(s.ap.sessions(), 1 + MAX_OF_OTHERS);
+    for seq in 1..300 {
+        s.put(Input::FromNeighbour(None, &shared(0, 100 * seq)));
+    }
+    assert_eq!(s.ap.held_bytes(), 14_000, "half of it");
+    assert_eq!(s.capture(segment(0, 100, None), true), [], "held");
+    assert_eq!(s.ap.held_bytes(), 14_140);
+    // One that has no home of its own is there for others alone.
+    let mut s = Street::new(28_000);
+    for seq in 0..300 {
+        s.put(Input::FromNeighbour(None, &shared(0, 100 * seq)));
+    }
+    assert!(s.ap.held_bytes() > 17_000, "{}", s.ap.held_bytes());
+}
+
+#[test]
+fn small_packets_have_a_bound_in_number() {
+    let mut s = Street::new(100_000);
+    s.open(true);
+    (0..2000).for_each(|seq| drop(s.capture(segment(seq, 1, None), true)));
+    assert_eq!(s.ap.held_bytes(), (100_000 / PACKET + FEW) * 41);
+}
+
+#[test]
+fn what_nobody_will_ever_release_is_forgotten() {
+    let mut s = Street::new(1 << 20);
+    s.put(Input::TunnelUp { room: 100_000 });
+    s.put(Input::FromNeighbour(None, &shared(2, 0)));
+    s.now += IDLE - Duration::from_secs(1);
+    s.put(Input::Timer);
+    assert_eq!(s.ap.held_bytes(), 140);
+    // The gateway knows it: it will say when.
+    s.tell(Message::Registered { session: 0, apid: 1, key: KEY, audit: None });
+    s.now += Duration::from_secs(2);
+    s.put(Input::Timer);
+    assert_eq!(s.ap.held_bytes(), 140);
+    s.put(Input::TunnelDown);
+    s.put(Input::Timer);
+    assert_eq!((s.ap.sessions(), s.ap.held_bytes()), (0, 0));
 }

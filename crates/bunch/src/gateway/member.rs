@@ -272,7 +272,8 @@ impl Member {
     /// Marks of packets that it heard, beside those of the home access point: they say which of its
     /// numbers is which, and whether it still counts right.
     pub(super) fn align(&mut self, marks: &[Mark], home: &BTreeMap<u64, u32>) {
-        self.unmatched.extend(marks);
+        // Of many the newest: they say where it is now, and each costs a search.
+        self.unmatched.extend(&marks[marks.len().saturating_sub(UNMATCHED)..]);
         for (own, hash) in core::mem::take(&mut self.unmatched) {
             match self.session_number(own) {
                 Some(number) => match home.get(&number) {
@@ -370,6 +371,16 @@ mod tests {
         assert_eq!(newest_equal(&home, 192, 7), None, "another place of the lap");
         assert_eq!(newest_equal(&home, 64, 9), None);
         assert_eq!(newest_equal(&BTreeMap::from([(3, 7)]), 4, 7), None, "before the first lap");
+    }
+
+    #[test]
+    fn of_many_marks_the_newest_are_looked_at() {
+        let mut m = Member::new((Tunnel(1), 0), 1, 2, 9, 1.0, Time::ZERO);
+        let marks: Vec<Mark> = (0..1000).map(|n| (64 * n, n as u32)).collect();
+        m.align(&marks, &BTreeMap::from([(64, 1)]));
+        assert_eq!((m.shift, m.unmatched.len()), (None, UNMATCHED));
+        m.align(&[], &BTreeMap::from([(64 * 999, 999)]));
+        assert_eq!((m.shift, m.confirmed), (Some(0), 64 * 999));
     }
 
     #[test]

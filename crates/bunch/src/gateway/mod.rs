@@ -17,6 +17,7 @@
 //! | `views` | what it says of contributors, connections and itself |
 
 mod allowance;
+mod cells;
 mod member;
 mod schedule;
 mod session;
@@ -32,6 +33,7 @@ use crate::inner::{self, Inner};
 use crate::wire::{Message, Register, Splitter};
 use crate::{Flow, Mac, Served, Time, is_served};
 use allowance::Allowance;
+use cells::Cells;
 use core::time::Duration;
 use session::{Context, Session};
 use siphasher::sip::SipHasher24;
@@ -48,6 +50,8 @@ const MODEST: u64 = 64 << 10;
 const FEW: usize = 1024;
 /// Packets that all sessions together have listed and heard, at some 128 bytes each.
 const MANY: usize = 1 << 20;
+/// A mark is looked for, where a number is only noted: it counts as so many.
+const MARK: u64 = 32;
 /// Registrations of one neighbour that came before their home access points': as many as it has
 /// sessions.
 const MAX_WAITING: usize = 64;
@@ -117,8 +121,7 @@ impl Config {
 pub struct Home {
     /// Their address here.
     pub address: Ipv4Addr,
-    /// What stands for their cell where nobody overhears: neighbours, who know its flows, cannot
-    /// register them as their own.
+    /// Their cell: neighbours, who know its flows, cannot register them as their own.
     pub cell: Mac,
 }
 
@@ -129,8 +132,8 @@ pub enum Input<'a> {
     TunnelUp(Tunnel, u64),
     /// The same, of one that is the home access point of these senders alone, whatever it says.
     TunnelUpBehind(Tunnel, u64, Home),
-    /// Its flows have the cells of the air from now on, and not [`Home::cell`].
-    Overhears(Tunnel),
+    /// It overhears: its flows are of cells of the air.
+    OnAir(Tunnel),
     /// It is gone.
     TunnelDown(Tunnel),
     /// Bytes of its stream.
@@ -170,8 +173,8 @@ struct Peer {
     who: u64,
     /// The only senders whose home access point it may be, if there is such a rule.
     behind: Option<Home>,
-    /// Cells of its flows are those of the air.
-    overhears: bool,
+    /// Its flows may be of cells of the air, too.
+    on_air: bool,
     splitter: Splitter,
     heard_at: Time,
     /// Its sessions, by its own numbers.
@@ -191,6 +194,7 @@ pub struct Gateway {
     by_ends: BTreeMap<Ends, u32>,
     by_flow: BTreeMap<Flow, u32>,
     waiting: BTreeMap<(Flow, Tunnel), Register>,
+    cells: Cells,
     accounts: BTreeMap<u64, Account>,
     allowances: BTreeMap<u64, Allowance>,
     counts: Counts,
@@ -214,6 +218,7 @@ impl Gateway {
             by_ends: BTreeMap::new(),
             by_flow: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            cells: Cells::default(),
             accounts: BTreeMap::new(),
             allowances: BTreeMap::new(),
             counts: Counts::default(),
@@ -270,9 +275,7 @@ impl Gateway {
         match input {
             Input::TunnelUp(tunnel, who) => self.on_tunnel_up(tunnel, who, None, now),
             Input::TunnelUpBehind(tunnel, who, home) => self.on_tunnel_up(tunnel, who, Some(home), now),
-            Input::Overhears(tunnel) => {
-                self.peers.get_mut(&tunnel).into_iter().for_each(|p| p.overhears = true);
-            }
+            Input::OnAir(tunnel) => self.peers.get_mut(&tunnel).into_iter().for_each(|p| p.on_air = true),
             Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
             Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
             Input::FromSender(packet) => match self.session_of(packet, now) {
@@ -325,9 +328,10 @@ impl Gateway {
 
     fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Home>, now: Time) {
         let (splitter, sessions, waiting) = (Splitter::default(), BTreeMap::new(), VecDeque::new());
-        let peer = Peer { who, behind, overhears: false, splitter, heard_at: now, sessions, waiting };
-        self.peers.insert(tunnel, peer);
+        let (on_air, heard_at) = (false, now);
+        self.peers.insert(tunnel, Peer { who, behind, on_air, splitter, heard_at, sessions, waiting });
         if self.accounts.len() < MAX_ACCOUNTS {
+            behind.into_iter().for_each(|home| self.cells.give(home.cell, who));
             self.accounts.entry(who).or_default();
             self.allowances.entry(who).or_default();
         }
@@ -388,8 +392,8 @@ impl Gateway {
     /// Whether a contributor may name so many packets now: ten bytes can name thousands.
     fn may_name(&mut self, tunnel: Tunnel, message: &Message, now: Time) -> bool {
         let count = match message {
-            Message::List(m) => m.runs.iter().map(|r| r.count).sum(),
-            Message::Heard(m) => m.numbers.len() as u64,
+            Message::List(m) => m.runs.iter().map(|r| r.count).sum::<u64>() + MARK * m.marks.len() as u64,
+            Message::Heard(m) => m.numbers.len() as u64 + MARK * m.marks.len() as u64,
             _ => return true,
         };
         let who = self.peers.get(&tunnel).map(|p| p.who);
@@ -469,19 +473,22 @@ impl Gateway {
         key
     }
 
+    /// A neighbour knows the flow, too, and must not become the home of another's session.
+    fn may_be_home(&mut self, tunnel: Tunnel, m: &Register, known: Option<u32>) -> bool {
+        let Some(peer) = self.peers.get(&tunnel) else { return false };
+        let Some(home) = peer.behind else { return true };
+        let session = known.and_then(|id| self.sessions.get(&id));
+        let is_its_address = m.outer.is_some_and(|o| *o.ip() == home.address)
+            && session.is_none_or(|s| *s.outer.ip() == home.address);
+        let is_its_cell = m.flow.bssid == home.cell
+            || peer.on_air && is_its_address && self.cells.claim(m.flow.bssid, peer.who);
+        self.counts.cells_of_others += u64::from(peer.on_air && is_its_address && !is_its_cell);
+        is_its_address && is_its_cell
+    }
+
     fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {
-        let (behind, overhears) = self.peers.get(&tunnel).map_or((None, false), |p| (p.behind, p.overhears));
         let known = self.by_flow.get(&m.flow).copied();
-        // A cell of the air is anybody's, but not what stands for another's.
-        let of_others = || self.peers.values().any(|p| p.behind.is_some_and(|h| h.cell == m.flow.bssid));
-        // A neighbour knows the flow, too, and must not become the home of another's session.
-        let is_own = |home: Home| {
-            let session = known.and_then(|id| self.sessions.get(&id));
-            (m.flow.bssid == home.cell || overhears && !of_others())
-                && m.outer.is_some_and(|o| *o.ip() == home.address)
-                && session.is_none_or(|s| *s.outer.ip() == home.address)
-        };
-        if behind.is_some_and(|home| m.home && !is_own(home)) {
+        if m.home && !self.may_be_home(tunnel, &m, known) {
             return;
         }
         let id = match known {

@@ -95,6 +95,8 @@ pub(super) struct Session {
     /// The longest packet that passes behind this gateway, and until when that is believed.
     mtu: Option<(u16, Time)>,
     sent_bytes: u64,
+    /// The receiver's acknowledgement when what it has was last looked for.
+    walked: u64,
 }
 
 /// What a session may use of the gateway while it is called.
@@ -138,6 +140,7 @@ impl Session {
             bypassed: None,
             mtu: None,
             sent_bytes: 0,
+            walked: 0,
         }
     }
 
@@ -183,6 +186,8 @@ impl Session {
             return;
         };
         self.members[i].room = list.room;
+        // What it holds may have been released before.
+        self.members[i].released = 0;
         let Some(shift) = self.members[i].shift else { return };
         let (mut fresh, mut answers) = (Vec::new(), 0);
         for run in &list.runs {
@@ -203,12 +208,14 @@ impl Session {
         }
         let marks = list.marks.iter().filter_map(|(n, h)| Some((shifted(*n, shift)?, *h)));
         // Those of packets that are listed, and the newest of them: a bound of memory.
-        self.marks.extend(marks.filter(|(n, _)| self.entries.contains_key(n)));
+        let marks: BTreeMap<u64, u32> = marks.filter(|(n, _)| self.entries.contains_key(n)).collect();
+        self.marks.extend(&marks);
         while self.marks.len() > MAX_MARKS {
             self.marks.pop_first();
         }
-        for m in self.members.iter_mut().filter(|m| !m.is_home()) {
-            m.align(&[], &self.marks);
+        // What waits was held beside the others when it came.
+        for m in self.members.iter_mut().filter(|m| !m.is_home() && !marks.is_empty()) {
+            m.align(&[], &marks);
         }
         let heard: Vec<(u8, Vec<u64>)> = self
             .members
@@ -245,6 +252,9 @@ impl Session {
         if state == State::Pending {
             self.pending.insert(number);
             self.undone.insert((at, len));
+        } else if self.stream.as_ref().is_some_and(|s| entry.range().end <= s.acked) {
+            // The receiver has it.
+            return Some(state);
         }
         self.entries.insert(number, entry);
         Some(state)
@@ -285,7 +295,7 @@ impl Session {
             return;
         };
         let member = &mut self.members[i];
-        member.room = heard.room;
+        (member.room, member.released) = (heard.room, 0);
         member.align(&heard.marks, &self.marks);
         let lowest = self.entries.first_key_value().map_or(0, |e| *e.0);
         let numbers: Vec<u64> =
@@ -531,11 +541,15 @@ impl Session {
                 State::Done => false,
             },
         };
-        let gone: Vec<u64> = self.entries.iter().filter(|(_, e)| !kept(e)).map(|(n, _)| *n).collect();
-        for number in gone {
+        // A TCP packet goes when the acknowledgement moves, and not before.
+        let is_proxied = self.stream.as_ref().is_some_and(Stream::is_proxied);
+        let walks = !is_proxied || acked.is_some_and(|acked| acked > self.walked);
+        let listed = self.entries.iter().filter(|(_, e)| walks && !kept(e));
+        for number in listed.map(|(n, _)| *n).collect::<Vec<u64>>() {
             self.finish(number);
             self.entries.remove(&number);
         }
+        self.walked = acked.unwrap_or_default();
         let newest = self.members.iter().filter_map(|m| m.held.last()).max().copied().unwrap_or(0);
         let lowest = self.entries.first_key_value().map_or(newest, |e| *e.0);
         let below = match &self.stream {

@@ -47,6 +47,8 @@ pub struct Counts {
     pub bypassed: BTreeMap<Bypass, u64>,
     /// Packets of connections for which there was no session left: they went on without help.
     pub unhelped_packets: u64,
+    /// Times that a home which overhears named a cell that another had named before it.
+    pub cells_of_others: u64,
     /// Messages of routers that a packet was too long for their next link.
     pub too_long: u64,
     /// Packets that were cut for such a link.

@@ -3,6 +3,7 @@
 //! The keys and the handshake of a network are wpa_supplicant's ([`Supplicant`]).
 
 mod bss;
+mod quality;
 mod scan;
 mod stations;
 mod supplicant;
@@ -10,6 +11,7 @@ mod unmanaged;
 
 pub use bss::Bss;
 pub(crate) use bss::read_any;
+pub use quality::{Loss, Losses};
 pub use scan::{cached, scan};
 pub use stations::{
     Capacity, Heard, Interface, Radio, StationInterface, SwitchedOn, interfaces, link_up, listen,

@@ -352,7 +352,7 @@ impl Daemon {
                         let listener = conn.map(|c| c.listener.get_or_insert_with(Listener::default));
                         listener.into_iter().for_each(|l| l.hears(&cells));
                         self.listeners.moved();
-                        self.put(Input::Overhears(Tunnel(id)))?;
+                        self.put(Input::OnAir(Tunnel(id)))?;
                     }
                     _ => {}
                 }
@@ -380,10 +380,11 @@ impl Daemon {
             let pair = self.next_pair;
             self.next_pair = self.next_pair.wrapping_add(1);
             for (me, you, first) in [(id, other, true), (other, id, false)] {
-                let place = self.conns.get(&you).and_then(|c| c.lan);
-                if let (Some((net, port)), Some(conn)) = (place, self.conns.get_mut(&me)) {
-                    let at = SocketAddrV4::new(net.addr(), port);
-                    conn.neighbours.push((you, Neighbour { id: pair, at, secret: secret.clone(), first }));
+                let place = self.conns.get(&you).and_then(|c| c.lan.zip(c.member()));
+                if let (Some(((net, port), member)), Some(conn)) = (place, self.conns.get_mut(&me)) {
+                    let (at, cell) = (SocketAddrV4::new(net.addr(), port), words::cell(&member.key));
+                    let secret = secret.clone();
+                    conn.neighbours.push((you, Neighbour { id: pair, at, cell, secret, first }));
                 }
             }
             self.tell_neighbours(other);
@@ -491,6 +492,7 @@ impl Daemon {
             kept_bytes: self.gateway.kept_bytes(),
             bypassed: named(&counts.bypassed, reason),
             unhelped_packets: counts.unhelped_packets,
+            cells_of_others: counts.cells_of_others,
             too_long: counts.too_long,
             cut_packets: counts.cut_packets,
             contributors: self.known.iter().map(of).collect(),

@@ -34,6 +34,9 @@ pub(crate) struct GatewayStatus {
     pub bypassed: BTreeMap<String, u64>,
     /// Packets of connections beyond its bounds: they went on without help.
     pub unhelped_packets: u64,
+    /// Times that a home which overhears named a cell that another home had named before it.
+    #[serde(default)]
+    pub cells_of_others: u64,
     /// Times that a router behind it took only shorter packets, and packets that were cut since.
     pub too_long: u64,
     pub cut_packets: u64,
@@ -191,6 +194,13 @@ fn gateway(g: &GatewayStatus) -> String {
     let _ = writeln!(out, "keeps {}; left alone{}", bytes(g.kept_bytes), reasons::words(&g.bypassed));
     if g.unhelped_packets > 0 {
         let _ = writeln!(out, "beyond its bounds, without help: {} packets", g.unhelped_packets);
+    }
+    if g.cells_of_others > 0 {
+        let _ = writeln!(
+            out,
+            "a cell that another home had named before: {} times, its uploads went without help",
+            g.cells_of_others
+        );
     }
     if g.too_long > 0 {
         let _ =

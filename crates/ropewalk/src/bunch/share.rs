@@ -13,6 +13,7 @@ use super::words::{NEIGHBOURS, Neighbour};
 use anyhow::Context;
 use ipnet::Ipv4Net;
 use rand::Rng;
+use ropewalk_bunch::Mac;
 use ropewalk_net::links;
 use ropewalk_session::{Cipher, Opener, ReplayWindow, Sealer, SessionKeys, TAG_LEN};
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub(super) const PORT: u16 = 4521;
 /// A neighbour and the keys with it.
 struct Pair {
     at: SocketAddrV4,
+    cell: Mac,
     sealer: Sealer,
     opener: Opener,
     sent: u64,
@@ -101,7 +103,7 @@ impl Share {
             self.pairs.entry(n.id).or_insert_with(|| {
                 let keys = SessionKeys::of_shared(&n.secret.0, Cipher::ChaCha20Poly1305, n.first);
                 let (sealer, opener) = keys.into_ends();
-                Pair { at: n.at, sealer, opener, sent: 0, seen: ReplayWindow::default() }
+                Pair { at: n.at, cell: n.cell, sealer, opener, sent: 0, seen: ReplayWindow::default() }
             });
         }
     }
@@ -128,8 +130,8 @@ impl Share {
         }
     }
 
-    /// The next message of a neighbour; `Some(None)` for a datagram that is none.
-    pub(super) fn receive(&mut self) -> Option<Option<Vec<u8>>> {
+    /// The next message of a neighbour, and its cell; `Some(None)` for a datagram that is none.
+    pub(super) fn receive(&mut self) -> Option<Option<(Mac, Vec<u8>)>> {
         let mut datagram = [0; LONGEST];
         let (length, _) = self.socket.recv_from(&mut datagram).ok()?;
         let message = self.open_datagram(&mut datagram[..length]);
@@ -140,7 +142,7 @@ impl Share {
         Some(message)
     }
 
-    fn open_datagram(&mut self, datagram: &mut [u8]) -> Option<Vec<u8>> {
+    fn open_datagram(&mut self, datagram: &mut [u8]) -> Option<(Mac, Vec<u8>)> {
         let (head, body) = datagram.split_at_mut_checked(HEAD)?;
         let id = u32::from_be_bytes(head[1..5].try_into().ok()?);
         let number = u64::from_be_bytes(head[5..13].try_into().ok()?);
@@ -148,7 +150,7 @@ impl Share {
         pair.seen.check(number).ok()?;
         let text = pair.opener.open(0, number, head, body).ok()?.to_vec();
         pair.seen.commit(number).ok()?;
-        Some(text)
+        Some((pair.cell, text))
     }
 }
 
@@ -170,10 +172,12 @@ mod tests {
 
     fn neighbour(id: u32, of: &Share, secret: u8, first: bool) -> Neighbour {
         let at = SocketAddrV4::new(Ipv4Addr::LOCALHOST, of.place().1);
-        Neighbour { id, at, secret: Secret(Zeroizing::new([secret; 32])), first }
+        // Of the other end's cell.
+        let cell = [id as u8, u8::from(first), 0, 0, 0, 0];
+        Neighbour { id, at, cell, secret: Secret(Zeroizing::new([secret; 32])), first }
     }
 
-    fn got(share: &mut Share) -> Option<Vec<u8>> {
+    fn got(share: &mut Share) -> Option<(Mac, Vec<u8>)> {
         let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
         loop {
             if let Some(message) = share.receive() {
@@ -190,9 +194,9 @@ mod tests {
         a.set(&[neighbour(5, &b, 1, true)]);
         b.set(&[neighbour(5, &a, 1, false)]);
         a.send(b"one");
-        assert_eq!(got(&mut b).as_deref(), Some(&b"one"[..]));
+        assert_eq!(got(&mut b), Some(([5, 0, 0, 0, 0, 0], b"one".to_vec())));
         b.send(b"two");
-        assert_eq!(got(&mut a).as_deref(), Some(&b"two"[..]));
+        assert_eq!(got(&mut a), Some(([5, 1, 0, 0, 0, 0], b"two".to_vec())));
         outsider.set(&[neighbour(5, &b, 2, true)]);
         outsider.send(b"three");
         assert_eq!(got(&mut b), None, "another secret");
@@ -217,7 +221,7 @@ mod tests {
             [&[KIND][..], &5u32.to_be_bytes(), &3u64.to_be_bytes(), b"x", &[0; TAG_LEN]].concat();
         let (head, body) = datagram.split_at_mut(HEAD);
         pair.sealer.seal(0, 3, head, body).unwrap();
-        assert_eq!(b.open_datagram(&mut datagram.clone()).as_deref(), Some(&b"x"[..]));
+        assert_eq!(b.open_datagram(&mut datagram.clone()).map(|m| m.1).as_deref(), Some(&b"x"[..]));
         assert_eq!(b.open_datagram(&mut datagram), None);
     }
 }

@@ -119,6 +119,8 @@ pub(crate) struct Neighbour {
     pub id: u32,
     /// Where it listens.
     pub at: SocketAddrV4,
+    /// Its cell: it hands on packets of no other.
+    pub cell: Mac,
     /// What the pair's keys are made of.
     pub secret: Secret,
     /// Which of the two this access point is.
@@ -215,7 +217,8 @@ mod tests {
     fn words_come_back_and_nonsense_is_none() {
         let secret = Secret(Zeroizing::new([7; 32]));
         assert_eq!(format!("{secret:?}"), "Secret(..)");
-        let neighbour = Neighbour { id: 3, at: "10.0.0.2:4521".parse().unwrap(), secret, first: true };
+        let neighbour =
+            Neighbour { id: 3, at: "10.0.0.2:4521".parse().unwrap(), cell: [2; 6], secret, first: true };
         for word in [
             Word::Setup { boot: u64::MAX, serve: vec!["0.0.0.0/0".parse().unwrap()], udp: true },
             Word::Lan { network: "10.0.0.1/24".parse().unwrap(), port: 4521 },

@@ -19,7 +19,7 @@ use ropewalk_net::links::Follower;
 use ropewalk_net::poll::{Signal, Signals};
 use ropewalk_net::setup::{Change, Journal};
 use ropewalk_net::wifi::{
-    Bss, KnownNetwork, StationInterface, Supplicant, SwitchedOn, keep_others_off, mac_text,
+    Bss, KnownNetwork, Losses, StationInterface, Supplicant, SwitchedOn, keep_others_off, mac_text,
 };
 use ropewalk_net::{mptcp, privileges, service, subflows};
 use ropewalk_roam::choose::{Heard, choose};
@@ -87,6 +87,7 @@ pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result
         journal,
         supplicant,
         follower: Follower::new()?,
+        losses: Losses::open()?,
         stations: Vec::new(),
         candidates: Vec::new(),
         others: Others::default(),
@@ -143,6 +144,7 @@ struct Daemon {
     journal: Journal,
     supplicant: Supplicant,
     follower: Follower,
+    losses: Losses,
     stations: Vec<Station>,
     /// What was heard last, and what becomes of it.
     candidates: Vec<Candidate>,
@@ -163,6 +165,10 @@ impl Daemon {
     fn turn(&mut self, now: Duration) -> anyhow::Result<()> {
         anyhow::ensure!(self.supplicant.is_alive(), "wpa_supplicant has ended: see the system's log");
         self.follower.poll()?;
+        for (index, loss) in self.losses.poll() {
+            let own = self.stations.iter_mut().find(|s| s.network.index == index);
+            own.into_iter().for_each(|s| s.on_loss(loss, now));
+        }
         self.step(now);
         self.listen(now)?;
         self.decide(now);

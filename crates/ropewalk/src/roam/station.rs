@@ -10,7 +10,7 @@ use ropewalk_net::links::Link;
 use ropewalk_net::mptcp::{self, Endpoint};
 use ropewalk_net::setup::{Change, Journal, StationAddress, StationNetwork};
 use ropewalk_net::subflows::LeastRtts;
-use ropewalk_net::wifi::{self, Association, Bss, Heard, StationInterface, Supplicant, mac_text};
+use ropewalk_net::wifi::{self, Association, Bss, Heard, Loss, StationInterface, Supplicant, mac_text};
 use ropewalk_net::{dhcp, dns};
 use ropewalk_roam::rate::{expected_bps, packet_time};
 use std::collections::BTreeMap;
@@ -35,6 +35,8 @@ const LEAST_BYTES: u64 = 20_000;
 const LATE: Duration = Duration::from_millis(400);
 /// Beacons that have to be counted before their absence says anything.
 const LEAST_BEACONS: u64 = 5;
+/// The kernel's word that beacons or packets are lost stands for this long, unless it says it again.
+const TOLD: Duration = Duration::from_secs(2);
 /// First metric of routes in the main table: behind those of NetworkManager (600 for Wi-Fi) and of dhclient.
 const METRIC: u32 = 2100;
 
@@ -74,7 +76,7 @@ pub(super) struct Station {
     pub(super) is_backup: bool,
     /// Of MPTCP's subflows by it, whosever they are.
     rtts: LeastRtts,
-    /// So many beacons are missed that nothing new is sent by it.
+    /// So many beacons are missed, or packets lost, that nothing new is sent by it.
     is_silent: bool,
 }
 
@@ -85,6 +87,8 @@ struct Beacons {
     last: u64,
     at: Duration,
     looked: Duration,
+    /// When the kernel last said by itself that something is lost.
+    told: Option<Duration>,
 }
 
 /// What a packet costs.
@@ -170,7 +174,8 @@ impl Station {
             }
             Phase::Probing { .. } => self.probe(world, now)?,
             Phase::Active => {
-                self.is_silent = self.missed(now) >= world.roam.limits().beacon_loss;
+                let missed = self.missed(now) >= world.roam.limits().beacon_loss;
+                self.is_silent = missed || self.beacons.are_told_lost(now);
                 self.use_mptcp(world);
             }
         }
@@ -218,6 +223,12 @@ impl Station {
         let silent = self.heard.and_then(|h| h.inactive).unwrap_or_default();
         let silent = silent.min(self.beacons.silence(now));
         (silent.as_millis() / interval.as_millis()).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// The kernel says by itself that beacons or packets are lost: no counter tells it sooner.
+    pub(super) fn on_loss(&mut self, loss: Loss, now: Duration) {
+        tracing::debug!(interface = self.name(), ?loss, "lost");
+        self.beacons.told = Some(now);
     }
 
     /// What DHCP says.
@@ -401,7 +412,9 @@ impl Station {
             Phase::Addressing => ("joining", "waits for an address".into()),
             Phase::Probing { why, .. } if why.is_empty() => ("joining", "is the internet behind it?".into()),
             Phase::Probing { why, .. } => ("joining", why.clone()),
-            Phase::Active if self.is_silent => ("backup", "its beacons are missed".into()),
+            Phase::Active if self.is_silent => {
+                ("backup", "its beacons are missed, or packets to it lost".into())
+            }
             Phase::Active if self.is_backup => ("backup", "its packets take too much of the air".into()),
             Phase::Active => ("active", String::new()),
         };
@@ -441,6 +454,10 @@ impl Beacons {
         if count != self.last {
             (self.last, self.at) = (count, now);
         }
+    }
+
+    fn are_told_lost(&self, now: Duration) -> bool {
+        self.told.is_some_and(|at| now.saturating_sub(at) < TOLD)
     }
 
     /// Since the last one; nothing where they are not counted.
@@ -499,6 +516,16 @@ mod tests {
         // Nobody looked for five seconds: the silence of 200 ms goes on.
         assert_eq!(look(10_900, 11_000, |_| Some(108)), 200);
         assert_eq!(look(16_000, 16_100, |_| Some(108)), 200);
+    }
+
+    #[test]
+    fn the_kernels_word_counts_for_a_while_also_where_nothing_is_counted() {
+        let mut beacons = Beacons::default();
+        assert!(!beacons.are_told_lost(ms(0)));
+        beacons.told = Some(ms(5_000));
+        let lost = [5_000, 6_900, 7_000, 60_000].map(|at| beacons.are_told_lost(ms(at)));
+        assert_eq!(lost, [true, true, false, false]);
+        assert_eq!(beacons.silence(ms(60_000)), ms(0));
     }
 
     #[test]

@@ -227,7 +227,7 @@ impl Endpoint for ApHost {
         if self.up {
             match heard {
                 Overheard::Frame(frame, packet) => self.put(cx, Input::Captured(frame, packet)),
-                Overheard::Message(bytes) => self.put(cx, Input::FromNeighbour(&bytes)),
+                Overheard::Message(bytes) => self.put(cx, Input::FromNeighbour(None, &bytes)),
             }
         }
     }

@@ -111,7 +111,7 @@ impl Session {
     pub(super) fn begin_anew(&mut self, cx: &mut Context<'_>) {
         self.stream = self.stream.is_some().then(|| Stream::new(cx.config.variant, cx.config.grace));
         self.forget_packets();
-        self.bypassed = None;
+        (self.bypassed, self.walked) = (None, 0);
         for m in &mut self.members {
             m.held.clear();
             m.released = 0;

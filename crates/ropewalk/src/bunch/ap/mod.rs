@@ -37,6 +37,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 use std::time::Instant;
+use zeroize::Zeroizing;
 
 /// Packets in a row before anything else is looked at.
 const BATCH: usize = 64;
@@ -318,7 +319,7 @@ impl Daemon<'_> {
             match self.parts.share.as_mut().and_then(Share::receive) {
                 None => break,
                 Some(None) => {}
-                Some(Some(message)) => self.put(Input::FromNeighbour(&message))?,
+                Some(Some((cell, message))) => self.put(Input::FromNeighbour(Some(cell), &message))?,
             }
         }
         self.flush()
@@ -430,8 +431,6 @@ impl Daemon<'_> {
         if let (Some((network, port)), Some(tunnel)) = (place, &mut self.tunnel) {
             tunnel.say(&Word::Lan { network, port })?;
         }
-        // That it overhears is known before its flows are registered, in cells of the air.
-        self.on_air_time()?;
         self.put(Input::TunnelUp { room })?;
         self.on_tunnel()
     }
@@ -444,7 +443,8 @@ impl Daemon<'_> {
                     match channel {
                         Channel::Stream => self.put(Input::FromTunnel(&payload))?,
                         Channel::Packet => self.on_packet(payload)?,
-                        Channel::Word => self.on_word(&payload)?,
+                        // It may have a secret.
+                        Channel::Word => self.on_word(&Zeroizing::new(payload))?,
                     }
                 }
             }

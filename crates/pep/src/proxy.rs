@@ -46,8 +46,8 @@ struct Entry {
     connection: Duplex,
     due: Option<Time>,
     seen: Time,
-    /// It is over, and is remembered for so long.
-    over: Option<Duration>,
+    /// It is over since then, and is remembered for so long after its last packet.
+    over: Option<(Time, Duration)>,
     traffic: [Traffic; 2],
 }
 
@@ -89,6 +89,8 @@ pub struct Proxy<K> {
     limit: usize,
     entries: BTreeMap<K, Entry>,
     due: BTreeSet<(Time, K)>,
+    /// Connections that are over, since when.
+    over: BTreeSet<(Time, K)>,
     out: VecDeque<Event<K>>,
     counts: Counts,
     swept: Time,
@@ -103,6 +105,7 @@ impl<K: Copy + Ord> Proxy<K> {
             limit,
             entries: BTreeMap::new(),
             due: BTreeSet::new(),
+            over: BTreeSet::new(),
             out: VecDeque::new(),
             counts: Counts::default(),
             swept: Time::ZERO,
@@ -229,7 +232,8 @@ impl<K: Copy + Ord> Proxy<K> {
                 Effect::Reset(why) => {
                     *self.counts.reset.entry(*why).or_default() += 1;
                     let remembered = if *why == Why::ByAnEnd { GONE } else { IDLE };
-                    entry.over.get_or_insert(remembered);
+                    let (since, _) = *entry.over.get_or_insert((now, remembered));
+                    self.over.insert((since, key));
                     // From now on, however long it was silent before.
                     entry.seen = now;
                 }
@@ -257,14 +261,15 @@ impl<K: Copy + Ord> Proxy<K> {
     fn forget(&mut self, key: K) {
         if let Some(entry) = self.entries.remove(&key) {
             entry.due.map(|at| self.due.remove(&(at, key)));
+            entry.over.map(|(since, _)| self.over.remove(&(since, key)));
             self.out.push_back(Event::Forget(key));
         }
     }
 
-    /// One that is over makes room: that which was silent longest. False if none is.
+    /// One that is over makes room: that which is for longest. False if none is. Few steps, however
+    /// many there are: each SYN of a flood asks.
     fn forget_dead(&mut self) -> bool {
-        let dead = self.entries.iter().filter(|(_, e)| self.limit > 0 && e.over.is_some());
-        let oldest = dead.min_by_key(|(_, e)| e.seen).map(|(key, _)| *key);
+        let oldest = self.over.first().map(|(_, key)| *key);
         oldest.into_iter().for_each(|key| self.forget(key));
         oldest.is_some()
     }
@@ -277,7 +282,7 @@ impl<K: Copy + Ord> Proxy<K> {
         self.swept = now;
         let old = self.entries.iter().filter(|(_, e)| {
             let age = now.since(e.seen);
-            e.over.is_some_and(|span| age >= span) || age >= IDLE && e.connection.holds() == 0
+            e.over.is_some_and(|(_, span)| age >= span) || age >= IDLE && e.connection.holds() == 0
         });
         for key in old.map(|(key, _)| *key).collect::<Vec<_>>() {
             self.forget(key);

@@ -159,6 +159,69 @@ fn everybody_notices_that_the_only_path_was_dead() {
     assert_eq!(who_notices(&[link()]), [(14, 14); 2]);
 }
 
+/// A path of 20 Mb/s that passes little packets.
+fn narrow() -> LinkSpec {
+    LinkSpec { mtu_blackhole: Some(1100), ..link() }
+}
+
+/// Downloads that nobody answers, and that end with a path: they are at their end, or nothing can come.
+#[test]
+fn a_path_that_is_too_narrow_is_no_way_on() {
+    for (other, noticed) in [(narrow(), FLOWS), (link(), 0)] {
+        let mut p = Pair::new(&[link(), other], Config::default(), 1);
+        p.run_for(ms(3000));
+        for n in 0..800 {
+            if n == 150 {
+                p.set_up(0, false);
+            }
+            // What the client sends keeps both paths in use.
+            p.device(End::Client, &udp(End::Client, 7, n, 1000), Vnet::default());
+            for port in (1..=FLOWS).filter(|_| n < 152) {
+                p.device(End::Gateway, &udp(End::Gateway, 100 + port, n, 1000), Vnet::default());
+            }
+            p.run_for(ms(20));
+        }
+        let told: Vec<_> = p
+            .events
+            .iter()
+            .filter_map(|(end, _, event)| match event {
+                Event::Outage { path: 0, connections, noticed, .. } if *end == End::Client => {
+                    Some((*connections, *noticed))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(told, [(u32::from(FLOWS), u32::from(noticed))]);
+    }
+}
+
+#[test]
+fn each_state_of_a_path_that_is_too_narrow_is_told_once() {
+    let mut p = Pair::new(&[narrow(), link()], Config::default(), 1);
+    p.run_for(ms(3000));
+    for n in 0..400 {
+        match n {
+            100 => p.set_up(0, false),
+            250 => p.set_up(0, true),
+            _ => {}
+        }
+        p.device(End::Client, &udp(End::Client, 7, n, 1000), Vnet::default());
+        p.run_for(ms(20));
+    }
+    let told: Vec<State> = p
+        .events
+        .iter()
+        .filter_map(|(end, _, event)| match event {
+            Event::Path { path: 0, state, .. } if *end == End::Client => Some(*state),
+            _ => None,
+        })
+        .collect();
+    let mut once = told.clone();
+    once.dedup();
+    assert_eq!(told, once);
+    assert!(told.ends_with(&[State::TooNarrow, State::Suspect, State::Down, State::TooNarrow]), "{told:?}");
+}
+
 #[test]
 fn both_ends_count_a_connection_alike() {
     let mut p = Pair::new(&[link()], Config::default(), 1);

@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::api::Event;
 use crate::flows::{FlowsStatus, Outage};
-use crate::path::State;
+use crate::path::Path;
 use ropewalk_session::PublicKey;
 use ropewalk_time::Time;
 
@@ -19,7 +19,7 @@ impl Engine {
         let outages = self.shared.outages.take_due(now);
         let has_way = |o: &Outage| {
             let sessions = self.peers_of(&o.peer).filter_map(|id| self.peers.get(&id));
-            sessions.flat_map(|p| p.paths.iter()).any(|p| p.live.state == State::Active)
+            sessions.flat_map(|p| p.paths.iter()).any(Path::is_usable)
         };
         let no_way: Vec<bool> = outages.iter().map(|o| !has_way(o)).collect();
         let counts = self.shared.flows.judge(&outages, &no_way, now);

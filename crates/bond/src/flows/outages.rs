@@ -4,12 +4,15 @@
 //! so that is within the length of the outage. One that lasts is judged while it does.
 
 use crate::path::{Path, PathId, State};
+use crate::wire::MAX_PATHS;
 use core::net::SocketAddr;
 use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 
 /// Outages that are watched at a time; of more, as when all clients of a gateway lose it at once, it is not known who noticed.
 const MOST: usize = 64;
+/// Of these, outages of one peer: who lets paths flap takes no other's place.
+const MOST_OF_ONE: usize = MAX_PATHS;
 /// An outage that lasts is judged after so long.
 const JUDGED_AFTER: Duration = Duration::from_secs(10);
 /// The least time for connections to go on after a path's return.
@@ -61,7 +64,7 @@ impl Default for Outages {
 }
 
 impl Outages {
-    /// A path has another state.
+    /// A path has another state. One that is too narrow answers: it is not dead.
     pub(crate) fn on_state(&mut self, peer: PublicKey, path: &Path, now: Time) {
         let (id, state, heard) = (path.id, path.live.state, path.recv.last_arrival());
         self.note((peer, id, path.route.remote), state, heard, now);
@@ -77,7 +80,7 @@ impl Outages {
         let is_it = |o: &Outage| (o.peer, o.path) == (peer, path) && o.until.is_none();
         let at = self.watched.iter().position(is_it);
         match (state, at) {
-            (State::Suspect | State::Down, None) if self.watched.len() < MOST => {
+            (State::Suspect | State::Down, None) if self.has_room(&peer) => {
                 let (since, was_down) = (heard.max(now - UNUSED), state == State::Down);
                 self.watched.push(Outage { peer, path, remote, since, until: None, was_down });
             }
@@ -91,6 +94,11 @@ impl Outages {
             }
             _ => {}
         }
+    }
+
+    fn has_room(&self, peer: &PublicKey) -> bool {
+        let own = self.watched.iter().filter(|o| o.peer == *peer).count();
+        self.watched.len() < MOST && own < MOST_OF_ONE
     }
 
     /// When [`Outages::take_due`] has something.
@@ -118,9 +126,13 @@ mod tests {
     }
 
     fn tell(outages: &mut Outages, path: u8, state: State, at: u64) {
+        tell_of(PEER, outages, path, state, at);
+    }
+
+    fn tell_of(peer: PublicKey, outages: &mut Outages, path: u8, state: State, at: u64) {
         let remote = SocketAddr::from(([192, 0, 2, 1], 4500));
         let path = PathId::new(path).unwrap();
-        outages.note((PEER, path, remote), state, ms(at - 20), ms(at));
+        outages.note((peer, path, remote), state, ms(at - 20), ms(at));
     }
 
     #[test]
@@ -148,10 +160,15 @@ mod tests {
         tell(&mut outages, 1, State::Suspect, 1000);
         tell(&mut outages, 1, State::Active, 1030);
         assert!(outages.watched.is_empty());
-        for n in 0..100 {
-            tell(&mut outages, 1, State::Down, 2000 + 20 * n);
-            tell(&mut outages, 1, State::Active, 2010 + 20 * n);
-        }
+        let flap = |outages: &mut Outages, peer: u8| {
+            for n in 0..100 {
+                tell_of(PublicKey([peer; 32]), outages, 1, State::Down, 2000 + 20 * n);
+                tell_of(PublicKey([peer; 32]), outages, 1, State::Active, 2010 + 20 * n);
+            }
+        };
+        flap(&mut outages, 2);
+        assert_eq!(outages.watched.len(), MOST_OF_ONE, "there is room for others");
+        (1..9).for_each(|peer| flap(&mut outages, peer));
         assert_eq!(outages.watched.len(), MOST);
         assert_eq!(outages.take_due(ms(5000)).len(), MOST);
         tell(&mut outages, 1, State::Down, 5010);

@@ -188,7 +188,7 @@ impl Mtu {
         }
     }
 
-    /// The kernel or a router says that `size` does not pass; believed only downwards and never below the base (§4.6.1).
+    /// The kernel refuses `size`; believed only downwards (§4.6.1), and below the base only once it has refused probes of that.
     pub(crate) fn on_too_big(&mut self, now: Time, size: u16) {
         if self.probing == Some(BASE) {
             return self.on_probe_lost(now, BASE);

@@ -135,8 +135,10 @@ impl Peer {
     /// What such a path had on its way goes elsewhere; the path is no use before a probe passes.
     fn notice_narrow(&mut self, i: PathId, now: Time, shared: &mut Shared) {
         let p = &mut self.paths[i];
-        let is_narrow = p.state() == State::TooNarrow;
-        if std::mem::replace(&mut p.control.too_narrow_told, is_narrow) == is_narrow {
+        let is_narrow = p.mtu.is_too_narrow();
+        let is_told = std::mem::replace(&mut p.control.too_narrow_told, is_narrow) == is_narrow;
+        // A silent one carries nothing, and its return is told with the state that it has then.
+        if is_told || p.live.state != State::Active {
             return;
         }
         if is_narrow {

@@ -20,7 +20,8 @@ const BULK_MEMORY: Duration = Duration::from_millis(250);
 pub(crate) const URGENT_BYTES_PER_S: u64 = 250_000;
 /// And at once.
 const URGENT_BURST: u64 = 32_768;
-/// A flow that went over is plain until it has been silent for this long, so that it does not flicker between the two flows.
+/// A flow that went over is plain until it has been silent for this long, so that it does not flicker between the two flows. One that had to stand back because
+/// all together went over is plain for this long: it may be a call, which is never silent.
 const FORGIVEN_AFTER: Duration = Duration::from_secs(1);
 
 /// How a packet travels.
@@ -47,6 +48,7 @@ pub(super) struct Flow {
     last_seen: Time,
     budget: Budget,
     over: bool,
+    stands_back_until: Time,
 }
 
 impl Default for Flow {
@@ -65,6 +67,7 @@ impl Default for Flow {
             last_seen: Time::ZERO,
             budget: Budget::full(URGENT_BURST),
             over: false,
+            stands_back_until: Time::ZERO,
         }
     }
 }
@@ -87,11 +90,18 @@ impl Flow {
         if len > SMALL_BYTES && !inner.asks_low_delay() {
             self.last_large = Some(now);
         }
-        if !wants || self.over {
+        if !wants || self.over || now < self.stands_back_until {
             return Class::Ordered;
         }
-        self.over = !self.budget.take(now, u64::from(len), URGENT_BYTES_PER_S, URGENT_BURST) || !all_may();
-        if self.over { Class::Ordered } else { Class::LowLatency }
+        self.over = !self.budget.take(now, u64::from(len), URGENT_BYTES_PER_S, URGENT_BURST);
+        if self.over {
+            return Class::Ordered;
+        }
+        if !all_may() {
+            self.stands_back_until = now + FORGIVEN_AFTER;
+            return Class::Ordered;
+        }
+        Class::LowLatency
     }
 
     fn wants_urgent(&self, inner: &Inner, len: u32, now: Time) -> bool {
@@ -188,6 +198,18 @@ mod tests {
         assert_eq!(f.classify(&inner(17, 1200, 0), 1228, Time::from_millis(2), || true), Class::Ordered);
         assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(3), || true), Class::Ordered);
         assert_eq!(f.classify(&inner(17, 60, 0), 88, Time::from_millis(300), || true), Class::LowLatency);
+    }
+
+    #[test]
+    fn a_call_that_stood_back_for_others_is_in_its_class_again_without_a_silence() {
+        let mut f = Flow::default();
+        let mut call = |ms, all_may: bool| {
+            f.classify(&inner(17, 160, 0), 188, Time::from_millis(ms), || all_may) == Class::LowLatency
+        };
+        assert!(call(0, true) && !call(20, false));
+        let later: Vec<bool> = (2..100).map(|n| call(20 * n, true)).collect();
+        assert_eq!(later.iter().position(|is_urgent| *is_urgent), Some(49), "after a second");
+        assert!(later[49..].iter().all(|is_urgent| *is_urgent));
     }
 
     #[test]

@@ -198,6 +198,24 @@ fn what_is_over_makes_room() {
 }
 
 #[test]
+fn what_is_over_for_longest_makes_room_first() {
+    let mut b = Box { proxy: Proxy::new(Config::new(Policy::Split), 2), ..Box::opened(Policy::Split) };
+    let (syn, answer) = handshake();
+    for key in [1, 0] {
+        for (from, s) in [(End::A, syn), (End::B, answer), (End::A, data(1, 0))] {
+            b.put(key, from, s);
+        }
+        b.put(key, End::A, Segment { flags: Flags::RST, ..data(1, 0) });
+        b.now += Duration::from_secs(1);
+    }
+    assert!(b.put(2, End::A, syn).is_some());
+    assert_eq!([0, 1, 2].map(|key| b.proxy.is_taken(key)), [true, false, true]);
+    assert!(b.put(3, End::A, syn).is_some());
+    assert_eq!([0, 2, 3].map(|key| b.proxy.is_taken(key)), [false, true, true]);
+    assert_eq!(b.put(4, End::A, syn), None, "those that are left live");
+}
+
+#[test]
 fn a_port_that_is_used_again_is_another_connection() {
     let mut b = Box::opened(Policy::Split);
     let (syn, _) = handshake();

@@ -4,6 +4,7 @@
 //! What is kept of a connection is also what it takes to end it: numbers of the sender's last
 //! segment, with which a reset counts at both ends.
 
+use super::overhear::Label;
 use ropewalk_bunch::inner::{self, Inner, TCP};
 use ropewalk_bunch::{Mac, Time};
 use ropewalk_packet::{Flags, Options, Segment, wire};
@@ -25,7 +26,8 @@ type Ends = (u8, SocketAddrV4, SocketAddrV4);
 pub(super) struct Flow {
     /// Its source at the gateway.
     pub outer: SocketAddrV4,
-    /// 802.11 has no number for it, so it has one of its own.
+    /// The number of its last packet, 12 bits: its own, or that of the air where frames are
+    /// overheard.
     pub sequence: u16,
     /// Cell, station and traffic identifier of its frames, where those are overheard.
     pub on_air: Option<(Mac, Mac, u8)>,
@@ -38,6 +40,24 @@ pub(super) struct Flow {
     /// One past the sender's last byte, and what it acknowledged last.
     next: u32,
     acked: u32,
+}
+
+impl Flow {
+    /// Whether a packet with this label is of its session, which is of one cell and class, and comes
+    /// after those before. A label may be made up, by a frame that somebody else sent: with a number
+    /// that was there already the packet would be taken for a repetition.
+    pub(super) fn takes(&mut self, label: &Label) -> bool {
+        let on_air = (label.bssid, label.station, label.tid);
+        let ahead = label.sequence.wrapping_sub(self.sequence) % 4096;
+        let is_next = match self.on_air {
+            None => true,
+            Some(own) => own == on_air && (1..2048).contains(&ahead),
+        };
+        if is_next {
+            (self.on_air, self.sequence) = (Some(on_air), label.sequence);
+        }
+        is_next
+    }
 }
 
 /// All of them.
@@ -249,6 +269,20 @@ mod tests {
     fn sent(flows: &mut Flows, packet: &[u8], second: u64) -> Flow {
         let inner = inner::parse(packet).unwrap();
         flows.out(packet, &inner, Time::from_secs(second)).unwrap().clone()
+    }
+
+    #[test]
+    fn a_number_of_the_air_counts_once_and_forwards() {
+        let mut flows = Flows::new("10.78.0.2".parse().unwrap());
+        let mut flow = sent(&mut flows, &segment("192.168.1.2:40000", Flags::SYN, 0), 1);
+        let label = |sequence| Label { bssid: [1; 6], station: [2; 6], tid: 0, sequence };
+        assert!([4000, 4001, 4095, 0, 7, 1007].iter().all(|n| flow.takes(&label(*n))));
+        // Made up by somebody who heard the frames before; then the next one of the home.
+        assert!([1007, 7, 4000, 3055].iter().all(|n| !flow.takes(&label(*n))));
+        assert!(flow.takes(&label(1008)));
+        assert!(!flow.takes(&Label { tid: 5, ..label(1009) }), "another class");
+        let mut flow = sent(&mut flows, &segment("192.168.1.2:40000", Flags::SYN, 0), 2);
+        assert!(flow.takes(&Label { tid: 5, ..label(3) }), "a new connection");
     }
 
     #[test]

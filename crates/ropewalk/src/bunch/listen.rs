@@ -27,11 +27,16 @@ impl Listener {
     }
 
     /// What it may listen for, if it was told something else before. Its own home's uploads it
-    /// knows.
+    /// knows. Of too many each home has its first ones, so that none takes the place of all.
     pub(super) fn news(&mut self, uploads: &Uploads, own: Ipv4Addr) -> Option<Vec<Audible>> {
         let of_cells = self.cells.iter().filter_map(|cell| uploads.by_cell.get(cell)).flatten();
-        let others = of_cells.filter(|(_, home)| *home != own);
-        let all: Vec<Audible> = others.take(AUDIBLE).map(|(flow, _)| Audible::from(*flow)).collect();
+        let mut others: Vec<&Upload> = of_cells.filter(|u| u.home != own).collect();
+        if others.len() > AUDIBLE {
+            others.sort_by_key(|u| u.rank);
+            others.truncate(AUDIBLE);
+            others.sort_by_key(|u| u.flow);
+        }
+        let all: Vec<Audible> = others.into_iter().map(|u| Audible::from(u.flow)).collect();
         (self.told != all).then(|| {
             self.told.clone_from(&all);
             all
@@ -39,17 +44,28 @@ impl Listener {
     }
 }
 
+/// One that is helped.
+#[derive(Clone, Copy, Debug)]
+struct Upload {
+    flow: Flow,
+    home: Ipv4Addr,
+    /// How many its home has before it.
+    rank: usize,
+}
+
 /// Uploads that are helped, by their cells.
 #[derive(Debug, Default)]
 pub(super) struct Uploads {
-    by_cell: BTreeMap<Mac, Vec<(Flow, Ipv4Addr)>>,
+    by_cell: BTreeMap<Mac, Vec<Upload>>,
 }
 
 impl Uploads {
     pub(super) fn of(flows: impl Iterator<Item = (Flow, Ipv4Addr)>) -> Uploads {
-        let mut by_cell: BTreeMap<Mac, Vec<(Flow, Ipv4Addr)>> = BTreeMap::new();
+        let (mut by_cell, mut of_home) = (BTreeMap::<Mac, Vec<Upload>>::new(), BTreeMap::new());
         for (flow, home) in flows {
-            by_cell.entry(flow.bssid).or_default().push((flow, home));
+            let count = of_home.entry(home).or_insert(0);
+            by_cell.entry(flow.bssid).or_default().push(Upload { flow, home, rank: *count });
+            *count += 1;
         }
         Uploads { by_cell }
     }
@@ -114,6 +130,12 @@ mod tests {
         assert_eq!(listener.news(&Uploads::default(), OTHER), Some(vec![]), "it has ended");
         let many = Uploads::of((0..1000).map(|port| (flow(2, port), HOME)));
         assert_eq!(listener.news(&many, OTHER).unwrap().len(), AUDIBLE);
+        // Somebody has many, before all others' in order.
+        let greedy = (0..256).map(|port| (flow(2, port), HOME));
+        let small = [(flow(4, 1), Ipv4Addr::new(10, 78, 0, 4)), (flow(4, 2), Ipv4Addr::new(10, 78, 0, 5))];
+        let told = listener.news(&Uploads::of(greedy.chain(small)), OTHER).unwrap();
+        assert_eq!(told.len(), AUDIBLE);
+        assert!(small.iter().all(|(flow, _)| told.contains(&Audible::from(*flow))));
         let cells: Vec<Address> = (0..200).map(|n| Address([n; 6])).collect();
         listener.hears(&cells);
         assert_eq!(listener.cells(), CELLS);

@@ -423,11 +423,7 @@ impl Uplink {
         }
         let found = self.searching && state == State::Active;
         self.searching &= !found;
-        self.is_up = match state {
-            State::Active => true,
-            State::Down if self.chosen == Some(path) => false,
-            _ => self.is_up,
-        };
+        self.is_up = carries(state, self.chosen == Some(path)).unwrap_or(self.is_up);
         match state {
             State::Active if found || self.chosen != Some(path) => {
                 self.chosen = Some(path);
@@ -468,6 +464,16 @@ impl Uplink {
     }
 }
 
+/// Whether an uplink carries data now that a path of it, the chosen one or another, has this state;
+/// none: as before.
+fn carries(state: State, is_chosen: bool) -> Option<bool> {
+    match state {
+        State::Active => Some(true),
+        State::Down | State::TooNarrow if is_chosen => Some(false),
+        _ => None,
+    }
+}
+
 fn is_dead(a: &Attempt, now: Time) -> bool {
     a.dead_since.is_some_and(|since| now.since(since) >= DEAD)
 }
@@ -495,6 +501,18 @@ mod tests {
             addresses: vec![address],
         });
         up
+    }
+
+    #[test]
+    fn an_uplink_whose_path_is_dead_or_too_narrow_carries_nothing() {
+        assert_eq!(carries(State::Active, false), Some(true));
+        assert_eq!([State::Down, State::TooNarrow].map(|s| carries(s, true)), [Some(false); 2]);
+        assert_eq!([State::Down, State::TooNarrow].map(|s| carries(s, false)), [None; 2]);
+        assert_eq!(
+            [State::Validating, State::Suspect].map(|s| carries(s, true)),
+            [None; 2],
+            "it may be back"
+        );
     }
 
     #[test]

@@ -314,6 +314,11 @@ fn path(path: &Path) -> Finding {
         "active" => Finding::ok(name, found),
         "suspect" => Finding::warning(name, found, "it is silent just now; look again"),
         "down" => Finding::failed(name, found, "is the link up, and does its network let UDP out?"),
+        "too narrow" => Finding::failed(
+            name,
+            found,
+            "packets of 1280 bytes do not pass: raise the MTU of the tunnel or link that it goes through",
+        ),
         _ => Finding::failed(
             name,
             found,

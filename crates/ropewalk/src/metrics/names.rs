@@ -119,7 +119,7 @@ pub(crate) const PEER: &[Metric<Peer>] = counters_and_gauges! {
 
 /// Of a path; labels `peer`, `id` and `path`.
 pub(crate) const PATH: &[Metric<Path>] = counters_and_gauges! {
-    Gauge "path_usable" "1 while the path is active, 0 while it is not proven, suspect or down" |p| Some(f64::from(u8::from(p.state == "active")));
+    Gauge "path_usable" "1 while the path is active, 0 while it is not proven, suspect, down or too narrow" |p| Some(f64::from(u8::from(p.state == "active")));
     Gauge "path_rtt_seconds" "Smoothed round-trip time" |p| p.rtt_ms.map(|ms| ms / 1e3);
     Gauge "path_min_rtt_seconds" "Smallest round-trip time of the last ten seconds" |p| p.min_rtt_ms.map(|ms| ms / 1e3);
     Gauge "path_jitter_seconds" "Mean deviation of the round-trip time" |p| Some(p.jitter_ms / 1e3);

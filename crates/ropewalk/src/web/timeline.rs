@@ -144,6 +144,17 @@ impl Timeline {
                 Some(outage) => self.over(&outage, at),
                 None => self.add(at, "good", format!("{shown} works")),
             },
+            // It answers, so it is dead no more.
+            "too narrow" => {
+                if let Some(outage) = self.outages.remove(&key) {
+                    self.over(&outage, at);
+                }
+                self.add(
+                    at,
+                    "bad",
+                    format!("{shown} does not pass packets of 1280 bytes: no data goes there"),
+                );
+            }
             _ => {}
         }
     }
@@ -277,6 +288,17 @@ mod tests {
         assert_eq!(texts(&timeline)[0], "wan2 was silent for 0.7 s");
         assert_eq!(timeline.entries().len(), 3);
         assert_eq!(timeline.seen(), 47);
+    }
+
+    #[test]
+    fn a_path_that_is_too_narrow_is_said_and_is_dead_no_more() {
+        let (mut timeline, wall) = (Timeline::default(), |ns: u64| ns as f64 / 1e9);
+        timeline.take(&[state(10, "wan2", "down"), state(20, "wan2", "too narrow")], false, wall);
+        let narrow = "wan2 does not pass packets of 1280 bytes: no data goes there";
+        assert_eq!(texts(&timeline), [narrow, "wan2 was dead for 1.0 s"]);
+        assert!(timeline.entries().iter().all(|e| !e.lasts) && timeline.outages.is_empty());
+        timeline.take(&[state(30, "wan2", "active")], false, wall);
+        assert_eq!(texts(&timeline)[0], "wan2 works");
     }
 
     fn outage(seq: u64, since_ms: u64, connections: u32, noticed: u32) -> Happened {

@@ -26,8 +26,8 @@ pub(super) fn frame(
         return Some(Frame { bssid: cell, station, tid: 0, sequence: flow.sequence, home: true });
     };
     let label = air.number(packet, now)?;
-    let on_air = (label.bssid, label.station, label.tid);
-    // A session is of one cell and class; what comes by another goes its ordinary way.
+    // What is none of its session goes its ordinary way.
+    let is_next = flow.takes(&label);
     let frame = Frame {
         bssid: label.bssid,
         station: label.station,
@@ -35,7 +35,7 @@ pub(super) fn frame(
         sequence: label.sequence,
         home: true,
     };
-    (*flow.on_air.get_or_insert(on_air) == on_air).then_some(frame)
+    is_next.then_some(frame)
 }
 
 impl Daemon<'_> {

@@ -477,13 +477,12 @@ impl Gateway {
     fn may_be_home(&mut self, tunnel: Tunnel, m: &Register, known: Option<u32>) -> bool {
         let Some(peer) = self.peers.get(&tunnel) else { return false };
         let Some(home) = peer.behind else { return true };
+        let has_address = m.outer.is_some_and(|o| *o.ip() == home.address);
+        let has_cell = m.flow.bssid == home.cell
+            || peer.on_air && has_address && self.cells.claim(m.flow.bssid, peer.who);
+        self.counts.cells_of_others += u64::from(peer.on_air && has_address && !has_cell);
         let session = known.and_then(|id| self.sessions.get(&id));
-        let is_its_address = m.outer.is_some_and(|o| *o.ip() == home.address)
-            && session.is_none_or(|s| *s.outer.ip() == home.address);
-        let is_its_cell = m.flow.bssid == home.cell
-            || peer.on_air && is_its_address && self.cells.claim(m.flow.bssid, peer.who);
-        self.counts.cells_of_others += u64::from(peer.on_air && is_its_address && !is_its_cell);
-        is_its_address && is_its_cell
+        has_address && has_cell && session.is_none_or(|s| *s.outer.ip() == home.address)
     }
 
     fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {

@@ -269,7 +269,7 @@ impl World {
         World::in_the_end("it is over at the other, too", || self.serves(second) && self.holds(second));
         World::in_the_end("and the first has nobody to hold", || !self.holds(first));
         assert_eq!(ropewalk(&["drain", "--off", "--state", &drained]).0, 0);
-        self.with_store(&["quota", "set", "alice", "1GB"]);
+        self.with_store(&["quota", "set", "alice", "1TB"]);
         World::in_the_end("raised, it is lifted", || !self.holds(second));
     }
 

@@ -33,6 +33,8 @@ struct Net {
 fn net(name: &str, clients: &[&'static str]) -> Net {
     let topology = Topology::new().unwrap();
     let (gateway, visitor) = (topology.namespace("gateway").unwrap(), topology.namespace("visitor").unwrap());
+    // The filter is strict at all interfaces that come, the bond's among them, as on many machines.
+    gateway.sysctl("net.ipv4.conf.default.rp_filter", "1").unwrap();
     let cable = |other: &Namespace, n: usize| {
         let (device, at) = (format!("wan{n}"), |end: u8| format!("10.1.{n}.{end}/24"));
         topology.veth((other, End::new("wan1", [at(1)])), (&gateway, End::new(&device, [at(2)]))).unwrap();

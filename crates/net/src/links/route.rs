@@ -43,6 +43,8 @@ pub(crate) fn route_of(
     destination: IpAddr,
 ) -> Result<Option<(u32, u32, Option<IpAddr>)>, LinkError> {
     let mut request = lookup(0, destination);
+    // Without it IPv4 names the main table, whichever it was (net/ipv4/route.c, `inet_rtm_getroute`).
+    request.header.flags |= RouteFlags::LookupTable;
     request.attributes.truncate(1);
     request.attributes.push(RouteAttribute::Mark(mark));
     let route = match Netlink::open()?.get(RouteNetlinkMessage::GetRoute(request)) {

@@ -104,6 +104,7 @@ pub fn leave_by(journal: &mut Journal, before: Option<&Exits>, exits: &Exits) ->
         journal.changes().iter().filter(ours).filter(|c| !wanted.contains(c)).cloned().collect();
     // The newest first, so the rule that holds all back goes last.
     gone.iter().rev().try_for_each(|change| journal.undo(change))?;
+    sysctl::reverse_path_by_mark(journal, &exits.device)?;
     for exit in before.into_iter().flat_map(|b| &b.exits) {
         if !exits.exits.iter().any(|e| e.interface == exit.interface) {
             sysctl::reverse_path_again(journal, &exit.interface)?;
@@ -209,11 +210,18 @@ impl Exits {
         let stays = |n: &IpNet| format!("    {} daddr {} accept\n", version(n.addr()), n.trunc());
         // One rule each: in a set they must not overlap.
         let inside: String = self.inside.iter().map(stays).collect();
+        // Reverse path filtering asks by the mark for the way back: the main table has it. Marks of
+        // others stay.
+        let comes = |n: &IpNet| {
+            format!("    iifname != {device} meta mark 0 ip daddr {} meta mark set {GROUP_MARK}\n", n.trunc())
+        };
+        let coming: String = self.inside.iter().filter(|n| n.addr().is_ipv4()).map(comes).collect();
         let known = self.only_known();
         let (behind, clients) = (self.behind(), self.clients("ip") + &self.clients("ip6"));
         format!(
             "  chain exits {{\n\
              \x20   type filter hook prerouting priority -80; policy accept;\n\
+             {coming}\
              \x20   iifname != {device} accept\n\
              \x20   meta mark {GROUP_MARK} accept\n\
              \x20   meta mark set {EXIT_MARK}\n\
@@ -357,6 +365,8 @@ mod tests {
         let rules = exits().rules();
         let place = |line: &str| rules.find(line).unwrap_or_else(|| panic!("{line}\n{rules}"));
         let order = [
+            "iifname != \"rw0\" meta mark 0 ip daddr 10.77.0.0/24 meta mark set 29287\n",
+            "iifname != \"rw0\" meta mark 0 ip daddr 192.168.0.0/16 meta mark set 29287\n",
             "iifname != \"rw0\" accept\n",
             "meta mark 29287 accept\n",
             "meta mark set 1919221760\n",

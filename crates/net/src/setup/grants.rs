@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::conntrack::{self, Flow};
 use super::global::GLOBAL_MARK;
 use super::rule::{Rule, RuleKind};
-use super::sysctl::{forward_no_more, forwarding};
+use super::sysctl::{forward_no_more, forwarding, reverse_path_by_mark};
 use super::{Change, Journal, SetupError};
 use crate::command::Tool;
 use crate::nft::{Nft, quoted, table_name};
@@ -150,7 +150,7 @@ fn hold_back(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Resu
             journal.undo(rule)?;
         }
     }
-    Ok(())
+    reverse_path_by_mark(journal, &grants.device)
 }
 
 /// The table: replaced in one step, and gone where it has no rules.
@@ -283,8 +283,8 @@ impl Grants {
         chain("ended", "filter hook forward priority -10", &rules)
     }
 
-    /// Marks what members of a group send each other, and answers from forwarded ports where they
-    /// would be held back.
+    /// Marks what members of a group send each other, and what goes through forwarded ports where
+    /// that would be held back.
     fn between(&self) -> String {
         let device = quoted(&self.device);
         let mut rules = String::new();
@@ -303,6 +303,15 @@ impl Grants {
         if self.closed().is_some() {
             rules.push_str(&format!(
                 "    iifname {device} ct direction reply ct status dnat meta mark set {GROUP_MARK}\n"
+            ));
+        }
+        // Reverse path filtering asks by the mark for the way back to a visitor.
+        let to: BTreeSet<&IpAddr> =
+            self.forwards.iter().map(|f| &f.address).filter(|a| a.is_ipv4()).collect();
+        if self.closed[0] && !to.is_empty() {
+            let to = to.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            rules.push_str(&format!(
+                "    iifname != {device} meta mark 0 ip daddr {{ {to} }} ct status dnat meta mark set {GROUP_MARK}\n"
             ));
         }
         // Whoever marks packets for another purpose must open no way.
@@ -525,6 +534,9 @@ mod tests {
         assert!(!grants.rules().contains("chain open"), "{}", grants.rules());
         let answers = "iifname \"rw0\" ct direction reply ct status dnat meta mark set 29287\n";
         assert!(grants.rules().contains(answers), "no way for what others translate: {}", grants.rules());
+        let visitors =
+            "iifname != \"rw0\" meta mark 0 ip daddr { 10.77.0.2 } ct status dnat meta mark set 29287\n";
+        assert!(grants.rules().contains(visitors), "reverse path filtering: {}", grants.rules());
         grants.global = Some("fd77::/64".parse().unwrap());
         let line = "iifname != \"rw0\" ip6 daddr fd77::2 udp dport 80 meta mark set 29238\n";
         let rules = grants.rules();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::rule::{Rule, RuleKind};
 use super::{Change, Journal, SetupError};
 
 /// A setting, its value before and the value it gets.
@@ -70,6 +71,11 @@ pub(super) fn forward_no_more(journal: &mut Journal, v6: bool) -> Result<(), Set
         false => key == "ipv4/ip_forward",
         true => key == "ipv6/conf/all/forwarding" || key.ends_with("/accept_ra"),
     };
+    take_back(journal, ours)
+}
+
+/// Takes settings back early.
+fn take_back(journal: &mut Journal, ours: impl Fn(&str) -> bool) -> Result<(), SetupError> {
     let made = journal.changes().iter().filter(|c| matches!(c, Change::Sysctl(s) if ours(&s.key)));
     let made: Vec<Change> = made.cloned().collect();
     made.iter().rev().try_for_each(|change| journal.undo(change))
@@ -90,9 +96,28 @@ pub fn reverse_path(journal: &mut Journal, interface: &str) -> Result<(), SetupE
 /// Takes [`reverse_path`] back for an interface.
 pub(super) fn reverse_path_again(journal: &mut Journal, interface: &str) -> Result<(), SetupError> {
     let ours = format!("ipv4/conf/{interface}/rp_filter");
-    let made = journal.changes().iter().filter(|c| matches!(c, Change::Sysctl(s) if s.key == ours));
-    let made: Vec<Change> = made.cloned().collect();
-    made.iter().rev().try_for_each(|change| journal.undo(change))
+    take_back(journal, |key| key == ours)
+}
+
+/// Lets IPv4 answers in to clients while rules of routing hold back what comes from the bond's
+/// `device` without a mark, and takes that back where there are none. Reverse path filtering (RFC
+/// 3704) looks for the way back as if the answer came from there, and without a mark unless
+/// `src_valid_mark` is set (net/ipv4/fib_frontend.c, `__fib_validate_source`).
+pub(super) fn reverse_path_by_mark(journal: &mut Journal, device: &str) -> Result<(), SetupError> {
+    const KEY: &str = "ipv4/conf/all/src_valid_mark";
+    let holds_back = |change: &Change| match change {
+        Change::Rule(Rule { v6: false, does, .. }) => {
+            matches!(does, RuleKind::InToNowhere { .. } | RuleKind::InToUnreachable { .. })
+        }
+        _ => false,
+    };
+    if journal.changes().iter().any(holds_back) {
+        plan(journal, KEY.into(), "1")?;
+        // A client's mark leads to its exit and not back to it; the engine checks its address.
+        return reverse_path(journal, device);
+    }
+    reverse_path_again(journal, device)?;
+    take_back(journal, |key| key == KEY)
 }
 
 /// Connection tracking does not call segments invalid whose numbers it did not expect: a proxy in

@@ -46,6 +46,7 @@ pub struct Way {
 /// The kernel does not answer. Ways that there are not lead nowhere.
 pub fn find_ways(journal: &mut Journal, exits: &Exits) -> Result<Vec<Way>, SetupError> {
     exits.keep_rules()?;
+    sysctl::reverse_path_by_mark(journal, &exits.device)?;
     let links = links::list().map_err(failed)?;
     let mut ways = Vec::new();
     for exit in &exits.exits {

@@ -44,10 +44,9 @@ fn exits(name: &str, clients: &[&'static str]) -> Exits {
     let first = "ip address add fd09::2/64 dev wan9 nodad; ip route add default via 10.1.9.1; \
                  ip -6 route add default via fd09::1";
     net.gateway.shell(first).unwrap();
+    // Answers by wan8 come from where the gateway's own way is another, and are filtered strictly.
     let exits = Exits { net, other };
     exits.second();
-    // Answers by wan8 come from where the gateway's own way is another.
-    exits.net.gateway.sysctl("net.ipv4.conf.wan8.rp_filter", "1").unwrap();
     exits
 }
 
@@ -105,7 +104,8 @@ impl Exits {
 fn settings(gateway: &Namespace) -> String {
     let all = "nft list ruleset; ip rule; ip -6 rule; ip route show table all | grep 1919221 || true; \
                ip -6 route show table all | grep 1919221 || true; \
-               sysctl net.ipv4.ip_forward net.ipv6.conf.all.forwarding net.ipv4.conf.wan8.rp_filter";
+               sysctl net.ipv4.ip_forward net.ipv6.conf.all.forwarding \
+               net.ipv4.conf.wan8.rp_filter net.ipv4.conf.all.src_valid_mark";
     gateway.shell(all).unwrap()
 }
 
@@ -139,6 +139,14 @@ fn a_client_leaves_by_its_exit_and_by_no_other() {
     net.done("forward add alice tcp 8080 --to 80");
     let web = exits.client(0).run(|| TcpListener::bind("0.0.0.0:80").unwrap()).unwrap();
     assert_eq!(net.visit(&web, 8080).as_deref(), Some("10.1.9.1"));
+
+    // Its router goes, and the way by it, though the interface stays.
+    net.gateway.shell("ip route del default dev wan8").unwrap();
+    let ways = || net.gateway.shell("ip route show table all | grep 1919221 || true").unwrap();
+    eventually("the way goes with its router", || ways().is_empty());
+    assert!(exits.leaves(0, BOTH[0]).is_err(), "without her router");
+    exits.second();
+    eventually("her router is back", || exits.is(0, BOTH[0], "wan8", "10.1.8.2"));
 
     // The interface goes: nothing of hers leaves by the other, and that is said.
     net.gateway.ip(&["link set wan8 down"]).unwrap();

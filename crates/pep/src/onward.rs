@@ -33,12 +33,15 @@ pub(crate) struct Piece {
     sent_at: Option<Time>,
     repeated: bool,
     selected: bool,
+    /// It was selected once, whatever a timeout made of that.
+    told: bool,
     lost: bool,
 }
 
 impl Piece {
     pub(crate) fn new(range: Range<u64>, flags: Flags, urgent: u16, ecn: Ecn) -> Piece {
-        Piece { range, flags, urgent, ecn, sent_at: None, repeated: false, selected: false, lost: false }
+        let (sent_at, repeated, selected, told, lost) = (None, false, false, false, false);
+        Piece { range, flags, urgent, ecn, sent_at, repeated, selected, told, lost }
     }
 
     fn bytes(&self) -> u64 {
@@ -186,21 +189,32 @@ impl Onward {
         let mut newly = 0;
         for piece in &mut self.pieces {
             let within = |r: &Range<u64>| r.start <= piece.range.start && piece.range.end <= r.end;
-            if piece.selected || !(piece.range.end <= ack || selected.iter().any(within)) {
+            let acked = piece.range.end <= ack;
+            if piece.selected || !(acked || selected.iter().any(within)) {
                 continue;
             }
             let Some(sent_at) = piece.sent_at else { continue };
             piece.selected = true;
+            // A selection that a timeout forgot is told again: nothing arrived, and no round trip.
+            let told = core::mem::replace(&mut piece.told, true);
+            if told && !acked {
+                continue;
+            }
             newly += piece.range.end - piece.range.start;
             self.arrived = self.arrived.max(Some((sent_at, piece.range.end)));
-            if !piece.repeated {
+            if !piece.repeated && !told {
                 let sample = now.since(sent_at);
                 self.rtt = Some(self.rtt.map_or(sample, |old| (old * 7 + sample) / 8));
             }
         }
+        let before = self.pieces.len();
         self.pieces.retain(|p| p.range.end > ack);
+        // What arrives behind the first piece is no sign that the first one passes.
+        if self.pieces.len() < before {
+            self.timeouts = 0;
+        }
         if newly > 0 {
-            (self.timeouts, self.timer_from) = (0, now);
+            self.timer_from = now;
             if ack >= self.recovery_until {
                 self.grow(newly);
             }

@@ -306,6 +306,58 @@ fn a_way_that_gets_shorter_stops_nothing() {
     assert_eq!(parts(&w.sender(data(2811, 1400))), [(2811, 1400, 0, false)]);
 }
 
+/// An acknowledgement of `at` that selects `range`.
+fn selection(at: u32, range: core::ops::Range<u32>) -> Segment {
+    let mut sack = SackBlocks::default();
+    sack.push((S_ISN.wrapping_add(range.start), S_ISN.wrapping_add(range.end)));
+    let plain = ack(at, 1000);
+    Segment { options: Options { sack, ..plain.options }, ..plain }
+}
+
+/// Starts and lengths of what goes to the receiver.
+fn lengths(out: &[Output]) -> Vec<(u32, u32)> {
+    to_receiver(out).iter().map(|s| (s.seq.wrapping_sub(S_ISN), s.payload_bytes)).collect()
+}
+
+/// A connection with a window for some segments of 1000 bytes.
+fn wide() -> Wire {
+    let mut w = Wire::opened(Policy::Split, Options { mss: Some(1000), ..syn_options() }, 1000);
+    w.receiver(ack(1, 1000));
+    w
+}
+
+/// The receiver says its selections in every answer, also to what is no data, such as a probe.
+#[test]
+fn what_was_selected_before_a_timeout_is_no_progress_after_it() {
+    let mut w = wide();
+    assert_eq!(lengths(&w.sender(data(1, 1000))), [(1, 1000)]);
+    assert_eq!(lengths(&w.sender(data(1001, 1000))), [(1001, 1000)]);
+    w.now = Time::from_millis(10);
+    w.receiver(selection(1, 1001..2001));
+    let again = lengths(&w.run(Time::from_millis(300)));
+    assert_eq!(again, [(1, 1000), (1, 1000)], "late, and by the first timeout");
+    w.receiver(selection(1, 1001..2001));
+    assert_eq!(lengths(&w.run(Time::from_millis(700))), [(1, 512), (513, 488)], "by the second, cut");
+    // Nor is it a round trip: the next timeout is as short as one of 10 ms makes it.
+    w.run(Time::from_secs(5));
+    w.receiver(selection(1, 1001..2001));
+    w.receiver(ack(2001, 1000));
+    assert_eq!(lengths(&w.sender(data(2001, 500))), [(2001, 500)]);
+    assert_eq!(lengths(&w.run(Time::from_millis(5250))), [(2001, 500)]);
+}
+
+#[test]
+fn what_arrives_behind_a_long_piece_does_not_keep_it_whole() {
+    let mut w = wide();
+    assert_eq!(lengths(&w.sender(data(1, 900))), [(1, 900)]);
+    assert_eq!(lengths(&w.run(Time::from_millis(1500))), [(1, 900)], "the first timeout");
+    assert_eq!(lengths(&w.sender(data(901, 50))), [(901, 50)]);
+    w.now = Time::from_millis(1510);
+    assert_eq!(lengths(&w.receiver(selection(1, 901..951))), [(1, 900)], "late");
+    let cut = lengths(&w.run(Time::from_millis(2000)));
+    assert_eq!(cut, [(1, 512), (513, 388), (901, 50)], "the second timeout");
+}
+
 #[test]
 fn more_than_a_few_timestamps_wait_and_each_is_echoed() {
     let stamps = |value, echo| Some(Timestamps { value, echo });

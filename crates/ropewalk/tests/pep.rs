@@ -11,10 +11,10 @@ use common::{BINARY, SOON, States, eventually, root, scrape};
 use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Process, Topology};
 use rustix::process::Signal;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroU32;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SERVERS: [&str; 2] = ["10.2.0.2:7000", "[fd02::2]:7000"];
 /// Bytes of a transfer, each way.
@@ -182,6 +182,45 @@ fn a_way_behind_the_router_that_gets_shorter_stops_no_connection() {
     });
     let said = says(&mut proxy);
     assert!(!said.contains("sent again 0 B") && said.ends_with("reset 0"), "{said}");
+}
+
+/// Says a byte every so often until the other closes; what came.
+fn talk(mut stream: TcpStream) -> Vec<u8> {
+    stream.set_nodelay(true).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    let (begun, mut all, mut part) = (Instant::now(), Vec::new(), vec![0; 65_536]);
+    loop {
+        assert!(begun.elapsed() < PATIENCE, "{} bytes came", all.len());
+        stream.write_all(b".").unwrap();
+        match stream.read(&mut part) {
+            Ok(0) => return all,
+            Ok(n) => all.extend_from_slice(&part[..n]),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+        }
+    }
+}
+
+#[test]
+fn a_long_packet_that_no_longer_passes_is_cut_while_short_ones_do() {
+    if !root() {
+        return;
+    }
+    let net = net("pep-talk");
+    let _proxy = net.start("split");
+    let listener = net.listener(SERVERS[0]);
+    let bytes = pattern(7);
+    let (long, short) = bytes[..1650].split_at(1400);
+    std::thread::scope(|scope| {
+        let there = scope.spawn(|| talk(listener.accept().unwrap().0));
+        let mut stream = net.connect(SERVERS[0]);
+        stream.set_nodelay(true).unwrap();
+        net.router.ip(&["link set wan mtu 1300"]).unwrap();
+        stream.write_all(long).unwrap();
+        // The server selects these, and says so in each byte of its own.
+        short.chunks(50).for_each(|part| stream.write_all(part).unwrap());
+        stream.shutdown(Shutdown::Write).unwrap();
+        assert!(there.join().unwrap() == bytes[..1650], "what the client sent");
+    });
 }
 
 #[test]

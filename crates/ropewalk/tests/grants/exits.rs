@@ -142,7 +142,7 @@ fn a_client_leaves_by_its_exit_and_by_no_other() {
 
     // Its router goes, and the way by it, though the interface stays.
     net.gateway.shell("ip route del default dev wan8").unwrap();
-    let ways = || net.gateway.shell("ip route show table all | grep 1919221 || true").unwrap();
+    let ways = || net.gateway.shell("ip -4 route show table all | grep 1919221 || true").unwrap();
     eventually("the way goes with its router", || ways().is_empty());
     assert!(exits.leaves(0, BOTH[0]).is_err(), "without her router");
     exits.second();

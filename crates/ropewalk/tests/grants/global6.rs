@@ -103,7 +103,9 @@ fn the_world_sees_a_clients_address_and_reaches_it_where_a_port_is_forwarded() {
     gateway.kill();
     gateway.wait(SOON).unwrap();
     let mut gateway = net.serve_with(&ROUTED);
-    eventually("the client is back", || reaches(&net.visitor, "2001:db8:1::2"));
+    // A client that says nothing notices in 20 s that the gateway has forgotten it.
+    let both_ways = || reaches(alice, "2001:db8:9::1") && reaches(&net.visitor, "2001:db8:1::2");
+    eventually("the client is back", both_ways);
     assert_eq!(seen(&net, alice, "2001:db8:9::1").to_string(), "2001:db8:1::2");
     gateway.stop();
     assert_eq!(settings(&net.gateway), before);

@@ -144,7 +144,8 @@ pub enum Event {
         /// What it is now.
         state: State,
     },
-    /// A path was dead, or is, and it is known who noticed ([`crate::flows`]). It comes some time after the path's return.
+    /// A path was dead, or is, and it is known who noticed ([`crate::flows`]). It comes some time
+    /// after the path's return.
     Outage {
         /// The peer's key.
         peer: PublicKey,

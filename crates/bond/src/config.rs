@@ -66,7 +66,8 @@ pub struct Config {
     pub idle_timeout: Duration,
     /// Most clients at once, half-open ones included.
     pub max_peers: usize,
-    /// Connections that are counted ([`crate::flows`]), all peers' together; the least recently used make room. 0: none. 4096 take a megabyte.
+    /// Connections that are counted ([`crate::flows`]), all peers' together; the least recently
+    /// used make room. 0: none. 4096 take a megabyte.
     pub flows: usize,
     /// Handshake limits of a gateway.
     pub responder: ResponderConfig,

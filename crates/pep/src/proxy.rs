@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// pass as they came.
 const IDLE: Duration = Duration::from_secs(300);
 /// A connection that an end has reset is remembered as long as the other may still speak. Of one
-/// that was reset from here both ends may have missed it, and are told again for as long as [`IDLE`].
+/// that was reset from here both ends may have missed it, and are told again for as long as
+/// [`IDLE`].
 const GONE: Duration = Duration::from_secs(10);
 
 /// What a driver is to do, by connection.

@@ -1,5 +1,5 @@
-//! The bodies of the fuzz targets `bunch`, `control`, `config` and `state` (`tests/fuzz/`). Each takes any
-//! bytes and panics only where the program breaks a promise.
+//! The bodies of the fuzz targets `bunch`, `control`, `config` and `state` (`tests/fuzz/`). Each
+//! takes any bytes and panics only where the program breaks a promise.
 
 use crate::config::File;
 use crate::control::protocol::{Request, Response};
@@ -37,8 +37,8 @@ pub fn control(data: &[u8]) {
     }
 }
 
-/// What comes by the TCP connection of a bunch's tunnel before it is known whose it is, and what the
-/// daemons tell each other.
+/// What comes by the TCP connection of a bunch's tunnel before it is known whose it is, and what
+/// the daemons tell each other.
 pub fn bunch(data: &[u8]) {
     crate::bunch::fuzz(data);
 }

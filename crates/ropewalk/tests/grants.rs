@@ -1,5 +1,5 @@
-//! What a gateway grants to its clients: ports, groups, caps; and their quotas. Needs root; without it the tests pass
-//! and say so.
+//! What a gateway grants to its clients: ports, groups, caps; and their quotas. Needs root; without
+//! it the tests pass and say so.
 //!
 //! ```text
 //!   alice 10.1.1.1 ──┐

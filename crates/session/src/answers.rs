@@ -1,10 +1,12 @@
 //! The INITs of the last seconds, so that one sent again costs no work: it gets the same answer again.
 //!
-//! This is for the client whose RESPONSE was lost, and it makes most replays harmless: one INIT from one network makes
-//! one pending session, however often it arrives while the gateway remembers it.
+//! This is for the client whose RESPONSE was lost, and it makes most replays harmless: one INIT
+//! from one network makes one pending session, however often it arrives while the gateway remembers
+//! it.
 //!
-//! There is an answer for each network that has shown itself by a cookie. Who sees an INIT on its way and is first
-//! with a copy under a cookie of his own gets an answer, whose keys he may push out; the client does not get that one.
+//! There is an answer for each network that has shown itself by a cookie. Who sees an INIT on its
+//! way and is first with a copy under a cookie of his own gets an answer, whose keys he may push
+//! out; the client does not get that one.
 
 use core::time::Duration;
 use std::net::{IpAddr, SocketAddr};
@@ -17,14 +19,15 @@ use ropewalk_time::Time;
 /// Places of one hash: answers to copies of one INIT that stand beside each other, as offers to one
 /// client do.
 const WAYS: usize = 4;
-/// Hashes. With [`WAYS`] 1024 INITs are remembered at most, of some 250 bytes each with their answers, and of fewer
-/// than 600.
+/// Hashes. With [`WAYS`] 1024 INITs are remembered at most, of some 250 bytes each with their
+/// answers, and of fewer than 600.
 const PLACES: usize = 256;
 
 /// Longer than a client sends an INIT again, for those that were long on their way.
 const KEPT: Duration = INIT_LIFETIME.saturating_add(Duration::from_secs(5));
 
-/// The network of an address: an IPv4 address or an IPv6 /64, for who has one /64 has all addresses of it.
+/// The network of an address: an IPv4 address or an IPv6 /64, for who has one /64 has all addresses
+/// of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Network([u8; 16]);
 
@@ -64,8 +67,8 @@ struct Known {
     answer: Option<Box<[u8]>>,
 }
 
-/// A table with a few places for each hash, and mac1 is the hash. Who floods can push answers out of it; the owners'
-/// next INIT is then handled anew.
+/// A table with a few places for each hash, and mac1 is the hash. Who floods can push answers out
+/// of it; the owners' next INIT is then handled anew.
 pub(super) struct Answers(Box<[[Option<Known>; WAYS]]>);
 
 impl Answers {
@@ -73,8 +76,8 @@ impl Answers {
         Answers((0..PLACES).map(|_| [const { None }; WAYS]).collect())
     }
 
-    /// What is known of the INIT with this `tag`. An answer for a network that has shown nothing is for all: by a
-    /// cookie nobody can push out its keys alone.
+    /// What is known of the INIT with this `tag`. An answer for a network that has shown nothing is
+    /// for all: by a cookie nobody can push out its keys alone.
     pub(super) fn find(&self, tag: &InitTag, now: Time) -> Found<'_> {
         let all = self.0[place(&tag.mac1)].iter().flatten();
         let known = || all.clone().filter(|known| known.tag.mac1 == tag.mac1 && now < known.expires);

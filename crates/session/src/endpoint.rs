@@ -38,8 +38,9 @@ pub enum Host {
     Name(HostName),
 }
 
-/// A host name that was checked: labels of 1 to 63 letters, digits, '-' and '_' between dots, none of which begins or
-/// ends with '-' (RFC 952, RFC 1123 §2.1; the underscore because people have such names), 253 bytes at most.
+/// A host name that was checked: labels of 1 to 63 letters, digits, '-' and '_' between dots, none
+/// of which begins or ends with '-' (RFC 952, RFC 1123 §2.1; the underscore because people have
+/// such names), 253 bytes at most.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostName(Box<str>);
 
@@ -47,8 +48,8 @@ impl HostName {
     /// Checks `name`.
     ///
     /// # Errors
-    /// [`EndpointError::Hyphen`] if a label begins or ends with '-', [`EndpointError::Host`] if it is no host name for
-    /// another reason.
+    /// [`EndpointError::Hyphen`] if a label begins or ends with '-', [`EndpointError::Host`] if it
+    /// is no host name for another reason.
     pub fn new(name: &str) -> Result<HostName, EndpointError> {
         let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         let label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(letter);

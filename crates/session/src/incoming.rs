@@ -19,7 +19,8 @@ use super::wire::{
 use super::x25519::{self, Secret};
 use super::{PublicKey, Refusal, StaticKey};
 
-/// Names one INIT from one network among those of the last seconds, for [`super::Responder::remember`].
+/// Names one INIT from one network among those of the last seconds, for
+/// [`super::Responder::remember`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InitTag {
     pub(super) mac1: Mac,

@@ -66,10 +66,11 @@ pub enum DropReason {
 pub enum Verdict {
     /// Nothing.
     Drop(DropReason),
-    /// Under load, or copies of it came from networks that have shown themselves and this one has not: send this
-    /// COOKIE back to where the INIT came from.
+    /// Under load, or copies of it came from networks that have shown themselves and this one has
+    /// not: send this COOKIE back to where the INIT came from.
     Cookie(Vec<u8>),
-    /// It was answered before, for the network that it came from or for anybody: send the same RESPONSE again, to where this copy came from.
+    /// It was answered before, for the network that it came from or for anybody: send the same
+    /// RESPONSE again, to where this copy came from.
     Again(Vec<u8>),
     /// It came before and is worked on: when there is an answer, send it to where this copy came from, too.
     Wait(InitTag),
@@ -77,7 +78,8 @@ pub enum Verdict {
     Read(Box<Reading>),
 }
 
-/// A gateway that listens. Its memory has a bound: some 250 KB, 600 KB at most, most of it answers to remember.
+/// A gateway that listens. Its memory has a bound: some 250 KB, 600 KB at most, most of it answers
+/// to remember.
 pub struct Responder {
     local: StaticKey,
     macs: MacKeys,

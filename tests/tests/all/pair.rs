@@ -299,7 +299,8 @@ fn a_path_that_swallows_large_datagrams_is_found_out() {
     assert!((1380..=1400).contains(&mtu), "{mtu}");
 }
 
-/// Neither at the start nor under load does a path that passes less than IPv6's least take data with it.
+/// Neither at the start nor under load does a path that passes less than IPv6's least take data
+/// with it.
 #[test]
 fn a_path_that_does_not_pass_the_least_size_carries_no_data_and_says_so() {
     let state = |p: &Pair, path: usize| p.client.status(p.now).peers[0].paths[path].state;

@@ -119,7 +119,8 @@ fn the_gateway_keeps_to_the_device_mtu_that_the_client_says_later() {
 
 const FLOWS: u16 = 14;
 
-/// Fourteen calls each way for some seconds, while path 0 is dead for one of them: of each end how many connections were delivering, and how many noticed.
+/// Fourteen calls each way for some seconds, while path 0 is dead for one of them: of each end how
+/// many connections were delivering, and how many noticed.
 fn who_notices(links: &[LinkSpec]) -> [(u32, u32); 2] {
     let mut p = Pair::new(links, Config::default(), 1);
     p.run_for(ms(1500));
@@ -164,7 +165,8 @@ fn narrow() -> LinkSpec {
     LinkSpec { mtu_blackhole: Some(1100), ..link() }
 }
 
-/// Downloads that nobody answers, and that end with a path: they are at their end, or nothing can come.
+/// Downloads that nobody answers, and that end with a path: they are at their end, or nothing can
+/// come.
 #[test]
 fn a_path_that_is_too_narrow_is_no_way_on() {
     for (other, noticed) in [(narrow(), FLOWS), (link(), 0)] {

@@ -92,7 +92,8 @@ impl Engine {
         }
     }
 
-    /// Changes what can be changed while running: scheduler, controller of new paths, limits, how many connections are counted.
+    /// Changes what can be changed while running: scheduler, controller of new paths, limits, how
+    /// many connections are counted.
     ///
     /// A scheduler that goes by the links' completions cannot take over from another, or another from it: the one in force stays.
     pub fn reconfigure(&mut self, mut config: Config) {

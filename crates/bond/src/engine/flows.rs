@@ -8,7 +8,8 @@ use ropewalk_session::PublicKey;
 use ropewalk_time::Time;
 
 impl Engine {
-    /// The connections of late with the highest rates, `most` of them. Allocates; not for the hot path.
+    /// The connections of late with the highest rates, `most` of them. Allocates; not for the hot
+    /// path.
     pub fn flows(&self, most: usize, now: Time) -> FlowsStatus {
         let keys: Vec<PublicKey> = self.peers.values().map(|p| p.key()).collect();
         self.shared.flows.status(keys.iter(), most, now)

@@ -10,7 +10,8 @@ use ropewalk_time::{Duration, Time};
 /// Rates are over this long.
 const RATE_OVER: Duration = Duration::from_secs(1);
 
-/// Whose connection it is, in eight bytes of a public key: what else has these would have to be looked for.
+/// Whose connection it is, in eight bytes of a public key: what else has these would have to be
+/// looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Whose(u64);
 

@@ -1,7 +1,9 @@
 //! Who has what: the connections that packets belong to, counted at both ends of a bond.
 //!
-//! A bounded table (`table`) has an entry for each five-tuple of late. Each packet of a device, or for one, costs a look at it; a super-packet of 64 KiB costs one
-//! too. What an entry counts is in `entry`, when its packets come and when they fail to in `pauses`, and which paths were dead meanwhile in `outages`.
+//! A bounded table (`table`) has an entry for each five-tuple of late. Each packet of a device, or
+//! for one, costs a look at it; a super-packet of 64 KiB costs one too. What an entry counts is in
+//! `entry`, when its packets come and when they fail to in `pauses`, and which paths were dead
+//! meanwhile in `outages`.
 
 mod entry;
 mod outages;
@@ -36,7 +38,8 @@ pub struct FlowStatus {
     pub peer: PublicKey,
     /// IP protocol number.
     pub protocol: u8,
-    /// Address and port at this end of the bond; the port is an identifier for ICMP, and 0 where there is none.
+    /// Address and port at this end of the bond; the port is an identifier for ICMP, and 0 where
+    /// there is none.
     pub here: (IpAddr, u16),
     /// Address and port at the other end.
     pub there: (IpAddr, u16),

@@ -1,7 +1,8 @@
 //! Which paths are dead, or were a moment ago, and when it is known which connections noticed.
 //!
-//! An outage is judged some time after its end: what stood still goes on when its sender tries again, and TCP doubles the time between two tries (RFC 6298 §5.5),
-//! so that is within the length of the outage. One that lasts is judged while it does.
+//! An outage is judged some time after its end: what stood still goes on when its sender tries
+//! again, and TCP doubles the time between two tries (RFC 6298 §5.5), so that is within the length
+//! of the outage. One that lasts is judged while it does.
 
 use crate::path::{Path, PathId, State};
 use crate::wire::MAX_PATHS;
@@ -9,7 +10,8 @@ use core::net::SocketAddr;
 use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 
-/// Outages that are watched at a time; of more, as when all clients of a gateway lose it at once, it is not known who noticed.
+/// Outages that are watched at a time; of more, as when all clients of a gateway lose it at once,
+/// it is not known who noticed.
 const MOST: usize = 64;
 /// Of these, outages of one peer: who lets paths flap takes no other's place.
 const MOST_OF_ONE: usize = MAX_PATHS;

@@ -1,4 +1,5 @@
-//! When packets of a connection are handed to the device, and whether it noticed that a path was dead.
+//! When packets of a connection are handed to the device, and whether it noticed that a path was
+//! dead.
 //!
 //! ```text
 //!   deliveries   ││││││││││││              ││││││││
@@ -6,12 +7,14 @@
 //!                ├── run ──┤├── pause ───┤
 //! ```
 //!
-//! A connection *was delivering* if something of it had come for a second, with no pause of more than a second. It *noticed* the outage if, within a second of its
-//! beginning, a pause began that was longer by [`NOTICED_AFTER`] than any of the ten seconds before.
+//! A connection *was delivering* if something of it had come for a second, with no pause of more
+//! than a second. It *noticed* the outage if, within a second of its beginning, a pause began that
+//! was longer by [`NOTICED_AFTER`] than any of the ten seconds before.
 
 use ropewalk_time::{Duration, Time};
 
-/// By so much a pause is longer than the longest of before if a connection noticed it: a call has a gap that is heard, and a download stands visibly still.
+/// By so much a pause is longer than the longest of before if a connection noticed it: a call has a
+/// gap that is heard, and a download stands visibly still.
 pub const NOTICED_AFTER: Duration = Duration::from_millis(300);
 /// A longer pause is the connection's own: it was idle.
 const IDLE: Duration = Duration::from_secs(1);
@@ -19,7 +22,8 @@ const IDLE: Duration = Duration::from_secs(1);
 const RUN: Duration = Duration::from_secs(1);
 /// A pause that begins later after a path's end has another cause.
 const CAUSED_WITHIN: Duration = Duration::from_secs(1);
-/// A connection that delivered so shortly before the end was delivering, however short its pauses were.
+/// A connection that delivered so shortly before the end was delivering, however short its pauses
+/// were.
 const NEAR: Duration = Duration::from_millis(100);
 /// What counts as usual is the longest pause of the last one or two of these.
 const REMEMBERED: Duration = Duration::from_secs(5);
@@ -42,7 +46,8 @@ pub(super) struct Pauses {
     last: Time,
     /// Since when it was not idle.
     run: Time,
-    /// The longest pause of all, and those of this and the last while; microseconds, an hour at most.
+    /// The longest pause of all, and those of this and the last while; microseconds, an hour at
+    /// most.
     longest: u32,
     recent: [u32; 2],
     /// When this while began.
@@ -104,7 +109,8 @@ impl Pauses {
         Duration::from_micros(self.longest.into())
     }
 
-    /// Whether the connection noticed that a path was dead; `None` if it was not delivering when that began. `spoke`: when this end last sent something of it.
+    /// Whether the connection noticed that a path was dead; `None` if it was not delivering when
+    /// that began. `spoke`: when this end last sent something of it.
     pub(super) fn judge(&self, dead: Dead, spoke: Time, now: Time) -> Option<bool> {
         let start = dead.since;
         let began =

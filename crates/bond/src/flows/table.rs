@@ -1,7 +1,9 @@
-//! The table: in sets of eight, as a processor's cache is, so that finding, adding and replacing take the same few steps however many connections there are.
+//! The table: in sets of eight, as a processor's cache is, so that finding, adding and replacing
+//! take the same few steps however many connections there are.
 //!
-//! A connection belongs to one set, by a keyed hash: nobody can aim at another's. In a full set the connection that was silent longest makes room; a peer that has
-//! half of the set makes room among its own, so one that opens thousands does not drive the others' out.
+//! A connection belongs to one set, by a keyed hash: nobody can aim at another's. In a full set the
+//! connection that was silent longest makes room; a peer that has half of the set makes room among
+//! its own, so one that opens thousands does not drive the others' out.
 
 use super::entry::{Entry, Key, Whose};
 use super::outages::Outage;
@@ -49,7 +51,8 @@ pub(crate) struct Flows {
 type Place = (usize, usize);
 
 impl Flows {
-    /// Counts at most so many connections; fewer than eight are none, and others are rounded down to eight times a power of two.
+    /// Counts at most so many connections; fewer than eight are none, and others are rounded down
+    /// to eight times a power of two.
     pub(crate) fn new(most: usize) -> Flows {
         let sets = most / WAYS;
         let most = if sets == 0 { 0 } else { WAYS << sets.ilog2() };
@@ -140,8 +143,9 @@ impl Flows {
         FlowsStatus { counted: self.counts(), total, flows }
     }
 
-    /// For each outage how many connections were delivering when it began, and how many of these noticed; `no_way` says of each whether the peer cannot be
-    /// reached now. One look at each entry.
+    /// For each outage how many connections were delivering when it began, and how many of these
+    /// noticed; `no_way` says of each whether the peer cannot be reached now. One look at each
+    /// entry.
     pub(crate) fn judge(&self, outages: &[Outage], no_way: &[bool], now: Time) -> Vec<(u32, u32)> {
         let asked: Vec<(Whose, Dead)> = outages
             .iter()

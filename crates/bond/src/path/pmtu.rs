@@ -30,7 +30,8 @@ enum Base {
     Refuted,
 }
 
-/// Long datagrams that were lost since one as long arrived. Times are those at which datagrams left: losses are found late, and not in order.
+/// Long datagrams that were lost since one as long arrived. Times are those at which datagrams
+/// left: losses are found late, and not in order.
 #[derive(Debug, Default)]
 struct Row {
     lost: u8,
@@ -129,7 +130,8 @@ impl Mtu {
         Some(size)
     }
 
-    /// The base itself is in question, and nothing larger that could answer for it is to be tried first.
+    /// The base itself is in question, and nothing larger that could answer for it is to be tried
+    /// first.
     fn wants_base(&self) -> bool {
         match self.base {
             Base::Proven => false,
@@ -188,7 +190,8 @@ impl Mtu {
         }
     }
 
-    /// The kernel refuses `size`; believed only downwards (§4.6.1), and below the base only once it has refused probes of that.
+    /// The kernel refuses `size`; believed only downwards (§4.6.1), and below the base only once it
+    /// has refused probes of that.
     pub(crate) fn on_too_big(&mut self, now: Time, size: u16) {
         if self.probing == Some(BASE) {
             return self.on_probe_lost(now, BASE);
@@ -220,7 +223,8 @@ impl Mtu {
         }
     }
 
-    /// A datagram of `size` bytes that left at `sent` was lost. `true` if the path now counts as a black hole: the MTU fell to the base, or the base is refuted.
+    /// A datagram of `size` bytes that left at `sent` was lost. `true` if the path now counts as a
+    /// black hole: the MTU fell to the base, or the base is refuted.
     pub(crate) fn on_lost(&mut self, now: Time, sent: Time, size: u16, rtt: Duration) -> bool {
         let passed = self.newest_long.is_some_and(|(newest, longer)| sent <= newest && size <= longer);
         if size <= self.short() || passed || self.is_too_narrow() {

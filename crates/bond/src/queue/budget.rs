@@ -18,7 +18,8 @@ impl Budget {
         Budget { parts: burst * PARTS, at: Time::ZERO }
     }
 
-    /// Takes `len` bytes, if there are so many: it fills at `rate`, bytes per second, and holds `burst` at most.
+    /// Takes `len` bytes, if there are so many: it fills at `rate`, bytes per second, and holds
+    /// `burst` at most.
     pub(super) fn take(&mut self, now: Time, len: u64, rate: u64, burst: u64) -> bool {
         let idle = now.since(self.at).as_micros().min(1_000_000) as u64;
         // What is less than a microsecond is left for the next time.

@@ -20,8 +20,9 @@ const BULK_MEMORY: Duration = Duration::from_millis(250);
 pub(crate) const URGENT_BYTES_PER_S: u64 = 250_000;
 /// And at once.
 const URGENT_BURST: u64 = 32_768;
-/// A flow that went over is plain until it has been silent for this long, so that it does not flicker between the two flows. One that had to stand back because
-/// all together went over is plain for this long: it may be a call, which is never silent.
+/// A flow that went over is plain until it has been silent for this long, so that it does not
+/// flicker between the two flows. One that had to stand back because all together went over is
+/// plain for this long: it may be a call, which is never silent.
 const FORGIVEN_AFTER: Duration = Duration::from_secs(1);
 
 /// How a packet travels.
@@ -73,7 +74,8 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// Classifies a packet of `len` bytes of this flow. `all_may`: all flows together may send it as low-latency; asked only if it wants to.
+    /// Classifies a packet of `len` bytes of this flow. `all_may`: all flows together may send it
+    /// as low-latency; asked only if it wants to.
     pub(super) fn classify(
         &mut self,
         inner: &Inner,

@@ -95,7 +95,8 @@ pub(crate) struct Ingress {
     old: VecDeque<u16>,
     low_latency: VecDeque<u32>,
     low_latency_bytes: u64,
-    /// What all flows together may send as low-latency while others wait, and its rate in bytes per second.
+    /// What all flows together may send as low-latency while others wait, and its rate in bytes per
+    /// second.
     low_latency_budget: Budget,
     low_latency_rate: u64,
     /// Of the packets of the low-latency class, those that are no bare acknowledgements of TCP.
@@ -181,7 +182,8 @@ impl Ingress {
         self.limits = limits;
     }
 
-    /// The low-latency class takes half of `rate`, the paths' bits per second, while others wait, and what a single flow may have at least.
+    /// The low-latency class takes half of `rate`, the paths' bits per second, while others wait,
+    /// and what a single flow may have at least.
     pub(crate) fn share_with_low_latency(&mut self, rate: u64) {
         self.low_latency_rate = (rate / 16).max(URGENT_BYTES_PER_S);
     }
@@ -216,7 +218,8 @@ impl Ingress {
         self.counters
     }
 
-    /// Takes in a packet of the device, of the flow with this `hash`; `store` keeps it. How it travels.
+    /// Takes in a packet of the device, of the flow with this `hash`; `store` keeps it. How it
+    /// travels.
     pub(crate) fn push(
         &mut self,
         store: &mut Store,

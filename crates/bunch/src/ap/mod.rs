@@ -109,8 +109,8 @@ pub enum Input<'a> {
     Room(u64),
     /// A packet of a station.
     Captured(Frame, Packet),
-    /// A message of a neighbour, with its length, over a network that keeps it whole. The neighbour's
-    /// cell, if that is known: it hands on packets of no other.
+    /// A message of a neighbour, with its length, over a network that keeps it whole. The
+    /// neighbour's cell, if that is known: it hands on packets of no other.
     FromNeighbour(Option<Mac>, &'a [u8]),
     /// The home's address translation sends packets of this flow as from here. Before the flow's
     /// first packet was captured, it makes the session.
@@ -325,7 +325,8 @@ impl Ap {
         Some(i)
     }
 
-    /// What nobody has sent for long, and the gateway does not know: whoever would release it is gone.
+    /// What nobody has sent for long, and the gateway does not know: whoever would release it is
+    /// gone.
     fn forget_idle(&mut self, now: Time) {
         let held_bytes = &mut self.held_bytes;
         self.sessions.retain(|s| {

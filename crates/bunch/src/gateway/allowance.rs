@@ -1,5 +1,5 @@
-//! How many packets a contributor may name in its reports: ten bytes can name 32,768, and each costs
-//! the gateway a step.
+//! How many packets a contributor may name in its reports: ten bytes can name 32,768, and each
+//! costs the gateway a step.
 
 use crate::Time;
 

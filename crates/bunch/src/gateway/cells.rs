@@ -26,8 +26,8 @@ impl Cells {
         }
     }
 
-    /// Whether a cell of the air is this contributor's. Nothing proves it: whoever is first has it for
-    /// as long as the gateway runs, and anybody else is counted.
+    /// Whether a cell of the air is this contributor's. Nothing proves it: whoever is first has it
+    /// for as long as the gateway runs, and anybody else is counted.
     pub(super) fn claim(&mut self, cell: Mac, who: u64) -> bool {
         if let Some(owner) = self.all.get(&cell) {
             return *owner == who;

@@ -28,8 +28,8 @@ const ALONE: Duration = Duration::from_secs(2);
 const STALE: Duration = Duration::from_secs(2);
 /// One that nobody had room for in this time is dropped, as a router's queue would drop it.
 const QUEUE: Duration = Duration::from_millis(200);
-/// A connection that an end has reset, or a flow without packets, is forgotten. Of one that was reset
-/// from here both ends may have missed it, and are told again for as long as a flow is kept.
+/// A connection that an end has reset, or a flow without packets, is forgotten. Of one that was
+/// reset from here both ends may have missed it, and are told again for as long as a flow is kept.
 const DEAD: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(300);
 /// A shorter way may be longer again after this (RFC 1191 §6.3).

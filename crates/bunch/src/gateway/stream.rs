@@ -413,7 +413,8 @@ mod tests {
         let mut stream = opened(ONE);
         put(&mut stream, &data(1, 1000));
         assert_eq!(stream.stored, 1000);
-        // Beyond the receiver's edge, and far beyond; without an acknowledgement, or of what was never sent.
+        // Beyond the receiver's edge, and far beyond; without an acknowledgement, or of what was
+        // never sent.
         put(&mut stream, &data(65_000, 1000));
         put(&mut stream, &data(1_000_000, 1000));
         put(&mut stream, &data(MEMORY as u32 - 2000, 1000));

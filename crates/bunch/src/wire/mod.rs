@@ -284,7 +284,8 @@ fn schedule(r: &mut Reader<'_>) -> Option<Message> {
 )]
 pub struct TooLong(pub u64);
 
-/// Cuts a stream of bytes into messages. One at a time: a message of ten bytes may name 32,768 numbers.
+/// Cuts a stream of bytes into messages. One at a time: a message of ten bytes may name 32,768
+/// numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Splitter {
     rest: Vec<u8>,
@@ -295,8 +296,8 @@ pub struct Splitter {
 }
 
 impl Splitter {
-    /// Takes bytes of the stream. At most these and one message are kept, if [`next_message`](Self::next_message) is
-    /// called until there is none.
+    /// Takes bytes of the stream. At most these and one message are kept, if
+    /// [`next_message`](Self::next_message) is called until there is none.
     pub fn push(&mut self, bytes: &[u8]) {
         self.rest.drain(..self.used);
         self.used = 0;

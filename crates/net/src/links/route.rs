@@ -36,14 +36,15 @@ pub fn route_via(index: u32, destination: IpAddr) -> Result<Option<Via>, LinkErr
     }
 }
 
-/// The entry of the kernel's tables that a packet with `mark` to `destination` goes by: its table, its
-/// interface's index, and the next hop. `None` if there is none.
+/// The entry of the kernel's tables that a packet with `mark` to `destination` goes by: its table,
+/// its interface's index, and the next hop. `None` if there is none.
 pub(crate) fn route_of(
     mark: u32,
     destination: IpAddr,
 ) -> Result<Option<(u32, u32, Option<IpAddr>)>, LinkError> {
     let mut request = lookup(0, destination);
-    // Without it IPv4 names the main table, whichever it was (net/ipv4/route.c, `inet_rtm_getroute`).
+    // Without it IPv4 names the main table, whichever it was (net/ipv4/route.c,
+    // `inet_rtm_getroute`).
     request.header.flags |= RouteFlags::LookupTable;
     request.attributes.truncate(1);
     request.attributes.push(RouteAttribute::Mark(mark));

@@ -98,8 +98,8 @@ impl Monitor {
     pub fn receive(&self, batch: &mut Batch) -> io::Result<usize> {
         batch.prepare();
         batch.filled = 0;
-        // SAFETY: `prepare` has pointed every message at an iovec, and that at a buffer of its own with
-        // its true length, all in the batch, which is borrowed exclusively across the call.
+        // SAFETY: `prepare` has pointed every message at an iovec, and that at a buffer of its own
+        // with its true length, all in the batch, which is borrowed exclusively across the call.
         let n = unsafe {
             libc::recvmmsg(
                 self.fd.as_raw_fd(),
@@ -123,8 +123,8 @@ impl Monitor {
     pub fn statistics(&mut self) -> Statistics {
         let mut counts = [0u32; 2];
         let mut length = size_of_val(&counts) as libc::socklen_t;
-        // SAFETY: the pointers describe two integers and their length, which live across the call; the
-        // kernel writes `struct tpacket_stats`, which is two such integers.
+        // SAFETY: the pointers describe two integers and their length, which live across the call;
+        // the kernel writes `struct tpacket_stats`, which is two such integers.
         let got = unsafe {
             libc::getsockopt(
                 self.fd.as_raw_fd(),
@@ -159,8 +159,8 @@ fn check(returned: libc::c_int) -> Result<(), Errno> {
 fn attach(fd: &OwnedFd) -> Result<(), Errno> {
     let mut program = TO_ACCESS_POINTS;
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: the pointer and the length describe one program, whose instructions live across the call;
-    // the kernel copies them.
+    // SAFETY: the pointer and the length describe one program, whose instructions live across the
+    // call; the kernel copies them.
     check(unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),
@@ -205,8 +205,8 @@ pub struct Batch {
     filled: usize,
 }
 
-// SAFETY: the raw pointers are written anew before every call that uses them, point into the heap that
-// the batch owns, and are read by nobody in between.
+// SAFETY: the raw pointers are written anew before every call that uses them, point into the heap
+// that the batch owns, and are read by nobody in between.
 unsafe impl Send for Batch {}
 
 impl Default for Batch {

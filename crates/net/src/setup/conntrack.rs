@@ -79,7 +79,8 @@ impl NetlinkDeserializable for Message {
 }
 
 /// Deletes the entries of the flows that `ends` chooses, of all flows or of those alone whose
-/// destination was translated. Of those that cannot be deleted it says so at the end, after the others.
+/// destination was translated. Of those that cannot be deleted it says so at the end, after the
+/// others.
 pub(super) fn end(all: bool, ends: impl Fn(&Flow) -> bool) -> io::Result<()> {
     let mut netlink = Netlink::open_netfilter()?;
     let mut body = vec![0; HEAD];

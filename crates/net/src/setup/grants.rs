@@ -97,8 +97,8 @@ pub struct Grants {
     /// clients nothing else than this.
     #[serde(skip)]
     pub closed: [bool; 2],
-    /// The clients' network whose addresses the world sees ([`super::let_through`]): there a forwarded
-    /// port is open at the client's own address, too.
+    /// The clients' network whose addresses the world sees ([`super::let_through`]): there a
+    /// forwarded port is open at the client's own address, too.
     #[serde(skip)]
     pub global: Option<Ipv6Net>,
 }
@@ -251,8 +251,8 @@ impl Grants {
             + &chain("visitors", "nat hook postrouting priority 100", &from)
     }
 
-    /// Marks what comes to forwarded ports at clients' own addresses, after the chain that takes marks
-    /// away which are others'.
+    /// Marks what comes to forwarded ports at clients' own addresses, after the chain that takes
+    /// marks away which are others'.
     fn open(&self) -> String {
         let device = quoted(&self.device);
         let mark = |f: &Forward| {

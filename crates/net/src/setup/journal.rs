@@ -110,7 +110,8 @@ impl Journal {
         Ok(())
     }
 
-    /// The same of a change that may be noted already, and undone by others since: it is noted once.
+    /// The same of a change that may be noted already, and undone by others since: it is noted
+    /// once.
     pub(super) fn make_again(&mut self, change: Change) -> Result<(), SetupError> {
         if self.changes.contains(&change) { change.make() } else { self.make(change) }
     }

@@ -74,7 +74,8 @@ pub enum SetupError {
     /// An interface is not there.
     #[error("there is no network interface named `{0}`")]
     NoInterface(String),
-    /// Clients' addresses are to be answered for at an interface that is on the whole of their network.
+    /// Clients' addresses are to be answered for at an interface that is on the whole of their
+    /// network.
     #[error(
         "{interface} is on {network}, which has no addresses left for clients: give --address a part of it, with a longer prefix"
     )]

@@ -82,7 +82,8 @@ pub enum RuleKind {
         /// The mark.
         mark: u32,
     },
-    /// Packets with the mark that came in by the interface go on at the rule with the given priority.
+    /// Packets with the mark that came in by the interface go on at the rule with the given
+    /// priority.
     InMarkGoto {
         /// The interface's name.
         interface: String,

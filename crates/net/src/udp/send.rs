@@ -37,7 +37,8 @@ impl UdpSocket {
     /// all. Fewer than all means that the next would have failed; it fails when asked for again. An error
     /// means that none went.
     ///
-    /// Where the interface refuses batches (`EIO`, `EINVAL`), single datagrams go to that address from then on.
+    /// Where the interface refuses batches (`EIO`, `EINVAL`), single datagrams go to that address
+    /// from then on.
     pub fn send(&mut self, transmit: &Transmit<'_>) -> Result<usize, SendError> {
         let size = transmit.segment_size;
         if size == 0 || size > MAX_BATCH_BYTES {

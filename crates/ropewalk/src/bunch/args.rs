@@ -135,7 +135,8 @@ pub(crate) struct BunchAp {
     /// The network of the neighbours: hand them the home's packets, and help with theirs
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub share: Option<String>,
-    /// Neighbours overhear instead: frames of stations are heard at this monitor interface. With --home it is one of the home's own radio
+    /// Neighbours overhear instead: frames of stations are heard at this monitor interface. With
+    /// --home it is one of the home's own radio
     #[arg(long, value_name = "IFACE", value_parser = interface, conflicts_with = "share")]
     pub monitor: Option<String>,
     /// For experiments: leave out so many of 100 packets that a neighbour would be handed

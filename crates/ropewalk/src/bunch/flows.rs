@@ -43,9 +43,9 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Whether a packet with this label is of its session, which is of one cell and class, and comes
-    /// after those before. A label may be made up, by a frame that somebody else sent: with a number
-    /// that was there already the packet would be taken for a repetition.
+    /// Whether a packet with this label is of its session, which is of one cell and class, and
+    /// comes after those before. A label may be made up, by a frame that somebody else sent: with a
+    /// number that was there already the packet would be taken for a repetition.
     pub(super) fn takes(&mut self, label: &Label) -> bool {
         let on_air = (label.bssid, label.station, label.tid);
         let ahead = label.sequence.wrapping_sub(self.sequence) % 4096;

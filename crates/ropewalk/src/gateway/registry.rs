@@ -108,7 +108,8 @@ impl SharedClients {
         self.store.meters()
     }
 
-    /// How the clients with a quota stand on the day `today`; in a fleet, those who are served here.
+    /// How the clients with a quota stand on the day `today`; in a fleet, those who are served
+    /// here.
     pub(crate) fn accounts(&self, today: Date) -> Vec<Account> {
         self.store.accounts(today)
     }

@@ -1,9 +1,9 @@
 //! What the rules of priorities are told of the access points: one ruler for all of them.
 //!
-//! A packet time that was measured and one that is expected from the signal differ by their kind. An
-//! access point that has just come would look worse than those that carry, rest for it, and never be
-//! measured. So measured ones count where all are measured; and the rule of floors, which lets an
-//! access point rest at once, goes by nothing less.
+//! A packet time that was measured and one that is expected from the signal differ by their kind.
+//! An access point that has just come would look worse than those that carry, rest for it, and
+//! never be measured. So measured ones count where all are measured; and the rule of floors, which
+//! lets an access point rest at once, goes by nothing less.
 
 use ropewalk_roam::priority::Path;
 use std::time::Duration;

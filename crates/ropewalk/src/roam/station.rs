@@ -35,7 +35,8 @@ const LEAST_BYTES: u64 = 20_000;
 const LATE: Duration = Duration::from_millis(400);
 /// Beacons that have to be counted before their absence says anything.
 const LEAST_BEACONS: u64 = 5;
-/// The kernel's word that beacons or packets are lost stands for this long, unless it says it again.
+/// The kernel's word that beacons or packets are lost stands for this long, unless it says it
+/// again.
 const TOLD: Duration = Duration::from_secs(2);
 /// First metric of routes in the main table: behind those of NetworkManager (600 for Wi-Fi) and of dhclient.
 const METRIC: u32 = 2100;

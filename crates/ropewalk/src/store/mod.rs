@@ -50,7 +50,8 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     }
     /// Who may come in.
     fn known(&self) -> Vec<KnownClient>;
-    /// How the clients with a quota stand on the day `today`; in a fleet, those who are served here.
+    /// How the clients with a quota stand on the day `today`; in a fleet, those who are served
+    /// here.
     fn accounts(&self, today: Date) -> Vec<Account>;
     /// Gives a client a quota, or takes it; returns when it will outlast this process.
     fn set_quota(&self, client: &str, quota: Option<Quota>) -> anyhow::Result<()>;

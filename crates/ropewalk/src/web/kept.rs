@@ -1,7 +1,8 @@
 //! The minutes of each path on disk, so that a day outlives the page's process.
 //!
-//! The file is in the daemon's state directory, and this process alone writes it: every five minutes, since a flash wears, and at the end. Where the directory is
-//! another user's (root looks at somebody's bond), nothing is left there.
+//! The file is in the daemon's state directory, and this process alone writes it: every five
+//! minutes, since a flash wears, and at the end. Where the directory is another user's (root looks
+//! at somebody's bond), nothing is left there.
 
 use super::feed::Shared;
 use super::rings::{Kept, Rings};
@@ -22,7 +23,8 @@ pub(super) fn take_up(shared: &Shared, now: u32) {
     }
 }
 
-/// Keeps the minutes from now on. It has to be called on a thread that has given up its rights already: the one that writes inherits them.
+/// Keeps the minutes from now on. It has to be called on a thread that has given up its rights
+/// already: the one that writes inherits them.
 pub(super) fn start(shared: &std::sync::Arc<Shared>) {
     if !is_own(&shared.dir) {
         return eprintln!(
@@ -38,7 +40,8 @@ pub(super) fn start(shared: &std::sync::Arc<Shared>) {
     }
 }
 
-/// What the file says. One that is damaged is put aside, for whoever wants to see what happened to it.
+/// What the file says. One that is damaged is put aside, for whoever wants to see what happened to
+/// it.
 fn read(dir: &StateDir, now: u32) -> Rings {
     let kept = dir.read_at_most(FILE, MOST).and_then(|text| {
         let Some(text) = text else { return Ok(Rings::default()) };

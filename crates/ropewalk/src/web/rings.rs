@@ -91,7 +91,8 @@ impl Rings {
         Kept { version: VERSION, paths }
     }
 
-    /// What was kept, but for what is older than a day or of the future. `now` is seconds since 1970.
+    /// What was kept, but for what is older than a day or of the future. `now` is seconds since
+    /// 1970.
     ///
     /// # Errors
     /// What is wrong with it.

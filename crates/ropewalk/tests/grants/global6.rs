@@ -143,7 +143,8 @@ fn neighbours_are_answered_for_clients_on_the_link() {
     eventually("her entry is gone", || proxies().is_empty());
     let _bob = net.up_with(1, &["--route", "::/0"]);
     eventually("his is there", || proxies().contains("2001:db8:9::a:2 dev wan9"));
-    // Who came is written within a tenth of a second; before that a killed gateway knows nothing of him.
+    // Who came is written within a tenth of a second; before that a killed gateway knows nothing of
+    // him.
     let registry = format!("{}/clients.json", net.states.of("gateway"));
     let written = || std::fs::read_to_string(&registry).unwrap();
     eventually("he is written down", || written().contains("2001:db8:9::a:2"));

@@ -170,7 +170,8 @@ fn again(pair: &mut Pair, init: &[u8], from: std::net::SocketAddr) -> Vec<u8> {
     }
 }
 
-/// What a replayer's network was answered is not the client's answer: its keys go when he asks again.
+/// What a replayer's network was answered is not the client's answer: its keys go when he asks
+/// again.
 #[test]
 fn who_is_first_with_a_copy_and_a_cookie_of_his_own_does_not_take_the_clients_place() {
     let mut pair = Pair::new();

@@ -296,7 +296,8 @@ impl Peer {
         let end = w.len();
         let done = self.seal(path, number, &mut tx[..end + TAG], &[])?;
         self.account(path, now, done, true, &[], Some(size));
-        // What follows is answered where this is swallowed, so that the path is not taken for silent.
+        // What follows is answered where this is swallowed, so that the path is not taken for
+        // silent.
         self.paths[path].control.ping_due |= size <= BASE;
         Some(Batch { path, len: done, segment: done })
     }

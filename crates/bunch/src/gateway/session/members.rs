@@ -22,7 +22,8 @@ impl Session {
             (old.tunnel, old.wire, old.boot, old.is_home()) == (tunnel, m.session, m.boot, m.home)
         };
         if let Some(i) = self.members.iter().position(is_it) {
-            // It is said anew, with another name for its sender: what it holds and was asked for stays.
+            // It is said anew, with another name for its sender: what it holds and was asked for
+            // stays.
             return self.welcome(cx, i, m);
         }
         // One contributor is one holder, whatever it calls the session and by whichever tunnel.

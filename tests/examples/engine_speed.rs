@@ -1,4 +1,7 @@
 //! How fast two engines are with nothing between them: super-packets in at one end, out at the other.
+//!
+//! `engine_speed [CONNECTIONS [ROUNDS]]`: how many connections are counted (4096; 0: none), and a
+//! fixed number of super-packets, for whoever counts instructions; else three seconds.
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_bond::api::{Input, Output};
 use ropewalk_bond::config::Config;
@@ -34,7 +37,11 @@ fn pump(e: &mut Engine, now: Time, out: &mut Wire) -> (usize, Time) {
 }
 
 fn main() {
-    let mut p = Pair::new(&[LinkSpec::new(1000.0, Duration::from_micros(50))], Config::default(), 1);
+    let mut arguments = std::env::args().skip(1).map(|a| a.parse::<u64>().expect("a number"));
+    let flows = arguments.next().map_or(Config::default().flows, |n| n as usize);
+    let most = arguments.next().unwrap_or(u64::MAX);
+    let config = Config { flows, ..Config::default() };
+    let mut p = Pair::new(&[LinkSpec::new(1000.0, Duration::from_micros(50))], config, 1);
     p.run_for(Duration::from_millis(1500));
     let mut now = p.now;
     let (mut c, mut g) = (p.client, p.gateway);
@@ -44,7 +51,7 @@ fn main() {
     let mut down = Wire { batches: Vec::new(), used: 0 };
     let start = std::time::Instant::now();
     let (mut bytes, mut rounds) = (0usize, 0u64);
-    while start.elapsed().as_secs_f64() < 3.0 {
+    while rounds < most && (most < u64::MAX || start.elapsed().as_secs_f64() < 3.0) {
         rounds += 1;
         now += Duration::from_micros(55);
         c.handle(Input::Device { device: 0, vnet, packet: &packet }, now);

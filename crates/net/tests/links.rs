@@ -110,4 +110,10 @@ fn news_of_interfaces_addresses_and_routes() {
     assert!(follower.poll().unwrap().is_empty(), "no news is none");
     poller.wait(&mut events, Some(std::time::Duration::ZERO)).unwrap();
     assert_eq!(events.iter().count(), 0, "all news was taken");
+
+    for words in ["rule add priority 100 lookup 100", "-6 rule del priority 32766"] {
+        a.ip(words);
+        let news = follower.poll().unwrap();
+        assert!(news.routes && news.links.is_empty(), "{words}: {news:?}");
+    }
 }

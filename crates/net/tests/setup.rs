@@ -136,6 +136,47 @@ fn the_default_route_goes_into_the_bond_and_comes_back() {
     );
 }
 
+/// A restart of systemd-networkd takes rules away that are not its own.
+#[test]
+fn what_others_take_away_of_the_default_route_is_put_back() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let tun = bond(client);
+    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
+    let routes = take_over(client, &tun, &mut journal);
+    // Which of several with one priority comes first does not matter.
+    let all = || {
+        let words = ["rule", "-6 rule", "route show table 29303", "-6 route show table 29303"];
+        let mut lines: Vec<String> =
+            words.iter().flat_map(|w| client.ip(w).lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        lines.sort();
+        lines
+    };
+    let before = all();
+    let keep = || client.inside(|| routes.keep(&journal).unwrap());
+    assert_eq!(keep(), 0, "all is there");
+    let gone = [
+        "rule del priority 29300",
+        "rule del priority 29302",
+        "-6 rule del priority 29303",
+        "route del default table 29303",
+        "-6 route del default table 29303",
+    ];
+    for words in gone {
+        client.ip(words);
+    }
+    assert_eq!(device_towards(client, "8.8.8.8"), "va", "in the clear");
+    assert_eq!(keep(), gone.len());
+    assert_eq!(all(), before);
+    assert_eq!(device_towards(client, "8.8.8.8"), "rw0");
+    assert_eq!(device_towards(client, "2001:db8:9::1"), "rw0");
+    assert_eq!(keep(), 0);
+    client.inside(|| journal.restore().unwrap());
+}
+
 /// Both paths carry datagrams to one endpoint and back while the default route points into the bond, under
 /// strict filters.
 #[test]

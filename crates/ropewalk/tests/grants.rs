@@ -285,6 +285,13 @@ fn clients_of_a_group_reach_each_other_and_no_others() {
     assert!(!reaches(alice, "10.77.0.3") && !reaches(carol, "10.77.0.2"));
     net.gateway.shell(&format!("kill -HUP {}", gateway.id())).unwrap();
     eventually("a reload puts it back", || reaches(alice, "10.77.0.3"));
+    // So are rules of routing that somebody takes away, without anybody's doing.
+    let rules = || net.gateway.shell("ip rule | grep 2922").unwrap_or_default();
+    let before = rules();
+    assert!(before.contains("29220:") && before.contains("29221:"), "{before}");
+    net.gateway.ip(&["rule del priority 29220", "rule del priority 29221"]).unwrap();
+    eventually("the rules are back", || rules() == before);
+    assert!(reaches(alice, "10.77.0.3") && !reaches(carol, "10.77.0.2"));
     net.done("group add work bob carol");
     eventually("bob is of two", || reaches(bob, "10.77.0.4") && reaches(bob, "10.77.0.2"));
     assert!(!reaches(alice, "10.77.0.4"), "but joins nobody");

@@ -395,6 +395,32 @@ fn answers_leave_as_before_when_a_reload_takes_everything() {
     assert!(rules().contains("from 10.1.1.1 goto"));
 }
 
+/// As a restart of systemd-networkd does; without rules all would leave in the clear.
+#[test]
+fn rules_that_others_take_away_are_put_back() {
+    if !root() {
+        return;
+    }
+    let net = net("rules");
+    let _gateway = net.serve(&[]);
+    let mut client = net.up(&net.invite("alice"), &EVERYTHING);
+    let standing = || net.client.shell("(ip rule; ip route show table 29303) | sort").unwrap();
+    let before = standing();
+    for part in ["29300:", "29301:", "29302:", "29303:", "default dev rw0"] {
+        assert!(before.contains(part), "{part}: {before}");
+    }
+    for priority in 29300..=29303 {
+        net.client.ip(&[format!("rule del priority {priority}")]).unwrap();
+    }
+    eventually("rules are back", || standing() == before);
+    client.wait_for_line("ManageForeignRoutingPolicyRules=no", SOON).unwrap();
+    net.client.ip(&["route del default table 29303"]).unwrap();
+    eventually("the route is back", || standing() == before);
+    assert!(reaches(&net.client, WORLD));
+    client.stop();
+    assert_eq!(net.client.shell("ip rule | grep 293 || true").unwrap(), "", "none is left");
+}
+
 #[test]
 fn a_reload_does_not_take_the_way_that_a_kill_switch_leaves() {
     if !root() {

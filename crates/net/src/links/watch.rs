@@ -1,4 +1,4 @@
-//! News of interfaces, addresses and routes.
+//! News of interfaces, addresses, routes and rules of routing.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,8 +10,9 @@ use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 use super::{Link, LinkError, list::list_through};
 use crate::netlink::{Netlink, messages};
 
-/// Multicast groups (`linux/rtnetlink.h`): links, IPv4 addresses and routes, IPv6 addresses and routes.
-const GROUPS: [u32; 5] = [1, 5, 7, 9, 11];
+/// Multicast groups (`linux/rtnetlink.h`): links; IPv4 addresses, routes and rules; IPv6 addresses,
+/// routes and rules.
+const GROUPS: [u32; 7] = [1, 5, 7, 8, 9, 11, 19];
 
 /// One interface's news.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +30,8 @@ pub enum Change {
 pub struct Changes {
     /// Interfaces, by index.
     pub links: Vec<Change>,
-    /// Some route came or went, so an interface may lead somewhere else: ask [`super::route_via`] again.
+    /// Some route or rule of routing came or went, so an interface may lead somewhere else: ask
+    /// [`super::route_via`] again.
     pub routes: bool,
 }
 
@@ -80,7 +82,7 @@ impl Follower {
         Ok(Changes { links: difference(&old, &self.links), routes })
     }
 
-    /// Reads all messages: (the list is stale, a route changed).
+    /// Reads all messages: (the list is stale, a route or rule changed).
     fn drain(&mut self) -> Result<(bool, bool), LinkError> {
         let (mut stale, mut routes) = (false, false);
         loop {
@@ -99,7 +101,10 @@ impl Follower {
             for message in messages::<RouteNetlinkMessage>(&self.buffer) {
                 match message.payload {
                     NetlinkPayload::InnerMessage(
-                        RouteNetlinkMessage::NewRoute(_) | RouteNetlinkMessage::DelRoute(_),
+                        RouteNetlinkMessage::NewRoute(_)
+                        | RouteNetlinkMessage::DelRoute(_)
+                        | RouteNetlinkMessage::NewRule(_)
+                        | RouteNetlinkMessage::DelRule(_),
                     ) => routes = true,
                     _ => stale = true,
                 }

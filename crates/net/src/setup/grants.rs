@@ -4,6 +4,7 @@
 //! All of it is one table of the firewall, and a queueing discipline at the bond's device. There
 //! are two rules of routing besides, where a way is open that is not for all: what clients send
 //! goes nowhere unless the table has marked it. So a firewall that somebody flushes opens nothing.
+//! Rules that others take away are put back within seconds.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conntrack::{self, Flow};
 use super::global::GLOBAL_MARK;
-use super::rule::{Rule, RuleKind};
+use super::rule::{Rule, RuleKind, keep_rules};
 use super::sysctl::{forward_no_more, forwarding, reverse_path_by_mark};
 use super::{Change, Journal, SetupError};
 use crate::command::Tool;
@@ -151,6 +152,22 @@ fn hold_back(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Resu
         }
     }
     reverse_path_by_mark(journal, &grants.device)
+}
+
+/// Adds rules of routing again that others have taken away, and says so in the log. To be asked now
+/// and then.
+///
+/// # Errors
+/// The first that the kernel gave; the other rules are there.
+pub fn keep_granted(journal: &Journal) -> Result<(), SetupError> {
+    let count = keep_rules(journal, GROUP_PRIORITY..=GROUP_PRIORITY + 1)?;
+    if count > 0 {
+        tracing::warn!(
+            count,
+            "rules of groups and forwards were gone, and are there again: a restart of systemd-networkd takes them, unless ManageForeignRoutingPolicyRules=no"
+        );
+    }
+    Ok(())
 }
 
 /// The table: replaced in one step, and gone where it has no rules.

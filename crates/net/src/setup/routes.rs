@@ -10,17 +10,20 @@
 //! 29302  not fwmark 0x7277 lookup 29303          everybody but the bond's own sockets
 //! 29303  nop                                     where the first goes on; then comes what was there before us
 //! ```
+//!
+//! Without them all leaves in the clear, so what others take away of them is put back
+//! ([`Routes::keep`]).
 
 use std::net::IpAddr;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::route::{
     RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
-use super::rule::{Rule, RuleKind};
+use super::rule::{Rule, RuleKind, keep_rules};
 use super::{Change, Journal, SetupError};
 use crate::netlink::Netlink;
 
@@ -89,6 +92,26 @@ impl Routes {
             }
         }
         outcome
+    }
+
+    /// Puts back what others took away of the default routes into the bond and of their rules, as a
+    /// restart of systemd-networkd does. Returns how many those were. To be asked when routes or
+    /// rules have changed.
+    ///
+    /// # Errors
+    /// The first that the kernel gave; what else can be done is done.
+    pub fn keep(&self, journal: &Journal) -> Result<usize, SetupError> {
+        let (mut back, mut outcome) = (0, Ok(()));
+        let defaults = [IpNet::from(Ipv4Net::default()), IpNet::from(Ipv6Net::default())];
+        for (network, _) in defaults.into_iter().zip(self.taken).filter(|(_, taken)| *taken) {
+            match self.route(network, ROUTE_TABLE) {
+                Ok(()) => back += 1,
+                Err(SetupError::RuleTaken) => {}
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
+        }
+        let rules = keep_rules(journal, PRIORITY_BASE..=PRIORITY_BASE + 3);
+        outcome.and(rules).map(|rules| back + rules)
     }
 
     /// Takes a route out again. For a default route the rules go too.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 use ipnet::IpNet;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
@@ -9,7 +10,7 @@ use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleHeade
 use netlink_packet_route::{AddressFamily, IpProtocol, RouteNetlinkMessage};
 use serde::{Deserialize, Serialize};
 
-use super::SetupError;
+use super::{Change, Journal, SetupError};
 use crate::netlink::Netlink;
 
 /// The table that holds the machine's ordinary routes.
@@ -231,6 +232,23 @@ impl Rule {
         message.attributes = attributes;
         message
     }
+}
+
+/// Adds rules of the journal with these priorities again that others have taken away, in the order
+/// in which they were made. Says how many; the first error is returned when all were tried.
+pub(super) fn keep_rules(journal: &Journal, of: RangeInclusive<u32>) -> Result<usize, SetupError> {
+    let (mut back, mut outcome) = (0, Ok(()));
+    for change in journal.changes() {
+        if let Change::Rule(rule) = change
+            && of.contains(&rule.priority)
+        {
+            match rule.add_again() {
+                Ok(was_gone) => back += usize::from(was_gone),
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
+        }
+    }
+    outcome.map(|()| back)
 }
 
 /// The kernel's ways to say that there is no such rule.

@@ -35,6 +35,10 @@ use std::collections::BTreeSet;
 
 /// Routes often change many at a time; they are looked at once.
 const ROUTES_SETTLE: Duration = Duration::from_millis(100);
+/// When it is tried again to put routes back.
+const ROUTES_AGAIN: Duration = Duration::from_secs(1);
+/// The least time between two words about them: somebody may take them away all the time.
+const ROUTES_SAID: Duration = Duration::from_secs(60);
 
 /// What a user asked for.
 #[derive(Clone, Debug)]
@@ -94,6 +98,8 @@ pub(crate) struct Client {
     hooks: Option<Hooks>,
     /// Routes have changed and are to be looked at then.
     routes_due: Time,
+    /// When it was last said that others took them away.
+    routes_said: Option<Time>,
     started: Time,
     connected: bool,
 }
@@ -117,6 +123,7 @@ impl Client {
             repeater,
             hooks,
             routes_due: Time::NEVER,
+            routes_said: None,
             started,
             connected: false,
         }
@@ -169,6 +176,27 @@ impl Client {
         if self.connected {
             self.network.follow(self.follower.links());
         }
+    }
+
+    /// Without the bond's rules all leaves in the clear: others may have taken them away.
+    fn keep_routes(&mut self, now: Time) {
+        let kept = self.network.keep_routes();
+        if kept.is_err() {
+            self.routes_due = self.routes_due.min(now + ROUTES_AGAIN);
+        }
+        let is_said = self.routes_said.is_some_and(|said| now.since(said) < ROUTES_SAID);
+        if is_said || matches!(kept, Ok(0)) {
+            return;
+        }
+        match kept {
+            Ok(count) => tracing::warn!(
+                count,
+                "routing rules or routes into the bond were gone, and are there again; meanwhile packets may have left in the clear. A restart of \
+                 systemd-networkd takes rules away that are not its own, unless its configuration has ManageForeignRoutingPolicyRules=no"
+            ),
+            Err(error) => tracing::warn!("{error}: what is to go through the bond may leave in the clear"),
+        }
+        self.routes_said = Some(now);
     }
 
     /// Programs of the user's hear which paths work.
@@ -339,7 +367,8 @@ impl Role for Client {
         let changes = self.follower.poll()?;
         if !changes.links.is_empty() {
             self.look_at_links(running, now);
-        } else if changes.routes {
+        }
+        if changes.routes {
             self.routes_due = self.routes_due.min(now + ROUTES_SETTLE);
         }
         Ok(())
@@ -356,6 +385,7 @@ impl Role for Client {
         if now >= self.routes_due {
             self.routes_due = Time::NEVER;
             self.uplinks.iter_mut().for_each(|w| w.retarget(now));
+            self.keep_routes(now);
         }
         if now >= self.meter.due() {
             self.settle(running, now);

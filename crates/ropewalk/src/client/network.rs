@@ -128,6 +128,11 @@ impl Network {
         }
     }
 
+    /// Puts back what others took away of rules and default routes into the bond; says how many.
+    pub(crate) fn keep_routes(&self) -> Result<usize, SetupError> {
+        self.routes.keep(&self.journal)
+    }
+
     /// A path goes by this interface: answers have to get in by it.
     pub(crate) fn admit_answers(&mut self, interface: &str) {
         if let Err(error) = reverse_path(&mut self.journal, interface) {

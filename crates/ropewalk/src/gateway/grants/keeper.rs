@@ -13,7 +13,7 @@ use crate::gateway::SharedClients;
 use crate::state::StateDir;
 use anyhow::Context;
 use ipnet::{IpNet, Ipv6Net};
-use ropewalk_net::setup::{self, Journal, Protocol, find_ways, grant, leave_by};
+use ropewalk_net::setup::{self, Journal, Protocol, find_ways, grant, keep_granted, leave_by};
 use ropewalk_net::{links, nat};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// How often it is tried again to write a file on a full disk, and to do what was refused.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
-/// How often it is looked where exits lead, while there are some.
+/// How often it is looked where exits lead, and whether rules are still there, while there are some.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The journal, which the gateway's end takes back.
@@ -231,8 +231,11 @@ fn ask(loop_: &Outbox, on: bool) {
 
 fn work(shared: &Shared, wishes: &Receiver<()>) {
     loop {
-        let has_exits = shared.lock().exits.as_ref().is_some_and(|exits| !exits.is_empty());
-        match wishes.recv_timeout(if has_exits { LOOK } else { TRY_AGAIN }) {
+        let (has_exits, has_grants) = {
+            let state = shared.lock();
+            (state.exits.as_ref().is_some_and(|exits| !exits.is_empty()), state.stands.is_some())
+        };
+        match wishes.recv_timeout(if has_exits || has_grants { LOOK } else { TRY_AGAIN }) {
             Ok(()) => {
                 let anew = shared.anew.swap(false, Relaxed);
                 shared.enforce(&mut shared.lock(), anew, ask);
@@ -250,6 +253,7 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
             }
             Err(RecvTimeoutError::Disconnected) => return,
         }
+        shared.keep_rules();
     }
 }
 
@@ -295,6 +299,14 @@ impl Shared {
         match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(journal) if anew => Ok(nat::masquerade_again(journal)?),
             _ => Ok(()),
+        }
+    }
+
+    /// Others take rules away, and without those that hold clients back more is open than granted.
+    fn keep_rules(&self) {
+        let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Err(error)) = journal.as_ref().map(keep_granted) {
+            tracing::error!("rules that hold clients back may be gone: {error}");
         }
     }
 

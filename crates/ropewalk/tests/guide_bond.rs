@@ -208,8 +208,14 @@ fn the_commands_of_paths_do_what_it_says() {
             hooked if hooked.contains("--hooks") => eventually("the hook has run", || {
                 std::fs::read_to_string(&heard).is_ok_and(|h| h.lines().any(|l| l == "connected"))
             }),
-            // Nothing has gone by the bond.
-            "flows" => {}
+            "flows" => {
+                let gateway = "10.77.0.1".parse().unwrap();
+                let ping = || Ping::new(gateway).count(1).run(&bond.lab.client);
+                eventually("a ping passes", || ping().is_ok_and(|p| p.received == 1));
+                let said = bond.run(&command);
+                let is_it = |l: &str| l.contains(" icmp ") && l.contains(" 10.77.0.1 ");
+                assert!(said.lines().any(is_it), "{said}");
+            }
             only => assert!(only.starts_with("up ") && bond.path("wwan0").is_empty(), "{only}"),
         }
     }

@@ -93,7 +93,6 @@ pub fn leave_by(journal: &mut Journal, before: Option<&Exits>, exits: &Exits) ->
             journal.make(change.clone())?;
         }
     }
-    exits.keep_rules()?;
     replace(journal, exits)?;
     let ours = |c: &&Change| match c {
         Change::ExitTable(_) => true,
@@ -166,18 +165,6 @@ impl Exits {
             }
         }
         all
-    }
-
-    /// Adds rules again that others have taken away.
-    pub(super) fn keep_rules(&self) -> Result<(), SetupError> {
-        for change in self.lasting() {
-            if let Change::Rule(rule) = &change
-                && rule.add_again()?
-            {
-                tracing::warn!(priority = rule.priority, "a rule of the exits was gone, and is there again");
-            }
-        }
-        Ok(())
     }
 
     /// Tables and rules, in the order in which they are made: first all is held back, so that what

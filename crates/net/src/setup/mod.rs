@@ -36,7 +36,7 @@ pub use divert::{DIVERT_PRIORITY, DIVERT_TABLE, divert, is_forwarding, translate
 pub use exits::{EXIT_MARK, EXIT_PRIORITY, Exit, ExitMarks, Exits, leave_by};
 pub use firewall::{Guard, KillSwitch, guard, kill_switch};
 pub use global::{GLOBAL_MARK, GLOBAL_PRIORITY, GlobalNetwork, let_through};
-pub use grants::{Forward, GROUP_MARK, GROUP_PRIORITY, Grants, Limit, Protocol, grant, keep_granted};
+pub use grants::{Forward, GROUP_MARK, GROUP_PRIORITY, Grants, Limit, Protocol, grant, keep_held_back};
 pub(crate) use journal::read_any;
 pub use journal::{Journal, cleanup_stale};
 pub use neighbours::{Answers, NeighbourProxies, prepare_answers};

@@ -110,7 +110,7 @@ impl Routes {
                 Err(error) => outcome = outcome.and(Err(error)),
             }
         }
-        let rules = keep_rules(journal, PRIORITY_BASE..=PRIORITY_BASE + 3);
+        let rules = keep_rules(journal);
         outcome.and(rules).map(|rules| back + rules)
     }
 

@@ -40,13 +40,11 @@ pub struct Way {
 
 /// Gives each exit the way that this machine has by its interface now, and takes away what it has
 /// no more. To be asked again now and then: the kernel drops a route with its interface and brings
-/// none back, and others take rules away.
+/// none back.
 ///
 /// # Errors
 /// The kernel does not answer. Ways that there are not lead nowhere.
 pub fn find_ways(journal: &mut Journal, exits: &Exits) -> Result<Vec<Way>, SetupError> {
-    exits.keep_rules()?;
-    sysctl::reverse_path_by_mark(journal, &exits.device)?;
     let links = links::list().map_err(failed)?;
     let mut ways = Vec::new();
     for exit in &exits.exits {

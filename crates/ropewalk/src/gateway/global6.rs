@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// How often it is looked whether rules and the interface are still the same.
+/// How often it is looked whether the interface is still the same.
 const LOOK: Duration = Duration::from_secs(5);
 /// The least time between two looks, each of which costs time for every client.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -100,7 +100,6 @@ impl Work {
         // The journal is held: what its end takes back is not made anew behind it.
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(journal) = journal.as_mut() else { return Ok(()) };
-        self.global.keep_closed()?;
         if anew {
             let table = Change::GlobalNetwork(self.global.clone());
             journal.replace(&table, table.clone())?;

@@ -7,14 +7,14 @@
 use super::exits::{Inside, notes};
 use super::{Change, Circumstances, FILE, Grants};
 use crate::control::protocol::Request;
-use crate::daemon::Outbox;
+use crate::daemon::{Outbox, RulesLost};
 use crate::exit::{Code, failure};
 use crate::gateway::SharedClients;
 use crate::state::StateDir;
 use anyhow::Context;
 use ipnet::{IpNet, Ipv6Net};
-use ropewalk_net::setup::{self, Journal, Protocol, find_ways, grant, keep_granted, leave_by};
-use ropewalk_net::{links, nat};
+use ropewalk_net::setup::{self, Journal, Protocol, find_ways, grant, keep_held_back, leave_by};
+use ropewalk_net::{clock, links, nat};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -230,6 +230,7 @@ fn ask(loop_: &Outbox, on: bool) {
 }
 
 fn work(shared: &Shared, wishes: &Receiver<()>) {
+    let mut lost = RulesLost::default();
     loop {
         let (has_exits, has_grants) = {
             let state = shared.lock();
@@ -253,7 +254,7 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
             }
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        shared.keep_rules();
+        shared.keep_rules(&mut lost);
     }
 }
 
@@ -303,11 +304,13 @@ impl Shared {
     }
 
     /// Others take rules away, and without those that hold clients back more is open than granted.
-    fn keep_rules(&self) {
-        let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Err(error)) = journal.as_ref().map(keep_granted) {
-            tracing::error!("rules that hold clients back may be gone: {error}");
-        }
+    fn keep_rules(&self, lost: &mut RulesLost) {
+        let Some((device, _)) = &self.gateway.device else { return };
+        let kept = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(journal) => keep_held_back(journal, device),
+            None => return,
+        };
+        lost.say(kept, "clients reach, and are reached by, more than is granted", clock::now());
     }
 
     /// By which interface clients leave.

@@ -146,34 +146,38 @@ fn what_others_take_away_of_the_default_route_is_put_back() {
     let client = &world.client;
     let tun = bond(client);
     let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    let routes = take_over(client, &tun, &mut journal);
+    let mut routes = take_over(client, &tun, &mut journal);
+    let ordinary = "198.51.100.0/24".parse().unwrap();
+    client.inside(|| routes.add(&mut journal, ordinary).unwrap());
     // Which of several with one priority comes first does not matter.
     let all = || {
-        let words = ["rule", "-6 rule", "route show table 29303", "-6 route show table 29303"];
+        let words = ["rule", "-6 rule", "route", "route show table 29303", "-6 route show table 29303"];
         let mut lines: Vec<String> =
             words.iter().flat_map(|w| client.ip(w).lines().map(str::to_owned).collect::<Vec<_>>()).collect();
         lines.sort();
         lines
     };
     let before = all();
-    let keep = || client.inside(|| routes.keep(&journal).unwrap());
-    assert_eq!(keep(), 0, "all is there");
+    let keep = |routes: &Routes, journal: &Journal| client.inside(|| routes.keep(journal).unwrap());
+    assert_eq!(keep(&routes, &journal), 0, "all is there");
     let gone = [
         "rule del priority 29300",
         "rule del priority 29302",
         "-6 rule del priority 29303",
         "route del default table 29303",
         "-6 route del default table 29303",
+        "route del 198.51.100.0/24",
     ];
     for words in gone {
         client.ip(words);
     }
     assert_eq!(device_towards(client, "8.8.8.8"), "va", "in the clear");
-    assert_eq!(keep(), gone.len());
+    assert_eq!(keep(&routes, &journal), gone.len());
     assert_eq!(all(), before);
     assert_eq!(device_towards(client, "8.8.8.8"), "rw0");
     assert_eq!(device_towards(client, "2001:db8:9::1"), "rw0");
-    assert_eq!(keep(), 0);
+    client.inside(|| routes.remove(&mut journal, ordinary).unwrap());
+    assert_eq!(keep(&routes, &journal), 0, "not what was removed");
     client.inside(|| journal.restore().unwrap());
 }
 

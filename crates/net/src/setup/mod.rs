@@ -85,10 +85,10 @@ pub enum SetupError {
         /// Its network.
         network: ipnet::Ipv6Net,
     },
-    /// Another bond has taken the default route.
+    /// Another bond has such rules, or such a route in a table of its own.
     #[error(
-        "policy rules of another bond are in the way (`ip rule` shows them at {PRIORITY_BASE}): only one can have the \
-         default route"
+        "policy rules of another bond are in the way (`ip rule` shows them from {DIVERT_PRIORITY} on): only one on a \
+         machine can have the default route, exits, --global6, a home's connections, or a proxy"
     )]
     RuleTaken,
     /// IPv6 is switched off.

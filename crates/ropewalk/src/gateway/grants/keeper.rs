@@ -283,12 +283,14 @@ impl Shared {
     /// Puts what is granted in force, where it is not, or `anew`. The engine joins clients only
     /// while the firewall says which.
     fn put(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) -> anyhow::Result<()> {
-        if self.gateway.in_fleet {
-            return Ok(());
-        }
-        // Each is in force though the other may not be.
-        let exits = self.translate(anew).and_then(|()| self.put_exits(state, anew));
-        let all = self.put_grants(state, anew, tell).and(exits);
+        let translated = self.translate(anew);
+        let all = if self.gateway.in_fleet {
+            translated
+        } else {
+            // Each is in force though the other may not be.
+            let exits = translated.and_then(|()| self.put_exits(state, anew));
+            self.put_grants(state, anew, tell).and(exits)
+        };
         state.refused = all.is_err().then(Instant::now);
         let note = |error| format!("what is granted to clients is not in force: {error:#}");
         self.notes().refused = all.as_ref().err().map(note);

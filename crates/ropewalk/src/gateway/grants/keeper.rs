@@ -248,8 +248,9 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
                 }
                 if state.refused.is_some_and(|at| at.elapsed() >= TRY_AGAIN) {
                     shared.enforce(&mut state, true, ask);
-                } else if has_exits && let Err(error) = shared.look_for_ways(&mut state) {
-                    tracing::error!("where exits lead is not known: {error:#}");
+                } else if has_exits {
+                    // It is noted, and looked again.
+                    let _ = shared.look_for_ways(&mut state);
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return,
@@ -273,10 +274,13 @@ impl Shared {
         written
     }
 
-    /// As [`Shared::put`], where nobody waits for the outcome.
+    /// As [`Shared::put`], where nobody waits for the outcome. What is refused again and again is
+    /// said once.
     fn enforce(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) {
-        if let Err(error) = self.put(state, anew, tell) {
-            tracing::error!("what is granted to clients is not in force: {error:#}");
+        let before = self.notes().refused.clone();
+        let _ = self.put(state, anew, tell);
+        if let Some(note) = self.notes().refused.as_ref().filter(|note| before.as_ref() != Some(note)) {
+            tracing::error!("{note}");
         }
     }
 
@@ -337,12 +341,19 @@ impl Shared {
     /// Interfaces come and go, and with them the ways out.
     fn look_for_ways(&self, state: &mut State) -> anyhow::Result<()> {
         let Some(exits) = &state.exits else { return Ok(()) };
-        let ways = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(journal) => find_ways(journal, exits)?,
+        let found = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(journal) => find_ways(journal, exits).map_err(anyhow::Error::from),
             None => return Ok(()),
         };
-        self.notes().ways = notes(&ways);
-        Ok(())
+        let now = match &found {
+            Ok(ways) => notes(ways),
+            Err(error) => vec![format!("where exits lead is not known: {error:#}")],
+        };
+        let before = std::mem::replace(&mut self.notes().ways, now.clone());
+        if found.is_err() && before != now {
+            tracing::error!("{}", now.concat());
+        }
+        found.map(drop)
     }
 
     /// The rest.

@@ -301,10 +301,10 @@ impl Shared {
         all
     }
 
-    /// The translation of clients' addresses, where somebody may have flushed the firewall.
+    /// By which addresses clients are seen, where somebody may have flushed the firewall.
     fn translate(&self, anew: bool) -> anyhow::Result<()> {
         match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(journal) if anew => Ok(nat::masquerade_again(journal)?),
+            Some(journal) if anew => Ok(nat::tables_again(journal)?),
             _ => Ok(()),
         }
     }

@@ -94,6 +94,16 @@ fn take_over(client: &Netns, tun: &Tun, journal: &mut Journal) -> Routes {
     })
 }
 
+impl World {
+    /// The client's default routes lead into a bond.
+    fn taken(&self) -> (Tun, Journal, Routes) {
+        let tun = bond(&self.client);
+        let mut journal = self.client.inside(|| Journal::open(&self.state).unwrap().0);
+        let routes = take_over(&self.client, &tun, &mut journal);
+        (tun, journal, routes)
+    }
+}
+
 #[test]
 fn the_default_route_goes_into_the_bond_and_comes_back() {
     if !root() {
@@ -102,9 +112,7 @@ fn the_default_route_goes_into_the_bond_and_comes_back() {
     let world = world();
     let client = &world.client;
     let before = fingerprint(client);
-    let tun = bond(client);
-    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    let mut routes = take_over(client, &tun, &mut journal);
+    let (tun, mut journal, mut routes) = world.taken();
 
     assert_eq!(device_towards(client, "8.8.8.8"), "rw0");
     assert_eq!(device_towards(client, "2001:db8:9::1"), "rw0");
@@ -144,9 +152,7 @@ fn what_others_take_away_of_the_default_route_is_put_back() {
     }
     let world = world();
     let client = &world.client;
-    let tun = bond(client);
-    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    let mut routes = take_over(client, &tun, &mut journal);
+    let (_tun, mut journal, mut routes) = world.taken();
     let ordinary = "198.51.100.0/24".parse().unwrap();
     client.inside(|| routes.add(&mut journal, ordinary).unwrap());
     // Which of several with one priority comes first does not matter.
@@ -192,9 +198,7 @@ fn both_paths_work_while_the_default_route_is_taken() {
     let client = &world.client;
     client.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=1");
     world.world.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=0");
-    let tun = bond(client);
-    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    take_over(client, &tun, &mut journal);
+    let (_tun, mut journal, _) = world.taken();
     client.inside(|| {
         for device in ["va", "wa"] {
             reverse_path(&mut journal, device).unwrap();
@@ -304,9 +308,7 @@ fn a_second_bond_is_told_and_does_no_harm() {
     }
     let world = world();
     let client = &world.client;
-    let tun = bond(client);
-    let mut first = client.inside(|| Journal::open(&world.state).unwrap().0);
-    take_over(client, &tun, &mut first);
+    let (_tun, first, _) = world.taken();
     let rules = client.ip("rule");
     let other = world.state.join("other");
     std::fs::create_dir(&other).unwrap();
@@ -371,9 +373,7 @@ fn routes_outlive_the_address_that_was_there_first() {
     }
     let world = world();
     let client = &world.client;
-    let tun = bond(client);
-    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    let mut routes = take_over(client, &tun, &mut journal);
+    let (tun, mut journal, mut routes) = world.taken();
     client.inside(|| routes.add(&mut journal, "198.51.100.0/24".parse().unwrap()).unwrap());
     for (old, new) in [("10.77.0.2/24", "10.77.0.9/24"), ("10.77.0.9/24", "10.99.0.2/24")] {
         client.inside(|| {

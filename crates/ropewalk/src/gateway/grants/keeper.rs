@@ -22,9 +22,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often it is tried again to write a file on a full disk, and to do what was refused.
+/// How often it is tried again to do what was refused.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
-/// How often it is looked where exits lead, and whether rules are still there, while there are some.
+/// How often it is looked where exits lead, and whether rules are still there, and tried again to
+/// write a file on a full disk.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The journal, which the gateway's end takes back.
@@ -232,11 +233,7 @@ fn ask(loop_: &Outbox, on: bool) {
 fn work(shared: &Shared, wishes: &Receiver<()>) {
     let mut lost = RulesLost::default();
     loop {
-        let (has_exits, has_grants) = {
-            let state = shared.lock();
-            (state.exits.as_ref().is_some_and(|exits| !exits.is_empty()), state.stands.is_some())
-        };
-        match wishes.recv_timeout(if has_exits || has_grants { LOOK } else { TRY_AGAIN }) {
+        match wishes.recv_timeout(LOOK) {
             Ok(()) => {
                 let anew = shared.anew.swap(false, Relaxed);
                 shared.enforce(&mut shared.lock(), anew, ask);
@@ -248,7 +245,7 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
                 }
                 if state.refused.is_some_and(|at| at.elapsed() >= TRY_AGAIN) {
                     shared.enforce(&mut state, true, ask);
-                } else if has_exits {
+                } else {
                     // It is noted, and looked again.
                     let _ = shared.look_for_ways(&mut state);
                 }
@@ -340,7 +337,10 @@ impl Shared {
 
     /// Interfaces come and go, and with them the ways out.
     fn look_for_ways(&self, state: &mut State) -> anyhow::Result<()> {
-        let Some(exits) = &state.exits else { return Ok(()) };
+        let Some(exits) = state.exits.as_ref().filter(|exits| !exits.is_empty()) else {
+            self.notes().ways.clear();
+            return Ok(());
+        };
         let found = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(journal) => find_ways(journal, exits).map_err(anyhow::Error::from),
             None => return Ok(()),

@@ -52,13 +52,14 @@ pub fn masquerade_by(
     make(journal, table, networks)
 }
 
-/// Puts the tables of [`masquerade`] in force again: somebody may have flushed the firewall.
+/// Puts the tables of [`masquerade`] and [`crate::setup::let_through`] in force again: somebody may
+/// have flushed the firewall.
 ///
 /// # Errors
 /// `nft` refuses.
-pub fn masquerade_again(journal: &mut Journal) -> Result<(), SetupError> {
-    let tables = journal.changes().iter().filter(|c| matches!(c, Change::NatTable(_)));
-    let tables: Vec<Change> = tables.cloned().collect();
+pub fn tables_again(journal: &mut Journal) -> Result<(), SetupError> {
+    let ours = |c: &&Change| matches!(c, Change::NatTable(_) | Change::GlobalNetwork(_));
+    let tables: Vec<Change> = journal.changes().iter().filter(ours).cloned().collect();
     tables.iter().try_for_each(|table| journal.replace(table, table.clone()))
 }
 

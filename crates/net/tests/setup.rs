@@ -94,6 +94,16 @@ fn take_over(client: &Netns, tun: &Tun, journal: &mut Journal) -> Routes {
     })
 }
 
+impl World {
+    /// The client's default routes lead into a bond.
+    fn taken(&self) -> (Tun, Journal, Routes) {
+        let tun = bond(&self.client);
+        let mut journal = self.client.inside(|| Journal::open(&self.state).unwrap().0);
+        let routes = take_over(&self.client, &tun, &mut journal);
+        (tun, journal, routes)
+    }
+}
+
 #[test]
 fn the_default_route_goes_into_the_bond_and_comes_back() {
     if !root() {
@@ -102,9 +112,7 @@ fn the_default_route_goes_into_the_bond_and_comes_back() {
     let world = world();
     let client = &world.client;
     let before = fingerprint(client);
-    let tun = bond(client);
-    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    let mut routes = take_over(client, &tun, &mut journal);
+    let (tun, mut journal, mut routes) = world.taken();
 
     assert_eq!(device_towards(client, "8.8.8.8"), "rw0");
     assert_eq!(device_towards(client, "2001:db8:9::1"), "rw0");
@@ -144,36 +152,38 @@ fn what_others_take_away_of_the_default_route_is_put_back() {
     }
     let world = world();
     let client = &world.client;
-    let tun = bond(client);
-    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    let routes = take_over(client, &tun, &mut journal);
+    let (_tun, mut journal, mut routes) = world.taken();
+    let ordinary = "198.51.100.0/24".parse().unwrap();
+    client.inside(|| routes.add(&mut journal, ordinary).unwrap());
     // Which of several with one priority comes first does not matter.
     let all = || {
-        let words = ["rule", "-6 rule", "route show table 29303", "-6 route show table 29303"];
+        let words = ["rule", "-6 rule", "route", "route show table 29303", "-6 route show table 29303"];
         let mut lines: Vec<String> =
             words.iter().flat_map(|w| client.ip(w).lines().map(str::to_owned).collect::<Vec<_>>()).collect();
         lines.sort();
         lines
     };
     let before = all();
-    let keep = || client.inside(|| routes.keep(&journal).unwrap());
-    assert_eq!(keep(), 0, "all is there");
+    let keep = |routes: &Routes, journal: &Journal| client.inside(|| routes.keep(journal).unwrap());
+    assert_eq!(keep(&routes, &journal), 0, "all is there");
     let gone = [
         "rule del priority 29300",
         "rule del priority 29302",
         "-6 rule del priority 29303",
         "route del default table 29303",
         "-6 route del default table 29303",
+        "route del 198.51.100.0/24",
     ];
     for words in gone {
         client.ip(words);
     }
     assert_eq!(device_towards(client, "8.8.8.8"), "va", "in the clear");
-    assert_eq!(keep(), gone.len());
+    assert_eq!(keep(&routes, &journal), gone.len());
     assert_eq!(all(), before);
     assert_eq!(device_towards(client, "8.8.8.8"), "rw0");
     assert_eq!(device_towards(client, "2001:db8:9::1"), "rw0");
-    assert_eq!(keep(), 0);
+    client.inside(|| routes.remove(&mut journal, ordinary).unwrap());
+    assert_eq!(keep(&routes, &journal), 0, "not what was removed");
     client.inside(|| journal.restore().unwrap());
 }
 
@@ -188,9 +198,7 @@ fn both_paths_work_while_the_default_route_is_taken() {
     let client = &world.client;
     client.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=1");
     world.world.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=0");
-    let tun = bond(client);
-    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    take_over(client, &tun, &mut journal);
+    let (_tun, mut journal, _) = world.taken();
     client.inside(|| {
         for device in ["va", "wa"] {
             reverse_path(&mut journal, device).unwrap();
@@ -300,9 +308,7 @@ fn a_second_bond_is_told_and_does_no_harm() {
     }
     let world = world();
     let client = &world.client;
-    let tun = bond(client);
-    let mut first = client.inside(|| Journal::open(&world.state).unwrap().0);
-    take_over(client, &tun, &mut first);
+    let (_tun, first, _) = world.taken();
     let rules = client.ip("rule");
     let other = world.state.join("other");
     std::fs::create_dir(&other).unwrap();
@@ -367,9 +373,7 @@ fn routes_outlive_the_address_that_was_there_first() {
     }
     let world = world();
     let client = &world.client;
-    let tun = bond(client);
-    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
-    let mut routes = take_over(client, &tun, &mut journal);
+    let (tun, mut journal, mut routes) = world.taken();
     client.inside(|| routes.add(&mut journal, "198.51.100.0/24".parse().unwrap()).unwrap());
     for (old, new) in [("10.77.0.2/24", "10.77.0.9/24"), ("10.77.0.9/24", "10.99.0.2/24")] {
         client.inside(|| {

@@ -93,7 +93,6 @@ pub fn leave_by(journal: &mut Journal, before: Option<&Exits>, exits: &Exits) ->
             journal.make(change.clone())?;
         }
     }
-    exits.keep_rules()?;
     replace(journal, exits)?;
     let ours = |c: &&Change| match c {
         Change::ExitTable(_) => true,
@@ -168,28 +167,16 @@ impl Exits {
         all
     }
 
-    /// Adds rules again that others have taken away.
-    pub(super) fn keep_rules(&self) -> Result<(), SetupError> {
-        for change in self.lasting() {
-            if let Change::Rule(rule) = &change
-                && rule.add_again()?
-            {
-                tracing::warn!(priority = rule.priority, "a rule of the exits was gone, and is there again");
-            }
-        }
-        Ok(())
-    }
-
-    /// Tables and rules, in the order in which they are made: first all is held back, so that what
-    /// fails after that lets nothing leave by the wrong interface.
+    /// Rules and tables, in the order in which they are made: first all is held back, so that what
+    /// fails after that lets nothing leave by the wrong interface. Tables come last: where rules
+    /// are another gateway's, so are the tables, and taking one back empties it.
     fn lasting(&self) -> Vec<Change> {
         if self.exits.is_empty() {
             return Vec::new();
         }
         let target = EXIT_PRIORITY + 3;
         let interface = || self.device.clone();
-        let mut all: Vec<Change> =
-            self.exits.iter().map(|e| Change::ExitTable(ExitTable { table: e.mark() })).collect();
+        let mut all = Vec::new();
         for v6 in [false, true].into_iter().filter(|v6| self.families()[usize::from(*v6)]) {
             let on = |mark| RuleKind::InMarkGoto { interface: interface(), mark, target };
             let by = |exit: &Exit| RuleKind::MarkToTable { mark: exit.mark(), table: exit.mark() };
@@ -201,6 +188,7 @@ impl Exits {
                 rules.map(|(place, does)| Change::Rule(Rule { v6, priority: EXIT_PRIORITY + place, does })),
             );
         }
+        all.extend(self.exits.iter().map(|e| Change::ExitTable(ExitTable { table: e.mark() })));
         all
     }
 
@@ -426,8 +414,9 @@ mod tests {
             _ => None,
         };
         let rules: Vec<(bool, u32)> = all.iter().filter_map(rule).collect();
-        assert_eq!(all.len() - rules.len(), 2, "two tables");
         assert_eq!(rules.len(), 12);
+        let last: Vec<bool> = all[12..].iter().map(|c| matches!(c, Change::ExitTable(_))).collect();
+        assert_eq!(last, [true, true], "two tables, which may be another gateway's, after the rules");
         let v4: Vec<u32> = rules.iter().filter(|(v6, _)| !v6).map(|(_, p)| p - EXIT_PRIORITY).collect();
         assert_eq!(v4, [2, 3, 0, 0, 1, 1]);
         assert!(Exits { exits: Vec::new(), ..exits() }.lasting().is_empty());

@@ -60,19 +60,6 @@ pub fn let_through(journal: &mut Journal, device: &str, network: Ipv6Net) -> Res
 }
 
 impl GlobalNetwork {
-    /// Adds rules of routing again that others have taken away. To be asked now and then.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn keep_closed(&self) -> Result<(), SetupError> {
-        for rule in self.routing() {
-            if rule.add_again()? {
-                tracing::warn!(priority = rule.priority, "a rule of --global6 was gone, and is there again");
-            }
-        }
-        Ok(())
-    }
-
     /// The one that closes the way comes last, so that nothing of ours is refused in between.
     fn routing(&self) -> [Rule; 5] {
         let target = GLOBAL_PRIORITY + 4;

@@ -154,20 +154,15 @@ fn hold_back(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Resu
     reverse_path_by_mark(journal, &grants.device)
 }
 
-/// Adds rules of routing again that others have taken away, and says so in the log. To be asked now
-/// and then.
+/// Puts back what others took away of a gateway's rules of routing, whatever they are for, and of
+/// the setting that goes with them. Returns how many rules those were. To be asked now and then.
 ///
 /// # Errors
-/// The first that the kernel gave; the other rules are there.
-pub fn keep_granted(journal: &Journal) -> Result<(), SetupError> {
-    let count = keep_rules(journal, GROUP_PRIORITY..=GROUP_PRIORITY + 1)?;
-    if count > 0 {
-        tracing::warn!(
-            count,
-            "rules of groups and forwards were gone, and are there again: a restart of systemd-networkd takes them, unless ManageForeignRoutingPolicyRules=no"
-        );
-    }
-    Ok(())
+/// The first that the kernel gave; what else can be done is done.
+pub fn keep_held_back(journal: &mut Journal, device: &str) -> Result<usize, SetupError> {
+    let kept = keep_rules(journal);
+    let setting = reverse_path_by_mark(journal, device);
+    kept.and_then(|count| setting.map(|()| count))
 }
 
 /// The table: replaced in one step, and gone where it has no rules.

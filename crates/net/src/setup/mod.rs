@@ -36,7 +36,7 @@ pub use divert::{DIVERT_PRIORITY, DIVERT_TABLE, divert, is_forwarding, translate
 pub use exits::{EXIT_MARK, EXIT_PRIORITY, Exit, ExitMarks, Exits, leave_by};
 pub use firewall::{Guard, KillSwitch, guard, kill_switch};
 pub use global::{GLOBAL_MARK, GLOBAL_PRIORITY, GlobalNetwork, let_through};
-pub use grants::{Forward, GROUP_MARK, GROUP_PRIORITY, Grants, Limit, Protocol, grant, keep_granted};
+pub use grants::{Forward, GROUP_MARK, GROUP_PRIORITY, Grants, Limit, Protocol, grant, keep_held_back};
 pub(crate) use journal::read_any;
 pub use journal::{Journal, cleanup_stale};
 pub use neighbours::{Answers, NeighbourProxies, prepare_answers};
@@ -85,10 +85,10 @@ pub enum SetupError {
         /// Its network.
         network: ipnet::Ipv6Net,
     },
-    /// Another bond has taken the default route.
+    /// Another bond has such rules, or such a route in a table of its own.
     #[error(
-        "policy rules of another bond are in the way (`ip rule` shows them at {PRIORITY_BASE}): only one can have the \
-         default route"
+        "policy rules of another bond are in the way (`ip rule` shows them from {DIVERT_PRIORITY} on): only one on a \
+         machine can have the default route, exits, --global6, a home's connections, or a proxy"
     )]
     RuleTaken,
     /// IPv6 is switched off.

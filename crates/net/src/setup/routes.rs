@@ -11,12 +11,12 @@
 //! 29303  nop                                     where the first goes on; then comes what was there before us
 //! ```
 //!
-//! Without them all leaves in the clear, so what others take away of them is put back
+//! Without routes and rules all leaves in the clear, so what others take away of them is put back
 //! ([`Routes::keep`]).
 
 use std::net::IpAddr;
 
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::IpNet;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::route::{
     RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
@@ -38,8 +38,8 @@ pub const PRIORITY_BASE: u32 = 29_300;
 #[derive(Debug)]
 pub struct Routes {
     index: u32,
-    /// IP versions whose default route is taken.
-    taken: [bool; 2],
+    /// Where they lead.
+    networks: Vec<IpNet>,
 }
 
 /// The table that is asked where no rule says otherwise (rt_tables).
@@ -48,7 +48,7 @@ const MAIN: u32 = 254;
 impl Routes {
     /// Routes into the device with interface index `index`; none so far.
     pub fn new(index: u32) -> Self {
-        Routes { index, taken: [false; 2] }
+        Routes { index, networks: Vec::new() }
     }
 
     /// Sends `network` into the bond. `0.0.0.0/0` and `::/0` take the default route of their IP version over.
@@ -56,18 +56,22 @@ impl Routes {
     /// The routes themselves vanish with the device; the rules are journaled.
     pub fn add(&mut self, journal: &mut Journal, network: IpNet) -> Result<(), SetupError> {
         let network = network.trunc();
-        if network.prefix_len() > 0 {
-            return self.route(network, MAIN);
+        route_by(self.index, network, table(network))?;
+        if network.prefix_len() == 0 {
+            let v6 = network.addr().is_ipv6();
+            let unmarked = RuleKind::UnmarkedToTable { mark: MARK, table: ROUTE_TABLE };
+            // From the last to the first, so that no packet goes the wrong way in between.
+            for (place, does) in [(3, RuleKind::Nop), (1, RuleKind::MainWithoutDefault), (2, unmarked)] {
+                journal.make(Change::Rule(Rule { v6, priority: PRIORITY_BASE + place, does }))?;
+            }
         }
-        self.route(network, ROUTE_TABLE)?;
-        let v6 = network.addr().is_ipv6();
-        let unmarked = RuleKind::UnmarkedToTable { mark: MARK, table: ROUTE_TABLE };
-        // From the last to the first, so that no packet goes the wrong way in between.
-        for (place, does) in [(3, RuleKind::Nop), (1, RuleKind::MainWithoutDefault), (2, unmarked)] {
-            journal.make(Change::Rule(Rule { v6, priority: PRIORITY_BASE + place, does }))?;
-        }
-        self.taken[usize::from(v6)] = true;
+        self.networks.push(network);
         Ok(())
+    }
+
+    /// The default route of an IP version leads into the bond.
+    fn is_taken(&self, v6: bool) -> bool {
+        self.networks.iter().any(|n| n.prefix_len() == 0 && n.addr().is_ipv6() == v6)
     }
 
     /// Lets what the machine answers from `sources`, the addresses of its other interfaces, leave as
@@ -78,7 +82,7 @@ impl Routes {
     /// The first that the kernel gave; what else can be done is done.
     pub fn keep_replies(&self, journal: &mut Journal, sources: &[IpAddr]) -> Result<(), SetupError> {
         let wanted: Vec<Change> =
-            sources.iter().filter(|s| self.taken[usize::from(s.is_ipv6())]).map(|s| keep(*s)).collect();
+            sources.iter().filter(|s| self.is_taken(s.is_ipv6())).map(|s| keep(*s)).collect();
         let is_kept = |c: &&Change| matches!(c, Change::Rule(rule) if rule.priority == PRIORITY_BASE);
         let gone: Vec<Change> =
             journal.changes().iter().filter(is_kept).filter(|c| !wanted.contains(c)).cloned().collect();
@@ -94,23 +98,23 @@ impl Routes {
         outcome
     }
 
-    /// Puts back what others took away of the default routes into the bond and of their rules, as a
-    /// restart of systemd-networkd does. Returns how many those were. To be asked when routes or
-    /// rules have changed.
+    /// Puts back what others took away of the routes into the bond and of rules, as a restart of
+    /// systemd-networkd does. Returns how many those were. To be asked when routes or rules have
+    /// changed.
     ///
     /// # Errors
     /// The first that the kernel gave; what else can be done is done.
     pub fn keep(&self, journal: &Journal) -> Result<usize, SetupError> {
         let (mut back, mut outcome) = (0, Ok(()));
-        let defaults = [IpNet::from(Ipv4Net::default()), IpNet::from(Ipv6Net::default())];
-        for (network, _) in defaults.into_iter().zip(self.taken).filter(|(_, taken)| *taken) {
-            match self.route(network, ROUTE_TABLE) {
+        for network in &self.networks {
+            match route_by(self.index, *network, table(*network)) {
                 Ok(()) => back += 1,
-                Err(SetupError::RuleTaken) => {}
+                // It is there, or another program's, which counts as when it was added.
+                Err(SetupError::RuleTaken | SetupError::RouteTaken(_)) => {}
                 Err(error) => outcome = outcome.and(Err(error)),
             }
         }
-        let rules = keep_rules(journal, PRIORITY_BASE..=PRIORITY_BASE + 3);
+        let rules = keep_rules(journal);
         outcome.and(rules).map(|rules| back + rules)
     }
 
@@ -118,15 +122,13 @@ impl Routes {
     pub fn remove(&mut self, journal: &mut Journal, network: IpNet) -> Result<(), SetupError> {
         let network = network.trunc();
         let v6 = network.addr().is_ipv6();
-        let mut table = MAIN;
+        self.networks.retain(|n| *n != network);
         if network.prefix_len() == 0 {
-            table = ROUTE_TABLE;
-            self.taken[usize::from(v6)] = false;
             let ours = |c: &&Change| matches!(c, Change::Rule(rule) if rule.v6 == v6);
             let rules: Vec<Change> = journal.changes().iter().filter(ours).cloned().collect();
             rules.iter().rev().try_for_each(|rule| journal.undo(rule))?;
         }
-        let message = RouteNetlinkMessage::DelRoute(message(self.index, network, table));
+        let message = RouteNetlinkMessage::DelRoute(message(self.index, network, table(network)));
         match Netlink::open().and_then(|mut n| n.change(message, 0)) {
             Err(e) if e.raw_os_error() != Some(libc::ESRCH) => {
                 Err(SetupError::system(format!("removing the route to {network}"), e))
@@ -134,10 +136,11 @@ impl Routes {
             _ => Ok(()),
         }
     }
+}
 
-    fn route(&self, network: IpNet, table: u32) -> Result<(), SetupError> {
-        route_by(self.index, network, table)
-    }
+/// The table that a route to `network` belongs in.
+fn table(network: IpNet) -> u32 {
+    if network.prefix_len() == 0 { ROUTE_TABLE } else { MAIN }
 }
 
 /// Adds a route to `network` by the interface with this index.

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::ops::RangeInclusive;
 
 use ipnet::IpNet;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
@@ -121,23 +120,17 @@ pub enum RuleKind {
 
 impl Rule {
     pub(super) fn add(&self) -> Result<(), SetupError> {
+        self.add_through(&mut Netlink::open().map_err(failed)?)
+    }
+
+    fn add_through(&self, netlink: &mut Netlink) -> Result<(), SetupError> {
         let message = RouteNetlinkMessage::NewRule(self.message());
-        let added = Netlink::open().and_then(|mut n| n.change(message, NLM_F_CREATE | NLM_F_EXCL));
+        let added = netlink.change(message, NLM_F_CREATE | NLM_F_EXCL);
         added.map_err(|e| match e.raw_os_error() {
             Some(libc::EEXIST) => SetupError::RuleTaken,
             Some(libc::EAFNOSUPPORT) if self.v6 => SetupError::NoIpv6("a routing rule".into()),
-            _ => SetupError::system("adding a policy routing rule", e),
+            _ => failed(e),
         })
-    }
-
-    /// Adds it again, if others have taken it away: a restart of systemd-networkd takes all rules
-    /// away that are not its own. Says whether that was so.
-    pub(super) fn add_again(&self) -> Result<bool, SetupError> {
-        match self.add() {
-            Ok(()) => Ok(true),
-            Err(SetupError::RuleTaken) => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 
     pub(super) fn delete(&self) -> Result<(), SetupError> {
@@ -234,21 +227,25 @@ impl Rule {
     }
 }
 
-/// Adds rules of the journal with these priorities again that others have taken away, in the order
-/// in which they were made. Says how many; the first error is returned when all were tried.
-pub(super) fn keep_rules(journal: &Journal, of: RangeInclusive<u32>) -> Result<usize, SetupError> {
+/// Adds rules of the journal again that others have taken away, as a restart of systemd-networkd
+/// does, in the order in which they were made: what holds back comes before what lets through.
+/// Says how many; the first error is returned when all were tried.
+pub(super) fn keep_rules(journal: &Journal) -> Result<usize, SetupError> {
+    let mut netlink = Netlink::open().map_err(failed)?;
     let (mut back, mut outcome) = (0, Ok(()));
     for change in journal.changes() {
-        if let Change::Rule(rule) = change
-            && of.contains(&rule.priority)
-        {
-            match rule.add_again() {
-                Ok(was_gone) => back += usize::from(was_gone),
-                Err(error) => outcome = outcome.and(Err(error)),
-            }
+        let Change::Rule(rule) = change else { continue };
+        match rule.add_through(&mut netlink) {
+            Ok(()) => back += 1,
+            Err(SetupError::RuleTaken) => {}
+            Err(error) => outcome = outcome.and(Err(error)),
         }
     }
     outcome.map(|()| back)
+}
+
+fn failed(error: io::Error) -> SetupError {
+    SetupError::system("adding a policy routing rule", error)
 }
 
 /// The kernel's ways to say that there is no such rule.

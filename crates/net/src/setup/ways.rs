@@ -40,15 +40,14 @@ pub struct Way {
 
 /// Gives each exit the way that this machine has by its interface now, and takes away what it has
 /// no more. To be asked again now and then: the kernel drops a route with its interface and brings
-/// none back, and others take rules away.
+/// none back.
 ///
 /// # Errors
-/// The kernel does not answer. Ways that there are not lead nowhere.
+/// The first that the kernel gave; the other exits have their ways. Those that there are not lead
+/// nowhere.
 pub fn find_ways(journal: &mut Journal, exits: &Exits) -> Result<Vec<Way>, SetupError> {
-    exits.keep_rules()?;
-    sysctl::reverse_path_by_mark(journal, &exits.device)?;
     let links = links::list().map_err(failed)?;
-    let mut ways = Vec::new();
+    let (mut ways, mut outcome) = (Vec::new(), Ok(()));
     for exit in &exits.exits {
         let link = links.iter().find(|l| l.name == exit.interface && l.up);
         if link.is_some() {
@@ -57,11 +56,13 @@ pub fn find_ways(journal: &mut Journal, exits: &Exits) -> Result<Vec<Way>, Setup
         }
         let mut leads = [None; 2];
         for (family, lead) in leads.iter_mut().enumerate().filter(|(family, _)| exits.families()[*family]) {
-            *lead = Some(put(exit, link, ANYWHERE[family])?);
+            let is_there = put(exit, link, ANYWHERE[family]);
+            *lead = Some(*is_there.as_ref().unwrap_or(&false));
+            outcome = outcome.and(is_there.map(drop));
         }
         ways.push(Way { interface: exit.interface.clone(), leads });
     }
-    Ok(ways)
+    outcome.map(|()| ways)
 }
 
 /// Brings a table up to date for one IP version; says whether there is a way.

@@ -19,7 +19,7 @@ pub(crate) use uplinks::Uplink;
 
 use crate::cli::PathName;
 use crate::control::protocol::{Request, Response};
-use crate::daemon::{Flow, Reload, Role, Running};
+use crate::daemon::{Flow, Reload, Role, RulesLost, Running};
 use crate::exit::{Code, failure};
 use crate::hooks::Hooks;
 use crate::report;
@@ -37,8 +37,6 @@ use std::collections::BTreeSet;
 const ROUTES_SETTLE: Duration = Duration::from_millis(100);
 /// When it is tried again to put routes back.
 const ROUTES_AGAIN: Duration = Duration::from_secs(1);
-/// The least time between two words about them: somebody may take them away all the time.
-const ROUTES_SAID: Duration = Duration::from_secs(60);
 
 /// What a user asked for.
 #[derive(Clone, Debug)]
@@ -98,8 +96,7 @@ pub(crate) struct Client {
     hooks: Option<Hooks>,
     /// Routes have changed and are to be looked at then.
     routes_due: Time,
-    /// When it was last said that others took them away.
-    routes_said: Option<Time>,
+    rules_lost: RulesLost,
     started: Time,
     connected: bool,
 }
@@ -123,7 +120,7 @@ impl Client {
             repeater,
             hooks,
             routes_due: Time::NEVER,
-            routes_said: None,
+            rules_lost: RulesLost::default(),
             started,
             connected: false,
         }
@@ -184,19 +181,7 @@ impl Client {
         if kept.is_err() {
             self.routes_due = self.routes_due.min(now + ROUTES_AGAIN);
         }
-        let is_said = self.routes_said.is_some_and(|said| now.since(said) < ROUTES_SAID);
-        if is_said || matches!(kept, Ok(0)) {
-            return;
-        }
-        match kept {
-            Ok(count) => tracing::warn!(
-                count,
-                "routing rules or routes into the bond were gone, and are there again; meanwhile packets may have left in the clear. A restart of \
-                 systemd-networkd takes rules away that are not its own, unless its configuration has ManageForeignRoutingPolicyRules=no"
-            ),
-            Err(error) => tracing::warn!("{error}: what is to go through the bond may leave in the clear"),
-        }
-        self.routes_said = Some(now);
+        self.rules_lost.say(kept, "what is to go through the bond leaves in the clear", now);
     }
 
     /// Programs of the user's hear which paths work.

@@ -128,7 +128,7 @@ impl Network {
         }
     }
 
-    /// Puts back what others took away of rules and default routes into the bond; says how many.
+    /// Puts back what others took away of rules and routes into the bond; says how many.
     pub(crate) fn keep_routes(&self) -> Result<usize, SetupError> {
         self.routes.keep(&self.journal)
     }

@@ -12,8 +12,8 @@ use crate::exit::{Code, failure};
 use crate::gateway::audit::{Audit, Entry};
 use crate::gateway::control::{GatewayControl, choose};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening, by_tls};
-use crate::gateway::global6::Global6;
 use crate::gateway::grants::{Keeper, Machine, SharedJournal};
+use crate::gateway::neighbours::Neighbours;
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::quotas::Quotas;
 use crate::gateway::radios::Radios;
@@ -25,14 +25,14 @@ use crate::store::{Fleet, Reach, StoreSettings};
 use crate::{logging, metrics};
 use anyhow::Context;
 use clap::Args;
-use ipnet::{IpNet, Ipv6Net};
+use ipnet::IpNet;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Engine;
 use ropewalk_fleet::Evict;
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{
-    DeviceConfig, GlobalNetwork, Journal, NeighbourProxies, Protocol, Routes, configure, forwarding,
-    let_through, prepare_answers,
+    DeviceConfig, Journal, NeighbourProxies, Protocol, Routes, configure, forwarding, let_through,
+    prepare_answers,
 };
 use ropewalk_net::tls::{Identity, Listeners};
 use ropewalk_net::tun::Tun;
@@ -223,10 +223,8 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     let leaving = clients.clone();
     let layer_3 = ports.is_none();
     let mut gateway = Gateway::new(clients.clone(), reload, ports, noted, now);
-    if let Some(network) = file.serve.global_network() {
-        let device = running.core.devices.name();
-        let all = of_global6(&file, device, network);
-        gateway.has_global6(Global6::start(journal, clients.clone(), all)?);
+    if let Some(proxies) = proxies(&file) {
+        gateway.answers(Neighbours::start(journal, clients.clone(), proxies)?);
     }
     let quotas = layer_3.then(|| Quotas::start(clients.clone(), journal, running.core.devices.name()));
     let quotas = quotas.transpose()?;
@@ -433,18 +431,17 @@ fn set_up(file: &File, pool: &Pool, behind: &[IpNet], journal: &mut Journal) -> 
         for obstacle in let_through(journal, tun.name(), network)? {
             tracing::warn!("{obstacle}");
         }
-        if let (_, Some(proxies)) = of_global6(file, tun.name(), network) {
-            prepare_answers(journal, &proxies)?;
-        }
+    }
+    if let Some(proxies) = proxies(file) {
+        prepare_answers(journal, &proxies)?;
     }
     Ok(tun)
 }
 
-/// A network whose addresses the world sees, and where this machine answers for them.
-fn of_global6(file: &File, device: &str, network: Ipv6Net) -> (GlobalNetwork, Option<NeighbourProxies>) {
-    let proxies = |interface: &String| NeighbourProxies { interface: interface.clone(), network };
-    let global = GlobalNetwork { device: device.into(), network };
-    (global, file.serve.proxy_ndp.as_ref().map(proxies))
+/// Where this machine answers for clients' addresses that the world sees.
+fn proxies(file: &File) -> Option<NeighbourProxies> {
+    let (network, interface) = (file.serve.global_network()?, file.serve.proxy_ndp.clone()?);
+    Some(NeighbourProxies { interface, network })
 }
 
 /// A socket for each address; without any, one for each IP version that this machine has.

@@ -5,8 +5,8 @@ pub(crate) mod audit;
 mod channel_switcher;
 pub(crate) mod control;
 pub(crate) mod endpoints;
-pub(crate) mod global6;
 pub(crate) mod grants;
+pub(crate) mod neighbours;
 pub(crate) mod ports;
 pub(crate) mod quotas;
 pub(crate) mod radios;
@@ -24,8 +24,8 @@ use crate::report::quota::QuotaStatus;
 use accounts::Accounts;
 use audit::{Audit, Entry};
 use channel_switcher::ChannelSwitcher;
-use global6::Global6;
 use grants::Keeper;
+use neighbours::Neighbours;
 use ports::Ports;
 use quotas::Quotas;
 use radios::Radios;
@@ -61,8 +61,8 @@ pub(crate) struct Gateway {
     accounts: Option<(Accounts, Quotas)>,
     /// What clients are granted.
     keeper: Keeper,
-    /// Where the world sees its clients' IPv6 addresses.
-    global6: Option<Global6>,
+    /// Who are answered for its clients' IPv6 addresses.
+    neighbours: Option<Neighbours>,
     /// Who did what.
     audit: Audit,
 }
@@ -89,14 +89,14 @@ impl Gateway {
             streams_due: Time::NEVER,
             accounts: None,
             keeper,
-            global6: None,
+            neighbours: None,
             audit,
         }
     }
 
-    /// The world sees its clients' IPv6 addresses.
-    pub(crate) fn has_global6(&mut self, global6: Global6) {
-        self.global6 = Some(global6);
+    /// Neighbours of this machine ask it for its clients' IPv6 addresses.
+    pub(crate) fn answers(&mut self, neighbours: Neighbours) {
+        self.neighbours = Some(neighbours);
     }
 
     /// Counts what clients use, and holds them to their quotas.
@@ -202,7 +202,7 @@ impl Role for Gateway {
                 let name = self.name(&client);
                 self.keeper.came(&name);
                 self.accounts.iter().for_each(|(_, quotas)| quotas.look());
-                self.global6.iter().for_each(Global6::look);
+                self.neighbours.iter().for_each(Neighbours::look);
                 self.audit.note(Entry::new("came").client(&name).address(remote.to_string()));
                 running.history.note(now, What::ClientUp { peer: self.name(&client) });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.plug(running, client, device)) {
@@ -263,7 +263,7 @@ impl Role for Gateway {
             Request::Expel { client } => {
                 running.core.engine.revoke(&client);
                 self.ports.iter_mut().for_each(|p| p.remove(running, &client));
-                self.global6.iter().for_each(Global6::look);
+                self.neighbours.iter().for_each(Neighbours::look);
                 Response::Done { said: String::new() }
             }
             Request::Dismiss { client } => {
@@ -327,7 +327,7 @@ impl Role for Gateway {
         }
         self.keeper.again();
         self.accounts.iter().for_each(|(_, quotas)| quotas.again());
-        self.global6.iter().for_each(Global6::again);
+        self.neighbours.iter().for_each(Neighbours::again);
         let read = self.certificate.as_ref().and_then(Certificate::again);
         match (read, running.core.streams.tls()) {
             (Some(Ok(identity)), Some(tls)) => {

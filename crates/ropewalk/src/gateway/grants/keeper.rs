@@ -7,14 +7,14 @@
 use super::exits::{Inside, notes};
 use super::{Change, Circumstances, FILE, Grants};
 use crate::control::protocol::Request;
-use crate::daemon::Outbox;
+use crate::daemon::{Outbox, RulesLost};
 use crate::exit::{Code, failure};
 use crate::gateway::SharedClients;
 use crate::state::StateDir;
 use anyhow::Context;
 use ipnet::{IpNet, Ipv6Net};
-use ropewalk_net::setup::{self, Journal, Protocol, find_ways, grant, keep_granted, leave_by};
-use ropewalk_net::{links, nat};
+use ropewalk_net::setup::{self, Journal, Protocol, find_ways, grant, keep_held_back, leave_by};
+use ropewalk_net::{clock, links, nat};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,9 +22,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often it is tried again to write a file on a full disk, and to do what was refused.
+/// How often it is tried again to do what was refused.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
-/// How often it is looked where exits lead, and whether rules are still there, while there are some.
+/// How often it is looked where exits lead, and whether rules are still there, and tried again to
+/// write a file on a full disk.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The journal, which the gateway's end takes back.
@@ -230,12 +231,9 @@ fn ask(loop_: &Outbox, on: bool) {
 }
 
 fn work(shared: &Shared, wishes: &Receiver<()>) {
+    let mut lost = RulesLost::default();
     loop {
-        let (has_exits, has_grants) = {
-            let state = shared.lock();
-            (state.exits.as_ref().is_some_and(|exits| !exits.is_empty()), state.stands.is_some())
-        };
-        match wishes.recv_timeout(if has_exits || has_grants { LOOK } else { TRY_AGAIN }) {
+        match wishes.recv_timeout(LOOK) {
             Ok(()) => {
                 let anew = shared.anew.swap(false, Relaxed);
                 shared.enforce(&mut shared.lock(), anew, ask);
@@ -247,13 +245,14 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
                 }
                 if state.refused.is_some_and(|at| at.elapsed() >= TRY_AGAIN) {
                     shared.enforce(&mut state, true, ask);
-                } else if has_exits && let Err(error) = shared.look_for_ways(&mut state) {
-                    tracing::error!("where exits lead is not known: {error:#}");
+                } else {
+                    // It is noted, and looked again.
+                    let _ = shared.look_for_ways(&mut state);
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        shared.keep_rules();
+        shared.keep_rules(&mut lost);
     }
 }
 
@@ -272,42 +271,49 @@ impl Shared {
         written
     }
 
-    /// As [`Shared::put`], where nobody waits for the outcome.
+    /// As [`Shared::put`], where nobody waits for the outcome. What is refused again and again is
+    /// said once.
     fn enforce(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) {
-        if let Err(error) = self.put(state, anew, tell) {
-            tracing::error!("what is granted to clients is not in force: {error:#}");
+        let before = self.notes().refused.clone();
+        let _ = self.put(state, anew, tell);
+        if let Some(note) = self.notes().refused.as_ref().filter(|note| before.as_ref() != Some(note)) {
+            tracing::error!("{note}");
         }
     }
 
     /// Puts what is granted in force, where it is not, or `anew`. The engine joins clients only
     /// while the firewall says which.
     fn put(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) -> anyhow::Result<()> {
-        if self.gateway.in_fleet {
-            return Ok(());
-        }
-        // Each is in force though the other may not be.
-        let exits = self.translate(anew).and_then(|()| self.put_exits(state, anew));
-        let all = self.put_grants(state, anew, tell).and(exits);
+        let translated = self.translate(anew);
+        let all = if self.gateway.in_fleet {
+            translated
+        } else {
+            // Each is in force though the other may not be.
+            let exits = translated.and_then(|()| self.put_exits(state, anew));
+            self.put_grants(state, anew, tell).and(exits)
+        };
         state.refused = all.is_err().then(Instant::now);
         let note = |error| format!("what is granted to clients is not in force: {error:#}");
         self.notes().refused = all.as_ref().err().map(note);
         all
     }
 
-    /// The translation of clients' addresses, where somebody may have flushed the firewall.
+    /// By which addresses clients are seen, where somebody may have flushed the firewall.
     fn translate(&self, anew: bool) -> anyhow::Result<()> {
         match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(journal) if anew => Ok(nat::masquerade_again(journal)?),
+            Some(journal) if anew => Ok(nat::tables_again(journal)?),
             _ => Ok(()),
         }
     }
 
     /// Others take rules away, and without those that hold clients back more is open than granted.
-    fn keep_rules(&self) {
-        let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Err(error)) = journal.as_ref().map(keep_granted) {
-            tracing::error!("rules that hold clients back may be gone: {error}");
-        }
+    fn keep_rules(&self, lost: &mut RulesLost) {
+        let Some((device, _)) = &self.gateway.device else { return };
+        let kept = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(journal) => keep_held_back(journal, device),
+            None => return,
+        };
+        lost.say(kept, "clients reach, and are reached by, more than is granted", clock::now());
     }
 
     /// By which interface clients leave.
@@ -331,13 +337,23 @@ impl Shared {
 
     /// Interfaces come and go, and with them the ways out.
     fn look_for_ways(&self, state: &mut State) -> anyhow::Result<()> {
-        let Some(exits) = &state.exits else { return Ok(()) };
-        let ways = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(journal) => find_ways(journal, exits)?,
+        let Some(exits) = state.exits.as_ref().filter(|exits| !exits.is_empty()) else {
+            self.notes().ways.clear();
+            return Ok(());
+        };
+        let found = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(journal) => find_ways(journal, exits).map_err(anyhow::Error::from),
             None => return Ok(()),
         };
-        self.notes().ways = notes(&ways);
-        Ok(())
+        let now = match &found {
+            Ok(ways) => notes(ways),
+            Err(error) => vec![format!("where exits lead is not known: {error:#}")],
+        };
+        let before = std::mem::replace(&mut self.notes().ways, now.clone());
+        if found.is_err() && before != now {
+            tracing::error!("{}", now.concat());
+        }
+        found.map(drop)
     }
 
     /// The rest.

@@ -1,5 +1,5 @@
-//! Clients whose IPv6 addresses the world sees: this machine goes on answering for those that there
-//! are.
+//! Clients whose IPv6 addresses neighbours of this machine ask for: it goes on answering for those
+//! that there are.
 //!
 //! The kernel is asked on a thread, a few times a second at most: a client's coming costs the data
 //! loop one wish, of which one is as good as many.
@@ -7,7 +7,8 @@
 use super::SharedClients;
 use super::grants::SharedJournal;
 use anyhow::Context;
-use ropewalk_net::setup::{Answers, Change, GlobalNetwork, NeighbourProxies};
+use ipnet::Ipv6Net;
+use ropewalk_net::setup::{Answers, NeighbourProxies};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::AtomicBool;
@@ -16,14 +17,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// How often it is looked whether rules and the interface are still the same.
+/// How often it is looked whether the interface is still the same.
 const LOOK: Duration = Duration::from_secs(5);
 /// The least time between two looks, each of which costs time for every client.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Keeps a machine answering.
 #[derive(Debug)]
-pub(crate) struct Global6 {
+pub(crate) struct Neighbours {
     wake: SyncSender<()>,
     anew: Arc<AtomicBool>,
 }
@@ -31,30 +32,30 @@ pub(crate) struct Global6 {
 struct Work {
     journal: SharedJournal,
     clients: SharedClients,
-    global: GlobalNetwork,
-    answers: Option<Answers>,
+    network: Ipv6Net,
+    answers: Answers,
     anew: Arc<AtomicBool>,
     /// It did not work the last time, which was said.
     failed: bool,
 }
 
-impl Global6 {
-    /// Answers for those who are known; without proxies the network is routed here, and nobody
-    /// asks.
+impl Neighbours {
+    /// Answers for those who are known.
     pub(crate) fn start(
         journal: &SharedJournal,
         clients: SharedClients,
-        (global, proxies): (GlobalNetwork, Option<NeighbourProxies>),
-    ) -> anyhow::Result<Global6> {
+        proxies: NeighbourProxies,
+    ) -> anyhow::Result<Neighbours> {
         let (wake, wishes) = sync_channel(1);
         let anew = Arc::new(AtomicBool::new(false));
-        let (journal, answers, theirs) = (Arc::clone(journal), proxies.map(Answers::new), Arc::clone(&anew));
-        let work = Work { journal, clients, global, answers, anew: theirs, failed: false };
-        let thread = std::thread::Builder::new().name("global6".into());
+        let (journal, theirs, network) = (Arc::clone(journal), Arc::clone(&anew), proxies.network);
+        let answers = Answers::new(proxies);
+        let work = Work { journal, clients, network, answers, anew: theirs, failed: false };
+        let thread = std::thread::Builder::new().name("neighbours".into());
         thread.spawn(move || work.run(&wishes)).context("a thread cannot be started")?;
-        let global6 = Global6 { wake, anew };
-        global6.look();
-        Ok(global6)
+        let neighbours = Neighbours { wake, anew };
+        neighbours.look();
+        Ok(neighbours)
     }
 
     /// A client came, or is no more. For the data loop.
@@ -62,7 +63,7 @@ impl Global6 {
         let _ = self.wake.try_send(());
     }
 
-    /// Somebody may have changed the firewall, or the entries. For the data loop.
+    /// Somebody may have changed the entries. For the data loop.
     pub(crate) fn again(&self) {
         self.anew.store(true, Relaxed);
         self.look();
@@ -72,13 +73,11 @@ impl Global6 {
 impl Work {
     fn run(mut self, wishes: &Receiver<()>) {
         loop {
-            let wish = wishes.recv_timeout(LOOK);
-            let waited = wish.is_err();
-            match wish {
-                Ok(()) => {}
-                Err(RecvTimeoutError::Timeout) => {}
+            let waited = match wishes.recv_timeout(LOOK) {
+                Ok(()) => false,
+                Err(RecvTimeoutError::Timeout) => true,
                 Err(RecvTimeoutError::Disconnected) => return,
-            }
+            };
             let anew = self.anew.swap(false, Relaxed);
             let outcome = self.put(anew, waited);
             if outcome.is_err() && anew {
@@ -88,32 +87,26 @@ impl Work {
             if let Err(error) = &outcome
                 && !self.failed
             {
-                tracing::error!("clients' IPv6 addresses are not reached as they should be: {error:#}");
+                tracing::error!("neighbours are not answered for clients' IPv6 addresses: {error:#}");
             }
             self.failed = outcome.is_err();
             std::thread::sleep(PAUSE);
         }
     }
 
-    /// Puts all in force `anew`, or what lacks; where nobody wished it, clients are as they were.
+    /// Answers for all `anew`, or for those who came; where nobody wished it, clients are as they
+    /// were.
     fn put(&mut self, anew: bool, waited: bool) -> anyhow::Result<()> {
         // The journal is held: what its end takes back is not made anew behind it.
-        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(journal) = journal.as_mut() else { return Ok(()) };
-        self.global.keep_closed()?;
-        if anew {
-            let table = Change::GlobalNetwork(self.global.clone());
-            journal.replace(&table, table.clone())?;
-        }
-        let Some(answers) = &mut self.answers else { return Ok(()) };
-        if waited && !anew && !answers.are_lost() {
+        let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        if journal.is_none() || (waited && !anew && !self.answers.are_lost()) {
             return Ok(());
         }
         let known = self.clients.known();
         let inside = known.iter().flat_map(|c| &c.inside).filter_map(|address| match address {
-            IpAddr::V6(address) if self.global.network.contains(address) => Some(*address),
+            IpAddr::V6(address) if self.network.contains(address) => Some(*address),
             _ => None,
         });
-        Ok(answers.keep(&inside.collect::<BTreeSet<Ipv6Addr>>(), anew)?)
+        Ok(self.answers.keep(&inside.collect::<BTreeSet<Ipv6Addr>>(), anew)?)
     }
 }

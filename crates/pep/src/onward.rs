@@ -13,8 +13,8 @@ const RTO_FIRST: Duration = Duration::from_secs(1);
 /// (RFC 9293 §3.8.3, R2).
 const TIMEOUTS: u32 = 9;
 
-/// So many timeouts in a row, and longer pieces are taken not to pass: what the sender saw
-/// acknowledged only this box can cut (RFC 2923 §2.1).
+/// So many timeouts in a row, or repetitions of the first piece that were lost while others arrive,
+/// and longer pieces are taken not to pass: only this box can cut them (RFC 2923 §2.1).
 const CUT_AFTER: u32 = 2;
 /// Pieces are cut no shorter: 576 bytes pass everywhere (RFC 791), with headers and options.
 const SHORTEST: u64 = 512;
@@ -93,6 +93,8 @@ pub(crate) struct Onward {
     /// `RACK.xmit_ts` and `RACK.end_seq`: of what was sent at one instant the ends decide).
     arrived: Option<(Time, u64)>,
     timeouts: u32,
+    /// Repetitions of the first piece that were lost in a row, without a timeout.
+    lost_again: u32,
     timer_from: Time,
     mss: u64,
     /// Pieces go in parts of at most so many bytes, until then.
@@ -115,6 +117,7 @@ impl Onward {
             rtt: None,
             arrived: None,
             timeouts: 0,
+            lost_again: 0,
             timer_from: Time::ZERO,
             mss,
             most: None,
@@ -211,7 +214,7 @@ impl Onward {
         self.pieces.retain(|p| p.range.end > ack);
         // What arrives behind the first piece is no sign that the first one passes.
         if self.pieces.len() < before {
-            self.timeouts = 0;
+            (self.timeouts, self.lost_again) = (0, 0);
         }
         if newly > 0 {
             self.timer_from = now;
@@ -235,12 +238,18 @@ impl Onward {
         };
         let (rtt, window) = (self.rtt.unwrap_or(RTO_FIRST), self.reordering());
         let late = |sent: Time, end| (sent, end) < newest && now >= sent + rtt + window;
-        let mut lost = None;
-        for piece in self.pieces.iter_mut().filter(|p| p.in_flight()) {
-            if piece.sent_at.is_some_and(|sent| late(sent, piece.range.end)) {
-                piece.lost = true;
-                lost = lost.max(Some(piece.range.end));
+        let is_late = |p: &Piece| p.in_flight() && p.sent_at.is_some_and(|sent| late(sent, p.range.end));
+        // What goes on arriving behind the first piece puts its timeout off.
+        if self.pieces.first().is_some_and(|p| p.repeated && is_late(p)) {
+            self.lost_again = (self.lost_again + 1).min(CUT_AFTER);
+            if self.lost_again == CUT_AFTER {
+                self.shorten(now);
             }
+        }
+        let mut lost = None;
+        for piece in self.pieces.iter_mut().filter(|p| is_late(p)) {
+            piece.lost = true;
+            lost = lost.max(Some(piece.range.end));
         }
         if lost > Some(self.recovery_until) {
             self.ssthresh = (self.flight() / 2).max(2 * self.mss);

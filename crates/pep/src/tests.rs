@@ -358,6 +358,35 @@ fn what_arrives_behind_a_long_piece_does_not_keep_it_whole() {
     assert_eq!(cut, [(1, 512), (513, 388), (901, 50)], "the second timeout");
 }
 
+/// Short pieces come so often that there is no timeout, for as long as the window lasts.
+#[test]
+fn a_long_piece_is_cut_while_short_ones_go_on_arriving() {
+    let mut w = wide();
+    assert_eq!(lengths(&w.sender(data(1, 100))), [(1, 100)]);
+    w.now = Time::from_millis(10);
+    w.receiver(ack(101, 1000));
+    let (begin, mut acked) = (w.now, 101);
+    let mut all = lengths(&w.sender(data(101, 900)));
+    for i in 0..40 {
+        let at = 1001 + 50 * i;
+        let after = |ms: u32| begin + Duration::from_millis(u64::from(20 * i + ms));
+        all.extend(lengths(&w.sender(data(at, 50))));
+        w.now = after(10);
+        // The receiver has what is short, in order.
+        let passes = |acked: u32, all: &[(u32, u32)]| {
+            all.iter().find(|(from, len)| *from == acked && (1..=512).contains(len)).map(|piece| piece.1)
+        };
+        while let Some(len) = passes(acked, &all) {
+            acked += len;
+        }
+        let answer = if acked > at { ack(acked, 1000) } else { selection(acked, 1001..at + 50) };
+        all.extend(lengths(&w.receiver(answer)));
+        all.extend(lengths(&w.run(after(20))));
+    }
+    assert!(all.contains(&(101, 900)) && all.contains(&(101, 512)), "{all:?}");
+    assert_eq!(acked, 3001);
+}
+
 #[test]
 fn more_than_a_few_timestamps_wait_and_each_is_echoed() {
     let stamps = |value, echo| Some(Timestamps { value, echo });

@@ -27,7 +27,7 @@ use crate::schedule::PathInfo;
 use crate::wire::{self, AckFrame, Timestamp};
 use core::net::{IpAddr, SocketAddr};
 use pacer::Pacer;
-use pmtu::Mtu;
+use pmtu::{BASE, Mtu};
 use recv::RecvLog;
 use ropewalk_cc::rate::RateSampler;
 use ropewalk_cc::{Ack, Controller, Loss, Sibling};
@@ -446,6 +446,8 @@ impl Path {
     pub(crate) fn note_lost_sizes(&mut self, now: Time, out: &Outcome) {
         for s in &out.lost {
             match s.probe {
+                // What followed it was swallowed, too: the path is silent, and not narrow.
+                Some(size) if size <= BASE && self.live.state != State::Active => self.mtu.forget_probe(now),
                 Some(size) => self.mtu.on_probe_lost(now, size),
                 None if self.mtu.on_lost(now, s.at, size_of(s), self.rtt.smoothed()) => {
                     self.cc.set_mtu(u64::from(self.mtu.current()));

@@ -51,6 +51,8 @@ pub(crate) struct Mtu {
     ceiling: u16,
     interface: u16,
     probing: Option<u16>,
+    /// Probes of this size that were lost in a row.
+    failing: u16,
     failures: u8,
     next: Time,
     row: Row,
@@ -68,6 +70,7 @@ impl Mtu {
             ceiling: interface.saturating_add(1),
             interface,
             probing: None,
+            failing: 0,
             failures: 0,
             next: Time::ZERO,
             row: Row::default(),
@@ -176,18 +179,26 @@ impl Mtu {
 
     /// A probe was lost.
     pub(crate) fn on_probe_lost(&mut self, now: Time, size: u16) {
-        self.probing = None;
+        if self.failing != size {
+            (self.failing, self.failures) = (size, 0);
+        }
         self.failures += 1;
-        self.next = now;
-        if self.failures < MAX_PROBES && !self.is_too_narrow() {
+        self.forget_probe(now);
+        if self.failures < MAX_PROBES {
             return;
         }
         self.failures = 0;
         if size > BASE {
             self.ceiling = self.ceiling.min(size);
-        } else {
-            (self.base, self.next) = (Base::Refuted, now + RETRY_BASE);
+        } else if self.base != Base::Proven {
+            // From now on one is enough.
+            (self.base, self.next, self.failures) = (Base::Refuted, now + RETRY_BASE, MAX_PROBES - 1);
         }
+    }
+
+    /// A probe was lost with all else on its way: that says nothing of its size.
+    pub(crate) fn forget_probe(&mut self, now: Time) {
+        (self.probing, self.next) = (None, now);
     }
 
     /// The kernel refuses `size`; believed only downwards (§4.6.1), and below the base only once it
@@ -241,7 +252,8 @@ impl Mtu {
         if self.current > BASE {
             self.ceiling = self.ceiling.min(row.least.max(BASE + 1));
         } else {
-            self.base = Base::Refuted;
+            // That may be by chance, so that one lost probe more does not settle it.
+            (self.base, self.failures) = (Base::Refuted, 0);
         }
         // A probe that is under way says more than the next one would.
         self.set_current(BASE);
@@ -348,6 +360,53 @@ mod tests {
         assert_eq!(m.poll_probe(now, Duration::ZERO), Some(BASE));
         m.on_probe_acked(BASE);
         assert!(!m.is_too_narrow());
+    }
+
+    /// Sends a probe at each of these times, which are milliseconds; it is lost.
+    fn lose_probes(m: &mut Mtu, at: impl IntoIterator<Item = u64>) -> Vec<u16> {
+        let lose = |ms| {
+            let size = m.poll_probe(Time::from_millis(ms), Duration::ZERO)?;
+            m.on_probe_lost(Time::from_millis(ms), size);
+            Some(size)
+        };
+        at.into_iter().filter_map(lose).collect()
+    }
+
+    #[test]
+    fn the_base_is_refuted_by_probes_of_its_own_in_a_row_and_not_after_data_of_it_arrived() {
+        let mut m = Mtu::new(1500);
+        assert_eq!(lose_probes(&mut m, 0..2), [1500, 1500]);
+        m.on_too_big(Time::from_millis(2), 1400);
+        assert_eq!(lose_probes(&mut m, 3..5), [BASE, BASE]);
+        assert!(!m.is_too_narrow(), "two of its own");
+        let mut proven = Mtu::new(BASE);
+        assert_eq!(lose_probes(&mut proven, 0..2), [BASE, BASE]);
+        assert_eq!(proven.poll_probe(Time::from_millis(2), Duration::ZERO), Some(BASE));
+        proven.on_arrived(Time::from_millis(1), BASE);
+        proven.on_probe_lost(Time::from_millis(3), BASE);
+        assert!(!proven.is_too_narrow());
+        // The null case; then one that fell silent with its probe on the way.
+        assert_eq!(lose_probes(&mut m, [5]), [BASE]);
+        assert!(m.is_too_narrow());
+        let mut silent = Mtu::new(BASE);
+        for ms in 0..9 {
+            assert_eq!(silent.poll_probe(Time::from_millis(ms), Duration::ZERO), Some(BASE));
+            silent.forget_probe(Time::from_millis(ms));
+        }
+        assert!(!silent.is_too_narrow());
+    }
+
+    #[test]
+    fn a_row_of_losses_by_chance_is_put_right_within_three_probes() {
+        let mut m = Mtu::new(BASE);
+        m.poll_probe(Time::ZERO, Duration::ZERO);
+        m.on_probe_acked(BASE);
+        let (now, rtt) = (Time::from_millis(900), Duration::from_millis(20));
+        assert!(!(100..200).any(|ms| m.on_lost(now, Time::from_millis(ms), BASE, rtt)));
+        m.on_arrived(Time::from_millis(150), 120);
+        assert!(m.on_lost(now, Time::from_millis(200), BASE, rtt) && m.is_too_narrow());
+        // Three at once, and then one each five seconds.
+        assert_eq!(lose_probes(&mut m, 900..20_000).len(), 3 + 3);
     }
 
     #[test]

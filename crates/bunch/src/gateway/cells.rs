@@ -13,30 +13,36 @@ const MOST: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Cells {
     all: BTreeMap<Mac, u64>,
-    /// How many each has.
-    counts: BTreeMap<u64, usize>,
+    /// Those of the air that each has claimed, the one that it named last at the end.
+    claimed: BTreeMap<u64, Vec<Mac>>,
 }
 
 impl Cells {
     /// The cell that stands for this contributor's home, which nobody else can have.
     pub(super) fn give(&mut self, cell: Mac, who: u64) {
-        *self.counts.entry(who).or_default() += 1;
-        if let Some(before) = self.all.insert(cell, who) {
-            self.counts.entry(before).and_modify(|count| *count -= 1);
-        }
+        let before = self.all.insert(cell, who);
+        let claimed = before.and_then(|before| self.claimed.get_mut(&before));
+        claimed.into_iter().for_each(|cells| cells.retain(|c| *c != cell));
     }
 
     /// Whether a cell of the air is this contributor's. Nothing proves it: whoever is first has it
-    /// for as long as the gateway runs, and anybody else is counted.
+    /// until he has named eight others, and anybody else is counted.
     pub(super) fn claim(&mut self, cell: Mac, who: u64) -> bool {
-        if let Some(owner) = self.all.get(&cell) {
-            return *owner == who;
+        if self.all.get(&cell).is_some_and(|owner| *owner != who) {
+            return false;
         }
-        let has_room = self.counts.get(&who).is_none_or(|count| *count <= MOST);
-        if has_room {
-            self.give(cell, who);
+        let is_known = self.all.insert(cell, who).is_some();
+        let cells = self.claimed.entry(who).or_default();
+        match cells.iter().position(|c| *c == cell) {
+            Some(i) => cells[i..].rotate_left(1),
+            None if is_known => {}
+            None => cells.push(cell),
         }
-        has_room
+        // Radios change, and frames can be made up: what was named longest ago makes room.
+        if cells.len() > MOST {
+            self.all.remove(&cells.remove(0));
+        }
+        true
     }
 }
 
@@ -52,6 +58,12 @@ mod tests {
         assert!(cells.claim([9; 6], 2) && cells.claim([9; 6], 2) && !cells.claim([9; 6], 1));
         // Once more for each of its tunnels.
         (0..100).for_each(|_| cells.give([0; 6], 1));
-        assert_eq!((10..100).filter(|n| cells.claim([*n; 6], 1)).count(), MOST);
+        for n in 10..100 {
+            assert!(cells.claim([n; 6], 1), "the newest");
+            assert!(cells.claim([10; 6], 1), "the one in use");
+        }
+        let of_another = (10..100).filter(|n| cells.claim([*n; 6], 3)).count();
+        assert_eq!(of_another, 90 - MOST, "the others were given back");
+        assert!(!cells.claim([10; 6], 3) && !cells.claim([99; 6], 3) && !cells.claim([0; 6], 3));
     }
 }

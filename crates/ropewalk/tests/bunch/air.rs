@@ -65,7 +65,7 @@ fn a_neighbour_that_overhears_carries_its_part_and_one_that_does_not_carries_not
     println!("{bytes} bytes over uplinks: {together:?}; {home}; {anna}; {}", net.status("gateway"));
     let least = bytes as u64 / 5;
     assert!(together[0] > least && together[1] > least && together[2] < 50_000, "{together:?}");
-    // The home's monitor misses frames, whose packets have no number. A repeated frame is one packet.
+    // The home's monitor misses frames, whose packets have no number. A repeated one is one packet.
     assert!(home["air"]["numbered"].as_u64() > home["air"]["unnumbered"].as_u64(), "{home}");
     assert!(
         home["air"]["unnumbered"].as_u64() > Some(0) && anna["repeated"].as_u64() > Some(0),

@@ -16,6 +16,7 @@ mod begin;
 mod claims;
 mod compact;
 mod follow;
+mod grants;
 mod keep;
 mod quotas;
 mod state;
@@ -27,6 +28,7 @@ use crate::etcd::{Etcd, StoreError, TlsFiles};
 use crate::ledger::{Ledger, LedgerError};
 use crate::pool::Pool;
 use crate::record::{Usage, is_name};
+pub use grants::{GrantsHere, GrantsVersion};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use serde::{Deserialize, Serialize};
 pub use state::Reach;
@@ -287,6 +289,7 @@ impl Member {
             return;
         };
         let inside: Vec<IpAddr> = state.copy.client(&name).map_or_else(Vec::new, |c| c.addresses().collect());
+        state.moves += 1;
         state.mine.insert(name, Mine { key: *device, inside, written: Written::Fresh });
         self.shared.work.notify_one();
     }
@@ -299,6 +302,7 @@ impl Member {
         let searched = || state.mine.iter().find(|(_, m)| m.key == *device).map(|(name, _)| name.as_str());
         let name = state.copy.name_of(device).filter(is_it).or_else(searched);
         let Some(name) = name.map(str::to_owned) else { return };
+        state.moves += 1;
         if let Some(Mine { written: Written::At(revision), .. }) = state.mine.remove(&name) {
             state.left.push((name, revision));
         }
@@ -433,6 +437,7 @@ fn warnings(state: &State, name: &str, reachable: bool) -> Vec<String> {
         };
         all.push(format!("the store was restored from a backup, or is another than before, {since}: revoke again whom you revoked since the backup"));
     }
+    all.extend(grants::lacking(&state.copy));
     let age = state.true_at.elapsed();
     if reachable && (age >= OLD || state.is_dumb) {
         let why = state.blind.as_ref().map_or(String::new(), |why| format!(" ({why})"));

@@ -60,6 +60,17 @@ pub enum Decision {
     Refused(Refusal),
 }
 
+/// A record of usage that nobody needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Needless {
+    /// The client and the gateway.
+    pub whose: (String, String),
+    /// Since when it is as it is.
+    pub revision: i64,
+    /// Since when the client's own record is, if there is one.
+    pub record: Option<i64>,
+}
+
 /// Keys that are remembered for being odd.
 const ODD: usize = 64;
 
@@ -260,6 +271,26 @@ impl Copy {
         let these = self.metered(client).filter(|(g, _)| gateway.is_none_or(|only| only == *g));
         these.for_each(|(_, metered)| sum.add(metered.total));
         sum
+    }
+
+    /// What was used, the first by client and gateway after this one; and where it is a record that
+    /// nobody needs on the day `today`: of a client that may not come in, at the gateway `own` or at
+    /// one that does not live.
+    pub(crate) fn used_after<'a>(
+        &'a self,
+        last: Option<&'a (String, String)>,
+        own: &'a str,
+        today: Date,
+    ) -> impl Iterator<Item = (&'a (String, String), Option<Needless>)> {
+        let from = (last.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+        self.used.range::<(String, String), _>(from).map(move |(whose, held)| {
+            let client = self.clients.get(&whose.0);
+            let is_over = client.is_none_or(|c| c.what.revoked) && held.what.is_long_over(today);
+            let is_ours = whose.1 == own || !self.gateways.contains_key(&whose.1);
+            let record = client.map(|held| held.revision);
+            let is = is_over && is_ours;
+            (whose, is.then(|| Needless { whose: whose.clone(), revision: held.revision, record }))
+        })
     }
 
     /// The record of a client at one gateway.

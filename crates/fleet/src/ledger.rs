@@ -4,13 +4,14 @@
 use crate::copy::parse;
 use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError, range_end};
 use crate::pool::Pool;
-use crate::quota::{Metered, Quota};
-use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, Sum, is_name};
+use crate::quota::Quota;
+use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, is_name};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 mod grants;
+mod usage;
 
 /// How often something is tried anew when another gateway was faster: each time one of them gets
 /// on.
@@ -492,22 +493,5 @@ impl Ledger {
     pub(crate) async fn serve_no_more(&mut self, client: &str, revision: i64) -> Result<(), StoreError> {
         let key = self.keys.serving(client);
         self.caller.txn(&[Compare::At(key.clone(), revision)], &[Op::Delete(key)], &[]).await.map(drop)
-    }
-
-    /// Writes what clients have used at `gateway` in all.
-    pub(crate) async fn write_usage(
-        &mut self,
-        gateway: &str,
-        of: &[(String, Metered)],
-    ) -> Result<(), StoreError> {
-        let then: Vec<Op> =
-            of.iter().map(|(client, usage)| Op::put(self.keys.usage(client, gateway), json(usage))).collect();
-        self.caller.txn(&[], &then, &[]).await.map(drop)
-    }
-
-    /// Writes what a gateway has of its clients in all.
-    pub(crate) async fn write_sum(&mut self, gateway: &str, sum: Sum) -> Result<(), StoreError> {
-        let op = Op::put(self.keys.sum(gateway), json(&sum));
-        self.caller.txn(&[], &[op], &[]).await.map(drop)
     }
 }

@@ -7,7 +7,8 @@
 //!                        ▲        │
 //!        watch: follow ──┘        ├──▶ work: claims, serving, usage
 //!                                 ├──▶ keep: the lease, the gateway's record
-//!                                 └──▶ compact: etcd's history
+//!                                 ├──▶ compact: etcd's history
+//!                                 └──▶ tidy: usage of who is gone
 //! ```
 //!
 //! The state is locked for microseconds, by both. Nothing of the data loop waits for the store.
@@ -20,6 +21,7 @@ mod grants;
 mod keep;
 mod quotas;
 mod state;
+mod tidy;
 mod work;
 
 use crate::address::StoreAddress;
@@ -477,6 +479,7 @@ async fn run(shared: &Arc<Shared>) {
         tokio::spawn(keep::keep(Arc::clone(shared))),
         tokio::spawn(work::work(Arc::clone(shared))),
         tokio::spawn(compact::compact(Arc::clone(shared))),
+        tokio::spawn(tidy::tidy(Arc::clone(shared))),
     ];
     let aborts: Vec<_> = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
     for task in tasks {

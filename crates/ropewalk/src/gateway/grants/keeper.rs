@@ -486,6 +486,7 @@ impl Shared {
                 stands.is_none_or(|s| s.forwards.iter().any(|f| (f.protocol, f.port, f.to) == *e))
             };
             wanted.ended.retain(|e| withdrawn(e) || stood(e));
+            wanted.groups.retain(|members| members.len() > 1);
         }
         if self.gateway.all_joined {
             wanted.groups.clear();

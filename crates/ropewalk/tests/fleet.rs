@@ -489,7 +489,14 @@ fn commands_that_ask_the_store_keep_what_it_says_to_themselves() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let store = format!("etcd://{}/fleet", listener.local_addr().unwrap());
-    for words in [["clients"].as_slice(), &["revoke", "x"], &["quota", "list"], &["invite", "x"], &["top"]] {
+    for words in [
+        ["clients"].as_slice(),
+        &["revoke", "x"],
+        &["quota", "list"],
+        &["exit", "list"],
+        &["invite", "x"],
+        &["top"],
+    ] {
         let process = user.start(&[words, &["--store", &store]].concat());
         let mut asked = None;
         eventually(&format!("{words:?} asks the store"), || {

@@ -271,9 +271,10 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
                 }
                 if state.refused.is_some_and(|at| at.elapsed() >= TRY_AGAIN) {
                     shared.enforce(&mut state, true, ask);
-                } else if shared.gateway.in_fleet && shared.is_other(&state) {
-                    shared.enforce(&mut state, false, ask);
                 } else {
+                    if shared.gateway.in_fleet && shared.is_other(&state) {
+                        shared.enforce(&mut state, false, ask);
+                    }
                     // It is noted, and looked again.
                     let _ = shared.look_for_ways(&mut state);
                 }

@@ -24,8 +24,8 @@ impl Ledger {
         self.caller.txn(&[], &[op], &[]).await.map(drop)
     }
 
-    /// Deletes records of usage, all or none: if they, and the clients' own records, are as they were
-    /// read, and gateways other than `own` do not live. Says whether that was so.
+    /// Deletes records of usage, all or none: if they, and the clients' own, are as they were read,
+    /// and gateways other than `own` do not live. Says whether that was so.
     pub(crate) async fn forget_usage(&mut self, of: &[Needless], own: &str) -> Result<bool, StoreError> {
         let (mut when, mut then) = (Vec::new(), Vec::new());
         for Needless { whose: (client, gateway), revision, record } in of {

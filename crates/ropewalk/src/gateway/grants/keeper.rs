@@ -478,7 +478,7 @@ impl Shared {
         let closed = &self.gateway.own | &state.blocked;
         let mut wanted = state.grants.by_addresses(device, &clients, behind, &closed);
         if self.gateway.in_fleet {
-            // Ports of clients elsewhere: what led from here a moment ago, or before a restart, ends.
+            // Of clients elsewhere: what led from here a moment ago, or before a restart, ends.
             let withdrawn = |e: &(Protocol, u16, u16)| {
                 state.grants.ended.iter().any(|own| (own.protocol, own.port.get(), own.to.get()) == *e)
             };
